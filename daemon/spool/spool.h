@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Spool
+ *
+ * A directory of finished snapshots, NAME.ctprof.zst each. A snapshot enters whole or not at all: it
+ * is written to an unnamed file, synced, and linked under its name; a replaced one is linked under a
+ * dot-name first and renamed over. Nothing else in the directory is touched. The main process only
+ * lists, finds and opens; all that writes runs in a job.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "snapshot/head.h"
+#include "spool/snapshot-file.h"
+
+typedef struct Spool Spool;
+
+enum {
+        SPOOL_OK,
+        SPOOL_E_NOT_FOUND,
+        SPOOL_E_EXISTS,
+        SPOOL_E_DAMAGED,     /* the file is there and its head cannot be read */
+        SPOOL_E_FULL,        /* budget, keep-free floor or ENOSPC: spool_complaint() */
+        SPOOL_E_UNAVAILABLE, /* no directory, not ours to write, read-only: spool_complaint() */
+        SPOOL_E_NOT_OWNER,
+};
+
+typedef struct SpoolLimits {
+        uint64_t max_bytes;       /* budget of all snapshots; 0: none */
+        uint64_t keep_free_bytes; /* left free in the file system */
+        uint64_t max_age_ns;      /* of untagged snapshots; 0: none */
+} SpoolLimits;
+
+/* 4 GiB but at most a tenth of the file system; 15 % of it but at most 4 GiB kept free; no age. */
+SpoolLimits spool_default_limits(int dir_fd);
+
+typedef struct SpoolEntry {
+        Head head; /* name is that of the file; size_bytes is put in */
+        bool damaged;
+        SnapshotFault fault;
+} SpoolEntry;
+
+/* life */
+
+/*
+ * Opens the directory @path, which must exist, be a directory and not a symbolic link. On
+ * SPOOL_E_UNAVAILABLE, *ret is a spool all the same that answers so to every call, so that a daemon
+ * lives on and says why. Does not write; spool_clean() removes what a crash left.
+ */
+_must_check_ int spool_open(const char *path, Spool **ret);
+/* Adopts a directory descriptor: what jobs do. @path is for messages. */
+_must_check_ int spool_adopt(int dir_fd, const char *path, Spool **ret);
+Spool *spool_free(Spool *spool);
+DEFINE_CLEANUP(Spool *, spool_free);
+
+int spool_dir_fd(const Spool *spool);
+const char *spool_path(const Spool *spool);
+/* One sentence for the last SPOOL_E_FULL or SPOOL_E_UNAVAILABLE. */
+const char *spool_complaint(const Spool *spool);
+
+/* reading */
+
+/* All snapshots, newest start first (damaged ones last, by name); free with spool_entries_free(). */
+_must_check_ int spool_list(Spool *spool, SpoolEntry **ret, size_t *ret_n);
+void spool_entries_free(SpoolEntry *entries, size_t n_entries);
+/* "NAME", "latest" or "latest~N" to a name. SPOOL_E_NOT_FOUND. */
+_must_check_ int spool_resolve(Spool *spool, Span reference,
+                               char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]);
+/* Opens a snapshot for reading by its exact name; *ret_head may be NULL. */
+_must_check_ int spool_open_snapshot(Spool *spool, const char *name, int *ret_fd, Head *ret_head);
+_must_check_ int spool_usage(Spool *spool, uint64_t *ret_n_snapshots, uint64_t *ret_bytes);
+
+/* writing: jobs only */
+
+/* Removes dot-names that a crash left behind. */
+_must_check_ int spool_clean(Spool *spool);
+/* An unnamed file to write into: read-write, private until published. */
+_must_check_ int spool_temporary(Spool *spool, int *ret_fd);
+/*
+ * Makes room for @n_bytes more: removes untagged snapshots, oldest first, and those past the age.
+ * SPOOL_E_FULL when that cannot be enough; then nothing was removed. Removed names are appended to
+ * @rotated, each ended by '\n'.
+ */
+_must_check_ int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64_t n_bytes,
+                                 Buffer *rotated);
+/*
+ * Syncs @fd, links it as @name, syncs the directory. Without @replace a taken name is SPOOL_E_EXISTS;
+ * with it, only a snapshot whose owner is @uid (0: any) is replaced, else SPOOL_E_NOT_OWNER.
+ */
+_must_check_ int spool_publish(Spool *spool, int fd, const char *name, bool replace, uid_t uid);
+/*
+ * For untagged snapshots: publishes under @name, or the first free of "NAME-2", "NAME-3", ...; because
+ * the name stands in the head too, the caller finds it first.
+ */
+_must_check_ int spool_free_name(Spool *spool, const char *name,
+                                 char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]);
+_must_check_ int spool_remove(Spool *spool, const char *name, uid_t uid);

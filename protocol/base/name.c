@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/name.h"
+
+#include <string.h>
+
+static bool is_name_char(char c) {
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+               c == '.' || c == '_' || c == '-';
+}
+
+const char *snapshot_name_complaint(Span name) {
+        if (name.n == 0)
+                return "is empty";
+        if (name.n > SNAPSHOT_NAME_MAX_CHARS)
+                return "is longer than 64 characters";
+        if (name.bytes[0] == '.')
+                return "starts with a dot";
+        if (name.bytes[0] == '-')
+                return "starts with a dash";
+        for (size_t i = 0; i < name.n; i++) {
+                if (name.bytes[i] == '/')
+                        return "contains a slash";
+                if (!is_name_char(name.bytes[i]))
+                        return "has a character other than A-Z a-z 0-9 . _ -";
+        }
+        if (span_is(name, "latest"))
+                return "is reserved for the newest snapshot";
+        if (name.n >= 4 && memcmp(name.bytes + name.n - 4, ".zst", 4) == 0)
+                return "ends in .zst, which marks a file";
+        return NULL;
+}
+
+size_t utf8_character(Span text) {
+        const unsigned char *b = (const unsigned char *) text.bytes;
+        unsigned char low = 0x80, high = 0xbf;
+        size_t n;
+
+        if (text.n == 0)
+                return 0;
+        if (b[0] < 0x80)
+                return 1;
+        if (b[0] >= 0xc2 && b[0] <= 0xdf)
+                n = 2;
+        else if (b[0] >= 0xe0 && b[0] <= 0xef)
+                n = 3;
+        else if (b[0] >= 0xf0 && b[0] <= 0xf4)
+                n = 4;
+        else
+                return 0;
+
+        /* The second byte carries the limits: no overlong form, no surrogate, nothing past U+10FFFF. */
+        if (b[0] == 0xe0)
+                low = 0xa0;
+        else if (b[0] == 0xed)
+                high = 0x9f;
+        else if (b[0] == 0xf0)
+                low = 0x90;
+        else if (b[0] == 0xf4)
+                high = 0x8f;
+        if (text.n < n || b[1] < low || b[1] > high)
+                return 0;
+        for (size_t i = 2; i < n; i++)
+                if (b[i] < 0x80 || b[i] > 0xbf)
+                        return 0;
+        return n;
+}
+
+bool utf8_is_valid(Span text) {
+        while (text.n > 0) {
+                size_t n = utf8_character(text);
+
+                if (n == 0)
+                        return false;
+                text = (Span) { text.bytes + n, text.n - n };
+        }
+        return true;
+}
+
+/* U+EF00..U+EFFF is EE BC 80 .. EE BF BF. */
+static bool is_escape_range(const char *bytes) {
+        const unsigned char *b = (const unsigned char *) bytes;
+
+        return b[0] == 0xee && b[1] >= 0xbc && b[1] <= 0xbf;
+}
+
+static int append_escaped_byte(Buffer *buffer, unsigned char byte) {
+        const char encoded[] = {
+                (char) 0xee,
+                (char) (0xbc | byte >> 6),
+                (char) (0x80 | (byte & 0x3f)),
+        };
+
+        return buffer_append(buffer, encoded, sizeof(encoded));
+}
+
+int name_escape(Buffer *buffer, Span bytes) {
+        int r;
+
+        while (bytes.n > 0) {
+                size_t n = utf8_character(bytes), plain = 0;
+
+                /* Runs of ordinary characters go in one append: nearly every name is one. */
+                while (n > 0 && !(n == 3 && is_escape_range(bytes.bytes + plain))) {
+                        plain += n;
+                        n = utf8_character((Span) { bytes.bytes + plain, bytes.n - plain });
+                }
+                r = buffer_append(buffer, bytes.bytes, plain);
+                if (r < 0)
+                        return r;
+                bytes = (Span) { bytes.bytes + plain, bytes.n - plain };
+                if (bytes.n == 0)
+                        break;
+
+                for (size_t i = 0; i < (n == 0 ? 1 : n); i++) {
+                        r = append_escaped_byte(buffer, (unsigned char) bytes.bytes[i]);
+                        if (r < 0)
+                                return r;
+                }
+                n = n == 0 ? 1 : n;
+                bytes = (Span) { bytes.bytes + n, bytes.n - n };
+        }
+        return 0;
+}
+
+int name_unescape(Buffer *buffer, Span text) {
+        int r;
+
+        while (text.n > 0) {
+                size_t n = utf8_character(text);
+                const unsigned char *b = (const unsigned char *) text.bytes;
+
+                if (n == 3 && is_escape_range(text.bytes) && b[1] >= 0xbe) {
+                        /* The escaped byte is the low eight bits of the code point. */
+                        char byte = (char) ((b[1] & 0x03) << 6 | (b[2] & 0x3f));
+
+                        r = buffer_append_byte(buffer, byte);
+                } else {
+                        n = n == 0 ? 1 : n;
+                        r = buffer_append(buffer, text.bytes, n);
+                }
+                if (r < 0)
+                        return r;
+                text = (Span) { text.bytes + n, text.n - n };
+        }
+        return 0;
+}

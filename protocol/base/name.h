@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Name
+ *
+ * Two kinds. The name of a snapshot is a word of a small alphabet that is also a file name. The
+ * name of a thread or cgroup is bytes; JSON is UTF-8; so bytes that are not valid UTF-8 travel as
+ * the characters U+EF80..U+EFFF, and a genuine character of U+EF00..U+EFFF is escaped byte by byte
+ * in the same way, which makes the escape lossless.
+ */
+
+#include <stdbool.h>
+#include "base/buffer.h"
+#include "base/macro.h"
+#include "base/span.h"
+
+#define SNAPSHOT_NAME_MAX_CHARS 64
+#define SNAPSHOT_FILE_SUFFIX ".ctprof.zst"
+
+/*
+ * NULL when @name may name a snapshot, else why not, as the rest of a sentence that begins with the
+ * name ("is longer than 64 characters").
+ */
+const char *snapshot_name_complaint(Span name);
+
+/* Appends @bytes as valid UTF-8 under the escape; nothing else is changed (no JSON quoting). */
+_must_check_ int name_escape(Buffer *buffer, Span bytes);
+/* The inverse. */
+_must_check_ int name_unescape(Buffer *buffer, Span text);
+
+/* Length of the valid UTF-8 character (RFC 3629) at the start of @text, 0 when there is none. */
+size_t utf8_character(Span text);
+bool utf8_is_valid(Span text);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * View
+ *
+ * How show and compare group, filter and order: the same struct is filled from a command line, sent
+ * as the View object of the interface, and read by the analysis job. Names are checked against the
+ * registry where they enter, so an id in here is always valid.
+ */
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/span.h"
+#include "json/json-writer.h"
+#include "metric/metric.h"
+
+#define VIEW_DEFAULT_LIMIT 40
+#define VIEW_COMPLAINT_BYTES 512
+
+// clang-format off
+#define VIEW_AXES(A)                                                                               \
+        A(PCOMM,      "pcomm",      "process")                                                     \
+        A(COMM,       "comm",       "thread")                                                      \
+        A(COMM_EXACT, "comm-exact", "thread")                                                      \
+        A(CGROUP,     "cgroup",     "cgroup")                                                      \
+        A(THREAD,     "thread",     "thread")
+// clang-format on
+
+#define VIEW_AXIS_ID(id, name, header) VIEW_AXIS_##id,
+typedef enum ViewAxis { VIEW_AXES(VIEW_AXIS_ID) _VIEW_AXIS_MAX } ViewAxis;
+
+typedef struct View {
+        ViewAxis axis;
+        bool thread_normalize;
+        bool sections[_METRIC_SECTION_MAX];
+        bool has_metrics; /* else all of the sections */
+        bool metrics[_METRIC_MAX];
+        bool derived[_DERIVED_MAX];
+        uint32_t limit; /* groups; 0: all */
+        bool changed_only;
+        bool self;
+} View;
+
+enum {
+        VIEW_OK,
+        VIEW_E_INVALID, /* the complaint is a whole sentence that names the word and the way out */
+};
+
+/* pcomm, normalised, all sections but taskstats-accounting, all metrics, the default limit. */
+void view_init(View *view);
+
+/* Setters for command lines: comma-separated lists, "" refused. VIEW_OK or VIEW_E_INVALID. */
+_must_check_ int view_set_axis(View *view, Span name, char ret_complaint[static VIEW_COMPLAINT_BYTES]);
+_must_check_ int view_set_sections(View *view, Span list,
+                                   char ret_complaint[static VIEW_COMPLAINT_BYTES]);
+_must_check_ int view_set_metrics(View *view, Span list,
+                                  char ret_complaint[static VIEW_COMPLAINT_BYTES]);
+
+void view_write_json(JsonWriter *writer, const View *view);
+/* @object: the View parameter, or NULL for the defaults. */
+_must_check_ int view_decode(json_object *object, View *ret,
+                             char ret_complaint[static VIEW_COMPLAINT_BYTES]);
+
+const char *view_axis_name(ViewAxis axis);
+const char *view_axis_header(ViewAxis axis);
+/* The row of @id is wanted: its section is, and it is among the metrics named. */
+bool view_wants_metric(const View *view, MetricId id);
+bool view_wants_derived(const View *view, DerivedId id);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * JsonScanner
+ *
+ * Strict RFC 8259, token by token, from bytes in memory or from a stream of chunks. Every byte of
+ * foreign JSON passes here before anything else sees it. Refused: invalid UTF-8, lone surrogates in \u
+ * escapes, \u0000, duplicate members of an object, nesting past the depth limit, a token or a run of
+ * white space longer than its limit, numbers that are not JSON numbers, anything behind the value.
+ * Memory is bounded by the limits, not by the input (the keys of an open object cost a hash each).
+ *
+ * Integers are exact from -(2^64-1) to 2^64-1; a number with fraction or exponent is a token of its
+ * own that only json_scanner_skip() and json_scanner_raw() accept.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/span.h"
+
+typedef struct JsonScanner JsonScanner;
+
+enum {
+        JSON_OK,
+        JSON_E_MALFORMED, /* json_scanner_complaint() and json_scanner_offset() tell what and where */
+};
+
+typedef enum JsonToken {
+        JSON_TOKEN_END, /* the value is complete and nothing but white space followed */
+        JSON_TOKEN_OBJECT,
+        JSON_TOKEN_OBJECT_END,
+        JSON_TOKEN_ARRAY,
+        JSON_TOKEN_ARRAY_END,
+        JSON_TOKEN_KEY,
+        JSON_TOKEN_STRING,
+        JSON_TOKEN_INTEGER, /* fits sign and 64 bits */
+        JSON_TOKEN_REAL,    /* any other number, 2^64 included */
+        JSON_TOKEN_TRUE,
+        JSON_TOKEN_FALSE,
+        JSON_TOKEN_NULL,
+} JsonToken;
+
+/*
+ * Delivers up to @n_space bytes into @space and their number in *ret_n; 0 bytes is the end. Returns 0
+ * or a negative errno, which json_scanner_next() passes on.
+ */
+typedef int (*JsonRefill)(void *userdata, char *space, size_t n_space, size_t *ret_n);
+
+typedef struct JsonLimits {
+        unsigned max_depth;      /* of nesting */
+        size_t max_token_bytes;  /* of one string, key or number, as written */
+        uint64_t max_text_bytes; /* of the whole input; 0: none */
+} JsonLimits;
+
+/* @text is borrowed and must outlive the scanner. */
+_must_check_ int json_scanner_new_text(Span text, const JsonLimits *limits, JsonScanner **ret);
+_must_check_ int json_scanner_new_stream(JsonRefill refill, void *userdata, const JsonLimits *limits,
+                                         JsonScanner **ret);
+JsonScanner *json_scanner_free(JsonScanner *scanner);
+DEFINE_CLEANUP(JsonScanner *, json_scanner_free);
+
+/* 0, JSON_E_MALFORMED, or what the refill function failed with. After a failure it fails again. */
+_must_check_ int json_scanner_next(JsonScanner *scanner, JsonToken *ret);
+
+/*
+ * Of the last token. Strings and keys are decoded (escapes undone), valid UTF-8, borrowed until the
+ * next call.
+ */
+Span json_scanner_string(const JsonScanner *scanner);
+uint64_t json_scanner_magnitude(const JsonScanner *scanner);
+bool json_scanner_negative(const JsonScanner *scanner); /* false for -0 */
+
+/* Having read a KEY: consumes its whole value. Having read OBJECT or ARRAY: the rest of it. */
+_must_check_ int json_scanner_skip(JsonScanner *scanner);
+
+/* Bytes consumed before the last token, and what was wrong: a fragment, "duplicate member "x"". */
+uint64_t json_scanner_offset(const JsonScanner *scanner);
+const char *json_scanner_complaint(const JsonScanner *scanner);
+/* For the caller's own checks ("a string is expected"): makes the scanner fail with @complaint. */
+int json_scanner_fail(JsonScanner *scanner, const char *complaint);
+
+/* Expect helpers: next token must be of that kind, else JSON_E_MALFORMED with a complaint. */
+_must_check_ int json_scanner_expect(JsonScanner *scanner, JsonToken wanted);
+/*
+ * Inside an object: *ret_key is the next key, or a span with bytes == NULL at its end. Inside an
+ * array, json_scanner_element() delivers the next token, JSON_TOKEN_ARRAY_END at its end.
+ */
+_must_check_ int json_scanner_member(JsonScanner *scanner, Span *ret_key);
+_must_check_ int json_scanner_element(JsonScanner *scanner, JsonToken *ret);
+_must_check_ int json_scanner_u64(JsonScanner *scanner, uint64_t *ret);
+_must_check_ int json_scanner_i64(JsonScanner *scanner, int64_t *ret);
+_must_check_ int json_scanner_bool(JsonScanner *scanner, bool *ret);
+/* *ret is borrowed until the next call. */
+_must_check_ int json_scanner_text(JsonScanner *scanner, Span *ret);
+
+/* One whole text: 0 when @text is one valid value under @limits, else JSON_E_MALFORMED. */
+_must_check_ int json_check(Span text, const JsonLimits *limits);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Derived list
+ *
+ * Values computed from a group's reduced metrics, one row each, in display order after the metrics.
+ *
+ * Columns: name, unit, section, formula (metric.h) over the inputs, text.
+ */
+
+// clang-format off
+#define DERIVED_INPUTS(...) { __VA_ARGS__ }
+#define DERIVED_DELAY_AVERAGE(D, family, noun)                                                     \
+        D(avg_##family##_delay_ns, NS, TASKSTATS_DELAY, QUOTIENT,                                  \
+          DERIVED_INPUTS(METRIC_##family##_delay_total_ns, METRIC_##family##_delay_count),         \
+          "Average length of one " noun)
+
+#define DERIVED(D)                                                                                 \
+        D(affine_success_ratio, RATIO, DERIVED, QUOTIENT,                                          \
+          DERIVED_INPUTS(METRIC_nr_wakeups_affine, METRIC_nr_wakeups_affine_attempts),             \
+          "Share of evaluated wake-affine decisions that pulled the thread to the waking CPU")     \
+        D(avg_wait_ns, NS, DERIVED, QUOTIENT,                                                      \
+          DERIVED_INPUTS(METRIC_wait_sum, METRIC_wait_count),                                      \
+          "Average run-queue wait by schedstats")                                                  \
+        D(cpu_efficiency, RATIO, DERIVED, SHARE,                                                   \
+          DERIVED_INPUTS(METRIC_run_time_ns, METRIC_wait_time_ns),                                 \
+          "Run time as a share of the time the threads wanted a CPU")                              \
+        D(avg_slice_ns, NS, DERIVED, QUOTIENT,                                                     \
+          DERIVED_INPUTS(METRIC_run_time_ns, METRIC_timeslices),                                   \
+          "Average time on a CPU per time put on one")                                             \
+        D(involuntary_csw_ratio, RATIO, DERIVED, SHARE,                                            \
+          DERIVED_INPUTS(METRIC_nonvoluntary_csw, METRIC_voluntary_csw),                           \
+          "Share of context switches that pushed the thread off the CPU")                          \
+        D(disk_io_fraction, RATIO, DERIVED, QUOTIENT,                                              \
+          DERIVED_INPUTS(METRIC_read_bytes, METRIC_rchar),                                         \
+          "Bytes fetched from storage per byte read; above 1 with readahead or mapped files")      \
+        D(live_heap_estimate, BYTES, DERIVED, DIFFERENCE,                                          \
+          DERIVED_INPUTS(METRIC_allocated_bytes, METRIC_deallocated_bytes),                        \
+          "Bytes allocated and not freed by the same threads; negative where others free")         \
+        D(avg_iowait_ns, NS, DERIVED, QUOTIENT,                                                    \
+          DERIVED_INPUTS(METRIC_iowait_sum, METRIC_iowait_count),                                  \
+          "Average length of one I/O wait by schedstats")                                          \
+        DERIVED_DELAY_AVERAGE(D, cpu, "wait for a CPU")                                            \
+        DERIVED_DELAY_AVERAGE(D, blkio, "wait for synchronous block I/O")                          \
+        DERIVED_DELAY_AVERAGE(D, swapin, "wait for swap-in")                                       \
+        DERIVED_DELAY_AVERAGE(D, freepages, "direct reclaim")                                      \
+        DERIVED_DELAY_AVERAGE(D, thrashing, "wait on a thrashing page")                            \
+        DERIVED_DELAY_AVERAGE(D, compact, "memory compaction")                                     \
+        DERIVED_DELAY_AVERAGE(D, wpcopy, "copy-on-write fault")                                    \
+        DERIVED_DELAY_AVERAGE(D, irq, "interrupt charged to the thread")                           \
+        D(total_offcpu_delay_ns, NS, TASKSTATS_DELAY, OFFCPU,                                      \
+          DERIVED_INPUTS(METRIC_cpu_delay_total_ns, METRIC_blkio_delay_total_ns,                   \
+                         METRIC_freepages_delay_total_ns, METRIC_compact_delay_total_ns,           \
+                         METRIC_wpcopy_delay_total_ns, METRIC_irq_delay_total_ns,                  \
+                         METRIC_swapin_delay_total_ns, METRIC_thrashing_delay_total_ns),           \
+          "All delays together, the overlapping swapin and thrashing counted once")
+// clang-format on

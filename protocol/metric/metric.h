@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Metric
+ *
+ * The registry as tables: what is known of each metric and derived value besides its number. Rows are
+ * constant and hold no state. An id is an index of this build; only names leave the process.
+ */
+
+#include <stdbool.h>
+#include "base/span.h"
+#include "metric/derived-list.h"
+#include "metric/metric-list.h"
+#include "metric/metric-type.h"
+#include "metric/source-list.h"
+
+#define METRIC_ID(member, ...) METRIC_##member,
+typedef enum MetricId { METRICS(METRIC_ID) _METRIC_MAX } MetricId;
+
+#define DERIVED_ID(name, ...) DERIVED_##name,
+typedef enum DerivedId { DERIVED(DERIVED_ID) _DERIVED_MAX } DerivedId;
+
+/*        id                    name as users type it */
+// clang-format off
+#define METRIC_SECTIONS(S)                                                                         \
+        S(PRIMARY,              "primary")                                                         \
+        S(TASKSTATS_DELAY,      "taskstats-delay")                                                 \
+        S(TASKSTATS_ACCOUNTING, "taskstats-accounting") /* rendered only when named */             \
+        S(DERIVED,              "derived")
+
+#define METRIC_CLASSES(C)                                                                          \
+        C(ANY,         "-")                                                                        \
+        C(CFS_ONLY,    "cfs-only")                                                                 \
+        C(NON_EXT,     "non-ext")                                                                  \
+        C(FAIR_POLICY, "fair-policy")
+// clang-format on
+
+#define METRIC_SECTION_ID(id, name) METRIC_SECTION_##id,
+typedef enum MetricSection { METRIC_SECTIONS(METRIC_SECTION_ID) _METRIC_SECTION_MAX } MetricSection;
+#define METRIC_CLASS_ID(id, name) METRIC_CLASS_##id,
+typedef enum MetricClass { METRIC_CLASSES(METRIC_CLASS_ID) _METRIC_CLASS_MAX } MetricClass;
+
+typedef enum DerivedFormula {
+        DERIVED_FORMULA_QUOTIENT,   /* a / b */
+        DERIVED_FORMULA_SHARE,      /* a / (a + b) */
+        DERIVED_FORMULA_DIFFERENCE, /* a - b, signed */
+        DERIVED_FORMULA_OFFCPU,     /* sum of all but the last two, plus the larger of these */
+} DerivedFormula;
+
+#define DERIVED_MAX_INPUTS 8
+
+typedef struct Metric {
+        const char *name;
+        const char *type_name; /* as in data/metrics.tsv */
+        const char *rule_name;
+        const char *gates; /* kernel options, comma-separated; "" for none */
+        const char *description;
+        MetricKind kind;
+        MetricUnit unit;
+        MetricRule rule;
+        MetricShape shape;
+        MetricSection section;
+        MetricClass class;
+        SourceId explained_by; /* whose state tells why it is absent */
+} Metric;
+
+typedef struct Derived {
+        const char *name;
+        const char *description;
+        MetricUnit unit;
+        MetricSection section;
+        DerivedFormula formula;
+        unsigned n_inputs;
+        MetricId inputs[DERIVED_MAX_INPUTS];
+} Derived;
+
+extern const Metric metric_table[_METRIC_MAX];
+extern const Derived derived_table[_DERIVED_MAX];
+
+/* _METRIC_MAX, _DERIVED_MAX, _METRIC_SECTION_MAX, _SOURCE_MAX when there is none of that name. */
+MetricId metric_find(Span name);
+DerivedId derived_find(Span name);
+MetricSection metric_section_find(Span name);
+SourceId source_find(Span name);
+
+const char *metric_unit_name(MetricUnit unit); /* "none" "count" "ns" "bytes" "ticks" "ratio" */
+const char *metric_section_name(MetricSection section);
+const char *metric_class_name(MetricClass class);
+const char *source_name(SourceId source);
+
+/*
+ * The metric or derived name closest to a mistyped one (fewest edits), for "did you mean"; NULL when
+ * nothing is near.
+ */
+const char *metric_nearest_name(Span name);
+/* The same over any list of names. */
+const char *name_nearest(Span name, const char *const *names, size_t n_names);

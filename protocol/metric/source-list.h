@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Source list
+ *
+ * What a capture reads, by the names that users see. A source is a family of readings rather than a
+ * file: the three counters of schedstat are "schedstat" also where taskstats delivered them, and
+ * "schedstats", the run-time switched part of the sched file, stands beside "sched".
+ */
+
+// clang-format off
+#define SOURCES(S)                                                                                 \
+        S(STAT,            "stat")            /* /proc/PID/task/TID/stat */                        \
+        S(SCHEDSTAT,       "schedstat")       /* /proc/PID/task/TID/schedstat */                   \
+        S(SCHED,           "sched")           /* /proc/PID/task/TID/sched */                       \
+        S(SCHEDSTATS,      "schedstats")      /* the same file's sysctl-gated lines */             \
+        S(STATUS,          "status")          /* /proc/PID/task/TID/status */                      \
+        S(IO,              "io")              /* /proc/PID/task/TID/io */                          \
+        S(CGROUP,          "cgroup")          /* /proc/PID/cgroup */                               \
+        S(AFFINITY,        "affinity")        /* sched_getaffinity(2) */                           \
+        S(SMAPS_ROLLUP,    "smaps_rollup")    /* /proc/PID/smaps_rollup, per process */            \
+        S(TASKSTATS,       "taskstats")       /* generic netlink TASKSTATS */                      \
+        S(TASKSTATS_DELAY, "taskstats-delay") /* its delay categories besides cpu and irq */       \
+        S(TASKSTATS_IRQ,   "taskstats-irq")   /* its irq delays */                                 \
+        S(JEMALLOC,        "jemalloc")        /* allocator counters of the target */               \
+        S(CGROUP_STATS,    "cgroup-stats")    /* cgroup v2 files but pressure */                   \
+        S(HOST_PRESSURE,   "host-pressure")   /* /proc/pressure */                                 \
+        S(CGROUP_PRESSURE, "cgroup-pressure") /* *.pressure of cgroup v2 */                        \
+        S(SCHED_EXT,       "sched-ext")       /* /sys/kernel/sched_ext */                          \
+        S(HOST,            "host")            /* host context */
+// clang-format on
+
+#define SOURCE_ID(id, name) SOURCE_##id,
+typedef enum SourceId { SOURCES(SOURCE_ID) _SOURCE_MAX } SourceId;

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Head
+ *
+ * What is known of a snapshot as a whole. It travels as the JSON object HEAD, at the end of every
+ * file and in most replies; members that are unknown are left out, never written as 0 or "".
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/cleanup.h"
+#include "base/name.h"
+#include "json/json-scanner.h"
+#include "json/json-writer.h"
+
+#define HEAD_FORMAT_VERSION 1 /* 0: a file without head, of the prior tool */
+#define HEAD_MAX_BYTES (16 * 1024)
+#define HEAD_TEXT_BYTES 256 /* host names, releases: longer text is refused */
+
+typedef struct Head {
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1]; /* "" when unknown (a bare file's is its path's) */
+        bool tagged;
+        uint32_t format_version;
+        char tool_version[HEAD_TEXT_BYTES];
+        char host_name[HEAD_TEXT_BYTES];
+        char machine_id[33]; /* 32 hex digits, application-specific hash; "" unknown */
+        char boot_id[33];
+        char kernel_release[HEAD_TEXT_BYTES];
+        char backend[32]; /* "procfs", "bpf" */
+
+        bool has_start_realtime, has_end_realtime, has_start_boottime, has_end_boottime;
+        uint64_t start_realtime_ns, end_realtime_ns; /* CLOCK_REALTIME */
+        uint64_t start_boottime_ns, end_boottime_ns; /* CLOCK_BOOTTIME */
+
+        bool has_threads, has_processes, has_uid, has_size, has_complete, has_cost;
+        uint64_t threads, processes;
+        uint64_t size_bytes; /* of the whole file; put in by whoever reads it, not stored */
+        uid_t uid;           /* of whoever asked for it */
+        bool complete;       /* source_table_is_complete() */
+        uint64_t cost_wall_ns, cost_cpu_ns, cost_peak_rss_bytes;
+
+        bool has_user_hz, has_page_size, has_document_bytes, has_taskstats_version;
+        uint32_t user_hz;
+        uint32_t page_size;
+        uint64_t document_bytes; /* of the JSON document, uncompressed: decompression stops there */
+        uint32_t taskstats_version;
+        bool smaps_requested;
+
+        char *imported_from; /* owned; JSON object with the origin's name, uid, hostName; NULL if none */
+} Head;
+
+void head_done(Head *head);
+
+/* The HEAD object. */
+void head_write_json(JsonWriter *writer, const Head *head);
+/*
+ * Reads it strictly: wrong types, texts too long, ids that are not 32 hex digits are malformed;
+ * unknown members are skipped. 0, JSON_E_MALFORMED, or a negative errno; *ret only on 0.
+ */
+_must_check_ int head_scan_json(JsonScanner *scanner, Head *ret);
+_must_check_ int head_copy(const Head *head, Head *ret);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Source
+ *
+ * How well each source of readings could be read in one snapshot: a state, counts of what happened,
+ * and one sentence saying why not all was read and what to do about it.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "json/json-scanner.h"
+#include "json/json-writer.h"
+#include "metric/source-list.h"
+
+// clang-format off
+#define SOURCE_STATES(S)                                                                           \
+        S(OK,             "ok")             /* nothing denied, unsupported, malformed or other */  \
+        S(PARTIAL,        "partial")        /* some was, some was read */                          \
+        S(UNAVAILABLE,    "unavailable")    /* nothing could be read */                            \
+        S(NOT_REQUESTED,  "not-requested")                                                         \
+        S(NOT_APPLICABLE, "not-applicable") /* this kernel or host has no such thing to read */
+
+/* What became of one attempt: one thread's file, one cgroup's file, one query. */
+#define SOURCE_OUTCOMES(O)                                                                         \
+        O(ok)                                                                                      \
+        O(denied)      /* EACCES, EPERM */                                                         \
+        O(vanished)    /* ENOENT or ESRCH because the thread or cgroup went: normal */             \
+        O(unsupported) /* this kernel does not have it */                                          \
+        O(malformed)   /* read, but not in its grammar */                                          \
+        O(other)       /* any other errno */
+// clang-format on
+
+#define SOURCE_STATE_ID(id, name) SOURCE_STATE_##id,
+typedef enum SourceState { SOURCE_STATES(SOURCE_STATE_ID) _SOURCE_STATE_MAX } SourceState;
+
+#define SOURCE_OUTCOME_ID(name) SOURCE_OUTCOME_##name,
+typedef enum SourceOutcome { SOURCE_OUTCOMES(SOURCE_OUTCOME_ID) _SOURCE_OUTCOME_MAX } SourceOutcome;
+
+#define SOURCE_REASON_BYTES 256
+
+typedef struct Source {
+        SourceState state;
+        uint64_t counts[_SOURCE_OUTCOME_MAX];
+        char reason[SOURCE_REASON_BYTES]; /* "" when ok */
+} Source;
+
+/* The closed list, one per SourceId. */
+typedef struct SourceTable {
+        Source sources[_SOURCE_MAX];
+} SourceTable;
+
+const char *source_state_name(SourceState state);
+
+/* Every requested source but jemalloc is ok or not applicable. */
+bool source_table_is_complete(const SourceTable *table);
+
+/* One SOURCE object of the command-line contract: name, state, reason unless ok, the six counts. */
+void source_write_json(JsonWriter *writer, SourceId id, const Source *source);
+/* The array of all of them, in the order of the list. */
+void source_table_write_json(JsonWriter *writer, const SourceTable *table);
+/*
+ * Reads that array; unknown sources, states and members are skipped, missing sources are
+ * "unavailable" with a reason. 0, JSON_E_MALFORMED, or a negative errno.
+ */
+_must_check_ int source_table_scan_json(JsonScanner *scanner, SourceTable *ret);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * ThreadSample
+ *
+ * What was read of one thread, and which of it was read at all: a metric whose presence bit is clear
+ * has no value, and there is no number that stands for that. Spans are borrowed from whoever filled
+ * the sample and live until it is filled again.
+ */
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/span.h"
+#include "metric/metric.h"
+
+#define THREAD_SAMPLE_MEMBER(member, type, ...) type member;
+
+typedef struct ThreadSample {
+        pid_t tid;
+        pid_t tgid;
+        uint64_t start_ticks; /* since boot, in USER_HZ (stat field 22) */
+
+        Span pcomm;  /* the process's name: its leader's comm */
+        Span comm;   /* raw bytes */
+        Span cgroup; /* cgroup v2 path as /proc/PID/cgroup has it; empty bytes == NULL: unknown */
+        Span cpus;   /* of cpu_affinity, as a list "0-3,7"; only when that is present */
+
+        bool has_ppid, has_owner, has_kthread, has_exe;
+        bool kthread;
+        bool self; /* a thread of ctprofd, its jobs or the client that asked */
+        pid_t ppid;
+        uid_t uid; /* real */
+        gid_t gid; /* real */
+        uint64_t exe_dev; /* as stat(2) encodes st_dev */
+        uint64_t exe_inode;
+
+        uint64_t present[(_METRIC_MAX + 63) / 64]; /* absent is not zero */
+        METRICS(THREAD_SAMPLE_MEMBER)
+} ThreadSample;
+
+/* Byte offset of each metric's 64-bit member. */
+extern const uint16_t thread_sample_slots[_METRIC_MAX];
+
+static inline bool thread_sample_has(const ThreadSample *sample, MetricId id) {
+        return sample->present[id / 64] >> (id % 64) & 1;
+}
+
+/* Must have been asked for with thread_sample_has() first. */
+static inline uint64_t thread_sample_get(const ThreadSample *sample, MetricId id) {
+        assert(thread_sample_has(sample, id));
+        return *(const uint64_t *) (const void *) ((const char *) sample + thread_sample_slots[id]);
+}
+
+static inline void thread_sample_put(ThreadSample *sample, MetricId id, uint64_t value) {
+        *(uint64_t *) (void *) ((char *) sample + thread_sample_slots[id]) = value;
+        sample->present[id / 64] |= UINT64_C(1) << (id % 64);
+}
+
+static inline void thread_sample_drop(ThreadSample *sample, MetricId id) {
+        sample->present[id / 64] &= ~(UINT64_C(1) << (id % 64));
+}
+
+/* A sample with nothing present. */
+void thread_sample_clear(ThreadSample *sample);
+
+#define POLICY_NAME_CHARS 32
+/* "SCHED_OTHER" ... or "SCHED_UNKNOWN(n)" into @ret_name; returns its length. */
+size_t policy_format(int64_t policy, char ret_name[static POLICY_NAME_CHARS]);
+/* The inverse; false for text that policy_format() does not write. */
+bool policy_parse(Span name, int64_t *ret);

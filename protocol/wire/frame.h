@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * FrameStream
+ *
+ * A connected stream socket as frames: bytes ended by a NUL, in both directions, with descriptors
+ * (SCM_RIGHTS) attached to the frame they were sent with. Reads and writes take what the socket
+ * gives and never wait; both directions are bounded. Received descriptors are close-on-exec and
+ * belong to the stream until taken.
+ *
+ * A stream socket never merges data behind descriptors into one read, so the descriptors of a read
+ * belong to the frame that holds the last byte of that read.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/span.h"
+
+typedef struct FrameStream FrameStream;
+
+enum {
+        FRAME_OK,
+        FRAME_E_AGAIN,     /* nothing more now: wait for the socket */
+        FRAME_E_CLOSED,    /* the peer closed its side, or reset; a begun frame is lost */
+        FRAME_E_TOO_LARGE, /* a frame, or too many descriptors, past the bound: the stream is dead */
+        FRAME_E_FULL,      /* the frame does not fit into the queue of unsent bytes */
+};
+
+/* Adopts @fd on success and makes it non-blocking. */
+_must_check_ int frame_stream_new(int fd, size_t max_frame_bytes, size_t max_queued_bytes,
+                                  unsigned max_fds, FrameStream **ret);
+FrameStream *frame_stream_free(FrameStream *stream); /* closes the socket and descriptors not taken */
+DEFINE_CLEANUP(FrameStream *, frame_stream_free);
+
+int frame_stream_fd(const FrameStream *stream);
+/* A frame has begun and not ended, or complete ones wait. */
+bool frame_stream_has_input(const FrameStream *stream);
+size_t frame_stream_queued_bytes(const FrameStream *stream);
+
+/* Reads once. 0 when bytes came; else FRAME_E_AGAIN, FRAME_E_CLOSED, FRAME_E_TOO_LARGE, -errno. */
+_must_check_ int frame_stream_read(FrameStream *stream);
+/*
+ * The next complete frame without its NUL, borrowed until the next call on the stream; FRAME_E_AGAIN
+ * when there is none. Descriptors of the frame before it that were not taken are closed.
+ */
+_must_check_ int frame_stream_next(FrameStream *stream, Span *ret);
+size_t frame_stream_n_fds(const FrameStream *stream);
+/* The @index-th descriptor of the frame last returned, now the caller's; -EBADF when there is none. */
+int frame_stream_take_fd(FrameStream *stream, size_t index);
+
+/*
+ * Queues @frame (no NUL inside) and its terminator. On success the @n_fds descriptors are the
+ * stream's, closed when sent. FRAME_E_FULL changes nothing.
+ */
+_must_check_ int frame_stream_queue(FrameStream *stream, Span frame, const int *fds, size_t n_fds);
+/* Sends what the socket takes: 0 when the queue is empty, FRAME_E_AGAIN, FRAME_E_CLOSED, -errno. */
+_must_check_ int frame_stream_write(FrameStream *stream);
+
+/* For clients and jobs, which have nothing else to do: wait until the queue is empty. */
+_must_check_ int frame_stream_flush(FrameStream *stream);
+/*
+ * Wait for the next frame, up to @timeout_ms (-1: for ever; FRAME_E_AGAIN when it passed). -EINTR is
+ * returned when a signal came, so that a caller can be cancelled.
+ */
+_must_check_ int frame_stream_wait(FrameStream *stream, int timeout_ms, Span *ret);

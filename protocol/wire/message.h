@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Message
+ *
+ * A frame as a varlink call or reply. Decoding checks the whole frame with the strict scanner first;
+ * json-c only ever sees text that passed.
+ */
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/span.h"
+
+enum {
+        MESSAGE_OK,
+        MESSAGE_E_MALFORMED, /* the complaint argument tells what */
+};
+
+#define MESSAGE_COMPLAINT_BYTES 256
+
+typedef struct Call {
+        char *method;            /* owned */
+        json_object *parameters; /* owned, an object; empty when the call had none */
+        bool more, oneway, upgrade;
+} Call;
+
+typedef struct Reply {
+        char *error;             /* owned, NULL for success */
+        json_object *parameters; /* owned, an object */
+        bool continues;
+} Reply;
+
+void call_done(Call *call);
+void reply_done(Reply *reply);
+
+_must_check_ int call_decode(Span frame, Call *ret, char ret_complaint[static MESSAGE_COMPLAINT_BYTES]);
+_must_check_ int reply_decode(Span frame, Reply *ret,
+                              char ret_complaint[static MESSAGE_COMPLAINT_BYTES]);
+
+/* The frame without terminator, appended to @buffer. @parameters: a complete JSON object, or empty. */
+_must_check_ int call_encode(Buffer *buffer, const char *method, Span parameters, bool more);
+_must_check_ int reply_encode(Buffer *buffer, Span parameters, bool continues);
+_must_check_ int error_encode(Buffer *buffer, const char *error, Span parameters);
+
+/*
+ * For forwarding without building objects: checks that @frame is one strict JSON object that is a
+ * reply, and tells whether more follow and whether it is an error. 0 or MESSAGE_E_MALFORMED.
+ */
+_must_check_ int reply_peek(Span frame, bool *ret_continues, bool *ret_is_error);
+
+/* A json-c object as strict text of ours: appended to @buffer, compact. */
+_must_check_ int message_append_object(Buffer *buffer, json_object *object);

@@ -7,9 +7,6 @@
 
 #include "base/macro.h"
 
-#define METRIC_PROVE(member, type, rule, section, class, source, gates, text)                      \
-        _Static_assert(METRIC_FOLDS(rule, type),                                                   \
-                       "metric " #member ": rule " #rule " cannot fold a " #type);
 METRICS(METRIC_PROVE)
 
 #define METRIC_SHAPE_ENUM(rule, shape, folds)                                                      \

@@ -15,6 +15,11 @@
 #include "metric/metric-type.h"
 #include "metric/source-list.h"
 
+/* What every row must pass to compile. */
+#define METRIC_PROVE(member, type, rule, section, class, source, gates, text)                      \
+        _Static_assert(METRIC_FOLDS(rule, type),                                                   \
+                       "metric " #member ": rule " #rule " cannot fold a " #type);
+
 #define METRIC_ID(member, ...) METRIC_##member,
 typedef enum MetricId { METRICS(METRIC_ID) _METRIC_MAX } MetricId;
 

@@ -34,6 +34,7 @@ typedef enum ViewAxis { VIEW_AXES(VIEW_AXIS_ID) _VIEW_AXIS_MAX } ViewAxis;
 typedef struct View {
         ViewAxis axis;
         bool thread_normalize;
+        bool has_sections; /* named by the user; else the default ones */
         bool sections[_METRIC_SECTION_MAX];
         bool has_metrics; /* else all of the sections */
         bool metrics[_METRIC_MAX];
@@ -51,20 +52,28 @@ enum {
 /* pcomm, normalised, all sections but taskstats-accounting, all metrics, the default limit. */
 void view_init(View *view);
 
-/* Setters for command lines: comma-separated lists, "" refused. VIEW_OK or VIEW_E_INVALID. */
-_must_check_ int view_set_axis(View *view, Span name, char ret_complaint[static VIEW_COMPLAINT_BYTES]);
+/*
+ * Setters for command lines: comma-separated lists with blanks allowed around the entries, letters of
+ * either case; empty entries, duplicates and unknown words refused. An entry of the metrics may be a
+ * glob (* ? [...]) that matches at least one name. VIEW_OK, or VIEW_E_INVALID and @view unchanged.
+ */
+_must_check_ int view_set_axis(View *view, Span name,
+                               char ret_complaint[static VIEW_COMPLAINT_BYTES]);
 _must_check_ int view_set_sections(View *view, Span list,
                                    char ret_complaint[static VIEW_COMPLAINT_BYTES]);
 _must_check_ int view_set_metrics(View *view, Span list,
                                   char ret_complaint[static VIEW_COMPLAINT_BYTES]);
 
 void view_write_json(JsonWriter *writer, const View *view);
-/* @object: the View parameter, or NULL for the defaults. */
+/* @object: the View parameter, or NULL for the defaults. *ret is written on VIEW_OK only. */
 _must_check_ int view_decode(json_object *object, View *ret,
                              char ret_complaint[static VIEW_COMPLAINT_BYTES]);
 
 const char *view_axis_name(ViewAxis axis);
 const char *view_axis_header(ViewAxis axis);
-/* The row of @id is wanted: its section is, and it is among the metrics named. */
+/*
+ * The row of @id is wanted: its section is, and it is among the metrics named. Naming metrics without
+ * naming sections wants them whatever their section.
+ */
 bool view_wants_metric(const View *view, MetricId id);
 bool view_wants_derived(const View *view, DerivedId id);

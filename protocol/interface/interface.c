@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "interface/interface.h"
+
+#include "metric/metric.h"
+
+#define ERROR_NAME(id, name, parameter) name,
+#define ERROR_PARAMETER(id, name, parameter) parameter,
+static const char *const error_names[] = { WIRE_ERRORS(ERROR_NAME) };
+static const char *const error_parameters[] = { WIRE_ERRORS(ERROR_PARAMETER) };
+
+const char *wire_error_name(WireError error) {
+        return error_names[error];
+}
+
+const char *wire_error_parameter(WireError error) {
+        return error_parameters[error];
+}
+
+WireError wire_error_find(Span name) {
+        unsigned error = 0;
+
+        while (error < _WIRE_ERROR_MAX && !span_is(name, error_names[error]))
+                error++;
+        return (WireError) error;
+}
+
+int wire_error_encode(Buffer *buffer, WireError error, const WireErrorDetail *detail) {
+        static const WireErrorDetail none = { .reason = NULL };
+        Span first = span_of(error_parameters[error]);
+        JsonWriter writer;
+
+        if (!detail)
+                detail = &none;
+        json_writer_init(&writer, buffer);
+        json_write_object(&writer);
+        if (first.n > 0 && !span_is(first, "reason"))
+                json_write_member_name(&writer, error_parameters[error], detail->subject);
+        if (detail->reason || span_is(first, "reason"))
+                json_write_member_name(&writer, "reason", span_of(detail->reason));
+        if (detail->nearest)
+                json_write_member_name(&writer, "nearest", span_of(detail->nearest));
+        if (detail->has_offset)
+                json_write_member_u64(&writer, "offset", detail->offset);
+        json_write_end(&writer);
+        return json_writer_finish(&writer);
+}
+
+static void write_gates(JsonWriter *writer, const char *gates) {
+        json_write_array(writer);
+        while (*gates) {
+                size_t n = strcspn(gates, ",");
+
+                json_write_span(writer, (Span){ gates, n });
+                gates += n + (gates[n] == ',');
+        }
+        json_write_end(writer);
+}
+
+static void write_metric(JsonWriter *writer, const Metric *metric) {
+        json_write_object(writer);
+        json_write_member_text(writer, "name", metric->name);
+        json_write_member_text(writer, "type", metric->type_name);
+        json_write_member_text(writer, "rule", metric->rule_name);
+        json_write_member_text(writer, "unit", metric_unit_name(metric->unit));
+        json_write_member_text(writer, "section", metric_section_name(metric->section));
+        json_write_member_text(writer, "class", metric_class_name(metric->class));
+        json_write_key(writer, "gates");
+        write_gates(writer, metric->gates);
+        json_write_member_text(writer, "description", metric->description);
+        json_write_end(writer);
+}
+
+static void write_derived(JsonWriter *writer, const Derived *derived) {
+        json_write_object(writer);
+        json_write_member_text(writer, "name", derived->name);
+        json_write_member_text(writer, "unit", metric_unit_name(derived->unit));
+        json_write_key(writer, "inputs");
+        json_write_array(writer);
+        for (unsigned i = 0; i < derived->n_inputs; i++)
+                json_write_text(writer, metric_table[derived->inputs[i]].name);
+        json_write_end(writer);
+        json_write_member_text(writer, "section", metric_section_name(derived->section));
+        json_write_member_text(writer, "description", derived->description);
+        json_write_end(writer);
+}
+
+void metric_list_write_json(JsonWriter *writer) {
+        json_write_object(writer);
+        json_write_key(writer, "metrics");
+        json_write_array(writer);
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                write_metric(writer, &metric_table[id]);
+        json_write_end(writer);
+        json_write_key(writer, "derived");
+        json_write_array(writer);
+        for (unsigned id = 0; id < _DERIVED_MAX; id++)
+                write_derived(writer, &derived_table[id]);
+        json_write_end(writer);
+        json_write_end(writer);
+}

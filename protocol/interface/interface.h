@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Interface
+ *
+ * The parts of io.ctprof.Profiler that are the same for whoever answers: how a failure is put into an
+ * error reply, and the registry as the reply of MetricList. Errors are decided on by their id; only
+ * their names cross the socket.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/buffer.h"
+#include "base/macro.h"
+#include "base/span.h"
+#include "interface/error-list.h"
+#include "json/json-writer.h"
+
+/* What there is to say about one failure; members that do not apply stay empty. */
+typedef struct WireErrorDetail {
+        Span subject; /* the value of the error's first parameter, unless that is its reason */
+        const char *reason;  /* a sentence or fragment of ours; NULL: none */
+        const char *nearest; /* NoSuchSnapshot: what was meant perhaps; NULL: nothing is near */
+        bool has_offset;
+        uint64_t offset; /* SnapshotUnreadable */
+} WireErrorDetail;
+
+/* "io.ctprof.Profiler.NoSuchSnapshot" */
+const char *wire_error_name(WireError error);
+/* The key of the error's first parameter, "" when it has none. */
+const char *wire_error_parameter(WireError error);
+/* _WIRE_ERROR_MAX when there is none of that name. */
+WireError wire_error_find(Span name);
+
+/* Appends the object of @error's parameters to @buffer: what error_encode() takes. NULL: no detail. */
+_must_check_ int wire_error_encode(Buffer *buffer, WireError error, const WireErrorDetail *detail);
+
+/* {"metrics": [...], "derived": [...]}: the reply of MetricList. */
+void metric_list_write_json(JsonWriter *writer);

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "interface/view.h"
+
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "base/macro.h"
+#include "wire/limits.h"
+
+#define WORD_CHARS 64 /* longer than any name there is */
+#define QUOTED_CHARS 48
+
+#define AXIS_NAME(id, name, header) name,
+#define AXIS_HEADER(id, name, header) header,
+static const char *const axis_names[] = { VIEW_AXES(AXIS_NAME) };
+static const char *const axis_headers[] = { VIEW_AXES(AXIS_HEADER) };
+
+#define SECTION_NAME(id, name) name,
+static const char *const section_names[] = { METRIC_SECTIONS(SECTION_NAME) };
+
+/* Puts one word of a list into @view. */
+typedef int (*ViewAdd)(View *view, Span word, char *ret_complaint);
+
+void view_init(View *view) {
+        *view = (View){
+                .axis = VIEW_AXIS_PCOMM,
+                .thread_normalize = true,
+                .limit = VIEW_DEFAULT_LIMIT,
+        };
+        for (unsigned section = 0; section < _METRIC_SECTION_MAX; section++)
+                view->sections[section] = section != METRIC_SECTION_TASKSTATS_ACCOUNTING;
+}
+
+static _printf_(2, 3) int complain(char *ret_complaint, const char *format, ...) {
+        va_list arguments;
+
+        va_start(arguments, format);
+        (void) vsnprintf(ret_complaint, VIEW_COMPLAINT_BYTES, format, arguments);
+        va_end(arguments);
+        return VIEW_E_INVALID;
+}
+
+/* A word from outside as it may stand in a sentence: bounded, and nothing a terminal would obey. */
+static const char *quote(Span word, char ret_quoted[static QUOTED_CHARS + 4]) {
+        size_t n = MIN_OF(word.n, (size_t) QUOTED_CHARS);
+
+        for (size_t i = 0; i < n; i++)
+                ret_quoted[i] = word.bytes[i] >= ' ' && word.bytes[i] <= '~' ? word.bytes[i] : '?';
+        (void) snprintf(ret_quoted + n, 4, "%s", n < word.n ? "..." : "");
+        return ret_quoted;
+}
+
+static int complain_unknown(char *ret_complaint, const char *noun, Span word, const char *nearest,
+                            const char *way_out) {
+        char quoted[QUOTED_CHARS + 4];
+
+        if (nearest)
+                return complain(ret_complaint, "Unknown %s \"%s\", did you mean \"%s\"? %s", noun,
+                                quote(word, quoted), nearest, way_out);
+        return complain(ret_complaint, "Unknown %s \"%s\". %s", noun, quote(word, quoted), way_out);
+}
+
+static int set_axis(View *view, Span word, char *ret_complaint) {
+        for (unsigned axis = 0; axis < _VIEW_AXIS_MAX; axis++) {
+                if (!span_is(word, axis_names[axis]))
+                        continue;
+                view->axis = (ViewAxis) axis;
+                return VIEW_OK;
+        }
+        return complain_unknown(ret_complaint, "grouping", word,
+                                name_nearest(word, axis_names, ELEMENTSOF(axis_names)),
+                                "Valid are pcomm, comm, comm-exact, cgroup and thread.");
+}
+
+static int add_section(View *view, Span word, char *ret_complaint) {
+        MetricSection section = metric_section_find(word);
+
+        if (section == _METRIC_SECTION_MAX)
+                return complain_unknown(
+                        ret_complaint, "section", word,
+                        name_nearest(word, section_names, ELEMENTSOF(section_names)),
+                        "Valid are primary, taskstats-delay, taskstats-accounting "
+                        "and derived.");
+        view->sections[section] = true;
+        return VIEW_OK;
+}
+
+static int add_metric(View *view, Span word, char *ret_complaint) {
+        MetricId metric = metric_find(word);
+        DerivedId derived = derived_find(word);
+
+        if (metric < _METRIC_MAX)
+                view->metrics[metric] = true;
+        else if (derived < _DERIVED_MAX)
+                view->derived[derived] = true;
+        else
+                return complain_unknown(ret_complaint, "metric", word, metric_nearest_name(word),
+                                        "\"ctprofctl metric-list\" lists them all.");
+        return VIEW_OK;
+}
+
+static bool has_wildcard(Span word) {
+        for (size_t i = 0; i < word.n; i++)
+                if (word.bytes[i] == '*' || word.bytes[i] == '?' || word.bytes[i] == '[')
+                        return true;
+        return false;
+}
+
+static int add_metric_glob(View *view, Span word, char *ret_complaint) {
+        char glob[WORD_CHARS], quoted[QUOTED_CHARS + 4];
+        bool matched = false;
+
+        if (word.n >= sizeof(glob) || !has_wildcard(word))
+                return add_metric(view, word, ret_complaint);
+
+        memcpy(glob, word.bytes, word.n);
+        glob[word.n] = '\0';
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                if (fnmatch(glob, metric_table[id].name, FNM_NOESCAPE) != 0)
+                        continue;
+                view->metrics[id] = true;
+                matched = true;
+        }
+        for (unsigned id = 0; id < _DERIVED_MAX; id++) {
+                if (fnmatch(glob, derived_table[id].name, FNM_NOESCAPE) != 0)
+                        continue;
+                view->derived[id] = true;
+                matched = true;
+        }
+        if (!matched)
+                return complain(
+                        ret_complaint,
+                        "No metric matches \"%s\". \"ctprofctl metric-list\" lists them all.",
+                        quote(word, quoted));
+        return VIEW_OK;
+}
+
+static Span trim(Span word) {
+        while (word.n > 0 && (word.bytes[0] == ' ' || word.bytes[0] == '\t'))
+                word = (Span){ word.bytes + 1, word.n - 1 };
+        while (word.n > 0 && (word.bytes[word.n - 1] == ' ' || word.bytes[word.n - 1] == '\t'))
+                word.n--;
+        return word;
+}
+
+/* Cuts the text before the first comma off @rest; false when nothing was left. */
+static bool next_entry(Span *rest, Span *ret) {
+        const char *comma;
+
+        if (!rest->bytes)
+                return false;
+        comma = memchr(rest->bytes, ',', rest->n);
+        if (!comma) {
+                *ret = trim(*rest);
+                rest->bytes = NULL;
+                return true;
+        }
+        *ret = trim((Span){ rest->bytes, (size_t) (comma - rest->bytes) });
+        *rest = (Span){ comma + 1, rest->n - (size_t) (comma - rest->bytes) - 1 };
+        return true;
+}
+
+static bool span_equal_any_case(Span a, Span b) {
+        return a.n == b.n && strncasecmp(a.bytes, b.bytes, a.n) == 0;
+}
+
+/* All names are lower-case, so that folding the word is all it takes to accept either. */
+static Span fold_case(Span word, char ret_folded[static WORD_CHARS]) {
+        if (word.n > WORD_CHARS)
+                return word;
+        for (size_t i = 0; i < word.n; i++)
+                ret_folded[i] = word.bytes[i] >= 'A' && word.bytes[i] <= 'Z'
+                                        ? (char) (word.bytes[i] - 'A' + 'a')
+                                        : word.bytes[i];
+        return (Span){ ret_folded, word.n };
+}
+
+static int add_list(View *view, Span list, ViewAdd add, const char *noun, char *ret_complaint) {
+        Span whole = { list.bytes ? list.bytes : "", list.n }, rest = whole, entry;
+        unsigned n = 0;
+        int r;
+
+        while (next_entry(&rest, &entry)) {
+                char folded[WORD_CHARS], quoted[QUOTED_CHARS + 4];
+                Span before = { whole.bytes, (size_t) (entry.bytes - whole.bytes) }, earlier;
+
+                if (entry.n == 0)
+                        return complain(ret_complaint,
+                                        "The list of %ss has an empty entry: separate names by one "
+                                        "comma each.",
+                                        noun);
+                if (++n > LIMIT_NAMES_PER_LIST)
+                        return complain(ret_complaint, "The list of %ss has more than %u entries.",
+                                        noun, LIMIT_NAMES_PER_LIST);
+                while (n > 1 && next_entry(&before, &earlier))
+                        if (span_equal_any_case(earlier, entry))
+                                return complain(ret_complaint,
+                                                "The %s \"%s\" is named twice: name it once.", noun,
+                                                quote(entry, quoted));
+                r = add(view, fold_case(entry, folded), ret_complaint);
+                if (r != VIEW_OK)
+                        return r;
+        }
+        return VIEW_OK;
+}
+
+static void drop_sections(View *view) {
+        view->has_sections = true;
+        memset(view->sections, 0, sizeof(view->sections));
+}
+
+static void drop_metrics(View *view) {
+        view->has_metrics = true;
+        memset(view->metrics, 0, sizeof(view->metrics));
+        memset(view->derived, 0, sizeof(view->derived));
+}
+
+int view_set_axis(View *view, Span name, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
+        char folded[WORD_CHARS];
+
+        return set_axis(view, fold_case(trim(name), folded), ret_complaint);
+}
+
+int view_set_sections(View *view, Span list, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
+        View changed = *view;
+        int r;
+
+        drop_sections(&changed);
+        r = add_list(&changed, list, add_section, "section", ret_complaint);
+        if (r != VIEW_OK)
+                return r;
+        *view = changed;
+        return VIEW_OK;
+}
+
+int view_set_metrics(View *view, Span list, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
+        View changed = *view;
+        int r;
+
+        drop_metrics(&changed);
+        r = add_list(&changed, list, add_metric_glob, "metric", ret_complaint);
+        if (r != VIEW_OK)
+                return r;
+        *view = changed;
+        return VIEW_OK;
+}
+
+void view_write_json(JsonWriter *writer, const View *view) {
+        json_write_object(writer);
+        json_write_member_text(writer, "groupBy", axis_names[view->axis]);
+        json_write_member_bool(writer, "threadNormalize", view->thread_normalize);
+        if (view->has_sections) {
+                json_write_key(writer, "sections");
+                json_write_array(writer);
+                for (unsigned section = 0; section < _METRIC_SECTION_MAX; section++)
+                        if (view->sections[section])
+                                json_write_text(writer, section_names[section]);
+                json_write_end(writer);
+        }
+        if (view->has_metrics) {
+                json_write_key(writer, "metrics");
+                json_write_array(writer);
+                for (unsigned id = 0; id < _METRIC_MAX; id++)
+                        if (view->metrics[id])
+                                json_write_text(writer, metric_table[id].name);
+                for (unsigned id = 0; id < _DERIVED_MAX; id++)
+                        if (view->derived[id])
+                                json_write_text(writer, derived_table[id].name);
+                json_write_end(writer);
+        }
+        json_write_member_u64(writer, "limit", view->limit);
+        json_write_member_bool(writer, "changedOnly", view->changed_only);
+        json_write_member_bool(writer, "self", view->self);
+        json_write_end(writer);
+}
+
+static Span json_text(json_object *value) {
+        return (Span){ json_object_get_string(value), (size_t) json_object_get_string_len(value) };
+}
+
+static int decode_list(View *view, json_object *array, ViewAdd add, const char *noun,
+                       char *ret_complaint) {
+        char quoted[QUOTED_CHARS + 4];
+        size_t n;
+        int r;
+
+        if (!json_object_is_type(array, json_type_array))
+                return complain(ret_complaint, "The %ss of a view are an array of texts.", noun);
+        n = json_object_array_length(array);
+        if (n > LIMIT_NAMES_PER_LIST)
+                return complain(ret_complaint, "The list of %ss has more than %u entries.", noun,
+                                LIMIT_NAMES_PER_LIST);
+
+        for (size_t i = 0; i < n; i++) {
+                json_object *element = json_object_array_get_idx(array, i);
+
+                if (!json_object_is_type(element, json_type_string))
+                        return complain(ret_complaint, "The %ss of a view are an array of texts.",
+                                        noun);
+                for (size_t j = 0; j < i; j++)
+                        if (span_equal(json_text(json_object_array_get_idx(array, j)),
+                                       json_text(element)))
+                                return complain(ret_complaint,
+                                                "The %s \"%s\" is named twice: name it once.", noun,
+                                                quote(json_text(element), quoted));
+                r = add(view, json_text(element), ret_complaint);
+                if (r != VIEW_OK)
+                        return r;
+        }
+        return VIEW_OK;
+}
+
+static int decode_bool(json_object *value, const char *key, bool *ret, char *ret_complaint) {
+        if (!json_object_is_type(value, json_type_boolean))
+                return complain(ret_complaint, "The member %s of a view is true or false.", key);
+        *ret = json_object_get_boolean(value);
+        return VIEW_OK;
+}
+
+static int decode_limit(json_object *value, uint32_t *ret, char *ret_complaint) {
+        if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0 ||
+            json_object_get_int64(value) > UINT32_MAX)
+                return complain(ret_complaint,
+                                "The member limit of a view is a number of groups, 0 for all.");
+        *ret = (uint32_t) json_object_get_int64(value);
+        return VIEW_OK;
+}
+
+static int decode_member(View *view, const char *key, json_object *value, char *ret_complaint) {
+        char quoted[QUOTED_CHARS + 4];
+        Span name = span_of(key);
+
+        if (span_is(name, "groupBy")) {
+                if (!json_object_is_type(value, json_type_string))
+                        return complain(ret_complaint, "The member groupBy of a view is a text.");
+                return set_axis(view, json_text(value), ret_complaint);
+        }
+        if (span_is(name, "sections")) {
+                drop_sections(view);
+                return decode_list(view, value, add_section, "section", ret_complaint);
+        }
+        if (span_is(name, "metrics")) {
+                drop_metrics(view);
+                return decode_list(view, value, add_metric, "metric", ret_complaint);
+        }
+        if (span_is(name, "limit"))
+                return decode_limit(value, &view->limit, ret_complaint);
+        if (span_is(name, "threadNormalize"))
+                return decode_bool(value, key, &view->thread_normalize, ret_complaint);
+        if (span_is(name, "changedOnly"))
+                return decode_bool(value, key, &view->changed_only, ret_complaint);
+        if (span_is(name, "self"))
+                return decode_bool(value, key, &view->self, ret_complaint);
+        return complain(ret_complaint,
+                        "A view has no member \"%s\": it has groupBy, threadNormalize, sections, "
+                        "metrics, limit, changedOnly and self.",
+                        quote(name, quoted));
+}
+
+int view_decode(json_object *object, View *ret, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
+        View view;
+        int r;
+
+        view_init(&view);
+        if (object) {
+                if (!json_object_is_type(object, json_type_object))
+                        return complain(ret_complaint, "A view is an object.");
+
+                /* A null member is the same as none: that is how optional members may be sent. */
+                json_object_object_foreach(object, key, value) {
+                        r = value ? decode_member(&view, key, value, ret_complaint) : VIEW_OK;
+                        if (r != VIEW_OK)
+                                return r;
+                }
+        }
+        *ret = view;
+        return VIEW_OK;
+}
+
+const char *view_axis_name(ViewAxis axis) {
+        return axis_names[axis];
+}
+
+const char *view_axis_header(ViewAxis axis) {
+        return axis_headers[axis];
+}
+
+static bool wants_section(const View *view, MetricSection section) {
+        return view->sections[section] || (view->has_metrics && !view->has_sections);
+}
+
+bool view_wants_metric(const View *view, MetricId id) {
+        return wants_section(view, metric_table[id].section) &&
+               (!view->has_metrics || view->metrics[id]);
+}
+
+bool view_wants_derived(const View *view, DerivedId id) {
+        return wants_section(view, derived_table[id].section) &&
+               (!view->has_metrics || view->derived[id]);
+}

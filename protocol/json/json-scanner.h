@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
@@ -50,7 +51,7 @@ typedef int (*JsonRefill)(void *userdata, char *space, size_t n_space, size_t *r
 
 typedef struct JsonLimits {
         unsigned max_depth;      /* of nesting */
-        size_t max_token_bytes;  /* of one string, key or number, as written */
+        size_t max_token_bytes;  /* of one string, key, number or run of white space, as written */
         uint64_t max_text_bytes; /* of the whole input; 0: none */
 } JsonLimits;
 
@@ -66,7 +67,7 @@ _must_check_ int json_scanner_next(JsonScanner *scanner, JsonToken *ret);
 
 /*
  * Of the last token. Strings and keys are decoded (escapes undone), valid UTF-8, borrowed until the
- * next call.
+ * next call; bytes is never NULL.
  */
 Span json_scanner_string(const JsonScanner *scanner);
 uint64_t json_scanner_magnitude(const JsonScanner *scanner);
@@ -74,8 +75,17 @@ bool json_scanner_negative(const JsonScanner *scanner); /* false for -0 */
 
 /* Having read a KEY: consumes its whole value. Having read OBJECT or ARRAY: the rest of it. */
 _must_check_ int json_scanner_skip(JsonScanner *scanner);
+/*
+ * The same, and what is consumed is appended to @buffer: one valid JSON value, strings and numbers as
+ * they were written, white space removed. Having read a scalar: that one. What @buffer fails with is
+ * passed on; it is then as before, and the scanner somewhere inside the value.
+ */
+_must_check_ int json_scanner_raw(JsonScanner *scanner, Buffer *buffer);
 
-/* Bytes consumed before the last token, and what was wrong: a fragment, "duplicate member "x"". */
+/*
+ * Bytes consumed before the last token, or before the first byte that is wrong; and what was wrong: a
+ * fragment, "duplicate member "x"", "" without a failure.
+ */
 uint64_t json_scanner_offset(const JsonScanner *scanner);
 const char *json_scanner_complaint(const JsonScanner *scanner);
 /* For the caller's own checks ("a string is expected"): makes the scanner fail with @complaint. */

@@ -63,5 +63,8 @@ void json_write_member_null(JsonWriter *writer, const char *key);
 void json_write_member_text(JsonWriter *writer, const char *key, const char *text);
 void json_write_member_name(JsonWriter *writer, const char *key, Span bytes);
 
-/* 0 when everything was written and all is closed; else the first error (-ENOMEM, -EMSGSIZE). */
+/*
+ * 0 when everything was written and all is closed; else the first error: -ENOMEM, -EMSGSIZE, or
+ * -EINVAL for calls that make no text (a value without its key, too deep, not closed).
+ */
 _must_check_ int json_writer_finish(const JsonWriter *writer);

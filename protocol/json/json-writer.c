@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "json/json-writer.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/name.h"
+#include "base/number.h"
+
+/* What a character of a string needs: 0 nothing, 'u' \u00xx, else the letter of its short escape. */
+// clang-format off
+static const char escapes[256] = {
+        'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b', 't', 'n', 'u', 'f', 'r', 'u', 'u',
+        'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u',
+        ['"'] = '"', ['\\'] = '\\',
+};
+
+static const char digit_pairs[] =
+        "00010203040506070809" "10111213141516171819" "20212223242526272829" "30313233343536373839"
+        "40414243444546474849" "50515253545556575859" "60616263646566676869" "70717273747576777879"
+        "80818283848586878889" "90919293949596979899";
+
+static const uint64_t powers_of_ten[NUMBER_U64_CHARS] = {
+        UINT64_C(0), /* one digit is the least there is, also for zero */
+        UINT64_C(10), UINT64_C(100), UINT64_C(1000),
+        UINT64_C(10000), UINT64_C(100000), UINT64_C(1000000),
+        UINT64_C(10000000), UINT64_C(100000000), UINT64_C(1000000000),
+        UINT64_C(10000000000), UINT64_C(100000000000), UINT64_C(1000000000000),
+        UINT64_C(10000000000000), UINT64_C(100000000000000), UINT64_C(1000000000000000),
+        UINT64_C(10000000000000000), UINT64_C(100000000000000000), UINT64_C(1000000000000000000),
+        UINT64_C(10000000000000000000),
+};
+// clang-format on
+
+/* 1233 / 4096 is a little less than log10(2); the comparison settles the rest. */
+static unsigned digits_of(uint64_t value) {
+        unsigned n = (64 - (unsigned) __builtin_clzll(value | 1)) * 1233 >> 12;
+
+        return n + (value >= powers_of_ten[n] ? 1 : 0);
+}
+
+static void put_digits(char *digits, unsigned n, uint64_t value) {
+        while (value >= 100) {
+                n -= 2;
+                memcpy(digits + n, digit_pairs + 2 * (value % 100), 2);
+                value /= 100;
+        }
+        if (value >= 10)
+                memcpy(digits, digit_pairs + 2 * value, 2);
+        else
+                digits[0] = (char) ('0' + value);
+}
+
+static void fail(JsonWriter *writer, int error) {
+        if (writer->error == 0)
+                writer->error = error;
+}
+
+/* Exactly @n bytes at the end of the buffer, already counted as content; NULL after a failure. */
+static char *take_room(JsonWriter *writer, size_t n) {
+        Buffer *buffer = writer->buffer;
+        char *room;
+        int r;
+
+        if (writer->error != 0)
+                return NULL;
+        if (buffer->max_bytes == 0 && buffer->n_allocated - buffer->n >= n && buffer->bytes) {
+                room = buffer->bytes + buffer->n;
+        } else {
+                r = buffer_reserve(buffer, n, &room);
+                if (r < 0) {
+                        fail(writer, r);
+                        return NULL;
+                }
+        }
+        buffer->n += n;
+        return room;
+}
+
+static bool is_in_object(const JsonWriter *writer) {
+        return writer->depth > 0 && writer->closers[writer->depth - 1] == '}';
+}
+
+/* Room for a value of @n bytes; the comma before it is written here. */
+static char *take_value(JsonWriter *writer, size_t n) {
+        char *room;
+
+        /* A member without a key, a second value at the top: the caller's mistake. */
+        if (!writer->after_key && (is_in_object(writer) || (writer->depth == 0 && writer->comma))) {
+                fail(writer, -EINVAL);
+                return NULL;
+        }
+        if (!writer->comma)
+                room = take_room(writer, n);
+        else {
+                room = take_room(writer, n + 1);
+                if (room)
+                        *room++ = ',';
+        }
+        writer->comma = true;
+        writer->after_key = false;
+        return room;
+}
+
+/* The same for a key; the value behind it takes no comma. */
+static char *take_key(JsonWriter *writer, size_t n) {
+        char *room;
+
+        if (!is_in_object(writer) || writer->after_key) {
+                fail(writer, -EINVAL);
+                return NULL;
+        }
+        writer->after_key = true; /* lets the key itself pass as a value */
+        room = take_value(writer, n);
+        writer->comma = false;
+        writer->after_key = true;
+        return room;
+}
+
+static void open_with(JsonWriter *writer, char opener, char closer) {
+        char *room = NULL;
+
+        if (writer->depth == JSON_WRITER_MAX_DEPTH)
+                fail(writer, -EINVAL);
+        else
+                room = take_value(writer, 1);
+        if (!room)
+                return;
+        *room = opener;
+        writer->closers[writer->depth++] = closer;
+        writer->comma = false;
+}
+
+void json_write_object(JsonWriter *writer) {
+        open_with(writer, '{', '}');
+}
+
+void json_write_array(JsonWriter *writer) {
+        open_with(writer, '[', ']');
+}
+
+void json_write_end(JsonWriter *writer) {
+        char *room = NULL;
+
+        if (writer->depth == 0 || writer->after_key)
+                fail(writer, -EINVAL);
+        else
+                room = take_room(writer, 1);
+        if (!room)
+                return;
+        *room = writer->closers[--writer->depth];
+        writer->comma = true;
+}
+
+void json_write_key(JsonWriter *writer, const char *key) {
+        size_t n = strlen(key);
+        char *room = take_key(writer, n + 3);
+
+        if (!room)
+                return;
+        room[0] = '"';
+        memcpy(room + 1, key, n);
+        memcpy(room + 1 + n, "\":", 2);
+}
+
+void json_write_u64(JsonWriter *writer, uint64_t value) {
+        json_write_signed_u64(writer, false, value);
+}
+
+void json_write_i64(JsonWriter *writer, int64_t value) {
+        json_write_signed_u64(writer, value < 0,
+                              value < 0 ? 0 - (uint64_t) value : (uint64_t) value);
+}
+
+void json_write_signed_u64(JsonWriter *writer, bool negative, uint64_t magnitude) {
+        unsigned n = digits_of(magnitude);
+        char *room;
+
+        if (magnitude == 0)
+                negative = false;
+        room = take_value(writer, n + (negative ? 1 : 0));
+        if (!room)
+                return;
+        if (negative)
+                *room++ = '-';
+        put_digits(room, n, magnitude);
+}
+
+/* Significant digits and decimal exponent of a positive number: 0.d1d2d3... times 10^exponent. */
+typedef struct Decimal {
+        char digits[17];
+        int n_digits;
+        int exponent;
+} Decimal;
+
+static Decimal decimal_of(double value) {
+        Decimal decimal = {};
+        char text[64];
+        const char *c;
+
+        /* The decimal point is the locale's, in printf and strtod alike, so only digits are used. */
+        for (int precision = 15; precision <= 17; precision++) {
+                (void) snprintf(text, sizeof(text), "%.*e", precision - 1, value);
+                if (strtod(text, NULL) == value)
+                        break;
+        }
+        for (c = text; *c != 'e'; c++)
+                if (*c >= '0' && *c <= '9' && decimal.n_digits < (int) sizeof(decimal.digits))
+                        decimal.digits[decimal.n_digits++] = *c;
+        decimal.exponent = atoi(c + 1) + 1;
+        while (decimal.n_digits > 1 && decimal.digits[decimal.n_digits - 1] == '0')
+                decimal.n_digits--;
+        return decimal;
+}
+
+/* 17 digits, point, sign, four leading zeros or an exponent: never more than this. */
+#define DOUBLE_CHARS 32
+
+static size_t format_decimal(const Decimal *decimal, char *ret_text) {
+        bool scientific = decimal->exponent < -4 || decimal->exponent > 17;
+        int point = scientific ? 1 : decimal->exponent;
+        char *c = ret_text;
+
+        if (point <= 0)
+                *c++ = '0';
+        for (int i = point < 0 ? point : 0; i < decimal->n_digits || i < point; i++) {
+                if (i == point)
+                        *c++ = '.';
+                *c++ = (char) (i >= 0 && i < decimal->n_digits ? decimal->digits[i] : '0');
+        }
+        if (scientific) {
+                *c++ = 'e';
+                c += number_format_i64(decimal->exponent - 1, c);
+        }
+        return (size_t) (c - ret_text);
+}
+
+void json_write_double(JsonWriter *writer, double value) {
+        char text[DOUBLE_CHARS], *c = text, *room;
+        Decimal decimal;
+        size_t n;
+
+        if (!isfinite(value)) {
+                json_write_null(writer);
+                return;
+        }
+        if (value == 0) {
+                json_write_u64(writer, 0);
+                return;
+        }
+        if (value < 0)
+                *c++ = '-';
+        decimal = decimal_of(fabs(value));
+        c += format_decimal(&decimal, c);
+        n = (size_t) (c - text);
+        room = take_value(writer, n);
+        if (room)
+                memcpy(room, text, n);
+}
+
+static void write_word(JsonWriter *writer, Span word) {
+        char *room = take_value(writer, word.n);
+
+        if (room)
+                memcpy(room, word.bytes, word.n);
+}
+
+void json_write_bool(JsonWriter *writer, bool value) {
+        write_word(writer, value ? SPAN_LITERAL("true") : SPAN_LITERAL("false"));
+}
+
+void json_write_null(JsonWriter *writer) {
+        write_word(writer, SPAN_LITERAL("null"));
+}
+
+static int append_escape(Buffer *buffer, unsigned char byte) {
+        static const char hex[] = "0123456789abcdef";
+        const char text[] = { '\\', escapes[byte], '0', '0', hex[byte >> 4], hex[byte & 15] };
+
+        return buffer_append(buffer, text, escapes[byte] == 'u' ? sizeof(text) : 2);
+}
+
+static int append_text(Buffer *buffer, Span text) {
+        return buffer_append(buffer, text.bytes, text.n);
+}
+
+/*
+ * The inside of a string. @append_run writes what lies between two characters that need an escape;
+ * those are ASCII, so a run never cuts a character in two.
+ */
+static int append_quoted(Buffer *buffer, Span text, int (*append_run)(Buffer *, Span)) {
+        size_t run = 0;
+        int r;
+
+        for (size_t i = 0; i < text.n; i++) {
+                unsigned char byte = (unsigned char) text.bytes[i];
+
+                if (!escapes[byte])
+                        continue;
+                r = append_run(buffer, (Span){ text.bytes + run, i - run });
+                if (r < 0)
+                        return r;
+                r = append_escape(buffer, byte);
+                if (r < 0)
+                        return r;
+                run = i + 1;
+        }
+        return run == text.n ? 0 : append_run(buffer, (Span){ text.bytes + run, text.n - run });
+}
+
+/* @room: the opening quote, just taken. A string that does not fit leaves nothing behind. */
+static bool write_quoted(JsonWriter *writer, char *room, Span text,
+                         int (*append_run)(Buffer *, Span)) {
+        Buffer *buffer = writer->buffer;
+        size_t start = buffer->n - 1;
+        int r;
+
+        if (!room)
+                return false;
+        *room = '"';
+        r = append_quoted(buffer, text, append_run);
+        if (r == 0)
+                r = buffer_append_byte(buffer, '"');
+        if (r < 0) {
+                buffer->n = start;
+                fail(writer, r);
+        }
+        return r == 0;
+}
+
+void json_write_text(JsonWriter *writer, const char *text) {
+        json_write_span(writer, span_of(text));
+}
+
+void json_write_span(JsonWriter *writer, Span text) {
+        (void) write_quoted(writer, take_value(writer, 1), text, append_text);
+}
+
+void json_write_name(JsonWriter *writer, Span bytes) {
+        (void) write_quoted(writer, take_value(writer, 1), bytes, name_escape);
+}
+
+void json_write_key_name(JsonWriter *writer, Span key) {
+        char *colon;
+
+        if (!write_quoted(writer, take_key(writer, 1), key, name_escape))
+                return;
+        colon = take_room(writer, 1);
+        if (colon)
+                *colon = ':';
+}
+
+void json_write_raw(JsonWriter *writer, Span json) {
+        char *room;
+
+        if (json.n == 0) {
+                fail(writer, -EINVAL);
+                return;
+        }
+        room = take_value(writer, json.n);
+        if (room)
+                memcpy(room, json.bytes, json.n);
+}
+
+void json_write_member_u64(JsonWriter *writer, const char *key, uint64_t value) {
+        json_write_key(writer, key);
+        json_write_u64(writer, value);
+}
+
+void json_write_member_i64(JsonWriter *writer, const char *key, int64_t value) {
+        json_write_key(writer, key);
+        json_write_i64(writer, value);
+}
+
+void json_write_member_bool(JsonWriter *writer, const char *key, bool value) {
+        json_write_key(writer, key);
+        json_write_bool(writer, value);
+}
+
+void json_write_member_null(JsonWriter *writer, const char *key) {
+        json_write_key(writer, key);
+        json_write_null(writer);
+}
+
+void json_write_member_text(JsonWriter *writer, const char *key, const char *text) {
+        json_write_key(writer, key);
+        json_write_text(writer, text);
+}
+
+void json_write_member_name(JsonWriter *writer, const char *key, Span bytes) {
+        json_write_key(writer, key);
+        json_write_name(writer, bytes);
+}
+
+int json_writer_finish(const JsonWriter *writer) {
+        if (writer->error != 0)
+                return writer->error;
+        /* Balanced, and something was written at all. */
+        return writer->depth == 0 && writer->comma ? 0 : -EINVAL;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * ProcSmaps
+ *
+ * /proc/PID/smaps_rollup: a header with the address range, then "Key:  n kB" lines
+ * (fs/proc/task_mmu.c, show_smaps_rollup()). Which keys there are differs between kernels; all are
+ * kept, in bytewise order. Opening fails with ESRCH where there is no address space: kernel threads
+ * and zombies.
+ */
+
+#include <stdint.h>
+#include "base/macro.h"
+#include "base/span.h"
+#include "json/json-writer.h"
+#include "procfs/procfs.h"
+
+#define PROC_SMAPS_MAX_ENTRIES 64 /* 6.18 prints 22 */
+
+typedef struct ProcSmapsEntry {
+        Span key; /* ASCII letters, digits and '_'; borrowed */
+        uint64_t kib;
+} ProcSmapsEntry;
+
+typedef struct ProcSmaps {
+        ProcSmapsEntry entries[PROC_SMAPS_MAX_ENTRIES]; /* ascending by key, each once */
+        size_t n_entries;
+} ProcSmaps;
+
+/* PROCFS_E_MALFORMED also when there are more keys than fit: the later ones are left out. */
+_must_check_ int proc_smaps_parse(Span text, ProcSmaps *ret);
+
+/* {"Anonymous":2624,...}: numbers in kB of 1024 bytes, as the kernel prints them. */
+void proc_smaps_write_json(JsonWriter *writer, const ProcSmaps *smaps);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Cursor
+ *
+ * The four grammars of kernel text, each a function that moves a cursor over borrowed bytes and never
+ * past their end. The kernel ends every line with a newline, so bytes behind the last newline are what
+ * is left of a cut file: they are never handed out, and no number is ever the beginning of a longer
+ * one. Blanks are spaces and tabs.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/span.h"
+
+typedef struct Cursor {
+        const char *at;
+        const char *end;
+} Cursor;
+
+static inline Cursor cursor_over(Span text) {
+        return (Cursor){ text.bytes, text.bytes + text.n };
+}
+
+/* What was not consumed. At the end of a file: non-empty means that its last line was cut. */
+static inline Span cursor_rest(const Cursor *cursor) {
+        return (Span){ cursor->at, (size_t) (cursor->end - cursor->at) };
+}
+static inline bool cursor_is_at_end(const Cursor *cursor) {
+        return cursor->at == cursor->end;
+}
+
+/* The next line, without its newline; false when no complete one is left. */
+bool cursor_line(Cursor *cursor, Span *ret);
+
+/* Positional words (stat, schedstat): the next run of non-blanks. @cursor runs over one line. */
+bool cursor_word(Cursor *cursor, Span *ret);
+
+/*
+ * "key: value" lines (status, io, sched, smaps_rollup): the next line that has a colon, split at its
+ * first one, both sides trimmed. Lines without a colon are passed over.
+ */
+bool cursor_colon_pair(Cursor *cursor, Span *ret_key, Span *ret_value);
+
+/*
+ * Flat "key value" lines (cpu.stat, memory.stat): the next line that is not blank, split after its
+ * first word; the value, trimmed, may be empty.
+ */
+bool cursor_flat_pair(Cursor *cursor, Span *ret_key, Span *ret_value);
+
+/*
+ * Words of "key=value" (pressure, io.stat): the next word that has an equals sign, split at its first
+ * one. Words without are passed over. @cursor runs over one line.
+ */
+bool cursor_assignment(Cursor *cursor, Span *ret_key, Span *ret_value);
+
+/* @text without the blanks and newlines at its ends: the value of a one-value file. */
+Span text_trim(Span text);
+
+/*
+ * "123.45" in units of 10^-@decimals, exactly: the fraction is padded or cut to that many digits.
+ * Without a point the text is an integer of whole units. False unless it is digits with at most one
+ * point between them, or when it does not fit.
+ */
+bool text_parse_decimal(Span text, unsigned decimals, uint64_t *ret);

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <string.h>
+
+#include "interface/view.h"
+
+START_TEST(defaults_are_the_documented_ones) {
+        View view;
+
+        view_init(&view);
+        ck_assert_int_eq(view.axis, VIEW_AXIS_PCOMM);
+        ck_assert(view.thread_normalize);
+        ck_assert_uint_eq(view.limit, 40);
+        ck_assert(!view.changed_only);
+        ck_assert(!view.self);
+        ck_assert(view_wants_metric(&view, METRIC_run_time_ns));
+        ck_assert(view_wants_metric(&view, METRIC_cpu_delay_count));
+        ck_assert(!view_wants_metric(&view, METRIC_acct_utime_ns));
+        ck_assert(view_wants_derived(&view, DERIVED_avg_wait_ns));
+        ck_assert(view_wants_derived(&view, DERIVED_avg_cpu_delay_ns));
+}
+END_TEST
+
+static const struct {
+        const char *name;
+        ViewAxis axis; /* _VIEW_AXIS_MAX: refused */
+} axis_rows[] = {
+        { "pcomm", VIEW_AXIS_PCOMM },
+        { "comm", VIEW_AXIS_COMM },
+        { "comm-exact", VIEW_AXIS_COMM_EXACT },
+        { "cgroup", VIEW_AXIS_CGROUP },
+        { "thread", VIEW_AXIS_THREAD },
+        { "Thread", VIEW_AXIS_THREAD },
+        { "", _VIEW_AXIS_MAX },
+        { "pid", _VIEW_AXIS_MAX },
+        { "comm,pcomm", _VIEW_AXIS_MAX },
+};
+
+START_TEST(axes_are_found_by_name) {
+        char complaint[VIEW_COMPLAINT_BYTES] = "";
+        View view;
+        int r;
+
+        view_init(&view);
+        r = view_set_axis(&view, span_of(axis_rows[_i].name), complaint);
+        if (axis_rows[_i].axis < _VIEW_AXIS_MAX) {
+                ck_assert_int_eq(r, VIEW_OK);
+                ck_assert_int_eq(view.axis, axis_rows[_i].axis);
+        } else {
+                ck_assert_int_eq(r, VIEW_E_INVALID);
+                ck_assert_ptr_nonnull(strstr(complaint, "comm-exact"));
+                ck_assert_int_eq(view.axis, VIEW_AXIS_PCOMM);
+        }
+}
+END_TEST
+
+START_TEST(axes_have_names_and_headers) {
+        ck_assert_str_eq(view_axis_name(VIEW_AXIS_PCOMM), "pcomm");
+        ck_assert_str_eq(view_axis_header(VIEW_AXIS_PCOMM), "process");
+        ck_assert_str_eq(view_axis_name(VIEW_AXIS_COMM_EXACT), "comm-exact");
+        ck_assert_str_eq(view_axis_header(VIEW_AXIS_COMM_EXACT), "thread");
+}
+END_TEST
+
+static const struct {
+        const char *list;
+        const char *complaint; /* part of it; NULL: accepted */
+        bool primary, delay, accounting, derived;
+} section_rows[] = {
+        { "primary", NULL, true, false, false, false },
+        { " derived , taskstats-accounting ", NULL, false, false, true, true },
+        { "PRIMARY,taskstats-delay", NULL, true, true, false, false },
+        { "", "empty entry", false, false, false, false },
+        { " ", "empty entry", false, false, false, false },
+        { ",primary", "empty entry", false, false, false, false },
+        { "primary,", "empty entry", false, false, false, false },
+        { "primary,,derived", "empty entry", false, false, false, false },
+        { "primary,derived,Primary", "\"Primary\" is named twice", false, false, false, false },
+        { "primery", "mean \"primary\"", false, false, false, false },
+        { "xyzzyxyzzyxyzzy", "Valid are primary", false, false, false, false },
+};
+
+START_TEST(sections_are_a_strict_list) {
+        char complaint[VIEW_COMPLAINT_BYTES] = "";
+        View view;
+        int r;
+
+        view_init(&view);
+        r = view_set_sections(&view, span_of(section_rows[_i].list), complaint);
+        if (section_rows[_i].complaint) {
+                ck_assert_int_eq(r, VIEW_E_INVALID);
+                ck_assert_msg(strstr(complaint, section_rows[_i].complaint) != NULL, "%s",
+                              complaint);
+                ck_assert(!view.has_sections);
+                return;
+        }
+        ck_assert_int_eq(r, VIEW_OK);
+        ck_assert(view_wants_metric(&view, METRIC_minflt) == section_rows[_i].primary);
+        ck_assert(view_wants_metric(&view, METRIC_irq_delay_count) == section_rows[_i].delay);
+        ck_assert(view_wants_metric(&view, METRIC_acct_utime_ns) == section_rows[_i].accounting);
+        ck_assert(view_wants_derived(&view, DERIVED_avg_wait_ns) == section_rows[_i].derived);
+        ck_assert(view_wants_derived(&view, DERIVED_avg_cpu_delay_ns) == section_rows[_i].delay);
+}
+END_TEST
+
+static const struct {
+        const char *list;
+        const char *complaint;
+        unsigned n_metrics, n_derived;
+} metric_rows[] = {
+        { "run_time_ns", NULL, 1, 0 },
+        { "Run_Time_Ns, avg_wait_ns", NULL, 1, 1 },
+        { "acct_utime_ns", NULL, 1, 0 },
+        { "*_delay_total_ns", NULL, 8, 0 },
+        { "run_time_ns,*_delay_total_ns", NULL, 9, 0 },
+        { "avg_*_ns", NULL, 0, 11 },
+        { "m[ai]?flt", NULL, 2, 0 },
+        { "?tim?_clock_ticks,pol[i]cy", NULL, 3, 0 },
+        { "*", NULL, _METRIC_MAX, _DERIVED_MAX },
+        { "", "empty entry", 0, 0 },
+        { "run_time_ns,", "empty entry", 0, 0 },
+        { "run_time_ns,run_time_ns", "named twice", 0, 0 },
+        { "run_time", "did you mean \"run_time_ns\"", 0, 0 },
+        { "no such thing at all", "metric-list", 0, 0 },
+        { "x*y*z", "No metric matches", 0, 0 },
+        { "\x1b[31mred", "\"?[31mred\"", 0, 0 },
+        { "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "a...\"",
+          0, 0 },
+};
+
+static void count_wanted(const View *view, unsigned *ret_metrics, unsigned *ret_derived) {
+        *ret_metrics = *ret_derived = 0;
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                *ret_metrics += view_wants_metric(view, (MetricId) id);
+        for (unsigned id = 0; id < _DERIVED_MAX; id++)
+                *ret_derived += view_wants_derived(view, (DerivedId) id);
+}
+
+START_TEST(metrics_are_names_and_globs) {
+        char complaint[VIEW_COMPLAINT_BYTES] = "";
+        unsigned n_metrics, n_derived;
+        View view;
+        int r;
+
+        view_init(&view);
+        r = view_set_metrics(&view, span_of(metric_rows[_i].list), complaint);
+        if (metric_rows[_i].complaint) {
+                ck_assert_int_eq(r, VIEW_E_INVALID);
+                ck_assert_msg(strstr(complaint, metric_rows[_i].complaint) != NULL, "%s",
+                              complaint);
+                ck_assert(!view.has_metrics);
+                return;
+        }
+        ck_assert_int_eq(r, VIEW_OK);
+        count_wanted(&view, &n_metrics, &n_derived);
+        ck_assert_uint_eq(n_metrics, metric_rows[_i].n_metrics);
+        ck_assert_uint_eq(n_derived, metric_rows[_i].n_derived);
+}
+END_TEST
+
+START_TEST(lists_are_bounded) {
+        char complaint[VIEW_COMPLAINT_BYTES] = "", list[257 * 10];
+        View view;
+
+        /* Distinct globs of nine characters, each of which matches at least "processor". */
+        for (unsigned i = 0; i < 257; i++)
+                for (unsigned j = 0; j < 10; j++)
+                        list[i * 10 + j] = j == 9 ? ',' : i >> j & 1 ? '*' : '?';
+        view_init(&view);
+        ck_assert_int_eq(view_set_metrics(&view, (Span){ list, 256 * 10 - 1 }, complaint), VIEW_OK);
+        ck_assert_int_eq(view_set_metrics(&view, (Span){ list, 257 * 10 - 1 }, complaint),
+                         VIEW_E_INVALID);
+        ck_assert_ptr_nonnull(strstr(complaint, "more than 256"));
+        ck_assert_int_eq(view_set_sections(&view, (Span){ NULL, 0 }, complaint), VIEW_E_INVALID);
+}
+END_TEST
+
+START_TEST(sections_and_metrics_both_apply) {
+        char complaint[VIEW_COMPLAINT_BYTES];
+        View view;
+
+        view_init(&view);
+        ck_assert_int_eq(view_set_sections(&view, span_of("primary"), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set_metrics(&view, span_of("run_time_ns,cpu_delay_count"), complaint),
+                         VIEW_OK);
+        ck_assert(view_wants_metric(&view, METRIC_run_time_ns));
+        ck_assert(!view_wants_metric(&view, METRIC_cpu_delay_count));
+        ck_assert(!view_wants_metric(&view, METRIC_minflt));
+}
+END_TEST
+
+static int decode(const char *text, View *ret, char *ret_complaint) {
+        json_object *object = json_tokener_parse(text);
+        int r = view_decode(object, ret, ret_complaint);
+
+        json_object_put(object);
+        return r;
+}
+
+static json_object *encode(const View *view) {
+        json_object *object;
+        JsonWriter writer;
+        const char *text;
+        Buffer buffer;
+
+        buffer_init(&buffer, 0);
+        json_writer_init(&writer, &buffer);
+        view_write_json(&writer, view);
+        ck_assert_int_eq(json_writer_finish(&writer), 0);
+        ck_assert_int_eq(buffer_terminate(&buffer, &text), 0);
+        object = json_tokener_parse(text);
+        ck_assert_ptr_nonnull(object);
+        buffer_done(&buffer);
+        return object;
+}
+
+START_TEST(a_view_survives_the_wire) {
+        char complaint[VIEW_COMPLAINT_BYTES];
+        json_object *object;
+        View view, again;
+
+        view_init(&view);
+        if (_i & 1)
+                ck_assert_int_eq(view_set_sections(&view, span_of("derived"), complaint), VIEW_OK);
+        if (_i & 2)
+                ck_assert_int_eq(view_set_metrics(&view, span_of("*_ns"), complaint), VIEW_OK);
+        if (_i & 4) {
+                view.axis = VIEW_AXIS_THREAD;
+                view.thread_normalize = false;
+                view.limit = UINT32_MAX;
+                view.changed_only = view.self = true;
+        }
+        object = encode(&view);
+        memset(&again, 0, sizeof(again));
+        ck_assert_int_eq(view_decode(object, &again, complaint), VIEW_OK);
+        ck_assert_int_eq(again.axis, view.axis);
+        ck_assert(again.thread_normalize == view.thread_normalize);
+        ck_assert(again.has_sections == view.has_sections);
+        ck_assert(again.has_metrics == view.has_metrics);
+        ck_assert_mem_eq(again.sections, view.sections, sizeof(view.sections));
+        ck_assert_mem_eq(again.metrics, view.metrics, sizeof(view.metrics));
+        ck_assert_mem_eq(again.derived, view.derived, sizeof(view.derived));
+        ck_assert_uint_eq(again.limit, view.limit);
+        ck_assert(again.changed_only == view.changed_only);
+        ck_assert(again.self == view.self);
+        json_object_put(object);
+}
+END_TEST
+
+START_TEST(no_view_is_the_default_one) {
+        char complaint[VIEW_COMPLAINT_BYTES];
+        View view, nulls;
+
+        ck_assert_int_eq(view_decode(NULL, &view, complaint), VIEW_OK);
+        ck_assert_uint_eq(view.limit, VIEW_DEFAULT_LIMIT);
+        ck_assert_int_eq(
+                decode("{\"groupBy\":null,\"metrics\":null,\"limit\":null}", &nulls, complaint),
+                VIEW_OK);
+        ck_assert(!nulls.has_metrics);
+        ck_assert_uint_eq(nulls.limit, VIEW_DEFAULT_LIMIT);
+}
+END_TEST
+
+static const struct {
+        const char *text;
+        const char *complaint;
+} refused_rows[] = {
+        { "[]", "object" },
+        { "{\"groupBy\":\"pid\"}", "\"pid\"" },
+        { "{\"groupBy\":1}", "groupBy" },
+        { "{\"threadNormalize\":1}", "threadNormalize" },
+        { "{\"changedOnly\":\"yes\"}", "changedOnly" },
+        { "{\"self\":0}", "self" },
+        { "{\"limit\":-1}", "limit" },
+        { "{\"limit\":4294967296}", "limit" },
+        { "{\"limit\":\"1\"}", "limit" },
+        { "{\"limit\":1.5}", "limit" },
+        { "{\"sections\":\"primary\"}", "array" },
+        { "{\"sections\":[1]}", "array of texts" },
+        { "{\"sections\":[\"primary\",\"primary\"]}", "twice" },
+        { "{\"metrics\":[\"*\"]}", "Unknown metric" },
+        { "{\"metrics\":[\"run_time_ns\",null]}", "array of texts" },
+        { "{\"metrics\":{}}", "array" },
+        { "{\"sortBy\":\"name\"}", "\"sortBy\"" },
+};
+
+START_TEST(a_view_is_decoded_strictly) {
+        char complaint[VIEW_COMPLAINT_BYTES] = "";
+        View view = { .limit = 7 };
+
+        ck_assert_int_eq(decode(refused_rows[_i].text, &view, complaint), VIEW_E_INVALID);
+        ck_assert_msg(strstr(complaint, refused_rows[_i].complaint) != NULL, "%s", complaint);
+        ck_assert_uint_eq(view.limit, 7);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("view");
+        TCase *words = tcase_create("words");
+        TCase *wire = tcase_create("wire");
+
+        tcase_add_test(words, defaults_are_the_documented_ones);
+        tcase_add_loop_test(words, axes_are_found_by_name, 0, ELEMENTSOF(axis_rows));
+        tcase_add_test(words, axes_have_names_and_headers);
+        tcase_add_loop_test(words, sections_are_a_strict_list, 0, ELEMENTSOF(section_rows));
+        tcase_add_loop_test(words, metrics_are_names_and_globs, 0, ELEMENTSOF(metric_rows));
+        tcase_add_test(words, lists_are_bounded);
+        tcase_add_test(words, sections_and_metrics_both_apply);
+        suite_add_tcase(suite, words);
+        tcase_add_loop_test(wire, a_view_survives_the_wire, 0, 8);
+        tcase_add_test(wire, no_view_is_the_default_one);
+        tcase_add_loop_test(wire, a_view_is_decoded_strictly, 0, ELEMENTSOF(refused_rows));
+        suite_add_tcase(suite, wire);
+        return check_main(suite);
+}

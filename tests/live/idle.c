@@ -9,7 +9,8 @@
  *
  * Starts THREADS threads spread over PROCESSES processes (the leaders count), writes one line "PID..."
  * with all process ids when every thread waits, and ends them all when standard input ends. Names are
- * given to the threads in turn, with \xNN for any byte.
+ * given to the threads in turn, with \xNN for any byte. Each thread writes to one page that its process
+ * inherited, so that each has one copy-on-write delay on its account.
  */
 
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +32,9 @@ static char names[MAX_NAMES][16];
 static unsigned n_names;
 static unsigned n_named;
 static pthread_barrier_t ready;
+static char *pages; /* one a thread, touched before the fork */
+static size_t page_bytes;
+static unsigned n_pages_taken;
 
 static void fail(const char *what) {
         perror(what);
@@ -54,11 +59,18 @@ static void read_name(const char *text) {
         n_names++;
 }
 
+static void take_page(void) {
+        unsigned page = __atomic_fetch_add(&n_pages_taken, 1, __ATOMIC_RELAXED);
+
+        pages[page * page_bytes] = 'w';
+}
+
 static void *sleeper(void *argument) {
         const char *name = argument;
 
         if (name)
                 (void) prctl(PR_SET_NAME, name);
+        take_page();
         (void) pthread_barrier_wait(&ready);
         for (;;)
                 (void) pause();
@@ -80,6 +92,7 @@ static void run_process(unsigned n_threads, int fd) {
                 if (pthread_create(&thread, &attributes, sleeper, name) != 0)
                         fail("pthread_create");
         }
+        take_page();
         (void) pthread_barrier_wait(&ready);
         if (write(fd, "r", 1) != 1)
                 fail("write");
@@ -105,6 +118,12 @@ int main(int argc, char **argv) {
                 read_name(argv[i]);
         if (pipe(fds) < 0)
                 fail("pipe");
+        page_bytes = (size_t) sysconf(_SC_PAGESIZE);
+        pages = mmap(NULL, (n_threads / n_processes + 1) * page_bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (pages == MAP_FAILED || madvise(pages, page_bytes, MADV_NOHUGEPAGE) < 0)
+                fail("mmap");
+        memset(pages, 'r', (n_threads / n_processes + 1) * page_bytes);
 
         for (unsigned i = 0; i < n_processes; i++) {
                 unsigned share = n_threads / n_processes + (i < n_threads % n_processes);

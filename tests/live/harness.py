@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the live tests share: TAP, the programs under test, loads of known size, and clean endings.
+
+Every process started here is ended by its pid, and every file lives in a temporary directory.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+BUILD = pathlib.Path(os.environ["CTPROF_BUILD"])
+CTPROFCTL = str(BUILD / "client" / "ctprofctl")
+CTPROFD = str(BUILD / "daemon" / "ctprofd")
+BUSY = str(BUILD / "tests" / "live" / "busy")
+IDLE = str(BUILD / "tests" / "live" / "idle")
+
+_tests = []
+
+
+class Skip(Exception):
+    """The machine cannot do this; the text says what it lacks."""
+
+
+def test(function):
+    """Registers a test; its docstring is the claim it proves."""
+    _tests.append(function)
+    return function
+
+
+def main():
+    """Runs what was registered, as TAP; the exit status tells whether all passed."""
+    failed = 0
+    print(f"1..{len(_tests)}", flush=True)
+    for number, function in enumerate(_tests, 1):
+        claim = (function.__doc__ or function.__name__).strip().splitlines()[0].rstrip(".")
+        try:
+            function()
+            print(f"ok {number} - {claim}", flush=True)
+        except Skip as reason:
+            print(f"ok {number} - {claim} # SKIP {reason}", flush=True)
+        except BaseException:  # pylint: disable=broad-except # a test that dies is a failed test
+            failed += 1
+            print(f"not ok {number} - {claim}", flush=True)
+            for line in traceback.format_exc().splitlines():
+                print(f"# {line}", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+def expect(condition, *what):
+    if not condition:
+        raise AssertionError(" ".join(str(word) for word in what))
+
+
+def expect_equal(got, wanted, what=""):
+    if got != wanted:
+        raise AssertionError(f"{what}: got {got!r}, expected {wanted!r}")
+
+
+@contextlib.contextmanager
+def temporary():
+    """A directory others may enter: clients of other uids run inside."""
+    path = tempfile.mkdtemp(prefix="ctprof-test-")
+    os.chmod(path, 0o755)
+    try:
+        yield pathlib.Path(path)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+class Result:
+    def __init__(self, process):
+        self.status = process.returncode
+        self.out = process.stdout
+        self.err = process.stderr
+
+    def json(self):
+        expect_equal(self.status, 0, f"exit status, stderr {self.err!r}")
+        return json.loads(self.out)
+
+    def one_sentence(self):
+        """Stderr must be exactly one line: the specific error."""
+        lines = [line for line in self.err.splitlines() if line.strip()]
+        expect_equal(len(lines), 1, f"lines on stderr {self.err!r}")
+        return lines[0]
+
+
+def run(*command, env=None, user=None, group=None, groups=None, timeout=120, cwd=None, stdin=None):
+    """Runs a command to its end; text in and out, whatever the bytes."""
+    process = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, errors="surrogateescape",
+        env={**os.environ, **(env or {})}, user=user, group=group, extra_groups=groups,
+        timeout=timeout, cwd=cwd, check=False, input=stdin,
+        stdin=None if stdin is not None else subprocess.DEVNULL)
+    return Result(process)
+
+
+class Local:
+    """ctprofctl --local with a spool of its own."""
+
+    def __init__(self, spool):
+        self.spool = spool
+
+    def __call__(self, *arguments, **options):
+        return run(CTPROFCTL, "--local", "--spool", self.spool, *arguments, **options)
+
+
+class Daemon:
+    """A ctprofd that listens on a socket of its own; ended by its pid."""
+
+    def __init__(self, directory, activated=False, options=()):
+        self.socket = directory / "socket"
+        self.spool = directory / "spool"
+        self.log = directory / "log"
+        self.spool.mkdir(exist_ok=True)
+        command = [CTPROFD, "--spool", str(self.spool), *options]
+        if activated:
+            command = ["systemd-socket-activate", "-l", str(self.socket), "--fdname=varlink", *command]
+        else:
+            command += ["--listen", str(self.socket)]
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        self._wait_for_socket()
+
+    def _wait_for_socket(self):
+        deadline = time.monotonic() + 20
+        while not self.socket.is_socket():
+            expect(self.process.poll() is None, "ctprofd ended:", self.log.read_text())
+            expect(time.monotonic() < deadline, "no socket after 20 s:", self.log.read_text())
+            time.sleep(0.01)
+
+    def __call__(self, *arguments, **options):
+        return run(CTPROFCTL, "--socket", self.socket, *arguments, **options)
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def connect(self):
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(60)
+        connection.connect(str(self.socket))
+        return connection
+
+    def children(self):
+        """Pids of the jobs that run now."""
+        path = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
+        with open(path, encoding="ascii") as children:
+            return [int(word) for word in children.read().split()]
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.socket.unlink(missing_ok=True)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+                raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Idle:
+    """Threads that do nothing until closed."""
+
+    def __init__(self, threads, processes, *names):
+        self.process = subprocess.Popen([IDLE, str(threads), str(processes), *names],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.wait()
+            raise Skip(f"{threads} threads cannot be started here")
+        self.pids = [int(word) for word in line.split()]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait(60)
+
+
+class Busy:
+    """The load of known size; round() runs it once."""
+
+    def __init__(self, directory):
+        self.go = directory / "go"
+        self.done = directory / "done"
+        os.mkfifo(self.go)
+        os.mkfifo(self.done)
+        self.process = subprocess.Popen([BUSY, str(self.go), str(self.done), str(directory)])
+        self.pid = self.process.pid
+        self._wait()
+
+    def _wait(self):
+        with open(self.done, encoding="ascii") as done:
+            expect_equal(done.readline(), "ready\n", "the load")
+
+    def round(self):
+        self.go.write_text("go\n", encoding="ascii")
+        self._wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+def call(connection, method, parameters=None, more=False):
+    """One varlink call over a connected socket; returns the list of its replies."""
+    message = {"method": method, "parameters": parameters or {}}
+    if more:
+        message["more"] = True
+    connection.sendall(json.dumps(message).encode() + b"\0")
+    return receive(connection)
+
+
+def receive(connection):
+    """Replies up to one that does not continue."""
+    replies, data = [], b""
+    while True:
+        end = data.find(b"\0")
+        if end < 0:
+            piece = connection.recv(1 << 16)
+            if not piece:
+                return replies
+            data += piece
+            continue
+        reply = json.loads(data[:end])
+        data = data[end + 1:]
+        replies.append(reply)
+        if not reply.get("continues"):
+            return replies
+
+
+@contextlib.contextmanager
+def sysctl(name, value):
+    """Sets a switch for a while and restores it."""
+    path = pathlib.Path("/proc/sys") / name.replace(".", "/")
+    try:
+        before = path.read_text(encoding="ascii").strip()
+        path.write_text(str(value), encoding="ascii")
+    except OSError as error:
+        raise Skip(f"{name} cannot be set: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        path.write_text(before, encoding="ascii")
+
+
+def need_root():
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+
+
+def wait_until(condition, seconds=20, what="condition"):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        expect(time.monotonic() < deadline, "waited in vain for", what)
+        time.sleep(0.01)
+
+
+def end(pid, number=signal.SIGKILL):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)

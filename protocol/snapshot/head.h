@@ -36,7 +36,8 @@ typedef struct Head {
         uint64_t start_boottime_ns, end_boottime_ns; /* CLOCK_BOOTTIME */
 
         bool has_threads, has_processes, has_uid, has_size, has_complete, has_cost;
-        uint64_t threads, processes;
+        uint64_t threads;    /* rows of the document */
+        uint64_t processes;  /* distinct tgids among them */
         uint64_t size_bytes; /* of the whole file; put in by whoever reads it, not stored */
         uid_t uid;           /* of whoever asked for it */
         bool complete;       /* source_table_is_complete() */
@@ -62,3 +63,10 @@ void head_write_json(JsonWriter *writer, const Head *head);
  */
 _must_check_ int head_scan_json(JsonScanner *scanner, Head *ret);
 _must_check_ int head_copy(const Head *head, Head *ret);
+
+/*
+ * The same facts as members of a snapshot document, into an object that is open: what is known before
+ * the first thread is read, and what only after the last.
+ */
+void head_write_start(JsonWriter *writer, const Head *head);
+void head_write_end(JsonWriter *writer, const Head *head);

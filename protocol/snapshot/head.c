@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "snapshot/head.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/macro.h"
+
+_Static_assert(sizeof(uid_t) == sizeof(uint32_t), "a uid is read and written as 32 bits");
+
+typedef enum MemberKind {
+        MEMBER_TEXT, /* an array of @size bytes; "" is unknown */
+        MEMBER_ID,   /* 32 hex digits and a NUL; "" is unknown */
+        MEMBER_BOOL,
+        MEMBER_U32,
+        MEMBER_U64,
+} MemberKind;
+
+/* Where a member stands besides the HEAD object: nowhere, or at an end of the document. */
+typedef enum MemberPlace {
+        PLACE_HEAD,
+        PLACE_START,
+        PLACE_END,
+} MemberPlace;
+
+typedef struct HeadMember {
+        const char *key;
+        MemberKind kind;
+        MemberPlace place;
+        size_t offset;
+        size_t size;
+        size_t has_offset;        /* of the flag that says it is known, or ALWAYS */
+        const char *document_key; /* NULL: the same */
+} HeadMember;
+
+#define ALWAYS SIZE_MAX
+#define AT(member) offsetof(Head, member), sizeof(((Head *) 0)->member)
+#define IF(flag) offsetof(Head, flag)
+
+// clang-format off
+static const HeadMember members[] = {
+        { "name",             MEMBER_TEXT, PLACE_HEAD,  AT(name),              ALWAYS,                    NULL },
+        { "tagged",           MEMBER_BOOL, PLACE_HEAD,  AT(tagged),            ALWAYS,                    NULL },
+        { "formatVersion",    MEMBER_U32,  PLACE_START, AT(format_version),    ALWAYS,                    NULL },
+        { "toolVersion",      MEMBER_TEXT, PLACE_START, AT(tool_version),      ALWAYS,                    NULL },
+        { "hostName",         MEMBER_TEXT, PLACE_START, AT(host_name),         ALWAYS,                    NULL },
+        { "machineId",        MEMBER_ID,   PLACE_START, AT(machine_id),        ALWAYS,                    NULL },
+        { "bootId",           MEMBER_ID,   PLACE_START, AT(boot_id),           ALWAYS,                    NULL },
+        { "startRealtimeNs",  MEMBER_U64,  PLACE_START, AT(start_realtime_ns), IF(has_start_realtime),    NULL },
+        { "endRealtimeNs",    MEMBER_U64,  PLACE_END,   AT(end_realtime_ns),   IF(has_end_realtime),      NULL },
+        { "startBoottimeNs",  MEMBER_U64,  PLACE_START, AT(start_boottime_ns), IF(has_start_boottime),    NULL },
+        { "endBoottimeNs",    MEMBER_U64,  PLACE_END,   AT(end_boottime_ns),   IF(has_end_boottime),      NULL },
+        { "kernelRelease",    MEMBER_TEXT, PLACE_START, AT(kernel_release),    ALWAYS,                    NULL },
+        { "threads",          MEMBER_U64,  PLACE_END,   AT(threads),           IF(has_threads),           NULL },
+        { "processes",        MEMBER_U64,  PLACE_END,   AT(processes),         IF(has_processes),         NULL },
+        { "sizeBytes",        MEMBER_U64,  PLACE_HEAD,  AT(size_bytes),        IF(has_size),              NULL },
+        { "uid",              MEMBER_U32,  PLACE_HEAD,  AT(uid),               IF(has_uid),               NULL },
+        { "backend",          MEMBER_TEXT, PLACE_END,   AT(backend),           ALWAYS,                    NULL },
+        { "complete",         MEMBER_BOOL, PLACE_END,   AT(complete),          IF(has_complete),          NULL },
+        { "userHz",           MEMBER_U32,  PLACE_START, AT(user_hz),           IF(has_user_hz),           "user_hz" },
+        { "pageSize",         MEMBER_U32,  PLACE_START, AT(page_size),         IF(has_page_size),         "page_size" },
+        { "documentBytes",    MEMBER_U64,  PLACE_HEAD,  AT(document_bytes),    IF(has_document_bytes),    NULL },
+        { "taskstatsVersion", MEMBER_U32,  PLACE_END,   AT(taskstats_version), IF(has_taskstats_version), NULL },
+};
+// clang-format on
+
+void head_done(Head *head) {
+        free(head->imported_from);
+        head->imported_from = NULL;
+}
+
+int head_copy(const Head *head, Head *ret) {
+        Head copy = *head;
+
+        if (head->imported_from) {
+                copy.imported_from = strdup(head->imported_from);
+                if (!copy.imported_from)
+                        return -ENOMEM;
+        }
+        *ret = copy;
+        return 0;
+}
+
+static const void *member_at(const Head *head, const HeadMember *member) {
+        return (const char *) head + member->offset;
+}
+
+static void *member_of(Head *head, const HeadMember *member) {
+        return (char *) head + member->offset;
+}
+
+static bool is_known(const Head *head, const HeadMember *member) {
+        if (member->kind == MEMBER_TEXT || member->kind == MEMBER_ID)
+                return *(const char *) member_at(head, member) != '\0';
+        return member->has_offset == ALWAYS ||
+               *(const bool *) (const void *) ((const char *) head + member->has_offset);
+}
+
+static void write_member(JsonWriter *writer, const Head *head, const HeadMember *member,
+                         const char *key) {
+        const void *value = member_at(head, member);
+
+        if (!is_known(head, member))
+                return;
+        switch (member->kind) {
+        case MEMBER_TEXT:
+        case MEMBER_ID:
+                /* Host names and releases come from the kernel and may be any bytes. */
+                json_write_member_name(writer, key, span_of(value));
+                break;
+        case MEMBER_BOOL:
+                json_write_member_bool(writer, key, *(const bool *) value);
+                break;
+        case MEMBER_U32:
+                json_write_member_u64(writer, key, *(const uint32_t *) value);
+                break;
+        case MEMBER_U64:
+                json_write_member_u64(writer, key, *(const uint64_t *) value);
+                break;
+        }
+}
+
+static void write_place(JsonWriter *writer, const Head *head, MemberPlace place) {
+        for (size_t i = 0; i < ELEMENTSOF(members); i++)
+                if (members[i].place == place)
+                        write_member(writer, head, &members[i],
+                                     members[i].document_key ? members[i].document_key
+                                                             : members[i].key);
+}
+
+static void write_cost(JsonWriter *writer, const Head *head) {
+        if (!head->has_cost)
+                return;
+        json_write_key(writer, "cost");
+        json_write_object(writer);
+        json_write_member_u64(writer, "wallNs", head->cost_wall_ns);
+        json_write_member_u64(writer, "cpuNs", head->cost_cpu_ns);
+        json_write_member_u64(writer, "peakRssBytes", head->cost_peak_rss_bytes);
+        json_write_end(writer);
+}
+
+/* The prior tool had no such option, so of its files this is not known. */
+static void write_smaps(JsonWriter *writer, const Head *head) {
+        if (head->format_version > 0)
+                json_write_member_bool(writer, "smapsRequested", head->smaps_requested);
+}
+
+void head_write_json(JsonWriter *writer, const Head *head) {
+        json_write_object(writer);
+        for (size_t i = 0; i < ELEMENTSOF(members); i++)
+                write_member(writer, head, &members[i], members[i].key);
+        write_smaps(writer, head);
+        write_cost(writer, head);
+        if (head->imported_from) {
+                json_write_key(writer, "importedFrom");
+                json_write_raw(writer, span_of(head->imported_from));
+        }
+        json_write_end(writer);
+}
+
+void head_write_start(JsonWriter *writer, const Head *head) {
+        write_place(writer, head, PLACE_START);
+        write_smaps(writer, head);
+        /* The prior tool's readers refuse a document without it. */
+        json_write_member_u64(writer, "captured_at_unix_ns",
+                              head->has_start_realtime ? head->start_realtime_ns : 0);
+}
+
+void head_write_end(JsonWriter *writer, const Head *head) {
+        write_place(writer, head, PLACE_END);
+        write_cost(writer, head);
+}
+
+/* reading */
+
+static int scan_text(JsonScanner *scanner, char *text, size_t size) {
+        Buffer buffer;
+        Span span;
+        int r;
+
+        r = json_scanner_text(scanner, &span);
+        if (r != 0)
+                return r;
+        buffer_init(&buffer, size - 1);
+        r = name_unescape(&buffer, span);
+        if (r == 0) {
+                memcpy(text, buffer.bytes ? buffer.bytes : "", buffer.n);
+                text[buffer.n] = '\0';
+        }
+        buffer_done(&buffer);
+        if (r == -EMSGSIZE)
+                return json_scanner_fail(scanner, "the text is too long");
+        return r;
+}
+
+static bool is_hex_digit(char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static int scan_id(JsonScanner *scanner, char *id, size_t size) {
+        Span span;
+        int r;
+
+        r = json_scanner_text(scanner, &span);
+        if (r != 0)
+                return r;
+        if (span.n != size - 1)
+                return json_scanner_fail(scanner, "an id of 32 hex digits is expected");
+        for (size_t i = 0; i < span.n; i++)
+                if (!is_hex_digit(span.bytes[i]))
+                        return json_scanner_fail(scanner, "an id of 32 hex digits is expected");
+        memcpy(id, span.bytes, span.n);
+        id[span.n] = '\0';
+        return 0;
+}
+
+static int scan_u32(JsonScanner *scanner, uint32_t *ret) {
+        uint64_t value;
+        int r;
+
+        r = json_scanner_u64(scanner, &value);
+        if (r != 0)
+                return r;
+        if (value > UINT32_MAX)
+                return json_scanner_fail(scanner, "the number is above 4294967295");
+        *ret = (uint32_t) value;
+        return 0;
+}
+
+static int scan_member(JsonScanner *scanner, const HeadMember *member, Head *head) {
+        void *value = member_of(head, member);
+        int r = -EINVAL;
+
+        switch (member->kind) {
+        case MEMBER_TEXT:
+                return scan_text(scanner, value, member->size);
+        case MEMBER_ID:
+                return scan_id(scanner, value, member->size);
+        case MEMBER_BOOL:
+                r = json_scanner_bool(scanner, value);
+                break;
+        case MEMBER_U32:
+                r = scan_u32(scanner, value);
+                break;
+        case MEMBER_U64:
+                r = json_scanner_u64(scanner, value);
+                break;
+        }
+        if (r == 0 && member->has_offset != ALWAYS)
+                *(bool *) (void *) ((char *) head + member->has_offset) = true;
+        return r;
+}
+
+static int scan_cost(JsonScanner *scanner, Head *head) {
+        bool has_wall = false, has_cpu = false, has_rss = false;
+        Span key;
+        int r;
+
+        r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
+        if (r != 0)
+                return r;
+        for (;;) {
+                r = json_scanner_member(scanner, &key);
+                if (r != 0)
+                        return r;
+                if (!key.bytes)
+                        break;
+                if (span_is(key, "wallNs")) {
+                        r = json_scanner_u64(scanner, &head->cost_wall_ns);
+                        has_wall = true;
+                } else if (span_is(key, "cpuNs")) {
+                        r = json_scanner_u64(scanner, &head->cost_cpu_ns);
+                        has_cpu = true;
+                } else if (span_is(key, "peakRssBytes")) {
+                        r = json_scanner_u64(scanner, &head->cost_peak_rss_bytes);
+                        has_rss = true;
+                } else {
+                        r = json_scanner_skip(scanner);
+                }
+                if (r != 0)
+                        return r;
+        }
+        head->has_cost = has_wall && has_cpu && has_rss;
+        return 0;
+}
+
+static int scan_imported_from(JsonScanner *scanner, Head *head) {
+        Buffer buffer;
+        int r;
+
+        buffer_init(&buffer, HEAD_MAX_BYTES);
+        r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
+        if (r == 0)
+                r = json_scanner_raw(scanner, &buffer);
+        if (r == 0)
+                r = buffer_take_text(&buffer, &head->imported_from);
+        buffer_done(&buffer);
+        if (r == -EMSGSIZE)
+                return json_scanner_fail(scanner, "the origin is too long");
+        return r;
+}
+
+static int scan_any(JsonScanner *scanner, Span key, Head *head, bool *has_version) {
+        for (size_t i = 0; i < ELEMENTSOF(members); i++)
+                if (span_is(key, members[i].key)) {
+                        if (members[i].offset == offsetof(Head, format_version))
+                                *has_version = true;
+                        return scan_member(scanner, &members[i], head);
+                }
+        if (span_is(key, "smapsRequested"))
+                return json_scanner_bool(scanner, &head->smaps_requested);
+        if (span_is(key, "cost"))
+                return scan_cost(scanner, head);
+        if (span_is(key, "importedFrom"))
+                return scan_imported_from(scanner, head);
+        return json_scanner_skip(scanner);
+}
+
+int head_scan_json(JsonScanner *scanner, Head *ret) {
+        _cleanup_(head_done) Head head = {};
+        bool has_version = false;
+        Span key;
+        int r;
+
+        r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
+        if (r != 0)
+                return r;
+        for (;;) {
+                r = json_scanner_member(scanner, &key);
+                if (r != 0)
+                        return r;
+                if (!key.bytes)
+                        break;
+                r = scan_any(scanner, key, &head, &has_version);
+                if (r != 0)
+                        return r;
+        }
+        if (!has_version)
+                return json_scanner_fail(scanner, "the head has no formatVersion");
+
+        *ret = head;
+        head.imported_from = NULL;
+        return 0;
+}

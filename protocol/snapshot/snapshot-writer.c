@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "snapshot/snapshot-writer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/macro.h"
+#include "snapshot/thread-column.h"
+
+/* Small members gather here before they go to the sink; rows go past it. */
+#define FLUSH_BYTES (64 * 1024)
+
+/* The only order of calls. */
+typedef enum WriterStep {
+        STEP_NEW,
+        STEP_THREADS,
+        STEP_CGROUPS, /* threads are closed; cgroup_stats opens with the first cgroup */
+        STEP_ENDED,
+} WriterStep;
+
+struct SnapshotWriter {
+        SnapshotSink sink;
+        void *userdata;
+        Buffer pending;
+        JsonWriter json; /* writes to @pending */
+        uint64_t n_sunk;
+        WriterStep step;
+        bool has_rows;
+};
+
+int snapshot_writer_new(SnapshotSink sink, void *userdata, SnapshotWriter **ret) {
+        SnapshotWriter *writer;
+
+        writer = malloc(sizeof(*writer));
+        if (!writer)
+                return -ENOMEM;
+        *writer = (SnapshotWriter){ .sink = sink, .userdata = userdata };
+        buffer_init(&writer->pending, 0);
+        json_writer_init(&writer->json, &writer->pending);
+        *ret = writer;
+        return 0;
+}
+
+SnapshotWriter *snapshot_writer_free(SnapshotWriter *writer) {
+        if (!writer)
+                return NULL;
+        buffer_done(&writer->pending);
+        free(writer);
+        return NULL;
+}
+
+uint64_t snapshot_writer_bytes(const SnapshotWriter *writer) {
+        return writer->n_sunk + writer->pending.n;
+}
+
+static int sink_bytes(SnapshotWriter *writer, Span bytes) {
+        int r;
+
+        if (bytes.n == 0)
+                return 0;
+        r = writer->sink(writer->userdata, bytes.bytes, bytes.n);
+        if (r < 0)
+                return r;
+        writer->n_sunk += bytes.n;
+        return 0;
+}
+
+/* What was written so far goes to the sink when there is at least @threshold of it. */
+static int flush(SnapshotWriter *writer, size_t threshold) {
+        int r;
+
+        if (writer->json.error != 0)
+                return writer->json.error;
+        if (writer->pending.n < threshold)
+                return 0;
+        r = sink_bytes(writer, buffer_span(&writer->pending));
+        if (r < 0)
+                return r;
+        buffer_clear(&writer->pending);
+        return 0;
+}
+
+/* A value made elsewhere, or null for none. */
+static void write_value(JsonWriter *json, const char *key, Span value) {
+        json_write_key(json, key);
+        if (value.n == 0)
+                json_write_null(json);
+        else
+                json_write_raw(json, value);
+}
+
+int snapshot_writer_begin(SnapshotWriter *writer, const Head *head, Span host_json) {
+        JsonWriter *json = &writer->json;
+
+        assert(writer->step == STEP_NEW);
+        json_write_object(json);
+        head_write_start(json, head);
+        write_value(json, "host", host_json);
+
+        json_write_key(json, "threads");
+        json_write_object(json);
+        json_write_key(json, "columns");
+        json_write_array(json);
+        for (ThreadColumn column = 0; column < _COLUMN_MAX; column++)
+                if (column != thread_column_of(METRIC_thread_count))
+                        json_write_text(json, thread_column_name(column));
+        json_write_end(json);
+        json_write_key(json, "rows");
+        json_write_array(json);
+
+        writer->step = STEP_THREADS;
+        return flush(writer, 0);
+}
+
+int snapshot_writer_rows(SnapshotWriter *writer, Span rows) {
+        int r;
+
+        assert(writer->step == STEP_THREADS);
+        if (rows.n == 0)
+                return 0;
+        r = writer->has_rows ? sink_bytes(writer, SPAN_LITERAL(",")) : 0;
+        if (r < 0)
+                return r;
+        writer->has_rows = true;
+        return sink_bytes(writer, rows);
+}
+
+int snapshot_writer_end_threads(SnapshotWriter *writer) {
+        assert(writer->step == STEP_THREADS);
+        json_write_end(&writer->json);
+        json_write_end(&writer->json);
+        json_write_key(&writer->json, "cgroup_stats");
+        json_write_object(&writer->json);
+        writer->step = STEP_CGROUPS;
+        return flush(writer, FLUSH_BYTES);
+}
+
+int snapshot_writer_cgroup(SnapshotWriter *writer, Span path, Span stats_json) {
+        assert(writer->step == STEP_CGROUPS);
+        json_write_key_name(&writer->json, path);
+        json_write_raw(&writer->json, stats_json);
+        return flush(writer, FLUSH_BYTES);
+}
+
+int snapshot_writer_end(SnapshotWriter *writer, Span psi_json, Span sched_ext_json,
+                        const SourceTable *sources, const Head *head) {
+        JsonWriter *json = &writer->json;
+        int r;
+
+        assert(writer->step == STEP_CGROUPS);
+        json_write_end(json);
+        write_value(json, "psi", psi_json);
+        write_value(json, "sched_ext", sched_ext_json);
+        json_write_key(json, "sources");
+        source_table_write_json(json, sources);
+        json_write_key(json, "end");
+        json_write_object(json);
+        head_write_end(json, head);
+        json_write_end(json);
+        json_write_end(json);
+
+        r = json_writer_finish(json);
+        if (r < 0)
+                return r;
+        writer->step = STEP_ENDED;
+        return flush(writer, 0);
+}
+
+/* rows */
+
+static void write_if(JsonWriter *json, bool known, uint64_t value) {
+        if (known)
+                json_write_u64(json, value);
+        else
+                json_write_null(json);
+}
+
+static void write_bool_if(JsonWriter *json, bool known, bool value) {
+        if (known)
+                json_write_bool(json, value);
+        else
+                json_write_null(json);
+}
+
+static void write_name_if(JsonWriter *json, Span name) {
+        if (name.bytes)
+                json_write_name(json, name);
+        else
+                json_write_null(json);
+}
+
+/* In the order of THREAD_IDENTITY_COLUMNS. */
+static void write_identity(JsonWriter *json, const ThreadSample *sample, Span smaps) {
+        json_write_i64(json, sample->tid);
+        json_write_i64(json, sample->tgid);
+        write_if(json, sample->has_ppid, (uint64_t) sample->ppid);
+        write_if(json, sample->has_owner, sample->uid);
+        write_if(json, sample->has_owner, sample->gid);
+        write_name_if(json, sample->pcomm);
+        write_name_if(json, sample->comm);
+        write_name_if(json, sample->cgroup);
+        json_write_u64(json, sample->start_ticks);
+        write_bool_if(json, sample->has_kthread, sample->kthread);
+        json_write_bool(json, sample->self);
+        write_if(json, sample->has_exe, sample->exe_dev);
+        write_if(json, sample->has_exe, sample->exe_inode);
+        if (smaps.n > 0)
+                json_write_raw(json, smaps);
+        else
+                json_write_null(json);
+}
+
+static void write_cell(JsonWriter *json, const ThreadSample *sample, MetricId id) {
+        char policy[POLICY_NAME_CHARS], character;
+        uint64_t value;
+
+        if (!thread_sample_has(sample, id)) {
+                json_write_null(json);
+                return;
+        }
+        value = thread_sample_get(sample, id);
+        switch ((CellKind) thread_cell_kinds[id]) {
+        case CELL_NONE:
+                break;
+        case CELL_UNSIGNED:
+        case CELL_U32:
+                json_write_u64(json, value);
+                break;
+        case CELL_I32:
+                json_write_i64(json, (int64_t) value);
+                break;
+        case CELL_BOOL:
+                json_write_bool(json, value != 0);
+                break;
+        case CELL_CHARACTER:
+                character = (char) value;
+                json_write_name(json, (Span){ &character, 1 });
+                break;
+        case CELL_POLICY:
+                json_write_span(json, (Span){ policy, policy_format((int64_t) value, policy) });
+                break;
+        case CELL_CPUS:
+                write_name_if(json, sample->cpus);
+                break;
+        }
+}
+
+int snapshot_row_encode(Buffer *buffer, const ThreadSample *sample, Span smaps) {
+        size_t n_before = buffer->n;
+        JsonWriter json;
+        int r;
+
+        json_writer_init(&json, buffer);
+        json_write_array(&json);
+        write_identity(&json, sample, smaps);
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                if (thread_cell_kinds[id] != CELL_NONE)
+                        write_cell(&json, sample, (MetricId) id);
+        json_write_end(&json);
+
+        r = json_writer_finish(&json);
+        if (r < 0)
+                buffer->n = n_before;
+        return r;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "snapshot/source.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/name.h"
+#include "metric/metric.h"
+
+#define STATE_NAME(id, name) name,
+static const char *const state_names[] = { SOURCE_STATES(STATE_NAME) };
+
+#define OUTCOME_NAME(name) #name,
+static const char *const outcome_names[] = { SOURCE_OUTCOMES(OUTCOME_NAME) };
+
+const char *source_state_name(SourceState state) {
+        return state_names[state];
+}
+
+static unsigned find_word(Span word, const char *const *words, unsigned n_words) {
+        unsigned i = 0;
+
+        while (i < n_words && !span_is(word, words[i]))
+                i++;
+        return i;
+}
+
+/* Nobody is to blame for a source that was not asked for, and jemalloc is a guest: few hosts have it. */
+bool source_table_is_complete(const SourceTable *table) {
+        for (unsigned id = 0; id < _SOURCE_MAX; id++) {
+                if (id == SOURCE_JEMALLOC)
+                        continue;
+                switch (table->sources[id].state) {
+                case SOURCE_STATE_OK:
+                case SOURCE_STATE_NOT_REQUESTED:
+                case SOURCE_STATE_NOT_APPLICABLE:
+                        continue;
+                case SOURCE_STATE_PARTIAL:
+                case SOURCE_STATE_UNAVAILABLE:
+                case _SOURCE_STATE_MAX:
+                        return false;
+                }
+        }
+        return true;
+}
+
+void source_write_json(JsonWriter *writer, SourceId id, const Source *source) {
+        json_write_object(writer);
+        json_write_member_text(writer, "name", source_name(id));
+        json_write_member_text(writer, "state", source_state_name(source->state));
+        if (source->state != SOURCE_STATE_OK && source->reason[0] != '\0')
+                json_write_member_name(writer, "reason", span_of(source->reason));
+        for (unsigned i = 0; i < _SOURCE_OUTCOME_MAX; i++)
+                json_write_member_u64(writer, outcome_names[i], source->counts[i]);
+        json_write_end(writer);
+}
+
+void source_table_write_json(JsonWriter *writer, const SourceTable *table) {
+        json_write_array(writer);
+        for (unsigned id = 0; id < _SOURCE_MAX; id++)
+                source_write_json(writer, (SourceId) id, &table->sources[id]);
+        json_write_end(writer);
+}
+
+/* A reason longer than ours loses its end, at a whole character: newer programs may say more. */
+static void copy_reason(Source *source, Span text) {
+        size_t n = 0;
+
+        while (n < text.n) {
+                size_t n_character = utf8_character((Span){ text.bytes + n, text.n - n });
+
+                if (n_character == 0 || n + n_character >= sizeof(source->reason))
+                        break;
+                n += n_character;
+        }
+        memcpy(source->reason, text.bytes, n);
+        source->reason[n] = '\0';
+}
+
+static int scan_member(JsonScanner *scanner, Span key, SourceId *id, Source *source) {
+        unsigned outcome = find_word(key, outcome_names, _SOURCE_OUTCOME_MAX);
+        /* The key is borrowed only until the next token is read. */
+        bool is_name = span_is(key, "name"), is_state = span_is(key, "state");
+        Span text;
+        int r;
+
+        if (outcome < _SOURCE_OUTCOME_MAX)
+                return json_scanner_u64(scanner, &source->counts[outcome]);
+
+        if (!is_name && !is_state && !span_is(key, "reason"))
+                return json_scanner_skip(scanner);
+        r = json_scanner_text(scanner, &text);
+        if (r != 0)
+                return r;
+        if (is_name)
+                *id = source_find(text);
+        else if (is_state)
+                source->state = (SourceState) find_word(text, state_names, _SOURCE_STATE_MAX);
+        else
+                copy_reason(source, text);
+        return 0;
+}
+
+/* One object, its opening token read already. An id or state of _MAX is one we do not know. */
+static int scan_source(JsonScanner *scanner, SourceId *ret_id, Source *ret) {
+        Source source = { .state = _SOURCE_STATE_MAX };
+        SourceId id = _SOURCE_MAX;
+        Span key;
+        int r;
+
+        for (;;) {
+                r = json_scanner_member(scanner, &key);
+                if (r != 0)
+                        return r;
+                if (!key.bytes)
+                        break;
+                r = scan_member(scanner, key, &id, &source);
+                if (r != 0)
+                        return r;
+        }
+        if (source.state == SOURCE_STATE_OK)
+                source.reason[0] = '\0';
+        *ret_id = id;
+        *ret = source;
+        return 0;
+}
+
+int source_table_scan_json(JsonScanner *scanner, SourceTable *ret) {
+        bool seen[_SOURCE_MAX] = {};
+        SourceTable table;
+        JsonToken token;
+        Source source;
+        SourceId id;
+        int r;
+
+        for (unsigned i = 0; i < _SOURCE_MAX; i++)
+                table.sources[i] = (Source){
+                        .state = SOURCE_STATE_UNAVAILABLE,
+                        .reason = "the snapshot does not tell how this source could be read",
+                };
+
+        r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY);
+        if (r != 0)
+                return r;
+        for (;;) {
+                r = json_scanner_element(scanner, &token);
+                if (r != 0)
+                        return r;
+                if (token == JSON_TOKEN_ARRAY_END)
+                        break;
+                if (token != JSON_TOKEN_OBJECT)
+                        return json_scanner_fail(scanner, "a source must be an object");
+                r = scan_source(scanner, &id, &source);
+                if (r != 0)
+                        return r;
+                if (id == _SOURCE_MAX)
+                        continue;
+                if (seen[id])
+                        return json_scanner_fail(scanner, "a source is listed twice");
+                seen[id] = true;
+                if (source.state != _SOURCE_STATE_MAX)
+                        table.sources[id] = source;
+        }
+        *ret = table;
+        return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * ThreadColumn
+ *
+ * The columns of a snapshot's thread table, by name, and what a metric's cell looks like in JSON: the
+ * one place on which writer and reader agree. Who a thread is comes first, then every metric that is
+ * read from somewhere, in the registry's order.
+ */
+
+#include "base/span.h"
+#include "metric/metric.h"
+
+// clang-format off
+#define THREAD_IDENTITY_COLUMNS(C)                                                                 \
+        C(tid) C(tgid) C(ppid) C(uid) C(gid) C(pcomm) C(comm) C(cgroup) C(start_time_clock_ticks)  \
+        C(kthread) C(self) C(exe_dev) C(exe_inode) C(smaps_rollup_kb)
+// clang-format on
+
+/* Identity columns, then _COLUMN_IDENTITY_MAX + METRIC_x. */
+#define THREAD_COLUMN_ID(name) COLUMN_##name,
+enum {
+        THREAD_IDENTITY_COLUMNS(THREAD_COLUMN_ID) _COLUMN_IDENTITY_MAX,
+        _COLUMN_MAX = _COLUMN_IDENTITY_MAX + _METRIC_MAX,
+};
+typedef unsigned ThreadColumn;
+
+typedef enum CellKind {
+        CELL_NONE, /* thread_count: every row counts one, nothing is stored */
+        CELL_UNSIGNED,
+        CELL_I32,
+        CELL_U32,
+        CELL_BOOL,
+        CELL_CHARACTER,
+        CELL_POLICY,
+        CELL_CPUS,
+} CellKind;
+
+static inline ThreadColumn thread_column_of(MetricId id) {
+        return (ThreadColumn) (_COLUMN_IDENTITY_MAX + id);
+}
+
+/* Of @column >= _COLUMN_IDENTITY_MAX. */
+static inline MetricId thread_column_metric(ThreadColumn column) {
+        return (MetricId) (column - _COLUMN_IDENTITY_MAX);
+}
+
+extern const unsigned char thread_cell_kinds[_METRIC_MAX];
+
+const char *thread_column_name(ThreadColumn column);
+/* _COLUMN_MAX when no column has that name. */
+ThreadColumn thread_column_find(Span name);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * JsonInput
+ *
+ * A window on the text being scanned: all of it, or a buffer that is refilled. The bytes from @token
+ * on stay in one piece while more are fetched, so a token can be handed out in place; fetching may
+ * move them, and @token and @at with them. Where a text is cut into chunks makes no difference to
+ * anything above.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/macro.h"
+#include "base/span.h"
+#include "json/json-scanner.h"
+
+typedef struct JsonInput {
+        const char *token; /* token <= at <= end */
+        const char *at;    /* the next byte */
+        const char *end;   /* behind the last byte at hand */
+
+        const char *window;     /* the first byte at hand */
+        uint64_t window_offset; /* its offset in the text */
+        uint64_t n_left;        /* bytes that may still be fetched */
+        size_t max_token_bytes;
+        bool ended;    /* nothing more to fetch */
+        bool too_long; /* because the limit was reached */
+
+        JsonRefill refill; /* NULL: the window is the text */
+        void *userdata;
+        char *space; /* owned */
+        size_t n_space;
+
+        const char *complaint; /* a literal, set with JSON_E_MALFORMED; @at is where */
+} JsonInput;
+
+void json_input_init_text(JsonInput *input, Span text, const JsonLimits *limits);
+void json_input_init_stream(JsonInput *input, JsonRefill refill, void *userdata,
+                            const JsonLimits *limits);
+void json_input_done(JsonInput *input);
+
+/* Fetches bytes behind @end; *ret_more is false at the end of the text. */
+_must_check_ int json_input_fetch(JsonInput *input, bool *ret_more);
+/* @n bytes at @at, within the limit of a token, or a failure: @ended is the complaint then. */
+_must_check_ int json_input_need(JsonInput *input, size_t n, const char *ended);
+
+static inline uint64_t json_input_offset(const JsonInput *input, const char *position) {
+        return input->window_offset + (uint64_t) (position - input->window);
+}
+
+static inline int json_input_fail(JsonInput *input, const char *complaint) {
+        input->complaint = complaint;
+        return JSON_E_MALFORMED;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "json/json-number.h"
+
+#include <endian.h>
+#include <string.h>
+
+#include "base/number.h"
+
+/* Sign, as many digits as can be added up without a look at overflow, and what follows them. */
+#define FAST_DIGITS (NUMBER_U64_CHARS - 1)
+#define FAST_BYTES (1 + FAST_DIGITS + 1)
+
+// clang-format off
+static const bool in_number[256] = {
+        ['0' ... '9'] = true, ['-'] = true, ['+'] = true, ['.'] = true, ['e'] = true, ['E'] = true,
+};
+// clang-format on
+
+/* The value of eight digits, or false when one of them is none. */
+static bool parse_eight(const char *digits, uint64_t *ret) {
+        uint64_t word;
+
+        memcpy(&word, digits, sizeof(word));
+        word = le64toh(word) -
+               UINT64_C(0x3030303030303030); /* the first digit is the lowest byte */
+        if (((word | (word + UINT64_C(0x7676767676767676))) & UINT64_C(0x8080808080808080)) != 0)
+                return false;
+        /* Neighbours join: pairs of 8 bits to 2 digits, of 16 to 4, of 32 to 8. */
+        word = (word * 10 + (word >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
+        word = (word * 100 + (word >> 16)) & UINT64_C(0x0000ffff0000ffff);
+        *ret = (word * 10000 + (word >> 32)) & UINT64_C(0xffffffff);
+        return true;
+}
+
+/* An integer of at most FAST_DIGITS digits that is wholly at hand; false: look closely. */
+static bool read_fast(JsonInput *input, JsonNumber *ret) {
+        const char *start = input->token + (*input->token == '-' ? 1 : 0), *at = start, *limit;
+        uint64_t value, eight;
+
+        if (input->end - input->token < FAST_BYTES || input->max_token_bytes < FAST_BYTES ||
+            (unsigned char) *at - (unsigned) '0' > 9)
+                return false;
+        limit = start + FAST_DIGITS;
+        value = (unsigned char) *at++ - (unsigned) '0';
+        if (parse_eight(at, &eight)) {
+                value = value * 100000000 + eight;
+                at += 8;
+                if (parse_eight(at, &eight)) {
+                        value = value * 100000000 + eight;
+                        at += 8;
+                }
+        }
+        while (at < limit && (unsigned char) *at - (unsigned) '0' <= 9)
+                value = value * 10 + ((unsigned char) *at++ - (unsigned) '0');
+        if (in_number[(unsigned char) *at] || (*start == '0' && at > start + 1))
+                return false;
+
+        input->at = at;
+        *ret = (JsonNumber){
+                .magnitude = value,
+                .negative = start > input->token && value > 0,
+        };
+        return true;
+}
+
+/* *ret: the byte at @at when it can be part of a number, else 0. */
+static int peek(JsonInput *input, char *ret) {
+        bool more = true;
+        int r;
+
+        if (input->at == input->end) {
+                r = json_input_fetch(input, &more);
+                if (r != 0)
+                        return r;
+        }
+        if (!more || !in_number[(unsigned char) *input->at]) {
+                *ret = '\0';
+                return 0;
+        }
+        if ((size_t) (input->at - input->token) >= input->max_token_bytes)
+                return json_input_fail(input, "a number is too long");
+        *ret = *input->at;
+        return 0;
+}
+
+/* One digit or more; @number takes them when it is given. *ret: what follows. */
+static int read_digits(JsonInput *input, JsonNumber *number, char *ret) {
+        bool first = true;
+        char c;
+        int r;
+
+        for (;; first = false, input->at++) {
+                unsigned digit;
+
+                r = peek(input, &c);
+                if (r != 0)
+                        return r;
+                digit = (unsigned char) c - (unsigned) '0';
+                if (digit > 9)
+                        break;
+                if (number && !number->is_real &&
+                    (__builtin_mul_overflow(number->magnitude, 10, &number->magnitude) ||
+                     __builtin_add_overflow(number->magnitude, digit, &number->magnitude)))
+                        number->is_real = true;
+        }
+        if (first)
+                return json_input_fail(input, "a number lacks a digit");
+        *ret = c;
+        return 0;
+}
+
+static int read_slow(JsonInput *input, JsonNumber *ret) {
+        JsonNumber number = {};
+        char c;
+        int r;
+
+        input->at = input->token;
+        r = peek(input, &c);
+        if (r != 0)
+                return r;
+        if (c == '-') {
+                number.negative = true;
+                input->at++;
+                r = peek(input, &c);
+                if (r != 0)
+                        return r;
+        }
+        if (c == '0') {
+                input->at++;
+                r = peek(input, &c);
+                if (r == 0 && c >= '0' && c <= '9')
+                        r = json_input_fail(input, "a number starts with a zero");
+        } else
+                r = read_digits(input, &number, &c);
+        if (r != 0)
+                return r;
+        if (c == '.') {
+                number.is_real = true;
+                input->at++;
+                r = read_digits(input, NULL, &c);
+                if (r != 0)
+                        return r;
+        }
+        if (c == 'e' || c == 'E') {
+                number.is_real = true;
+                input->at++;
+                r = peek(input, &c);
+                if (r != 0)
+                        return r;
+                if (c == '+' || c == '-')
+                        input->at++;
+                r = read_digits(input, NULL, &c);
+                if (r != 0)
+                        return r;
+        }
+        number.negative = number.negative && number.magnitude > 0;
+        *ret = number;
+        return 0;
+}
+
+int json_number_read(JsonInput *input, JsonNumber *ret) {
+        return read_fast(input, ret) ? 0 : read_slow(input, ret);
+}

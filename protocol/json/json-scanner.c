@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "json/json-scanner.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "json/json-input.h"
+#include "json/json-key-set.h"
+#include "json/json-number.h"
+#include "json/json-string.h"
+
+#define COMPLAINT_BYTES 256
+#define QUOTED_BYTES 64 /* of a key in a complaint */
+#define NOTHING (-1)    /* instead of a byte: the text has ended */
+
+typedef enum Expected {
+        EXPECTED_VALUE,
+        EXPECTED_VALUE_OR_END, /* behind '[' */
+        EXPECTED_KEY,
+        EXPECTED_KEY_OR_END, /* behind '{' */
+        EXPECTED_COLON,
+        EXPECTED_COMMA_OR_END,
+        EXPECTED_NOTHING,
+} Expected;
+
+typedef struct Level {
+        bool is_object;
+        JsonKeySet keys;
+} Level;
+
+struct JsonScanner {
+        JsonInput input;
+        unsigned max_depth;
+        uint64_t seed;
+
+        Expected expected;
+        Level *levels; /* those past @depth are empty but keep their memory */
+        unsigned depth;
+        unsigned n_levels;
+
+        JsonToken token;
+        uint64_t offset;
+        JsonNumber number;
+        Span string;
+        Buffer decoded;
+
+        int failure; /* what every further call returns */
+        char complaint[COMPLAINT_BYTES];
+};
+
+/*
+ * Hashes differ from process to process, so that nobody can prepare keys that share their slots. The
+ * kernel gives every process sixteen random bytes; no system call is needed for them.
+ */
+static uint64_t hash_seed(void) {
+        const void *random = (const void *) (uintptr_t) getauxval(AT_RANDOM);
+
+        return random ? XXH3_64bits(random, 16) : 0;
+}
+
+static void scanner_init(JsonScanner *scanner, const JsonLimits *limits) {
+        *scanner = (JsonScanner){
+                .max_depth = limits->max_depth,
+                .seed = hash_seed(),
+                .token = JSON_TOKEN_END,
+                .string = SPAN_LITERAL(""),
+        };
+        buffer_init(&scanner->decoded, 0);
+}
+
+static void scanner_done(JsonScanner *scanner) {
+        for (unsigned i = 0; i < scanner->n_levels; i++)
+                json_key_set_done(&scanner->levels[i].keys);
+        free(scanner->levels);
+        buffer_done(&scanner->decoded);
+        json_input_done(&scanner->input);
+}
+
+int json_scanner_new_text(Span text, const JsonLimits *limits, JsonScanner **ret) {
+        JsonScanner *scanner = malloc(sizeof(*scanner));
+
+        if (!scanner)
+                return -ENOMEM;
+        scanner_init(scanner, limits);
+        json_input_init_text(&scanner->input, text, limits);
+        *ret = scanner;
+        return 0;
+}
+
+int json_scanner_new_stream(JsonRefill refill, void *userdata, const JsonLimits *limits,
+                            JsonScanner **ret) {
+        JsonScanner *scanner = malloc(sizeof(*scanner));
+
+        if (!scanner)
+                return -ENOMEM;
+        scanner_init(scanner, limits);
+        json_input_init_stream(&scanner->input, refill, userdata, limits);
+        *ret = scanner;
+        return 0;
+}
+
+JsonScanner *json_scanner_free(JsonScanner *scanner) {
+        if (scanner) {
+                scanner_done(scanner);
+                free(scanner);
+        }
+        return NULL;
+}
+
+/* The byte at @at behind white space, not consumed. */
+static int skip_space(JsonInput *input, int *ret) {
+        size_t n_run = 0;
+        bool more;
+        int r;
+
+        for (;; input->at++, n_run++) {
+                input->token = input->at;
+                if (input->at == input->end) {
+                        r = json_input_fetch(input, &more);
+                        if (r != 0)
+                                return r;
+                        if (!more) {
+                                *ret = NOTHING;
+                                return 0;
+                        }
+                }
+                if (*input->at != ' ' && *input->at != '\n' && *input->at != '\t' &&
+                    *input->at != '\r')
+                        break;
+                if (n_run == input->max_token_bytes)
+                        return json_input_fail(input, "a run of white space is too long");
+        }
+        *ret = (unsigned char) *input->at;
+        return 0;
+}
+
+static inline int next_byte(JsonInput *input, int *ret) {
+        if (input->at < input->end && (unsigned char) *input->at > ' ') {
+                input->token = input->at;
+                *ret = (unsigned char) *input->at;
+                return 0;
+        }
+        return skip_space(input, ret);
+}
+
+static const char *expected_text(const JsonScanner *scanner) {
+        switch (scanner->expected) {
+        case EXPECTED_VALUE:
+                return "a value is expected";
+        case EXPECTED_VALUE_OR_END:
+                return "a value or ']' is expected";
+        case EXPECTED_KEY:
+                return "a key is expected";
+        case EXPECTED_KEY_OR_END:
+                return "a key or '}' is expected";
+        case EXPECTED_COLON:
+                return "':' is expected";
+        case EXPECTED_COMMA_OR_END:
+                return scanner->levels[scanner->depth - 1].is_object ? "',' or '}' is expected"
+                                                                     : "',' or ']' is expected";
+        case EXPECTED_NOTHING:
+                return "nothing is expected behind the value";
+        }
+        return "";
+}
+
+static void value_ended(JsonScanner *scanner) {
+        scanner->expected = scanner->depth > 0 ? EXPECTED_COMMA_OR_END : EXPECTED_NOTHING;
+}
+
+static int grow_levels(JsonScanner *scanner) {
+        unsigned n = scanner->n_levels > 0 ? 2 * scanner->n_levels : 8;
+        Level *levels = reallocarray(scanner->levels, n, sizeof(*levels));
+
+        if (!levels)
+                return -ENOMEM;
+        for (unsigned i = scanner->n_levels; i < n; i++)
+                levels[i] = (Level){};
+        scanner->levels = levels;
+        scanner->n_levels = n;
+        return 0;
+}
+
+static int read_open(JsonScanner *scanner, bool is_object, JsonToken *ret) {
+        Level *level;
+        int r;
+
+        if (scanner->depth >= scanner->max_depth)
+                return json_input_fail(&scanner->input, "nested too deeply");
+        if (scanner->depth == scanner->n_levels) {
+                r = grow_levels(scanner);
+                if (r < 0)
+                        return r;
+        }
+        level = &scanner->levels[scanner->depth++];
+        level->is_object = is_object;
+        json_key_set_clear(&level->keys);
+        scanner->expected = is_object ? EXPECTED_KEY_OR_END : EXPECTED_VALUE_OR_END;
+        scanner->input.at++;
+        *ret = is_object ? JSON_TOKEN_OBJECT : JSON_TOKEN_ARRAY;
+        return 0;
+}
+
+static int read_close(JsonScanner *scanner, JsonToken *ret) {
+        *ret = scanner->levels[--scanner->depth].is_object ? JSON_TOKEN_OBJECT_END
+                                                           : JSON_TOKEN_ARRAY_END;
+        scanner->input.at++;
+        value_ended(scanner);
+        return 0;
+}
+
+static int fail_duplicate(JsonScanner *scanner) {
+        char quoted[QUOTED_BYTES + 1];
+        size_t n = MIN_OF(scanner->string.n, (size_t) QUOTED_BYTES);
+
+        /* It goes to terminals and into messages: nothing but plain ASCII leaves here. */
+        for (size_t i = 0; i < n; i++) {
+                char c = scanner->string.bytes[i];
+
+                quoted[i] = (char) (c >= ' ' && c <= '~' ? c : '?');
+        }
+        quoted[n] = '\0';
+        (void) snprintf(scanner->complaint, sizeof(scanner->complaint), "duplicate member \"%s\"%s",
+                        quoted, n < scanner->string.n ? "..." : "");
+        scanner->input.at = scanner->input.token;
+        return JSON_E_MALFORMED;
+}
+
+static int read_key(JsonScanner *scanner, JsonToken *ret) {
+        Level *level = &scanner->levels[scanner->depth - 1];
+        uint64_t hash;
+        int r;
+
+        r = json_string_read(&scanner->input, &scanner->decoded, &scanner->string);
+        if (r != 0)
+                return r;
+        hash = XXH3_64bits_withSeed(scanner->string.bytes, scanner->string.n, scanner->seed);
+        r = json_key_set_add(&level->keys, hash);
+        if (r == JSON_KEY_SET_E_DUPLICATE)
+                return fail_duplicate(scanner);
+        if (r != 0)
+                return r;
+        scanner->expected = EXPECTED_COLON;
+        *ret = JSON_TOKEN_KEY;
+        return 0;
+}
+
+static int read_word(JsonScanner *scanner, const char *word, JsonToken token, JsonToken *ret) {
+        JsonInput *input = &scanner->input;
+        bool more;
+        int r;
+
+        for (; *word; word++, input->at++) {
+                if (input->at == input->end) {
+                        r = json_input_fetch(input, &more);
+                        if (r != 0)
+                                return r;
+                        if (!more)
+                                return json_input_fail(input, "the text ends inside a word");
+                }
+                if (*input->at != *word)
+                        return json_input_fail(input, "a value is expected");
+        }
+        value_ended(scanner);
+        *ret = token;
+        return 0;
+}
+
+static int read_value(JsonScanner *scanner, int byte, JsonToken *ret) {
+        int r;
+
+        switch (byte) {
+        case '-':
+        case '0' ... '9':
+                r = json_number_read(&scanner->input, &scanner->number);
+                if (r != 0)
+                        return r;
+                value_ended(scanner);
+                *ret = scanner->number.is_real ? JSON_TOKEN_REAL : JSON_TOKEN_INTEGER;
+                return 0;
+        case '"':
+                r = json_string_read(&scanner->input, &scanner->decoded, &scanner->string);
+                if (r != 0)
+                        return r;
+                value_ended(scanner);
+                *ret = JSON_TOKEN_STRING;
+                return 0;
+        case '{':
+                return read_open(scanner, true, ret);
+        case '[':
+                return read_open(scanner, false, ret);
+        case 't':
+                return read_word(scanner, "true", JSON_TOKEN_TRUE, ret);
+        case 'f':
+                return read_word(scanner, "false", JSON_TOKEN_FALSE, ret);
+        case 'n':
+                return read_word(scanner, "null", JSON_TOKEN_NULL, ret);
+        default:
+                return json_input_fail(&scanner->input, expected_text(scanner));
+        }
+}
+
+/* Steps over the comma or colon at @at. */
+static int read_separator(JsonScanner *scanner, Expected expected, int *ret_byte) {
+        scanner->expected = expected;
+        scanner->input.at++;
+        return next_byte(&scanner->input, ret_byte);
+}
+
+static int read_token(JsonScanner *scanner, JsonToken *ret) {
+        bool in_object = scanner->depth > 0 && scanner->levels[scanner->depth - 1].is_object;
+        int byte, r;
+
+        r = next_byte(&scanner->input, &byte);
+        if (r != 0)
+                return r;
+        if (scanner->expected == EXPECTED_COMMA_OR_END && byte == ',')
+                r = read_separator(scanner, in_object ? EXPECTED_KEY : EXPECTED_VALUE, &byte);
+        else if (scanner->expected == EXPECTED_COLON && byte == ':')
+                r = read_separator(scanner, EXPECTED_VALUE, &byte);
+        if (r != 0)
+                return r;
+
+        switch (scanner->expected) {
+        case EXPECTED_VALUE:
+                return read_value(scanner, byte, ret);
+        case EXPECTED_VALUE_OR_END:
+                return byte == ']' ? read_close(scanner, ret) : read_value(scanner, byte, ret);
+        case EXPECTED_KEY:
+        case EXPECTED_KEY_OR_END:
+                if (byte == '"')
+                        return read_key(scanner, ret);
+                if (byte == '}' && scanner->expected == EXPECTED_KEY_OR_END)
+                        return read_close(scanner, ret);
+                break;
+        case EXPECTED_COMMA_OR_END:
+                if (byte == (in_object ? '}' : ']'))
+                        return read_close(scanner, ret);
+                break;
+        case EXPECTED_NOTHING:
+                if (byte != NOTHING)
+                        break;
+                *ret = JSON_TOKEN_END;
+                return 0;
+        case EXPECTED_COLON:
+                break;
+        }
+        return json_input_fail(&scanner->input, expected_text(scanner));
+}
+
+/* Cut to size between two characters: complaints become parts of messages, which are UTF-8. */
+static void set_complaint(JsonScanner *scanner, const char *complaint) {
+        size_t n = strnlen(complaint, sizeof(scanner->complaint) - 1);
+
+        while (n > 0 && ((unsigned char) complaint[n] & 0xc0) == 0x80)
+                n--;
+        memcpy(scanner->complaint, complaint, n);
+        scanner->complaint[n] = '\0';
+}
+
+static int stop(JsonScanner *scanner, int failure) {
+        scanner->failure = failure;
+        scanner->offset = json_input_offset(&scanner->input, scanner->input.at);
+        if (failure == JSON_E_MALFORMED && scanner->input.complaint)
+                set_complaint(scanner, scanner->input.complaint);
+        return failure;
+}
+
+int json_scanner_next(JsonScanner *scanner, JsonToken *ret) {
+        JsonToken token;
+        int r;
+
+        if (scanner->failure != 0)
+                return scanner->failure;
+        r = read_token(scanner, &token);
+        if (r != 0)
+                return stop(scanner, r);
+        scanner->token = token;
+        scanner->offset = json_input_offset(&scanner->input, scanner->input.token);
+        *ret = token;
+        return 0;
+}
+
+Span json_scanner_string(const JsonScanner *scanner) {
+        return scanner->string;
+}
+
+uint64_t json_scanner_magnitude(const JsonScanner *scanner) {
+        return scanner->number.magnitude;
+}
+
+bool json_scanner_negative(const JsonScanner *scanner) {
+        return scanner->number.negative;
+}
+
+/* The first token of the value a caller wants whole: the one just read, or the one behind a key. */
+static int begin_value(JsonScanner *scanner, JsonToken *ret) {
+        if (scanner->failure != 0)
+                return scanner->failure;
+        if (scanner->token == JSON_TOKEN_KEY)
+                return json_scanner_next(scanner, ret);
+        *ret = scanner->token;
+        return 0;
+}
+
+static bool is_opener(JsonToken token) {
+        return token == JSON_TOKEN_OBJECT || token == JSON_TOKEN_ARRAY;
+}
+
+static bool is_closer(JsonToken token) {
+        return token == JSON_TOKEN_OBJECT_END || token == JSON_TOKEN_ARRAY_END;
+}
+
+int json_scanner_skip(JsonScanner *scanner) {
+        unsigned depth;
+        JsonToken token;
+        int r;
+
+        r = begin_value(scanner, &token);
+        if (r != 0 || !is_opener(token))
+                return r;
+        depth = scanner->depth;
+        while (scanner->depth >= depth) {
+                r = json_scanner_next(scanner, &token);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int append_token(const JsonScanner *scanner, Buffer *buffer) {
+        const JsonInput *input = &scanner->input;
+
+        return buffer_append(buffer, input->token, (size_t) (input->at - input->token));
+}
+
+static int append_value(JsonScanner *scanner, Buffer *buffer) {
+        unsigned depth;
+        JsonToken token;
+        bool comma = false;
+        int r;
+
+        r = begin_value(scanner, &token);
+        if (r != 0)
+                return r;
+        if (token == JSON_TOKEN_END || is_closer(token))
+                return -EINVAL;
+        r = append_token(scanner, buffer);
+        if (r < 0 || !is_opener(token))
+                return r;
+        depth = scanner->depth;
+        while (scanner->depth >= depth) {
+                r = json_scanner_next(scanner, &token);
+                if (r != 0)
+                        return r;
+                if (comma && !is_closer(token)) {
+                        r = buffer_append_byte(buffer, ',');
+                        if (r < 0)
+                                return r;
+                }
+                r = append_token(scanner, buffer);
+                if (r == 0 && token == JSON_TOKEN_KEY)
+                        r = buffer_append_byte(buffer, ':');
+                if (r < 0)
+                        return r;
+                comma = token != JSON_TOKEN_KEY && !is_opener(token);
+        }
+        return 0;
+}
+
+int json_scanner_raw(JsonScanner *scanner, Buffer *buffer) {
+        size_t start = buffer->n;
+        int r;
+
+        r = append_value(scanner, buffer);
+        if (r != 0)
+                buffer->n = start;
+        return r;
+}
+
+uint64_t json_scanner_offset(const JsonScanner *scanner) {
+        return scanner->offset;
+}
+
+const char *json_scanner_complaint(const JsonScanner *scanner) {
+        return scanner->complaint;
+}
+
+int json_scanner_fail(JsonScanner *scanner, const char *complaint) {
+        if (scanner->failure == 0) {
+                scanner->failure = JSON_E_MALFORMED;
+                set_complaint(scanner, complaint);
+        }
+        return scanner->failure;
+}
+
+int json_check(Span text, const JsonLimits *limits) {
+        JsonScanner scanner;
+        JsonToken token;
+        int r;
+
+        scanner_init(&scanner, limits);
+        json_input_init_text(&scanner.input, text, limits);
+        do
+                r = json_scanner_next(&scanner, &token);
+        while (r == 0 && token != JSON_TOKEN_END);
+        scanner_done(&scanner);
+        return r;
+}

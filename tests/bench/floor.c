@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/*
+ * Floor
+ *
+ * What a per-thread snapshot costs before anything is understood: open, read and close the files
+ * through the process's task directory, ask taskstats in batches of 64, ask for the affinity, parse
+ * nothing. The yardstick of the capture benchmark, run beside it.
+ *
+ *     floor FILES...        file names below /proc/PID/task/TID, "taskstats" and "affinity"
+ *
+ * Prints threads, CPU nanoseconds and wall nanoseconds.
+ */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+#include <linux/taskstats.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BATCH 64
+#define MAX_FILES 16
+
+typedef struct Question {
+        struct nlmsghdr head;
+        struct genlmsghdr genl;
+        struct nlattr attribute;
+        uint32_t value;
+} Question;
+
+static const char *files[MAX_FILES];
+static unsigned n_files;
+static bool with_taskstats, with_affinity;
+static int netlink = -1;
+static uint16_t family;
+static char buffer[1 << 16];
+
+static void fail(const char *what) {
+        perror(what);
+        exit(EXIT_FAILURE);
+}
+
+static void open_taskstats(void) {
+        struct {
+                struct nlmsghdr head;
+                struct genlmsghdr genl;
+                struct nlattr attribute;
+                char name[12];
+        } ask = {
+                .head = { .nlmsg_len = sizeof(ask),
+                          .nlmsg_type = GENL_ID_CTRL,
+                          .nlmsg_flags = NLM_F_REQUEST },
+                .genl = { .cmd = CTRL_CMD_GETFAMILY, .version = 1 },
+                .attribute = { .nla_len = sizeof(struct nlattr) + 10,
+                               .nla_type = CTRL_ATTR_FAMILY_NAME },
+                .name = "TASKSTATS",
+        };
+        struct sockaddr_nl address = { .nl_family = AF_NETLINK };
+        ssize_t n;
+
+        netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
+        if (netlink < 0 || bind(netlink, (struct sockaddr *) &address, sizeof(address)) < 0 ||
+            send(netlink, &ask, sizeof(ask), 0) < 0)
+                fail("netlink");
+        n = recv(netlink, buffer, sizeof(buffer), 0);
+        for (size_t at = sizeof(struct nlmsghdr) + sizeof(struct genlmsghdr);
+             at + sizeof(struct nlattr) <= (size_t) n;) {
+                struct nlattr attribute;
+
+                memcpy(&attribute, buffer + at, sizeof(attribute));
+                if (attribute.nla_len < sizeof(struct nlattr))
+                        break;
+                if (attribute.nla_type == CTRL_ATTR_FAMILY_ID)
+                        memcpy(&family, buffer + at + sizeof(struct nlattr), sizeof(family));
+                at += (attribute.nla_len + 3u) & ~3u;
+        }
+        if (family == 0)
+                fail("TASKSTATS");
+}
+
+static void ask_taskstats(const pid_t *tids, unsigned n) {
+        static Question questions[BATCH];
+
+        for (unsigned i = 0; i < n; i++)
+                questions[i] = (Question){
+                        .head = { .nlmsg_len = sizeof(Question),
+                                  .nlmsg_type = family,
+                                  .nlmsg_flags = NLM_F_REQUEST,
+                                  .nlmsg_seq = i + 1 },
+                        .genl = { .cmd = TASKSTATS_CMD_GET, .version = 1 },
+                        .attribute = { .nla_len = sizeof(struct nlattr) + sizeof(uint32_t),
+                                       .nla_type = TASKSTATS_CMD_ATTR_PID },
+                        .value = (uint32_t) tids[i],
+                };
+        if (send(netlink, questions, n * sizeof(Question), 0) < 0)
+                fail("send");
+        for (unsigned i = 0; i < n; i++)
+                if (recv(netlink, buffer, sizeof(buffer), 0) < 0)
+                        fail("recv");
+}
+
+static void read_thread(int task_fd, const char *tid) {
+        char path[512];
+        cpu_set_t cpus;
+
+        for (unsigned i = 0; i < n_files; i++) {
+                int fd;
+
+                snprintf(path, sizeof(path), "%s/%s", tid, files[i]);
+                fd = openat(task_fd, path, O_RDONLY | O_CLOEXEC);
+                if (fd < 0)
+                        continue;
+                if (read(fd, buffer, 16384) < 0)
+                        errno = 0; /* a refused read is part of the floor too */
+                (void) close(fd);
+        }
+        if (with_affinity)
+                (void) sched_getaffinity(atoi(tid), sizeof(cpus), &cpus);
+}
+
+static unsigned long read_process(int proc_fd, const char *pid) {
+        pid_t tids[BATCH];
+        unsigned long n_threads = 0;
+        unsigned n = 0;
+        char path[512];
+        struct dirent *entry;
+        DIR *directory;
+        int fd;
+
+        snprintf(path, sizeof(path), "%s/task", pid);
+        fd = openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return 0;
+        directory = fdopendir(fd);
+        if (!directory)
+                fail("fdopendir");
+        while ((entry = readdir(directory))) {
+                if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+                        continue;
+                read_thread(fd, entry->d_name);
+                n_threads++;
+                tids[n++] = atoi(entry->d_name);
+                if (n == BATCH && with_taskstats)
+                        ask_taskstats(tids, n);
+                if (n == BATCH)
+                        n = 0;
+        }
+        if (n > 0 && with_taskstats)
+                ask_taskstats(tids, n);
+        (void) closedir(directory);
+        return n_threads;
+}
+
+int main(int argc, char **argv) {
+        struct timespec begin, end;
+        struct rusage usage;
+        unsigned long n_threads = 0;
+        struct dirent *entry;
+        DIR *proc;
+
+        for (int i = 1; i < argc; i++) {
+                if (strcmp(argv[i], "taskstats") == 0)
+                        with_taskstats = true;
+                else if (strcmp(argv[i], "affinity") == 0)
+                        with_affinity = true;
+                else if (n_files < MAX_FILES)
+                        files[n_files++] = argv[i];
+        }
+        if (with_taskstats)
+                open_taskstats();
+        proc = opendir("/proc");
+        if (!proc)
+                fail("/proc");
+        (void) clock_gettime(CLOCK_MONOTONIC, &begin);
+        while ((entry = readdir(proc)))
+                if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
+                        n_threads += read_process(dirfd(proc), entry->d_name);
+        (void) clock_gettime(CLOCK_MONOTONIC, &end);
+        if (getrusage(RUSAGE_SELF, &usage) < 0)
+                fail("getrusage");
+        (void) closedir(proc);
+        printf("%lu %lld %lld\n", n_threads,
+               (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000LL +
+                       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000LL,
+               (end.tv_sec - begin.tv_sec) * 1000000000LL + (end.tv_nsec - begin.tv_nsec));
+        return EXIT_SUCCESS;
+}

@@ -12,7 +12,7 @@
 
 void buffer_done(Buffer *buffer) {
         free(buffer->bytes);
-        *buffer = (Buffer) { .max_bytes = buffer->max_bytes };
+        *buffer = (Buffer){ .max_bytes = buffer->max_bytes };
 }
 
 int buffer_reserve(Buffer *buffer, size_t n, char **ret) {

@@ -23,7 +23,7 @@ typedef struct Buffer {
 } Buffer;
 
 static inline void buffer_init(Buffer *buffer, size_t max_bytes) {
-        *buffer = (Buffer) { .max_bytes = max_bytes };
+        *buffer = (Buffer){ .max_bytes = max_bytes };
 }
 /* Releases the memory; the buffer is empty and usable again. */
 void buffer_done(Buffer *buffer);
@@ -32,7 +32,7 @@ static inline void buffer_clear(Buffer *buffer) {
         buffer->n = 0;
 }
 static inline Span buffer_span(const Buffer *buffer) {
-        return (Span) { buffer->bytes, buffer->n };
+        return (Span){ buffer->bytes, buffer->n };
 }
 
 /* Room for @n more bytes behind the content; *ret is valid until the next growth. */

@@ -4,8 +4,9 @@
 /*
  * Cleanup
  *
- * Ownership in the type system's stead: a local variable that owns something carries its destructor,
- * and the line that gives the thing away says TAKE. Descriptors are empty at -EBADF, pointers at NULL.
+ * Ownership in the type system's stead: a local variable that owns something carries its
+ * destructor, and the line that gives the thing away says TAKE. Descriptors are empty at -EBADF,
+ * pointers at NULL.
  */
 
 #include <errno.h>
@@ -15,19 +16,19 @@
 #define _cleanup_(fn) __attribute__((__cleanup__(fn)))
 
 /* Turns "X *x_free(X *)" into "x_freep(X **)" for _cleanup_(). */
-#define DEFINE_CLEANUP(type, fn)                                                                   \
-        static inline void fn##p(type *value) {                                                    \
-                *value = fn(*value);                                                               \
-        }                                                                                          \
+#define DEFINE_CLEANUP(type, fn)                \
+        static inline void fn##p(type *value) { \
+                *value = fn(*value);            \
+        }                                       \
         struct fn##_wants_a_semicolon
 
 /* Move a value out and leave the empty one behind: the line where ownership changes hands. */
-#define TAKE(variable, empty)                                                                      \
-        __extension__({                                                                            \
-                __typeof__(variable) *from_ = &(variable);                                         \
-                __typeof__(variable) taken_ = *from_;                                              \
-                *from_ = (empty);                                                                  \
-                taken_;                                                                            \
+#define TAKE(variable, empty)                              \
+        __extension__({                                    \
+                __typeof__(variable) *from_ = &(variable); \
+                __typeof__(variable) taken_ = *from_;      \
+                *from_ = (empty);                          \
+                taken_;                                    \
         })
 #define TAKE_PTR(pointer) TAKE(pointer, NULL)
 #define TAKE_FD(fd) TAKE(fd, -EBADF)

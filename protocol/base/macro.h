@@ -4,8 +4,8 @@
 /*
  * Macro
  *
- * What the language lacks: attributes with a readable spelling, and constant expressions that refuse
- * to compile.
+ * What the language lacks: attributes with a readable spelling, and constant expressions that
+ * refuse to compile.
  */
 
 #include <stddef.h>
@@ -18,23 +18,23 @@
 #define ELEMENTSOF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* 0, or no program at all: usable inside an initialiser. */
-#define REQUIRE(cond)                                                                              \
-        (0 * sizeof(struct {                                                                       \
-                 int unused;                                                                       \
-                 _Static_assert(cond, #cond);                                                      \
+#define REQUIRE(cond)                         \
+        (0 * sizeof(struct {                  \
+                 int unused;                  \
+                 _Static_assert(cond, #cond); \
          }))
 
-#define MIN_OF(a, b)                                                                               \
-        __extension__({                                                                            \
-                __typeof__(a) a_ = (a);                                                            \
-                __typeof__(b) b_ = (b);                                                            \
-                a_ < b_ ? a_ : b_;                                                                 \
+#define MIN_OF(a, b)                    \
+        __extension__({                 \
+                __typeof__(a) a_ = (a); \
+                __typeof__(b) b_ = (b); \
+                a_ < b_ ? a_ : b_;      \
         })
-#define MAX_OF(a, b)                                                                               \
-        __extension__({                                                                            \
-                __typeof__(a) a_ = (a);                                                            \
-                __typeof__(b) b_ = (b);                                                            \
-                a_ > b_ ? a_ : b_;                                                                 \
+#define MAX_OF(a, b)                    \
+        __extension__({                 \
+                __typeof__(a) a_ = (a); \
+                __typeof__(b) b_ = (b); \
+                a_ > b_ ? a_ : b_;      \
         })
 
 #define NSEC_PER_SEC UINT64_C(1000000000)

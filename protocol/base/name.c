@@ -48,7 +48,10 @@ size_t utf8_character(Span text) {
         else
                 return 0;
 
-        /* The second byte carries the limits: no overlong form, no surrogate, nothing past U+10FFFF. */
+        /*
+         * The second byte carries the limits: no overlong form, no surrogate, nothing past
+         * U+10FFFF.
+         */
         if (b[0] == 0xe0)
                 low = 0xa0;
         else if (b[0] == 0xed)
@@ -71,7 +74,7 @@ bool utf8_is_valid(Span text) {
 
                 if (n == 0)
                         return false;
-                text = (Span) { text.bytes + n, text.n - n };
+                text = (Span){ text.bytes + n, text.n - n };
         }
         return true;
 }
@@ -102,12 +105,12 @@ int name_escape(Buffer *buffer, Span bytes) {
                 /* Runs of ordinary characters go in one append: nearly every name is one. */
                 while (n > 0 && !(n == 3 && is_escape_range(bytes.bytes + plain))) {
                         plain += n;
-                        n = utf8_character((Span) { bytes.bytes + plain, bytes.n - plain });
+                        n = utf8_character((Span){ bytes.bytes + plain, bytes.n - plain });
                 }
                 r = buffer_append(buffer, bytes.bytes, plain);
                 if (r < 0)
                         return r;
-                bytes = (Span) { bytes.bytes + plain, bytes.n - plain };
+                bytes = (Span){ bytes.bytes + plain, bytes.n - plain };
                 if (bytes.n == 0)
                         break;
 
@@ -117,7 +120,7 @@ int name_escape(Buffer *buffer, Span bytes) {
                                 return r;
                 }
                 n = n == 0 ? 1 : n;
-                bytes = (Span) { bytes.bytes + n, bytes.n - n };
+                bytes = (Span){ bytes.bytes + n, bytes.n - n };
         }
         return 0;
 }
@@ -140,7 +143,7 @@ int name_unescape(Buffer *buffer, Span text) {
                 }
                 if (r < 0)
                         return r;
-                text = (Span) { text.bytes + n, text.n - n };
+                text = (Span){ text.bytes + n, text.n - n };
         }
         return 0;
 }

@@ -24,7 +24,7 @@ bool number_parse_i64(Span text, int64_t *ret) {
         uint64_t magnitude;
 
         if (negative)
-                text = (Span) { text.bytes + 1, text.n - 1 };
+                text = (Span){ text.bytes + 1, text.n - 1 };
         if (!number_parse_u64(text, &magnitude) ||
             magnitude > (uint64_t) INT64_MAX + (negative ? 1 : 0))
                 return false;

@@ -4,8 +4,8 @@
 /*
  * Number
  *
- * Text to integers and back, whole string or nothing, no locale; and sums that clip instead of wrap:
- * a clipped total is visibly absurd, a wrapped one looks plausible.
+ * Text to integers and back, whole string or nothing, no locale; and sums that clip instead of
+ * wrap: a clipped total is visibly absurd, a wrapped one looks plausible.
  */
 
 #include <stdbool.h>

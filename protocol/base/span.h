@@ -17,10 +17,10 @@ typedef struct Span {
         size_t n;
 } Span;
 
-#define SPAN_LITERAL(text) ((Span) { (text), sizeof(text) - 1 })
+#define SPAN_LITERAL(text) ((Span){ (text), sizeof(text) - 1 })
 
 static inline Span span_of(const char *text) {
-        return (Span) { text, text ? strlen(text) : 0 };
+        return (Span){ text, text ? strlen(text) : 0 };
 }
 
 static inline bool span_equal(Span a, Span b) {

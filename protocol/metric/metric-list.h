@@ -4,9 +4,9 @@
 /*
  * Metric list
  *
- * The registry: one row a metric, and the only place to touch to add one whose source is read already.
- * The order is the order of display and the last tie-break. Names travel on the wire and to disk and
- * are for ever; numbers of rows do not.
+ * The registry: one row a metric, and the only place to touch to add one whose source is read
+ * already. The order is the order of display and the last tie-break. Names travel on the wire and
+ * to disk and are for ever; numbers of rows do not.
  *
  * Columns: name, type and rule (metric-type.h), section of the output, scheduling classes that have
  * it, kernel options it needs, the source whose state explains its absence (source-list.h), text.

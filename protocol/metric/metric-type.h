@@ -4,9 +4,9 @@
 /*
  * Metric types
  *
- * The vocabulary of the registry, edited when a new kind of number appears. Kind and unit of a metric
- * are a C type of their own, so that a rule is checked against it when the program is compiled and
- * two metrics cannot be added up by accident.
+ * The vocabulary of the registry, edited when a new kind of number appears. Kind and unit of a
+ * metric are a C type of their own, so that a rule is checked against it when the program is
+ * compiled and two metrics cannot be added up by accident.
  */
 
 #include <stdint.h>
@@ -40,23 +40,26 @@ typedef enum MetricShape {
         METRIC_SHAPE_AFFINITY,
 } MetricShape;
 
-/*        type               public name           kind     unit   what the 64 bits of a thread's value are */
+/*
+ *        type               public name           kind     unit   what the 64 bits of a thread's
+ * value are
+ */
 // clang-format off
 #define METRIC_TYPES(T)                                                                            \
-        T(MonotonicCount,    "MonotonicCount",     COUNTER, COUNT) /* unsigned */                                        \
-        T(MonotonicNs,       "MonotonicNs",        COUNTER, NS)    /* unsigned */                                        \
-        T(Bytes,             "Bytes",              COUNTER, BYTES) /* unsigned */                                        \
-        T(ClockTicks,        "ClockTicks",         COUNTER, TICKS) /* unsigned */                                        \
-        T(PeakNs,            "PeakNs",             PEAK,    NS)    /* unsigned */                                        \
-        T(PeakBytes,         "PeakBytes",          PEAK,    BYTES) /* unsigned */                                        \
-        T(FloorNs,           "FloorNs",            FLOOR,   NS)    /* unsigned, 0: no event */                           \
-        T(GaugeCount,        "GaugeCount",         GAUGE,   COUNT) /* unsigned */                                        \
-        T(GaugeNs,           "GaugeNs",            GAUGE,   NS)    /* unsigned */                                        \
-        T(OrdinalI32,        "OrdinalI32",         ORDINAL, NONE)  /* int64_t in two's complement */                     \
-        T(OrdinalU32,        "OrdinalU32",         ORDINAL, NONE)  /* unsigned */                                        \
-        T(CategoricalString, "CategoricalString",  WORD,    NONE)  /* a scheduling policy number: int64_t */             \
-        T(CategoricalChar,   "char",               WORD,    NONE)  /* an ASCII character */                              \
-        T(CategoricalBool,   "bool",               WORD,    NONE)  /* 0 or 1 */                                          \
+        T(MonotonicCount,    "MonotonicCount",     COUNTER, COUNT) /* unsigned */                  \
+        T(MonotonicNs,       "MonotonicNs",        COUNTER, NS)    /* unsigned */                  \
+        T(Bytes,             "Bytes",              COUNTER, BYTES) /* unsigned */                  \
+        T(ClockTicks,        "ClockTicks",         COUNTER, TICKS) /* unsigned */                  \
+        T(PeakNs,            "PeakNs",             PEAK,    NS)    /* unsigned */                  \
+        T(PeakBytes,         "PeakBytes",          PEAK,    BYTES) /* unsigned */                  \
+        T(FloorNs,           "FloorNs",            FLOOR,   NS)    /* unsigned, 0: no event */     \
+        T(GaugeCount,        "GaugeCount",         GAUGE,   COUNT) /* unsigned */                  \
+        T(GaugeNs,           "GaugeNs",            GAUGE,   NS)    /* unsigned */                  \
+        T(OrdinalI32,        "OrdinalI32",         ORDINAL, NONE)  /* int64_t in two's complement */ \
+        T(OrdinalU32,        "OrdinalU32",         ORDINAL, NONE)  /* unsigned */                  \
+        T(CategoricalString, "CategoricalString",  WORD,    NONE)  /* a scheduling policy number: int64_t */ \
+        T(CategoricalChar,   "char",               WORD,    NONE)  /* an ASCII character */        \
+        T(CategoricalBool,   "bool",               WORD,    NONE)  /* 0 or 1 */                    \
         T(CpuSet,            "CpuSet",             CPUS,    NONE)  /* number of CPUs; the list stands beside it */
 
 /*        rule               shape     folds a type of this kind and unit */
@@ -78,7 +81,7 @@ typedef enum MetricShape {
         R(Affinity,          AFFINITY, CpuSet)
 // clang-format on
 
-#define METRIC_DEFINE_TYPE(type, name, kind, unit)                                                       \
+#define METRIC_DEFINE_TYPE(type, name, kind, unit)                                                 \
         typedef struct type {                                                                      \
                 uint64_t value;                                                                    \
         } type;

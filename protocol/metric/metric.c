@@ -9,40 +9,40 @@
 
 METRICS(METRIC_PROVE)
 
-#define METRIC_SHAPE_ENUM(rule, shape, folds)                                                      \
+#define METRIC_SHAPE_ENUM(rule, shape, folds) \
         enum { METRIC_SHAPE_OF_##rule = METRIC_SHAPE_##shape };
 METRIC_RULES(METRIC_SHAPE_ENUM)
 
-#define METRIC_TYPE_NAME_CASE(type, name, kind, unit) type *: name,
-#define METRIC_TYPE_NAME_OF(type)                                                                  \
+#define METRIC_TYPE_NAME_CASE(type, name, kind, unit) type * : name,
+#define METRIC_TYPE_NAME_OF(type) \
         _Generic((type *) 0, METRIC_TYPES(METRIC_TYPE_NAME_CASE) struct MetricEnd * : 0)
 
-#define METRIC_ROW(member, type, rule_, section_, class_, source, gates_, text)                    \
-        [METRIC_##member] = {                                                                      \
-                .name = #member,                                                                   \
-                .type_name = METRIC_TYPE_NAME_OF(type),                                            \
-                .rule_name = #rule_,                                                               \
-                .gates = (gates_),                                                                 \
-                .description = (text),                                                             \
-                .kind = METRIC_KIND_OF(type),                                                      \
-                .unit = METRIC_UNIT_OF(type),                                                      \
-                .rule = METRIC_RULE_##rule_,                                                       \
-                .shape = (MetricShape) METRIC_SHAPE_OF_##rule_,                                    \
-                .section = METRIC_SECTION_##section_,                                              \
-                .class = METRIC_CLASS_##class_,                                                    \
-                .explained_by = SOURCE_##source,                                                   \
+#define METRIC_ROW(member, type, rule_, section_, class_, source, gates_, text) \
+        [METRIC_##member] = {                                                   \
+                .name = #member,                                                \
+                .type_name = METRIC_TYPE_NAME_OF(type),                         \
+                .rule_name = #rule_,                                            \
+                .gates = (gates_),                                              \
+                .description = (text),                                          \
+                .kind = METRIC_KIND_OF(type),                                   \
+                .unit = METRIC_UNIT_OF(type),                                   \
+                .rule = METRIC_RULE_##rule_,                                    \
+                .shape = (MetricShape) METRIC_SHAPE_OF_##rule_,                 \
+                .section = METRIC_SECTION_##section_,                           \
+                .class = METRIC_CLASS_##class_,                                 \
+                .explained_by = SOURCE_##source,                                \
         },
 const Metric metric_table[_METRIC_MAX] = { METRICS(METRIC_ROW) };
 
-#define DERIVED_ROW(name_, unit_, section_, formula_, inputs_, text)                               \
-        [DERIVED_##name_] = {                                                                      \
-                .name = #name_,                                                                    \
-                .description = (text),                                                             \
-                .unit = METRIC_UNIT_##unit_,                                                       \
-                .section = METRIC_SECTION_##section_,                                              \
-                .formula = DERIVED_FORMULA_##formula_,                                             \
-                .n_inputs = ELEMENTSOF(((const MetricId[]) inputs_)),                              \
-                .inputs = inputs_,                                                                 \
+#define DERIVED_ROW(name_, unit_, section_, formula_, inputs_, text)  \
+        [DERIVED_##name_] = {                                         \
+                .name = #name_,                                       \
+                .description = (text),                                \
+                .unit = METRIC_UNIT_##unit_,                          \
+                .section = METRIC_SECTION_##section_,                 \
+                .formula = DERIVED_FORMULA_##formula_,                \
+                .n_inputs = ELEMENTSOF(((const MetricId[]) inputs_)), \
+                .inputs = inputs_,                                    \
         },
 const Derived derived_table[_DERIVED_MAX] = { DERIVED(DERIVED_ROW) };
 
@@ -51,7 +51,7 @@ static const char *const section_names[] = { METRIC_SECTIONS(NAME_ENTRY) };
 static const char *const class_names[] = { METRIC_CLASSES(NAME_ENTRY) };
 static const char *const source_names[] = { SOURCES(NAME_ENTRY) };
 static const char *const unit_names[] = {
-        [METRIC_UNIT_NONE] = "none", [METRIC_UNIT_COUNT] = "count", [METRIC_UNIT_NS] = "ns",
+        [METRIC_UNIT_NONE] = "none",   [METRIC_UNIT_COUNT] = "count", [METRIC_UNIT_NS] = "ns",
         [METRIC_UNIT_BYTES] = "bytes", [METRIC_UNIT_TICKS] = "ticks", [METRIC_UNIT_RATIO] = "ratio",
 };
 

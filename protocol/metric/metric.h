@@ -4,8 +4,8 @@
 /*
  * Metric
  *
- * The registry as tables: what is known of each metric and derived value besides its number. Rows are
- * constant and hold no state. An id is an index of this build; only names leave the process.
+ * The registry as tables: what is known of each metric and derived value besides its number. Rows
+ * are constant and hold no state. An id is an index of this build; only names leave the process.
  */
 
 #include <stdbool.h>
@@ -16,8 +16,8 @@
 #include "metric/source-list.h"
 
 /* What every row must pass to compile. */
-#define METRIC_PROVE(member, type, rule, section, class, source, gates, text)                      \
-        _Static_assert(METRIC_FOLDS(rule, type),                                                   \
+#define METRIC_PROVE(member, type, rule, section, class, source, gates, text) \
+        _Static_assert(METRIC_FOLDS(rule, type),                              \
                        "metric " #member ": rule " #rule " cannot fold a " #type);
 
 #define METRIC_ID(member, ...) METRIC_##member,
@@ -95,8 +95,8 @@ const char *metric_class_name(MetricClass class);
 const char *source_name(SourceId source);
 
 /*
- * The metric or derived name closest to a mistyped one (fewest edits), for "did you mean"; NULL when
- * nothing is near.
+ * The metric or derived name closest to a mistyped one (fewest edits), for "did you mean"; NULL
+ * when nothing is near.
  */
 const char *metric_nearest_name(Span name);
 /* The same over any list of names. */

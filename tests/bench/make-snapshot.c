@@ -3,8 +3,9 @@
 /*
  * Make-snapshot
  *
- * Writes a snapshot file of any number of threads, for the read side of the benchmark: counters of the
- * sizes that a busy host has, different in each thread, and larger by SEED so that two files differ.
+ * Writes a snapshot file of any number of threads, for the read side of the benchmark: counters of
+ * the sizes that a busy host has, different in each thread, and larger by SEED so that two files
+ * differ.
  *
  *     make-snapshot FILE THREADS PROCESSES SEED
  */

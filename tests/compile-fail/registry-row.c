@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A row of the registry under the registry's own proof: a peak summed. What is refused here is what a
- * wrong row in metric-list.h would be.
+ * A row of the registry under the registry's own proof: a peak summed. What is refused here is what
+ * a wrong row in metric-list.h would be.
  */
 #include "metric/metric.h"
 

@@ -4,13 +4,13 @@
  * Busy
  *
  * A load of known size, on command: two named threads burn a second of CPU between them, and one of
- * them writes 64 MiB to an unlinked file. It lives on afterwards, idle, so that two snapshots find the
- * same threads.
+ * them writes 64 MiB to an unlinked file. It lives on afterwards, idle, so that two snapshots find
+ * the same threads.
  *
  *     busy GO DONE DIRECTORY
  *
- * GO and DONE are FIFOs. It writes a line to DONE when it is ready and again after each round, does a
- * round for each line read from GO, and ends when GO has no writer left.
+ * GO and DONE are FIFOs. It writes a line to DONE when it is ready and again after each round, does
+ * a round for each line read from GO, and ends when GO has no writer left.
  */
 
 #include <errno.h>

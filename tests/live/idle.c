@@ -7,10 +7,10 @@
  *
  *     idle THREADS PROCESSES [NAME...]
  *
- * Starts THREADS threads spread over PROCESSES processes (the leaders count), writes one line "PID..."
- * with all process ids when every thread waits, and ends them all when standard input ends. Names are
- * given to the threads in turn, with \xNN for any byte. Each thread writes to one page that its process
- * inherited, so that each has one copy-on-write delay on its account.
+ * Starts THREADS threads spread over PROCESSES processes (the leaders count), writes one line
+ * "PID..." with all process ids when every thread waits, and ends them all when standard input
+ * ends. Names are given to the threads in turn, with \xNN for any byte. Each thread writes to one
+ * page that its process inherited, so that each has one copy-on-write delay on its account.
  */
 
 #include <errno.h>

@@ -34,9 +34,11 @@ START_TEST(parse_takes_the_whole_text_or_nothing) {
         uint64_t u64 = 4711;
         int64_t i64 = 4711;
 
-        ck_assert_int_eq(number_parse_u64(span_of(parse_rows[_i].text), &u64), parse_rows[_i].is_u64);
+        ck_assert_int_eq(number_parse_u64(span_of(parse_rows[_i].text), &u64),
+                         parse_rows[_i].is_u64);
         ck_assert_uint_eq(u64, parse_rows[_i].is_u64 ? parse_rows[_i].u64 : 4711);
-        ck_assert_int_eq(number_parse_i64(span_of(parse_rows[_i].text), &i64), parse_rows[_i].is_i64);
+        ck_assert_int_eq(number_parse_i64(span_of(parse_rows[_i].text), &i64),
+                         parse_rows[_i].is_i64);
         ck_assert_int_eq(i64, parse_rows[_i].is_i64 ? parse_rows[_i].i64 : 4711);
 }
 END_TEST
@@ -66,7 +68,7 @@ START_TEST(format_writes_every_digit) {
         char digits[NUMBER_I64_CHARS];
         size_t n = number_format_i64(format_rows[_i].value, digits);
 
-        ck_assert(span_is((Span) { digits, n }, format_rows[_i].text));
+        ck_assert(span_is((Span){ digits, n }, format_rows[_i].text));
 }
 END_TEST
 
@@ -74,7 +76,7 @@ START_TEST(format_of_the_largest_fits) {
         char digits[NUMBER_U64_CHARS];
         size_t n = number_format_u64(UINT64_MAX, digits);
 
-        ck_assert(span_is((Span) { digits, n }, "18446744073709551615"));
+        ck_assert(span_is((Span){ digits, n }, "18446744073709551615"));
 }
 END_TEST
 

@@ -38,8 +38,8 @@ typedef struct CgroupCounts {
 
 /*
  * Reads the cgroup of @group_fd and appends its object to @json. @scratch is memory for the files,
- * used again from call to call. CGROUPFS_E_VANISHED when the cgroup went before or meanwhile: counted
- * once in each source. On anything but 0 @json is as before.
+ * used again from call to call. CGROUPFS_E_VANISHED when the cgroup went before or meanwhile:
+ * counted once in each source. On anything but 0 @json is as before.
  */
 _must_check_ int cgroup_stats_read(int group_fd, Buffer *scratch, Buffer *json,
                                    CgroupCounts *counts);

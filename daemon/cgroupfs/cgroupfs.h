@@ -37,20 +37,21 @@ typedef struct CgroupMount {
 } CgroupMount;
 
 /*
- * The @nth candidate, from 0, of the text of mountinfo: those that show the whole hierarchy (root "/")
- * first, each kind in the order of the file. Octal escapes are decoded. CGROUPFS_E_NO_MOUNT when there
- * are not as many.
+ * The @nth candidate, from 0, of the text of mountinfo: those that show the whole hierarchy (root
+ * "/") first, each kind in the order of the file. Octal escapes are decoded. CGROUPFS_E_NO_MOUNT
+ * when there are not as many.
  */
 _must_check_ int cgroup_mount_parse(Span mountinfo, size_t nth, CgroupMount *ret);
 
 typedef struct Cgroupfs Cgroupfs;
 
 /*
- * Finds and opens the hierarchy that the calling process sees: @proc_fd is /proc, for self/mountinfo.
- * A mount that another one covers is passed over. CGROUPFS_E_NO_MOUNT, CGROUPFS_E_DENIED.
+ * Finds and opens the hierarchy that the calling process sees: @proc_fd is /proc, for
+ * self/mountinfo. A mount that another one covers is passed over. CGROUPFS_E_NO_MOUNT,
+ * CGROUPFS_E_DENIED.
  */
 _must_check_ int cgroupfs_open(int proc_fd, Cgroupfs **ret);
-/* Over a directory that is laid out like one, a fixture tree for instance; @dir_fd stays the caller's. */
+/* Over a directory laid out like one, a fixture tree for instance; @dir_fd stays the caller's. */
 _must_check_ int cgroupfs_open_directory(int dir_fd, Cgroupfs **ret);
 Cgroupfs *cgroupfs_free(Cgroupfs *cgroupfs);
 DEFINE_CLEANUP(Cgroupfs *, cgroupfs_free);
@@ -59,9 +60,9 @@ DEFINE_CLEANUP(Cgroupfs *, cgroupfs_free);
 int cgroupfs_root_fd(const Cgroupfs *cgroupfs);
 
 /*
- * Opens the directory of the cgroup @path (as of /proc/PID/cgroup, raw bytes). A path ending in
- * " (deleted)" is looked up like any other, and is CGROUPFS_E_VANISHED unless a cgroup has that very
- * name. CGROUPFS_E_MALFORMED, CGROUPFS_E_OUTSIDE, CGROUPFS_E_DENIED.
+ * Opens the directory of the cgroup @path (as of /proc/PID/cgroup, raw bytes). A path with the
+ * suffix " (deleted)" is looked up like any other, and is CGROUPFS_E_VANISHED unless a cgroup has
+ * that very name. CGROUPFS_E_MALFORMED, CGROUPFS_E_OUTSIDE, CGROUPFS_E_DENIED.
  */
 _must_check_ int cgroupfs_open_group(const Cgroupfs *cgroupfs, Span path, int *ret_fd);
 
@@ -69,9 +70,9 @@ _must_check_ int cgroupfs_open_group(const Cgroupfs *cgroupfs, Span path, int *r
 bool cgroup_path_parent(Span path, Span *ret);
 
 /*
- * Whether threads of one process may be spread over cgroups here: cgroup.type is "threaded" or "domain
- * threaded". The real root has no such file: not threaded by itself.
+ * Whether threads of one process may be spread over cgroups here: cgroup.type is "threaded" or
+ * "domain threaded". The real root has no such file: not threaded by itself.
  */
 _must_check_ int cgroup_is_threaded(int group_fd, bool *ret);
-/* Whether any cgroup right below @group_fd is "threaded": how the root becomes a threaded domain. */
+/* Whether a cgroup right below @group_fd is "threaded": how the root becomes a threaded domain. */
 _must_check_ int cgroup_has_threaded_child(int group_fd, bool *ret);

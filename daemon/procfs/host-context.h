@@ -4,9 +4,9 @@
 /*
  * HostContext
  *
- * What the machine and its kernel are, and how they are tuned: an object of JSON for the snapshot, and
- * beside it the few facts that the capture itself decides on. A member that could not be read is left
- * out. Everything comes from below two descriptors, /proc and /sys.
+ * What the machine and its kernel are, and how they are tuned: an object of JSON for the snapshot,
+ * and beside it the few facts that the capture itself decides on. A member that could not be read
+ * is left out. Everything comes from below two descriptors, /proc and /sys.
  *
  * Members (string unless said): cpu_model, cpu_vendor (cpuinfo); total_memory_kib, hugepages_total,
  * hugepages_free, hugepages_size_kib (integers; meminfo); thp_enabled, thp_defrag
@@ -44,8 +44,8 @@ typedef struct HostContext {
 } HostContext;
 
 /*
- * Writes the object into @json and fills *ret. 0 whatever could be read; negative only when the host
- * could not be looked at for our own sake (-ENOMEM). Errors of @json are the writer's to report.
- * @sys_fd may be negative: its members are left out.
+ * Writes the object into @json and fills *ret. 0 whatever could be read; negative only when the
+ * host could not be looked at for our own sake (-ENOMEM). Errors of @json are the writer's to
+ * report. @sys_fd may be negative: its members are left out.
  */
 _must_check_ int host_context_read(int proc_fd, int sys_fd, JsonWriter *json, HostContext *ret);

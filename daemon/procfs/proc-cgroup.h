@@ -4,9 +4,9 @@
 /*
  * ProcCgroup
  *
- * /proc/PID/task/TID/cgroup: a line "id:controllers:path" for each hierarchy; the one of cgroup v2 is
- * "0::path" (kernel/cgroup/cgroup.c, proc_cgroup_show()). The path is taken verbatim to the end of
- * the line; the kernel refuses newlines in cgroup names, nothing else.
+ * /proc/PID/task/TID/cgroup: a line "id:controllers:path" for each hierarchy; the one of cgroup v2
+ * is "0::path" (kernel/cgroup/cgroup.c, proc_cgroup_show()). The path is taken verbatim to the end
+ * of the line; the kernel refuses newlines in cgroup names, nothing else.
  */
 
 #include <stdbool.h>
@@ -19,8 +19,9 @@
 typedef struct ProcCgroup {
         bool has_path; /* false on a host with v1 only */
         Span path;     /* raw bytes from its '/', borrowed */
-        bool deleted; /* it ends in PROC_CGROUP_DELETED_SUFFIX, which is left in place: the cgroup was
-                          removed under a zombie, unless somebody gave it that name */
+        /* It ends in PROC_CGROUP_DELETED_SUFFIX, which is left in place: the cgroup was removed
+         * under a zombie, unless somebody gave it that name. */
+        bool deleted;
         bool outside; /* it has a ".." component: outside of the reader's cgroup namespace */
 } ProcCgroup;
 

@@ -8,8 +8,8 @@
  * schedstat keys are printed only while kernel.sched_schedstats is 1. They were spelt
  * "se.statistics.wait_max" up to 5.15 and "wait_max" since; only what follows the last dot counts.
  *
- * The first line is "<comm> (<pid>, #threads: n)" with the name raw, newlines and all, so it can forge
- * lines; a rule of 67 dashes follows. Everything up to the first line of at least
+ * The first line is "<comm> (<pid>, #threads: n)" with the name raw, newlines and all, so it can
+ * forge lines; a rule of 67 dashes follows. Everything up to the first line of at least
  * PROC_SCHED_MIN_DASHES dashes, more than any name can hold, is the header and is skipped; a text
  * without one is malformed and gives nothing.
  *
@@ -26,36 +26,36 @@
 #define PROC_SCHED_MIN_DASHES 64
 
 // clang-format off
-/*        key, as after the last dot    value  printed */
+/*        key, as after the last dot    value  printed (rows in the kernel's order: faster) */
 #define PROC_SCHED_KEYS(K)                                                                         \
         K(nr_migrations,                COUNT, ALWAYS)                                             \
-        K(nr_switches,                  COUNT, ALWAYS)                                             \
-        K(nr_voluntary_switches,        COUNT, ALWAYS)                                             \
-        K(nr_involuntary_switches,      COUNT, ALWAYS)                                             \
-        K(slice,                        COUNT, ALWAYS) /* ns: fair policies of some kernels */     \
-        K(nr_wakeups,                   COUNT, STATS)                                              \
-        K(nr_wakeups_local,             COUNT, STATS)                                              \
-        K(nr_wakeups_remote,            COUNT, STATS)                                              \
-        K(nr_wakeups_sync,              COUNT, STATS)                                              \
-        K(nr_wakeups_migrate,           COUNT, STATS)                                              \
-        K(nr_wakeups_affine,            COUNT, STATS)                                              \
-        K(nr_wakeups_affine_attempts,   COUNT, STATS)                                              \
-        K(nr_forced_migrations,         COUNT, STATS)                                              \
+        K(sum_sleep_runtime,            MS,    STATS)                                              \
+        K(sum_block_runtime,            MS,    STATS) /* since 5.16 */                             \
+        K(sleep_max,                    MS,    STATS)                                              \
+        K(block_max,                    MS,    STATS)                                              \
+        K(exec_max,                     MS,    STATS)                                              \
+        K(slice_max,                    MS,    STATS)                                              \
+        K(wait_max,                     MS,    STATS)                                              \
+        K(wait_sum,                     MS,    STATS)                                              \
+        K(wait_count,                   COUNT, STATS)                                              \
+        K(iowait_sum,                   MS,    STATS)                                              \
+        K(iowait_count,                 COUNT, STATS)                                              \
         K(nr_failed_migrations_affine,  COUNT, STATS)                                              \
         K(nr_failed_migrations_running, COUNT, STATS)                                              \
         K(nr_failed_migrations_hot,     COUNT, STATS)                                              \
-        K(wait_count,                   COUNT, STATS)                                              \
-        K(iowait_count,                 COUNT, STATS)                                              \
-        K(wait_sum,                     MS,    STATS)                                              \
-        K(wait_max,                     MS,    STATS)                                              \
-        K(sum_sleep_runtime,            MS,    STATS)                                              \
-        K(sleep_max,                    MS,    STATS)                                              \
-        K(sum_block_runtime,            MS,    STATS) /* since 5.16 */                             \
-        K(block_max,                    MS,    STATS)                                              \
-        K(iowait_sum,                   MS,    STATS)                                              \
-        K(exec_max,                     MS,    STATS)                                              \
-        K(slice_max,                    MS,    STATS)                                              \
-        K(core_forceidle_sum,           MS,    STATS) /* CONFIG_SCHED_CORE */
+        K(nr_forced_migrations,         COUNT, STATS)                                              \
+        K(nr_wakeups,                   COUNT, STATS)                                              \
+        K(nr_wakeups_sync,              COUNT, STATS)                                              \
+        K(nr_wakeups_migrate,           COUNT, STATS)                                              \
+        K(nr_wakeups_local,             COUNT, STATS)                                              \
+        K(nr_wakeups_remote,            COUNT, STATS)                                              \
+        K(nr_wakeups_affine,            COUNT, STATS)                                              \
+        K(nr_wakeups_affine_attempts,   COUNT, STATS)                                              \
+        K(core_forceidle_sum,           MS,    STATS) /* CONFIG_SCHED_CORE */                      \
+        K(nr_switches,                  COUNT, ALWAYS)                                             \
+        K(nr_voluntary_switches,        COUNT, ALWAYS)                                             \
+        K(nr_involuntary_switches,      COUNT, ALWAYS)                                             \
+        K(slice,                        COUNT, ALWAYS) /* ns: fair policies of some kernels */
 // clang-format on
 
 #define PROC_SCHED_ID(key, ...) PROC_SCHED_##key,

@@ -5,11 +5,11 @@
  * ProcStat
  *
  * /proc/PID/task/TID/stat: one line of positional words (fs/proc/array.c, do_task_stat(); proc(5)).
- * The name is printed raw and may hold blanks, parentheses and newlines: the first '(' begins it and
- * the last ')' of the whole text ends it, for nothing behind it can hold one.
+ * The name is printed raw and may hold blanks, parentheses and newlines: the first '(' begins it
+ * and the last ')' of the whole text ends it, for nothing behind it can hold one.
  *
- * pid, name, state and start time identify a thread: without them there is nothing. Every other field
- * is all or nothing by itself.
+ * pid, name, state and start time identify a thread: without them there is nothing. Every other
+ * field is all or nothing by itself.
  */
 
 #include <stdbool.h>

@@ -4,8 +4,8 @@
 /*
  * ProcStatus
  *
- * /proc/PID/task/TID/status: "Key:\tvalue" lines (fs/proc/array.c, proc_pid_status()). Its Name line
- * writes newlines and backslashes as escapes, so a name cannot forge a line here.
+ * /proc/PID/task/TID/status: "Key:\tvalue" lines (fs/proc/array.c, proc_pid_status()). Its Name
+ * line writes newlines and backslashes as escapes, so a name cannot forge a line here.
  */
 
 #include <stdbool.h>

@@ -4,8 +4,8 @@
 /*
  * ProcWalk
  *
- * The numeric names of a directory: the processes of /proc, the threads of a task directory. The list
- * is ascending and without duplicates, and its memory is used again by the next listing.
+ * The numeric names of a directory: the processes of /proc, the threads of a task directory. The
+ * list is ascending and without duplicates, and its memory is used again by the next listing.
  */
 
 #include <stdbool.h>
@@ -32,13 +32,13 @@ void proc_walk_done(ProcWalk *walk);
 
 /*
  * Lists the names of @dir_fd (a readable directory, from its start) that are whole numbers in
- * 1..2^31-1 in plain decimal: no sign, no leading zero. PROCFS_E_ABSENT or PROCFS_E_VANISHED when the
- * process went meanwhile, PROCFS_E_TOO_LARGE past PROC_WALK_MAX_IDS; then the list is empty.
+ * 1..2^31-1 in plain decimal: no sign, no leading zero. PROCFS_E_ABSENT or PROCFS_E_VANISHED when
+ * the process went meanwhile, PROCFS_E_TOO_LARGE past PROC_WALK_MAX_IDS; then the list is empty.
  */
 _must_check_ int proc_walk_list(ProcWalk *walk, int dir_fd);
 
 /*
- * For a listing of /proc: process 1 is not in it, although every pid namespace has one, so the mount
- * hides other users' processes (hidepid=invisible) and the list is not the host's.
+ * For a listing of /proc: process 1 is not in it, although every pid namespace has one, so the
+ * mount hides other users' processes (hidepid=invisible) and the list is not the host's.
  */
 bool proc_walk_is_filtered(const ProcWalk *walk);

@@ -4,14 +4,14 @@
 /*
  * Procfs
  *
- * Reading below /proc. Readers fill a buffer, parsers (proc-*.h) take bytes and allocate nothing; the
- * descriptor of /proc, of a process's task directory or of a thread comes from above.
+ * Reading below /proc. Readers fill a buffer, parsers (proc-*.h) take bytes and allocate nothing;
+ * the descriptor of /proc, of a process's task directory or of a thread comes from above.
  *
  * All parsers of this directory return 0 when the whole text was in its grammar. PROCFS_E_MALFORMED
- * means that some of it was not: *ret is filled either way, with what is certain, and lacks the rest.
- * A key that occurs twice is malformed and absent. Unknown keys are skipped, missing ones are absent.
- * A text that does not end in a newline was cut: its last line is ignored and it is malformed. Spans
- * in results are borrowed from the text.
+ * means that some of it was not: *ret is filled either way, with what is certain, and lacks the
+ * rest. A key that occurs twice is malformed and absent. Unknown keys are skipped, missing ones are
+ * absent. A text that does not end in a newline was cut: its last line is ignored and it is
+ * malformed. Spans in results are borrowed from the text.
  */
 
 #include <stddef.h>

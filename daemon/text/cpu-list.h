@@ -4,8 +4,8 @@
 /*
  * CpuList
  *
- * Sets of CPUs as the kernel prints them ("0-3,7") and as sched_getaffinity(2) fills them in. A list
- * is taken whole or not at all.
+ * Sets of CPUs as the kernel prints them ("0-3,7") and as sched_getaffinity(2) fills them in. A
+ * list is taken whole or not at all.
  */
 
 #include <stddef.h>

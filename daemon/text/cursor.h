@@ -4,10 +4,10 @@
 /*
  * Cursor
  *
- * The four grammars of kernel text, each a function that moves a cursor over borrowed bytes and never
- * past their end. The kernel ends every line with a newline, so bytes behind the last newline are what
- * is left of a cut file: they are never handed out, and no number is ever the beginning of a longer
- * one. Blanks are spaces and tabs.
+ * The four grammars of kernel text, each a function that moves a cursor over borrowed bytes and
+ * never past their end. The kernel ends every line with a newline, so bytes behind the last newline
+ * are what is left of a cut file: they are never handed out, and no number is ever the beginning of
+ * a longer one. Blanks are spaces and tabs.
  */
 
 #include <stdbool.h>
@@ -38,8 +38,8 @@ bool cursor_line(Cursor *cursor, Span *ret);
 bool cursor_word(Cursor *cursor, Span *ret);
 
 /*
- * "key: value" lines (status, io, sched, smaps_rollup): the next line that has a colon, split at its
- * first one, both sides trimmed. Lines without a colon are passed over.
+ * "key: value" lines (status, io, sched, smaps_rollup): the next line that has a colon, split at
+ * its first one, both sides trimmed. Lines without a colon are passed over.
  */
 bool cursor_colon_pair(Cursor *cursor, Span *ret_key, Span *ret_value);
 
@@ -50,8 +50,8 @@ bool cursor_colon_pair(Cursor *cursor, Span *ret_key, Span *ret_value);
 bool cursor_flat_pair(Cursor *cursor, Span *ret_key, Span *ret_value);
 
 /*
- * Words of "key=value" (pressure, io.stat): the next word that has an equals sign, split at its first
- * one. Words without are passed over. @cursor runs over one line.
+ * Words of "key=value" (pressure, io.stat): the next word that has an equals sign, split at its
+ * first one. Words without are passed over. @cursor runs over one line.
  */
 bool cursor_assignment(Cursor *cursor, Span *ret_key, Span *ret_value);
 

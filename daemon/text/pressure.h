@@ -4,9 +4,9 @@
 /*
  * Pressure
  *
- * Pressure stall information, of the host and of a cgroup: for each of four resources a "some" and a
- * "full" half with three averages and a total. Whatever a kernel does not print is absent: irq has no
- * "some" half, and cpu had no "full" half before 5.13 (kernel/sched/psi.c, psi_show()).
+ * Pressure stall information, of the host and of a cgroup: for each of four resources a "some" and
+ * a "full" half with three averages and a total. Whatever a kernel does not print is absent: irq
+ * has no "some" half, and cpu had no "full" half before 5.13 (kernel/sched/psi.c, psi_show()).
  */
 
 #include <stdbool.h>
@@ -53,9 +53,9 @@ _must_check_ int pressure_parse(Span text, PressureFile *ret);
 
 /*
  * Reads the four files below /proc, or below a cgroup's directory, and adds what became of each to
- * @counts (indexed by SourceOutcome). A host without any is unsupported once a file; files that a
- * cgroup, or a host without IRQ time accounting, does not have are not counted at all. psi=0 makes the
- * host's open fail with EOPNOTSUPP: unsupported.
+ * @counts (indexed by SourceOutcome). On a host a missing file is unsupported, but for irq, which
+ * needs IRQ time accounting and is then not counted; nor is what a cgroup does not have (the root, or
+ * cgroup.pressure at 0). Reading while PSI is off fails with EOPNOTSUPP: unsupported.
  */
 void pressure_read_host(int proc_fd, Pressure *ret, uint64_t counts[static _SOURCE_OUTCOME_MAX]);
 void pressure_read_group(int group_fd, Pressure *ret, uint64_t counts[static _SOURCE_OUTCOME_MAX]);

@@ -18,7 +18,7 @@
 /* The outcomes of everything on this floor and of the readers above it. */
 enum {
         TEXT_OK,
-        TEXT_E_ABSENT, /* ENOENT, ENOTDIR: no such file, or its owner went; the caller knows which */
+        TEXT_E_ABSENT,      /* ENOENT, ENOTDIR: no such file, or its owner went: the caller knows */
         TEXT_E_VANISHED,    /* ESRCH, ENODEV: the thread, process or cgroup behind it is gone */
         TEXT_E_DENIED,      /* EACCES, EPERM */
         TEXT_E_UNSUPPORTED, /* EOPNOTSUPP, ENOSYS, ENODATA: the file is there, the feature is not */
@@ -29,10 +29,10 @@ enum {
 /*
  * Reads @name below @dir_fd: one open, read and close. A second read follows only when the first
  * filled the buffer. A short read is taken for the end, which holds for files that the kernel makes
- * of one record (stat, sched, status, io, cgroup, pressure, all cgroup v2 and sysfs values), and not
- * for those it makes of many (cpuinfo, mountinfo): those want text_file_read_all().
+ * of one record (stat, sched, status, io, cgroup, pressure, all cgroup v2 and sysfs values), and
+ * not for those it makes of many (cpuinfo, mountinfo): those want text_file_read_all().
  *
- * *ret_n is set on 0 only. TEXT_E_TOO_LARGE when the file has @size bytes or more.
+ * *ret_n is set on 0 only. TEXT_E_TOO_LARGE when the file has more than @size bytes.
  */
 _must_check_ int text_file_read(int dir_fd, const char *name, char *buffer, size_t size,
                                 size_t *ret_n);
@@ -48,7 +48,7 @@ _must_check_ int text_file_open_directory(int dir_fd, const char *name, int *ret
 _must_check_ int text_file_code(int error);
 
 /*
- * How a result counts in a source's state. TEXT_E_ABSENT counts as unsupported: a caller for whom it
- * means "vanished" or "not applicable" must say so first. Negative and too large count as other.
+ * How a result counts in a source's state. TEXT_E_ABSENT counts as unsupported: a caller for whom
+ * it means "vanished" or "not applicable" must say so first. Negative and too large count as other.
  */
 SourceOutcome text_file_outcome(int r);

@@ -18,7 +18,7 @@ typedef enum MetricKind {
         METRIC_KIND_GAUGE,   /* level at one instant */
         METRIC_KIND_ORDINAL, /* a place on a scale: a group spans a range */
         METRIC_KIND_WORD,    /* one of a set of words */
-        METRIC_KIND_CPUS,    /* a set of CPUs */
+        METRIC_KIND_CPUS,    /* a set of CPUs; the list itself stands beside the number */
 } MetricKind;
 
 typedef enum MetricUnit {
@@ -40,11 +40,8 @@ typedef enum MetricShape {
         METRIC_SHAPE_AFFINITY,
 } MetricShape;
 
-/*
- *        type               public name           kind     unit   what the 64 bits of a thread's
- * value are
- */
 // clang-format off
+/*        type               public name           kind     unit      a value's 64 bits */
 #define METRIC_TYPES(T)                                                                            \
         T(MonotonicCount,    "MonotonicCount",     COUNTER, COUNT) /* unsigned */                  \
         T(MonotonicNs,       "MonotonicNs",        COUNTER, NS)    /* unsigned */                  \
@@ -55,12 +52,12 @@ typedef enum MetricShape {
         T(FloorNs,           "FloorNs",            FLOOR,   NS)    /* unsigned, 0: no event */     \
         T(GaugeCount,        "GaugeCount",         GAUGE,   COUNT) /* unsigned */                  \
         T(GaugeNs,           "GaugeNs",            GAUGE,   NS)    /* unsigned */                  \
-        T(OrdinalI32,        "OrdinalI32",         ORDINAL, NONE)  /* int64_t in two's complement */ \
+        T(OrdinalI32,        "OrdinalI32",         ORDINAL, NONE)  /* int64_t */                   \
         T(OrdinalU32,        "OrdinalU32",         ORDINAL, NONE)  /* unsigned */                  \
-        T(CategoricalString, "CategoricalString",  WORD,    NONE)  /* a scheduling policy number: int64_t */ \
+        T(CategoricalString, "CategoricalString",  WORD,    NONE)  /* policy number, int64_t */    \
         T(CategoricalChar,   "char",               WORD,    NONE)  /* an ASCII character */        \
         T(CategoricalBool,   "bool",               WORD,    NONE)  /* 0 or 1 */                    \
-        T(CpuSet,            "CpuSet",             CPUS,    NONE)  /* number of CPUs; the list stands beside it */
+        T(CpuSet,            "CpuSet",             CPUS,    NONE)  /* how many CPUs */
 
 /*        rule               shape     folds a type of this kind and unit */
 #define METRIC_RULES(R)                                                                            \

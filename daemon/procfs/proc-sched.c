@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "procfs/proc-sched.h"
+
+#include "base/number.h"
+#include "text/cursor.h"
+
+/*
+ * This file is the longest that is read of every thread, 2 to 4 KB, so it has a loop of its own over
+ * the grammar of cursor_colon_pair(), arranged for what the kernel prints: keys come in one order,
+ * are padded with blanks to COLON_COLUMN, and hold none.
+ */
+#define COLON_COLUMN 45
+#define MS_DECIMALS 6
+
+enum {
+        VALUE_COUNT,
+        VALUE_MS,
+};
+
+enum {
+        PRINTED_ALWAYS,
+        PRINTED_STATS,
+};
+
+/* The last four bytes of a key: what tells most lines from a row without comparing all of it. */
+#define KEY_TAIL(key, n)                                  \
+        ((uint32_t) (unsigned char) (key)[(n) -1] |       \
+         (uint32_t) (unsigned char) (key)[(n) -2] << 8 |  \
+         (uint32_t) (unsigned char) (key)[(n) -3] << 16 | \
+         (uint32_t) (unsigned char) (key)[(n) -4] << 24)
+
+#define PROC_SCHED_TAIL(key, value, printed) KEY_TAIL(#key, sizeof(#key) - 1),
+static const uint32_t key_tails[_PROC_SCHED_MAX] = { PROC_SCHED_KEYS(PROC_SCHED_TAIL) };
+
+#define PROC_SCHED_ROW(key, value, printed) \
+        { SPAN_LITERAL(#key), VALUE_##value, PRINTED_##printed },
+static const struct {
+        Span key;
+        unsigned char value;
+        unsigned char printed;
+} rows[_PROC_SCHED_MAX] = { PROC_SCHED_KEYS(PROC_SCHED_ROW) };
+
+static const Span ext_enabled_key = SPAN_LITERAL("ext.enabled");
+
+/* Whether what follows the last dot of @key, or all of it, is the key of @row, which has no dot. */
+static bool is_row(Span key, size_t row) {
+        Span wanted = rows[row].key;
+
+        if (key.n < wanted.n || memcmp(key.bytes + key.n - wanted.n, wanted.bytes, wanted.n) != 0)
+                return false;
+        return key.n == wanted.n || key.bytes[key.n - wanted.n - 1] == '.';
+}
+
+/* The row of @key, which has at least four bytes, looked for at @expected first; else their number. */
+static size_t find_row(Span key, size_t expected) {
+        uint32_t tail = KEY_TAIL(key.bytes, key.n);
+
+        if (expected < _PROC_SCHED_MAX && key_tails[expected] == tail && is_row(key, expected))
+                return expected;
+        for (size_t row = 0; row < _PROC_SCHED_MAX; row++)
+                if (key_tails[row] == tail && is_row(key, row))
+                        return row;
+        return _PROC_SCHED_MAX;
+}
+
+static bool parse_value(size_t row, Span text, uint64_t *ret) {
+        if (rows[row].value == VALUE_COUNT)
+                return number_parse_u64(text, ret);
+        /* Without a point it would be ns already; no kernel prints that, earlier readers took it. */
+        if (!memchr(text.bytes, '.', text.n))
+                return number_parse_u64(text, ret);
+        return text_parse_decimal(text, MS_DECIMALS, ret);
+}
+
+/* "-12.345678", and "0.-000500", which some readers expect of kernels that have never printed it. */
+static bool is_negative(Span text) {
+        const char *point = text.n > 0 ? memchr(text.bytes, '.', text.n) : NULL;
+        Span digits = text;
+
+        if (text.n > 0 && text.bytes[0] == '-')
+                digits.bytes++;
+        else if (point && point + 1 < text.bytes + text.n && point[1] == '-')
+                digits.bytes = point + 2;
+        else
+                return false;
+        digits.n = text.n - (size_t) (digits.bytes - text.bytes);
+        return digits.n > 0 && digits.bytes[0] >= '0' && digits.bytes[0] <= '9';
+}
+
+typedef struct SchedParser {
+        ProcSched sched;
+        uint64_t seen; /* bit per row */
+        size_t expected;
+        bool seen_ext_enabled;
+        bool malformed;
+} SchedParser;
+
+static void put_row(SchedParser *parser, size_t row, Span text) {
+        ProcSched *sched = &parser->sched;
+        uint64_t bit = UINT64_C(1) << row;
+
+        sched->has_schedstats |= rows[row].printed == PRINTED_STATS;
+        if (parser->seen & bit) {
+                sched->present &= ~bit;
+                parser->malformed = true;
+        } else if (parse_value(row, text, &sched->values[row])) {
+                sched->present |= bit;
+        } else {
+                parser->malformed = true;
+                if (is_negative(text))
+                        sched->negative |= bit;
+        }
+        parser->seen |= bit;
+        parser->expected = row + 1;
+}
+
+static void put_ext_enabled(SchedParser *parser, Span text) {
+        uint64_t value;
+
+        if (parser->seen_ext_enabled || !number_parse_u64(text, &value)) {
+                parser->sched.has_ext_enabled = false;
+                parser->malformed = true;
+        } else {
+                parser->sched.has_ext_enabled = true;
+                parser->sched.ext_enabled = value != 0;
+        }
+        parser->seen_ext_enabled = true;
+}
+
+static void put_line(SchedParser *parser, Span line) {
+        const char *colon = line.bytes + COLON_COLUMN;
+        Span key, value;
+        size_t row;
+
+        if (line.n <= COLON_COLUMN || *colon != ':' || memchr(line.bytes, ':', COLON_COLUMN)) {
+                colon = line.n > 0 ? memchr(line.bytes, ':', line.n) : NULL;
+                if (!colon)
+                        return;
+        }
+        key = text_trim((Span){ line.bytes, (size_t) (colon - line.bytes) });
+        if (key.n < sizeof(key_tails[0]))
+                return;
+        row = find_row(key, parser->expected);
+        if (row == _PROC_SCHED_MAX && !span_equal(key, ext_enabled_key))
+                return;
+
+        value = text_trim((Span){ colon + 1, line.n - (size_t) (colon - line.bytes) - 1 });
+        if (row < _PROC_SCHED_MAX)
+                put_row(parser, row, value);
+        else
+                put_ext_enabled(parser, value);
+}
+
+static bool is_rule(Span line) {
+        if (line.n < PROC_SCHED_MIN_DASHES)
+                return false;
+        for (size_t i = 0; i < line.n; i++)
+                if (line.bytes[i] != '-')
+                        return false;
+        return true;
+}
+
+int proc_sched_parse(Span text, ProcSched *ret) {
+        Cursor cursor = cursor_over(text);
+        SchedParser parser = {};
+        bool has_header = false;
+        Span line;
+
+        while (!has_header && cursor_line(&cursor, &line))
+                has_header = is_rule(line);
+        while (has_header && cursor_line(&cursor, &line))
+                put_line(&parser, line);
+
+        *ret = parser.sched;
+        if (!has_header || parser.malformed || !cursor_is_at_end(&cursor))
+                return PROCFS_E_MALFORMED;
+        return 0;
+}
+
+bool proc_sched_voluntary_sleep(const ProcSched *sched, uint64_t *ret_ns) {
+        uint64_t sleep_ns = sched->values[PROC_SCHED_sum_sleep_runtime];
+        uint64_t block_ns = sched->values[PROC_SCHED_sum_block_runtime];
+
+        if (!proc_sched_has(sched, PROC_SCHED_sum_sleep_runtime) ||
+            !proc_sched_has(sched, PROC_SCHED_sum_block_runtime))
+                return false;
+        *ret_ns = sleep_ns > block_ns ? sleep_ns - block_ns : 0;
+        return true;
+}

@@ -12,6 +12,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "snapshot/head.h"
@@ -45,6 +47,11 @@ typedef struct SpoolEntry {
 } SpoolEntry;
 
 /* life */
+
+/*
+ * Names that are not in the grammar of snapshots answer SPOOL_E_NOT_FOUND where they are looked up, and
+ * -EINVAL where they would be given: who asks has checked them and can say why.
+ */
 
 /*
  * Opens the directory @path, which must exist, be a directory and not a symbolic link. On
@@ -81,9 +88,9 @@ _must_check_ int spool_clean(Spool *spool);
 /* An unnamed file to write into: read-write, private until published. */
 _must_check_ int spool_temporary(Spool *spool, int *ret_fd);
 /*
- * Makes room for @n_bytes more: removes untagged snapshots, oldest first, and those past the age.
- * SPOOL_E_FULL when that cannot be enough; then nothing was removed. Removed names are appended to
- * @rotated, each ended by '\n'.
+ * Makes room for @n_bytes more, in the budget and in the file system: removes untagged snapshots,
+ * oldest first, and those past the age. SPOOL_E_FULL when that cannot be enough; then nothing was
+ * removed. Removed names are appended to @rotated, each ended by '\n'.
  */
 _must_check_ int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64_t n_bytes,
                                  Buffer *rotated);
@@ -99,3 +106,15 @@ _must_check_ int spool_publish(Spool *spool, int fd, const char *name, bool repl
 _must_check_ int spool_free_name(Spool *spool, const char *name,
                                  char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]);
 _must_check_ int spool_remove(Spool *spool, const char *name, uid_t uid);
+/*
+ * Gives the snapshot @name another one and marks it as tagged: a copy with a new head is published,
+ * then the old file is removed, so a crash between leaves both. Only for its owner (0: any). *ret_head
+ * may be NULL; head_done() it on 0. SPOOL_E_NOT_FOUND, _EXISTS, _DAMAGED, _NOT_OWNER, _FULL.
+ */
+_must_check_ int spool_rename(Spool *spool, const char *name, const char *new_name, uid_t uid,
+                              Head *ret_head);
+/*
+ * What a negative errno of writing to a file in the spool means for it: SPOOL_E_FULL or
+ * SPOOL_E_UNAVAILABLE with spool_complaint() set, else @error unchanged.
+ */
+int spool_explain(Spool *spool, int error);

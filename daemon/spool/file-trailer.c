@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "spool/file-trailer.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+#include "json/json-scanner.h"
+#include "json/json-writer.h"
+#include "wire/limits.h"
+
+static const char magic[8] = { 'c', 't', 'p', 'r', 'o', 'f', 0, 1 };
+
+/* Before the JSON: magic and size of the frame. Behind it: digest, length, magic. */
+#define FRONT_BYTES 8
+#define LENGTH_BYTES 4
+#define BACK_BYTES (TRAILER_DIGEST_BYTES + LENGTH_BYTES + sizeof(magic))
+
+_Static_assert(LIMIT_JSON_DEPTH <= JSON_WRITER_MAX_DEPTH, "a head that was read can be written");
+
+static const JsonLimits head_limits = {
+        .max_depth = LIMIT_JSON_DEPTH,
+        .max_token_bytes = HEAD_MAX_BYTES,
+        .max_text_bytes = HEAD_MAX_BYTES,
+};
+
+int hash_new(Hash *ret) {
+        _cleanup_(hash_freep) Hash hash = XXH3_createState();
+
+        if (!hash || XXH3_128bits_reset(hash) != XXH_OK)
+                return -ENOMEM;
+        *ret = TAKE_PTR(hash);
+        return 0;
+}
+
+static void fault_format(SnapshotFault *fault, const char *format, va_list args) {
+        *fault = (SnapshotFault){};
+        (void) vsnprintf(fault->text, sizeof(fault->text), format, args);
+}
+
+void fault_set(SnapshotFault *fault, const char *format, ...) {
+        va_list args;
+
+        if (!fault)
+                return;
+        va_start(args, format);
+        fault_format(fault, format, args);
+        va_end(args);
+}
+
+void fault_set_at(SnapshotFault *fault, uint64_t offset, const char *format, ...) {
+        va_list args;
+
+        if (!fault)
+                return;
+        va_start(args, format);
+        fault_format(fault, format, args);
+        va_end(args);
+        fault->has_offset = true;
+        fault->offset = offset;
+}
+
+int file_read_at(int fd, void *bytes, size_t n, uint64_t offset, size_t *ret_n) {
+        size_t n_read = 0;
+
+        while (n_read < n) {
+                ssize_t k =
+                        pread(fd, (char *) bytes + n_read, n - n_read, (off_t) (offset + n_read));
+
+                if (k < 0 && errno == EINTR)
+                        continue;
+                if (k < 0)
+                        return -errno;
+                if (k == 0)
+                        break;
+                n_read += (size_t) k;
+        }
+        *ret_n = n_read;
+        return 0;
+}
+
+int file_write(int fd, const void *bytes, size_t n) {
+        while (n > 0) {
+                ssize_t k = write(fd, bytes, n);
+
+                if (k < 0 && errno == EAGAIN) {
+                        /* A pipe that somebody made non-blocking: wait as write(2) would have. */
+                        struct pollfd ready = { .fd = fd, .events = POLLOUT };
+
+                        if (poll(&ready, 1, -1) < 0 && errno != EINTR)
+                                return -errno;
+                        continue;
+                }
+                if (k < 0 && errno == EINTR)
+                        continue;
+                if (k < 0)
+                        return -errno;
+                bytes = (const char *) bytes + k;
+                n -= (size_t) k;
+        }
+        return 0;
+}
+
+static uint32_t get_le32(const void *bytes) {
+        uint32_t value;
+
+        memcpy(&value, bytes, sizeof(value));
+        return le32toh(value);
+}
+
+static void put_le32(void *bytes, uint32_t value) {
+        value = htole32(value);
+        memcpy(bytes, &value, sizeof(value));
+}
+
+/* @n bytes that must be there; @fault else. */
+static int read_exactly(int fd, void *bytes, size_t n, uint64_t offset, SnapshotFault *fault) {
+        size_t n_read;
+        int r;
+
+        r = file_read_at(fd, bytes, n, offset, &n_read);
+        if (r < 0)
+                return r;
+        if (n_read == n)
+                return 0;
+        fault_set_at(fault, offset + n_read, "the file became shorter while it was read");
+        return SNAPSHOT_FILE_E_DAMAGED;
+}
+
+static int file_size(int fd, uint64_t *ret, SnapshotFault *fault) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode)) {
+                fault_set(fault, "it is not a regular file");
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        if (st.st_size == 0) {
+                fault_set(fault, "the file is empty");
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        *ret = (uint64_t) st.st_size;
+        return 0;
+}
+
+int trailer_find(int fd, FileTrailer *ret, SnapshotFault *ret_fault) {
+        char back[BACK_BYTES], front[FRONT_BYTES];
+        uint64_t file_bytes = 0, start;
+        uint32_t n_json;
+        int r;
+
+        r = file_size(fd, &file_bytes, ret_fault);
+        if (r != 0)
+                return r;
+        *ret = (FileTrailer){ .file_bytes = file_bytes, .body_bytes = file_bytes };
+        if (file_bytes < BACK_BYTES)
+                return SNAPSHOT_FILE_E_NO_HEAD;
+        r = read_exactly(fd, back, sizeof(back), file_bytes - BACK_BYTES, ret_fault);
+        if (r != 0)
+                return r;
+        if (memcmp(back + BACK_BYTES - sizeof(magic), magic, sizeof(magic)) != 0)
+                return SNAPSHOT_FILE_E_NO_HEAD;
+
+        n_json = get_le32(back + TRAILER_DIGEST_BYTES);
+        if (n_json == 0 || n_json > HEAD_MAX_BYTES ||
+            file_bytes < FRONT_BYTES + n_json + BACK_BYTES) {
+                fault_set_at(ret_fault, file_bytes - sizeof(magic) - LENGTH_BYTES,
+                             "the head cannot be %" PRIu32 " bytes long", n_json);
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        start = file_bytes - BACK_BYTES - n_json - FRONT_BYTES;
+        r = read_exactly(fd, front, sizeof(front), start, ret_fault);
+        if (r != 0)
+                return r;
+        if (get_le32(front) != TRAILER_FRAME_MAGIC || get_le32(front + 4) != n_json + BACK_BYTES) {
+                fault_set_at(ret_fault, start, "the frame of the head is damaged");
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        ret->body_bytes = start;
+        ret->json_offset = start + FRONT_BYTES;
+        ret->n_json = n_json;
+        ret->digest_offset = file_bytes - BACK_BYTES;
+        return 0;
+}
+
+int trailer_read_head(int fd, const FileTrailer *trailer, Head *ret, SnapshotFault *ret_fault) {
+        _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
+        char json[HEAD_MAX_BYTES];
+        JsonToken token;
+        Head head;
+        int r;
+
+        r = read_exactly(fd, json, trailer->n_json, trailer->json_offset, ret_fault);
+        if (r != 0)
+                return r;
+        r = json_scanner_new_text((Span){ json, trailer->n_json }, &head_limits, &scanner);
+        if (r < 0)
+                return r;
+        r = head_scan_json(scanner, &head);
+        if (r == 0) {
+                r = json_scanner_next(scanner, &token);
+                if (r != 0)
+                        head_done(&head);
+        }
+        if (r == JSON_E_MALFORMED) {
+                fault_set_at(ret_fault, trailer->json_offset + json_scanner_offset(scanner),
+                             "the head is damaged: %s", json_scanner_complaint(scanner));
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        if (r != 0)
+                return err_fold(r);
+        head.has_size = true;
+        head.size_bytes = trailer->file_bytes;
+        *ret = head;
+        return 0;
+}
+
+static void digest_of(Hash hash, unsigned char ret_digest[static TRAILER_DIGEST_BYTES]) {
+        XXH128_canonical_t canonical;
+
+        _Static_assert(sizeof(canonical) == TRAILER_DIGEST_BYTES, "XXH3-128 has 128 bits");
+        XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(hash));
+        memcpy(ret_digest, &canonical, sizeof(canonical));
+}
+
+int trailer_check_digest(int fd, const FileTrailer *trailer, Hash hash, SnapshotFault *ret_fault) {
+        unsigned char stored[TRAILER_DIGEST_BYTES], computed[TRAILER_DIGEST_BYTES];
+        int r;
+
+        r = read_exactly(fd, stored, sizeof(stored), trailer->digest_offset, ret_fault);
+        if (r != 0)
+                return r;
+        digest_of(hash, computed);
+        if (memcmp(stored, computed, sizeof(stored)) == 0)
+                return 0;
+        /* Any byte before may be the wrong one, so there is no offset to tell. */
+        fault_set(ret_fault, "the digest does not match");
+        return SNAPSHOT_FILE_E_DAMAGED;
+}
+
+static int encode_head(const Head *head, Buffer *buffer) {
+        Head stored = *head;
+        JsonWriter json;
+
+        stored.has_size = false; /* the file knows its own size */
+        json_writer_init(&json, buffer);
+        head_write_json(&json, &stored);
+        return json_writer_finish(&json);
+}
+
+int trailer_append(int fd, Hash hash, Head *head, uint64_t *n_bytes) {
+        char front[FRONT_BYTES], back[BACK_BYTES];
+        Buffer json;
+        int r;
+
+        buffer_init(&json, HEAD_MAX_BYTES);
+        r = encode_head(head, &json);
+        if (r == 0) {
+                put_le32(front, TRAILER_FRAME_MAGIC);
+                put_le32(front + 4, (uint32_t) (json.n + BACK_BYTES));
+                (void) XXH3_128bits_update(hash, front, sizeof(front));
+                (void) XXH3_128bits_update(hash, json.bytes, json.n);
+                digest_of(hash, (unsigned char *) back);
+                put_le32(back + TRAILER_DIGEST_BYTES, (uint32_t) json.n);
+                memcpy(back + TRAILER_DIGEST_BYTES + LENGTH_BYTES, magic, sizeof(magic));
+                r = file_write(fd, front, sizeof(front));
+        }
+        if (r == 0)
+                r = file_write(fd, json.bytes, json.n);
+        if (r == 0)
+                r = file_write(fd, back, sizeof(back));
+        if (r == 0) {
+                *n_bytes += FRONT_BYTES + json.n + BACK_BYTES;
+                head->has_size = true;
+                head->size_bytes = *n_bytes;
+        }
+        buffer_done(&json);
+        return r;
+}

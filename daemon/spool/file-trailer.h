@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * FileTrailer
+ *
+ * The skippable frame that ends a snapshot file (snapshot-file.h has its layout): found, read and
+ * written here, and nowhere else. With it the few calls on descriptors that all of SnapshotFile needs.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <xxhash.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "spool/snapshot-file.h"
+
+#define TRAILER_DIGEST_BYTES 16
+#define TRAILER_FRAME_MAGIC 0x184D2A5Cu
+
+typedef struct FileTrailer {
+        uint64_t file_bytes;
+        uint64_t body_bytes; /* what precedes the trailer; all of the file when there is none */
+        uint64_t digest_offset;
+        uint64_t json_offset;
+        size_t n_json;
+} FileTrailer;
+
+typedef XXH3_state_t *Hash;
+
+static inline Hash hash_free(Hash hash) {
+        (void) XXH3_freeState(hash);
+        return NULL;
+}
+DEFINE_CLEANUP(Hash, hash_free);
+/* -ENOMEM. */
+_must_check_ int hash_new(Hash *ret);
+
+/* Overwrites @fault, which may be NULL. */
+void fault_set(SnapshotFault *fault, const char *format, ...) _printf_(2, 3);
+void fault_set_at(SnapshotFault *fault, uint64_t offset, const char *format, ...) _printf_(3, 4);
+
+/* All of @n bytes from @offset, or as many as there are: *ret_n. */
+_must_check_ int file_read_at(int fd, void *bytes, size_t n, uint64_t offset, size_t *ret_n);
+_must_check_ int file_write(int fd, const void *bytes, size_t n);
+
+/*
+ * Finds the trailer of @fd by its last bytes. SNAPSHOT_FILE_E_NO_HEAD (*ret has the sizes),
+ * SNAPSHOT_FILE_E_DAMAGED.
+ */
+_must_check_ int trailer_find(int fd, FileTrailer *ret, SnapshotFault *ret_fault);
+/* The head within, with its size_bytes. SNAPSHOT_FILE_E_DAMAGED. */
+_must_check_ int trailer_read_head(int fd, const FileTrailer *trailer, Head *ret,
+                                   SnapshotFault *ret_fault);
+/* Reads the digest and compares it with that of @hash, which has eaten all bytes before it. */
+_must_check_ int trailer_check_digest(int fd, const FileTrailer *trailer, Hash hash,
+                                      SnapshotFault *ret_fault);
+/*
+ * Appends the trailer to @fd; @hash has eaten the *n_bytes bytes before it, which becomes the length of
+ * the file, also in @head. -EMSGSIZE when the head is too long.
+ */
+_must_check_ int trailer_append(int fd, Hash hash, Head *head, uint64_t *n_bytes);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * SpoolDirectory
+ *
+ * What the files of Spool share: the directory behind it, the names in it, and how its failures become
+ * sentences. A file is a snapshot by its name alone; everything else in the directory is not ours.
+ */
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/name.h"
+#include "spool/spool.h"
+
+#define SPOOL_COMPLAINT_BYTES 1024
+#define SPOOL_NAME_BYTES (SNAPSHOT_NAME_MAX_CHARS + 1)
+#define SPOOL_FILE_BYTES (SPOOL_NAME_BYTES + sizeof(SNAPSHOT_FILE_SUFFIX))
+
+struct Spool {
+        int dir_fd;
+        char *path;
+        bool is_unavailable; /* and @complaint says why, for ever */
+        char complaint[SPOOL_COMPLAINT_BYTES];
+};
+
+/* Sets the complaint and returns @code. The sentence begins 'Spool "PATH" '. */
+int spool_complain(Spool *spool, int code, const char *format, ...) _printf_(3, 4);
+
+/* False for a name outside the grammar. */
+bool spool_file_name(const char *name, char ret_file[static SPOOL_FILE_BYTES]);
+
+/* The names of all snapshots, in no order. */
+typedef DIR *SpoolWalk;
+static inline SpoolWalk spool_walk_free(SpoolWalk walk) {
+        if (walk)
+                (void) closedir(walk);
+        return NULL;
+}
+DEFINE_CLEANUP(SpoolWalk, spool_walk_free);
+_must_check_ int spool_walk_new(const Spool *spool, SpoolWalk *ret);
+/* *ret_more is false at the end, and then there is no name. */
+_must_check_ int spool_walk_next(SpoolWalk walk, char ret_name[static SPOOL_NAME_BYTES],
+                                 bool *ret_more);
+
+/*
+ * Held by whoever changes the directory, until the descriptor is closed: between looking at an owner
+ * or a free name and acting on it nothing changes.
+ */
+_must_check_ int spool_lock(const Spool *spool, int *ret_fd);
+
+/* SPOOL_E_NOT_FOUND, also for what has such a name and is not a regular file. @ret may be NULL. */
+_must_check_ int spool_stat(const Spool *spool, const char *name, struct stat *ret);
+
+/* Makes what was linked, renamed and removed so far last. */
+_must_check_ int spool_sync(const Spool *spool);

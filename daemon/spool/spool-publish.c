@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "spool/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "spool/spool-directory.h"
+
+/* Hidden from lists by its dot, known to spool_clean() by the rest. */
+#define DOT_PREFIX ".ctprof-new-"
+#define DOT_RANDOM_CHARS 16
+#define DOT_BYTES (sizeof(DOT_PREFIX) + DOT_RANDOM_CHARS)
+
+/* Names tried before "NAME-N" is given up. */
+#define MAX_NAME_SUFFIX 10000
+
+int spool_lock(const Spool *spool, int *ret_fd) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        int r;
+
+        /* Locks belong to open files, and the spool's own is shared with everybody it was sent to. */
+        fd = openat(spool->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        do
+                r = flock(fd, LOCK_EX);
+        while (r < 0 && errno == EINTR);
+        /* A file system without locks: two who replace one name at once may see either win. */
+        if (r < 0 && errno != EOPNOTSUPP && errno != ENOLCK && errno != ENOSYS && errno != EINVAL)
+                return -errno;
+        *ret_fd = TAKE_FD(fd);
+        return 0;
+}
+
+int spool_sync(const Spool *spool) {
+        return fsync(spool->dir_fd) < 0 ? -errno : 0;
+}
+
+/* temporaries */
+
+static int dot_name(char ret_name[static DOT_BYTES]) {
+        uint64_t random;
+
+        if (getrandom(&random, sizeof(random), 0) != (ssize_t) sizeof(random))
+                return -EIO;
+        (void) snprintf(ret_name, DOT_BYTES, DOT_PREFIX "%016" PRIx64, random);
+        return 0;
+}
+
+static bool is_dot_name(const char *name) {
+        return strlen(name) == DOT_BYTES - 1 &&
+               memcmp(name, DOT_PREFIX, sizeof(DOT_PREFIX) - 1) == 0;
+}
+
+/* For file systems without unnamed files. The lock tells spool_clean() that somebody is at work. */
+static int named_temporary(const Spool *spool, int *ret_fd) {
+        char name[DOT_BYTES];
+        int fd, r;
+
+        r = dot_name(name);
+        if (r < 0)
+                return r;
+        fd = openat(spool->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0)
+                return -errno;
+        (void) flock(fd, LOCK_EX | LOCK_NB); /* nobody else can hold it yet */
+        *ret_fd = fd;
+        return 0;
+}
+
+int spool_temporary(Spool *spool, int *ret_fd) {
+        int fd, r;
+
+        if (spool->is_unavailable)
+                return SPOOL_E_UNAVAILABLE;
+        fd = openat(spool->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        if (fd < 0 && errno != EOPNOTSUPP && errno != EISDIR)
+                return spool_explain(spool, -errno);
+        if (fd < 0) {
+                r = named_temporary(spool, &fd);
+                if (r < 0)
+                        return spool_explain(spool, r);
+        }
+        *ret_fd = fd;
+        return 0;
+}
+
+/* The dot-name that @fd has in the spool; "" when it is unnamed. */
+static int find_dot_name(const Spool *spool, int fd, char ret_name[static DOT_BYTES]) {
+        char link[32], path[PATH_MAX];
+        struct stat st, named;
+        const char *base;
+        ssize_t n;
+
+        ret_name[0] = '\0';
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (st.st_nlink == 0)
+                return 0;
+        (void) snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        n = readlink(link, path, sizeof(path) - 1);
+        if (n < 0)
+                return -errno;
+        path[n] = '\0';
+        base = strrchr(path, '/');
+        base = base ? base + 1 : path;
+        if (!is_dot_name(base))
+                return -EINVAL; /* a file that spool_temporary() did not make */
+        if (fstatat(spool->dir_fd, base, &named, AT_SYMLINK_NOFOLLOW) < 0)
+                return -errno;
+        if (named.st_dev != st.st_dev || named.st_ino != st.st_ino)
+                return -EINVAL;
+        memcpy(ret_name, base, DOT_BYTES);
+        return 0;
+}
+
+static int link_as(const Spool *spool, int fd, const char *file) {
+        char link[32];
+
+        (void) snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        return linkat(AT_FDCWD, link, spool->dir_fd, file, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
+int spool_clean(Spool *spool) {
+        _cleanup_(fd_closep) int lock = -EBADF;
+        _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
+        const struct dirent *entry;
+        int r;
+
+        if (spool->is_unavailable)
+                return SPOOL_E_UNAVAILABLE;
+        r = spool_lock(spool, &lock);
+        if (r < 0)
+                return r;
+        r = spool_walk_new(spool, &walk);
+        if (r < 0)
+                return r;
+        for (;;) {
+                _cleanup_(fd_closep) int fd = -EBADF;
+
+                errno = 0;
+                entry = readdir(walk);
+                if (!entry)
+                        return -errno;
+                if (!is_dot_name(entry->d_name))
+                        continue;
+                fd = openat(spool->dir_fd, entry->d_name,
+                            O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+                if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+                        continue; /* another daemon on the same spool is writing it */
+                if (unlinkat(spool->dir_fd, entry->d_name, 0) < 0 && errno != ENOENT)
+                        return spool_explain(spool, -errno);
+        }
+}
+
+/* publishing */
+
+/*
+ * The head says whose a snapshot is. Where it does not or cannot be read, whoever owns the file may
+ * remove it: he could do so without us.
+ */
+static int check_owner(Spool *spool, const char *name, uid_t uid) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        _cleanup_(head_done) Head head = {};
+        struct stat st;
+        int r;
+
+        r = spool_stat(spool, name, &st);
+        if (r != 0 || uid == 0)
+                return r;
+        r = spool_open_snapshot(spool, name, &fd, &head);
+        if (r == 0 && head.has_uid)
+                return head.uid == uid ? 0 : SPOOL_E_NOT_OWNER;
+        if (r == 0 || r == SPOOL_E_DAMAGED)
+                return st.st_uid == uid ? 0 : SPOOL_E_NOT_OWNER;
+        return r;
+}
+
+/* Under the lock. @dot is "" for an unnamed file. */
+static int publish_new(const Spool *spool, int fd, const char *dot, const char *file) {
+        int r;
+
+        if (dot[0] == '\0')
+                r = link_as(spool, fd, file);
+        else
+                r = renameat2(spool->dir_fd, dot, spool->dir_fd, file, RENAME_NOREPLACE) < 0
+                            ? -errno
+                            : 0;
+        return r == -EEXIST ? SPOOL_E_EXISTS : r;
+}
+
+static int publish_over(const Spool *spool, int fd, const char *dot, const char *file) {
+        char made[DOT_BYTES];
+        int r;
+
+        if (dot[0] == '\0') {
+                r = dot_name(made);
+                if (r == 0)
+                        r = link_as(spool, fd, made);
+                if (r < 0)
+                        return r;
+                dot = made;
+        }
+        if (renameat(spool->dir_fd, dot, spool->dir_fd, file) < 0) {
+                r = -errno;
+                (void) unlinkat(spool->dir_fd, dot, 0);
+                return r;
+        }
+        return 0;
+}
+
+/* Under the lock, @fd being synced. */
+static int publish(Spool *spool, int fd, const char *name, bool replace, uid_t uid) {
+        char dot[DOT_BYTES], file[SPOOL_FILE_BYTES];
+        int r;
+
+        if (!spool_file_name(name, file))
+                return -EINVAL;
+        r = find_dot_name(spool, fd, dot);
+        if (r < 0)
+                return r;
+        r = replace ? check_owner(spool, name, uid) : SPOOL_E_NOT_FOUND;
+        if (r == SPOOL_E_NOT_FOUND)
+                r = publish_new(spool, fd, dot, file);
+        else if (r == 0)
+                r = publish_over(spool, fd, dot, file);
+        if (r != 0)
+                return r;
+        return spool_sync(spool);
+}
+
+int spool_publish(Spool *spool, int fd, const char *name, bool replace, uid_t uid) {
+        _cleanup_(fd_closep) int lock = -EBADF;
+        int r;
+
+        if (spool->is_unavailable)
+                return SPOOL_E_UNAVAILABLE;
+        /* Before the lock: this is what takes long. */
+        if (fsync(fd) < 0)
+                return spool_explain(spool, -errno);
+        r = spool_lock(spool, &lock);
+        if (r < 0)
+                return r;
+        return spool_explain(spool, publish(spool, fd, name, replace, uid));
+}
+
+int spool_free_name(Spool *spool, const char *name, char ret_name[static SPOOL_NAME_BYTES]) {
+        char candidate[SPOOL_NAME_BYTES];
+        size_t n;
+        int r;
+
+        if (spool->is_unavailable)
+                return SPOOL_E_UNAVAILABLE;
+        if (snapshot_name_complaint(span_of(name)))
+                return -EINVAL;
+        n = strlen(name);
+        memcpy(candidate, name, n + 1);
+        for (unsigned i = 2; i < MAX_NAME_SUFFIX; i++) {
+                r = spool_stat(spool, candidate, NULL);
+                if (r == SPOOL_E_NOT_FOUND) {
+                        memcpy(ret_name, candidate, sizeof(candidate));
+                        return 0;
+                }
+                if (r != 0)
+                        return err_fold(r);
+                if ((size_t) snprintf(candidate, sizeof(candidate), "%s-%u", name, i) >=
+                    sizeof(candidate))
+                        return -ENAMETOOLONG;
+        }
+        return SPOOL_E_EXISTS;
+}
+
+/* removing */
+
+static int remove_file(Spool *spool, const char *name, uid_t uid) {
+        _cleanup_(fd_closep) int lock = -EBADF;
+        char file[SPOOL_FILE_BYTES];
+        int r;
+
+        if (!spool_file_name(name, file))
+                return SPOOL_E_NOT_FOUND;
+        r = spool_lock(spool, &lock);
+        if (r < 0)
+                return r;
+        r = check_owner(spool, name, uid);
+        if (r != 0)
+                return r;
+        if (unlinkat(spool->dir_fd, file, 0) < 0)
+                return errno == ENOENT ? SPOOL_E_NOT_FOUND : -errno;
+        return spool_sync(spool);
+}
+
+int spool_remove(Spool *spool, const char *name, uid_t uid) {
+        if (spool->is_unavailable)
+                return SPOOL_E_UNAVAILABLE;
+        return spool_explain(spool, remove_file(spool, name, uid));
+}
+
+/* A copy of @from with the new head, published as @new_name. Under the lock. */
+static int publish_copy(Spool *spool, int from, const char *new_name, Head *head) {
+        _cleanup_(fd_closep) int to = -EBADF;
+        uint64_t n_bytes;
+        int r;
+
+        r = spool_temporary(spool, &to);
+        if (r != 0)
+                return r;
+        memcpy(head->name, new_name, strlen(new_name) + 1);
+        head->tagged = true;
+        r = snapshot_file_rehead(from, to, head, &n_bytes, NULL);
+        if (r == SNAPSHOT_FILE_E_NO_HEAD || r == SNAPSHOT_FILE_E_DAMAGED)
+                return SPOOL_E_DAMAGED;
+        if (r != 0)
+                return err_fold(r);
+        if (fsync(to) < 0)
+                return -errno;
+        return publish(spool, to, new_name, false, 0);
+}
+
+/* All under one lock, so that what is removed in the end is what was copied. */
+static int rename_snapshot(Spool *spool, const char *name, const char *new_name, uid_t uid,
+                           Head *head) {
+        _cleanup_(fd_closep) int lock = -EBADF, from = -EBADF;
+        char file[SPOOL_FILE_BYTES];
+        int r;
+
+        if (!spool_file_name(name, file))
+                return SPOOL_E_NOT_FOUND;
+        r = spool_lock(spool, &lock);
+        if (r < 0)
+                return r;
+        r = check_owner(spool, name, uid);
+        if (r != 0)
+                return r;
+        r = spool_stat(spool, new_name, NULL);
+        if (r != SPOOL_E_NOT_FOUND)
+                return r == 0 ? SPOOL_E_EXISTS : r;
+        r = spool_open_snapshot(spool, name, &from, head);
+        if (r != 0)
+                return r;
+        r = publish_copy(spool, from, new_name, head);
+        if (r != 0)
+                return r;
+        if (unlinkat(spool->dir_fd, file, 0) < 0 && errno != ENOENT)
+                return -errno;
+        return spool_sync(spool);
+}
+
+int spool_rename(Spool *spool, const char *name, const char *new_name, uid_t uid, Head *ret_head) {
+        _cleanup_(head_done) Head head = {};
+        int r;
+
+        if (spool->is_unavailable)
+                return SPOOL_E_UNAVAILABLE;
+        if (snapshot_name_complaint(span_of(new_name)))
+                return -EINVAL;
+        r = rename_snapshot(spool, name, new_name, uid, &head);
+        if (r != 0)
+                return spool_explain(spool, r);
+        if (ret_head) {
+                *ret_head = head;
+                head.imported_from = NULL;
+        }
+        return 0;
+}

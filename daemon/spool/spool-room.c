@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "spool/spool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/number.h"
+#include "spool/spool-directory.h"
+
+#define DEFAULT_MAX_BYTES (UINT64_C(4) << 30)
+#define DEFAULT_KEEP_FREE_BYTES (UINT64_C(4) << 30)
+#define DEFAULT_MAX_PERCENT 10
+#define DEFAULT_KEEP_FREE_PERCENT 15
+
+#define MIB (1024.0 * 1024.0)
+
+SpoolLimits spool_default_limits(int dir_fd) {
+        SpoolLimits limits = { .max_bytes = DEFAULT_MAX_BYTES };
+        struct statvfs fs;
+        uint64_t percent;
+
+        if (fstatvfs(dir_fd, &fs) < 0)
+                return limits;
+        percent = number_multiply_saturating(fs.f_blocks, fs.f_frsize) / 100;
+        limits.max_bytes = MIN_OF(limits.max_bytes, percent * DEFAULT_MAX_PERCENT);
+        limits.keep_free_bytes =
+                MIN_OF(DEFAULT_KEEP_FREE_BYTES, percent * DEFAULT_KEEP_FREE_PERCENT);
+        /* 0 would mean none: on a tiny file system the budget is tiny too. */
+        if (limits.max_bytes == 0)
+                limits.max_bytes = 1;
+        return limits;
+}
+
+/* What must go; decided before anything is touched. */
+typedef struct RoomPlan {
+        const SpoolEntry *entries; /* newest first */
+        bool *is_doomed;
+        size_t n_entries;
+        uint64_t n_used;   /* bytes of all snapshots that stay */
+        uint64_t n_freed;  /* bytes of those that go */
+        uint64_t n_wanted; /* bytes to come */
+        uint64_t n_free;   /* in the file system, now */
+} RoomPlan;
+
+static bool fits_budget(const RoomPlan *plan, const SpoolLimits *limits) {
+        return limits->max_bytes == 0 ||
+               number_add_saturating(plan->n_used, plan->n_wanted) <= limits->max_bytes;
+}
+
+static bool fits_file_system(const RoomPlan *plan, const SpoolLimits *limits) {
+        return number_add_saturating(plan->n_free, plan->n_freed) >=
+               number_add_saturating(limits->keep_free_bytes, plan->n_wanted);
+}
+
+static void doom(RoomPlan *plan, size_t i) {
+        plan->is_doomed[i] = true;
+        plan->n_used -= plan->entries[i].head.size_bytes;
+        plan->n_freed += plan->entries[i].head.size_bytes;
+}
+
+/* Tagged ones are their owner's, and of a damaged one nobody knows. */
+static bool may_rotate(const SpoolEntry *entry) {
+        return !entry->damaged && !entry->head.tagged;
+}
+
+static bool is_expired(const SpoolEntry *entry, uint64_t max_age_ns, uint64_t now_ns) {
+        return max_age_ns > 0 && entry->head.has_start_realtime &&
+               now_ns > entry->head.start_realtime_ns &&
+               now_ns - entry->head.start_realtime_ns > max_age_ns;
+}
+
+static void plan_rotation(RoomPlan *plan, const SpoolLimits *limits, uint64_t now_ns) {
+        for (size_t i = 0; i < plan->n_entries; i++)
+                plan->n_used += plan->entries[i].head.size_bytes;
+        for (size_t i = plan->n_entries; i-- > 0;)
+                if (may_rotate(&plan->entries[i]) &&
+                    (is_expired(&plan->entries[i], limits->max_age_ns, now_ns) ||
+                     !fits_budget(plan, limits) || !fits_file_system(plan, limits)))
+                        doom(plan, i);
+}
+
+static int complain_full(Spool *spool, const RoomPlan *plan, const SpoolLimits *limits) {
+        if (!fits_budget(plan, limits))
+                return spool_complain(
+                        spool, SPOOL_E_FULL,
+                        "is full: %.1f MiB more do not fit into its budget of %.1f MiB, of which "
+                        "snapshots that may not be rotated use %.1f MiB; remove some or raise the "
+                        "budget",
+                        (double) plan->n_wanted / MIB, (double) limits->max_bytes / MIB,
+                        (double) plan->n_used / MIB);
+        return spool_complain(
+                spool, SPOOL_E_FULL,
+                "is full: its file system has %.1f MiB free, of which %.1f MiB are to stay free; "
+                "remove snapshots, make room there or lower that floor",
+                (double) plan->n_free / MIB, (double) limits->keep_free_bytes / MIB);
+}
+
+static int carry_out(Spool *spool, const RoomPlan *plan, Buffer *rotated) {
+        char file[SPOOL_FILE_BYTES];
+        bool is_changed = false;
+        int r;
+
+        for (size_t i = plan->n_entries; i-- > 0;) {
+                const char *name = plan->entries[i].head.name;
+                size_t n_before = rotated->n;
+
+                if (!plan->is_doomed[i] || !spool_file_name(name, file))
+                        continue;
+                /* First the report: what is removed must not go unreported. */
+                r = buffer_append_text(rotated, name);
+                if (r == 0)
+                        r = buffer_append_byte(rotated, '\n');
+                if (r == 0 && unlinkat(spool->dir_fd, file, 0) < 0 && errno != ENOENT)
+                        r = -errno;
+                if (r < 0) {
+                        rotated->n = n_before;
+                        return spool_explain(spool, r);
+                }
+                is_changed = true;
+        }
+        return is_changed ? spool_sync(spool) : 0;
+}
+
+static int plan_and_carry_out(Spool *spool, RoomPlan *plan, const SpoolLimits *limits,
+                              Buffer *rotated) {
+        struct timespec now;
+        struct statvfs fs;
+
+        if (fstatvfs(spool->dir_fd, &fs) < 0)
+                return -errno;
+        plan->n_free = number_multiply_saturating(fs.f_bavail, fs.f_frsize);
+        (void) clock_gettime(CLOCK_REALTIME, &now);
+        plan_rotation(plan, limits, (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec);
+        if (!fits_budget(plan, limits) || !fits_file_system(plan, limits))
+                return complain_full(spool, plan, limits);
+        return carry_out(spool, plan, rotated);
+}
+
+int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64_t n_bytes, Buffer *rotated) {
+        _cleanup_(fd_closep) int lock = -EBADF;
+        RoomPlan plan = { .n_wanted = n_bytes };
+        SpoolEntry *entries = NULL;
+        int r;
+
+        if (spool->is_unavailable)
+                return SPOOL_E_UNAVAILABLE;
+        r = spool_lock(spool, &lock);
+        if (r < 0)
+                return r;
+        r = spool_list(spool, &entries, &plan.n_entries);
+        if (r != 0)
+                return r;
+        plan.entries = entries;
+        plan.is_doomed = calloc(plan.n_entries + 1, sizeof(*plan.is_doomed));
+        r = plan.is_doomed ? plan_and_carry_out(spool, &plan, limits, rotated) : -ENOMEM;
+        free(plan.is_doomed);
+        spool_entries_free(entries, plan.n_entries);
+        return r;
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "spool/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/number.h"
+#include "spool/file-trailer.h"
+#include "spool/spool-directory.h"
+
+int spool_complain(Spool *spool, int code, const char *format, ...) {
+        va_list args;
+        int n;
+
+        n = snprintf(spool->complaint, sizeof(spool->complaint), "Spool \"%s\" ", spool->path);
+        if (n < 0 || (size_t) n >= sizeof(spool->complaint) / 2)
+                n = snprintf(spool->complaint, sizeof(spool->complaint), "The spool ");
+        va_start(args, format);
+        (void) vsnprintf(spool->complaint + n, sizeof(spool->complaint) - (size_t) n, format, args);
+        va_end(args);
+        return code;
+}
+
+int spool_explain(Spool *spool, int error) {
+        switch (error) {
+        case -ENOSPC:
+                return spool_complain(spool, SPOOL_E_FULL,
+                                      "is on a file system without free space: remove snapshots "
+                                      "or make room there");
+        case -EDQUOT:
+                return spool_complain(spool, SPOOL_E_FULL,
+                                      "has used up the disk quota of its owner: remove snapshots "
+                                      "or raise the quota");
+        case -EROFS:
+                return spool_complain(spool, SPOOL_E_UNAVAILABLE,
+                                      "is on a file system mounted read-only");
+        case -EACCES:
+        case -EPERM:
+                return spool_complain(spool, SPOOL_E_UNAVAILABLE, "may not be written by uid %u",
+                                      geteuid());
+        default:
+                return error;
+        }
+}
+
+/* life */
+
+static int spool_new(const char *path, Spool **ret) {
+        _cleanup_(spool_freep) Spool *spool = malloc(sizeof(*spool));
+        size_t n = strlen(path);
+
+        if (!spool)
+                return -ENOMEM;
+        *spool = (Spool){ .dir_fd = -EBADF };
+        /* "dir/" would be followed if dir were a symbolic link. */
+        while (n > 1 && path[n - 1] == '/')
+                n--;
+        spool->path = strndup(path, n);
+        if (!spool->path)
+                return -ENOMEM;
+        *ret = TAKE_PTR(spool);
+        return 0;
+}
+
+Spool *spool_free(Spool *spool) {
+        if (!spool)
+                return NULL;
+        spool->dir_fd = fd_close(spool->dir_fd);
+        free(spool->path);
+        free(spool);
+        return NULL;
+}
+
+int spool_adopt(int dir_fd, const char *path, Spool **ret) {
+        Spool *spool;
+        int r;
+
+        r = spool_new(path, &spool);
+        if (r < 0)
+                return r;
+        spool->dir_fd = dir_fd;
+        *ret = spool;
+        return 0;
+}
+
+static int explain_open(Spool *spool, int error) {
+        struct stat st;
+
+        if (error == ENOENT)
+                return spool_complain(spool, SPOOL_E_UNAVAILABLE, "does not exist");
+        if ((error == ENOTDIR || error == ELOOP) && lstat(spool->path, &st) == 0) {
+                if (S_ISLNK(st.st_mode))
+                        return spool_complain(spool, SPOOL_E_UNAVAILABLE,
+                                              "is a symbolic link, which is not followed");
+                if (!S_ISDIR(st.st_mode))
+                        return spool_complain(spool, SPOOL_E_UNAVAILABLE, "is not a directory");
+        }
+        return spool_complain(spool, SPOOL_E_UNAVAILABLE, "cannot be opened: %s", strerror(error));
+}
+
+static int open_directory(Spool *spool) {
+        spool->dir_fd = open(spool->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (spool->dir_fd < 0) {
+                int error = errno;
+
+                spool->dir_fd = -EBADF;
+                return explain_open(spool, error);
+        }
+        if (faccessat(spool->dir_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+                return spool_explain(spool, -errno);
+        return 0;
+}
+
+int spool_open(const char *path, Spool **ret) {
+        _cleanup_(spool_freep) Spool *spool = NULL;
+        int r;
+
+        r = spool_new(path, &spool);
+        if (r < 0)
+                return r;
+        r = open_directory(spool);
+        if (r < 0)
+                return r;
+        spool->is_unavailable = r == SPOOL_E_UNAVAILABLE;
+        *ret = TAKE_PTR(spool);
+        return r;
+}
+
+int spool_dir_fd(const Spool *spool) {
+        return spool->dir_fd;
+}
+
+const char *spool_path(const Spool *spool) {
+        return spool->path;
+}
+
+const char *spool_complaint(const Spool *spool) {
+        return spool->complaint;
+}
+
+/* names */
+
+bool spool_file_name(const char *name, char ret_file[static SPOOL_FILE_BYTES]) {
+        if (snapshot_name_complaint(span_of(name)))
+                return false;
+        (void) snprintf(ret_file, SPOOL_FILE_BYTES, "%s" SNAPSHOT_FILE_SUFFIX, name);
+        return true;
+}
+
+int spool_walk_new(const Spool *spool, SpoolWalk *ret) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        DIR *dir;
+
+        /* A descriptor of its own: the position of the spool's is shared with everybody it was sent to. */
+        fd = openat(spool->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        dir = fdopendir(fd);
+        if (!dir)
+                return -errno;
+        (void) TAKE_FD(fd);
+        *ret = dir;
+        return 0;
+}
+
+int spool_walk_next(SpoolWalk walk, char ret_name[static SPOOL_NAME_BYTES], bool *ret_more) {
+        const size_t n_suffix = sizeof(SNAPSHOT_FILE_SUFFIX) - 1;
+
+        for (;;) {
+                const struct dirent *entry;
+                size_t n;
+
+                errno = 0;
+                entry = readdir(walk);
+                if (!entry) {
+                        *ret_more = false;
+                        return -errno;
+                }
+                n = strlen(entry->d_name);
+                if (n <= n_suffix ||
+                    strcmp(entry->d_name + n - n_suffix, SNAPSHOT_FILE_SUFFIX) != 0)
+                        continue;
+                if (entry->d_type != DT_REG && entry->d_type != DT_UNKNOWN)
+                        continue;
+                n -= n_suffix;
+                if (snapshot_name_complaint((Span){ entry->d_name, n }))
+                        continue;
+                memcpy(ret_name, entry->d_name, n);
+                ret_name[n] = '\0';
+                *ret_more = true;
+                return 0;
+        }
+}
+
+/* reading */
+
+int spool_stat(const Spool *spool, const char *name, struct stat *ret) {
+        char file[SPOOL_FILE_BYTES];
+        struct stat st;
+
+        if (!spool_file_name(name, file))
+                return SPOOL_E_NOT_FOUND;
+        if (fstatat(spool->dir_fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return errno == ENOENT ? SPOOL_E_NOT_FOUND : -errno;
+        if (!S_ISREG(st.st_mode))
+                return SPOOL_E_NOT_FOUND;
+        if (ret)
+                *ret = st;
+        return 0;
+}
+
+static int open_file(const Spool *spool, const char *name, int *ret_fd) {
+        char file[SPOOL_FILE_BYTES];
+        struct stat st;
+        int fd;
+
+        if (!spool_file_name(name, file))
+                return SPOOL_E_NOT_FOUND;
+        fd = openat(spool->dir_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (fd < 0)
+                return errno == ENOENT || errno == ELOOP ? SPOOL_E_NOT_FOUND : -errno;
+        if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
+                (void) fd_close(fd);
+                return SPOOL_E_NOT_FOUND;
+        }
+        *ret_fd = fd;
+        return 0;
+}
+
+/* The head under the file's name. SPOOL_E_DAMAGED with the fault. */
+static int read_head(int fd, const char *name, Head *ret, SnapshotFault *ret_fault) {
+        int r;
+
+        r = snapshot_file_read_head(fd, ret, ret_fault);
+        if (r == SNAPSHOT_FILE_E_NO_HEAD || r == SNAPSHOT_FILE_E_DAMAGED)
+                return SPOOL_E_DAMAGED;
+        if (r != 0)
+                return err_fold(r);
+        memcpy(ret->name, name, strlen(name) + 1);
+        return 0;
+}
+
+int spool_open_snapshot(Spool *spool, const char *name, int *ret_fd, Head *ret_head) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        int r;
+
+        if (spool->is_unavailable)
+                return SPOOL_E_UNAVAILABLE;
+        r = open_file(spool, name, &fd);
+        if (r != 0)
+                return r;
+        if (ret_head) {
+                r = read_head(fd, name, ret_head, NULL);
+                if (r != 0)
+                        return r;
+        }
+        *ret_fd = TAKE_FD(fd);
+        return 0;
+}
+
+/* What cannot be read is listed too, with the reason: SPOOL_E_NOT_FOUND only when it has gone. */
+static int read_entry(const Spool *spool, const char *name, SpoolEntry *ret) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        SpoolEntry entry = {};
+        struct stat st;
+        int r;
+
+        r = open_file(spool, name, &fd);
+        if (r == SPOOL_E_NOT_FOUND || r == -ENOMEM || r == -EMFILE || r == -ENFILE)
+                return r;
+        if (r == 0)
+                r = read_head(fd, name, &entry.head, &entry.fault);
+        if (r == -ENOMEM)
+                return r;
+        if (r != 0) {
+                entry.damaged = true;
+                memcpy(entry.head.name, name, strlen(name) + 1);
+                if (fd >= 0 && fstat(fd, &st) == 0) {
+                        entry.head.has_size = true;
+                        entry.head.size_bytes = (uint64_t) st.st_size;
+                }
+                if (r < 0)
+                        fault_set(&entry.fault, "it cannot be read: %s", strerror(-r));
+        }
+        *ret = entry;
+        return 0;
+}
+
+static int compare_entries(const void *a, const void *b) {
+        const SpoolEntry *x = a, *y = b;
+        uint64_t start_x = x->head.has_start_realtime ? x->head.start_realtime_ns : 0;
+        uint64_t start_y = y->head.has_start_realtime ? y->head.start_realtime_ns : 0;
+
+        if (x->damaged || y->damaged) {
+                if (x->damaged && y->damaged)
+                        return strcmp(x->head.name, y->head.name);
+                return x->damaged ? 1 : -1;
+        }
+        if (start_x != start_y)
+                return start_x < start_y ? 1 : -1;
+        return strcmp(y->head.name, x->head.name);
+}
+
+void spool_entries_free(SpoolEntry *entries, size_t n_entries) {
+        for (size_t i = 0; i < n_entries; i++)
+                head_done(&entries[i].head);
+        free(entries);
+}
+
+/* Appends to the growing list, which the caller frees also after a failure. */
+static int collect_entries(const Spool *spool, SpoolEntry **entries, size_t *n_entries) {
+        _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
+        char name[SPOOL_NAME_BYTES];
+        size_t n_allocated = 0;
+        bool more;
+        int r;
+
+        r = spool_walk_new(spool, &walk);
+        if (r < 0)
+                return r;
+        for (;;) {
+                r = spool_walk_next(walk, name, &more);
+                if (r < 0 || !more)
+                        return r;
+                if (*n_entries == n_allocated) {
+                        SpoolEntry *grown;
+
+                        n_allocated = n_allocated == 0 ? 16 : 2 * n_allocated;
+                        grown = reallocarray(*entries, n_allocated, sizeof(*grown));
+                        if (!grown)
+                                return -ENOMEM;
+                        *entries = grown;
+                }
+                r = read_entry(spool, name, &(*entries)[*n_entries]);
+                if (r == 0)
+                        (*n_entries)++;
+                else if (r != SPOOL_E_NOT_FOUND)
+                        return err_fold(r);
+        }
+}
+
+int spool_list(Spool *spool, SpoolEntry **ret, size_t *ret_n) {
+        SpoolEntry *entries = NULL;
+        size_t n_entries = 0;
+        int r;
+
+        if (spool->is_unavailable)
+                return SPOOL_E_UNAVAILABLE;
+        r = collect_entries(spool, &entries, &n_entries);
+        if (r < 0) {
+                spool_entries_free(entries, n_entries);
+                return r;
+        }
+        if (n_entries > 1)
+                qsort(entries, n_entries, sizeof(*entries), compare_entries);
+        *ret = entries;
+        *ret_n = n_entries;
+        return 0;
+}
+
+/* "latest" is 0, "latest~N" N. */
+static bool parse_latest(Span reference, uint64_t *ret_back) {
+        const Span latest = SPAN_LITERAL("latest");
+
+        if (reference.n < latest.n || memcmp(reference.bytes, latest.bytes, latest.n) != 0)
+                return false;
+        if (reference.n == latest.n) {
+                *ret_back = 0;
+                return true;
+        }
+        return reference.bytes[latest.n] == '~' &&
+               number_parse_u64(
+                       (Span){ reference.bytes + latest.n + 1, reference.n - latest.n - 1 },
+                       ret_back);
+}
+
+static int resolve_latest(Spool *spool, uint64_t back, char ret_name[static SPOOL_NAME_BYTES]) {
+        SpoolEntry *entries = NULL;
+        size_t n_entries = 0;
+        int r;
+
+        r = spool_list(spool, &entries, &n_entries);
+        if (r != 0)
+                return r;
+        if (back < n_entries && !entries[back].damaged)
+                memcpy(ret_name, entries[back].head.name, SPOOL_NAME_BYTES);
+        else
+                r = SPOOL_E_NOT_FOUND;
+        spool_entries_free(entries, n_entries);
+        return r;
+}
+
+int spool_resolve(Spool *spool, Span reference, char ret_name[static SPOOL_NAME_BYTES]) {
+        char name[SPOOL_NAME_BYTES];
+        uint64_t back;
+        int r;
+
+        if (spool->is_unavailable)
+                return SPOOL_E_UNAVAILABLE;
+        if (parse_latest(reference, &back))
+                return resolve_latest(spool, back, ret_name);
+        if (snapshot_name_complaint(reference))
+                return SPOOL_E_NOT_FOUND;
+        memcpy(name, reference.bytes, reference.n);
+        name[reference.n] = '\0';
+        r = spool_stat(spool, name, NULL);
+        if (r != 0)
+                return r;
+        memcpy(ret_name, name, reference.n + 1);
+        return 0;
+}
+
+int spool_usage(Spool *spool, uint64_t *ret_n_snapshots, uint64_t *ret_bytes) {
+        _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
+        char name[SPOOL_NAME_BYTES];
+        uint64_t n_snapshots = 0, n_bytes = 0;
+        struct stat st;
+        bool more;
+        int r;
+
+        if (spool->is_unavailable)
+                return SPOOL_E_UNAVAILABLE;
+        r = spool_walk_new(spool, &walk);
+        if (r < 0)
+                return r;
+        for (;;) {
+                r = spool_walk_next(walk, name, &more);
+                if (r < 0)
+                        return r;
+                if (!more)
+                        break;
+                r = spool_stat(spool, name, &st);
+                if (r == SPOOL_E_NOT_FOUND)
+                        continue; /* gone meanwhile, or not ours */
+                if (r != 0)
+                        return err_fold(r);
+                n_snapshots++;
+                n_bytes = number_add_saturating(n_bytes, (uint64_t) st.st_size);
+        }
+        *ret_n_snapshots = n_snapshots;
+        *ret_bytes = n_bytes;
+        return 0;
+}

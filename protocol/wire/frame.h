@@ -26,10 +26,14 @@ enum {
         FRAME_E_AGAIN,     /* nothing more now: wait for the socket */
         FRAME_E_CLOSED,    /* the peer closed its side, or reset; a begun frame is lost */
         FRAME_E_TOO_LARGE, /* a frame, or too many descriptors, past the bound: the stream is dead */
-        FRAME_E_FULL,      /* the frame does not fit into the queue of unsent bytes */
+        FRAME_E_FULL,      /* the frame does not fit into the queue of unsent bytes (or descriptors) */
 };
 
-/* Adopts @fd on success and makes it non-blocking. */
+/*
+ * Adopts @fd on success and makes it non-blocking. @max_frame_bytes (without the NUL) and @max_fds
+ * bound what is received in one frame; the queue holds @max_queued_bytes, terminators included, and
+ * at most 253 descriptors.
+ */
 _must_check_ int frame_stream_new(int fd, size_t max_frame_bytes, size_t max_queued_bytes,
                                   unsigned max_fds, FrameStream **ret);
 FrameStream *frame_stream_free(FrameStream *stream); /* closes the socket and descriptors not taken */
@@ -40,11 +44,16 @@ int frame_stream_fd(const FrameStream *stream);
 bool frame_stream_has_input(const FrameStream *stream);
 size_t frame_stream_queued_bytes(const FrameStream *stream);
 
-/* Reads once. 0 when bytes came; else FRAME_E_AGAIN, FRAME_E_CLOSED, FRAME_E_TOO_LARGE, -errno. */
+/*
+ * Reads once. 0 when bytes came; else FRAME_E_AGAIN, FRAME_E_CLOSED, FRAME_E_TOO_LARGE, -errno.
+ * Complete frames that were received are still handed out after FRAME_E_CLOSED. When complete frames
+ * fill the buffer nothing is read: FRAME_E_AGAIN, until frame_stream_next() was called.
+ */
 _must_check_ int frame_stream_read(FrameStream *stream);
 /*
- * The next complete frame without its NUL, borrowed until the next call on the stream; FRAME_E_AGAIN
- * when there is none. Descriptors of the frame before it that were not taken are closed.
+ * The next complete frame without its NUL, borrowed until the next read, wait or free of the stream;
+ * FRAME_E_AGAIN when there is none, FRAME_E_TOO_LARGE when it had too many descriptors. Whatever the
+ * outcome, descriptors of the frame before it that were not taken are closed.
  */
 _must_check_ int frame_stream_next(FrameStream *stream, Span *ret);
 size_t frame_stream_n_fds(const FrameStream *stream);
@@ -53,13 +62,16 @@ int frame_stream_take_fd(FrameStream *stream, size_t index);
 
 /*
  * Queues @frame (no NUL inside) and its terminator. On success the @n_fds descriptors are the
- * stream's, closed when sent. FRAME_E_FULL changes nothing.
+ * stream's, closed when sent. FRAME_E_FULL changes nothing; nor does a negative errno.
  */
 _must_check_ int frame_stream_queue(FrameStream *stream, Span frame, const int *fds, size_t n_fds);
 /* Sends what the socket takes: 0 when the queue is empty, FRAME_E_AGAIN, FRAME_E_CLOSED, -errno. */
 _must_check_ int frame_stream_write(FrameStream *stream);
 
-/* For clients and jobs, which have nothing else to do: wait until the queue is empty. */
+/*
+ * For clients and jobs, which have nothing else to do: wait until the queue is empty. As
+ * frame_stream_write(), and -EINTR when a signal came.
+ */
 _must_check_ int frame_stream_flush(FrameStream *stream);
 /*
  * Wait for the next frame, up to @timeout_ms (-1: for ever; FRAME_E_AGAIN when it passed). -EINTR is

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * FrameQueue
+ *
+ * What a FrameStream has still to send: bytes, and descriptors that leave with the first byte of
+ * their frame. A frame with descriptors never shares a message with the frame behind it, because the
+ * receiver gives them to the frame that holds the last byte it read.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/macro.h"
+#include "base/span.h"
+
+/* The kernel's bound on one message (SCM_MAX_FD), and ours on the whole queue. */
+#define FRAME_QUEUE_MAX_FDS 253
+
+typedef struct FrameAttachment {
+        uint64_t first; /* positions in the stream: of the first byte of the frame */
+        uint64_t end;   /* and behind its last */
+        int *fds;       /* owned, like what they stand for */
+        size_t n_fds;
+} FrameAttachment;
+
+typedef struct FrameQueue {
+        char *bytes;
+        size_t first; /* of the unsent ones */
+        size_t n;
+        size_t n_allocated;
+        size_t max_bytes;
+        uint64_t position; /* of the first unsent byte in the stream */
+
+        FrameAttachment *attachments;
+        size_t n_attachments;
+        size_t n_attachments_allocated;
+        size_t n_fds; /* of all attachments */
+} FrameQueue;
+
+void frame_queue_init(FrameQueue *queue, size_t max_bytes);
+void frame_queue_done(FrameQueue *queue);
+
+/* As frame_stream_queue(). */
+_must_check_ int frame_queue_add(FrameQueue *queue, Span frame, const int *fds, size_t n_fds);
+/* As frame_stream_write(). */
+_must_check_ int frame_queue_send(FrameQueue *queue, int socket_fd);

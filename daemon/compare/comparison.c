@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "compare/comparison.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "compare/group-json.h"
+#include "compare/group.h"
+#include "compare/impact.h"
+#include "compare/thread-key.h"
+
+/* Groups of the table in the order of display; the groups are the table's. */
+typedef struct GroupList {
+        Group **groups; /* owned */
+        size_t n_groups;
+        size_t n_shown; /* the rest is behind the limit */
+} GroupList;
+
+struct Comparison {
+        View view;
+        ComparisonSetup setup;
+        ThreadKeys keys;
+        GroupTable table;
+        const SourceTable *sources[_COMPARISON_SIDE_MAX]; /* borrowed */
+        ImpactScale scale;
+        GroupList lists[_COMPARISON_LIST_MAX];
+        uint64_t n_hidden_rows;
+};
+
+_Static_assert((int) _COMPARISON_SIDE_MAX == GROUP_SIDES, "a group has the sides of a comparison");
+
+int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **ret) {
+        _cleanup_(comparison_freep) Comparison *comparison = calloc(1, sizeof(*comparison));
+        int r;
+
+        assert(setup->n_sides == 1 || setup->n_sides == 2);
+        if (!comparison)
+                return -ENOMEM;
+        comparison->view = *view;
+        comparison->setup = *setup;
+        r = thread_keys_init(&comparison->keys, view, setup->boots);
+        if (r != 0)
+                return r;
+        *ret = TAKE_PTR(comparison);
+        return 0;
+}
+
+Comparison *comparison_free(Comparison *comparison) {
+        if (!comparison)
+                return NULL;
+        for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++)
+                free(comparison->lists[list].groups);
+        group_table_done(&comparison->table);
+        thread_keys_done(&comparison->keys);
+        free(comparison);
+        return NULL;
+}
+
+bool comparison_wants_census(const Comparison *comparison) {
+        return thread_keys_wants_census(&comparison->keys);
+}
+
+static bool leaves_out(const Comparison *comparison, const ThreadSample *sample) {
+        return sample->self && !comparison->view.self;
+}
+
+int comparison_census(Comparison *comparison, const ThreadSample *sample) {
+        if (leaves_out(comparison, sample) || !comparison_wants_census(comparison))
+                return 0;
+        return thread_keys_census(&comparison->keys, sample);
+}
+
+/* A thread that was renamed goes by its newest name. */
+static int name_thread(Group *group, const ThreadKey *key, ComparisonSide side,
+                       const ThreadSample *sample) {
+        if (group->label && side == COMPARISON_BEFORE)
+                return 0;
+        group->pid = sample->tgid;
+        group->tid = sample->tid;
+        group->start_ticks = sample->start_ticks;
+        group->n_process = key->n_process;
+        return group_set_label(group, key->label);
+}
+
+int comparison_fold(Comparison *comparison, ComparisonSide side, const ThreadSample *sample) {
+        ThreadKey key;
+        Group *group;
+        int r;
+
+        assert((unsigned) side < comparison->setup.n_sides);
+        if (leaves_out(comparison, sample))
+                return 0;
+        r = thread_keys_make(&comparison->keys, side, sample, &key);
+        if (r != 0)
+                return r;
+        r = group_table_obtain(&comparison->table, key.id, &group);
+        if (r != 0)
+                return r;
+        if (comparison->view.axis == VIEW_AXIS_THREAD) {
+                r = name_thread(group, &key, side, sample);
+                if (r != 0)
+                        return r;
+        }
+        if (comparison_wants_census(comparison)) {
+                group->is_pattern = group->is_pattern || key.is_pattern;
+                r = member_list_add(&group->members, key.name);
+                if (r != 0)
+                        return r;
+        }
+        return group_fold(group, side, sample);
+}
+
+static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
+        return (GroupLens){
+                .view = &comparison->view,
+                .scale = &comparison->scale,
+                .sources = { comparison->sources[0], comparison->sources[1] },
+                .changed_only = comparison->view.changed_only && list == COMPARISON_GROUPS,
+                .same_boot = comparison->setup.boots == COMPARISON_BOOTS_SAME,
+                .elapsed_ns = comparison->setup.boots == COMPARISON_BOOTS_SAME
+                                      ? comparison->setup.elapsed_ns
+                                      : 0,
+        };
+}
+
+/* What of the groups of @list is shown. */
+static unsigned side_of(const Comparison *comparison, ComparisonList list) {
+        switch (list) {
+        case COMPARISON_GROUPS:
+                return comparison->setup.n_sides == 1 ? COMPARISON_BEFORE : GROUP_BOTH_SIDES;
+        case COMPARISON_ONLY_AFTER:
+                return COMPARISON_AFTER;
+        case COMPARISON_ONLY_BEFORE:
+        case _COMPARISON_LIST_MAX:
+                break;
+        }
+        return COMPARISON_BEFORE;
+}
+
+static ComparisonList list_of(const Comparison *comparison, const Group *group) {
+        if (comparison->setup.n_sides == 1 || (group->sides[0] && group->sides[1]))
+                return COMPARISON_GROUPS;
+        return group->sides[0] ? COMPARISON_ONLY_BEFORE : COMPARISON_ONLY_AFTER;
+}
+
+/* Deals the groups out to the lists, where changed_only leaves a row of them. */
+static int fill_lists(Comparison *comparison) {
+        GroupLens lens = lens_of(comparison, COMPARISON_GROUPS);
+        size_t n_rows = group_lens_n_rows(&lens);
+        size_t counts[_COMPARISON_LIST_MAX] = { 0 };
+
+        for (size_t i = 0; i < comparison->table.n_groups; i++)
+                counts[list_of(comparison, comparison->table.groups[i])]++;
+        for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++) {
+                /* One more than needed: calloc(0) may answer NULL. */
+                comparison->lists[list].groups = calloc(counts[list] + 1, sizeof(Group *));
+                if (!comparison->lists[list].groups)
+                        return -ENOMEM;
+        }
+
+        for (size_t i = 0; i < comparison->table.n_groups; i++) {
+                Group *group = comparison->table.groups[i];
+                ComparisonList list = list_of(comparison, group);
+
+                if (list == COMPARISON_GROUPS && lens.changed_only &&
+                    !group_lens_has_rows(&lens, group, side_of(comparison, list))) {
+                        comparison->n_hidden_rows += n_rows;
+                        continue;
+                }
+                comparison->lists[list].groups[comparison->lists[list].n_groups++] = group;
+        }
+        return 0;
+}
+
+static void order_lists(Comparison *comparison) {
+        GroupList *groups = &comparison->lists[COMPARISON_GROUPS];
+
+        for (size_t i = 0; i < groups->n_groups; i++)
+                impact_rank_group(&comparison->scale, comparison->setup.n_sides, groups->groups[i]);
+        impact_sort_groups(groups->groups, groups->n_groups);
+
+        for (unsigned list = COMPARISON_ONLY_BEFORE; list <= COMPARISON_ONLY_AFTER; list++)
+                impact_sort_one_sided(comparison->lists[list].groups,
+                                      comparison->lists[list].n_groups,
+                                      side_of(comparison, (ComparisonList) list));
+}
+
+static void cut_lists(Comparison *comparison) {
+        size_t limit = comparison->view.limit;
+
+        for (unsigned i = 0; i < _COMPARISON_LIST_MAX; i++) {
+                GroupList *list = &comparison->lists[i];
+
+                list->n_shown = limit > 0 ? MIN_OF(limit, list->n_groups) : list->n_groups;
+                for (size_t j = 0; j < list->n_shown; j++)
+                        member_list_sort(&list->groups[j]->members);
+        }
+}
+
+static void count_hidden_rows(Comparison *comparison) {
+        const GroupList *list = &comparison->lists[COMPARISON_GROUPS];
+        GroupLens lens = lens_of(comparison, COMPARISON_GROUPS);
+        size_t n_rows = group_lens_n_rows(&lens);
+        Row rows[ROW_MAX];
+
+        if (!lens.changed_only)
+                return;
+        for (size_t i = 0; i < list->n_shown; i++)
+                comparison->n_hidden_rows +=
+                        n_rows - group_lens_rows(&lens, list->groups[i],
+                                                 side_of(comparison, COMPARISON_GROUPS), rows);
+}
+
+int comparison_finish(Comparison *comparison,
+                      const SourceTable *const sources[static _COMPARISON_SIDE_MAX]) {
+        int r;
+
+        for (unsigned side = 0; side < _COMPARISON_SIDE_MAX; side++)
+                comparison->sources[side] = sources[side];
+        impact_scale_init(&comparison->scale, &comparison->table);
+        r = fill_lists(comparison);
+        if (r != 0)
+                return r;
+        order_lists(comparison);
+        cut_lists(comparison);
+        count_hidden_rows(comparison);
+        return 0;
+}
+
+size_t comparison_n(const Comparison *comparison, ComparisonList list) {
+        return comparison->lists[list].n_shown;
+}
+
+void comparison_write(const Comparison *comparison, ComparisonList list, size_t index,
+                      JsonWriter *writer) {
+        GroupLens lens = lens_of(comparison, list);
+
+        assert(index < comparison_n(comparison, list));
+        group_write_json(writer, &lens, comparison->lists[list].groups[index],
+                         side_of(comparison, list));
+}
+
+uint64_t comparison_hidden_rows(const Comparison *comparison) {
+        return comparison->n_hidden_rows;
+}
+
+uint64_t comparison_hidden(const Comparison *comparison, ComparisonList list) {
+        return comparison->lists[list].n_groups - comparison->lists[list].n_shown;
+}

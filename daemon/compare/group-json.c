@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "compare/group-json.h"
+
+#include <stdio.h>
+
+#include "compare/absence.h"
+#include "compare/thread-key.h"
+
+size_t group_lens_n_rows(const GroupLens *lens) {
+        size_t n = 0;
+
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                n += view_wants_metric(lens->view, (MetricId) id);
+        for (unsigned id = 0; id < _DERIVED_MAX; id++)
+                n += view_wants_derived(lens->view, (DerivedId) id);
+        return n;
+}
+
+static double metric_impact(const GroupLens *lens, const Row *row, unsigned side) {
+        MetricId id = (MetricId) row->id;
+
+        if (!row->has_number || metric_table[id].shape != METRIC_SHAPE_SUM)
+                return IMPACT_NONE;
+        return impact_of(lens->scale, id,
+                         side == GROUP_BOTH_SIDES ? row->delta.integer.magnitude
+                                                  : row->values[0].integer.magnitude);
+}
+
+/*
+ * Metrics are numbered first and derived values behind them: false when the view does not want the
+ * @index-th, or when it is hidden.
+ */
+static bool init_row(Row *row, const GroupLens *lens, const Group *group, unsigned side,
+                     unsigned index) {
+        if (index < _METRIC_MAX) {
+                if (!view_wants_metric(lens->view, (MetricId) index))
+                        return false;
+                row_init_metric(row, group, side, (MetricId) index, lens->same_boot);
+                row->impact = metric_impact(lens, row, side);
+        } else {
+                index -= _METRIC_MAX;
+                if (!view_wants_derived(lens->view, (DerivedId) index))
+                        return false;
+                row_init_derived(row, group, side, (DerivedId) index);
+                row->impact = IMPACT_NONE;
+        }
+        if (!lens->changed_only)
+                return true;
+        return side == GROUP_BOTH_SIDES ? row->changed : row->values[0].kind != VALUE_ABSENT;
+}
+
+size_t group_lens_rows(const GroupLens *lens, const Group *group, unsigned side, Row *ret_rows) {
+        size_t n = 0;
+
+        for (unsigned index = 0; index < ROW_MAX; index++)
+                n += init_row(&ret_rows[n], lens, group, side, index);
+        return n;
+}
+
+bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned side) {
+        Row row;
+
+        for (unsigned index = 0; index < ROW_MAX; index++)
+                if (init_row(&row, lens, group, side, index))
+                        return true;
+        return false;
+}
+
+/* The name in front of, and the one behind the last joint of a thread's own key. */
+static void write_thread_parts(JsonWriter *writer, const Group *group) {
+        Span rest = group_key(group), process;
+
+        for (unsigned i = 0; i < 3; i++) { /* pid, tid and start are digits */
+                const char *joint = memchr(rest.bytes, KEY_JOINT, rest.n);
+
+                if (!joint)
+                        return;
+                rest = (Span){ joint + 1, rest.n - (size_t) (joint + 1 - rest.bytes) };
+        }
+        process = (Span){ rest.bytes, group->n_process };
+        json_write_member_name(writer, "process", process);
+        json_write_member_name(writer, "thread",
+                               (Span){ process.bytes + process.n + 1, rest.n - process.n - 1 });
+        json_write_member_i64(writer, "pid", group->pid);
+        json_write_member_i64(writer, "tid", group->tid);
+        json_write_member_u64(writer, "startTicks", group->start_ticks);
+}
+
+static void write_key(JsonWriter *writer, ViewAxis axis, const Group *group) {
+        Span key = group_key(group);
+
+        json_write_member_name(writer, "key", key);
+        switch (axis) {
+        case VIEW_AXIS_PCOMM:
+                json_write_member_name(writer, "process", key);
+                break;
+        case VIEW_AXIS_COMM:
+        case VIEW_AXIS_COMM_EXACT:
+                json_write_member_name(writer, "thread", key);
+                break;
+        case VIEW_AXIS_CGROUP:
+                if (key.n > 0) /* "" stands for threads whose cgroup is not known */
+                        json_write_member_name(writer, "cgroup", key);
+                break;
+        case VIEW_AXIS_THREAD:
+                write_thread_parts(writer, group);
+                break;
+        case _VIEW_AXIS_MAX:
+                break;
+        }
+        if (group->is_pattern)
+                member_list_write_json(writer, &group->members);
+}
+
+static void write_threads(JsonWriter *writer, const Group *group, unsigned side) {
+        if (side != GROUP_BOTH_SIDES) {
+                json_write_member_u64(writer, "threads", group->sides[side]->n_threads);
+                return;
+        }
+        json_write_member_u64(writer, "threadsBefore", group->sides[0]->n_threads);
+        json_write_member_u64(writer, "threadsAfter", group->sides[1]->n_threads);
+}
+
+static void write_double_or_null(JsonWriter *writer, const char *key, bool has, double value) {
+        json_write_key(writer, key);
+        if (has)
+                json_write_double(writer, value);
+        else
+                json_write_null(writer);
+}
+
+static void write_reason(JsonWriter *writer, const char *text) {
+        /* A reason from a file may be cut within a character. */
+        json_write_member_name(writer, "reason", span_of(text));
+}
+
+static void write_side_row(JsonWriter *writer, const GroupLens *lens, const Row *row,
+                           unsigned side) {
+        char text[ABSENCE_BYTES];
+
+        json_write_key(writer, "value");
+        value_write_json(writer, &row->values[0]);
+        if (!row->is_derived)
+                json_write_member_u64(writer, "present", row->present);
+        if (row->values[0].kind == VALUE_ABSENT)
+                write_reason(writer, absence_of_value(row, 0, lens->sources[side], text));
+}
+
+static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const Row *row) {
+        char text[2 * ABSENCE_BYTES + 32], before[ABSENCE_BYTES] = "", after[ABSENCE_BYTES] = "";
+        bool no_before = row->values[0].kind == VALUE_ABSENT;
+        bool no_after = row->values[1].kind == VALUE_ABSENT;
+
+        if (no_before)
+                (void) absence_of_value(row, 0, lens->sources[0], before);
+        if (no_after)
+                (void) absence_of_value(row, 1, lens->sources[1], after);
+        if (no_before && no_after && strcmp(before, after) == 0)
+                (void) snprintf(text, sizeof(text), "before and after: %s", before);
+        else
+                (void) snprintf(text, sizeof(text), "%s%s%s%s%s", no_before ? "before: " : "",
+                                before, no_before && no_after ? "; " : "",
+                                no_after ? "after: " : "", after);
+        if (no_before || no_after)
+                write_reason(writer, text);
+}
+
+static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Row *row) {
+        double number = 0;
+        bool has;
+
+        json_write_key(writer, "before");
+        value_write_json(writer, &row->values[0]);
+        json_write_key(writer, "after");
+        value_write_json(writer, &row->values[1]);
+        json_write_key(writer, "delta");
+        delta_write_json(writer, &row->delta);
+        has = row_percent(row, &number);
+        write_double_or_null(writer, "percent", has, number);
+        has = row_per_second(row, lens->elapsed_ns, &number);
+        write_double_or_null(writer, "perSecond", has, number);
+        json_write_member_bool(writer, "changed", row->changed);
+        json_write_member_bool(writer, "reset", row->reset);
+        write_pair_reason(writer, lens, row);
+}
+
+void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *group,
+                      unsigned side) {
+        Row rows[ROW_MAX];
+        size_t n_rows = group_lens_rows(lens, group, side, rows);
+        bool in_derived = false;
+
+        impact_sort_rows(rows, n_rows);
+        json_write_object(writer);
+        write_key(writer, lens->view->axis, group);
+        write_threads(writer, group, side);
+        json_write_key(writer, "metrics");
+        json_write_object(writer);
+        for (size_t i = 0; i < n_rows; i++) {
+                if (rows[i].is_derived && !in_derived) {
+                        json_write_end(writer);
+                        json_write_key(writer, "derived");
+                        json_write_object(writer);
+                        in_derived = true;
+                }
+                json_write_key(writer, rows[i].is_derived ? derived_table[rows[i].id].name
+                                                          : metric_table[rows[i].id].name);
+                json_write_object(writer);
+                if (side == GROUP_BOTH_SIDES)
+                        write_pair_row(writer, lens, &rows[i]);
+                else
+                        write_side_row(writer, lens, &rows[i], side);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+        if (!in_derived) {
+                json_write_key(writer, "derived");
+                json_write_object(writer);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+}

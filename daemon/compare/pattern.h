@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Pattern
+ *
+ * The skeleton of a name: what is left when the parts that number its bearers are taken out, so that
+ * worker-3 and worker-7 meet in worker-{N}. Names are bytes; letters, digits and hex are ASCII. A
+ * skeleton is a pure function of the name; whether it becomes a key is for the census to say.
+ *
+ *     {U}     a UUID of lower-case hex digits, joined by '-' or by '_' throughout
+ *     {N}     a run of digits
+ *     {H}     a token of at least four lower-case hex digits, a decimal one among them
+ *     0x{H}   a token of "0x" and hex digits of either case
+ */
+
+#include "base/buffer.h"
+#include "base/macro.h"
+#include "base/span.h"
+
+/* Appends the skeleton of @name. */
+_must_check_ int pattern_append_skeleton(Buffer *buffer, Span name);

@@ -343,14 +343,22 @@ void json_write_name(JsonWriter *writer, Span bytes) {
         (void) write_quoted(writer, take_value(writer, 1), bytes, name_escape);
 }
 
-void json_write_key_name(JsonWriter *writer, Span key) {
+static void write_key(JsonWriter *writer, Span key, int (*append_run)(Buffer *, Span)) {
         char *colon;
 
-        if (!write_quoted(writer, take_key(writer, 1), key, name_escape))
+        if (!write_quoted(writer, take_key(writer, 1), key, append_run))
                 return;
         colon = take_room(writer, 1);
         if (colon)
                 *colon = ':';
+}
+
+void json_write_key_name(JsonWriter *writer, Span key) {
+        write_key(writer, key, name_escape);
+}
+
+void json_write_key_span(JsonWriter *writer, Span key) {
+        write_key(writer, key, append_text);
 }
 
 void json_write_raw(JsonWriter *writer, Span json) {

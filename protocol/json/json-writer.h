@@ -38,6 +38,8 @@ void json_write_end(JsonWriter *writer);    /* closes the innermost one */
 void json_write_key(JsonWriter *writer, const char *key);
 /* A key that came from outside: escaped like json_write_name(). */
 void json_write_key_name(JsonWriter *writer, Span key);
+/* A key that is valid UTF-8: only quoted, like json_write_span(). */
+void json_write_key_span(JsonWriter *writer, Span key);
 
 void json_write_u64(JsonWriter *writer, uint64_t value);
 void json_write_i64(JsonWriter *writer, int64_t value);

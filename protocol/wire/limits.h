@@ -15,6 +15,7 @@
 #define LIMIT_CONNECTIONS 256u
 #define LIMIT_CONNECTIONS_PER_UID 64u
 #define LIMIT_CALL_BYTES (1024u * 1024u)  /* one call, from a client */
+#define LIMIT_CALL_VALUES 16384u          /* in its parameters */
 #define LIMIT_REPLY_BYTES (4096u * 1024u) /* one reply, from the daemon or a job */
 #define LIMIT_BATCH_BYTES (256u * 1024u)  /* when a batch of rows is sent off */
 #define LIMIT_QUEUED_BYTES (8192u * 1024u) /* replies a peer has not read yet */

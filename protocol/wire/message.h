@@ -4,12 +4,14 @@
 /*
  * Message
  *
- * A frame as a varlink call or reply. Decoding checks the whole frame with the strict scanner first;
- * json-c only ever sees text that passed.
+ * A frame as a varlink call or reply. Decoding goes through the strict scanner; json-c holds the
+ * objects and never sees the text, so integers are exact. Members that are not known are ignored, and
+ * null counts as absent.
  */
 
 #include <json-c/json.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
@@ -37,6 +39,10 @@ typedef struct Reply {
 void call_done(Call *call);
 void reply_done(Reply *reply);
 
+/*
+ * A call holds at most LIMIT_CALL_VALUES values (as objects they cost many times their bytes); an
+ * error reply that says more follow is malformed.
+ */
 _must_check_ int call_decode(Span frame, Call *ret, char ret_complaint[static MESSAGE_COMPLAINT_BYTES]);
 _must_check_ int reply_decode(Span frame, Reply *ret,
                               char ret_complaint[static MESSAGE_COMPLAINT_BYTES]);
@@ -52,5 +58,15 @@ _must_check_ int error_encode(Buffer *buffer, const char *error, Span parameters
  */
 _must_check_ int reply_peek(Span frame, bool *ret_continues, bool *ret_is_error);
 
-/* A json-c object as strict text of ours: appended to @buffer, compact. */
+/*
+ * A json-c object as strict text of ours: appended to @buffer, compact. Numbers of a decoded message
+ * come out as they went in.
+ */
 _must_check_ int message_append_object(Buffer *buffer, json_object *object);
+
+/*
+ * An integer of sign and 64 bits. False for anything else, among it the numbers with a fraction or an
+ * exponent. json-c has no type for those below -2^63: in a decoded message they are doubles that know
+ * their text, and this reads them exactly.
+ */
+bool message_get_integer(json_object *object, bool *ret_negative, uint64_t *ret_magnitude);

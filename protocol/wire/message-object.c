@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "wire/message-object.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/name.h"
+#include "base/number.h"
+#include "json/json-writer.h"
+#include "wire/message.h"
+
+typedef struct ObjectReader {
+        JsonScanner *scanner;
+        size_t n_left; /* values that may still come */
+} ObjectReader;
+
+static int read_value(ObjectReader *reader, JsonToken token, json_object **ret);
+
+static int read_object(ObjectReader *reader, json_object **ret) {
+        _cleanup_(message_object_freep) json_object *object = json_object_new_object();
+
+        if (!object)
+                return -ENOMEM;
+        for (;;) {
+                _cleanup_(message_object_freep) json_object *value = NULL;
+                _cleanup_(freep) char *name = NULL;
+                JsonToken token;
+                Span key;
+                int r;
+
+                r = json_scanner_member(reader->scanner, &key);
+                if (r != 0)
+                        return r;
+                if (!key.bytes)
+                        break;
+                name = strndup(key.bytes, key.n);
+                if (!name)
+                        return -ENOMEM;
+                r = json_scanner_next(reader->scanner, &token);
+                if (r == 0)
+                        r = read_value(reader, token, &value);
+                if (r != 0)
+                        return r;
+                if (json_object_object_add_ex(object, name, value, JSON_C_OBJECT_ADD_KEY_IS_NEW) <
+                    0)
+                        return -ENOMEM;
+                value = NULL; /* the object's now */
+        }
+        *ret = TAKE_PTR(object);
+        return 0;
+}
+
+static int read_array(ObjectReader *reader, json_object **ret) {
+        _cleanup_(message_object_freep) json_object *array = json_object_new_array_ext(4);
+
+        if (!array)
+                return -ENOMEM;
+        for (;;) {
+                _cleanup_(message_object_freep) json_object *value = NULL;
+                JsonToken token;
+                int r;
+
+                r = json_scanner_element(reader->scanner, &token);
+                if (r != 0)
+                        return r;
+                if (token == JSON_TOKEN_ARRAY_END)
+                        break;
+                r = read_value(reader, token, &value);
+                if (r != 0)
+                        return r;
+                if (json_object_array_add(array, value) < 0)
+                        return -ENOMEM;
+                value = NULL; /* the array's now */
+        }
+        *ret = TAKE_PTR(array);
+        return 0;
+}
+
+/* Nothing tells a JSON integer from another number but these. */
+static bool is_integer_text(Span number) {
+        for (size_t i = 0; i < number.n; i++)
+                if (number.bytes[i] == '.' || number.bytes[i] == 'e' || number.bytes[i] == 'E')
+                        return false;
+        return true;
+}
+
+/*
+ * A number as it was written, with the double nearest to it. The conversion is json-c's, which minds
+ * the locale; ".0" makes it one to a double also where the text is an integer.
+ */
+static int decode_double(Buffer *buffer, json_object **ret) {
+        _cleanup_(message_object_freep) json_object *nearest = NULL;
+        size_t n = buffer->n;
+        const char *text;
+        int r = 0;
+
+        if (is_integer_text(buffer_span(buffer)))
+                r = buffer_append_text(buffer, ".0");
+        if (r == 0)
+                r = buffer_terminate(buffer, &text);
+        if (r < 0)
+                return r;
+        nearest = json_tokener_parse(text);
+        buffer->bytes[n] = '\0';
+        *ret = json_object_new_double_s(json_object_get_double(nearest), text);
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int read_double(JsonScanner *scanner, json_object **ret) {
+        Buffer buffer;
+        int r;
+
+        buffer_init(&buffer, 0);
+        r = json_scanner_raw(scanner, &buffer);
+        if (r == 0)
+                r = decode_double(&buffer, ret);
+        buffer_done(&buffer);
+        return r;
+}
+
+static int read_integer(JsonScanner *scanner, json_object **ret) {
+        uint64_t magnitude = json_scanner_magnitude(scanner);
+        bool negative = json_scanner_negative(scanner);
+
+        if (negative && magnitude > (uint64_t) INT64_MAX + 1)
+                return read_double(scanner, ret);
+        if (negative)
+                *ret = json_object_new_int64((int64_t) (0 - magnitude));
+        else if (magnitude <= INT64_MAX)
+                *ret = json_object_new_int64((int64_t) magnitude);
+        else
+                *ret = json_object_new_uint64(magnitude);
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int read_string(JsonScanner *scanner, json_object **ret) {
+        Span text = json_scanner_string(scanner);
+
+        if (text.n > INT_MAX)
+                return -EOVERFLOW;
+        *ret = json_object_new_string_len(text.bytes, (int) text.n);
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int read_value(ObjectReader *reader, JsonToken token, json_object **ret) {
+        if (reader->n_left == 0)
+                return json_scanner_fail(reader->scanner, "too many values");
+        reader->n_left--;
+
+        switch (token) {
+        case JSON_TOKEN_OBJECT:
+                return read_object(reader, ret);
+        case JSON_TOKEN_ARRAY:
+                return read_array(reader, ret);
+        case JSON_TOKEN_STRING:
+                return read_string(reader->scanner, ret);
+        case JSON_TOKEN_INTEGER:
+                return read_integer(reader->scanner, ret);
+        case JSON_TOKEN_REAL:
+                return read_double(reader->scanner, ret);
+        case JSON_TOKEN_TRUE:
+        case JSON_TOKEN_FALSE:
+                *ret = json_object_new_boolean(token == JSON_TOKEN_TRUE);
+                return *ret ? 0 : -ENOMEM;
+        case JSON_TOKEN_NULL:
+                *ret = NULL;
+                return 0;
+        case JSON_TOKEN_END:
+        case JSON_TOKEN_OBJECT_END:
+        case JSON_TOKEN_ARRAY_END:
+        case JSON_TOKEN_KEY:
+                break;
+        }
+        return -EINVAL; /* no token a value begins with: the caller's mistake */
+}
+
+int message_object_read(JsonScanner *scanner, JsonToken token, size_t max_values,
+                        json_object **ret) {
+        ObjectReader reader = { .scanner = scanner, .n_left = max_values };
+
+        return read_value(&reader, token, ret);
+}
+
+/* The text a number was written as, if it has one: json_object_new_double_s() keeps it there. */
+static const char *number_text(json_object *object) {
+        return json_object_get_userdata(object)
+                       ? json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN)
+                       : NULL;
+}
+
+bool message_get_integer(json_object *object, bool *ret_negative, uint64_t *ret_magnitude) {
+        const char *text;
+        int64_t value;
+
+        if (json_object_is_type(object, json_type_int)) {
+                value = json_object_get_int64(object);
+                *ret_negative = value < 0;
+                *ret_magnitude = value < 0 ? 0 - (uint64_t) value : json_object_get_uint64(object);
+                return true;
+        }
+        if (!json_object_is_type(object, json_type_double))
+                return false;
+        text = number_text(object);
+        if (!text || !number_parse_u64(span_of(text + (*text == '-' ? 1 : 0)), ret_magnitude))
+                return false;
+        *ret_negative = *text == '-' && *ret_magnitude > 0;
+        return true;
+}
+
+static bool is_number(Span text) {
+        const JsonLimits limits = { .max_depth = 0, .max_token_bytes = text.n };
+
+        return text.n > 0 &&
+               (text.bytes[0] == '-' || (text.bytes[0] >= '0' && text.bytes[0] <= '9')) &&
+               json_check(text, &limits) == 0;
+}
+
+static void write_double(JsonWriter *writer, json_object *object) {
+        const char *text = number_text(object);
+
+        if (text && is_number(span_of(text)))
+                json_write_raw(writer, span_of(text));
+        else
+                json_write_double(writer, json_object_get_double(object));
+}
+
+static void write_integer(JsonWriter *writer, json_object *object) {
+        uint64_t magnitude = 0;
+        bool negative = false;
+
+        (void) message_get_integer(object, &negative, &magnitude);
+        json_write_signed_u64(writer, negative, magnitude);
+}
+
+/* What came from outside was checked; for strings of our own making the escape is the safe answer. */
+static void write_string(JsonWriter *writer, json_object *object) {
+        Span text = { json_object_get_string(object), (size_t) json_object_get_string_len(object) };
+
+        if (utf8_is_valid(text))
+                json_write_span(writer, text);
+        else
+                json_write_name(writer, text);
+}
+
+static void write_value(JsonWriter *writer, json_object *object);
+
+static void write_members(JsonWriter *writer, json_object *object) {
+        json_object_object_foreach(object, name, value) {
+                Span key = span_of(name);
+
+                if (utf8_is_valid(key))
+                        json_write_key_span(writer, key);
+                else
+                        json_write_key_name(writer, key);
+                write_value(writer, value);
+        }
+}
+
+static void write_value(JsonWriter *writer, json_object *object) {
+        /* Past the depth of the writer it has failed; this ends the descent, too. */
+        if (writer->error != 0)
+                return;
+        switch (json_object_get_type(object)) {
+        case json_type_null:
+                json_write_null(writer);
+                break;
+        case json_type_boolean:
+                json_write_bool(writer, json_object_get_boolean(object));
+                break;
+        case json_type_int:
+                write_integer(writer, object);
+                break;
+        case json_type_double:
+                write_double(writer, object);
+                break;
+        case json_type_string:
+                write_string(writer, object);
+                break;
+        case json_type_array:
+                json_write_array(writer);
+                for (size_t i = 0; i < json_object_array_length(object); i++)
+                        write_value(writer, json_object_array_get_idx(object, i));
+                json_write_end(writer);
+                break;
+        case json_type_object:
+                json_write_object(writer);
+                write_members(writer, object);
+                json_write_end(writer);
+                break;
+        }
+}
+
+int message_append_object(Buffer *buffer, json_object *object) {
+        size_t start = buffer->n;
+        JsonWriter writer;
+        int r;
+
+        json_writer_init(&writer, buffer);
+        write_value(&writer, object);
+        r = json_writer_finish(&writer);
+        if (r < 0)
+                buffer->n = start;
+        return r;
+}

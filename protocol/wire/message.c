@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "wire/message.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json/json-scanner.h"
+#include "json/json-writer.h"
+#include "wire/limits.h"
+#include "wire/message-object.h"
+
+#define MAX_FLAGS 3
+
+/* Calls and replies are alike: a text, an object, some flags. What is looked for, and what was found. */
+typedef struct Envelope {
+        const char *text_name;
+        const char *flag_names[MAX_FLAGS];
+        size_t n_flags;
+        bool skip_parameters; /* check them only */
+        size_t max_values;    /* in the parameters */
+
+        char *text;
+        json_object *parameters;
+        bool flags[MAX_FLAGS];
+} Envelope;
+
+static void envelope_done(Envelope *envelope) {
+        free(envelope->text);
+        (void) json_object_put(envelope->parameters);
+}
+
+static int fail_member(JsonScanner *scanner, const char *name, const char *what) {
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+
+        (void) snprintf(complaint, sizeof(complaint), "member \"%s\" %s", name, what);
+        return json_scanner_fail(scanner, complaint);
+}
+
+static int read_text(Envelope *envelope, JsonScanner *scanner, JsonToken token) {
+        Span text = json_scanner_string(scanner);
+
+        if (token != JSON_TOKEN_STRING)
+                return fail_member(scanner, envelope->text_name, "must be a string");
+        if (text.n == 0)
+                return fail_member(scanner, envelope->text_name, "is empty");
+        envelope->text = strndup(text.bytes, text.n);
+        return envelope->text ? 0 : -ENOMEM;
+}
+
+static int read_parameters(Envelope *envelope, JsonScanner *scanner, JsonToken token) {
+        if (token != JSON_TOKEN_OBJECT)
+                return fail_member(scanner, "parameters", "must be an object");
+        if (envelope->skip_parameters)
+                return json_scanner_skip(scanner);
+        return message_object_read(scanner, token, envelope->max_values, &envelope->parameters);
+}
+
+static int read_flag(JsonScanner *scanner, const char *name, JsonToken token, bool *ret) {
+        if (token != JSON_TOKEN_TRUE && token != JSON_TOKEN_FALSE)
+                return fail_member(scanner, name, "must be true or false");
+        *ret = token == JSON_TOKEN_TRUE;
+        return 0;
+}
+
+typedef enum MemberKind {
+        MEMBER_UNKNOWN,
+        MEMBER_TEXT,
+        MEMBER_PARAMETERS,
+        MEMBER_FLAG,
+} MemberKind;
+
+static MemberKind find_member(const Envelope *envelope, Span key, size_t *ret_flag) {
+        if (span_is(key, envelope->text_name))
+                return MEMBER_TEXT;
+        if (span_is(key, "parameters"))
+                return MEMBER_PARAMETERS;
+        for (size_t i = 0; i < envelope->n_flags; i++)
+                if (span_is(key, envelope->flag_names[i])) {
+                        *ret_flag = i;
+                        return MEMBER_FLAG;
+                }
+        return MEMBER_UNKNOWN;
+}
+
+static int read_member(Envelope *envelope, JsonScanner *scanner, Span key) {
+        size_t flag = 0;
+        MemberKind kind = find_member(envelope, key, &flag);
+        JsonToken token;
+        int r;
+
+        if (kind == MEMBER_UNKNOWN)
+                return json_scanner_skip(scanner);
+        r = json_scanner_next(scanner, &token);
+        if (r != 0 || token == JSON_TOKEN_NULL)
+                return r;
+        switch (kind) {
+        case MEMBER_TEXT:
+                return read_text(envelope, scanner, token);
+        case MEMBER_PARAMETERS:
+                return read_parameters(envelope, scanner, token);
+        case MEMBER_FLAG:
+                return read_flag(scanner, envelope->flag_names[flag], token,
+                                 &envelope->flags[flag]);
+        case MEMBER_UNKNOWN:
+                break;
+        }
+        return -EINVAL;
+}
+
+static int read_members(Envelope *envelope, JsonScanner *scanner) {
+        Span key;
+        int r;
+
+        r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
+        if (r != 0)
+                return r;
+        for (;;) {
+                r = json_scanner_member(scanner, &key);
+                if (r != 0)
+                        return r;
+                if (!key.bytes)
+                        return json_scanner_expect(scanner, JSON_TOKEN_END);
+                r = read_member(envelope, scanner, key);
+                if (r != 0)
+                        return r;
+        }
+}
+
+static void describe(const JsonScanner *scanner, char *ret_complaint) {
+        (void) snprintf(ret_complaint, MESSAGE_COMPLAINT_BYTES, "%.200s at byte %" PRIu64,
+                        json_scanner_complaint(scanner), json_scanner_offset(scanner));
+}
+
+/* @ret_complaint may be NULL. On failure @envelope has still to be done away with. */
+static int envelope_decode(Envelope *envelope, Span frame, bool need_text, char *ret_complaint) {
+        const JsonLimits limits = {
+                .max_depth = LIMIT_JSON_DEPTH,
+                .max_token_bytes = frame.n, /* the frame has its own bound */
+        };
+        _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
+        int r;
+
+        if (ret_complaint)
+                *ret_complaint = '\0';
+        r = json_scanner_new_text(frame, &limits, &scanner);
+        if (r != 0)
+                return r;
+        r = read_members(envelope, scanner);
+        if (r == 0 && need_text && !envelope->text)
+                r = fail_member(scanner, envelope->text_name, "is missing");
+        if (r == 0 && !envelope->skip_parameters && !envelope->parameters) {
+                envelope->parameters = json_object_new_object();
+                if (!envelope->parameters)
+                        r = -ENOMEM;
+        }
+        if (r != JSON_E_MALFORMED)
+                return r;
+        if (ret_complaint)
+                describe(scanner, ret_complaint);
+        return MESSAGE_E_MALFORMED;
+}
+
+void call_done(Call *call) {
+        free(call->method);
+        (void) json_object_put(call->parameters);
+        *call = (Call){};
+}
+
+void reply_done(Reply *reply) {
+        free(reply->error);
+        (void) json_object_put(reply->parameters);
+        *reply = (Reply){};
+}
+
+int call_decode(Span frame, Call *ret, char ret_complaint[static MESSAGE_COMPLAINT_BYTES]) {
+        _cleanup_(envelope_done) Envelope envelope = {
+                .text_name = "method",
+                .flag_names = { "more", "oneway", "upgrade" },
+                .n_flags = 3,
+                .max_values = LIMIT_CALL_VALUES,
+        };
+        int r;
+
+        r = envelope_decode(&envelope, frame, true, ret_complaint);
+        if (r != 0)
+                return r;
+        *ret = (Call){
+                .method = TAKE_PTR(envelope.text),
+                .parameters = TAKE_PTR(envelope.parameters),
+                .more = envelope.flags[0],
+                .oneway = envelope.flags[1],
+                .upgrade = envelope.flags[2],
+        };
+        return 0;
+}
+
+static Envelope reply_envelope(bool skip_parameters) {
+        return (Envelope){
+                .text_name = "error",
+                .flag_names = { "continues" },
+                .n_flags = 1,
+                .skip_parameters = skip_parameters,
+                .max_values = LIMIT_REPLY_BYTES,
+        };
+}
+
+/* An error is final: whoever forwards or waits relies on it. */
+static bool is_endless_error(const Envelope *envelope) {
+        return envelope->text && envelope->flags[0];
+}
+
+int reply_decode(Span frame, Reply *ret, char ret_complaint[static MESSAGE_COMPLAINT_BYTES]) {
+        _cleanup_(envelope_done) Envelope envelope = reply_envelope(false);
+        int r;
+
+        r = envelope_decode(&envelope, frame, false, ret_complaint);
+        if (r != 0)
+                return r;
+        if (is_endless_error(&envelope)) {
+                (void) snprintf(ret_complaint, MESSAGE_COMPLAINT_BYTES,
+                                "an error that says more follow");
+                return MESSAGE_E_MALFORMED;
+        }
+        *ret = (Reply){
+                .error = TAKE_PTR(envelope.text),
+                .parameters = TAKE_PTR(envelope.parameters),
+                .continues = envelope.flags[0],
+        };
+        return 0;
+}
+
+int reply_peek(Span frame, bool *ret_continues, bool *ret_is_error) {
+        _cleanup_(envelope_done) Envelope envelope = reply_envelope(true);
+        int r;
+
+        r = envelope_decode(&envelope, frame, false, NULL);
+        if (r != 0)
+                return r;
+        if (is_endless_error(&envelope))
+                return MESSAGE_E_MALFORMED;
+        *ret_continues = envelope.flags[0];
+        *ret_is_error = envelope.text;
+        return 0;
+}
+
+/* @text_name and @flag_name may be NULL: left out. Parameters are always there, for plain clients. */
+static int encode(Buffer *buffer, const char *text_name, const char *text, Span parameters,
+                  const char *flag_name) {
+        size_t start = buffer->n;
+        JsonWriter writer;
+        int r;
+
+        json_writer_init(&writer, buffer);
+        json_write_object(&writer);
+        if (text_name)
+                json_write_member_text(&writer, text_name, text);
+        json_write_key(&writer, "parameters");
+        json_write_raw(&writer, parameters.n > 0 ? parameters : SPAN_LITERAL("{}"));
+        if (flag_name)
+                json_write_member_bool(&writer, flag_name, true);
+        json_write_end(&writer);
+        r = json_writer_finish(&writer);
+        if (r < 0)
+                buffer->n = start;
+        return r;
+}
+
+int call_encode(Buffer *buffer, const char *method, Span parameters, bool more) {
+        return encode(buffer, "method", method, parameters, more ? "more" : NULL);
+}
+
+int reply_encode(Buffer *buffer, Span parameters, bool continues) {
+        return encode(buffer, NULL, NULL, parameters, continues ? "continues" : NULL);
+}
+
+int error_encode(Buffer *buffer, const char *error, Span parameters) {
+        return encode(buffer, "error", error, parameters, NULL);
+}

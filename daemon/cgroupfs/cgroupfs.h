@@ -39,7 +39,7 @@ typedef struct CgroupMount {
 /*
  * The @nth candidate, from 0, of the text of mountinfo: those that show the whole hierarchy (root
  * "/") first, each kind in the order of the file. Octal escapes are decoded. CGROUPFS_E_NO_MOUNT
- * when there are not as many.
+ * when there are not as many. Mounts of cgroups above the reader's namespace are left out.
  */
 _must_check_ int cgroup_mount_parse(Span mountinfo, size_t nth, CgroupMount *ret);
 

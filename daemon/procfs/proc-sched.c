@@ -5,9 +5,9 @@
 #include "text/cursor.h"
 
 /*
- * This file is the longest that is read of every thread, 2 to 4 KB, so it has a loop of its own over
- * the grammar of cursor_colon_pair(), arranged for what the kernel prints: keys come in one order,
- * are padded with blanks to COLON_COLUMN, and hold none.
+ * This file is the longest that is read of every thread, 2 to 4 KB, so it has a loop of its own
+ * over the grammar of cursor_colon_pair(), arranged for what the kernel prints: keys come in one
+ * order, are padded with blanks to COLON_COLUMN, and hold none.
  */
 #define COLON_COLUMN 45
 #define MS_DECIMALS 6
@@ -51,10 +51,18 @@ static bool is_row(Span key, size_t row) {
         return key.n == wanted.n || key.bytes[key.n - wanted.n - 1] == '.';
 }
 
-/* The row of @key, which has at least four bytes, looked for at @expected first; else their number. */
+/* A bit of 64 for what a key ends in: most keys that are no row's are known by it at once. */
+#define TAIL_BIT(tail) (UINT64_C(1) << ((tail) *UINT32_C(0x9e3779b1) >> 26))
+
+#define PROC_SCHED_TAIL_BIT(key, value, printed) | TAIL_BIT(KEY_TAIL(#key, sizeof(#key) - 1))
+static const uint64_t tail_bits = 0 PROC_SCHED_KEYS(PROC_SCHED_TAIL_BIT);
+
+/* The row of @key, which has at least four bytes; @expected is tried first. Else their number. */
 static size_t find_row(Span key, size_t expected) {
         uint32_t tail = KEY_TAIL(key.bytes, key.n);
 
+        if ((tail_bits & TAIL_BIT(tail)) == 0)
+                return _PROC_SCHED_MAX;
         if (expected < _PROC_SCHED_MAX && key_tails[expected] == tail && is_row(key, expected))
                 return expected;
         for (size_t row = 0; row < _PROC_SCHED_MAX; row++)
@@ -66,13 +74,13 @@ static size_t find_row(Span key, size_t expected) {
 static bool parse_value(size_t row, Span text, uint64_t *ret) {
         if (rows[row].value == VALUE_COUNT)
                 return number_parse_u64(text, ret);
-        /* Without a point it would be ns already; no kernel prints that, earlier readers took it. */
+        /* Without a point it is ns already: no kernel prints that, but readers take it. */
         if (!memchr(text.bytes, '.', text.n))
                 return number_parse_u64(text, ret);
         return text_parse_decimal(text, MS_DECIMALS, ret);
 }
 
-/* "-12.345678", and "0.-000500", which some readers expect of kernels that have never printed it. */
+/* "-12.345678", and "0.-000500", which readers expect although no kernel has printed it. */
 static bool is_negative(Span text) {
         const char *point = text.n > 0 ? memchr(text.bytes, '.', text.n) : NULL;
         Span digits = text;
@@ -127,24 +135,46 @@ static void put_ext_enabled(SchedParser *parser, Span text) {
         parser->seen_ext_enabled = true;
 }
 
+/* Most of a line is padding: eight blanks at a time. */
+static const char padding[8] = { ' ', ' ', ' ', ' ', ' ', ' ', ' ', ' ' };
+
+static Span trim_end(Span text) {
+        while (text.n >= sizeof(padding) &&
+               memcmp(text.bytes + text.n - sizeof(padding), padding, sizeof(padding)) == 0)
+                text.n -= sizeof(padding);
+        return text_trim(text);
+}
+
+static Span trim_start(Span text) {
+        while (text.n >= sizeof(padding) && memcmp(text.bytes, padding, sizeof(padding)) == 0) {
+                text.bytes += sizeof(padding);
+                text.n -= sizeof(padding);
+        }
+        return text_trim(text);
+}
+
+/* The line's first colon, given that @guess may be one. */
+static const char *find_colon(Span line, const char *guess) {
+        if (line.n > COLON_COLUMN && *guess == ':' && !memchr(line.bytes, ':', COLON_COLUMN))
+                return guess;
+        return line.n > 0 ? memchr(line.bytes, ':', line.n) : NULL;
+}
+
 static void put_line(SchedParser *parser, Span line) {
-        const char *colon = line.bytes + COLON_COLUMN;
+        const char *colon = find_colon(line, line.bytes + COLON_COLUMN);
         Span key, value;
         size_t row;
 
-        if (line.n <= COLON_COLUMN || *colon != ':' || memchr(line.bytes, ':', COLON_COLUMN)) {
-                colon = line.n > 0 ? memchr(line.bytes, ':', line.n) : NULL;
-                if (!colon)
-                        return;
-        }
-        key = text_trim((Span){ line.bytes, (size_t) (colon - line.bytes) });
+        if (!colon)
+                return;
+        key = trim_end((Span){ line.bytes, (size_t) (colon - line.bytes) });
         if (key.n < sizeof(key_tails[0]))
                 return;
         row = find_row(key, parser->expected);
         if (row == _PROC_SCHED_MAX && !span_equal(key, ext_enabled_key))
                 return;
 
-        value = text_trim((Span){ colon + 1, line.n - (size_t) (colon - line.bytes) - 1 });
+        value = trim_start((Span){ colon + 1, line.n - (size_t) (colon - line.bytes) - 1 });
         if (row < _PROC_SCHED_MAX)
                 put_row(parser, row, value);
         else

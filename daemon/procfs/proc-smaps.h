@@ -10,26 +10,19 @@
  * and zombies.
  */
 
-#include <stdint.h>
 #include "base/macro.h"
 #include "base/span.h"
 #include "json/json-writer.h"
 #include "procfs/procfs.h"
+#include "text/number-map.h"
 
-#define PROC_SMAPS_MAX_ENTRIES 64 /* 6.18 prints 22 */
-
-typedef struct ProcSmapsEntry {
-        Span key; /* ASCII letters, digits and '_'; borrowed */
-        uint64_t kib;
-} ProcSmapsEntry;
-
-typedef struct ProcSmaps {
-        ProcSmapsEntry entries[PROC_SMAPS_MAX_ENTRIES]; /* ascending by key, each once */
-        size_t n_entries;
-} ProcSmaps;
+/* Keys are ASCII letters, digits and '_'; values are in kB of 1024 bytes. */
+typedef NumberMap ProcSmaps;
 
 /* PROCFS_E_MALFORMED also when there are more keys than fit: the later ones are left out. */
 _must_check_ int proc_smaps_parse(Span text, ProcSmaps *ret);
 
-/* {"Anonymous":2624,...}: numbers in kB of 1024 bytes, as the kernel prints them. */
-void proc_smaps_write_json(JsonWriter *writer, const ProcSmaps *smaps);
+/* {"Anonymous":2624,...}: numbers in kB, as the kernel prints them. */
+static inline void proc_smaps_write_json(JsonWriter *writer, const ProcSmaps *smaps) {
+        number_map_write_json(writer, smaps);
+}

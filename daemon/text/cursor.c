@@ -101,34 +101,43 @@ Span text_trim(Span text) {
         return text;
 }
 
+#define SAFE_DIGITS 19 /* as many always fit into 64 bits */
+
+/* Appends a decimal digit to *value; false when it no longer fits. */
+static bool push_digit(uint64_t *value, unsigned digit) {
+        return !__builtin_mul_overflow(*value, 10, value) &&
+               !__builtin_add_overflow(*value, digit, value);
+}
+
 bool text_parse_decimal(Span text, unsigned decimals, uint64_t *ret) {
+        bool is_safe = text.n + decimals <= SAFE_DIGITS, in_fraction = false;
         uint64_t value = 0;
-        unsigned n_decimals = 0;
+        unsigned n_missing = decimals;
         size_t n_digits = 0;
-        bool in_fraction = false;
 
         for (size_t i = 0; i < text.n; i++) {
                 unsigned digit = (unsigned) (unsigned char) text.bytes[i] - '0';
 
-                if (text.bytes[i] == '.' && !in_fraction && n_digits > 0) {
+                if (digit > 9) {
+                        if (text.bytes[i] != '.' || in_fraction || n_digits == 0)
+                                return false;
                         in_fraction = true;
                         n_digits = 0;
                         continue;
                 }
-                if (digit > 9)
-                        return false;
                 n_digits++;
-                if (in_fraction && n_decimals == decimals)
+                if (in_fraction && n_missing == 0)
                         continue;
-                if (__builtin_mul_overflow(value, 10, &value) ||
-                    __builtin_add_overflow(value, digit, &value))
+                n_missing -= in_fraction;
+                if (is_safe)
+                        value = 10 * value + digit;
+                else if (!push_digit(&value, digit))
                         return false;
-                n_decimals += in_fraction;
         }
         if (n_digits == 0)
                 return false;
-        for (; n_decimals < decimals; n_decimals++)
-                if (__builtin_mul_overflow(value, 10, &value))
+        for (; n_missing > 0; n_missing--)
+                if (!push_digit(&value, 0))
                         return false;
         *ret = value;
         return true;

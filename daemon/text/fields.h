@@ -4,8 +4,9 @@
 /*
  * Fields
  *
- * Numbers collected by key. A key that comes twice, or a value that is not a whole number of 64 bits,
- * is malformed and leaves its field absent for good; keys that nobody asked for are passed over.
+ * Numbers collected by key. A key that comes twice, or a value that is not a whole number of 64
+ * bits, is malformed and leaves its field absent for good; keys that nobody asked for are passed
+ * over.
  */
 
 #include <stdbool.h>

@@ -54,8 +54,8 @@ _must_check_ int pressure_parse(Span text, PressureFile *ret);
 /*
  * Reads the four files below /proc, or below a cgroup's directory, and adds what became of each to
  * @counts (indexed by SourceOutcome). On a host a missing file is unsupported, but for irq, which
- * needs IRQ time accounting and is then not counted; nor is what a cgroup does not have (the root, or
- * cgroup.pressure at 0). Reading while PSI is off fails with EOPNOTSUPP: unsupported.
+ * needs IRQ time accounting and is then not counted; nor is what a cgroup does not have (the root,
+ * or cgroup.pressure at 0). Reading while PSI is off fails with EOPNOTSUPP: unsupported.
  */
 void pressure_read_host(int proc_fd, Pressure *ret, uint64_t counts[static _SOURCE_OUTCOME_MAX]);
 void pressure_read_group(int group_fd, Pressure *ret, uint64_t counts[static _SOURCE_OUTCOME_MAX]);

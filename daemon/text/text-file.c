@@ -53,14 +53,33 @@ static int read_end(int fd) {
         return n == 0 ? 0 : TEXT_E_TOO_LARGE;
 }
 
+static int open_file(int dir_fd, const char *name, int *ret_fd) {
+        int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+        if (fd < 0)
+                return text_file_code(errno);
+        *ret_fd = fd;
+        return 0;
+}
+
+int text_file_read_start(int dir_fd, const char *name, char *buffer, size_t size, size_t *ret_n) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        int r;
+
+        r = open_file(dir_fd, name, &fd);
+        if (r != 0)
+                return r;
+        return read_some(fd, buffer, size, ret_n);
+}
+
 int text_file_read(int dir_fd, const char *name, char *buffer, size_t size, size_t *ret_n) {
         _cleanup_(fd_closep) int fd = -EBADF;
         size_t n;
         int r;
 
-        fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        if (fd < 0)
-                return text_file_code(errno);
+        r = open_file(dir_fd, name, &fd);
+        if (r != 0)
+                return r;
         r = read_some(fd, buffer, size, &n);
         if (r == 0 && n == size)
                 r = read_end(fd);
@@ -97,9 +116,9 @@ int text_file_read_all(int dir_fd, const char *name, Buffer *buffer) {
         size_t n_before = buffer->n;
         int r;
 
-        fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        if (fd < 0)
-                return text_file_code(errno);
+        r = open_file(dir_fd, name, &fd);
+        if (r != 0)
+                return r;
         r = read_to_end(fd, buffer);
         if (r != 0)
                 buffer->n = n_before;

@@ -37,6 +37,13 @@ enum {
 _must_check_ int text_file_read(int dir_fd, const char *name, char *buffer, size_t size,
                                 size_t *ret_n);
 
+/*
+ * The beginning of a file, at most @size bytes and one read, of those whose rest is not wanted and
+ * costly to make (cpuinfo asks every CPU). The only reading that may end within a line.
+ */
+_must_check_ int text_file_read_start(int dir_fd, const char *name, char *buffer, size_t size,
+                                      size_t *ret_n);
+
 /* Reads to the end, however many reads that takes, and appends; past the buffer's ceiling
  * TEXT_E_TOO_LARGE. @buffer is as before unless 0 is returned. */
 _must_check_ int text_file_read_all(int dir_fd, const char *name, Buffer *buffer);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * NumberMap
+ *
+ * Keys and numbers of a file whose keys differ between kernels and are all kept: in bytewise order,
+ * each once. A key that comes twice or without a number has no value, and never gets one.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/span.h"
+#include "json/json-writer.h"
+
+#define NUMBER_MAP_MAX 256 /* memory.stat of 7.2 has 75 */
+
+typedef struct NumberMapEntry {
+        Span key; /* borrowed */
+        uint64_t value;
+        bool has_value;
+} NumberMapEntry;
+
+typedef struct NumberMap {
+        NumberMapEntry entries[NUMBER_MAP_MAX];
+        size_t n_entries;
+} NumberMap;
+
+/* The entries need no initialising, and there are many of them. */
+static inline void number_map_init(NumberMap *map) {
+        map->n_entries = 0;
+}
+
+/* False when the key is there already, @value is not a number, or there is no room. */
+bool number_map_put(NumberMap *map, Span key, Span value);
+bool number_map_get(const NumberMap *map, Span key, uint64_t *ret);
+
+/* {"key": number, ...} of those that have a value. */
+void number_map_write_json(JsonWriter *writer, const NumberMap *map);

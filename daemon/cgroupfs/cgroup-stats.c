@@ -15,7 +15,7 @@
 
 typedef struct GroupReader {
         int group_fd;
-        Buffer *scratch;
+        char *buffer; /* of CGROUP_STATS_FILE_BYTES */
         JsonWriter json;
         CgroupCounts counts;
         const char *witness; /* a file that was there; NULL before the first */
@@ -24,20 +24,15 @@ typedef struct GroupReader {
 
 /* Borrowed until the next file is read. */
 static int read_file(GroupReader *reader, const char *name, Span *ret) {
-        char *buffer;
         size_t n;
         int r;
 
-        buffer_clear(reader->scratch);
-        r = buffer_reserve(reader->scratch, CGROUP_STATS_FILE_BYTES, &buffer);
-        if (r < 0)
-                return r;
-        r = text_file_read(reader->group_fd, name, buffer, CGROUP_STATS_FILE_BYTES, &n);
+        r = text_file_read(reader->group_fd, name, reader->buffer, CGROUP_STATS_FILE_BYTES, &n);
         if (r != 0)
                 return r;
         if (!reader->witness)
                 reader->witness = name;
-        *ret = (Span){ buffer, n };
+        *ret = (Span){ reader->buffer, n };
         return 0;
 }
 
@@ -262,10 +257,14 @@ static void add_counts(uint64_t *sum, const uint64_t *counts) {
 }
 
 int cgroup_stats_read(int group_fd, Buffer *scratch, Buffer *json, CgroupCounts *counts) {
-        GroupReader reader = { .group_fd = group_fd, .scratch = scratch };
+        GroupReader reader = { .group_fd = group_fd };
         size_t n_before = json->n;
         int r;
 
+        buffer_clear(scratch);
+        r = buffer_reserve(scratch, CGROUP_STATS_FILE_BYTES, &reader.buffer);
+        if (r < 0)
+                return r;
         json_writer_init(&reader.json, json);
         json_write_object(&reader.json);
         write_cpu(&reader);

@@ -7,8 +7,8 @@
 #include "base/macro.h"
 #include "base/number.h"
 
-#define THREAD_SAMPLE_SLOT(member, ...)                                                            \
-        [METRIC_##member] = (uint16_t) offsetof(ThreadSample, member) +                            \
+#define THREAD_SAMPLE_SLOT(member, ...)                                 \
+        [METRIC_##member] = (uint16_t) offsetof(ThreadSample, member) + \
                             REQUIRE(sizeof(((ThreadSample *) 0)->member) == sizeof(uint64_t)),
 const uint16_t thread_sample_slots[_METRIC_MAX] = { METRICS(THREAD_SAMPLE_SLOT) };
 
@@ -62,5 +62,5 @@ bool policy_parse(Span name, int64_t *ret) {
         if (name.n <= n_head + 1 || memcmp(name.bytes, UNKNOWN_POLICY, n_head) != 0 ||
             name.bytes[name.n - 1] != ')')
                 return false;
-        return number_parse_i64((Span) { name.bytes + n_head, name.n - n_head - 1 }, ret);
+        return number_parse_i64((Span){ name.bytes + n_head, name.n - n_head - 1 }, ret);
 }

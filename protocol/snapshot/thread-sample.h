@@ -32,8 +32,8 @@ typedef struct ThreadSample {
         bool kthread;
         bool self; /* a thread of ctprofd, its jobs or the client that asked */
         pid_t ppid;
-        uid_t uid; /* real */
-        gid_t gid; /* real */
+        uid_t uid;        /* real */
+        gid_t gid;        /* real */
         uint64_t exe_dev; /* as stat(2) encodes st_dev */
         uint64_t exe_inode;
 

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "spool/snapshot-file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "snapshot/snapshot-reader.h"
+#include "spool/file-trailer.h"
+#include "wire/limits.h"
+
+_Static_assert(SNAPSHOT_MAX_DEPTH == LIMIT_DOCUMENT_DEPTH &&
+                       SNAPSHOT_MAX_TOKEN_BYTES == LIMIT_TOKEN_BYTES &&
+                       SNAPSHOT_MAX_VALUE_BYTES == LIMIT_VALUE_BYTES,
+               "the bounds of files are those of the reader");
+
+static const JsonLimits host_limits = {
+        .max_depth = SNAPSHOT_MAX_DEPTH,
+        .max_token_bytes = SNAPSHOT_MAX_TOKEN_BYTES,
+        .max_text_bytes = SNAPSHOT_MAX_VALUE_BYTES,
+};
+
+/* The one fact of a head that a document of version 0 has: the rest of its host is not ours. */
+static int scan_release(JsonScanner *scanner, Head *head) {
+        Span key, text;
+        int r;
+
+        r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
+        while (r == 0) {
+                r = json_scanner_member(scanner, &key);
+                if (r != 0 || !key.bytes)
+                        return r;
+                if (!span_is(key, "kernel_release")) {
+                        r = json_scanner_skip(scanner);
+                        continue;
+                }
+                r = json_scanner_text(scanner, &text);
+                if (r == 0 && text.n < sizeof(head->kernel_release)) {
+                        memcpy(head->kernel_release, text.bytes, text.n);
+                        head->kernel_release[text.n] = '\0';
+                }
+        }
+        return r;
+}
+
+static int on_host(void *userdata, Span json) {
+        _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
+        Head *head = userdata;
+        int r;
+
+        if (head->format_version > 0)
+                return 0;
+        r = json_scanner_new_text(json, &host_limits, &scanner);
+        if (r < 0)
+                return r;
+        r = scan_release(scanner, head);
+        return r == JSON_E_MALFORMED ? 0 : r; /* of another type: then it is unknown */
+}
+
+static const SnapshotVisitor verifier = { .on_host = on_host };
+
+/* What document and head must agree on; what the document tells when there is no head. */
+static int compare_head(const SnapshotReader *document, bool has_head, Head *head,
+                        SnapshotFault *ret_fault) {
+        uint32_t version = snapshot_reader_format_version(document);
+        uint64_t n_threads = snapshot_reader_n_threads(document);
+        uint64_t n_processes = snapshot_reader_n_processes(document);
+
+        if (!has_head && version > 0) {
+                fault_set_at(ret_fault, head->size_bytes, "the head is missing");
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        if (!has_head) {
+                head->has_start_realtime = snapshot_reader_captured_realtime_ns(document) > 0;
+                head->start_realtime_ns = snapshot_reader_captured_realtime_ns(document);
+                head->has_threads = head->has_processes = true;
+                head->threads = n_threads;
+                head->processes = n_processes;
+                return 0;
+        }
+        if (head->format_version != version)
+                fault_set(ret_fault, "the head tells another format version than the document");
+        else if (head->has_threads && head->threads != n_threads)
+                fault_set(ret_fault,
+                          "the document has %" PRIu64 " threads, %" PRIu64 " by its head",
+                          n_threads, head->threads);
+        else if (head->has_processes && head->processes != n_processes)
+                fault_set(ret_fault,
+                          "the document has %" PRIu64 " processes, %" PRIu64 " by its head",
+                          n_processes, head->processes);
+        else
+                return 0;
+        return SNAPSHOT_FILE_E_DAMAGED;
+}
+
+static int verify_document(SnapshotFileReader *file, bool has_head, Head *head,
+                           SnapshotFault *ret_fault) {
+        _cleanup_(snapshot_reader_freep) SnapshotReader *document = NULL;
+        int r;
+
+        r = snapshot_reader_new(snapshot_file_refill, file, 0, &document);
+        if (r < 0)
+                return r;
+        r = snapshot_reader_run(document, &verifier, head);
+        if (r == SNAPSHOT_E_MALFORMED || r == SNAPSHOT_E_TOO_NEW) {
+                fault_set_at(ret_fault, snapshot_reader_offset(document), "%s",
+                             snapshot_reader_complaint(document));
+                if (ret_fault)
+                        ret_fault->in_document = true;
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        /* Some file systems answer this errno themselves; then there is no fault of ours. */
+        if (r == -EBADMSG && snapshot_file_reader_fault(file)->text[0] != '\0') {
+                if (ret_fault)
+                        *ret_fault = *snapshot_file_reader_fault(file);
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        if (r != 0)
+                return err_fold(r);
+        return compare_head(document, has_head, head, ret_fault);
+}
+
+int snapshot_file_verify(int fd, Head *ret, SnapshotFault *ret_fault) {
+        _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
+        _cleanup_(head_done) Head head = {};
+        bool has_head;
+        int r;
+
+        r = snapshot_file_reader_new(fd, &file, &head, ret_fault);
+        has_head = r == SNAPSHOT_FILE_OK;
+        if (r != 0 && r != SNAPSHOT_FILE_E_NO_HEAD)
+                return r;
+        if (has_head) {
+                r = snapshot_file_check_digest(fd, ret_fault);
+                if (r == SNAPSHOT_FILE_E_NO_HEAD) {
+                        fault_set(ret_fault, "the file changed while it was read");
+                        return SNAPSHOT_FILE_E_DAMAGED;
+                }
+                if (r != 0)
+                        return r;
+        }
+        r = verify_document(file, has_head, &head, ret_fault);
+        if (r != 0)
+                return r;
+        *ret = head;
+        head.imported_from = NULL;
+        return 0;
+}

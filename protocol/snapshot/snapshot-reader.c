@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "snapshot/snapshot-reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+#include "base/number.h"
+#include "snapshot/head.h"
+#include "snapshot/thread-reader.h"
+
+#define COMPLAINT_BYTES 256
+#define MEMBER_BYTES 32
+
+/* Process ids seen, a bit each, in pages that exist once an id of theirs was seen. */
+#define PAGE_IDS (UINT32_C(1) << 18)
+#define N_PAGES ((UINT32_C(1) << 31) / PAGE_IDS)
+
+struct SnapshotReader {
+        JsonScanner *scanner;
+        ThreadReader thread;
+        const SnapshotVisitor *visitor;
+        void *userdata;
+
+        bool has_version, is_too_new, has_threads, is_table;
+        uint64_t version;
+        uint64_t captured_realtime_ns;
+        uint64_t n_threads, n_processes;
+        bool has_end_threads, has_end_processes;
+        uint64_t end_threads, end_processes;
+
+        Buffer name;  /* of a cgroup */
+        Buffer value; /* JSON on its way to the visitor */
+        uint64_t *pages[N_PAGES];
+
+        char member[MEMBER_BYTES]; /* of the document, being read */
+        bool is_in_thread;
+        char complaint[COMPLAINT_BYTES];
+};
+
+int snapshot_reader_new(JsonRefill refill, void *userdata, uint64_t max_bytes,
+                        SnapshotReader **ret) {
+        _cleanup_(snapshot_reader_freep) SnapshotReader *reader = NULL;
+        const JsonLimits limits = {
+                .max_depth = SNAPSHOT_MAX_DEPTH,
+                .max_token_bytes = SNAPSHOT_MAX_TOKEN_BYTES,
+                .max_text_bytes = max_bytes,
+        };
+        int r;
+
+        reader = calloc(1, sizeof(*reader));
+        if (!reader)
+                return -ENOMEM;
+        buffer_init(&reader->name, 0);
+        buffer_init(&reader->value, SNAPSHOT_MAX_VALUE_BYTES);
+        r = json_scanner_new_stream(refill, userdata, &limits, &reader->scanner);
+        if (r < 0)
+                return r;
+        thread_reader_init(&reader->thread, reader->scanner);
+        *ret = TAKE_PTR(reader);
+        return 0;
+}
+
+SnapshotReader *snapshot_reader_free(SnapshotReader *reader) {
+        if (!reader)
+                return NULL;
+        thread_reader_done(&reader->thread);
+        reader->scanner = json_scanner_free(reader->scanner);
+        buffer_done(&reader->name);
+        buffer_done(&reader->value);
+        for (uint32_t i = 0; i < N_PAGES; i++)
+                free(reader->pages[i]);
+        free(reader);
+        return NULL;
+}
+
+uint32_t snapshot_reader_format_version(const SnapshotReader *reader) {
+        return (uint32_t) MIN_OF(reader->version, (uint64_t) UINT32_MAX);
+}
+
+uint64_t snapshot_reader_captured_realtime_ns(const SnapshotReader *reader) {
+        return reader->captured_realtime_ns;
+}
+
+uint64_t snapshot_reader_n_threads(const SnapshotReader *reader) {
+        return reader->n_threads;
+}
+
+uint64_t snapshot_reader_n_processes(const SnapshotReader *reader) {
+        return reader->n_processes;
+}
+
+uint64_t snapshot_reader_offset(const SnapshotReader *reader) {
+        return json_scanner_offset(reader->scanner);
+}
+
+const char *snapshot_reader_complaint(const SnapshotReader *reader) {
+        return reader->complaint;
+}
+
+static int fail(SnapshotReader *reader, const char *complaint) {
+        return json_scanner_fail(reader->scanner, complaint);
+}
+
+/* threads */
+
+static int count_process(SnapshotReader *reader, pid_t tgid) {
+        uint32_t id = (uint32_t) tgid;
+        uint64_t **page = &reader->pages[id / PAGE_IDS];
+        uint64_t *word, bit = UINT64_C(1) << id % 64;
+
+        if (!*page) {
+                *page = calloc(PAGE_IDS / 64, sizeof(**page));
+                if (!*page)
+                        return -ENOMEM;
+        }
+        word = &(*page)[id % PAGE_IDS / 64];
+        if (!(*word & bit))
+                reader->n_processes++;
+        *word |= bit;
+        return 0;
+}
+
+static int hand_out_thread(SnapshotReader *reader) {
+        const SnapshotVisitor *visitor = reader->visitor;
+        int r;
+
+        r = count_process(reader, reader->thread.sample.tgid);
+        if (r < 0)
+                return r;
+        reader->n_threads++;
+        if (!visitor->on_thread)
+                return 0;
+        r = visitor->on_thread(reader->userdata, &reader->thread.sample,
+                               thread_reader_smaps(&reader->thread));
+        return err_fold(r);
+}
+
+/* The elements of an array whose opening token was read, each with @opener and @read_thread. */
+static int read_threads(SnapshotReader *reader, JsonToken opener, const char *complaint,
+                        int (*read_thread)(ThreadReader *)) {
+        JsonToken token;
+        int r;
+
+        for (;;) {
+                r = json_scanner_element(reader->scanner, &token);
+                if (r != 0 || token == JSON_TOKEN_ARRAY_END)
+                        return r;
+                if (token != opener)
+                        return fail(reader, complaint);
+                reader->is_in_thread = true;
+                r = read_thread(&reader->thread);
+                if (r == 0)
+                        r = hand_out_thread(reader);
+                if (r != 0)
+                        return r;
+                reader->is_in_thread = false;
+        }
+}
+
+static int read_table(SnapshotReader *reader) {
+        bool has_columns = false, has_rows = false;
+        Span key;
+        int r;
+
+        for (;;) {
+                r = json_scanner_member(reader->scanner, &key);
+                if (r != 0)
+                        return r;
+                if (!key.bytes)
+                        break;
+                if (span_is(key, "columns")) {
+                        r = thread_reader_columns(&reader->thread);
+                        has_columns = true;
+                } else if (span_is(key, "rows")) {
+                        if (!has_columns)
+                                return fail(reader, "the columns must come before the rows");
+                        has_rows = true;
+                        r = json_scanner_expect(reader->scanner, JSON_TOKEN_ARRAY);
+                        if (r == 0)
+                                r = read_threads(reader, JSON_TOKEN_ARRAY, "a row must be an array",
+                                                 thread_reader_row);
+                } else {
+                        r = json_scanner_skip(reader->scanner);
+                }
+                if (r != 0)
+                        return r;
+        }
+        return has_rows ? 0 : fail(reader, "a table must have columns and rows");
+}
+
+/* The shape is that of the format version; where that follows later, end_document() compares. */
+static int read_thread_list(SnapshotReader *reader) {
+        JsonToken token;
+        int r;
+
+        r = json_scanner_next(reader->scanner, &token);
+        if (r != 0)
+                return r;
+        reader->has_threads = true;
+        reader->is_table = token == JSON_TOKEN_OBJECT;
+        if (reader->is_table)
+                return read_table(reader);
+        if (token != JSON_TOKEN_ARRAY || reader->version > 0)
+                return fail(reader, "an object with columns and rows is expected");
+        return read_threads(reader, JSON_TOKEN_OBJECT, "a thread must be an object",
+                            thread_reader_object);
+}
+
+/* values handed on */
+
+/*
+ * The format has no number that is not a 64-bit integer; where one stands within a value that is handed
+ * on unread, 2^64 say, whoever reads it would have to refuse it.
+ */
+static bool has_only_integers(Span json) {
+        bool in_string = false;
+
+        for (size_t i = 0; i < json.n; i++) {
+                char c = json.bytes[i];
+
+                if (in_string && c == '\\')
+                        i++;
+                else if (c == '"')
+                        in_string = !in_string;
+                else if (!in_string && c >= '0' && c <= '9') {
+                        size_t start = i;
+
+                        while (i + 1 < json.n && json.bytes[i + 1] >= '0' &&
+                               json.bytes[i + 1] <= '9')
+                                i++;
+                        if (!number_parse_u64((Span){ json.bytes + start, i + 1 - start },
+                                              &(uint64_t){ 0 }))
+                                return false;
+                        if (i + 1 < json.n &&
+                            (json.bytes[i + 1] == '.' || (json.bytes[i + 1] | 0x20) == 'e'))
+                                return false;
+                }
+        }
+        return true;
+}
+
+/* The object whose opening token was read, into reader->value. */
+static int take_object(SnapshotReader *reader) {
+        int r;
+
+        buffer_clear(&reader->value);
+        r = json_scanner_raw(reader->scanner, &reader->value);
+        if (r == -EMSGSIZE)
+                return fail(reader, "the value is too long");
+        if (r != 0)
+                return r;
+        if (!has_only_integers(buffer_span(&reader->value)))
+                return fail(reader, "a number within is not a 64-bit integer");
+        return 0;
+}
+
+static int read_value(SnapshotReader *reader, int (*on_value)(void *, Span)) {
+        JsonToken token;
+        int r;
+
+        r = json_scanner_next(reader->scanner, &token);
+        if (r != 0 || token == JSON_TOKEN_NULL)
+                return r;
+        if (token != JSON_TOKEN_OBJECT)
+                return fail(reader, "an object or null is expected");
+        r = take_object(reader);
+        if (r != 0 || !on_value)
+                return r;
+        return err_fold(on_value(reader->userdata, buffer_span(&reader->value)));
+}
+
+static int read_host(SnapshotReader *reader) {
+        return read_value(reader, reader->visitor->on_host);
+}
+
+static int read_psi(SnapshotReader *reader) {
+        return read_value(reader, reader->visitor->on_psi);
+}
+
+static int read_sched_ext(SnapshotReader *reader) {
+        return read_value(reader, reader->visitor->on_sched_ext);
+}
+
+static int read_cgroups(SnapshotReader *reader) {
+        Span key;
+        int r;
+
+        r = json_scanner_expect(reader->scanner, JSON_TOKEN_OBJECT);
+        while (r == 0) {
+                r = json_scanner_member(reader->scanner, &key);
+                if (r != 0 || !key.bytes)
+                        return r;
+                buffer_clear(&reader->name);
+                r = append_name(&reader->name, key);
+                if (r == 0)
+                        r = json_scanner_expect(reader->scanner, JSON_TOKEN_OBJECT);
+                if (r == 0)
+                        r = take_object(reader);
+                if (r == 0 && reader->visitor->on_cgroup)
+                        r = err_fold(reader->visitor->on_cgroup(reader->userdata,
+                                                                buffer_span(&reader->name),
+                                                                buffer_span(&reader->value)));
+        }
+        return r;
+}
+
+static int read_sources(SnapshotReader *reader) {
+        SourceTable sources;
+        int r;
+
+        r = source_table_scan_json(reader->scanner, &sources);
+        if (r != 0 || !reader->visitor->on_sources)
+                return r;
+        return err_fold(reader->visitor->on_sources(reader->userdata, &sources));
+}
+
+/* members */
+
+static int read_version(SnapshotReader *reader) {
+        int r;
+
+        r = json_scanner_u64(reader->scanner, &reader->version);
+        if (r != 0)
+                return r;
+        reader->has_version = true;
+        reader->is_too_new = reader->version > HEAD_FORMAT_VERSION;
+        return reader->is_too_new ? fail(reader, "newer than this program reads") : 0;
+}
+
+static int read_captured(SnapshotReader *reader) {
+        return json_scanner_u64(reader->scanner, &reader->captured_realtime_ns);
+}
+
+/* Members that the head repeats; here only their types count. */
+static int check_text(SnapshotReader *reader) {
+        return json_scanner_expect(reader->scanner, JSON_TOKEN_STRING);
+}
+
+static int check_number(SnapshotReader *reader) {
+        return json_scanner_u64(reader->scanner, &(uint64_t){ 0 });
+}
+
+static int check_bool(SnapshotReader *reader) {
+        return json_scanner_bool(reader->scanner, &(bool){ false });
+}
+
+static int read_end(SnapshotReader *reader) {
+        Span key;
+        int r;
+
+        r = json_scanner_expect(reader->scanner, JSON_TOKEN_OBJECT);
+        while (r == 0) {
+                r = json_scanner_member(reader->scanner, &key);
+                if (r != 0 || !key.bytes)
+                        return r;
+                if (span_is(key, "threads")) {
+                        reader->has_end_threads = true;
+                        r = json_scanner_u64(reader->scanner, &reader->end_threads);
+                } else if (span_is(key, "processes")) {
+                        reader->has_end_processes = true;
+                        r = json_scanner_u64(reader->scanner, &reader->end_processes);
+                } else if (span_is(key, "endRealtimeNs") || span_is(key, "endBoottimeNs") ||
+                           span_is(key, "taskstatsVersion")) {
+                        r = check_number(reader);
+                } else if (span_is(key, "backend")) {
+                        r = check_text(reader);
+                } else if (span_is(key, "complete")) {
+                        r = check_bool(reader);
+                } else {
+                        r = json_scanner_skip(reader->scanner);
+                }
+        }
+        return r;
+}
+
+static const struct {
+        const char *key;
+        int (*read)(SnapshotReader *reader);
+} members[] = {
+        { "formatVersion", read_version },
+        { "captured_at_unix_ns", read_captured },
+        { "toolVersion", check_text },
+        { "hostName", check_text },
+        { "machineId", check_text },
+        { "bootId", check_text },
+        { "kernelRelease", check_text },
+        { "startRealtimeNs", check_number },
+        { "startBoottimeNs", check_number },
+        { "user_hz", check_number },
+        { "page_size", check_number },
+        { "smapsRequested", check_bool },
+        { "host", read_host },
+        { "threads", read_thread_list },
+        { "cgroup_stats", read_cgroups },
+        { "psi", read_psi },
+        { "sched_ext", read_sched_ext },
+        { "sources", read_sources },
+        { "end", read_end },
+};
+
+static int read_member(SnapshotReader *reader, Span key) {
+        for (size_t i = 0; i < ELEMENTSOF(members); i++)
+                if (span_is(key, members[i].key)) {
+                        (void) snprintf(reader->member, sizeof(reader->member), "%s",
+                                        members[i].key);
+                        return members[i].read(reader);
+                }
+        reader->member[0] = '\0';
+        return json_scanner_skip(reader->scanner);
+}
+
+/* What only the whole document can tell. */
+static int end_document(SnapshotReader *reader) {
+        if (!reader->has_threads)
+                return fail(reader, "the member \"threads\" is missing");
+        if (reader->is_table && reader->version == 0)
+                return fail(reader, "the member \"formatVersion\" is missing");
+        if (!reader->is_table && reader->version > 0)
+                return fail(reader, "the threads do not have the shape of the format version");
+        if (reader->has_end_threads && reader->end_threads != reader->n_threads)
+                return fail(reader, "the end tells another number of threads");
+        if (reader->has_end_processes && reader->end_processes != reader->n_processes)
+                return fail(reader, "the end tells another number of processes");
+        return 0;
+}
+
+static int read_document(SnapshotReader *reader) {
+        JsonToken token;
+        Span key;
+        int r;
+
+        r = json_scanner_expect(reader->scanner, JSON_TOKEN_OBJECT);
+        if (r != 0)
+                return r;
+        for (;;) {
+                reader->member[0] = '\0';
+                r = json_scanner_member(reader->scanner, &key);
+                if (r != 0)
+                        return r;
+                if (!key.bytes)
+                        break;
+                r = read_member(reader, key);
+                if (r != 0)
+                        return r;
+        }
+        r = json_scanner_next(reader->scanner, &token);
+        if (r != 0)
+                return r;
+        return end_document(reader);
+}
+
+/* "threads, row 17, wait_sum: a string is expected" */
+static void complain(SnapshotReader *reader) {
+        const char *what = json_scanner_complaint(reader->scanner);
+        ThreadColumn column = reader->thread.column;
+        char where[96] = "";
+
+        if (reader->is_in_thread)
+                (void) snprintf(where, sizeof(where), ", number %" PRIu64 "%s%s",
+                                reader->n_threads + 1, column < _COLUMN_MAX ? ", " : "",
+                                column < _COLUMN_MAX ? thread_column_name(column) : "");
+        (void) snprintf(reader->complaint, sizeof(reader->complaint), "%s%s%s%.*s", reader->member,
+                        where, reader->member[0] != '\0' ? ": " : "",
+                        (int) (sizeof(reader->complaint) - sizeof(where) - MEMBER_BYTES), what);
+}
+
+int snapshot_reader_run(SnapshotReader *reader, const SnapshotVisitor *visitor, void *userdata) {
+        int r;
+
+        reader->visitor = visitor;
+        reader->userdata = userdata;
+        r = read_document(reader);
+        if (r != JSON_E_MALFORMED)
+                return err_fold(r);
+        complain(reader);
+        return reader->is_too_new ? SNAPSHOT_E_TOO_NEW : SNAPSHOT_E_MALFORMED;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "snapshot/thread-reader.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/name.h"
+#include "base/number.h"
+
+/*
+ * The cells of a thread: what type each has, and what of it means that there is no value.
+ */
+
+/* The kernel's NR_CPUS is at most 8192; this is what the prior tool's files may hold. */
+#define MAX_CPU 65535
+
+static int fail(ThreadReader *reader, const char *complaint) {
+        return json_scanner_fail(reader->scanner, complaint);
+}
+
+/* values */
+
+static int take_unsigned(ThreadReader *reader, JsonToken token, uint64_t max, uint64_t *ret) {
+        uint64_t value = json_scanner_magnitude(reader->scanner);
+
+        if (token != JSON_TOKEN_INTEGER || json_scanner_negative(reader->scanner))
+                return fail(reader, "an integer from 0 to 2^64-1 is expected");
+        if (value > max)
+                return fail(reader, "the number is too large");
+        *ret = value;
+        return 0;
+}
+
+static int take_i32(ThreadReader *reader, JsonToken token, int64_t *ret) {
+        uint64_t magnitude = json_scanner_magnitude(reader->scanner);
+        bool negative = json_scanner_negative(reader->scanner);
+
+        if (token != JSON_TOKEN_INTEGER || magnitude > (uint64_t) INT32_MAX + (negative ? 1 : 0))
+                return fail(reader, "an integer from -2^31 to 2^31-1 is expected");
+        *ret = negative ? -(int64_t) magnitude : (int64_t) magnitude;
+        return 0;
+}
+
+static int take_bool(ThreadReader *reader, JsonToken token, bool *ret) {
+        if (token != JSON_TOKEN_TRUE && token != JSON_TOKEN_FALSE)
+                return fail(reader, "true or false is expected");
+        *ret = token == JSON_TOKEN_TRUE;
+        return 0;
+}
+
+static int take_text(ThreadReader *reader, JsonToken token, Span *ret) {
+        if (token != JSON_TOKEN_STRING)
+                return fail(reader, "a string is expected");
+        *ret = json_scanner_string(reader->scanner);
+        return 0;
+}
+
+int append_name(Buffer *buffer, Span text) {
+        /* Escapes begin with this byte, and nearly no name has one. */
+        if (text.n == 0 || !memchr(text.bytes, 0xee, text.n))
+                return buffer_append(buffer, text.bytes, text.n);
+        return name_unescape(buffer, text);
+}
+
+static int take_name(ThreadReader *reader, JsonToken token, NameSlot *ret) {
+        NameSlot slot = { .is_known = true, .at = reader->bytes.n };
+        Span text;
+        int r;
+
+        r = take_text(reader, token, &text);
+        if (r != 0)
+                return r;
+        r = append_name(&reader->bytes, text);
+        if (r < 0)
+                return r;
+        slot.n = reader->bytes.n - slot.at;
+        *ret = slot;
+        return 0;
+}
+
+/* Plain ASCII that can stand between quotes as it is: the kernel's keys are, others are skipped. */
+static bool is_plain(Span text) {
+        for (size_t i = 0; i < text.n; i++)
+                if (text.bytes[i] <= ' ' || text.bytes[i] > '~' || text.bytes[i] == '"' ||
+                    text.bytes[i] == '\\')
+                        return false;
+        return true;
+}
+
+/* {"Rss": kB, ...}, written anew so that what is handed out was checked. */
+static int read_smaps(ThreadReader *reader, JsonToken token) {
+        Buffer *smaps = &reader->smaps;
+        uint64_t value;
+        Span key;
+        int r;
+
+        if (token != JSON_TOKEN_OBJECT)
+                return fail(reader, "an object is expected");
+        for (;;) {
+                size_t n_before = smaps->n;
+                bool plain;
+
+                r = json_scanner_member(reader->scanner, &key);
+                if (r != 0)
+                        return r;
+                if (!key.bytes)
+                        return smaps->n > 0 ? buffer_append_byte(smaps, '}') : 0;
+                plain = is_plain(key);
+                r = buffer_append_text(smaps, n_before == 0 ? "{\"" : ",\"");
+                if (r == 0)
+                        r = buffer_append(smaps, key.bytes, key.n);
+                if (r == 0)
+                        r = buffer_append_text(smaps, "\":");
+                if (r == 0)
+                        r = json_scanner_u64(reader->scanner, &value);
+                if (r == 0)
+                        r = buffer_append_u64(smaps, value);
+                if (r != 0)
+                        return r;
+                if (!plain)
+                        smaps->n = n_before;
+        }
+}
+
+/* CPU lists */
+
+static bool parse_cpu(Span *list, uint64_t *ret) {
+        size_t n = 0;
+
+        while (n < list->n && list->bytes[n] >= '0' && list->bytes[n] <= '9')
+                n++;
+        if (!number_parse_u64((Span){ list->bytes, n }, ret) || *ret > MAX_CPU)
+                return false;
+        *list = (Span){ list->bytes + n, list->n - n };
+        return true;
+}
+
+static bool skip_char(Span *list, char c) {
+        if (list->n == 0 || list->bytes[0] != c)
+                return false;
+        *list = (Span){ list->bytes + 1, list->n - 1 };
+        return true;
+}
+
+/* "0-3,7": ascending ranges. */
+static bool count_cpus(Span list, uint64_t *ret) {
+        uint64_t n_cpus = 0, next = 0;
+
+        do {
+                uint64_t first, last;
+
+                if (!parse_cpu(&list, &first) || first < next)
+                        return false;
+                last = first;
+                if (skip_char(&list, '-') && (!parse_cpu(&list, &last) || last <= first))
+                        return false;
+                n_cpus += last - first + 1;
+                next = last + 1;
+        } while (skip_char(&list, ','));
+        *ret = n_cpus;
+        return list.n == 0;
+}
+
+static int append_range(Buffer *buffer, bool is_first, uint64_t first, uint64_t last) {
+        int r;
+
+        r = is_first ? 0 : buffer_append_byte(buffer, ',');
+        if (r == 0)
+                r = buffer_append_u64(buffer, first);
+        if (r == 0 && last > first)
+                r = buffer_append_byte(buffer, '-');
+        if (r == 0 && last > first)
+                r = buffer_append_u64(buffer, last);
+        return r;
+}
+
+/* Version 0: an ascending array of ids, empty when unknown. */
+static int read_cpu_array(ThreadReader *reader) {
+        uint64_t n_cpus = 0, first = 0, last = 0, cpu;
+        NameSlot slot = { .is_known = true, .at = reader->bytes.n };
+        JsonToken token;
+        int r;
+
+        for (;; n_cpus++) {
+                r = json_scanner_element(reader->scanner, &token);
+                if (r != 0)
+                        return r;
+                if (token == JSON_TOKEN_ARRAY_END)
+                        break;
+                r = take_unsigned(reader, token, MAX_CPU, &cpu);
+                if (r != 0)
+                        return r;
+                if (n_cpus > 0 && cpu <= last)
+                        return fail(reader, "CPU ids must ascend");
+                if (n_cpus == 0)
+                        first = cpu;
+                else if (cpu > last + 1) {
+                        r = append_range(&reader->bytes, reader->bytes.n == slot.at, first, last);
+                        if (r < 0)
+                                return r;
+                        first = cpu;
+                }
+                last = cpu;
+        }
+        if (n_cpus == 0)
+                return 0;
+        r = append_range(&reader->bytes, reader->bytes.n == slot.at, first, last);
+        if (r < 0)
+                return r;
+        slot.n = reader->bytes.n - slot.at;
+        reader->cpus = slot;
+        thread_sample_put(&reader->sample, METRIC_cpu_affinity, n_cpus);
+        return 0;
+}
+
+static int read_cpus(ThreadReader *reader, JsonToken token) {
+        uint64_t n_cpus;
+        Span list;
+        int r;
+
+        if (reader->is_version_0) {
+                if (token != JSON_TOKEN_ARRAY)
+                        return fail(reader, "an array of CPU ids is expected");
+                return read_cpu_array(reader);
+        }
+        r = take_text(reader, token, &list);
+        if (r != 0)
+                return r;
+        if (!count_cpus(list, &n_cpus))
+                return fail(reader, "an ascending list of CPU ranges is expected");
+        r = take_name(reader, token, &reader->cpus);
+        if (r != 0)
+                return r;
+        thread_sample_put(&reader->sample, METRIC_cpu_affinity, n_cpus);
+        return 0;
+}
+
+/* cells */
+
+static int read_policy(ThreadReader *reader, JsonToken token) {
+        int64_t policy;
+        Span text;
+        int r;
+
+        r = take_text(reader, token, &text);
+        if (r != 0)
+                return r;
+        if (text.n == 0 && reader->is_version_0)
+                return 0;
+        if (!policy_parse(text, &policy) || policy < INT32_MIN || policy > INT32_MAX)
+                return fail(reader, "the name of a scheduling policy is expected");
+        thread_sample_put(&reader->sample, METRIC_policy, (uint64_t) policy);
+        return 0;
+}
+
+static int read_character(ThreadReader *reader, JsonToken token, MetricId id) {
+        Span text;
+        int r;
+
+        r = take_text(reader, token, &text);
+        if (r != 0)
+                return r;
+        if (text.n != 1)
+                return fail(reader, "a single ASCII character is expected");
+        if (text.bytes[0] == '~' && reader->is_version_0)
+                return 0;
+        thread_sample_put(&reader->sample, id, (unsigned char) text.bytes[0]);
+        return 0;
+}
+
+static int read_metric(ThreadReader *reader, JsonToken token, MetricId id) {
+        uint64_t value = 0;
+        int64_t number = 0;
+        bool truth = false;
+        int r = 0;
+
+        switch ((CellKind) thread_cell_kinds[id]) {
+        case CELL_NONE:
+                return 0;
+        case CELL_UNSIGNED:
+                r = take_unsigned(reader, token, UINT64_MAX, &value);
+                break;
+        case CELL_U32:
+                r = take_unsigned(reader, token, UINT32_MAX, &value);
+                break;
+        case CELL_I32:
+                r = take_i32(reader, token, &number);
+                value = (uint64_t) number;
+                break;
+        case CELL_BOOL:
+                r = take_bool(reader, token, &truth);
+                value = truth;
+                break;
+        case CELL_CHARACTER:
+                return read_character(reader, token, id);
+        case CELL_POLICY:
+                return read_policy(reader, token);
+        case CELL_CPUS:
+                return read_cpus(reader, token);
+        }
+        if (r == 0)
+                thread_sample_put(&reader->sample, id, value);
+        return r;
+}
+
+static int read_id(ThreadReader *reader, JsonToken token, uint64_t max, uint64_t *ret) {
+        int r = take_unsigned(reader, token, max, ret);
+
+        return r == 0 && *ret == 0 ? fail(reader, "0 is no thread") : r;
+}
+
+static int read_identity(ThreadReader *reader, JsonToken token) {
+        ThreadSample *sample = &reader->sample;
+        uint64_t value = 0;
+        int r = -EINVAL;
+
+        switch (reader->column) {
+        case COLUMN_tid:
+                r = read_id(reader, token, INT32_MAX, &value);
+                sample->tid = (pid_t) value;
+                break;
+        case COLUMN_tgid:
+                r = read_id(reader, token, INT32_MAX, &value);
+                sample->tgid = (pid_t) value;
+                break;
+        case COLUMN_ppid:
+                r = take_unsigned(reader, token, INT32_MAX, &value);
+                sample->ppid = (pid_t) value;
+                break;
+        case COLUMN_uid:
+                r = take_unsigned(reader, token, UINT32_MAX, &value);
+                sample->uid = (uid_t) value;
+                break;
+        case COLUMN_gid:
+                r = take_unsigned(reader, token, UINT32_MAX, &value);
+                sample->gid = (gid_t) value;
+                break;
+        case COLUMN_pcomm:
+                r = take_name(reader, token, &reader->pcomm);
+                break;
+        case COLUMN_comm:
+                r = take_name(reader, token, &reader->comm);
+                break;
+        case COLUMN_cgroup:
+                r = take_name(reader, token, &reader->cgroup);
+                break;
+        case COLUMN_start_time_clock_ticks:
+                r = take_unsigned(reader, token, UINT64_MAX, &sample->start_ticks);
+                break;
+        case COLUMN_kthread:
+                r = take_bool(reader, token, &sample->kthread);
+                break;
+        case COLUMN_self:
+                r = take_bool(reader, token, &sample->self);
+                break;
+        case COLUMN_exe_dev:
+                r = take_unsigned(reader, token, UINT64_MAX, &sample->exe_dev);
+                break;
+        case COLUMN_exe_inode:
+                r = take_unsigned(reader, token, UINT64_MAX, &sample->exe_inode);
+                break;
+        case COLUMN_smaps_rollup_kb:
+                r = read_smaps(reader, token);
+                break;
+        }
+        if (r == 0)
+                reader->seen |= UINT32_C(1) << reader->column;
+        return r;
+}
+
+int thread_reader_cell(ThreadReader *reader, JsonToken token) {
+        if (token == JSON_TOKEN_NULL)
+                return 0;
+        if (reader->column < _COLUMN_IDENTITY_MAX)
+                return read_identity(reader, token);
+        return read_metric(reader, token, thread_column_metric(reader->column));
+}

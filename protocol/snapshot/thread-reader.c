@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "snapshot/thread-reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMN_BIT(name) (UINT32_C(1) << COLUMN_##name)
+_Static_assert(_COLUMN_IDENTITY_MAX <= 32, "identity columns have a bit each");
+
+void thread_reader_init(ThreadReader *reader, JsonScanner *scanner) {
+        *reader = (ThreadReader){ .scanner = scanner, .column = _COLUMN_MAX };
+        buffer_init(&reader->bytes, 0);
+        buffer_init(&reader->smaps, 0);
+        for (size_t i = 0; i < THREAD_READER_GUESSES; i++)
+                reader->guesses[i] = _COLUMN_MAX;
+}
+
+void thread_reader_done(ThreadReader *reader) {
+        buffer_done(&reader->bytes);
+        buffer_done(&reader->smaps);
+        free(reader->columns);
+}
+
+static int fail(ThreadReader *reader, const char *complaint) {
+        return json_scanner_fail(reader->scanner, complaint);
+}
+
+static Span name_of(const ThreadReader *reader, const NameSlot *slot) {
+        if (!slot->is_known)
+                return (Span){};
+        return (Span){ slot->n > 0 ? reader->bytes.bytes + slot->at : "", slot->n };
+}
+
+/* threads */
+
+static void begin_thread(ThreadReader *reader) {
+        reader->column = _COLUMN_MAX;
+        thread_sample_clear(&reader->sample);
+        buffer_clear(&reader->bytes);
+        buffer_clear(&reader->smaps);
+        reader->pcomm = reader->comm = reader->cgroup = reader->cpus = (NameSlot){};
+        reader->seen = 0;
+        reader->unmeasured = 0;
+}
+
+static bool has_seen(const ThreadReader *reader, uint32_t bits) {
+        return (reader->seen & bits) == bits;
+}
+
+static int end_thread(ThreadReader *reader) {
+        ThreadSample *sample = &reader->sample;
+
+        if (!has_seen(reader,
+                      COLUMN_BIT(tid) | COLUMN_BIT(tgid) | COLUMN_BIT(start_time_clock_ticks)))
+                return fail(reader, "tid, tgid and start_time_clock_ticks must have a value");
+        sample->has_ppid = has_seen(reader, COLUMN_BIT(ppid));
+        sample->has_owner = has_seen(reader, COLUMN_BIT(uid) | COLUMN_BIT(gid));
+        sample->has_kthread = has_seen(reader, COLUMN_BIT(kthread));
+        sample->has_exe = has_seen(reader, COLUMN_BIT(exe_dev) | COLUMN_BIT(exe_inode));
+        sample->pcomm = name_of(reader, &reader->pcomm);
+        sample->comm = name_of(reader, &reader->comm);
+        sample->cgroup = name_of(reader, &reader->cgroup);
+        sample->cpus = name_of(reader, &reader->cpus);
+        thread_sample_put(sample, METRIC_thread_count, 1);
+        return 0;
+}
+
+/* Of an unknown column only the name counts: @unknown holds each between two NULs. */
+static int add_column(ThreadReader *reader, Span name, Buffer *unknown) {
+        ThreadColumn column = thread_column_find(name);
+        size_t at = unknown->n;
+        int r;
+
+        if (reader->n_columns == THREAD_READER_MAX_COLUMNS)
+                return fail(reader, "there are too many columns");
+        for (size_t i = 0; column != _COLUMN_MAX && i < reader->n_columns; i++)
+                if (reader->columns[i] == column)
+                        return fail(reader, "a column is listed twice");
+        if (column == _COLUMN_MAX) {
+                r = buffer_append_byte(unknown, '\0');
+                if (r == 0)
+                        r = buffer_append(unknown, name.bytes, name.n);
+                if (r == 0)
+                        r = buffer_append_byte(unknown, '\0');
+                if (r < 0)
+                        return r;
+                if (memmem(unknown->bytes, at, unknown->bytes + at, unknown->n - at))
+                        return fail(reader, "a column is listed twice");
+        }
+        reader->columns[reader->n_columns++] = column;
+        return 0;
+}
+
+int thread_reader_columns(ThreadReader *reader) {
+        Buffer unknown;
+        JsonToken token;
+        int r;
+
+        reader->columns = calloc(THREAD_READER_MAX_COLUMNS, sizeof(*reader->columns));
+        if (!reader->columns)
+                return -ENOMEM;
+        r = json_scanner_expect(reader->scanner, JSON_TOKEN_ARRAY);
+        buffer_init(&unknown, 0);
+        while (r == 0) {
+                r = json_scanner_element(reader->scanner, &token);
+                if (r != 0 || token == JSON_TOKEN_ARRAY_END)
+                        break;
+                if (token != JSON_TOKEN_STRING)
+                        r = fail(reader, "the name of a column is expected");
+                else
+                        r = add_column(reader, json_scanner_string(reader->scanner), &unknown);
+        }
+        buffer_done(&unknown);
+        return r;
+}
+
+int thread_reader_row(ThreadReader *reader) {
+        JsonToken token;
+        int r;
+
+        begin_thread(reader);
+        for (size_t i = 0; i < reader->n_columns; i++) {
+                reader->column = reader->columns[i];
+                r = json_scanner_element(reader->scanner, &token);
+                if (r != 0)
+                        return r;
+                if (token == JSON_TOKEN_ARRAY_END)
+                        return fail(reader, "the row has fewer cells than there are columns");
+                r = reader->column == _COLUMN_MAX ? json_scanner_skip(reader->scanner)
+                                                  : thread_reader_cell(reader, token);
+                if (r != 0)
+                        return r;
+        }
+        reader->column = _COLUMN_MAX;
+        r = json_scanner_element(reader->scanner, &token);
+        if (r != 0)
+                return r;
+        if (token != JSON_TOKEN_ARRAY_END)
+                return fail(reader, "the row has more cells than there are columns");
+        return end_thread(reader);
+}
+
+/* objects of version 0 */
+
+// clang-format off
+#define DELAYS(family)                                                                             \
+        METRIC_##family##_delay_count, METRIC_##family##_delay_total_ns,                           \
+        METRIC_##family##_delay_max_ns, METRIC_##family##_delay_min_ns
+#define BLOCK_DELAYS                                                                               \
+        DELAYS(blkio), DELAYS(swapin), DELAYS(freepages), DELAYS(thrashing), DELAYS(compact),      \
+        DELAYS(wpcopy), DELAYS(irq)
+#define XACCT METRIC_hiwater_rss_bytes, METRIC_hiwater_vm_bytes
+
+/* Later versions of the prior tool say which families they could read: when not, their zeros are none. */
+static const struct {
+        const char *key;
+        MetricId ids[40];
+        unsigned n_ids;
+} families[] = {
+#define FAMILY(key, ...)                                                                           \
+        { key, { __VA_ARGS__ }, ELEMENTSOF(((const MetricId[]) { __VA_ARGS__ })) }
+        FAMILY("taskstats_measured", DELAYS(cpu), BLOCK_DELAYS, XACCT),
+        FAMILY("cpu_delay_active",   DELAYS(cpu)),
+        FAMILY("delay_block_active", BLOCK_DELAYS),
+        FAMILY("xacct_active",       XACCT),
+        FAMILY("jemalloc_measured",  METRIC_allocated_bytes, METRIC_deallocated_bytes),
+};
+// clang-format on
+
+/* Its later versions renamed one member. */
+#define SMAPS_LATER_NAME "smaps_rollup_kib"
+
+static ThreadColumn find_column(ThreadReader *reader, Span key, size_t i) {
+        ThreadColumn column;
+
+        /* Objects of one file have their members in one order. */
+        if (i < THREAD_READER_GUESSES && reader->guesses[i] != _COLUMN_MAX &&
+            span_is(key, thread_column_name(reader->guesses[i])))
+                return reader->guesses[i];
+        column = span_is(key, SMAPS_LATER_NAME) ? COLUMN_smaps_rollup_kb : thread_column_find(key);
+        if (i < THREAD_READER_GUESSES)
+                reader->guesses[i] = column;
+        return column;
+}
+
+/* A member that is no column: a flag, or one that we do not know. */
+static int read_flag(ThreadReader *reader, Span key) {
+        bool is_measured;
+        int r;
+
+        for (unsigned i = 0; i < ELEMENTSOF(families); i++)
+                if (span_is(key, families[i].key)) {
+                        r = json_scanner_bool(reader->scanner, &is_measured);
+                        if (r == 0 && !is_measured)
+                                reader->unmeasured |= 1u << i;
+                        return r;
+                }
+        return json_scanner_skip(reader->scanner);
+}
+
+static int read_member(ThreadReader *reader, Span key, size_t i) {
+        JsonToken token;
+        int r;
+
+        reader->column = find_column(reader, key, i);
+        if (reader->column == _COLUMN_MAX)
+                return read_flag(reader, key);
+        r = json_scanner_next(reader->scanner, &token);
+        if (r != 0)
+                return r;
+        if (reader->column == COLUMN_smaps_rollup_kb &&
+            has_seen(reader, COLUMN_BIT(smaps_rollup_kb)))
+                return fail(reader, "the rollup is there twice, under its two names");
+        return thread_reader_cell(reader, token);
+}
+
+/* What this format knows to be absent and that one could only write as something. */
+static void drop_unmeasured(ThreadReader *reader) {
+        ThreadSample *sample = &reader->sample;
+
+        for (unsigned i = 0; i < ELEMENTSOF(families); i++)
+                for (unsigned k = 0; reader->unmeasured >> i & 1 && k < families[i].n_ids; k++)
+                        thread_sample_drop(sample, families[i].ids[k]);
+        /* Stored on the leader alone, as zero on the others. */
+        if (sample->tid != sample->tgid)
+                thread_sample_drop(sample, METRIC_nr_threads);
+        if (reader->cgroup.n == 0)
+                reader->cgroup.is_known = false;
+}
+
+int thread_reader_object(ThreadReader *reader) {
+        Span key;
+        int r;
+
+        reader->is_version_0 = true;
+        begin_thread(reader);
+        for (size_t i = 0;; i++) {
+                reader->column = _COLUMN_MAX;
+                r = json_scanner_member(reader->scanner, &key);
+                if (r != 0)
+                        return r;
+                if (!key.bytes)
+                        break;
+                r = read_member(reader, key, i);
+                if (r != 0)
+                        return r;
+        }
+        drop_unmeasured(reader);
+        return end_thread(reader);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "log/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* The place that logs is always this file: say nothing instead. */
+#define SD_JOURNAL_SUPPRESS_LOCATION
+#include <systemd/sd-journal.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+
+#define LOG_LINE_BYTES 1024
+#define LOG_FIELD_BYTES 256
+
+static int max_level = LOG_INFO;
+static bool to_journal;
+
+static const char *const level_names[] = {
+        [LOG_EMERG] = "emerg", [LOG_ALERT] = "alert",     [LOG_CRIT] = "crit",
+        [LOG_ERR] = "err",     [LOG_WARNING] = "warning", [LOG_NOTICE] = "notice",
+        [LOG_INFO] = "info",   [LOG_DEBUG] = "debug",
+};
+
+int log_level_parse(Span text) {
+        uint32_t number;
+
+        for (int level = 0; level < (int) ELEMENTSOF(level_names); level++)
+                if (span_is(text, level_names[level]))
+                        return level;
+        if (span_is(text, "error"))
+                return LOG_ERR;
+        if (number_parse_u32(text, &number) && number < ELEMENTSOF(level_names))
+                return (int) number;
+        return -1;
+}
+
+/* JOURNAL_STREAM names the device and inode of the stream; stderr may have been redirected since. */
+static bool stderr_is_journal(void) {
+        const char *stream = getenv("JOURNAL_STREAM");
+        char expected[2 * NUMBER_U64_CHARS + 2];
+        struct stat st;
+
+        if (!stream || fstat(STDERR_FILENO, &st) < 0)
+                return false;
+        (void) snprintf(expected, sizeof(expected), "%" PRIu64 ":%" PRIu64, (uint64_t) st.st_dev,
+                        (uint64_t) st.st_ino);
+        return strcmp(stream, expected) == 0;
+}
+
+void log_open(int default_level) {
+        const char *text = getenv("SYSTEMD_LOG_LEVEL");
+        int level = text ? log_level_parse(span_of(text)) : -1;
+
+        max_level = level >= 0 ? level : default_level;
+        to_journal = stderr_is_journal();
+}
+
+bool log_is_enabled(int level) {
+        return level <= max_level;
+}
+
+/* stdio may hold a line back or cut it in two: one write is one line. */
+static void write_stderr(const char *line) {
+        char text[LOG_LINE_BYTES + 16];
+        int n = snprintf(text, sizeof(text), "ctprofd: %s\n", line);
+
+        if (n > 0)
+                (void) !write(STDERR_FILENO, text, MIN_OF((size_t) n, sizeof(text) - 1));
+}
+
+/* Field and value as the journal takes them; an absent value leaves the field out. */
+static void put_field(struct iovec *fields, size_t *n, char *space, const char *key,
+                      const char *value) {
+        int n_text;
+
+        if (!value)
+                return;
+        n_text = snprintf(space, LOG_FIELD_BYTES, "%s=%s", key, value);
+        if (n_text < 0)
+                return;
+        fields[(*n)++] = (struct iovec){
+                .iov_base = space,
+                .iov_len = MIN_OF((size_t) n_text, (size_t) LOG_FIELD_BYTES - 1),
+        };
+}
+
+static void write_line(int level, const LogEvent *event, const char *line) {
+        char message[LOG_LINE_BYTES + 16], priority[16], uid[NUMBER_U64_CHARS + 1] = "";
+        char space[4][LOG_FIELD_BYTES];
+        struct iovec fields[6];
+        size_t n = 2;
+        int saved = errno;
+
+        if (!to_journal) {
+                write_stderr(line);
+                errno = saved;
+                return;
+        }
+        fields[0].iov_base = message;
+        fields[0].iov_len = (size_t) snprintf(message, sizeof(message), "MESSAGE=%s", line);
+        fields[1].iov_base = priority;
+        fields[1].iov_len = (size_t) snprintf(priority, sizeof(priority), "PRIORITY=%d", level);
+        if (event) {
+                uid[number_format_u64(event->uid, uid)] = '\0';
+                put_field(fields, &n, space[0], "MESSAGE_ID", event->message_id);
+                put_field(fields, &n, space[1], "CTPROF_UID", uid);
+                put_field(fields, &n, space[2], "CTPROF_METHOD", event->method);
+                put_field(fields, &n, space[3], "CTPROF_SNAPSHOT", event->snapshot);
+        }
+        if (sd_journal_sendv(fields, (int) n) < 0)
+                write_stderr(line); /* journald is down: its stream may still be buffered */
+        errno = saved;
+}
+
+void log_write(int level, int error, const char *format, ...) {
+        char line[LOG_LINE_BYTES];
+        va_list args;
+        size_t n;
+
+        if (!log_is_enabled(level))
+                return;
+        va_start(args, format);
+        (void) vsnprintf(line, sizeof(line), format, args);
+        va_end(args);
+        n = strlen(line);
+        if (error < 0)
+                (void) snprintf(line + n, sizeof(line) - n, ": %s", strerror(-error));
+        write_line(level, NULL, line);
+}
+
+void log_event(int level, const LogEvent *event, const char *format, ...) {
+        char line[LOG_LINE_BYTES];
+        va_list args;
+
+        if (!log_is_enabled(level))
+                return;
+        va_start(args, format);
+        (void) vsnprintf(line, sizeof(line), format, args);
+        va_end(args);
+        write_line(level, event, line);
+}
+
+const char *log_quote(Span text, char ret[static LOG_QUOTE_BYTES]) {
+        static const char digits[] = "0123456789abcdef";
+        const size_t end = LOG_QUOTE_BYTES - sizeof("...\"");
+        size_t n = 0;
+
+        ret[n++] = '"';
+        for (size_t i = 0; i < text.n; i++) {
+                unsigned char c = (unsigned char) text.bytes[i];
+                bool plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+
+                if (n + (plain ? 1 : 4) > end) {
+                        memcpy(ret + n, "...", 3);
+                        n += 3;
+                        break;
+                }
+                if (plain) {
+                        ret[n++] = (char) c;
+                } else {
+                        ret[n++] = '\\';
+                        ret[n++] = 'x';
+                        ret[n++] = digits[c >> 4];
+                        ret[n++] = digits[c & 15];
+                }
+        }
+        ret[n++] = '"';
+        ret[n] = '\0';
+        return ret;
+}
+
+bool log_limit_pass(LogLimit *limit, uint64_t now_mono_ns, unsigned *ret_n_suppressed) {
+        *ret_n_suppressed = 0;
+        if (limit->n_passed == 0 || now_mono_ns - limit->begin_ns >= limit->interval_ns) {
+                *ret_n_suppressed = TAKE(limit->n_suppressed, 0);
+                limit->begin_ns = now_mono_ns;
+                limit->n_passed = 0;
+        }
+        if (limit->n_passed >= limit->burst) {
+                limit->n_suppressed++;
+                return false;
+        }
+        limit->n_passed++;
+        return true;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Log
+ *
+ * One line for people per thing that happened: to the journal with fields when stderr is its stream,
+ * else to stderr. Nothing that came from outside enters a line without log_quote(), and nothing a
+ * peer can repeat is logged without a LogLimit. The level is the only state of the process.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <syslog.h>
+#include "base/macro.h"
+#include "base/span.h"
+
+/* life */
+
+/* Level from $SYSTEMD_LOG_LEVEL (a word or digit as in systemd), else @default_level (LOG_INFO ...). */
+void log_open(int default_level);
+bool log_is_enabled(int level);
+/* LOG_ERR for "err", "error" and "3"; -1 when @text is no level. */
+int log_level_parse(Span text);
+
+/* lines */
+
+/* @error: -errno, whose text ends the line; 0 for none. */
+#define log_error(error, ...) log_write(LOG_ERR, (error), __VA_ARGS__)
+#define log_warning(error, ...) log_write(LOG_WARNING, (error), __VA_ARGS__)
+#define log_info(...) log_write(LOG_INFO, 0, __VA_ARGS__)
+#define log_debug(...) log_write(LOG_DEBUG, 0, __VA_ARGS__)
+void log_write(int level, int error, const char *format, ...) _printf_(3, 4);
+
+/* What an administrator looks for with journalctl; members that do not apply stay empty. */
+typedef struct LogEvent {
+        const char *message_id; /* 32 hex digits */
+        uid_t uid;
+        const char *method;
+        const char *snapshot; /* CTPROF_SNAPSHOT=; bytes from outside are fine in a field */
+} LogEvent;
+
+void log_event(int level, const LogEvent *event, const char *format, ...) _printf_(3, 4);
+
+/* text from outside */
+
+#define LOG_QUOTE_BYTES 128
+
+/*
+ * @text in double quotes, printable ASCII only, the rest as \xNN, cut with "..." where it is too
+ * long. Returns @ret.
+ */
+const char *log_quote(Span text, char ret[static LOG_QUOTE_BYTES]);
+
+/* what peers can repeat */
+
+typedef struct LogLimit {
+        uint64_t interval_ns;
+        unsigned burst; /* lines per interval */
+        uint64_t begin_ns;
+        unsigned n_passed;
+        unsigned n_suppressed;
+} LogLimit;
+
+/*
+ * Whether to log now. *ret_n_suppressed is how many were kept back before this one, to be said in the
+ * line, and is only not 0 on the first of a new interval.
+ */
+bool log_limit_pass(LogLimit *limit, uint64_t now_mono_ns, unsigned *ret_n_suppressed);

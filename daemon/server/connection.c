@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "server/connection.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "wire/frame.h"
+#include "wire/limits.h"
+
+#define TIMER_ACCURACY_US 10000
+
+struct Connection {
+        const ConnectionSetup *setup;
+        Peer peer;
+        FrameStream *stream;
+        ConnectionState state;
+        void *call_data;
+
+        bool in_flight;   /* an answer is owed; true in CALLED, perhaps in BROKEN */
+        bool oneway;      /* ... to a call that wants none */
+        bool input_ended; /* the peer will send nothing more */
+        bool peer_gone;   /* ... and will read nothing more */
+        bool was_full;
+        bool begun;  /* the idle timer runs for a call that has begun */
+        bool hungry; /* no complete frame waits, so more may be read */
+
+        sd_event_source *io;
+        sd_event_source *next; /* goes on outside of whoever is calling */
+        sd_event_source *idle_timer;
+        sd_event_source *stalled_timer;
+};
+
+static const char *const state_names[] = {
+#define STATE_NAME(id, name) name,
+        CONNECTION_STATES(STATE_NAME)
+#undef STATE_NAME
+};
+
+/* what is known */
+
+ConnectionState connection_state(const Connection *connection) {
+        return connection->state;
+}
+
+const char *connection_state_name(ConnectionState state) {
+        return state_names[state];
+}
+
+const Peer *connection_peer(const Connection *connection) {
+        return &connection->peer;
+}
+
+size_t connection_queued_bytes(const Connection *connection) {
+        return frame_stream_queued_bytes(connection->stream);
+}
+
+bool connection_is_full(const Connection *connection) {
+        return connection_queued_bytes(connection) >= connection->setup->limits.pause_bytes;
+}
+
+void *connection_call_data(const Connection *connection) {
+        return connection->call_data;
+}
+
+void connection_set_call_data(Connection *connection, void *data) {
+        connection->call_data = data;
+}
+
+size_t connection_n_fds(const Connection *connection) {
+        return frame_stream_n_fds(connection->stream);
+}
+
+int connection_take_fd(Connection *connection, size_t index) {
+        return frame_stream_take_fd(connection->stream, index);
+}
+
+/* timers and sources */
+
+static void timer_start(sd_event_source *timer, uint64_t ns) {
+        (void) sd_event_source_set_time_relative(timer, ns / NSEC_PER_USEC);
+        (void) sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
+}
+
+static void timer_stop(sd_event_source *timer) {
+        (void) sd_event_source_set_enabled(timer, SD_EVENT_OFF);
+}
+
+/*
+ * A timer that is due at once, because sd-event serves what became ready first: a deferred source has
+ * been ready since it was made, and would come before everybody else's for ever.
+ */
+static void run_next(Connection *connection) {
+        timer_start(connection->next, 0);
+}
+
+/* Ends the connection from outside its sources: they do the rest. */
+static void break_soon(Connection *connection) {
+        connection->state = CONNECTION_BROKEN;
+        run_next(connection);
+}
+
+static void breach(Connection *connection, const char *what) {
+        connection->setup->on_breach(connection, what, connection->setup->owner);
+}
+
+/*
+ * What to wait for. A peer that is gone is reported for ever, so once that is known the source is
+ * switched off, and whatever still runs for a oneway call ends by itself.
+ */
+static void arm(Connection *connection) {
+        bool reads = connection->state == CONNECTION_READING && connection->hungry &&
+                     !connection->input_ended;
+        bool writes = connection_queued_bytes(connection) > 0;
+        uint32_t events = (reads ? (uint32_t) EPOLLIN : 0) | (writes ? (uint32_t) EPOLLOUT : 0);
+
+        if (connection->peer_gone) {
+                (void) sd_event_source_set_enabled(connection->io, SD_EVENT_OFF);
+                timer_stop(connection->stalled_timer);
+                return;
+        }
+        (void) sd_event_source_set_io_events(connection->io, events);
+}
+
+/* answers */
+
+static void close_all(const int *fds, size_t n_fds) {
+        for (size_t i = 0; i < n_fds; i++)
+                (void) fd_close(fds[i]);
+}
+
+static void queue_frame(Connection *connection, Span frame, const int *fds, size_t n_fds) {
+        bool was_empty = connection_queued_bytes(connection) == 0;
+        int r;
+
+        if (connection->state == CONNECTION_BROKEN || connection->oneway) {
+                close_all(fds, n_fds);
+                return;
+        }
+        r = frame_stream_queue(connection->stream, frame, fds, n_fds);
+        if (r != 0) {
+                /* Out of memory, or an answer past every bound: there is no smaller one to send. */
+                close_all(fds, n_fds);
+                break_soon(connection);
+                return;
+        }
+        if (was_empty)
+                timer_start(connection->stalled_timer, connection->setup->limits.stalled_ns);
+        connection->was_full |= connection_is_full(connection);
+        arm(connection);
+}
+
+/* The call is answered: the next one may come, in an iteration of its own. */
+static void end_call(Connection *connection) {
+        connection->in_flight = connection->oneway = false;
+        connection->call_data = NULL;
+        if (connection->state == CONNECTION_CALLED)
+                connection->state = CONNECTION_READING;
+        run_next(connection);
+}
+
+void connection_forward(Connection *connection, Span frame, bool continues, const int *fds,
+                        size_t n_fds) {
+        assert(connection->in_flight);
+        queue_frame(connection, frame, fds, n_fds);
+        if (!continues)
+                end_call(connection);
+}
+
+static void send_reply(Connection *connection, Span parameters, bool continues, const int *fds,
+                       size_t n_fds) {
+        Buffer frame;
+        int r;
+
+        assert(connection->in_flight);
+        buffer_init(&frame, LIMIT_REPLY_BYTES);
+        r = reply_encode(&frame, parameters, continues);
+        if (r == 0) {
+                queue_frame(connection, buffer_span(&frame), fds, n_fds);
+        } else {
+                close_all(fds, n_fds);
+                break_soon(connection);
+        }
+        buffer_done(&frame);
+        if (!continues)
+                end_call(connection);
+}
+
+void connection_reply(Connection *connection, Span parameters, const int *fds, size_t n_fds) {
+        send_reply(connection, parameters, false, fds, n_fds);
+}
+
+void connection_continue(Connection *connection, Span parameters) {
+        send_reply(connection, parameters, true, NULL, 0);
+}
+
+static void queue_error(Connection *connection, WireError error, const WireErrorDetail *detail) {
+        Buffer parameters, frame;
+        int r;
+
+        buffer_init(&parameters, LIMIT_REPLY_BYTES);
+        buffer_init(&frame, LIMIT_REPLY_BYTES);
+        r = wire_error_encode(&parameters, error, detail);
+        if (r == 0)
+                r = error_encode(&frame, wire_error_name(error), buffer_span(&parameters));
+        if (r == 0)
+                queue_frame(connection, buffer_span(&frame), NULL, 0);
+        else
+                break_soon(connection);
+        buffer_done(&frame);
+        buffer_done(&parameters);
+}
+
+void connection_error(Connection *connection, WireError error, const WireErrorDetail *detail) {
+        assert(connection->in_flight);
+        queue_error(connection, error, detail);
+        end_call(connection);
+}
+
+/* input */
+
+/* Says why as well as it can, and ends the connection: what follows cannot be trusted to be a frame. */
+static void refuse(Connection *connection, const char *reason) {
+        const WireErrorDetail detail = { .subject = SPAN_LITERAL("call"), .reason = reason };
+
+        breach(connection, reason);
+        queue_error(connection, WIRE_ERROR_INVALID_PARAMETER, &detail);
+        if (connection->state != CONNECTION_BROKEN)
+                connection->state = CONNECTION_CLOSING;
+}
+
+static void dispatch(Connection *connection, const Call *call) {
+        const WireErrorDetail upgrade = {
+                .subject = SPAN_LITERAL("upgrade"),
+                .reason = "This service has no other protocol to change to.",
+        };
+
+        connection->state = CONNECTION_CALLED;
+        connection->in_flight = true;
+        connection->oneway = call->oneway;
+        if (call->upgrade)
+                connection_error(connection, WIRE_ERROR_INVALID_PARAMETER, &upgrade);
+        else
+                connection->setup->events->on_call(connection, call, connection->setup->userdata);
+
+        /* The stream would keep them until the next frame, which may never come. */
+        for (size_t i = 0; i < frame_stream_n_fds(connection->stream); i++)
+                (void) fd_close(frame_stream_take_fd(connection->stream, i));
+}
+
+static void take_frame(Connection *connection, Span frame) {
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        Call call;
+        int r;
+
+        r = call_decode(frame, &call, complaint);
+        if (r == MESSAGE_E_MALFORMED) {
+                refuse(connection, complaint);
+                return;
+        }
+        if (r != 0) {
+                connection->state = CONNECTION_BROKEN;
+                return;
+        }
+        /* Nobody would read the answer, and what is not answered was not asked for. */
+        if (connection->peer_gone && !call.oneway)
+                connection->state = CONNECTION_BROKEN;
+        else
+                dispatch(connection, &call);
+        call_done(&call);
+}
+
+static void read_input(Connection *connection) {
+        int r;
+
+        r = frame_stream_read(connection->stream);
+        if (r == 0 || (r == FRAME_E_AGAIN && !connection->peer_gone))
+                return;
+        connection->input_ended = true;
+        if (r == FRAME_E_TOO_LARGE)
+                refuse(connection,
+                       "The call, or the number of its descriptors, is past the bound.");
+        else if (r < 0)
+                connection->state = CONNECTION_BROKEN;
+}
+
+/* A call has from its first byte to its last: more bytes in between do not buy more time. */
+static void watch_begun(Connection *connection) {
+        bool begun = frame_stream_has_input(connection->stream);
+
+        if (begun && !connection->begun)
+                timer_start(connection->idle_timer, connection->setup->limits.idle_ns);
+        else if (!begun)
+                timer_stop(connection->idle_timer);
+        connection->begun = begun;
+}
+
+/*
+ * At most one call an iteration of the event loop: a peer that sends a thousand in one write takes
+ * turns with the others.
+ */
+static void take_call(Connection *connection) {
+        Span frame;
+        int r;
+
+        if (connection_is_full(connection) && !connection->peer_gone)
+                return; /* its answers first; on_io() comes back here */
+
+        r = frame_stream_next(connection->stream, &frame);
+        connection->hungry = r == FRAME_E_AGAIN;
+        if (r == FRAME_E_AGAIN) {
+                watch_begun(connection);
+                if (connection->input_ended)
+                        connection->state = CONNECTION_CLOSING;
+                return;
+        }
+        if (r != 0) {
+                connection->state = CONNECTION_BROKEN;
+                return;
+        }
+        connection->begun = false;
+        timer_stop(connection->idle_timer);
+        take_frame(connection, frame);
+        if (connection->state == CONNECTION_READING)
+                run_next(connection);
+}
+
+/* The next call, or what the peer sent before it left: its socket is not waited for any more. */
+static void go_on(Connection *connection) {
+        while (connection->peer_gone && !connection->input_ended &&
+               connection->state == CONNECTION_READING)
+                read_input(connection);
+        if (connection->state == CONNECTION_READING)
+                take_call(connection);
+}
+
+static void write_output(Connection *connection) {
+        size_t before = connection_queued_bytes(connection);
+        int r;
+
+        r = frame_stream_write(connection->stream);
+        if (r != 0 && r != FRAME_E_AGAIN) {
+                connection->peer_gone = true;
+                return;
+        }
+        if (r == 0)
+                timer_stop(connection->stalled_timer);
+        else if (connection_queued_bytes(connection) < before)
+                timer_start(connection->stalled_timer, connection->setup->limits.stalled_ns);
+
+        if (connection->was_full && !connection_is_full(connection)) {
+                connection->was_full = false;
+                if (connection->in_flight)
+                        connection->setup->events->on_drained(connection,
+                                                              connection->setup->userdata);
+        }
+}
+
+/* The end of every source: decides what the connection is by now. May free it. */
+static void settle(Connection *connection) {
+        const ConnectionSetup *setup = connection->setup;
+        bool abandoned = connection->peer_gone && connection->in_flight && !connection->oneway;
+        bool drained = connection->peer_gone || connection_queued_bytes(connection) == 0;
+
+        if (connection->state != CONNECTION_BROKEN && !abandoned &&
+            !(connection->state == CONNECTION_CLOSING && drained)) {
+                arm(connection);
+                return;
+        }
+        connection->state = CONNECTION_BROKEN;
+        if (connection->in_flight)
+                setup->events->on_hangup(connection, setup->userdata);
+        setup->on_closed(connection, setup->owner);
+        (void) connection_free(connection);
+}
+
+/* event sources */
+
+static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
+        Connection *connection = userdata;
+
+        if (connection_queued_bytes(connection) > 0)
+                write_output(connection);
+        if (revents & (EPOLLHUP | EPOLLERR))
+                connection->peer_gone = true;
+        if ((revents & EPOLLIN) && connection->state == CONNECTION_READING)
+                read_input(connection);
+        go_on(connection);
+        settle(connection);
+        return 0;
+}
+
+static int on_next(sd_event_source *source, uint64_t usec, void *userdata) {
+        Connection *connection = userdata;
+
+        go_on(connection);
+        settle(connection);
+        return 0;
+}
+
+static int on_idle(sd_event_source *source, uint64_t usec, void *userdata) {
+        Connection *connection = userdata;
+
+        refuse(connection, "The call was begun and not ended in time.");
+        settle(connection);
+        return 0;
+}
+
+static int on_stalled(sd_event_source *source, uint64_t usec, void *userdata) {
+        Connection *connection = userdata;
+
+        breach(connection, "Replies were not read in time.");
+        connection->state = CONNECTION_BROKEN;
+        settle(connection);
+        return 0;
+}
+
+/* life */
+
+static int add_timer(Connection *connection, sd_event_time_handler_t handler,
+                     const char *description, uint64_t accuracy_us, sd_event_source **ret) {
+        int r;
+
+        r = sd_event_add_time_relative(connection->setup->event, ret, CLOCK_MONOTONIC, 0,
+                                       accuracy_us, handler, connection);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(*ret, description);
+        timer_stop(*ret);
+        return 0;
+}
+
+static int add_sources(Connection *connection) {
+        sd_event *event = connection->setup->event;
+        int r;
+
+        r = sd_event_add_io(event, &connection->io, frame_stream_fd(connection->stream), EPOLLIN,
+                            on_io, connection);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(connection->io, "connection-io");
+
+        r = add_timer(connection, on_next, "connection-next", 1, &connection->next);
+        if (r < 0)
+                return r;
+        r = add_timer(connection, on_idle, "connection-idle", TIMER_ACCURACY_US,
+                      &connection->idle_timer);
+        if (r < 0)
+                return r;
+        return add_timer(connection, on_stalled, "connection-stalled", TIMER_ACCURACY_US,
+                         &connection->stalled_timer);
+}
+
+int connection_new(const ConnectionSetup *setup, int fd, Peer *peer, Connection **ret) {
+        _cleanup_(connection_freep) Connection *connection = NULL;
+        _cleanup_(fd_closep) int owned_fd = fd;
+        int r;
+
+        connection = calloc(1, sizeof(*connection));
+        if (!connection)
+                return -ENOMEM;
+        connection->setup = setup;
+        connection->state = CONNECTION_READING;
+        connection->hungry = true;
+
+        r = frame_stream_new(owned_fd, setup->limits.max_call_bytes, setup->limits.max_queued_bytes,
+                             setup->limits.max_fds, &connection->stream);
+        if (r != 0)
+                return err_fold(r);
+        owned_fd = -EBADF; /* the stream's */
+        r = add_sources(connection);
+        if (r < 0)
+                return r;
+
+        connection->peer = TAKE(*peer, ((Peer){ .pid = 0 }));
+        *ret = TAKE_PTR(connection);
+        return 0;
+}
+
+Connection *connection_free(Connection *connection) {
+        if (!connection)
+                return NULL;
+
+        sd_event_source_disable_unref(connection->stalled_timer);
+        sd_event_source_disable_unref(connection->idle_timer);
+        sd_event_source_disable_unref(connection->next);
+        sd_event_source_disable_unref(connection->io);
+        if (connection->stream && connection_queued_bytes(connection) > 0)
+                (void) !frame_stream_write(connection->stream);
+        frame_stream_free(connection->stream);
+        peer_done(&connection->peer);
+        free(connection);
+        return NULL;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Connection
+ *
+ * One peer on the event loop: bytes become calls, replies become bytes, and no step waits. At most one
+ * call is in flight; the calls behind it stay in the stream until its last reply is queued, so answers
+ * keep the order of calls. What a peer does not read piles up here to a bound and no farther: past the
+ * first mark whoever feeds it should pause, and its next call is not taken up.
+ *
+ * Replying only queues. A connection is written to, found dead and freed from its own event sources,
+ * never below a caller, so every function here may be called from on_call and on_drained.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <systemd/sd-event.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/span.h"
+#include "interface/interface.h"
+#include "server/peer.h"
+#include "wire/message.h"
+
+typedef struct Connection Connection;
+
+/* READING -> CALLED -> READING ... -> CLOSING (what is queued goes out first) or BROKEN. */
+#define CONNECTION_STATES(S)                                                            \
+        S(READING, "reading") /* no call in flight */                                   \
+        S(CALLED, "called")   /* an answer is owed */                                   \
+        S(CLOSING, "closing") /* the last answer is queued, nothing is read any more */ \
+        S(BROKEN, "broken")   /* to be freed: nothing can be sent */
+
+#define CONNECTION_STATE_ID(id, name) CONNECTION_##id,
+typedef enum ConnectionState {
+        CONNECTION_STATES(CONNECTION_STATE_ID) _CONNECTION_STATE_MAX
+} ConnectionState;
+
+typedef struct ConnectionLimits {
+        size_t max_call_bytes;
+        size_t max_queued_bytes;
+        size_t pause_bytes;  /* connection_is_full() from here */
+        unsigned max_fds;    /* with one call */
+        uint64_t idle_ns;    /* for the rest of a call that has begun */
+        uint64_t stalled_ns; /* for a peer that does not read */
+} ConnectionLimits;
+
+typedef struct ConnectionEvents {
+        /*
+         * A call came. One last reply is owed, now or later, unless on_hangup comes first. @call is
+         * borrowed; descriptors that are not taken before this returns are closed.
+         */
+        void (*on_call)(Connection *connection, const Call *call, void *userdata);
+        /* The caller is gone or was dropped while its call was in flight: nobody reads an answer. */
+        void (*on_hangup)(Connection *connection, void *userdata);
+        /* A full connection has room again while its call is in flight. */
+        void (*on_drained)(Connection *connection, void *userdata);
+} ConnectionEvents;
+
+typedef struct ConnectionSetup {
+        sd_event *event;
+        ConnectionLimits limits;
+        const ConnectionEvents *events;
+        void *userdata;
+        /* The connection ends: the owner forgets it; it is freed right after. */
+        void (*on_closed)(Connection *connection, void *owner);
+        /* A rule was broken, @what; the connection ends. @owner decides whether to log. */
+        void (*on_breach)(Connection *connection, const char *what, void *owner);
+        void *owner;
+} ConnectionSetup;
+
+/* life */
+
+/*
+ * @fd is taken over in any case, what @peer owns on success. @setup is borrowed for the connection's
+ * life.
+ */
+_must_check_ int connection_new(const ConnectionSetup *setup, int fd, Peer *peer, Connection **ret);
+/* Sends what the socket takes at once, then closes; does not call on_hangup or on_closed. */
+Connection *connection_free(Connection *connection);
+DEFINE_CLEANUP(Connection *, connection_free);
+
+/* what is known */
+
+ConnectionState connection_state(const Connection *connection);
+const char *connection_state_name(ConnectionState state);
+const Peer *connection_peer(const Connection *connection);
+bool connection_is_full(const Connection *connection);
+size_t connection_queued_bytes(const Connection *connection);
+/* Whatever on_call wants to find again; NULL at first and after the last reply. */
+void *connection_call_data(const Connection *connection);
+void connection_set_call_data(Connection *connection, void *data);
+
+/* descriptors of the call, inside on_call */
+
+size_t connection_n_fds(const Connection *connection);
+/* -EBADF when there is no such one. */
+int connection_take_fd(Connection *connection, size_t index);
+
+/*
+ * Answers to the call in flight. Descriptors are always taken over. To a oneway call nothing is sent.
+ * There is no failure to handle: when an answer cannot be queued the connection breaks, and on_hangup
+ * tells so later if the call is still in flight then.
+ */
+
+void connection_reply(Connection *connection, Span parameters, const int *fds, size_t n_fds);
+/* Another reply follows; only for callers that asked for more. */
+void connection_continue(Connection *connection, Span parameters);
+void connection_error(Connection *connection, WireError error, const WireErrorDetail *detail);
+/* A whole reply frame somebody else made. */
+void connection_forward(Connection *connection, Span frame, bool continues, const int *fds,
+                        size_t n_fds);

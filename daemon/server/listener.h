@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Listener
+ *
+ * A listening socket whose connections go to a server. It stays alive whatever happens to accept(2):
+ * without descriptors or memory it rests a moment instead of spinning.
+ */
+
+#include <systemd/sd-event.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "server/server.h"
+
+typedef struct Listener Listener;
+
+/* Adopts @fd on success and makes it non-blocking. */
+_must_check_ int listener_new(sd_event *event, int fd, Server *server, Listener **ret);
+Listener *listener_free(Listener *listener);
+DEFINE_CLEANUP(Listener *, listener_free);

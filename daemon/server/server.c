@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "server/server.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "log/log.h"
+#include "wire/limits.h"
+
+/* More than this unsent, and whoever feeds a connection should wait. */
+#define SERVER_PAUSE_BYTES (4u * LIMIT_BATCH_BYTES)
+
+struct Server {
+        ConnectionSetup setup;
+        ServerLimits limits;
+        Connection **connections; /* owned, all of them */
+        unsigned n_connections;
+        LogLimit log_limit; /* for whatever a peer can bring about */
+        void (*on_empty)(void *userdata);
+        void *on_empty_userdata;
+};
+
+ServerLimits server_default_limits(void) {
+        return (ServerLimits) {
+                .max_connections = LIMIT_CONNECTIONS,
+                .max_connections_per_uid = LIMIT_CONNECTIONS_PER_UID,
+                .connection = {
+                        .max_call_bytes = LIMIT_CALL_BYTES,
+                        .max_queued_bytes = LIMIT_QUEUED_BYTES,
+                        .pause_bytes = SERVER_PAUSE_BYTES,
+                        .max_fds = LIMIT_FDS_PER_CALL,
+                        .idle_ns = LIMIT_IDLE_NS,
+                        .stalled_ns = LIMIT_STALLED_NS,
+                },
+        };
+}
+
+static uint64_t now_mono_ns(void) {
+        struct timespec now;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+}
+
+static void log_peer(Server *server, const Peer *peer, const char *what) {
+        unsigned n_suppressed;
+
+        if (!log_limit_pass(&server->log_limit, now_mono_ns(), &n_suppressed))
+                return;
+        log_warning(0, "Connection of uid %u (pid %d) ended: %s%s", (unsigned) peer->uid,
+                    (int) peer->pid, what,
+                    n_suppressed > 0 ? " More like this were not logged." : "");
+}
+
+/* what connections tell */
+
+static void on_breach(Connection *connection, const char *what, void *owner) {
+        char quoted[LOG_QUOTE_BYTES];
+
+        /* The complaint about a malformed call may cite it. */
+        log_peer(owner, connection_peer(connection), log_quote(span_of(what), quoted));
+}
+
+static void on_closed(Connection *connection, void *owner) {
+        Server *server = owner;
+        unsigned i = 0;
+
+        while (server->connections[i] != connection)
+                i++;
+        server->connections[i] = server->connections[--server->n_connections];
+        if (server->n_connections == 0 && server->on_empty)
+                server->on_empty(server->on_empty_userdata);
+}
+
+/* life */
+
+int server_new(sd_event *event, const ServerLimits *limits, const ConnectionEvents *events,
+               void *userdata, Server **ret) {
+        _cleanup_(server_freep) Server *server = NULL;
+
+        server = calloc(1, sizeof(*server));
+        if (!server)
+                return -ENOMEM;
+        server->setup = (ConnectionSetup){
+                .event = sd_event_ref(event),
+                .limits = limits->connection,
+                .events = events,
+                .userdata = userdata,
+                .on_closed = on_closed,
+                .on_breach = on_breach,
+                .owner = server,
+        };
+        server->limits = *limits;
+        server->log_limit = (LogLimit){ .interval_ns = 60 * NSEC_PER_SEC, .burst = 5 };
+        server->connections = calloc(limits->max_connections, sizeof(Connection *));
+        if (!server->connections)
+                return -ENOMEM;
+
+        *ret = TAKE_PTR(server);
+        return 0;
+}
+
+Server *server_free(Server *server) {
+        if (!server)
+                return NULL;
+
+        for (unsigned i = 0; i < server->n_connections; i++)
+                (void) connection_free(server->connections[i]);
+        free(server->connections);
+        sd_event_unref(server->setup.event);
+        free(server);
+        return NULL;
+}
+
+unsigned server_n_connections(const Server *server) {
+        return server->n_connections;
+}
+
+void server_watch_empty(Server *server, void (*on_empty)(void *userdata), void *userdata) {
+        server->on_empty = on_empty;
+        server->on_empty_userdata = userdata;
+}
+
+/* admission */
+
+static const char *admission_complaint(const Server *server, uid_t uid) {
+        unsigned n_of_uid = 0;
+
+        if (server->n_connections >= server->limits.max_connections)
+                return "Too many connections are open; try again later.";
+        for (unsigned i = 0; i < server->n_connections; i++)
+                n_of_uid += connection_peer(server->connections[i])->uid == uid;
+        if (n_of_uid >= server->limits.max_connections_per_uid)
+                return "You have too many connections open; close some of them.";
+        return NULL;
+}
+
+/* Nothing was sent to the peer yet, so the socket takes these few bytes at once. */
+static void send_busy(int fd, const char *reason) {
+        const WireErrorDetail detail = { .reason = reason };
+        Buffer parameters, frame;
+        int r;
+
+        buffer_init(&parameters, 0);
+        buffer_init(&frame, 0);
+        r = wire_error_encode(&parameters, WIRE_ERROR_BUSY, &detail);
+        if (r == 0)
+                r = error_encode(&frame, wire_error_name(WIRE_ERROR_BUSY),
+                                 buffer_span(&parameters));
+        if (r == 0)
+                r = buffer_append_byte(&frame, '\0');
+        if (r == 0)
+                (void) send(fd, frame.bytes, frame.n, MSG_DONTWAIT | MSG_NOSIGNAL);
+        buffer_done(&frame);
+        buffer_done(&parameters);
+}
+
+int server_adopt(Server *server, int fd) {
+        _cleanup_(fd_closep) int owned_fd = fd;
+        _cleanup_(peer_done) Peer peer = { .pid = 0 };
+        Connection *connection;
+        const char *complaint;
+        int r;
+
+        r = peer_read(owned_fd, &peer);
+        if (r < 0)
+                return r;
+        complaint = admission_complaint(server, peer.uid);
+        if (complaint) {
+                log_peer(server, &peer, complaint);
+                send_busy(owned_fd, complaint);
+                return SERVER_E_REFUSED;
+        }
+        r = connection_new(&server->setup, TAKE_FD(owned_fd), &peer, &connection);
+        if (r < 0)
+                return err_fold(r);
+        server->connections[server->n_connections++] = connection;
+        return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Server
+ *
+ * All connections of the process. Nobody gets in past the bounds: not more than so many in all, and
+ * not more than so many of one user; who comes too late is told so and sent away.
+ */
+
+#include <stdint.h>
+#include <systemd/sd-event.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "server/connection.h"
+
+typedef struct Server Server;
+
+enum {
+        SERVER_OK,
+        SERVER_E_REFUSED, /* a bound was reached; the peer was told */
+};
+
+typedef struct ServerLimits {
+        unsigned max_connections;
+        unsigned max_connections_per_uid;
+        ConnectionLimits connection;
+} ServerLimits;
+
+/* Those of wire/limits.h. */
+ServerLimits server_default_limits(void);
+
+/* @events and @userdata are handed to every connection. */
+_must_check_ int server_new(sd_event *event, const ServerLimits *limits,
+                            const ConnectionEvents *events, void *userdata, Server **ret);
+/* Ends every connection without telling the events; sends what their sockets take at once. */
+Server *server_free(Server *server);
+DEFINE_CLEANUP(Server *, server_free);
+
+/* A connected socket becomes a connection; taken over in any case. */
+_must_check_ int server_adopt(Server *server, int fd);
+unsigned server_n_connections(const Server *server);
+/* Calls @on_empty each time the last connection has ended. */
+void server_watch_empty(Server *server, void (*on_empty)(void *userdata), void *userdata);

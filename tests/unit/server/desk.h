@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Desk
+ *
+ * A server with a handler that does as it is told, for tests of connections: the peer's side is a
+ * plain blocking socket, and the event loop turns only when the test says so.
+ */
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "server/server.h"
+#include "wire/limits.h"
+
+#define DESK_MAX_CALLS 64
+
+typedef struct Desk {
+        sd_event *event;
+        Server *server;
+        /* Methods in the order they came, and what their parameter "n" was. */
+        char methods[DESK_MAX_CALLS][64];
+        int numbers[DESK_MAX_CALLS];
+        unsigned n_calls, n_hangups, n_drained;
+        size_t n_fds; /* of the last call */
+        int taken_fd;
+        Connection *held; /* by a call to x.Hold */
+} Desk;
+
+static inline Span desk_parameters(char *text, size_t n_text, int number) {
+        return (Span){ text, (size_t) snprintf(text, n_text, "{\"n\":%d}", number) };
+}
+
+static inline int desk_number(const Call *call) {
+        json_object *number = NULL;
+
+        return json_object_object_get_ex(call->parameters, "n", &number)
+                       ? json_object_get_int(number)
+                       : -1;
+}
+
+static inline void desk_on_call(Connection *connection, const Call *call, void *userdata) {
+        Desk *desk = userdata;
+        unsigned i = desk->n_calls++ % DESK_MAX_CALLS;
+        char text[64];
+
+        (void) snprintf(desk->methods[i], sizeof(desk->methods[i]), "%s", call->method);
+        desk->numbers[i] = desk_number(call);
+        desk->n_fds = connection_n_fds(connection);
+        if (strcmp(call->method, "x.Hold") == 0) {
+                desk->held = connection;
+                return;
+        }
+        if (strcmp(call->method, "x.Take") == 0)
+                desk->taken_fd = connection_take_fd(connection, 0);
+        if (strcmp(call->method, "x.Fail") == 0) {
+                connection_error(connection, WIRE_ERROR_METHOD_NOT_FOUND,
+                                 &(WireErrorDetail){ .subject = span_of(call->method) });
+                return;
+        }
+        connection_reply(connection, desk_parameters(text, sizeof(text), desk->numbers[i]), NULL,
+                         0);
+}
+
+static inline void desk_on_hangup(Connection *connection, void *userdata) {
+        Desk *desk = userdata;
+
+        desk->n_hangups++;
+        if (desk->held == connection)
+                desk->held = NULL;
+}
+
+static inline void desk_on_drained(Connection *connection, void *userdata) {
+        Desk *desk = userdata;
+
+        desk->n_drained++;
+}
+
+static const ConnectionEvents desk_events = {
+        .on_call = desk_on_call,
+        .on_hangup = desk_on_hangup,
+        .on_drained = desk_on_drained,
+};
+
+static inline void desk_init(Desk *desk, const ServerLimits *limits) {
+        *desk = (Desk){ .taken_fd = -EBADF };
+        ck_assert_int_ge(sd_event_new(&desk->event), 0);
+        ck_assert_int_eq(server_new(desk->event, limits, &desk_events, desk, &desk->server), 0);
+}
+
+static inline void desk_done(Desk *desk) {
+        (void) fd_close(desk->taken_fd);
+        server_free(desk->server);
+        sd_event_unref(desk->event);
+}
+
+/* A connection; the result is the peer's end, or what server_adopt() said. */
+static inline int desk_try_connect(Desk *desk, int *ret_adopted) {
+        int ends[2];
+
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        *ret_adopted = server_adopt(desk->server, ends[0]);
+        return ends[1];
+}
+
+static inline int desk_connect(Desk *desk) {
+        int adopted, fd = desk_try_connect(desk, &adopted);
+
+        ck_assert_int_eq(adopted, SERVER_OK);
+        return fd;
+}
+
+/* Turns the loop until nothing happens at once. */
+static inline void desk_turn(Desk *desk) {
+        int r;
+
+        do
+                r = sd_event_run(desk->event, 0);
+        while (r > 0);
+        ck_assert_int_eq(r, 0);
+}
+
+/* Turns it until @n_connections are left; the time limit of the test ends a wrong wait. */
+static inline void desk_await(Desk *desk, unsigned n_connections) {
+        while (server_n_connections(desk->server) != n_connections)
+                ck_assert_int_ge(sd_event_run(desk->event, UINT64_MAX), 0);
+}
+
+static inline void desk_send(int fd, const void *bytes, size_t n) {
+        ck_assert_int_eq(send(fd, bytes, n, MSG_NOSIGNAL), (ssize_t) n);
+}
+
+/* A string literal with its terminator as the end of the frame. */
+#define DESK_SEND(fd, text) desk_send((fd), (text), sizeof(text))
+
+/* What has arrived by now, NULs turned into '|'; "" when nothing has, "EOF" at the end. */
+static inline const char *desk_receive(int fd, char *text, size_t n_text) {
+        ssize_t n = recv(fd, text, n_text - 1, MSG_DONTWAIT);
+
+        if (n == 0 || (n < 0 && errno == ECONNRESET))
+                return "EOF";
+        if (n < 0)
+                return "";
+        for (ssize_t i = 0; i < n; i++)
+                if (text[i] == '\0')
+                        text[i] = '|';
+        text[n] = '\0';
+        return text;
+}

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+#include "desk.h"
+
+static Desk desk;
+static ServerLimits limits;
+static char text[64 * 1024];
+
+static void setup(void) {
+        limits = server_default_limits();
+        desk_init(&desk, &limits);
+}
+
+static void setup_small(void) {
+        limits = server_default_limits();
+        limits.connection.max_call_bytes = 1024;
+        limits.connection.max_queued_bytes = 256 * 1024;
+        limits.connection.pause_bytes = 64 * 1024;
+        limits.connection.idle_ns = 20 * NSEC_PER_MSEC;
+        limits.connection.stalled_ns = 20 * NSEC_PER_MSEC;
+        desk_init(&desk, &limits);
+}
+
+static void teardown(void) {
+        desk_done(&desk);
+}
+
+START_TEST(two_calls_in_one_write_are_answered_in_order) {
+        int fd = desk_connect(&desk);
+
+        DESK_SEND(fd, "{\"method\":\"x.Echo\",\"parameters\":{\"n\":1}}\0"
+                      "{\"method\":\"x.Echo\",\"parameters\":{\"n\":2}}");
+        desk_turn(&desk);
+        ck_assert_str_eq(desk_receive(fd, text, sizeof(text)),
+                         "{\"parameters\":{\"n\":1}}|{\"parameters\":{\"n\":2}}|");
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(a_second_call_waits_for_the_answer_to_the_first) {
+        int fd = desk_connect(&desk);
+
+        DESK_SEND(fd, "{\"method\":\"x.Hold\"}\0{\"method\":\"x.Echo\",\"parameters\":{\"n\":2}}");
+        desk_turn(&desk);
+        ck_assert_uint_eq(desk.n_calls, 1);
+        ck_assert_int_eq(connection_state(desk.held), CONNECTION_CALLED);
+        ck_assert_str_eq(connection_state_name(connection_state(desk.held)), "called");
+        connection_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
+        desk_turn(&desk);
+        ck_assert_uint_eq(desk.n_calls, 2);
+        ck_assert_str_eq(desk_receive(fd, text, sizeof(text)),
+                         "{\"parameters\":{}}|{\"parameters\":{\"n\":2}}|");
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(a_call_in_single_bytes_is_answered) {
+        static const char call[] = "{\"method\":\"x.Echo\",\"parameters\":{\"n\":7}}";
+        int fd = desk_connect(&desk);
+
+        for (size_t i = 0; i < sizeof(call); i++) {
+                desk_send(fd, call + i, 1);
+                desk_turn(&desk);
+        }
+        ck_assert_str_eq(desk_receive(fd, text, sizeof(text)), "{\"parameters\":{\"n\":7}}|");
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(many_calls_in_one_write_take_turns_with_another_peer) {
+        int greedy = desk_connect(&desk), modest = desk_connect(&desk);
+
+        for (unsigned i = 0; i < 50; i++)
+                DESK_SEND(greedy, "{\"method\":\"x.Echo\",\"parameters\":{\"n\":1}}");
+        DESK_SEND(modest, "{\"method\":\"x.Echo\",\"parameters\":{\"n\":2}}");
+        while (desk_receive(modest, text, sizeof(text))[0] == '\0')
+                ck_assert_int_ge(sd_event_run(desk.event, 0), 0);
+        ck_assert_str_eq(text, "{\"parameters\":{\"n\":2}}|");
+        ck_assert_uint_lt(desk.n_calls, 25);
+        desk_turn(&desk);
+        ck_assert_uint_eq(desk.n_calls, 51);
+        fd_close(greedy);
+        fd_close(modest);
+}
+END_TEST
+
+static const struct {
+        const char *call;
+        size_t n;
+} malformed_rows[] = {
+#define ROW(text) \
+        { text, sizeof(text) }
+        ROW("{\"method\":\"x.Echo\",\"parameters\":{\"s\":\"\xff\"}}"), /* not UTF-8 */
+        ROW("{\"method\":\"x.Echo\",\"method\":\"x.Echo\"}"),           /* a member twice */
+        ROW("{\"method\":\"x.Echo\"} {}"),                              /* two values */
+        ROW("{\"parameters\":{}}"),                                     /* no method */
+        ROW("{\"method\":1}"),
+        ROW("[]"),
+        ROW("GET / HTTP/1.1\r\n\r\n"),
+        ROW(""),
+#undef ROW
+};
+
+START_TEST(what_is_no_call_is_refused_and_ends_that_connection_only) {
+        int bad = desk_connect(&desk), good = desk_connect(&desk);
+
+        desk_send(bad, malformed_rows[_i].call, malformed_rows[_i].n);
+        DESK_SEND(bad, "{\"method\":\"x.Echo\"}");
+        desk_turn(&desk);
+        ck_assert_ptr_nonnull(strstr(desk_receive(bad, text, sizeof(text)),
+                                     "\"error\":\"org.varlink.service.InvalidParameter\""));
+        ck_assert_str_eq(desk_receive(bad, text, sizeof(text)), "EOF");
+        ck_assert_uint_eq(desk.n_calls, 0);
+
+        DESK_SEND(good, "{\"method\":\"x.Echo\",\"parameters\":{\"n\":3}}");
+        desk_turn(&desk);
+        ck_assert_str_eq(desk_receive(good, text, sizeof(text)), "{\"parameters\":{\"n\":3}}|");
+        fd_close(bad);
+        fd_close(good);
+}
+END_TEST
+
+START_TEST(a_hundred_mebibytes_without_an_end_cost_one_connection) {
+        int flood = desk_connect(&desk), good = desk_connect(&desk);
+        ssize_t n = 0;
+        size_t sent = 0;
+
+        memset(text, 'x', sizeof(text));
+        while (sent < 100 * 1024 * 1024) {
+                n = send(flood, text, sizeof(text), MSG_NOSIGNAL | MSG_DONTWAIT);
+                if (n > 0)
+                        sent += (size_t) n;
+                else if (errno != EAGAIN)
+                        break;
+                ck_assert_int_ge(sd_event_run(desk.event, 0), 0);
+        }
+        ck_assert_int_lt(n, 0);
+        ck_assert_int_eq(errno, EPIPE);
+        ck_assert_uint_le(sent, 2 * LIMIT_CALL_BYTES);
+        ck_assert_uint_eq(server_n_connections(desk.server), 1);
+
+        DESK_SEND(good, "{\"method\":\"x.Echo\",\"parameters\":{\"n\":4}}");
+        desk_turn(&desk);
+        ck_assert_str_eq(desk_receive(good, text, sizeof(text)), "{\"parameters\":{\"n\":4}}|");
+        fd_close(flood);
+        fd_close(good);
+}
+END_TEST
+
+START_TEST(a_call_may_have_just_the_bound_of_bytes) {
+        int fd = desk_connect(&desk), over = desk_connect(&desk);
+        char call[1026];
+
+        memset(call, ' ', sizeof(call));
+        memcpy(call, "{\"method\":\"x.Echo\"}", 19);
+        call[1024] = '\0';
+        desk_send(fd, call, 1025);
+        desk_turn(&desk);
+        ck_assert_str_eq(desk_receive(fd, text, sizeof(text)), "{\"parameters\":{\"n\":-1}}|");
+
+        call[1024] = ' ';
+        call[1025] = '\0';
+        desk_send(over, call, 1026);
+        desk_turn(&desk);
+        ck_assert_uint_eq(desk.n_calls, 1);
+        ck_assert_uint_eq(server_n_connections(desk.server), 1);
+        fd_close(fd);
+        fd_close(over);
+}
+END_TEST
+
+START_TEST(an_error_carries_its_name_and_parameter) {
+        int fd = desk_connect(&desk);
+
+        DESK_SEND(fd, "{\"method\":\"x.Fail\"}");
+        desk_turn(&desk);
+        ck_assert_str_eq(desk_receive(fd, text, sizeof(text)),
+                         "{\"error\":\"org.varlink.service.MethodNotFound\","
+                         "\"parameters\":{\"method\":\"x.Fail\"}}|");
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(an_upgrade_is_refused_without_asking) {
+        int fd = desk_connect(&desk);
+
+        DESK_SEND(fd, "{\"method\":\"x.Echo\",\"upgrade\":true}");
+        desk_turn(&desk);
+        ck_assert_ptr_nonnull(strstr(desk_receive(fd, text, sizeof(text)), "\"upgrade\""));
+        ck_assert_uint_eq(desk.n_calls, 0);
+        DESK_SEND(fd, "{\"method\":\"x.Echo\",\"parameters\":{\"n\":5}}");
+        desk_turn(&desk);
+        ck_assert_str_eq(desk_receive(fd, text, sizeof(text)), "{\"parameters\":{\"n\":5}}|");
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(a_oneway_call_gets_no_answer_and_the_next_one_does) {
+        int fd = desk_connect(&desk);
+
+        DESK_SEND(fd, "{\"method\":\"x.Echo\",\"oneway\":true,\"parameters\":{\"n\":1}}\0"
+                      "{\"method\":\"x.Fail\",\"oneway\":true}\0"
+                      "{\"method\":\"x.Echo\",\"parameters\":{\"n\":2}}");
+        desk_turn(&desk);
+        ck_assert_uint_eq(desk.n_calls, 3);
+        ck_assert_str_eq(desk_receive(fd, text, sizeof(text)), "{\"parameters\":{\"n\":2}}|");
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(hanging_up_cancels_the_call_in_flight) {
+        int fd = desk_connect(&desk);
+
+        DESK_SEND(fd, "{\"method\":\"x.Hold\"}\0{\"method\":\"x.Echo\"}");
+        desk_turn(&desk);
+        fd_close(fd);
+        desk_turn(&desk);
+        ck_assert_uint_eq(desk.n_hangups, 1);
+        ck_assert_uint_eq(desk.n_calls, 1);
+        ck_assert_uint_eq(server_n_connections(desk.server), 0);
+}
+END_TEST
+
+START_TEST(hanging_up_between_calls_is_no_cancellation) {
+        int fd = desk_connect(&desk);
+
+        DESK_SEND(fd, "{\"method\":\"x.Echo\"}");
+        desk_turn(&desk);
+        fd_close(fd);
+        desk_turn(&desk);
+        ck_assert_uint_eq(desk.n_hangups, 0);
+        ck_assert_uint_eq(server_n_connections(desk.server), 0);
+}
+END_TEST
+
+START_TEST(a_caller_that_only_stops_sending_is_answered) {
+        int fd = desk_connect(&desk);
+
+        DESK_SEND(fd, "{\"method\":\"x.Hold\"}\0{\"method\":\"x.Echo\",\"parameters\":{\"n\":2}}");
+        ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
+        desk_turn(&desk);
+        ck_assert_uint_eq(desk.n_hangups, 0);
+        connection_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
+        desk_turn(&desk);
+        ck_assert_str_eq(desk_receive(fd, text, sizeof(text)),
+                         "{\"parameters\":{}}|{\"parameters\":{\"n\":2}}|");
+        ck_assert_str_eq(desk_receive(fd, text, sizeof(text)), "EOF");
+        ck_assert_uint_eq(server_n_connections(desk.server), 0);
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(a_oneway_call_is_done_although_its_caller_left) {
+        int fd = desk_connect(&desk);
+
+        DESK_SEND(fd, "{\"method\":\"x.Hold\",\"oneway\":true}\0"
+                      "{\"method\":\"x.Echo\",\"oneway\":true}\0{\"method\":\"x.Echo\"}");
+        fd_close(fd);
+        desk_turn(&desk);
+        ck_assert_uint_eq(desk.n_calls, 1);
+        ck_assert_uint_eq(desk.n_hangups, 0);
+        connection_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
+        desk_turn(&desk);
+        ck_assert_uint_eq(desk.n_calls, 2); /* not the third: nobody reads its answer */
+        ck_assert_uint_eq(desk.n_hangups, 0);
+        ck_assert_uint_eq(server_n_connections(desk.server), 0);
+}
+END_TEST
+
+START_TEST(replies_with_more_to_follow_keep_the_call_open) {
+        int fd = desk_connect(&desk);
+        char number[32];
+
+        DESK_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
+        desk_turn(&desk);
+        connection_continue(desk.held, desk_parameters(number, sizeof(number), 1));
+        connection_forward(desk.held, SPAN_LITERAL("{\"parameters\":{},\"continues\":true}"), true,
+                           NULL, 0);
+        ck_assert_int_eq(connection_state(desk.held), CONNECTION_CALLED);
+        connection_forward(desk.held, SPAN_LITERAL("{\"parameters\":{}}"), false, NULL, 0);
+        ck_assert_int_eq(connection_state(desk.held), CONNECTION_READING);
+        desk_turn(&desk);
+        ck_assert_str_eq(desk_receive(fd, text, sizeof(text)),
+                         "{\"parameters\":{\"n\":1},\"continues\":true}|"
+                         "{\"parameters\":{},\"continues\":true}|{\"parameters\":{}}|");
+        fd_close(fd);
+}
+END_TEST
+
+static void send_with_fd(int fd, const char *call, size_t n, int attached) {
+        char space[CMSG_SPACE(sizeof(int))] = {};
+        struct iovec vector = { (void *) (uintptr_t) call, n };
+        struct msghdr message = {
+                .msg_iov = &vector,
+                .msg_iovlen = 1,
+                .msg_control = space,
+                .msg_controllen = sizeof(space),
+        };
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+        *header = (struct cmsghdr){
+                .cmsg_level = SOL_SOCKET,
+                .cmsg_type = SCM_RIGHTS,
+                .cmsg_len = CMSG_LEN(sizeof(int)),
+        };
+        memcpy(CMSG_DATA(header), &attached, sizeof(int));
+        ck_assert_int_eq(sendmsg(fd, &message, MSG_NOSIGNAL), (ssize_t) n);
+}
+
+/* The read end says so when the last copy of the write end is closed. */
+static bool is_closed_everywhere(int read_end) {
+        char byte;
+
+        return recv(read_end, &byte, 1, MSG_DONTWAIT) == 0;
+}
+
+START_TEST(descriptors_that_nobody_takes_are_closed_with_the_call) {
+        static const char hold[] = "{\"method\":\"x.Hold\"}", take[] = "{\"method\":\"x.Take\"}";
+        int fd = desk_connect(&desk), ends[2];
+
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+        send_with_fd(fd, hold, sizeof(hold), ends[1]);
+        fd_close(ends[1]);
+        desk_turn(&desk);
+        ck_assert_uint_eq(desk.n_fds, 1);
+        ck_assert(is_closed_everywhere(ends[0]));
+        fd_close(ends[0]);
+
+        connection_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+        send_with_fd(fd, take, sizeof(take), ends[1]);
+        fd_close(ends[1]);
+        desk_turn(&desk);
+        ck_assert_int_ge(desk.taken_fd, 0);
+        ck_assert(!is_closed_everywhere(ends[0]));
+        fd_close(ends[0]);
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(descriptors_of_an_answer_that_cannot_go_out_are_closed) {
+        int fd = desk_connect(&desk), ends[2];
+
+        DESK_SEND(fd, "{\"method\":\"x.Hold\",\"oneway\":true}");
+        desk_turn(&desk);
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+        connection_reply(desk.held, SPAN_LITERAL("{}"), &ends[1], 1);
+        ck_assert(is_closed_everywhere(ends[0]));
+        fd_close(ends[0]);
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(a_call_begun_and_not_ended_is_given_up_in_time) {
+        int fd = desk_connect(&desk), silent = desk_connect(&desk);
+
+        desk_send(fd, "{\"meth", 6);
+        desk_await(&desk, 1);
+        ck_assert_ptr_nonnull(strstr(desk_receive(fd, text, sizeof(text)), "in time"));
+
+        /* Who has not begun may be silent for ever. */
+        DESK_SEND(silent, "{\"method\":\"x.Echo\",\"parameters\":{\"n\":1}}");
+        desk_turn(&desk);
+        ck_assert_str_eq(desk_receive(silent, text, sizeof(text)), "{\"parameters\":{\"n\":1}}|");
+        fd_close(fd);
+        fd_close(silent);
+}
+END_TEST
+
+/* One reply of half a kibibyte after the other until the connection says stop. */
+static unsigned fill(Connection *connection) {
+        static char reply[512];
+        unsigned n = 0;
+
+        memset(reply, ' ', sizeof(reply));
+        memcpy(reply, "{\"parameters\":{},\"continues\":true}", 34);
+        while (!connection_is_full(connection)) {
+                connection_forward(connection, (Span){ reply, sizeof(reply) }, true, NULL, 0);
+                desk_turn(&desk);
+                n++;
+        }
+        return n;
+}
+
+START_TEST(a_slow_reader_fills_up_and_drains) {
+        int fd = desk_connect(&desk), other = desk_connect(&desk);
+        size_t expected, received = 0;
+
+        DESK_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
+        desk_turn(&desk);
+        expected = fill(desk.held) * 513u;
+        ck_assert_uint_le(connection_queued_bytes(desk.held), limits.connection.pause_bytes + 513);
+        ck_assert_uint_eq(desk.n_drained, 0);
+
+        DESK_SEND(other, "{\"method\":\"x.Echo\",\"parameters\":{\"n\":1}}");
+        desk_turn(&desk);
+        ck_assert_str_eq(desk_receive(other, text, sizeof(text)), "{\"parameters\":{\"n\":1}}|");
+
+        while (received < expected) {
+                ssize_t n = recv(fd, text, sizeof(text), MSG_DONTWAIT);
+
+                if (n > 0)
+                        received += (size_t) n;
+                else
+                        ck_assert_int_eq(errno, EAGAIN);
+                desk_turn(&desk);
+        }
+        ck_assert_uint_eq(received, expected);
+        ck_assert_uint_eq(desk.n_drained, 1);
+        connection_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
+        desk_turn(&desk);
+        ck_assert_str_eq(desk_receive(fd, text, sizeof(text)), "{\"parameters\":{}}|");
+        fd_close(fd);
+        fd_close(other);
+}
+END_TEST
+
+START_TEST(a_reader_that_reads_nothing_is_dropped_in_time) {
+        int fd = desk_connect(&desk);
+
+        DESK_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
+        desk_turn(&desk);
+        (void) fill(desk.held);
+        desk_await(&desk, 0);
+        ck_assert_uint_eq(desk.n_hangups, 1);
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(a_reader_that_reads_nothing_gets_no_further_call_answered) {
+        unsigned n_sent = 0, n_answered;
+        int fd;
+
+        desk_done(&desk);
+        limits.connection.stalled_ns = LIMIT_STALLED_NS;
+        desk_init(&desk, &limits);
+        fd = desk_connect(&desk);
+        while (n_sent < 200000) {
+                static const char call[] = "{\"method\":\"x.Echo\",\"parameters\":{\"n\":1}}";
+                ssize_t n = send(fd, call, sizeof(call), MSG_NOSIGNAL | MSG_DONTWAIT);
+
+                if (n < 0)
+                        break;
+                ck_assert_int_eq(n, sizeof(call));
+                n_sent++;
+                ck_assert_int_ge(sd_event_run(desk.event, 0), 0);
+        }
+        ck_assert_int_eq(errno, EAGAIN);
+        n_answered = desk.n_calls;
+        ck_assert_uint_lt(n_answered, n_sent);
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(an_answer_past_every_bound_breaks_the_connection_only) {
+        int fd = desk_connect(&desk);
+        Buffer huge;
+        char *space;
+
+        buffer_init(&huge, 0);
+        ck_assert_int_eq(buffer_reserve(&huge, limits.connection.max_queued_bytes, &space), 0);
+        memset(space, ' ', limits.connection.max_queued_bytes);
+        DESK_SEND(fd, "{\"method\":\"x.Hold\"}");
+        desk_turn(&desk);
+        connection_forward(desk.held, (Span){ space, limits.connection.max_queued_bytes }, true,
+                           NULL, 0);
+        ck_assert_uint_eq(desk.n_hangups, 0); /* not below the caller */
+        ck_assert_uint_eq(server_n_connections(desk.server), 1);
+        desk_turn(&desk);
+        ck_assert_uint_eq(desk.n_hangups, 1);
+        ck_assert_uint_eq(server_n_connections(desk.server), 0);
+        buffer_done(&huge);
+        fd_close(fd);
+}
+END_TEST
+
+START_TEST(the_peer_is_known) {
+        int fd = desk_connect(&desk);
+
+        DESK_SEND(fd, "{\"method\":\"x.Hold\"}");
+        desk_turn(&desk);
+        ck_assert_uint_eq(connection_peer(desk.held)->uid, getuid());
+        ck_assert_int_eq(connection_peer(desk.held)->pid, getpid());
+        ck_assert(peer_has_group(connection_peer(desk.held), getgid()));
+        ck_assert(!peer_has_group(connection_peer(desk.held), (gid_t) -2));
+        fd_close(fd);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("connection");
+        TCase *calls = tcase_create("calls"), *ends = tcase_create("ends");
+        TCase *bounds = tcase_create("bounds");
+
+        tcase_add_checked_fixture(calls, setup, teardown);
+        tcase_add_test(calls, two_calls_in_one_write_are_answered_in_order);
+        tcase_add_test(calls, a_second_call_waits_for_the_answer_to_the_first);
+        tcase_add_test(calls, a_call_in_single_bytes_is_answered);
+        tcase_add_test(calls, many_calls_in_one_write_take_turns_with_another_peer);
+        tcase_add_loop_test(calls, what_is_no_call_is_refused_and_ends_that_connection_only, 0,
+                            ELEMENTSOF(malformed_rows));
+        tcase_add_test(calls, an_error_carries_its_name_and_parameter);
+        tcase_add_test(calls, an_upgrade_is_refused_without_asking);
+        tcase_add_test(calls, a_oneway_call_gets_no_answer_and_the_next_one_does);
+        tcase_add_test(calls, replies_with_more_to_follow_keep_the_call_open);
+        tcase_add_test(calls, descriptors_that_nobody_takes_are_closed_with_the_call);
+        tcase_add_test(calls, descriptors_of_an_answer_that_cannot_go_out_are_closed);
+        tcase_add_test(calls, the_peer_is_known);
+        tcase_add_checked_fixture(ends, setup, teardown);
+        tcase_add_test(ends, hanging_up_cancels_the_call_in_flight);
+        tcase_add_test(ends, hanging_up_between_calls_is_no_cancellation);
+        tcase_add_test(ends, a_caller_that_only_stops_sending_is_answered);
+        tcase_add_test(ends, a_oneway_call_is_done_although_its_caller_left);
+        tcase_add_test(ends, a_hundred_mebibytes_without_an_end_cost_one_connection);
+        tcase_add_checked_fixture(bounds, setup_small, teardown);
+        tcase_add_test(bounds, a_call_may_have_just_the_bound_of_bytes);
+        tcase_add_test(bounds, a_call_begun_and_not_ended_is_given_up_in_time);
+        tcase_add_test(bounds, a_slow_reader_fills_up_and_drains);
+        tcase_add_test(bounds, a_reader_that_reads_nothing_is_dropped_in_time);
+        tcase_add_test(bounds, a_reader_that_reads_nothing_gets_no_further_call_answered);
+        tcase_add_test(bounds, an_answer_past_every_bound_breaks_the_connection_only);
+        suite_add_tcase(suite, calls);
+        suite_add_tcase(suite, ends);
+        suite_add_tcase(suite, bounds);
+        return check_main(suite);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "log/log.h"
+
+static const struct {
+        const char *text;
+        int level;
+} level_rows[] = {
+        { "emerg", LOG_EMERG },
+        { "err", LOG_ERR },
+        { "error", LOG_ERR },
+        { "warning", LOG_WARNING },
+        { "info", LOG_INFO },
+        { "debug", LOG_DEBUG },
+        { "7", LOG_DEBUG },
+        { "0", LOG_EMERG },
+        { "8", -1 },
+        { "", -1 },
+        { "loud", -1 },
+        { "-1", -1 },
+};
+
+START_TEST(levels_are_words_or_digits) {
+        ck_assert_int_eq(log_level_parse(span_of(level_rows[_i].text)), level_rows[_i].level);
+}
+END_TEST
+
+START_TEST(the_environment_sets_the_level) {
+        ck_assert_int_eq(setenv("SYSTEMD_LOG_LEVEL", "err", 1), 0);
+        log_open(LOG_INFO);
+        ck_assert(log_is_enabled(LOG_ERR));
+        ck_assert(!log_is_enabled(LOG_WARNING));
+        ck_assert_int_eq(setenv("SYSTEMD_LOG_LEVEL", "nonsense", 1), 0);
+        log_open(LOG_WARNING);
+        ck_assert(log_is_enabled(LOG_WARNING));
+        ck_assert(!log_is_enabled(LOG_INFO));
+        ck_assert_int_eq(unsetenv("SYSTEMD_LOG_LEVEL"), 0);
+}
+END_TEST
+
+START_TEST(lines_go_to_stderr_whole_and_with_the_reason) {
+        int ends[2], saved = dup(STDERR_FILENO);
+        char line[256];
+        ssize_t n;
+
+        ck_assert_int_eq(unsetenv("JOURNAL_STREAM"), 0);
+        ck_assert_int_eq(unsetenv("SYSTEMD_LOG_LEVEL"), 0);
+        ck_assert_int_eq(pipe(ends), 0);
+        ck_assert_int_eq(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+        log_open(LOG_INFO);
+        log_debug("not this");
+        log_warning(-ENOENT, "Could not open %s", "it");
+        log_event(LOG_INFO, &(LogEvent){ .uid = 5, .snapshot = "s" }, "Took %s", "one");
+        ck_assert_int_eq(dup2(saved, STDERR_FILENO), STDERR_FILENO);
+        fd_close(ends[1]);
+        n = read(ends[0], line, sizeof(line) - 1);
+        ck_assert_int_gt(n, 0);
+        line[n] = '\0';
+        ck_assert_str_eq(line, "ctprofd: Could not open it: No such file or directory\n"
+                               "ctprofd: Took one\n");
+        fd_close(ends[0]);
+        fd_close(saved);
+}
+END_TEST
+
+static const struct {
+        const char *text;
+        const char *quoted;
+} quote_rows[] = {
+        { "", "\"\"" },
+        { "plain", "\"plain\"" },
+        { "a\"b\\c", "\"a\\x22b\\x5cc\"" },
+        { "line\nline", "\"line\\x0aline\"" },
+        { "\x1b[31m", "\"\\x1b[31m\"" },
+        { "\xff", "\"\\xff\"" },
+};
+
+START_TEST(text_from_outside_is_quoted) {
+        char quoted[LOG_QUOTE_BYTES];
+
+        ck_assert_str_eq(log_quote(span_of(quote_rows[_i].text), quoted), quote_rows[_i].quoted);
+}
+END_TEST
+
+START_TEST(long_text_is_cut_where_it_fits) {
+        char text[300], quoted[LOG_QUOTE_BYTES];
+
+        for (size_t n = 0; n < sizeof(text); n++) {
+                for (size_t i = 0; i < n; i++)
+                        text[i] = i % 3 == 0 ? '\n' : 'x';
+                (void) log_quote((Span){ text, n }, quoted);
+                ck_assert_uint_lt(strlen(quoted), LOG_QUOTE_BYTES);
+                ck_assert_int_eq(quoted[strlen(quoted) - 1], '"');
+        }
+        ck_assert_ptr_nonnull(strstr(quoted, "...\""));
+}
+END_TEST
+
+START_TEST(a_limit_passes_its_burst_and_tells_what_it_kept_back) {
+        LogLimit limit = { .interval_ns = 100, .burst = 2 };
+        unsigned n_suppressed;
+
+        ck_assert(log_limit_pass(&limit, 1000, &n_suppressed));
+        ck_assert(log_limit_pass(&limit, 1001, &n_suppressed));
+        ck_assert(!log_limit_pass(&limit, 1002, &n_suppressed));
+        ck_assert(!log_limit_pass(&limit, 1099, &n_suppressed));
+        ck_assert_uint_eq(n_suppressed, 0);
+        ck_assert(log_limit_pass(&limit, 1100, &n_suppressed));
+        ck_assert_uint_eq(n_suppressed, 2);
+        ck_assert(log_limit_pass(&limit, 1101, &n_suppressed));
+        ck_assert_uint_eq(n_suppressed, 0);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("log");
+        TCase *lines = tcase_create("lines"), *quote = tcase_create("quote");
+        TCase *limit = tcase_create("limit");
+
+        tcase_add_loop_test(lines, levels_are_words_or_digits, 0, ELEMENTSOF(level_rows));
+        tcase_add_test(lines, the_environment_sets_the_level);
+        tcase_add_test(lines, lines_go_to_stderr_whole_and_with_the_reason);
+        tcase_add_loop_test(quote, text_from_outside_is_quoted, 0, ELEMENTSOF(quote_rows));
+        tcase_add_test(quote, long_text_is_cut_where_it_fits);
+        tcase_add_test(limit, a_limit_passes_its_burst_and_tells_what_it_kept_back);
+        suite_add_tcase(suite, lines);
+        suite_add_tcase(suite, quote);
+        suite_add_tcase(suite, limit);
+        return check_main(suite);
+}

@@ -5,7 +5,8 @@
  * FileTrailer
  *
  * The skippable frame that ends a snapshot file (snapshot-file.h has its layout): found, read and
- * written here, and nowhere else. With it the few calls on descriptors that all of SnapshotFile needs.
+ * written here, and nowhere else. With it the few calls on descriptors that all of SnapshotFile
+ * needs.
  */
 
 #include <stdbool.h>
@@ -57,7 +58,7 @@ _must_check_ int trailer_read_head(int fd, const FileTrailer *trailer, Head *ret
 _must_check_ int trailer_check_digest(int fd, const FileTrailer *trailer, Hash hash,
                                       SnapshotFault *ret_fault);
 /*
- * Appends the trailer to @fd; @hash has eaten the *n_bytes bytes before it, which becomes the length of
- * the file, also in @head. -EMSGSIZE when the head is too long.
+ * Appends the trailer to @fd; @hash has eaten the *n_bytes bytes before it, which becomes the
+ * length of the file, also in @head. -EMSGSIZE when the head is too long.
  */
 _must_check_ int trailer_append(int fd, Hash hash, Head *head, uint64_t *n_bytes);

@@ -16,8 +16,8 @@
 #define FRAME_MAGIC_BYTES 4
 
 /*
- * Frames follow each other in [0, body_bytes). @n_document never passes @max_document by more than the
- * byte that shows there is more, however much a frame would expand to.
+ * Frames follow each other in [0, body_bytes). @n_document never passes @max_document by more than
+ * the byte that shows there is more, however much a frame would expand to.
  */
 struct SnapshotFileReader {
         int fd; /* borrowed */

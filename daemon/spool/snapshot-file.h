@@ -13,8 +13,9 @@
  *     length of that JSON           4 bytes, little endian
  *     "ctprof\0\1"                  8 bytes
  *
- * So a file can be written to a pipe, a list needs its last few hundred bytes, zstd tools read it, and
- * no flipped bit goes unnoticed. A file of the prior tool is a zstd frame without the last part.
+ * So a file can be written to a pipe, a list needs its last few hundred bytes, zstd tools read it,
+ * and no flipped bit goes unnoticed. A file of the prior tool is a zstd frame without the last
+ * part.
  */
 
 #include <stdbool.h>
@@ -47,8 +48,8 @@ DEFINE_CLEANUP(SnapshotFileWriter *, snapshot_file_writer_free);
 /* A SnapshotSink: @writer is a SnapshotFileWriter. -ENOSPC, -EIO ... of write(2). */
 _must_check_ int snapshot_file_writer_write(void *writer, const char *bytes, size_t n);
 /*
- * Ends the frame and appends @head, whose document_bytes is put in here. Does not sync. *ret_bytes is
- * the length of the file.
+ * Ends the frame and appends @head, whose document_bytes is put in here. Does not sync. *ret_bytes
+ * is the length of the file.
  */
 _must_check_ int snapshot_file_writer_finish(SnapshotFileWriter *writer, Head *head,
                                              uint64_t *ret_bytes);
@@ -64,17 +65,18 @@ _must_check_ int snapshot_file_read_head(int fd, Head *ret, SnapshotFault *ret_f
 typedef struct SnapshotFileReader SnapshotFileReader;
 
 /*
- * Opens the body for decompression from its start (pread; @fd borrowed; several readers may share it).
- * *ret_head: SNAPSHOT_FILE_OK with the head; SNAPSHOT_FILE_E_NO_HEAD also gives a reader, *ret_head
- * then has format version 0 and only size_bytes.
+ * Opens the body for decompression from its start (pread; @fd borrowed; several readers may share
+ * it). *ret_head: SNAPSHOT_FILE_OK with the head; SNAPSHOT_FILE_E_NO_HEAD also gives a reader,
+ * *ret_head then has format version 0 and only size_bytes.
  */
 _must_check_ int snapshot_file_reader_new(int fd, SnapshotFileReader **ret, Head *ret_head,
                                           SnapshotFault *ret_fault);
 SnapshotFileReader *snapshot_file_reader_free(SnapshotFileReader *reader);
 DEFINE_CLEANUP(SnapshotFileReader *, snapshot_file_reader_free);
 /*
- * A JsonRefill: @reader is a SnapshotFileReader. A damaged frame, more output than the head declares
- * (LIMIT_DOCUMENT_0_BYTES without head) or less is -EBADMSG with the fault in snapshot_file_reader_fault().
+ * A JsonRefill: @reader is a SnapshotFileReader. A damaged frame, more output than the head
+ * declares (LIMIT_DOCUMENT_0_BYTES without head) or less is -EBADMSG with the fault in
+ * snapshot_file_reader_fault().
  */
 _must_check_ int snapshot_file_refill(void *reader, char *space, size_t n_space, size_t *ret_n);
 const SnapshotFault *snapshot_file_reader_fault(const SnapshotFileReader *reader);
@@ -83,9 +85,9 @@ const SnapshotFault *snapshot_file_reader_fault(const SnapshotFileReader *reader
 _must_check_ int snapshot_file_check_digest(int fd, SnapshotFault *ret_fault);
 
 /*
- * Everything a reader can check: digest, zstd checksums, the document's grammar and types, thread and
- * process counts against the head. 0, SNAPSHOT_FILE_E_DAMAGED, or a negative errno of reading. *ret is
- * the head, for version 0 with what the document tells; head_done() it on 0.
+ * Everything a reader can check: digest, zstd checksums, the document's grammar and types, thread
+ * and process counts against the head. 0, SNAPSHOT_FILE_E_DAMAGED, or a negative errno of reading.
+ * *ret is the head, for version 0 with what the document tells; head_done() it on 0.
  */
 _must_check_ int snapshot_file_verify(int fd, Head *ret, SnapshotFault *ret_fault);
 

@@ -4,8 +4,9 @@
 /*
  * SpoolDirectory
  *
- * What the files of Spool share: the directory behind it, the names in it, and how its failures become
- * sentences. A file is a snapshot by its name alone; everything else in the directory is not ours.
+ * What the files of Spool share: the directory behind it, the names in it, and how its failures
+ * become sentences. A file is a snapshot by its name alone; everything else in the directory is not
+ * ours.
  */
 
 #include <dirent.h>
@@ -48,8 +49,8 @@ _must_check_ int spool_walk_next(SpoolWalk walk, char ret_name[static SPOOL_NAME
                                  bool *ret_more);
 
 /*
- * Held by whoever changes the directory, until the descriptor is closed: between looking at an owner
- * or a free name and acting on it nothing changes.
+ * Held by whoever changes the directory, until the descriptor is closed: between looking at an
+ * owner or a free name and acting on it nothing changes.
  */
 _must_check_ int spool_lock(const Spool *spool, int *ret_fd);
 

@@ -28,7 +28,9 @@ int spool_lock(const Spool *spool, int *ret_fd) {
         _cleanup_(fd_closep) int fd = -EBADF;
         int r;
 
-        /* Locks belong to open files, and the spool's own is shared with everybody it was sent to. */
+        /*
+         * Locks belong to open files, and the spool's own is shared with everybody it was sent to.
+         */
         fd = openat(spool->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;

@@ -159,7 +159,10 @@ int spool_walk_new(const Spool *spool, SpoolWalk *ret) {
         _cleanup_(fd_closep) int fd = -EBADF;
         DIR *dir;
 
-        /* A descriptor of its own: the position of the spool's is shared with everybody it was sent to. */
+        /*
+         * A descriptor of its own: the position of the spool's is shared with everybody it was sent
+         * to.
+         */
         fd = openat(spool->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;

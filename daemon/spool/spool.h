@@ -4,10 +4,10 @@
 /*
  * Spool
  *
- * A directory of finished snapshots, NAME.ctprof.zst each. A snapshot enters whole or not at all: it
- * is written to an unnamed file, synced, and linked under its name; a replaced one is linked under a
- * dot-name first and renamed over. Nothing else in the directory is touched. The main process only
- * lists, finds and opens; all that writes runs in a job.
+ * A directory of finished snapshots, NAME.ctprof.zst each. A snapshot enters whole or not at all:
+ * it is written to an unnamed file, synced, and linked under its name; a replaced one is linked
+ * under a dot-name first and renamed over. Nothing else in the directory is touched. The main
+ * process only lists, finds and opens; all that writes runs in a job.
  */
 
 #include <stdbool.h>
@@ -49,8 +49,8 @@ typedef struct SpoolEntry {
 /* life */
 
 /*
- * Names that are not in the grammar of snapshots answer SPOOL_E_NOT_FOUND where they are looked up, and
- * -EINVAL where they would be given: who asks has checked them and can say why.
+ * Names that are not in the grammar of snapshots answer SPOOL_E_NOT_FOUND where they are looked up,
+ * and -EINVAL where they would be given: who asks has checked them and can say why.
  */
 
 /*
@@ -71,7 +71,9 @@ const char *spool_complaint(const Spool *spool);
 
 /* reading */
 
-/* All snapshots, newest start first (damaged ones last, by name); free with spool_entries_free(). */
+/*
+ * All snapshots, newest start first (damaged ones last, by name); free with spool_entries_free().
+ */
 _must_check_ int spool_list(Spool *spool, SpoolEntry **ret, size_t *ret_n);
 void spool_entries_free(SpoolEntry *entries, size_t n_entries);
 /* "NAME", "latest" or "latest~N" to a name. SPOOL_E_NOT_FOUND. */
@@ -95,21 +97,23 @@ _must_check_ int spool_temporary(Spool *spool, int *ret_fd);
 _must_check_ int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64_t n_bytes,
                                  Buffer *rotated);
 /*
- * Syncs @fd, links it as @name, syncs the directory. Without @replace a taken name is SPOOL_E_EXISTS;
- * with it, only a snapshot whose owner is @uid (0: any) is replaced, else SPOOL_E_NOT_OWNER.
+ * Syncs @fd, links it as @name, syncs the directory. Without @replace a taken name is
+ * SPOOL_E_EXISTS; with it, only a snapshot whose owner is @uid (0: any) is replaced, else
+ * SPOOL_E_NOT_OWNER.
  */
 _must_check_ int spool_publish(Spool *spool, int fd, const char *name, bool replace, uid_t uid);
 /*
- * For untagged snapshots: publishes under @name, or the first free of "NAME-2", "NAME-3", ...; because
- * the name stands in the head too, the caller finds it first.
+ * For untagged snapshots: publishes under @name, or the first free of "NAME-2", "NAME-3", ...;
+ * because the name stands in the head too, the caller finds it first.
  */
 _must_check_ int spool_free_name(Spool *spool, const char *name,
                                  char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]);
 _must_check_ int spool_remove(Spool *spool, const char *name, uid_t uid);
 /*
  * Gives the snapshot @name another one and marks it as tagged: a copy with a new head is published,
- * then the old file is removed, so a crash between leaves both. Only for its owner (0: any). *ret_head
- * may be NULL; head_done() it on 0. SPOOL_E_NOT_FOUND, _EXISTS, _DAMAGED, _NOT_OWNER, _FULL.
+ * then the old file is removed, so a crash between leaves both. Only for its owner (0: any).
+ * *ret_head may be NULL; head_done() it on 0. SPOOL_E_NOT_FOUND, _EXISTS, _DAMAGED, _NOT_OWNER,
+ * _FULL.
  */
 _must_check_ int spool_rename(Spool *spool, const char *name, const char *new_name, uid_t uid,
                               Head *ret_head);

@@ -37,33 +37,39 @@ typedef struct HeadMember {
 } HeadMember;
 
 #define ALWAYS SIZE_MAX
-#define AT(member) offsetof(Head, member), sizeof(((Head *) 0)->member)
 #define IF(flag) offsetof(Head, flag)
+#define SIZE_OF(member) sizeof(((Head *) 0)->member)
+#define MEMBER_AS(key, document_key, kind, place, member, has)                                   \
+        {                                                                                        \
+                key, MEMBER_##kind, PLACE_##place, offsetof(Head, member), SIZE_OF(member), has, \
+                        document_key                                                             \
+        }
+#define MEMBER(key, kind, place, member, has) MEMBER_AS(key, NULL, kind, place, member, has)
 
 // clang-format off
 static const HeadMember members[] = {
-        { "name",             MEMBER_TEXT, PLACE_HEAD,  AT(name),              ALWAYS,                    NULL },
-        { "tagged",           MEMBER_BOOL, PLACE_HEAD,  AT(tagged),            ALWAYS,                    NULL },
-        { "formatVersion",    MEMBER_U32,  PLACE_START, AT(format_version),    ALWAYS,                    NULL },
-        { "toolVersion",      MEMBER_TEXT, PLACE_START, AT(tool_version),      ALWAYS,                    NULL },
-        { "hostName",         MEMBER_TEXT, PLACE_START, AT(host_name),         ALWAYS,                    NULL },
-        { "machineId",        MEMBER_ID,   PLACE_START, AT(machine_id),        ALWAYS,                    NULL },
-        { "bootId",           MEMBER_ID,   PLACE_START, AT(boot_id),           ALWAYS,                    NULL },
-        { "startRealtimeNs",  MEMBER_U64,  PLACE_START, AT(start_realtime_ns), IF(has_start_realtime),    NULL },
-        { "endRealtimeNs",    MEMBER_U64,  PLACE_END,   AT(end_realtime_ns),   IF(has_end_realtime),      NULL },
-        { "startBoottimeNs",  MEMBER_U64,  PLACE_START, AT(start_boottime_ns), IF(has_start_boottime),    NULL },
-        { "endBoottimeNs",    MEMBER_U64,  PLACE_END,   AT(end_boottime_ns),   IF(has_end_boottime),      NULL },
-        { "kernelRelease",    MEMBER_TEXT, PLACE_START, AT(kernel_release),    ALWAYS,                    NULL },
-        { "threads",          MEMBER_U64,  PLACE_END,   AT(threads),           IF(has_threads),           NULL },
-        { "processes",        MEMBER_U64,  PLACE_END,   AT(processes),         IF(has_processes),         NULL },
-        { "sizeBytes",        MEMBER_U64,  PLACE_HEAD,  AT(size_bytes),        IF(has_size),              NULL },
-        { "uid",              MEMBER_U32,  PLACE_HEAD,  AT(uid),               IF(has_uid),               NULL },
-        { "backend",          MEMBER_TEXT, PLACE_END,   AT(backend),           ALWAYS,                    NULL },
-        { "complete",         MEMBER_BOOL, PLACE_END,   AT(complete),          IF(has_complete),          NULL },
-        { "userHz",           MEMBER_U32,  PLACE_START, AT(user_hz),           IF(has_user_hz),           "user_hz" },
-        { "pageSize",         MEMBER_U32,  PLACE_START, AT(page_size),         IF(has_page_size),         "page_size" },
-        { "documentBytes",    MEMBER_U64,  PLACE_HEAD,  AT(document_bytes),    IF(has_document_bytes),    NULL },
-        { "taskstatsVersion", MEMBER_U32,  PLACE_END,   AT(taskstats_version), IF(has_taskstats_version), NULL },
+        MEMBER("name",             TEXT, HEAD,  name,              ALWAYS),
+        MEMBER("tagged",           BOOL, HEAD,  tagged,            ALWAYS),
+        MEMBER("formatVersion",    U32,  START, format_version,    ALWAYS),
+        MEMBER("toolVersion",      TEXT, START, tool_version,      ALWAYS),
+        MEMBER("hostName",         TEXT, START, host_name,         ALWAYS),
+        MEMBER("machineId",        ID,   START, machine_id,        ALWAYS),
+        MEMBER("bootId",           ID,   START, boot_id,           ALWAYS),
+        MEMBER("startRealtimeNs",  U64,  START, start_realtime_ns, IF(has_start_realtime)),
+        MEMBER("endRealtimeNs",    U64,  END,   end_realtime_ns,   IF(has_end_realtime)),
+        MEMBER("startBoottimeNs",  U64,  START, start_boottime_ns, IF(has_start_boottime)),
+        MEMBER("endBoottimeNs",    U64,  END,   end_boottime_ns,   IF(has_end_boottime)),
+        MEMBER("kernelRelease",    TEXT, START, kernel_release,    ALWAYS),
+        MEMBER("threads",          U64,  END,   threads,           IF(has_threads)),
+        MEMBER("processes",        U64,  END,   processes,         IF(has_processes)),
+        MEMBER("sizeBytes",        U64,  HEAD,  size_bytes,        IF(has_size)),
+        MEMBER("uid",              U32,  HEAD,  uid,               IF(has_uid)),
+        MEMBER("backend",          TEXT, END,   backend,           ALWAYS),
+        MEMBER("complete",         BOOL, END,   complete,          IF(has_complete)),
+        MEMBER_AS("userHz",   "user_hz",   U32, START, user_hz,    IF(has_user_hz)),
+        MEMBER_AS("pageSize", "page_size", U32, START, page_size,  IF(has_page_size)),
+        MEMBER("documentBytes",    U64,  HEAD,  document_bytes,    IF(has_document_bytes)),
+        MEMBER("taskstatsVersion", U32,  END,   taskstats_version, IF(has_taskstats_version)),
 };
 // clang-format on
 

@@ -50,7 +50,8 @@ typedef struct Head {
         uint32_t taskstats_version;
         bool smaps_requested;
 
-        char *imported_from; /* owned; JSON object with the origin's name, uid, hostName; NULL if none */
+        /* Owned; JSON object with the origin's name, uid, hostName; NULL if none. */
+        char *imported_from;
 } Head;
 
 void head_done(Head *head);
@@ -65,8 +66,8 @@ _must_check_ int head_scan_json(JsonScanner *scanner, Head *ret);
 _must_check_ int head_copy(const Head *head, Head *ret);
 
 /*
- * The same facts as members of a snapshot document, into an object that is open: what is known before
- * the first thread is read, and what only after the last.
+ * The same facts as members of a snapshot document, into an object that is open: what is known
+ * before the first thread is read, and what only after the last.
  */
 void head_write_start(JsonWriter *writer, const Head *head);
 void head_write_end(JsonWriter *writer, const Head *head);

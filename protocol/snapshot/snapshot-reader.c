@@ -213,8 +213,8 @@ static int read_thread_list(SnapshotReader *reader) {
 /* values handed on */
 
 /*
- * The format has no number that is not a 64-bit integer; where one stands within a value that is handed
- * on unread, 2^64 say, whoever reads it would have to refuse it.
+ * The format has no number that is not a 64-bit integer; where one stands within a value that is
+ * handed on unread, 2^64 say, whoever reads it would have to refuse it.
  */
 static bool has_only_integers(Span json) {
         bool in_string = false;

@@ -5,9 +5,10 @@
  * SnapshotReader
  *
  * Reads a snapshot document as a stream and hands out what it finds, in the order found, to a
- * visitor. Both shapes of the thread list are read: the table of this format, and an object a thread
- * of format version 0, where absence cannot be told from zero (all numbers present). Anything that
- * breaks the grammar or a type is malformed with an offset; nothing is handed out twice.
+ * visitor. Both shapes of the thread list are read: the table of this format, and an object a
+ * thread of format version 0, where absence cannot be told from zero (all numbers present).
+ * Anything that breaks the grammar or a type is malformed with an offset; nothing is handed out
+ * twice.
  */
 
 #include <stdint.h>
@@ -29,8 +30,9 @@ enum {
 };
 
 /*
- * Every member may be NULL. Callbacks return 0 to go on or a negative errno to stop, which is passed
- * on. Spans are borrowed until the callback returns. @json spans are complete valid JSON values.
+ * Every member may be NULL. Callbacks return 0 to go on or a negative errno to stop, which is
+ * passed on. Spans are borrowed until the callback returns. @json spans are complete valid JSON
+ * values.
  */
 typedef struct SnapshotVisitor {
         int (*on_thread)(void *userdata, const ThreadSample *sample, Span smaps_json);

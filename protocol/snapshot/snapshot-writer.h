@@ -38,7 +38,9 @@ _must_check_ int snapshot_row_encode(Buffer *buffer, const ThreadSample *sample,
 /* @rows: rows of snapshot_row_encode() joined by ",", or empty. */
 _must_check_ int snapshot_writer_rows(SnapshotWriter *writer, Span rows);
 _must_check_ int snapshot_writer_end_threads(SnapshotWriter *writer);
-/* One cgroup: @stats_json is a complete object (snapshot(5), CgroupStats). In bytewise path order. */
+/*
+ * One cgroup: @stats_json is a complete object (snapshot(5), CgroupStats). In bytewise path order.
+ */
 _must_check_ int snapshot_writer_cgroup(SnapshotWriter *writer, Span path, Span stats_json);
 /* Closes the document: @psi_json, @sched_ext_json complete values or empty for null. */
 _must_check_ int snapshot_writer_end(SnapshotWriter *writer, Span psi_json, Span sched_ext_json,

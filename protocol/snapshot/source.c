@@ -26,7 +26,10 @@ static unsigned find_word(Span word, const char *const *words, unsigned n_words)
         return i;
 }
 
-/* Nobody is to blame for a source that was not asked for, and jemalloc is a guest: few hosts have it. */
+/*
+ * Nobody is to blame for a source that was not asked for, and jemalloc is a guest: few hosts have
+ * it.
+ */
 bool source_table_is_complete(const SourceTable *table) {
         for (unsigned id = 0; id < _SOURCE_MAX; id++) {
                 if (id == SOURCE_JEMALLOC)

@@ -4,9 +4,9 @@
 /*
  * ThreadColumn
  *
- * The columns of a snapshot's thread table, by name, and what a metric's cell looks like in JSON: the
- * one place on which writer and reader agree. Who a thread is comes first, then every metric that is
- * read from somewhere, in the registry's order.
+ * The columns of a snapshot's thread table, by name, and what a metric's cell looks like in JSON:
+ * the one place on which writer and reader agree. Who a thread is comes first, then every metric
+ * that is read from somewhere, in the registry's order.
  */
 
 #include "base/span.h"

@@ -152,7 +152,10 @@ int thread_reader_row(ThreadReader *reader) {
         DELAYS(wpcopy), DELAYS(irq)
 #define XACCT METRIC_hiwater_rss_bytes, METRIC_hiwater_vm_bytes
 
-/* Later versions of the prior tool say which families they could read: when not, their zeros are none. */
+/*
+ * Later versions of the prior tool say which families they could read: when not, their zeros are
+ * none.
+ */
 static const struct {
         const char *key;
         MetricId ids[40];

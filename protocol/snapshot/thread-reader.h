@@ -5,8 +5,8 @@
  * ThreadReader
  *
  * Decodes the threads of a snapshot document one at a time: rows of the table, or objects of format
- * version 0. A cell that is null or has no column leaves its metric absent; a cell of the wrong type
- * ends the document.
+ * version 0. A cell that is null or has no column leaves its metric absent; a cell of the wrong
+ * type ends the document.
  */
 
 #include <stdbool.h>
@@ -49,9 +49,9 @@ void thread_reader_init(ThreadReader *reader, JsonScanner *scanner);
 void thread_reader_done(ThreadReader *reader);
 
 /*
- * Each returns 0, JSON_E_MALFORMED with the scanner's complaint, or a negative errno. The first reads
- * the array of column names, the others a thread whose opening token was read. The sample and the
- * rollup are then those of that thread, until the next call.
+ * Each returns 0, JSON_E_MALFORMED with the scanner's complaint, or a negative errno. The first
+ * reads the array of column names, the others a thread whose opening token was read. The sample and
+ * the rollup are then those of that thread, until the next call.
  */
 _must_check_ int thread_reader_columns(ThreadReader *reader);
 _must_check_ int thread_reader_row(ThreadReader *reader);

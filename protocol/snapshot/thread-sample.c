@@ -15,7 +15,9 @@ const uint16_t thread_sample_slots[_METRIC_MAX] = { METRICS(THREAD_SAMPLE_SLOT) 
 _Static_assert(sizeof(ThreadSample) <= UINT16_MAX, "slots are 16 bits wide");
 
 void thread_sample_clear(ThreadSample *sample) {
-        /* Members behind clear presence bits are never read, so only the part before them counts. */
+        /*
+         * Members behind clear presence bits are never read, so only the part before them counts.
+         */
         memset(sample, 0, offsetof(ThreadSample, present));
         memset(sample->present, 0, sizeof(sample->present));
 }

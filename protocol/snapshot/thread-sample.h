@@ -4,9 +4,9 @@
 /*
  * ThreadSample
  *
- * What was read of one thread, and which of it was read at all: a metric whose presence bit is clear
- * has no value, and there is no number that stands for that. Spans are borrowed from whoever filled
- * the sample and live until it is filled again.
+ * What was read of one thread, and which of it was read at all: a metric whose presence bit is
+ * clear has no value, and there is no number that stands for that. Spans are borrowed from whoever
+ * filled the sample and live until it is filled again.
  */
 
 #include <assert.h>

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * JobExit
+ *
+ * Why a child ended, as one sentence for people. Pure.
+ */
+
+#include <signal.h>
+#include <stdint.h>
+
+#define JOB_EXIT_TEXT_BYTES 256
+
+/* What the parent itself did to the child. */
+typedef enum JobKill {
+        JOB_KILL_NONE,
+        JOB_KILL_DEADLINE,
+        JOB_KILL_NONSENSE, /* its replies were none */
+} JobKill;
+
+/* Status of a child whose execve(2) failed, as with shells. */
+#define JOB_EXIT_EXEC 127
+
+/* @status: of waitid(2), si_code and si_status. */
+void job_exit_text(const char *kind, JobKill kill, uint64_t timeout_ns, const siginfo_t *status,
+                   char ret[static JOB_EXIT_TEXT_BYTES]);

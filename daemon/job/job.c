@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/job.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <systemd/sd-event.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "job/job-exit.h"
+#include "job/workshop.h"
+#include "wire/frame.h"
+#include "wire/message.h"
+
+/* The call of a client with its names resolved: a little longer than the client's own. */
+#define JOB_QUEUED_BYTES (2u * LIMIT_CALL_BYTES)
+/* Beside those of the call, the spool's directory and a file to write. */
+#define JOB_MAX_FDS (LIMIT_FDS_PER_CALL + 2u)
+/* For a child that has answered to end by itself. */
+#define JOB_FAREWELL_NS (5 * NSEC_PER_SEC)
+#define JOB_TIMER_ACCURACY_US 10000
+
+struct Job {
+        Workshop *workshop;
+        JobKind kind;
+        const JobEvents *events; /* NULL: nobody wants to know any more */
+        void *userdata;
+        FrameStream *stream;
+        pid_t pid;
+        int pidfd;
+        uint64_t timeout_ns;
+
+        bool paused;
+        bool answered;    /* the last reply was delivered */
+        bool input_ended; /* nothing more comes from the child */
+        bool exited;      /* and was reaped */
+        JobKill kill;
+        siginfo_t status;
+
+        sd_event_source *io;
+        sd_event_source *next; /* delivers what was read before a pause */
+        sd_event_source *exit;
+        sd_event_source *deadline;
+};
+
+static const struct {
+        const char *word;
+        uint64_t timeout_ns;
+} kind_rows[] = {
+#define JOB_KIND_ROW(id, word_, time_ns) [JOB_##id] = { .word = (word_), .timeout_ns = (time_ns) },
+        JOB_KINDS(JOB_KIND_ROW)
+#undef JOB_KIND_ROW
+};
+
+const char *job_kind_word(JobKind kind) {
+        return kind_rows[kind].word;
+}
+
+bool job_is_answered(const Job *job) {
+        return job->answered;
+}
+
+pid_t job_pid(const Job *job) {
+        return job->pid;
+}
+
+int job_pidfd(const Job *job) {
+        return job->pidfd;
+}
+
+size_t job_n_fds(const Job *job) {
+        return frame_stream_n_fds(job->stream);
+}
+
+int job_take_fd(Job *job, size_t index) {
+        return frame_stream_take_fd(job->stream, index);
+}
+
+static void kill_child(Job *job, JobKill why) {
+        if (job->exited)
+                return;
+        if (job->kill == JOB_KILL_NONE)
+                job->kill = why;
+        (void) pidfd_send_signal(job->pidfd, SIGKILL, NULL, 0);
+}
+
+static void start_deadline(Job *job, uint64_t ns) {
+        (void) sd_event_source_set_time_relative(job->deadline, ns / NSEC_PER_USEC);
+        (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_ONESHOT);
+}
+
+/* A child that hung up is reported for ever: the source is off whenever nothing is to be read. */
+static void arm(Job *job) {
+        bool reads = job->events && !job->paused && !job->answered && !job->input_ended;
+        bool writes = frame_stream_queued_bytes(job->stream) > 0 && !job->input_ended;
+
+        (void) sd_event_source_set_io_events(job->io, (reads ? (uint32_t) EPOLLIN : 0) |
+                                                              (writes ? (uint32_t) EPOLLOUT : 0));
+        (void) sd_event_source_set_enabled(job->io, reads || writes ? SD_EVENT_ON : SD_EVENT_OFF);
+}
+
+/* replies */
+
+static void deliver(Job *job, Span frame) {
+        bool continues, is_error;
+
+        if (reply_peek(frame, &continues, &is_error) != 0) {
+                job->input_ended = true;
+                kill_child(job, JOB_KILL_NONSENSE);
+                return;
+        }
+        if (!continues) {
+                job->answered = true;
+                start_deadline(job, JOB_FAREWELL_NS);
+        }
+        job->events->on_reply(job, frame, continues, is_error, job->userdata);
+}
+
+static void deliver_frames(Job *job) {
+        Span frame;
+        int r = 0;
+
+        while (job->events && !job->paused && !job->answered) {
+                r = frame_stream_next(job->stream, &frame);
+                if (r != 0)
+                        break;
+                deliver(job, frame);
+        }
+        if (r != 0 && r != FRAME_E_AGAIN) {
+                job->input_ended = true;
+                kill_child(job, JOB_KILL_NONSENSE);
+        }
+}
+
+/* Both have to be over: a child may leave replies behind, and may linger after its last byte. */
+static void tell_end(Job *job) {
+        char reason[JOB_EXIT_TEXT_BYTES];
+
+        if (!job->exited || !job->input_ended || job->answered || job->paused || !job->events)
+                return;
+        job_exit_text(kind_rows[job->kind].word, job->kill, job->timeout_ns, &job->status, reason);
+        job->answered = true; /* in a way: nothing comes after this */
+        job->events->on_end(job, reason, job->userdata);
+}
+
+/* The end of every source. Frees a job that nobody waits for and whose child is gone. */
+static void settle(Job *job) {
+        tell_end(job);
+        if (job->exited && !job->events)
+                (void) job_destroy(job);
+        else
+                arm(job);
+}
+
+/* event sources */
+
+static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
+        Job *job = userdata;
+        int r;
+
+        /* A child that does not take its call will not answer it either: its exit tells why. */
+        if (frame_stream_queued_bytes(job->stream) > 0)
+                (void) !frame_stream_write(job->stream);
+
+        if (revents & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
+                r = frame_stream_read(job->stream);
+                if (r == FRAME_E_TOO_LARGE)
+                        kill_child(job, JOB_KILL_NONSENSE);
+                if (r != 0 && r != FRAME_E_AGAIN)
+                        job->input_ended = true;
+                deliver_frames(job);
+        }
+        settle(job);
+        return 0;
+}
+
+static int on_next(sd_event_source *source, void *userdata) {
+        Job *job = userdata;
+
+        deliver_frames(job);
+        settle(job);
+        return 0;
+}
+
+static int on_exit_child(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
+        Job *job = userdata;
+
+        if (waitid(P_PIDFD, (id_t) job->pidfd, &job->status, WEXITED | WNOHANG) < 0)
+                job->status = (siginfo_t){ .si_code = CLD_EXITED }; /* somebody else reaped it */
+        else if (job->status.si_pid == 0)
+                return 0;
+        (void) sd_event_source_set_enabled(job->exit, SD_EVENT_OFF);
+        (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF);
+        job->exited = true;
+        settle(job);
+        return 0;
+}
+
+static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
+        Job *job = userdata;
+
+        kill_child(job, JOB_KILL_DEADLINE);
+        return 0;
+}
+
+/* life */
+
+static int add_sources(Job *job) {
+        sd_event *event = workshop_event(job->workshop);
+        int r;
+
+        r = sd_event_add_io(event, &job->io, frame_stream_fd(job->stream), EPOLLIN | EPOLLOUT,
+                            on_io, job);
+        if (r < 0)
+                return r;
+        r = sd_event_add_defer(event, &job->next, on_next, job);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_enabled(job->next, SD_EVENT_OFF);
+        r = sd_event_add_io(event, &job->exit, job->pidfd, EPOLLIN, on_exit_child, job);
+        if (r < 0)
+                return r;
+        r = sd_event_add_time_relative(event, &job->deadline, CLOCK_MONOTONIC,
+                                       job->timeout_ns / NSEC_PER_USEC, JOB_TIMER_ACCURACY_US,
+                                       on_deadline, job);
+        if (r < 0)
+                return r;
+
+        (void) sd_event_source_set_description(job->io, "job-io");
+        (void) sd_event_source_set_description(job->next, "job-next");
+        (void) sd_event_source_set_description(job->exit, "job-exit");
+        (void) sd_event_source_set_description(job->deadline, "job-deadline");
+        return 0;
+}
+
+static int open_stream(Job *job, int *ret_child_fd) {
+        int ends[2], r;
+
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+                return -errno;
+        r = frame_stream_new(ends[0], LIMIT_REPLY_BYTES, JOB_QUEUED_BYTES, JOB_MAX_FDS,
+                             &job->stream);
+        if (r != 0) {
+                (void) fd_close(ends[0]);
+                (void) fd_close(ends[1]);
+                return err_fold(r);
+        }
+        *ret_child_fd = ends[1];
+        return 0;
+}
+
+static int start_child(Job *job, const JobOrder *order) {
+        _cleanup_(fd_closep) int child_fd = -EBADF;
+        int r;
+
+        r = open_stream(job, &child_fd);
+        if (r < 0)
+                return r;
+        return workshop_spawn(job->workshop, kind_rows[job->kind].word, child_fd,
+                              order->max_file_bytes, &job->pid, &job->pidfd);
+}
+
+/* A job that nobody has seen yet: its child was killed before it could begin. */
+static void abandon(Job *job) {
+        siginfo_t status;
+
+        kill_child(job, JOB_KILL_NONE);
+        if (job->pidfd >= 0)
+                (void) waitid(P_PIDFD, (id_t) job->pidfd, &status, WEXITED);
+        (void) job_destroy(job);
+}
+
+int job_start(Workshop *workshop, const JobOrder *order, const JobEvents *events, void *userdata,
+              Job **ret) {
+        uint64_t timeout_ns = order->timeout_ns;
+        Job *job;
+        int r;
+
+        job = malloc(sizeof(*job));
+        if (!job)
+                return -ENOMEM;
+        *job = (Job){
+                .workshop = workshop,
+                .kind = order->kind,
+                .pidfd = -EBADF,
+                .timeout_ns = timeout_ns > 0 ? timeout_ns : kind_rows[order->kind].timeout_ns,
+        };
+        r = workshop_add(workshop, job);
+        if (r < 0) {
+                free(job);
+                return r;
+        }
+        r = start_child(job, order);
+        if (r == 0)
+                r = add_sources(job);
+        if (r == 0)
+                r = frame_stream_queue(job->stream, order->call, order->fds, order->n_fds);
+        if (r != 0) {
+                abandon(job);
+                return err_fold(r);
+        }
+        job->events = events;
+        job->userdata = userdata;
+        *ret = job;
+        return 0;
+}
+
+/* Some event below may still hold the job: it is destroyed by an event of its own. */
+Job *job_free(Job *job) {
+        if (!job)
+                return NULL;
+
+        job->events = NULL;
+        if (!job->answered)
+                kill_child(job, JOB_KILL_NONE);
+        arm(job);
+        (void) sd_event_source_set_enabled(job->next, SD_EVENT_ONESHOT);
+        return NULL;
+}
+
+Job *job_destroy(Job *job) {
+        workshop_remove(job->workshop, job);
+        sd_event_source_disable_unref(job->deadline);
+        sd_event_source_disable_unref(job->exit);
+        sd_event_source_disable_unref(job->next);
+        sd_event_source_disable_unref(job->io);
+        frame_stream_free(job->stream);
+        (void) fd_close(job->pidfd);
+        free(job);
+        return NULL;
+}
+
+void job_pause(Job *job) {
+        job->paused = true;
+        arm(job);
+}
+
+void job_resume(Job *job) {
+        job->paused = false;
+        (void) sd_event_source_set_enabled(job->next, SD_EVENT_ONESHOT);
+}

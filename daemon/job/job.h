@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Job
+ *
+ * One call served by a child process of its own: this executable again, as "NAME --job=KIND", with a
+ * socketpair as descriptor 3 and nothing else open. It gets one call and gives replies, the last of
+ * which ends it. Whatever happens to the child (crash, deadline, memory, nonsense on the socket) becomes
+ * one sentence; it never becomes a wait or a failure of the parent.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/span.h"
+#include "wire/limits.h"
+
+typedef struct Job Job;
+typedef struct Workshop Workshop;
+
+/*        id        word        may take */
+#define JOB_KINDS(K)                               \
+        K(CAPTURE, "capture", LIMIT_CAPTURE_NS)    \
+        K(ANALYSIS, "analysis", LIMIT_ANALYSIS_NS) \
+        K(SPOOL, "spool", LIMIT_ANALYSIS_NS)
+
+#define JOB_KIND_ID(id, word, time_ns) JOB_##id,
+typedef enum JobKind { JOB_KINDS(JOB_KIND_ID) _JOB_KIND_MAX } JobKind;
+
+typedef struct JobOrder {
+        JobKind kind;
+        Span call;      /* the frame, without terminator */
+        const int *fds; /* sent with it */
+        size_t n_fds;
+        uint64_t timeout_ns;     /* 0: that of the kind */
+        uint64_t max_file_bytes; /* of any file it writes (RLIMIT_FSIZE); 0: no bound */
+} JobOrder;
+
+typedef struct JobEvents {
+        /*
+         * A reply, checked to be one. Its descriptors may be taken until this returns. When @continues
+         * is false it is the last, and nothing comes after it.
+         */
+        void (*on_reply)(Job *job, Span frame, bool continues, bool is_error, void *userdata);
+        /* It ended without a last reply. @reason: "The capture job was killed ..." */
+        void (*on_end)(Job *job, const char *reason, void *userdata);
+} JobEvents;
+
+const char *job_kind_word(JobKind kind);
+
+/* The descriptors are the job's on success and closed here once sent. */
+_must_check_ int job_start(Workshop *workshop, const JobOrder *order, const JobEvents *events,
+                           void *userdata, Job **ret);
+/*
+ * Nobody wants to hear of it any more: no event comes after this, and a child that has not given its
+ * last reply is killed. Allowed inside the events; the workshop reaps.
+ */
+Job *job_free(Job *job);
+DEFINE_CLEANUP(Job *, job_free);
+
+/* Whether a last reply came. */
+bool job_is_answered(const Job *job);
+/* Stop and resume reading replies, so that the child waits in turn. */
+void job_pause(Job *job);
+void job_resume(Job *job);
+
+/* Descriptors of the reply at hand, inside on_reply. */
+size_t job_n_fds(const Job *job);
+int job_take_fd(Job *job, size_t index);
+
+/* for the workshop */
+
+pid_t job_pid(const Job *job);
+int job_pidfd(const Job *job);
+/* Forgets a job that was freed, and its child with it. */
+Job *job_destroy(Job *job);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Workshop
+ *
+ * Where jobs come from and end: it holds the executable they are made of, opened once at the start, so
+ * that an upgrade on disk does not mix versions, and every child until it is reaped, also those nobody
+ * waits for any more. No child outlives the workshop.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <systemd/sd-event.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+
+typedef struct Job Job;
+typedef struct Workshop Workshop;
+
+/* Adopts @executable_fd (O_PATH will do) on success; @name becomes the children's argv[0]. */
+_must_check_ int workshop_new(sd_event *event, int executable_fd, const char *name, Workshop **ret);
+/* Kills what still runs and reaps it, waiting a moment at most. Jobs must have been freed before. */
+Workshop *workshop_free(Workshop *workshop);
+DEFINE_CLEANUP(Workshop *, workshop_free);
+
+/* Children that exist: at work, or on their way out. */
+size_t workshop_n_children(const Workshop *workshop);
+/* Up to @n of their process ids; returns how many. */
+size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n);
+
+/* for jobs */
+
+sd_event *workshop_event(const Workshop *workshop);
+/* A child of @kind with the other end of @socket_fd; see child.h. */
+_must_check_ int workshop_spawn(Workshop *workshop, const char *kind, int socket_fd,
+                                uint64_t max_file_bytes, pid_t *ret_pid, int *ret_pidfd);
+_must_check_ int workshop_add(Workshop *workshop, Job *job);
+void workshop_remove(Workshop *workshop, const Job *job);

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <systemd/sd-event.h>
+#include <unistd.h>
+
+#include "job/job-exit.h"
+#include "job/job.h"
+#include "job/workshop.h"
+#include "wire/message.h"
+
+/* What came of one job. */
+typedef struct Story {
+        Job *job;
+        unsigned n_replies;
+        unsigned pause_at; /* the reply to pause at; 0: none */
+        bool drops;        /* loses interest at the first reply */
+        bool answered, ended;
+        int fd;
+        char last[4096];
+        char reason[JOB_EXIT_TEXT_BYTES];
+} Story;
+
+static sd_event *event;
+static Workshop *workshop;
+
+static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *userdata) {
+        Story *story = userdata;
+
+        ck_assert(!story->answered && !story->ended);
+        story->n_replies++;
+        story->answered = !continues;
+        story->fd = job_take_fd(job, 0);
+        (void) snprintf(story->last, sizeof(story->last), "%.*s", (int) frame.n, frame.bytes);
+        if (story->drops)
+                story->job = job_free(job);
+        else if (story->pause_at == story->n_replies)
+                job_pause(job);
+}
+
+static void on_end(Job *job, const char *reason, void *userdata) {
+        Story *story = userdata;
+
+        ck_assert(!story->answered && !story->ended);
+        story->ended = true;
+        (void) snprintf(story->reason, sizeof(story->reason), "%s", reason);
+        if (story->drops)
+                story->job = job_free(job);
+}
+
+static const JobEvents events = { .on_reply = on_reply, .on_end = on_end };
+
+static void setup_from(const char *executable) {
+        int fd = open(executable, O_PATH | O_CLOEXEC);
+
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_ge(sd_event_new(&event), 0);
+        ck_assert_int_eq(workshop_new(event, fd, "ctprofd", &workshop), 0);
+}
+
+static void setup(void) {
+        setup_from(FAKE_JOB);
+}
+
+static void teardown(void) {
+        workshop = workshop_free(workshop);
+        event = sd_event_unref(event);
+        ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left to reap */
+        ck_assert_int_eq(errno, ECHILD);
+}
+
+static void start_with(Story *story, const char *method, const JobOrder *template) {
+        JobOrder order = *template;
+        char call[256];
+
+        order.call = (Span){ call,
+                             (size_t) snprintf(call, sizeof(call), "{\"method\":\"%s\"}", method) };
+        story->fd = -EBADF;
+        ck_assert_int_eq(job_start(workshop, &order, &events, story, &story->job), 0);
+}
+
+static void start(Story *story, const char *method) {
+        start_with(story, method, &(JobOrder){ .kind = JOB_ANALYSIS });
+}
+
+static void turn(void) {
+        ck_assert_int_ge(sd_event_run(event, UINT64_MAX), 0);
+}
+
+static void finish(Story *story) {
+        while (!story->answered && !story->ended)
+                turn();
+}
+
+static void await_children(size_t n) {
+        while (workshop_n_children(workshop) > n)
+                turn();
+}
+
+START_TEST(a_job_starts_with_a_socket_and_nothing_else) {
+        Story story = {};
+        int stray = open("/dev/null", O_RDONLY); /* inherited unless somebody closes it */
+        sigset_t term, before;
+
+        (void) sigemptyset(&term);
+        (void) sigaddset(&term, SIGTERM);
+        (void) sigprocmask(SIG_BLOCK, &term, &before);
+        start_with(&story, "x.Describe", &(JobOrder){ .kind = JOB_SPOOL, .max_file_bytes = 4096 });
+        finish(&story);
+        (void) sigprocmask(SIG_SETMASK, &before, NULL);
+        ck_assert_str_eq(story.last,
+                         "{\"parameters\":{\"kind\":\"spool\",\"descriptors\":1,\"death\":9,"
+                         "\"blocked\":0,\"fileLimit\":\"4096\",\"listen\":\"1 1 varlink\","
+                         "\"notify\":0}}");
+        job_free(story.job);
+        fd_close(stray);
+}
+END_TEST
+
+START_TEST(replies_come_in_order_and_the_last_one_ends) {
+        Story story = {};
+
+        start(&story, "x.Progress");
+        finish(&story);
+        ck_assert_uint_eq(story.n_replies, 3);
+        ck_assert_str_eq(story.last, "{\"parameters\":{\"n\":3}}");
+        /* It ends by itself, and its end is no news. */
+        job_free(story.job);
+        await_children(0);
+        ck_assert(!story.ended);
+}
+END_TEST
+
+START_TEST(descriptors_go_both_ways) {
+        Story story = {};
+        int fd = memfd_create("given", MFD_CLOEXEC), sent = dup(fd);
+        char byte = 0;
+
+        start_with(&story, "x.Descriptors",
+                   &(JobOrder){ .kind = JOB_ANALYSIS, .fds = &sent, .n_fds = 1 });
+        finish(&story);
+        ck_assert_int_eq(pread(fd, &byte, 1, 0), 1);
+        ck_assert_int_eq(byte, 'x');
+        ck_assert_int_ge(story.fd, 0);
+        fd_close(story.fd);                         /* which may have got the number of: */
+        ck_assert_int_eq(fcntl(sent, F_GETFD), -1); /* taken over, and closed once sent */
+        fd_close(fd);
+        job_free(story.job);
+}
+END_TEST
+
+static const struct {
+        const char *method;
+        const char *reason;
+        unsigned n_replies;
+} end_rows[] = {
+        { "x.Exit", "The analysis job ended with status 3 and without an answer.", 0 },
+        { "x.Partial", "The analysis job ended with status 0 and without an answer.", 1 },
+        { "x.Kill", "The analysis job was killed, most likely because memory ran out.", 0 },
+        { "x.Nonsense", "The analysis job gave a malformed reply and was stopped.", 0 },
+        { "x.Endless", "The analysis job gave a malformed reply and was stopped.", 0 },
+};
+
+START_TEST(a_job_without_an_answer_ends_with_the_reason) {
+        Story story = {};
+
+        start(&story, end_rows[_i].method);
+        finish(&story);
+        ck_assert(story.ended);
+        ck_assert_str_eq(story.reason, end_rows[_i].reason);
+        ck_assert_uint_eq(story.n_replies, end_rows[_i].n_replies);
+        job_free(story.job);
+        await_children(0);
+}
+END_TEST
+
+START_TEST(a_job_past_its_deadline_is_stopped) {
+        Story story = {};
+
+        start_with(&story, "x.Hang",
+                   &(JobOrder){ .kind = JOB_CAPTURE, .timeout_ns = 20 * NSEC_PER_MSEC });
+        finish(&story);
+        ck_assert_str_eq(story.reason, "The capture job took longer than 0 s and was stopped.");
+        job_free(story.job);
+}
+END_TEST
+
+START_TEST(a_job_that_nobody_wants_is_killed) {
+        Story story = {};
+
+        start(&story, "x.Hang");
+        ck_assert_uint_eq(workshop_n_children(workshop), 1);
+        story.job = job_free(story.job);
+        await_children(0);
+        ck_assert(!story.answered && !story.ended);
+}
+END_TEST
+
+START_TEST(a_job_may_be_freed_from_its_own_events) {
+        Story replied = { .drops = true }, ended = { .drops = true };
+
+        start(&replied, "x.Progress");
+        start(&ended, "x.Exit");
+        await_children(0);
+        ck_assert_uint_eq(replied.n_replies, 1);
+        ck_assert(!replied.answered);
+        ck_assert(ended.ended);
+}
+END_TEST
+
+START_TEST(a_paused_job_waits_and_nothing_is_lost) {
+        Story story = { .pause_at = 10 };
+
+        start(&story, "x.Flood");
+        while (story.n_replies < 10)
+                turn();
+        /* It fills its socket and waits; there is nothing to do for the loop. */
+        ck_assert_int_ge(sd_event_run(event, 50000), 0);
+        ck_assert_uint_eq(story.n_replies, 10);
+        ck_assert_uint_eq(workshop_n_children(workshop), 1);
+        job_resume(story.job);
+        finish(&story);
+        ck_assert_uint_eq(story.n_replies, 4001);
+        ck_assert_str_eq(story.last, "{\"parameters\":{\"done\":true}}");
+        job_free(story.job);
+}
+END_TEST
+
+START_TEST(a_paused_job_that_died_tells_so_when_resumed) {
+        Story story = { .pause_at = 1 };
+
+        start(&story, "x.Partial");
+        while (story.n_replies < 1)
+                turn();
+        for (unsigned i = 0; i < 4; i++)
+                ck_assert_int_ge(sd_event_run(event, 50000), 0);
+        ck_assert(!story.ended);
+        job_resume(story.job);
+        finish(&story);
+        ck_assert(story.ended);
+        job_free(story.job);
+}
+END_TEST
+
+START_TEST(jobs_are_counted_and_known_by_their_pids) {
+        Story a = {}, b = {};
+        pid_t pids[4];
+
+        start(&a, "x.Hang");
+        start(&b, "x.Hang");
+        ck_assert_uint_eq(workshop_get_pids(workshop, pids, ELEMENTSOF(pids)), 2);
+        ck_assert_int_ne(pids[0], pids[1]);
+        ck_assert_int_eq(kill(pids[0], 0), 0);
+        ck_assert_uint_eq(workshop_get_pids(workshop, pids, 1), 1);
+        job_free(a.job);
+        job_free(b.job);
+        /* teardown: the workshop ends what still runs */
+}
+END_TEST
+
+START_TEST(an_executable_that_is_none_is_a_job_that_could_not_be_started) {
+        Story story = {};
+
+        teardown();
+        setup_from("/dev/null");
+        start(&story, "x.Describe");
+        finish(&story);
+        ck_assert_str_eq(story.reason, "The analysis job could not be started.");
+        job_free(story.job);
+}
+END_TEST
+
+static const struct {
+        siginfo_t status;
+        JobKill kill;
+        const char *text;
+} exit_rows[] = {
+        { { .si_code = CLD_EXITED, .si_status = 1 },
+          JOB_KILL_NONE,
+          "The spool job ended with status 1 and without an answer." },
+        { { .si_code = CLD_EXITED, .si_status = JOB_EXIT_EXEC },
+          JOB_KILL_NONE,
+          "The spool job could not be started." },
+        { { .si_code = CLD_KILLED, .si_status = SIGKILL },
+          JOB_KILL_DEADLINE,
+          "The spool job took longer than 90 s and was stopped." },
+        { { .si_code = CLD_KILLED, .si_status = SIGSYS },
+          JOB_KILL_NONE,
+          "The spool job was stopped by its sandbox: it made a system call it may not make." },
+        { { .si_code = CLD_DUMPED, .si_status = SIGSEGV },
+          JOB_KILL_NONE,
+          "The spool job crashed (signal 11, Segmentation fault)." },
+        { { .si_code = CLD_KILLED, .si_status = SIGXCPU },
+          JOB_KILL_NONE,
+          "The spool job used more CPU time than it may." },
+};
+
+START_TEST(every_end_has_a_sentence) {
+        char text[JOB_EXIT_TEXT_BYTES];
+
+        job_exit_text("spool", exit_rows[_i].kill, 90 * NSEC_PER_SEC, &exit_rows[_i].status, text);
+        ck_assert_str_eq(text, exit_rows[_i].text);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("job");
+        TCase *job = tcase_create("job"), *text = tcase_create("exit text");
+
+        tcase_add_checked_fixture(job, setup, teardown);
+        tcase_add_test(job, a_job_starts_with_a_socket_and_nothing_else);
+        tcase_add_test(job, replies_come_in_order_and_the_last_one_ends);
+        tcase_add_test(job, descriptors_go_both_ways);
+        tcase_add_loop_test(job, a_job_without_an_answer_ends_with_the_reason, 0,
+                            ELEMENTSOF(end_rows));
+        tcase_add_test(job, a_job_past_its_deadline_is_stopped);
+        tcase_add_test(job, a_job_that_nobody_wants_is_killed);
+        tcase_add_test(job, a_job_may_be_freed_from_its_own_events);
+        tcase_add_test(job, a_paused_job_waits_and_nothing_is_lost);
+        tcase_add_test(job, a_paused_job_that_died_tells_so_when_resumed);
+        tcase_add_test(job, jobs_are_counted_and_known_by_their_pids);
+        tcase_add_test(job, an_executable_that_is_none_is_a_job_that_could_not_be_started);
+        tcase_add_loop_test(text, every_end_has_a_sentence, 0, ELEMENTSOF(exit_rows));
+        suite_add_tcase(suite, job);
+        suite_add_tcase(suite, text);
+        return check_main(suite);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * CaptureSystem
+ *
+ * What a capture asks of the kernel besides files, so that a fixture tree with answers of its own is
+ * as good as the running kernel. All calls may come from several threads at once; a taskstats handle
+ * is used by the thread that opened it.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "taskstats/taskstats.h"
+
+typedef struct CaptureSystem {
+        void *userdata; /* for everything below that has no handle */
+        /* The calling thread as taskstats and affinity know it; 0: ask the kernel. */
+        pid_t own_pid, own_tid;
+
+        /*
+         * The CPUs that thread @tid may run on now: fills the first *ret_n_words of @mask. 0 or
+         * -errno; -EINVAL when @n_words are too few. NULL: cannot be asked here.
+         */
+        int (*read_affinity)(void *userdata, pid_t tid, unsigned long *mask, size_t n_words,
+                             size_t *ret_n_words);
+
+        /* As taskstats_open(), taskstats_query(), taskstats_free(). NULL: cannot be asked here. */
+        int (*open_taskstats)(void *userdata, void **ret_handle);
+        int (*query_taskstats)(void *handle, const pid_t *tids, size_t n_tids,
+                               TaskstatsAnswer *answers);
+        void (*close_taskstats)(void *handle);
+
+        uint64_t (*now_ns)(void *userdata); /* CLOCK_MONOTONIC */
+
+        /* Called by each worker thread at its start: gives it a descriptor table of its own. */
+        void (*begin_worker)(void *userdata);
+} CaptureSystem;
+
+/* The running kernel. */
+extern const CaptureSystem capture_system_kernel;
+/* Files only. */
+extern const CaptureSystem capture_system_files;

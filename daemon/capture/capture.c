@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/capture.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "capture/cgroup-writer.h"
+#include "capture/source-report.h"
+#include "capture/walk.h"
+#include "cgroupfs/cgroupfs.h"
+#include "procfs/host-context.h"
+#include "procfs/procfs.h"
+#include "procfs/sched-ext.h"
+#include "text/pressure.h"
+
+typedef struct Capture {
+        const CaptureOptions *options;
+        SnapshotWriter *writer; /* owned */
+        Cgroupfs *cgroupfs;     /* owned; NULL when there is none */
+        CgroupSet cgroups;
+        Gates gates;
+        Tally tally;
+        SmapsBudget smaps;
+        Pace pace;
+        WalkResult walk;
+        int cgroup_mount, sched_ext;
+        uint64_t begin_ns, begin_cpu_ns;
+        Buffer host_json, pressure_json, sched_ext_json;
+} Capture;
+
+static void capture_done(Capture *capture) {
+        capture->writer = snapshot_writer_free(capture->writer);
+        capture->cgroupfs = cgroupfs_free(capture->cgroupfs);
+        cgroup_set_done(&capture->cgroups);
+        buffer_done(&capture->host_json);
+        buffer_done(&capture->pressure_json);
+        buffer_done(&capture->sched_ext_json);
+}
+
+/* time and cost */
+
+static uint64_t read_clock(clockid_t clock) {
+        struct timespec now;
+
+        (void) clock_gettime(clock, &now);
+        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+}
+
+static uint64_t timeval_ns(struct timeval time) {
+        return (uint64_t) time.tv_sec * NSEC_PER_SEC + (uint64_t) time.tv_usec * NSEC_PER_USEC;
+}
+
+static uint64_t used_cpu_ns(const struct rusage *usage) {
+        return timeval_ns(usage->ru_utime) + timeval_ns(usage->ru_stime);
+}
+
+static void start_clocks(Capture *capture, Head *head) {
+        struct rusage usage = {};
+
+        (void) getrusage(RUSAGE_SELF, &usage);
+        capture->begin_cpu_ns = used_cpu_ns(&usage);
+        capture->begin_ns = read_clock(CLOCK_MONOTONIC);
+        head->start_realtime_ns = read_clock(CLOCK_REALTIME);
+        head->start_boottime_ns = read_clock(CLOCK_BOOTTIME);
+        head->has_start_realtime = head->has_start_boottime = true;
+}
+
+/* The cost of all threads of this process, up to the writing of the last members. */
+static void stop_clocks(const Capture *capture, Head *head) {
+        struct rusage usage = {};
+
+        head->end_realtime_ns = read_clock(CLOCK_REALTIME);
+        head->end_boottime_ns = read_clock(CLOCK_BOOTTIME);
+        head->has_end_realtime = head->has_end_boottime = true;
+
+        (void) getrusage(RUSAGE_SELF, &usage);
+        head->cost_wall_ns = read_clock(CLOCK_MONOTONIC) - capture->begin_ns;
+        head->cost_cpu_ns = used_cpu_ns(&usage) - capture->begin_cpu_ns;
+        head->cost_peak_rss_bytes = (uint64_t) usage.ru_maxrss * 1024;
+        head->has_cost = true;
+}
+
+/* before the walk */
+
+static void describe_host(Head *head, const HostContext *host) {
+        head->format_version = HEAD_FORMAT_VERSION;
+        (void) snprintf(head->backend, sizeof(head->backend), "procfs");
+        (void) snprintf(head->boot_id, sizeof(head->boot_id), "%s", host->boot_id);
+        (void) snprintf(head->host_name, sizeof(head->host_name), "%s", host->host_name);
+        (void) snprintf(head->kernel_release, sizeof(head->kernel_release), "%s",
+                        host->kernel_release);
+        head->user_hz = host->user_hz;
+        head->page_size = host->page_size;
+        head->has_user_hz = host->user_hz != 0;
+        head->has_page_size = host->page_size != 0;
+}
+
+static int look_around(Capture *capture, Head *head) {
+        const CaptureOptions *options = capture->options;
+        HostContext host;
+        JsonWriter json;
+        int r;
+
+        json_writer_init(&json, &capture->host_json);
+        r = host_context_read(options->proc_fd, options->sys_fd, &json, &host);
+        if (r == 0)
+                r = json_writer_finish(&json);
+        if (r < 0)
+                return r;
+        tally_add_counts(&capture->tally, SOURCE_HOST, host.counts);
+        describe_host(head, &host);
+
+        capture->cgroup_mount = cgroupfs_open(options->proc_fd, &capture->cgroupfs);
+        if (capture->cgroup_mount == -ENOMEM)
+                return -ENOMEM;
+        gates_read(options->proc_fd, options->system, &host, capture->cgroupfs, &capture->gates);
+        head->smaps_requested = options->smaps;
+        head->has_taskstats_version = capture->gates.taskstats_version != 0;
+        head->taskstats_version = capture->gates.taskstats_version;
+        return 0;
+}
+
+/* after the walk */
+
+static int read_pressure(Capture *capture) {
+        Pressure pressure = {};
+        JsonWriter json;
+
+        pressure_read_host(capture->options->proc_fd, &pressure,
+                           capture->tally.counts[SOURCE_HOST_PRESSURE]);
+        json_writer_init(&json, &capture->pressure_json);
+        pressure_write_json(&json, &pressure);
+        return json_writer_finish(&json);
+}
+
+static int read_sched_ext(Capture *capture) {
+        JsonWriter json;
+
+        if (capture->options->sys_fd < 0) {
+                capture->sched_ext = PROCFS_E_ABSENT;
+                return 0;
+        }
+        json_writer_init(&json, &capture->sched_ext_json);
+        capture->sched_ext = sched_ext_read(capture->options->sys_fd, &json,
+                                            capture->tally.counts[SOURCE_SCHED_EXT]);
+        return json_writer_finish(&json);
+}
+
+static int finish(Capture *capture, Head *head, SourceTable *sources) {
+        const SourceReport report = {
+                .gates = &capture->gates,
+                .tally = &capture->tally,
+                .smaps_wanted = capture->smaps.wanted,
+                .smaps_limit_ns = capture->smaps.limit_ns,
+                .processes_hidden = capture->walk.processes_hidden,
+                .cgroup_mount = capture->cgroup_mount,
+                .sched_ext = capture->sched_ext,
+        };
+
+        source_report_write(&report, sources);
+        head->threads = capture->tally.n_threads;
+        head->processes = capture->walk.n_processes;
+        head->complete = source_table_is_complete(sources);
+        head->has_threads = head->has_processes = head->has_complete = true;
+        stop_clocks(capture, head);
+        return snapshot_writer_end(capture->writer, buffer_span(&capture->pressure_json),
+                                   buffer_span(&capture->sched_ext_json), sources, head);
+}
+
+static int walk(Capture *capture, pid_t only) {
+        const CaptureOptions *options = capture->options;
+        const BatchScene scene = {
+                .proc_fd = options->proc_fd,
+                .system = options->system,
+                .gates = &capture->gates,
+                .cgroupfs = capture->cgroupfs,
+                .self_pids = options->self_pids,
+                .n_self_pids = options->n_self_pids,
+                .smaps = &capture->smaps,
+        };
+
+        return walk_run(&scene, only == 0 ? options->n_workers : 0, only, &capture->pace,
+                        capture->writer, &capture->tally, &capture->cgroups, &capture->walk);
+}
+
+static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, void *sink_userdata,
+                Head *head, SourceTable *ret_sources) {
+        _cleanup_(capture_done) Capture capture = {
+                .options = options,
+                .smaps = { .wanted = options->smaps, .limit_ns = options->smaps_limit_ns },
+                .pace = { .options = options },
+        };
+        SourceTable sources;
+        int r;
+
+        start_clocks(&capture, head);
+        r = snapshot_writer_new(sink, sink_userdata, &capture.writer);
+        if (r == 0)
+                r = look_around(&capture, head);
+        if (r == 0)
+                r = snapshot_writer_begin(capture.writer, head, buffer_span(&capture.host_json));
+        if (r == 0)
+                r = walk(&capture, only);
+        if (r == 0)
+                r = snapshot_writer_end_threads(capture.writer);
+        if (r == 0 && capture.cgroupfs)
+                r = cgroup_writer_run(capture.cgroupfs, &capture.cgroups, &capture.pace,
+                                      capture.writer, &capture.tally);
+        if (r == 0)
+                r = read_pressure(&capture);
+        if (r == 0)
+                r = read_sched_ext(&capture);
+        if (r == 0)
+                r = finish(&capture, head, &sources);
+        if (r == 0)
+                *ret_sources = sources;
+        return r;
+}
+
+int capture_run(const CaptureOptions *options, SnapshotSink sink, void *sink_userdata, Head *head,
+                SourceTable *ret_sources) {
+        return take(options, 0, sink, sink_userdata, head, ret_sources);
+}
+
+/* probe */
+
+static int drop_bytes(void *userdata, const char *bytes, size_t n) {
+        return 0;
+}
+
+/* The calling process as this /proc numbers it. */
+static pid_t find_self(const CaptureOptions *options) {
+        char target[32];
+        uint32_t pid;
+        ssize_t n = readlinkat(options->proc_fd, "self", target, sizeof(target));
+
+        if (n > 0 && number_parse_u32((Span){ target, (size_t) n }, &pid) && pid <= INT32_MAX)
+                return (pid_t) pid;
+        return options->system->own_pid ? options->system->own_pid : getpid();
+}
+
+int capture_probe(const CaptureOptions *options, SourceTable *ret_sources) {
+        Head head = {};
+        int r;
+
+        r = take(options, find_self(options), drop_bytes, NULL, &head, ret_sources);
+        head_done(&head);
+        return r;
+}

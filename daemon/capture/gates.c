@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/gates.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "procfs/procfs.h"
+#include "text/cursor.h"
+
+#define KERNEL(major, minor) ((major) << 16 | (minor))
+
+/* "6.18.44-amd64" as KERNEL(6, 18); 0 when it is not of that form. */
+static uint32_t parse_release(const char *release) {
+        uint32_t numbers[2] = {};
+
+        for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
+                size_t n = strspn(release, "0123456789");
+
+                if (!number_parse_u32((Span){ release, n }, &numbers[i]) || numbers[i] > 0x7fff)
+                        return 0;
+                release += n;
+                if (i == 0 && *release++ != '.')
+                        return 0;
+        }
+        return KERNEL(numbers[0], numbers[1]);
+}
+
+static bool has_word(Span text, const char *word) {
+        Cursor cursor = cursor_over(text);
+        Span found;
+
+        while (cursor_word(&cursor, &found))
+                if (span_is(found, word))
+                        return true;
+        return false;
+}
+
+static bool booted_with(int proc_fd, const char *word) {
+        char text[PROCFS_BUFFER_BYTES];
+        size_t n;
+
+        return procfs_read(proc_fd, "cmdline", text, sizeof(text), &n) == 0 &&
+               has_word(text_trim((Span){ text, n }), word);
+}
+
+/*
+ * The sysctl came with 5.14, which also turned delay accounting off by default; before, it was on
+ * from boot unless that was refused on the command line.
+ */
+static DelayTrust read_delay_trust(int proc_fd, const HostContext *host, uint32_t kernel) {
+        if (host->has_delayacct && host->delayacct == 0)
+                return DELAY_TRUST_COUNTED;
+        if (host->delayacct_booted)
+                return DELAY_TRUST_ALWAYS;
+        if (host->has_delayacct || kernel == 0 || kernel >= KERNEL(5, 14))
+                return DELAY_TRUST_YOUNG;
+        return booted_with(proc_fd, "nodelayacct") ? DELAY_TRUST_COUNTED : DELAY_TRUST_ALWAYS;
+}
+
+/*
+ * What the specimen lacks, no thread of this kernel has: every thread has been on a CPU, and ours has
+ * an address space.
+ */
+static void judge_specimen(const Taskstats *stats, Gates *gates) {
+        uint64_t count = 0, run = 0, vm = 0, irq;
+
+        gates->taskstats_version = stats->version;
+        (void) taskstats_get(stats, TASKSTATS_CPU_COUNT, &count);
+        (void) taskstats_get(stats, TASKSTATS_CPU_RUN_VIRTUAL_NS, &run);
+        (void) taskstats_get(stats, TASKSTATS_HIWATER_VM_KIB, &vm);
+        gates->has_delay_members = count != 0 || run != 0;
+        gates->has_xacct_members = vm != 0;
+        gates->has_irq_members = taskstats_get(stats, TASKSTATS_IRQ_COUNT, &irq);
+}
+
+static void try_taskstats(const CaptureSystem *system, Gates *gates) {
+        pid_t tid = system->own_tid ? system->own_tid : (pid_t) syscall(SYS_gettid);
+        TaskstatsAnswer answer;
+        void *handle;
+
+        if (!system->open_taskstats || gates->foreign_pids)
+                return;
+        gates->taskstats_asked = true;
+        gates->taskstats = system->open_taskstats(system->userdata, &handle);
+        if (gates->taskstats != 0)
+                return;
+        gates->taskstats = system->query_taskstats(handle, &tid, 1, &answer);
+        if (gates->taskstats == 0)
+                gates->taskstats = answer.error;
+        if (gates->taskstats == 0)
+                judge_specimen(&answer.stats, gates);
+        system->close_taskstats(handle);
+}
+
+/* Whether "self" of this /proc is the process that system calls know us as. */
+static bool is_foreign(int proc_fd, const CaptureSystem *system) {
+        pid_t pid = system->own_pid ? system->own_pid : getpid();
+        char target[32];
+        uint32_t shown;
+        ssize_t n = readlinkat(proc_fd, "self", target, sizeof(target));
+
+        return n > 0 &&
+               !(number_parse_u32((Span){ target, (size_t) n }, &shown) && shown == (uint32_t) pid);
+}
+
+/* Where the calling thread cannot be looked at, every file is taken to exist until it does not. */
+static void look_for_files(int proc_fd, Gates *gates) {
+        static const struct {
+                SourceId source;
+                const char *name;
+        } files[] = {
+                { SOURCE_SCHEDSTAT, "schedstat" }, { SOURCE_SCHED, "sched" },
+                { SOURCE_STATUS, "status" },       { SOURCE_IO, "io" },
+                { SOURCE_CGROUP, "cgroup" },       { SOURCE_SMAPS_ROLLUP, "smaps_rollup" },
+        };
+        _cleanup_(fd_closep) int fd = -EBADF;
+        struct stat status;
+
+        fd = openat(proc_fd, "thread-self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        for (size_t i = 0; i < ELEMENTSOF(files); i++)
+                gates->has_file[files[i].source] =
+                        fd < 0 || fstatat(fd, files[i].name, &status, 0) == 0 || errno != ENOENT;
+}
+
+static bool parse_hex(Span text, uint64_t *ret) {
+        uint64_t value = 0;
+
+        if (text.n == 0 || text.n > 16)
+                return false;
+        for (size_t i = 0; i < text.n; i++) {
+                static const char digits[] = "0123456789abcdef";
+                const char *digit = memchr(digits, text.bytes[i], sizeof(digits) - 1);
+
+                if (!digit)
+                        return false;
+                value = value << 4 | (uint64_t) (digit - digits);
+        }
+        *ret = value;
+        return true;
+}
+
+static bool read_ptrace_capabilities(int proc_fd) {
+        const uint64_t wanted = UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1) << CAP_DAC_READ_SEARCH;
+        char text[PROCFS_BUFFER_BYTES];
+        Span key, value;
+        uint64_t set;
+        Cursor cursor;
+        size_t n;
+
+        if (procfs_read(proc_fd, "thread-self/status", text, sizeof(text), &n) != 0)
+                return false;
+        cursor = cursor_over((Span){ text, n });
+        while (cursor_colon_pair(&cursor, &key, &value))
+                if (span_is(key, "CapEff"))
+                        return parse_hex(value, &set) && (set & wanted) == wanted;
+        return false;
+}
+
+static void look_at_pressure(int proc_fd, Gates *gates) {
+        char text[PROCFS_BUFFER_BYTES];
+        struct stat status;
+        size_t n;
+
+        gates->has_pressure = fstatat(proc_fd, "pressure", &status, 0) == 0;
+        /* It is read, not just looked for: without IRQ time accounting it may refuse to open. */
+        gates->irq_time_accounted =
+                procfs_read(proc_fd, "pressure/irq", text, sizeof(text), &n) == 0;
+}
+
+void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *host,
+                const Cgroupfs *cgroupfs, Gates *ret) {
+        uint32_t kernel = parse_release(host->kernel_release);
+        Gates gates = {
+                .has_sysctl_schedstats = host->has_schedstats,
+                .schedstats_on = host->has_schedstats && host->schedstats != 0,
+                .realtime_waits_broken = kernel >= KERNEL(5, 16) && kernel <= KERNEL(7, 0),
+                .delay_trust = read_delay_trust(proc_fd, host, kernel),
+        };
+
+        gates.foreign_pids = is_foreign(proc_fd, system);
+        look_for_files(proc_fd, &gates);
+        look_at_pressure(proc_fd, &gates);
+        gates.has_ptrace_capabilities = read_ptrace_capabilities(proc_fd);
+        try_taskstats(system, &gates);
+        /* What cannot be read is not known to be whole. */
+        if (cgroupfs &&
+            cgroup_has_threaded_child(cgroupfs_root_fd(cgroupfs), &gates.root_is_threaded) != 0)
+                gates.root_is_threaded = true;
+        *ret = gates;
+}

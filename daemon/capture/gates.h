@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Gates
+ *
+ * What this kernel, as it was built, booted and is tuned, can tell about threads at all: found out
+ * once, before the walk, from the host's settings and from the calling thread as a specimen. A gate
+ * that is shut makes values absent and gives the reason; it never makes them zero.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "capture/capture-system.h"
+#include "cgroupfs/cgroupfs.h"
+#include "procfs/host-context.h"
+#include "metric/source-list.h"
+
+/* When a delay of 0 is a measurement and when it is a thread without accounting. */
+typedef enum DelayTrust {
+        DELAY_TRUST_ALWAYS,  /* accounting was on from boot: every thread has it */
+        DELAY_TRUST_YOUNG,   /* it is on, but threads older than the switch lack it */
+        DELAY_TRUST_COUNTED, /* it is off; only what already counted something has it */
+} DelayTrust;
+
+typedef struct Gates {
+        /* /proc shows other numbers than the system calls take, so that they must not be mixed. */
+        bool foreign_pids;
+
+        /* By source, for the files of a thread: this kernel has it. */
+        bool has_file[_SOURCE_MAX];
+        bool has_sysctl_schedstats, schedstats_on;
+        /*
+         * From 5.16 to 7.0 the kernel takes the wait time of a real-time or deadline thread from a
+         * clock of another CPU after a migration (fixed by c0e1832ba6da): wait_sum and wait_max of
+         * such threads are then wrong by any amount, and are left out.
+         */
+        bool realtime_waits_broken;
+
+        int taskstats;        /* 0: it answers; else TASKSTATS_E_NO_FAMILY or -errno */
+        bool taskstats_asked; /* false: not tried, no such call here or foreign_pids */
+        uint16_t taskstats_version;
+        bool has_delay_members; /* CONFIG_TASK_DELAY_ACCT */
+        bool has_xacct_members; /* CONFIG_TASK_XACCT */
+        bool has_irq_members;   /* of the struct's version */
+        DelayTrust delay_trust;
+        bool irq_time_accounted; /* /proc/pressure/irq can be read */
+        bool has_pressure; /* /proc/pressure is there, so that a missing irq means something */
+
+        bool has_ptrace_capabilities; /* CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH are effective */
+        bool root_is_threaded;        /* threads of one process may differ although in "/" */
+} Gates;
+
+/* @cgroupfs may be NULL. What cannot be found out stays at its cautious value. */
+void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *host,
+                const Cgroupfs *cgroupfs, Gates *ret);

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/task-reader.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "procfs/proc-io.h"
+#include "procfs/proc-sched.h"
+#include "procfs/proc-schedstat.h"
+#include "procfs/proc-stat.h"
+#include "procfs/proc-status.h"
+
+/* include/uapi/linux/sched.h */
+#define POLICY_FIFO 1
+#define POLICY_RR 2
+#define POLICY_DEADLINE 6
+
+/* The kernel's mask is as wide as the CPUs it was built for; 8192 bits hold any distribution's. */
+#define FIRST_MASK_WORDS (8192 / CPU_LIST_WORD_BITS)
+
+void task_reader_init(TaskReader *reader, const CaptureSystem *system, const Gates *gates,
+                      Buffer *texts) {
+        reader->system = system;
+        reader->gates = gates;
+        reader->texts = texts;
+        reader->n_words = FIRST_MASK_WORDS;
+        reader->n_last_words = 0;
+}
+
+void thread_slot_vanish(ThreadSlot *slot) {
+        slot->vanished = true;
+        slot->kept = false;
+}
+
+int thread_text_add(Buffer *texts, Span text, TextPlace *ret) {
+        size_t at = texts->n;
+        int r = buffer_append(texts, text.bytes, text.n);
+
+        if (r == 0)
+                *ret = (TextPlace){ .at = at, .n = text.n, .is_set = true };
+        return r;
+}
+
+/*
+ * Reads a file that this kernel has for every thread, so that its absence means the thread's. False
+ * when there is no text; the outcome is noted.
+ */
+static bool read_file(TaskReader *reader, ThreadSlot *slot, SourceId source, const char *name,
+                      Span *ret) {
+        size_t n;
+        int r;
+
+        if (!reader->gates->has_file[source]) {
+                thread_slot_note(slot, source, SOURCE_OUTCOME_unsupported);
+                return false;
+        }
+        r = procfs_read(slot->fd, name, reader->file, sizeof(reader->file), &n);
+        if (r == 0) {
+                *ret = (Span){ reader->file, n };
+                return true;
+        }
+        thread_slot_note(slot, source, text_file_outcome(r));
+        if (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED)
+                thread_slot_vanish(slot);
+        return false;
+}
+
+static SourceOutcome parse_outcome(int r) {
+        return r == 0 ? SOURCE_OUTCOME_ok : SOURCE_OUTCOME_malformed;
+}
+
+/* stat */
+
+#define PUT_STAT(slot, stat, field, metric)                                    \
+        do {                                                                   \
+                if (proc_stat_has(stat, PROC_STAT_##field))                    \
+                        thread_sample_put(&(slot)->sample, METRIC_##metric,    \
+                                          (uint64_t) (int64_t) (stat)->field); \
+        } while (0)
+
+static void take_stat(ThreadSlot *slot, const ProcStat *stat) {
+        ThreadSample *sample = &slot->sample;
+
+        sample->tid = slot->tid;
+        sample->start_ticks = stat->starttime;
+        sample->has_ppid = proc_stat_has(stat, PROC_STAT_ppid);
+        sample->ppid = stat->ppid;
+        sample->has_kthread = proc_stat_has(stat, PROC_STAT_flags);
+        sample->kthread = proc_stat_is_kthread(stat);
+        thread_sample_put(sample, METRIC_state, (uint64_t) (unsigned char) stat->state);
+
+        PUT_STAT(slot, stat, minflt, minflt);
+        PUT_STAT(slot, stat, majflt, majflt);
+        PUT_STAT(slot, stat, utime, utime_clock_ticks);
+        PUT_STAT(slot, stat, stime, stime_clock_ticks);
+        PUT_STAT(slot, stat, priority, priority);
+        PUT_STAT(slot, stat, nice, nice);
+        PUT_STAT(slot, stat, processor, processor);
+        PUT_STAT(slot, stat, rt_priority, rt_priority);
+        PUT_STAT(slot, stat, policy, policy);
+
+        slot->state = stat->state;
+        slot->policy = proc_stat_has(stat, PROC_STAT_policy) ? stat->policy : -1;
+        slot->has_space = proc_stat_has(stat, PROC_STAT_vsize) && stat->vsize != 0;
+        slot->num_threads = proc_stat_has(stat, PROC_STAT_num_threads) && stat->num_threads > 0
+                                    ? (uint64_t) stat->num_threads
+                                    : 0;
+}
+
+static int read_stat(TaskReader *reader, ThreadSlot *slot) {
+        ProcStat stat;
+        size_t n;
+        int r;
+
+        r = procfs_read(slot->fd, "stat", reader->file, sizeof(reader->file), &n);
+        slot->seen_ns = reader->system->now_ns(reader->system->userdata);
+        if (r != 0) {
+                thread_slot_note(slot, SOURCE_STAT, text_file_outcome(r));
+                slot->vanished = r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED;
+                return 0;
+        }
+        r = proc_stat_parse((Span){ reader->file, n }, &stat);
+        thread_slot_note(slot, SOURCE_STAT, parse_outcome(r));
+        /* Without name and start time it is nobody; and the number must be the one asked for. */
+        if (!stat.has_identity || stat.pid != slot->tid) {
+                thread_slot_note(slot, SOURCE_STAT, SOURCE_OUTCOME_malformed);
+                return 0;
+        }
+        take_stat(slot, &stat);
+        slot->kept = true;
+        return thread_text_add(reader->texts, stat.comm, &slot->comm);
+}
+
+/* affinity */
+
+/* 0, -errno; the mask is in reader->mask. */
+static int ask_affinity(TaskReader *reader, pid_t tid, size_t *ret_n_words) {
+        const CaptureSystem *system = reader->system;
+        int r;
+
+        for (;;) {
+                r = system->read_affinity(system->userdata, tid, reader->mask, reader->n_words,
+                                          ret_n_words);
+                if (r != -EINVAL || reader->n_words == CPU_LIST_MAX_WORDS)
+                        return r;
+                reader->n_words = MIN_OF(2 * reader->n_words, (size_t) CPU_LIST_MAX_WORDS);
+        }
+}
+
+/* The mask in reader->mask as text: as before, or formatted anew. */
+static int format_affinity(TaskReader *reader, size_t n_words, Span *ret, size_t *ret_n_cpus) {
+        size_t n_bytes = n_words * sizeof(*reader->mask), n_chars;
+        int r;
+
+        if (n_words == reader->n_last_words &&
+            memcmp(reader->mask, reader->last_mask, n_bytes) == 0) {
+                *ret = (Span){ reader->last_text, reader->n_last_text };
+                *ret_n_cpus = reader->n_last_cpus;
+                return 0;
+        }
+        r = cpu_list_format(reader->mask, n_words, reader->long_text, sizeof(reader->long_text),
+                            &n_chars, ret_n_cpus);
+        if (r != 0)
+                return r;
+        *ret = (Span){ reader->long_text, n_chars };
+        if (n_chars <= sizeof(reader->last_text)) {
+                memcpy(reader->last_mask, reader->mask, n_bytes);
+                memcpy(reader->last_text, reader->long_text, n_chars);
+                reader->n_last_words = n_words;
+                reader->n_last_text = n_chars;
+                reader->n_last_cpus = *ret_n_cpus;
+        }
+        return 0;
+}
+
+static int read_affinity(TaskReader *reader, ThreadSlot *slot) {
+        size_t n_words = 0, n_cpus = 0;
+        Span text;
+        int r;
+
+        if (!reader->system->read_affinity || reader->gates->foreign_pids) {
+                thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_unsupported);
+                return 0;
+        }
+        r = ask_affinity(reader, slot->tid, &n_words);
+        if (r != 0) {
+                /* Whether it was this thread that is gone, the descriptor will tell. */
+                thread_slot_note(slot, SOURCE_AFFINITY, text_file_outcome(text_file_code(-r)));
+                return 0;
+        }
+        /* A mask without CPUs is that of a thread about to move, or of nobody. */
+        if (format_affinity(reader, n_words, &text, &n_cpus) != 0 || n_cpus == 0) {
+                thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_malformed);
+                return 0;
+        }
+        thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_ok);
+        thread_sample_put(&slot->sample, METRIC_cpu_affinity, n_cpus);
+        return thread_text_add(reader->texts, text, &slot->cpus);
+}
+
+/* sched */
+
+static const struct {
+        ProcSchedKey key;
+        MetricId metric;
+} sched_rows[] = {
+#define SAME_NAME(key) \
+        { PROC_SCHED_##key, METRIC_##key }
+        SAME_NAME(nr_migrations),
+        SAME_NAME(sleep_max),
+        SAME_NAME(block_max),
+        SAME_NAME(exec_max),
+        SAME_NAME(slice_max),
+        SAME_NAME(wait_max),
+        SAME_NAME(wait_sum),
+        SAME_NAME(wait_count),
+        SAME_NAME(iowait_sum),
+        SAME_NAME(iowait_count),
+        SAME_NAME(nr_failed_migrations_affine),
+        SAME_NAME(nr_failed_migrations_running),
+        SAME_NAME(nr_failed_migrations_hot),
+        SAME_NAME(nr_forced_migrations),
+        SAME_NAME(nr_wakeups),
+        SAME_NAME(nr_wakeups_sync),
+        SAME_NAME(nr_wakeups_migrate),
+        SAME_NAME(nr_wakeups_local),
+        SAME_NAME(nr_wakeups_remote),
+        SAME_NAME(nr_wakeups_affine),
+        SAME_NAME(nr_wakeups_affine_attempts),
+        SAME_NAME(core_forceidle_sum),
+#undef SAME_NAME
+        { PROC_SCHED_sum_block_runtime, METRIC_block_sum }, /* not before 5.16 */
+        { PROC_SCHED_slice, METRIC_fair_slice_ns },
+};
+
+static bool is_realtime(int64_t policy) {
+        return policy == POLICY_FIFO || policy == POLICY_RR || policy == POLICY_DEADLINE;
+}
+
+/* A negative value is the kernel's counter gone wrong: of schedstats, which alone can be negative. */
+static void note_schedstats(ThreadSlot *slot, const ProcSched *sched, int r) {
+        SourceOutcome outcome = SOURCE_OUTCOME_ok;
+
+        if (!sched->has_schedstats)
+                outcome = SOURCE_OUTCOME_unsupported;
+        else if (r != 0)
+                outcome = SOURCE_OUTCOME_malformed;
+        thread_slot_note(slot, SOURCE_SCHEDSTATS, outcome);
+        thread_slot_note(slot, SOURCE_SCHED,
+                         r == 0 || sched->negative != 0 ? SOURCE_OUTCOME_ok
+                                                        : SOURCE_OUTCOME_malformed);
+}
+
+static void read_sched(TaskReader *reader, ThreadSlot *slot) {
+        ThreadSample *sample = &slot->sample;
+        ProcSched sched;
+        uint64_t sleep;
+        Span text;
+        int r;
+
+        if (!read_file(reader, slot, SOURCE_SCHED, "sched", &text)) {
+                slot->outcomes[SOURCE_SCHEDSTATS] = slot->outcomes[SOURCE_SCHED];
+                return;
+        }
+        r = proc_sched_parse(text, &sched);
+        note_schedstats(slot, &sched, r);
+        for (size_t i = 0; i < ELEMENTSOF(sched_rows); i++)
+                if (proc_sched_has(&sched, sched_rows[i].key))
+                        thread_sample_put(sample, sched_rows[i].metric,
+                                          sched.values[sched_rows[i].key]);
+        if (proc_sched_voluntary_sleep(&sched, &sleep))
+                thread_sample_put(sample, METRIC_voluntary_sleep_ns, sleep);
+        if (sched.has_ext_enabled)
+                thread_sample_put(sample, METRIC_ext_enabled, sched.ext_enabled);
+        if (reader->gates->realtime_waits_broken && is_realtime(slot->policy)) {
+                thread_sample_drop(sample, METRIC_wait_max);
+                thread_sample_drop(sample, METRIC_wait_sum);
+        }
+}
+
+/* io */
+
+#define IO_METRIC(key) [PROC_IO_##key] = METRIC_##key,
+static const MetricId io_metrics[_PROC_IO_MAX] = { PROC_IO_KEYS(IO_METRIC) };
+
+static void read_io(TaskReader *reader, ThreadSlot *slot) {
+        ProcIo io;
+        Span text;
+
+        if (!read_file(reader, slot, SOURCE_IO, "io", &text))
+                return;
+        thread_slot_note(slot, SOURCE_IO, parse_outcome(proc_io_parse(text, &io)));
+        for (unsigned key = 0; key < _PROC_IO_MAX; key++)
+                if (proc_io_has(&io, (ProcIoKey) key))
+                        thread_sample_put(&slot->sample, io_metrics[key], io.values[key]);
+}
+
+int task_reader_read(TaskReader *reader, ThreadSlot *slot) {
+        int r;
+
+        thread_sample_clear(&slot->sample);
+        r = read_stat(reader, slot);
+        if (r != 0 || !slot->kept)
+                return r;
+        r = read_affinity(reader, slot);
+        if (r != 0)
+                return r;
+        read_sched(reader, slot);
+        if (slot->kept)
+                read_io(reader, slot);
+        return 0;
+}
+
+/* schedstat, status */
+
+void task_reader_read_schedstat(TaskReader *reader, ThreadSlot *slot) {
+        ThreadSample *sample = &slot->sample;
+        ProcSchedstat schedstat;
+        Span text;
+        int r;
+
+        if (!read_file(reader, slot, SOURCE_SCHEDSTAT, "schedstat", &text))
+                return;
+        r = proc_schedstat_parse(text, &schedstat);
+        thread_slot_note(slot, SOURCE_SCHEDSTAT, parse_outcome(r));
+        if (schedstat.has_run_time)
+                thread_sample_put(sample, METRIC_run_time_ns, schedstat.run_time_ns);
+        if (schedstat.has_wait_time)
+                thread_sample_put(sample, METRIC_wait_time_ns, schedstat.wait_time_ns);
+        if (schedstat.has_timeslices)
+                thread_sample_put(sample, METRIC_timeslices, schedstat.timeslices);
+}
+
+void task_reader_read_status(TaskReader *reader, ThreadSlot *slot) {
+        ThreadSample *sample = &slot->sample;
+        ProcStatus status;
+        Span text;
+        int r;
+
+        if (!read_file(reader, slot, SOURCE_STATUS, "status", &text))
+                return;
+        r = proc_status_parse(text, &status);
+        thread_slot_note(slot, SOURCE_STATUS, parse_outcome(r));
+        if (status.has_voluntary_switches)
+                thread_sample_put(sample, METRIC_voluntary_csw, status.voluntary_switches);
+        if (status.has_nonvoluntary_switches)
+                thread_sample_put(sample, METRIC_nonvoluntary_csw, status.nonvoluntary_switches);
+        sample->has_owner = status.has_uid && status.has_gid;
+        sample->uid = status.uid;
+        sample->gid = status.gid;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/thread-stats.h"
+
+#include <errno.h>
+
+#include "base/number.h"
+
+static SourceOutcome error_outcome(int error) {
+        switch (-error) {
+        case EPERM:
+        case EACCES:
+                return SOURCE_OUTCOME_denied;
+        case EPROTO: /* a struct too old to read */
+                return SOURCE_OUTCOME_unsupported;
+        case EBADMSG:
+                return SOURCE_OUTCOME_malformed;
+        default:
+                return SOURCE_OUTCOME_other;
+        }
+}
+
+void thread_stats_init(ThreadStats *stats, const CaptureSystem *system, const Gates *gates) {
+        int r = gates->taskstats;
+
+        stats->system = system;
+        stats->gates = gates;
+        stats->open = false;
+        if (!gates->taskstats_asked)
+                r = TASKSTATS_E_NO_FAMILY;
+        else if (r == 0)
+                r = system->open_taskstats(system->userdata, &stats->handle);
+        stats->open = r == 0;
+        stats->closed_outcome = r > 0 ? SOURCE_OUTCOME_unsupported : error_outcome(r);
+}
+
+void thread_stats_done(ThreadStats *stats) {
+        if (stats->open)
+                stats->system->close_taskstats(stats->handle);
+        stats->open = false;
+}
+
+/*
+ * A kernel that is known to keep no interrupt time per task has nothing to read there, which is no
+ * failure of this thread's.
+ */
+static bool irq_applies(const Gates *gates) {
+        return gates->irq_time_accounted || !gates->has_pressure;
+}
+
+static void note_unanswered(const ThreadStats *stats, ThreadSlot *slot, SourceOutcome outcome) {
+        thread_slot_note(slot, SOURCE_TASKSTATS, outcome);
+        thread_slot_note(slot, SOURCE_TASKSTATS_DELAY, outcome);
+        if (irq_applies(stats->gates))
+                thread_slot_note(slot, SOURCE_TASKSTATS_IRQ, outcome);
+}
+
+static void read_substitutes(TaskReader *reader, ThreadSlot *slot) {
+        task_reader_read_schedstat(reader, slot);
+        if (slot->kept)
+                task_reader_read_status(reader, slot);
+}
+
+void thread_stats_read_files(ThreadStats *stats, TaskReader *reader, ThreadSlot *slot) {
+        if (stats->open)
+                return;
+        note_unanswered(stats, slot, stats->closed_outcome);
+        read_substitutes(reader, slot);
+}
+
+/*
+ * The answer is about a task that started after stat had been read: the tid was given away between
+ * the two. The answer's age was taken when or after it was asked for, so a task that was there for
+ * stat is at least as old as the time in between; ages are cut to whole microseconds. What slips
+ * through must have started within the microseconds that the kernel needed to answer, which the
+ * cyclic allocation of tids rules out in practice.
+ */
+static bool is_another_life(const ThreadSlot *slot, const Taskstats *answer, uint64_t asked_ns) {
+        uint64_t age_us;
+
+        if (!taskstats_get(answer, TASKSTATS_AGE_US, &age_us))
+                return false;
+        return number_add_saturating(slot->seen_ns, number_multiply_saturating(age_us + 1, 1000)) <
+               asked_ns;
+}
+
+/*
+ * Which of the struct's members are measurements for this thread. A task forked while delay
+ * accounting was off has no accounting block, and the kernel then answers zeros for ever: seven
+ * counts of 0 are taken for measurements only where every task must have the block. Of interrupt
+ * delays a 0 moreover says nothing unless the kernel accounts interrupt time; a count that is not 0
+ * shows that it does, but rows that have been written by then stay as they are.
+ */
+static unsigned choose_groups(const ThreadStats *stats, ThreadSlot *slot, const Taskstats *answer) {
+        const Gates *gates = stats->gates;
+        unsigned groups = TASKSTATS_GROUP_BASIC;
+        uint64_t irq_count = 0;
+        bool accounted, sent = taskstats_get(answer, TASKSTATS_IRQ_COUNT, &irq_count);
+
+        if (gates->has_xacct_members)
+                groups |= TASKSTATS_GROUP_XACCT;
+        if (gates->has_delay_members)
+                groups |= TASKSTATS_GROUP_CPU;
+
+        accounted = gates->has_delay_members &&
+                    (gates->delay_trust == DELAY_TRUST_ALWAYS || taskstats_has_delays(answer));
+        if (accounted)
+                groups |= TASKSTATS_GROUP_DELAY;
+        thread_slot_note(slot, SOURCE_TASKSTATS_DELAY,
+                         accounted ? SOURCE_OUTCOME_ok : SOURCE_OUTCOME_unsupported);
+
+        if (sent && (irq_count != 0 || (accounted && gates->irq_time_accounted))) {
+                groups |= TASKSTATS_GROUP_IRQ;
+                thread_slot_note(slot, SOURCE_TASKSTATS_IRQ, SOURCE_OUTCOME_ok);
+        } else if (sent && irq_applies(gates))
+                thread_slot_note(slot, SOURCE_TASKSTATS_IRQ, SOURCE_OUTCOME_unsupported);
+        return groups;
+}
+
+static void take_identity(ThreadSample *sample, const Taskstats *answer) {
+        uint64_t uid, gid, dev, inode;
+
+        if (taskstats_get(answer, TASKSTATS_UID, &uid) &&
+            taskstats_get(answer, TASKSTATS_GID, &gid)) {
+                sample->has_owner = true;
+                sample->uid = (uid_t) uid;
+                sample->gid = (gid_t) gid;
+        }
+        /* Encoded as stat(2) does; zero for a task without an executable. */
+        if (taskstats_get(answer, TASKSTATS_EXE_DEV, &dev) &&
+            taskstats_get(answer, TASKSTATS_EXE_INODE, &inode) && inode != 0) {
+                sample->has_exe = true;
+                sample->exe_dev = dev;
+                sample->exe_inode = inode;
+        }
+}
+
+static void take_answer(ThreadStats *stats, TaskReader *reader, ThreadSlot *slot,
+                        const Taskstats *answer) {
+        thread_slot_note(slot, SOURCE_TASKSTATS, SOURCE_OUTCOME_ok);
+        thread_slot_note(slot, SOURCE_STATUS, SOURCE_OUTCOME_ok);
+        taskstats_put_metrics(answer, choose_groups(stats, slot, answer), &slot->sample);
+        take_identity(&slot->sample, answer);
+        if (stats->gates->has_delay_members)
+                thread_slot_note(slot, SOURCE_SCHEDSTAT, SOURCE_OUTCOME_ok);
+        else
+                task_reader_read_schedstat(reader, slot);
+}
+
+void thread_stats_ask(ThreadStats *stats, TaskReader *reader, ThreadSlot *slots, size_t n_slots) {
+        uint64_t asked_ns;
+        size_t n = 0;
+        int r;
+
+        if (!stats->open)
+                return;
+        for (size_t i = 0; i < n_slots; i++)
+                if (slots[i].kept) {
+                        stats->tids[n] = slots[i].tid;
+                        stats->asked[n++] = &slots[i];
+                }
+        asked_ns = stats->system->now_ns(stats->system->userdata);
+        r = stats->system->query_taskstats(stats->handle, stats->tids, n, stats->answers);
+
+        for (size_t i = 0; i < n; i++) {
+                ThreadSlot *slot = stats->asked[i];
+                int error = r < 0 ? r : stats->answers[i].error;
+
+                if (error == 0 && !is_another_life(slot, &stats->answers[i].stats, asked_ns))
+                        take_answer(stats, reader, slot, &stats->answers[i].stats);
+                else if (error == 0 || error == -ESRCH) {
+                        thread_slot_note(slot, SOURCE_TASKSTATS, SOURCE_OUTCOME_vanished);
+                        thread_slot_vanish(slot);
+                } else {
+                        note_unanswered(stats, slot, error_outcome(error));
+                        read_substitutes(reader, slot);
+                }
+        }
+}

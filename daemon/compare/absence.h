@@ -4,8 +4,8 @@
 /*
  * Absence
  *
- * Why a value is not there, in words: what the capture said of the source that would have had it, or
- * that it does not apply, or which input of a derived value is missing.
+ * Why a value is not there, in words: what the capture said of the source that would have had it,
+ * or that it does not apply, or which input of a derived value is missing.
  */
 
 #include "compare/row.h"

@@ -4,9 +4,9 @@
 /*
  * Aggregate
  *
- * The threads of one group on one side, reduced to one value a metric by the metric's rule. A thread
- * adds to a metric only when it has a value for it, so a metric that no thread had is absent, whatever
- * the others have. The order in which threads arrive does not matter.
+ * The threads of one group on one side, reduced to one value a metric by the metric's rule. A
+ * thread adds to a metric only when it has a value for it, so a metric that no thread had is
+ * absent, whatever the others have. The order in which threads arrive does not matter.
  *
  * Fixed size but for two things that most groups do not need: words beyond the first of a mode, and
  * one list of CPUs.
@@ -51,8 +51,8 @@ enum { METRICS(AGGREGATE_NUMBER_ID) _AGGREGATE_NUMBER_MAX };
 enum { METRICS(AGGREGATE_TALLY_ID) _AGGREGATE_TALLY_MAX };
 
 /*
- * Distinct words of one mode that are told apart. A kernel has seven policies and a dozen states; what
- * a damaged file has beyond this many counts in the total and cannot win.
+ * Distinct words of one mode that are told apart. A kernel has seven policies and a dozen states;
+ * what a damaged file has beyond this many counts in the total and cannot win.
  */
 #define AGGREGATE_MAX_WORDS 64
 

@@ -5,8 +5,8 @@
  * Comparison
  *
  * The engine behind show (one side) and compare (two): threads go in one by one, groups come out in
- * the order of display, each as the JSON object Group of the interface. It reads no file and keeps no
- * thread: memory grows with the number of groups. Only values that are present take part, so a
+ * the order of display, each as the JSON object Group of the interface. It reads no file and keeps
+ * no thread: memory grows with the number of groups. Only values that are present take part, so a
  * group's sum is the sum of those of its threads that had one.
  *
  * The calls in their only order:
@@ -18,6 +18,9 @@
  *     comparison_fold()     for every thread of every side again, sides in any order
  *     comparison_finish()   once: everything is reduced and ordered
  *     comparison_n(), comparison_write(), comparison_hidden_*()
+ *
+ * Groups are ordered by impact (impact.h): by their largest movement as a share of the host's; with
+ * one side, where nothing moves, by their largest share.
  *
  * Threads marked self are left out by census and fold themselves, unless the view wants them.
  */
@@ -41,7 +44,7 @@ typedef enum ComparisonSide {
 
 /* Whether one thread can be on both sides: a life of a thread ends with its boot. */
 typedef enum ComparisonBoots {
-        COMPARISON_BOOTS_UNKNOWN, /* a side has no boot id (format version 0), or there is one side */
+        COMPARISON_BOOTS_UNKNOWN, /* a side has no boot id, or there is one side */
         COMPARISON_BOOTS_SAME,
         COMPARISON_BOOTS_DIFFERENT,
 } ComparisonBoots;
@@ -87,8 +90,8 @@ _must_check_ int comparison_finish(Comparison *comparison,
 /* How many can be written of @list: the view's limit is applied to each list. */
 size_t comparison_n(const Comparison *comparison, ComparisonList list);
 /*
- * Writes the @index-th of @list as one complete object; tens of kilobytes at most for names of usual
- * length. Each may be written any number of times. Failures are remembered by @writer.
+ * Writes the @index-th of @list as one complete object; tens of kilobytes at most for names of
+ * usual length. Each may be written any number of times. Failures are remembered by @writer.
  */
 void comparison_write(const Comparison *comparison, ComparisonList list, size_t index,
                       JsonWriter *writer);
@@ -96,7 +99,8 @@ void comparison_write(const Comparison *comparison, ComparisonList list, size_t 
 /*
  * Rows that changed_only hid: unchanged or absent on both sides (with one side: absent). A group
  * none of whose rows is left is hidden with them, before the limit is applied. Rows of groups that
- * the limit cut off do not count, nor do rows that the view does not want; one-sided lists hide none.
+ * the limit cut off do not count, nor do rows that the view does not want; one-sided lists hide
+ * none.
  */
 uint64_t comparison_hidden_rows(const Comparison *comparison);
 /* Entries of @list that the view's limit cut off. */

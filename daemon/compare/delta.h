@@ -4,9 +4,9 @@
 /*
  * Delta
  *
- * What moved between two values of one metric. Differences of integers are exact and may need 65 bits,
- * so they are sign and magnitude; those of midpoints may end in a half. Doubles are used only where
- * the values are doubles, and for percents and rates, which are rounded for people anyway.
+ * What moved between two values of one metric. Differences of integers are exact and may need 65
+ * bits, so they are sign and magnitude; those of midpoints may end in a half. Doubles are used only
+ * where the values are doubles, and for percents and rates, which are rounded for people anyway.
  */
 
 #include <stdbool.h>

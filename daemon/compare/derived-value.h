@@ -4,9 +4,9 @@
 /*
  * DerivedValue
  *
- * The derived values of a group, computed from its reduced metrics (not averaged over its threads). Sums
- * and differences stay exact integers; quotients are doubles. A denominator of 0 or an absent input
- * gives no value, and the outcome says which it was.
+ * The derived values of a group, computed from its reduced metrics (not averaged over its threads).
+ * Sums and differences stay exact integers; quotients are doubles. A denominator of 0 or an absent
+ * input gives no value, and the outcome says which it was.
  */
 
 #include "base/macro.h"

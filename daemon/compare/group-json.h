@@ -4,8 +4,8 @@
 /*
  * Group as JSON
  *
- * The object Group of the interface: which rows of a group a view wants, in which order, and what is
- * written of each. The same selection counts what is hidden, so that the two cannot disagree.
+ * The object Group of the interface: which rows of a group a view wants, in which order, and what
+ * is written of each. The same selection counts what is hidden, so that the two cannot disagree.
  *
  * @side is everywhere the side that is shown, or GROUP_BOTH_SIDES to compare them.
  */

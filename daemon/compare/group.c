@@ -146,7 +146,7 @@ int group_set_label(Group *group, Span label) {
         return 0;
 }
 
-/* A life is a tid and when it began; hashes are added up so that the order of threads is nothing. */
+/* A life is a tid and when it began. Hashes are added up: the order of threads is nothing. */
 static uint64_t life_hash(const ThreadSample *sample) {
         struct {
                 uint64_t tid, start_ticks;

@@ -4,8 +4,8 @@
 /*
  * Group
  *
- * Threads that share a key, per side, and the table in which they are found by it. A group exists from
- * the first thread that has its key and has an aggregate only for sides that had one.
+ * Threads that share a key, per side, and the table in which they are found by it. A group exists
+ * from the first thread that has its key and has an aggregate only for sides that had one.
  */
 
 #include <stdbool.h>

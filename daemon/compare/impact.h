@@ -4,13 +4,13 @@
 /*
  * Impact
  *
- * How much of a whole host's movement one row is: |delta| of a sum over the larger of the metric's two
- * totals, with a floor for what is too little to matter. It has no unit, so nanoseconds do not drown
- * counts, and an idle daemon's one page fault does not lead. With one side, where nothing moves, the
- * value stands for the delta: its share of the host.
+ * How much of a whole host's movement one row is: |delta| of a sum over the larger of the metric's
+ * two totals, with a floor for what is too little to matter. It has no unit, so nanoseconds do not
+ * drown counts, and an idle daemon's one page fault does not lead. With one side, where nothing
+ * moves, the value stands for the delta: its share of the host.
  *
- * Only sums have one, and of those the taskstats accounting ranks no groups: it repeats run time and
- * ticks that rank already, in rows that are shown only when named.
+ * Only sums have one, and of those the taskstats accounting ranks no groups: it repeats run time
+ * and ticks that rank already, in rows that are shown only when named.
  */
 
 #include <stdbool.h>
@@ -38,13 +38,13 @@ double impact_of(const ImpactScale *scale, MetricId id, uint64_t magnitude);
  * @n_sides 2, deltas count; with 1, values of the first side. IMPACT_NONE when no row has a number.
  */
 void impact_rank_group(const ImpactScale *scale, unsigned n_sides, Group *group);
-/* Puts groups into the order of display: rank, then the registry's order of the best rows, then key. */
+/* Puts groups into the order of display: rank, then the registry's order of best rows, then key. */
 void impact_sort_groups(Group **groups, size_t n_groups);
 /* Groups that are on one side only: largest run time first, then key; without run time last. */
 void impact_sort_one_sided(Group **groups, size_t n_groups, unsigned side);
 
 /*
- * Puts the rows of one group into the order of display: sums by impact, then other metrics, then those
- * without a number, each in the registry's order; derived values after them, likewise.
+ * Puts the rows of one group into the order of display: sums by impact, then other metrics, then
+ * those without a number, each in the registry's order; derived values after them, likewise.
  */
 void impact_sort_rows(Row *rows, size_t n_rows);

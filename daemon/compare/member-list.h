@@ -5,8 +5,8 @@
  * MemberList
  *
  * The distinct names behind a pattern, with how many threads bear each. Bounded: the first so many
- * names that come are listed, threads of further ones only counted, so that the counts always add up
- * to the threads that were added.
+ * names that come are listed, threads of further ones only counted, so that the counts always add
+ * up to the threads that were added.
  */
 
 #include <stddef.h>

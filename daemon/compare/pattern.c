@@ -43,7 +43,7 @@ static bool any_of(Span text, unsigned wanted) {
         return false;
 }
 
-/* 8-4-4-4-12 at the start of @text, and no further hex digit that would make it something longer. */
+/* 8-4-4-4-12 at the start of @text, and no further hex digit: that would be something longer. */
 static bool begins_with_uuid(Span text) {
         const unsigned hex = BYTE_DIGIT | BYTE_LOWER_HEX;
         char joint;

@@ -15,8 +15,9 @@ static void init_number(Row *row, unsigned side) {
 }
 
 /*
- * A sum over the same lives, of as many values, in one boot can only grow. That a thread lost a value
- * while another gained one is taken for a reset, too: it takes a race in the reader to get there.
+ * A sum over the same lives, of as many values, in one boot can only grow. That a thread lost a
+ * value while another gained one is taken for a reset, too: it takes a race in the reader to get
+ * there.
  */
 static bool is_reset(const Row *row, const Group *group, MetricId id) {
         return metric_table[id].shape == METRIC_SHAPE_SUM && row->delta.kind == DELTA_INTEGER &&

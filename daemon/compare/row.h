@@ -34,8 +34,8 @@ typedef struct Row {
 } Row;
 
 /*
- * @side: the one that is shown, or GROUP_BOTH_SIDES; it, or both, must have an aggregate. @same_boot:
- * counters that fell in both captures' one boot were reset.
+ * @side: the one that is shown, or GROUP_BOTH_SIDES; it, or both, must have an aggregate.
+ * @same_boot: counters that fell in both captures' one boot were reset.
  */
 void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool same_boot);
 void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id);

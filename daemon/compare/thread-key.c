@@ -54,7 +54,7 @@ int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample) {
         return key_census_add(keys->census, buffer_span(&keys->skeleton), name);
 }
 
-/* pid, tid, start, process, thread; the first three are the life, the names may change during it. */
+/* pid, tid, start, process, thread; the first three are the life, the names may change in it. */
 static int format_thread(ThreadKeys *keys, const ThreadSample *sample, size_t *ret_n_life) {
         const uint64_t numbers[] = { (uint64_t) sample->tgid, (uint64_t) sample->tid,
                                      sample->start_ticks };
@@ -81,8 +81,9 @@ static int format_thread(ThreadKeys *keys, const ThreadSample *sample, size_t *r
 }
 
 /*
- * Within one boot a life is a thread whatever it calls itself. Across two boots no thread lives on, so
- * the side is part of the id. Where the boots are not known, equal names make a coincidence unlikely.
+ * Within one boot a life is a thread whatever it calls itself. Across two boots no thread lives on,
+ * so the side is part of the id. Where the boots are not known, equal names make a coincidence
+ * unlikely.
  */
 static int make_thread_key(ThreadKeys *keys, ComparisonSide side, const ThreadSample *sample,
                            ThreadKey *ret) {

@@ -4,8 +4,8 @@
 /*
  * ThreadKeys
  *
- * Which group a thread belongs to, on the axis of one view. Name axes put patterns for names that the
- * census found to be shared; before that, every thread has to be shown to it.
+ * Which group a thread belongs to, on the axis of one view. Name axes put patterns for names that
+ * the census found to be shared; before that, every thread has to be shown to it.
  */
 
 #include <stdbool.h>

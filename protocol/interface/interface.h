@@ -4,9 +4,9 @@
 /*
  * Interface
  *
- * The parts of io.ctprof.Profiler that are the same for whoever answers: how a failure is put into an
- * error reply, and the registry as the reply of MetricList. Errors are decided on by their id; only
- * their names cross the socket.
+ * The parts of io.ctprof.Profiler that are the same for whoever answers: how a failure is put into
+ * an error reply, and the registry as the reply of MetricList. Errors are decided on by their id;
+ * only their names cross the socket.
  */
 
 #include <stdbool.h>
@@ -33,7 +33,7 @@ const char *wire_error_parameter(WireError error);
 /* _WIRE_ERROR_MAX when there is none of that name. */
 WireError wire_error_find(Span name);
 
-/* Appends the object of @error's parameters to @buffer: what error_encode() takes. NULL: no detail. */
+/* Appends the object of @error's parameters: what error_encode() takes. NULL: no detail. */
 _must_check_ int wire_error_encode(Buffer *buffer, WireError error, const WireErrorDetail *detail);
 
 /* {"metrics": [...], "derived": [...]}: the reply of MetricList. */

@@ -53,9 +53,10 @@ enum {
 void view_init(View *view);
 
 /*
- * Setters for command lines: comma-separated lists with blanks allowed around the entries, letters of
- * either case; empty entries, duplicates and unknown words refused. An entry of the metrics may be a
- * glob (* ? [...]) that matches at least one name. VIEW_OK, or VIEW_E_INVALID and @view unchanged.
+ * Setters for command lines: comma-separated lists with blanks allowed around the entries, letters
+ * of either case; empty entries, duplicates and unknown words refused. An entry of the metrics may
+ * be a glob (* ? [...]) that matches at least one name. VIEW_OK, or VIEW_E_INVALID and @view
+ * unchanged.
  */
 _must_check_ int view_set_axis(View *view, Span name,
                                char ret_complaint[static VIEW_COMPLAINT_BYTES]);
@@ -72,8 +73,8 @@ _must_check_ int view_decode(json_object *object, View *ret,
 const char *view_axis_name(ViewAxis axis);
 const char *view_axis_header(ViewAxis axis);
 /*
- * The row of @id is wanted: its section is, and it is among the metrics named. Naming metrics without
- * naming sections wants them whatever their section.
+ * The row of @id is wanted: its section is, and it is among the metrics named. Naming metrics
+ * without naming sections wants them whatever their section.
  */
 bool view_wants_metric(const View *view, MetricId id);
 bool view_wants_derived(const View *view, DerivedId id);

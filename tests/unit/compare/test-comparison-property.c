@@ -9,7 +9,7 @@
 
 /* What must hold for any threads: made up anew for each seed, on each axis. */
 
-#define N_SEEDS 6
+#define N_SEEDS 3
 #define N_THREADS 60
 
 static const ViewAxis axes[] = { VIEW_AXIS_PCOMM, VIEW_AXIS_COMM, VIEW_AXIS_COMM_EXACT,

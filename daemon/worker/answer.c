@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/answer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include "base/err.h"
+#include "wire/limits.h"
+#include "wire/message.h"
+
+#define PROGRESS_INTERVAL_NS (100 * NSEC_PER_MSEC)
+/* Room for what stands around the parameters in a reply. */
+#define ENVELOPE_BYTES 256
+
+void answer_init(Answer *answer, FrameStream *stream) {
+        *answer = (Answer){ .stream = stream };
+        buffer_init(&answer->parameters, LIMIT_REPLY_BYTES - ENVELOPE_BYTES);
+        buffer_init(&answer->frame, LIMIT_REPLY_BYTES);
+}
+
+void answer_done(Answer *answer) {
+        buffer_done(&answer->parameters);
+        buffer_done(&answer->frame);
+}
+
+JsonWriter *answer_begin(Answer *answer) {
+        buffer_clear(&answer->parameters);
+        json_writer_init(&answer->writer, &answer->parameters);
+        json_write_object(&answer->writer);
+        return &answer->writer;
+}
+
+/* @fd: the descriptor to send along, or NULL; taken when it is queued. */
+static int answer_send(Answer *answer, int *fd) {
+        int r;
+
+        r = frame_stream_queue(answer->stream, buffer_span(&answer->frame), fd, fd ? 1 : 0);
+        if (r == 0) {
+                if (fd)
+                        (void) TAKE_FD(*fd);
+                /* A signal that does not end the job does not end a reply either. */
+                do
+                        r = frame_stream_flush(answer->stream);
+                while (r == -EINTR);
+        }
+        if (r == FRAME_E_CLOSED) {
+                answer->closed = true;
+                return -EPIPE;
+        }
+        return err_fold(r);
+}
+
+static int answer_send_parameters(Answer *answer, bool continues, int *fd) {
+        int r;
+
+        assert(!answer->finished);
+        json_write_end(&answer->writer);
+        r = json_writer_finish(&answer->writer);
+        if (r != 0)
+                return r;
+        answer->finished = !continues;
+        if (answer->silent)
+                return 0;
+
+        buffer_clear(&answer->frame);
+        r = reply_encode(&answer->frame, buffer_span(&answer->parameters), continues);
+        if (r != 0)
+                return r;
+        return answer_send(answer, fd);
+}
+
+int answer_reply(Answer *answer) {
+        assert(answer->more);
+        return answer_send_parameters(answer, true, NULL);
+}
+
+int answer_final(Answer *answer) {
+        return answer_send_parameters(answer, false, NULL);
+}
+
+int answer_final_descriptor(Answer *answer, int fd) {
+        _cleanup_(fd_closep) int owned = fd;
+
+        return answer_send_parameters(answer, false, &owned);
+}
+
+int answer_progress(Answer *answer, const char *phase, uint64_t done, uint64_t total) {
+        struct timespec now;
+        JsonWriter *writer;
+        uint64_t now_ns;
+
+        if (!answer->more)
+                return 0;
+        (void) clock_gettime(CLOCK_MONOTONIC, &now);
+        now_ns = (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+        if (answer->progress_ns != 0 && now_ns - answer->progress_ns < PROGRESS_INTERVAL_NS)
+                return 0;
+        answer->progress_ns = now_ns;
+
+        writer = answer_begin(answer);
+        json_write_key(writer, "progress");
+        json_write_object(writer);
+        json_write_member_text(writer, "phase", phase);
+        json_write_member_u64(writer, "done", done);
+        if (total > 0)
+                json_write_member_u64(writer, "total", total);
+        json_write_end(writer);
+        return answer_reply(answer);
+}
+
+int answer_error(Answer *answer, WireError error, const WireErrorDetail *detail) {
+        int r;
+
+        assert(!answer->finished);
+        answer->finished = true;
+        if (answer->silent)
+                return 0;
+
+        buffer_clear(&answer->parameters);
+        r = wire_error_encode(&answer->parameters, error, detail);
+        if (r != 0)
+                return r;
+        buffer_clear(&answer->frame);
+        r = error_encode(&answer->frame, wire_error_name(error), buffer_span(&answer->parameters));
+        if (r != 0)
+                return r;
+        return answer_send(answer, NULL);
+}
+
+bool answer_is_closed(const Answer *answer) {
+        return answer->closed;
+}
+
+bool answer_has_peer(Answer *answer) {
+        struct pollfd wait = { .fd = frame_stream_fd(answer->stream),
+                               .events = POLLIN | POLLRDHUP };
+        char byte;
+
+        if (answer->closed)
+                return false;
+        if (poll(&wait, 1, 0) <= 0)
+                return true;
+        if (wait.revents & (POLLHUP | POLLERR | POLLRDHUP)) {
+                answer->closed = true;
+                return false;
+        }
+        /* What a peer says during a call is none of our business, but silence for ever is an end. */
+        if (recv(wait.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+                answer->closed = true;
+        return !answer->closed;
+}

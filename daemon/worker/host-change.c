@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/host-change.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/cleanup.h"
+#include "base/name.h"
+#include "base/number.h"
+#include "json/json-scanner.h"
+#include "wire/limits.h"
+
+/* The path of the object or array that is being read: "sched_tunables". */
+typedef struct HostPath {
+        HostFacts *facts;
+        JsonScanner *scanner;
+        Buffer path;
+} HostPath;
+
+/* Members that the prior tool spells in another way; the numbers mean the same. */
+static const struct {
+        const char *theirs;
+        const char *ours;
+} host_spellings[] = {
+        { "total_memory_kb", "total_memory_kib" },
+        { "hugepages_size_kb", "hugepages_size_kib" },
+};
+
+void host_facts_init(HostFacts *facts) {
+        buffer_init(&facts->text, LIMIT_VALUE_BYTES);
+        buffer_init(&facts->facts, 0);
+}
+
+void host_facts_done(HostFacts *facts) {
+        buffer_done(&facts->text);
+        buffer_done(&facts->facts);
+}
+
+static const HostFact *host_facts_at(const HostFacts *facts, size_t index) {
+        return (const HostFact *) (const void *) facts->facts.bytes + index;
+}
+
+size_t host_facts_n(const HostFacts *facts) {
+        return facts->facts.n / sizeof(HostFact);
+}
+
+const char *host_facts_key(const HostFacts *facts, size_t index) {
+        return facts->text.bytes + host_facts_at(facts, index)->key;
+}
+
+const char *host_facts_value(const HostFacts *facts, size_t index) {
+        return facts->text.bytes + host_facts_at(facts, index)->value;
+}
+
+static int host_text_append(HostFacts *facts, Span text, size_t *ret_at) {
+        size_t at = facts->text.n;
+        int r;
+
+        r = buffer_append(&facts->text, text.bytes, text.n);
+        if (r == 0)
+                r = buffer_append_byte(&facts->text, '\0');
+        if (r != 0)
+                return r;
+        *ret_at = at;
+        return 0;
+}
+
+static int host_facts_add(HostFacts *facts, Span key, Span value) {
+        HostFact fact;
+        int r;
+
+        for (size_t i = 0; i < ELEMENTSOF(host_spellings); i++)
+                if (span_is(key, host_spellings[i].theirs))
+                        key = span_of(host_spellings[i].ours);
+
+        r = host_text_append(facts, key, &fact.key);
+        if (r == 0)
+                r = host_text_append(facts, value, &fact.value);
+        if (r == 0)
+                r = buffer_append(&facts->facts, &fact, sizeof(fact));
+        return r;
+}
+
+static int host_path_value(HostPath *path, JsonToken token);
+
+/* One level down: @name is a key or the index of an element. */
+static int host_path_enter(HostPath *path, Span name, size_t *ret_n) {
+        size_t n = path->path.n;
+        int r = 0;
+
+        if (n > 0)
+                r = buffer_append_byte(&path->path, '.');
+        if (r == 0)
+                r = buffer_append(&path->path, name.bytes, name.n);
+        *ret_n = n;
+        return r;
+}
+
+static int host_path_object(HostPath *path) {
+        JsonToken token;
+        size_t n;
+        Span key;
+        int r;
+
+        for (;;) {
+                r = json_scanner_member(path->scanner, &key);
+                if (r != 0 || !key.bytes)
+                        return r;
+                r = host_path_enter(path, key, &n);
+                if (r == 0)
+                        r = json_scanner_next(path->scanner, &token);
+                if (r == 0)
+                        r = host_path_value(path, token);
+                if (r != 0)
+                        return r;
+                path->path.n = n;
+        }
+}
+
+static int host_path_array(HostPath *path) {
+        char digits[NUMBER_U64_CHARS];
+        JsonToken token;
+        size_t n;
+        int r;
+
+        for (uint64_t i = 0;; i++) {
+                r = json_scanner_element(path->scanner, &token);
+                if (r != 0 || token == JSON_TOKEN_ARRAY_END)
+                        return r;
+                r = host_path_enter(path, (Span){ digits, number_format_u64(i, digits) }, &n);
+                if (r == 0)
+                        r = host_path_value(path, token);
+                if (r != 0)
+                        return r;
+                path->path.n = n;
+        }
+}
+
+static int host_path_number(HostPath *path) {
+        _cleanup_(buffer_done) Buffer digits;
+        int r;
+
+        buffer_init(&digits, LIMIT_TOKEN_BYTES);
+        r = json_scanner_raw(path->scanner, &digits);
+        if (r != 0)
+                return r;
+        return host_facts_add(path->facts, buffer_span(&path->path), buffer_span(&digits));
+}
+
+/* Recurses as deep as the scanner lets the text be. */
+static int host_path_value(HostPath *path, JsonToken token) {
+        Span key = buffer_span(&path->path);
+
+        switch (token) {
+        case JSON_TOKEN_OBJECT:
+                return host_path_object(path);
+        case JSON_TOKEN_ARRAY:
+                return host_path_array(path);
+        case JSON_TOKEN_STRING:
+                return host_facts_add(path->facts, key, json_scanner_string(path->scanner));
+        case JSON_TOKEN_INTEGER:
+        case JSON_TOKEN_REAL:
+                return host_path_number(path);
+        case JSON_TOKEN_TRUE:
+                return host_facts_add(path->facts, key, SPAN_LITERAL("true"));
+        case JSON_TOKEN_FALSE:
+                return host_facts_add(path->facts, key, SPAN_LITERAL("false"));
+        case JSON_TOKEN_NULL: /* not known */
+                return 0;
+        case JSON_TOKEN_END:
+        case JSON_TOKEN_OBJECT_END:
+        case JSON_TOKEN_ARRAY_END:
+        case JSON_TOKEN_KEY:
+                break;
+        }
+        return JSON_E_MALFORMED;
+}
+
+static int host_facts_scan(HostFacts *facts, Span json) {
+        static const JsonLimits limits = {
+                .max_depth = LIMIT_DOCUMENT_DEPTH,
+                .max_token_bytes = LIMIT_TOKEN_BYTES,
+                .max_text_bytes = LIMIT_VALUE_BYTES,
+        };
+        _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
+        HostPath path = { .facts = facts };
+        int r;
+
+        r = json_scanner_new_text(json, &limits, &scanner);
+        if (r != 0)
+                return r;
+        path.scanner = scanner;
+        buffer_init(&path.path, LIMIT_VALUE_BYTES);
+        r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
+        if (r == 0)
+                r = host_path_object(&path);
+        buffer_done(&path.path);
+        return r;
+}
+
+static bool host_facts_has(const HostFacts *facts, const char *key) {
+        for (size_t i = 0; i < host_facts_n(facts); i++)
+                if (strcmp(host_facts_key(facts, i), key) == 0)
+                        return true;
+        return false;
+}
+
+/* @key from the head, where the context does not have it and the head does. */
+static int host_facts_complete(HostFacts *facts, const char *key, const char *value) {
+        _cleanup_(buffer_done) Buffer escaped;
+        int r;
+
+        if (value[0] == '\0' || host_facts_has(facts, key))
+                return 0;
+        buffer_init(&escaped, 0);
+        r = name_escape(&escaped, span_of(value));
+        if (r != 0)
+                return r;
+        return host_facts_add(facts, span_of(key), buffer_span(&escaped));
+}
+
+static int host_fact_compare(const void *a, const void *b, void *text) {
+        const HostFact *left = a, *right = b;
+        const char *bytes = text;
+
+        return strverscmp(bytes + left->key, bytes + right->key);
+}
+
+int host_facts_flatten(HostFacts *facts, Span json, const Head *head) {
+        int r;
+
+        r = json.n > 0 ? host_facts_scan(facts, json) : 0;
+        if (r == 0)
+                r = host_facts_complete(facts, "host_name", head->host_name);
+        if (r == 0)
+                r = host_facts_complete(facts, "kernel_release", head->kernel_release);
+        if (r == JSON_E_MALFORMED || r == -EMSGSIZE)
+                return HOST_CHANGE_E_MALFORMED;
+        if (r != 0)
+                return r;
+        if (host_facts_n(facts) > 1)
+                qsort_r(facts->facts.bytes, host_facts_n(facts), sizeof(HostFact),
+                        host_fact_compare, facts->text.bytes);
+        return 0;
+}
+
+static void host_change_write_side(JsonWriter *writer, const char *side, const char *text) {
+        if (text)
+                json_write_member_text(writer, side, text);
+        else
+                json_write_member_null(writer, side);
+}
+
+static void host_change_write(JsonWriter *writer, const char *key, const char *before,
+                              const char *after) {
+        json_write_object(writer);
+        json_write_member_text(writer, "key", key);
+        host_change_write_side(writer, "before", before);
+        host_change_write_side(writer, "after", after);
+        json_write_end(writer);
+}
+
+void host_changes_write(JsonWriter *writer, const HostFacts *before, const HostFacts *after) {
+        size_t i = 0, j = 0;
+
+        json_write_array(writer);
+        while (i < host_facts_n(before) || j < host_facts_n(after)) {
+                int order = i == host_facts_n(before)  ? 1
+                            : j == host_facts_n(after) ? -1
+                                                       : strverscmp(host_facts_key(before, i),
+                                                                    host_facts_key(after, j));
+                size_t key = order <= 0 ? i : j;
+                const HostFacts *owner = order <= 0 ? before : after;
+                const char *old = order <= 0 ? host_facts_value(before, i++) : NULL;
+                const char *new = order >= 0 ? host_facts_value(after, j++) : NULL;
+
+                if (!old || !new || strcmp(old, new) != 0)
+                        host_change_write(writer, host_facts_key(owner, key), old, new);
+        }
+        json_write_end(writer);
+}

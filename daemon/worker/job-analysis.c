@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/work.h"
+
+#include <string.h>
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/number.h"
+#include "compare/comparison.h"
+#include "interface/view.h"
+#include "wire/limits.h"
+#include "worker/host-change.h"
+#include "worker/subject.h"
+
+/* How many threads go by between two looks at the clock. */
+#define THREADS_PER_LOOK 512
+
+/* show and compare: what to look at, and how far that is. */
+typedef struct Analysis {
+        Work *work; /* borrowed */
+        View view;
+        unsigned n_sides;
+        Subject subjects[_COMPARISON_SIDE_MAX];
+        ComparisonSetup setup;
+        bool has_elapsed;
+        bool elapsed_backwards;
+        uint64_t elapsed_ns; /* a magnitude */
+        Comparison *comparison;
+
+        ComparisonSide side; /* of the pass that is running */
+        uint64_t n_read;
+        uint64_t n_total; /* 0: not known */
+} Analysis;
+
+typedef struct AnalysisParameters {
+        json_object *refs[_COMPARISON_SIDE_MAX];
+        json_object *view;
+} AnalysisParameters;
+
+static void analysis_init(Analysis *analysis, Work *work, unsigned n_sides) {
+        *analysis = (Analysis){ .work = work, .n_sides = n_sides };
+        for (unsigned i = 0; i < _COMPARISON_SIDE_MAX; i++)
+                subject_init(&analysis->subjects[i]);
+}
+
+static void analysis_done(Analysis *analysis) {
+        /* The comparison borrows the subjects' sources. */
+        analysis->comparison = comparison_free(analysis->comparison);
+        for (unsigned i = 0; i < _COMPARISON_SIDE_MAX; i++)
+                subject_done(&analysis->subjects[i]);
+}
+
+/* opening */
+
+static int analysis_open(Analysis *analysis, const AnalysisParameters *parameters,
+                         const char *const names[static _COMPARISON_SIDE_MAX]) {
+        SnapshotRef refs[] = { SNAPSHOT_REF_NONE, SNAPSHOT_REF_NONE };
+        char complaint[VIEW_COMPLAINT_BYTES];
+        int r;
+
+        _Static_assert(ELEMENTSOF(refs) == _COMPARISON_SIDE_MAX, "a ref for every side");
+        r = view_decode(parameters->view, &analysis->view, complaint);
+        if (r == VIEW_E_INVALID)
+                return work_refuse_parameter(analysis->work, "view", complaint);
+        if (r != 0)
+                return err_fold(r);
+
+        /* All that can be wrong with the call comes before what can be wrong with the files. */
+        for (unsigned i = 0; i < analysis->n_sides && r == 0; i++)
+                r = work_decode_ref(analysis->work, parameters->refs[i], names[i], &refs[i]);
+        for (unsigned i = 0; i < analysis->n_sides && r == 0; i++)
+                r = work_open_subject(analysis->work, &refs[i], &analysis->subjects[i]);
+        for (unsigned i = 0; i < analysis->n_sides; i++)
+                snapshot_ref_done(&refs[i]);
+        return r;
+}
+
+static void analysis_relate(Analysis *analysis) {
+        const Head *before = &analysis->subjects[COMPARISON_BEFORE].head;
+        const Head *after = &analysis->subjects[COMPARISON_AFTER].head;
+
+        analysis->setup = (ComparisonSetup){ .n_sides = analysis->n_sides };
+        if (analysis->n_sides < 2 || before->boot_id[0] == '\0' || after->boot_id[0] == '\0')
+                return;
+        if (strcmp(before->boot_id, after->boot_id) != 0) {
+                analysis->setup.boots = COMPARISON_BOOTS_DIFFERENT;
+                return;
+        }
+        analysis->setup.boots = COMPARISON_BOOTS_SAME;
+        if (!before->has_start_boottime || !after->has_start_boottime)
+                return;
+        analysis->has_elapsed = true;
+        analysis->elapsed_backwards = after->start_boottime_ns < before->start_boottime_ns;
+        if (analysis->elapsed_backwards) {
+                analysis->elapsed_ns = before->start_boottime_ns - after->start_boottime_ns;
+                return;
+        }
+        analysis->elapsed_ns = after->start_boottime_ns - before->start_boottime_ns;
+        analysis->setup.elapsed_ns = analysis->elapsed_ns;
+}
+
+/* reading */
+
+static int analysis_look(Analysis *analysis) {
+        if (analysis->n_read++ % THREADS_PER_LOOK != 0)
+                return 0;
+        return answer_progress(&analysis->work->answer, "reading", analysis->n_read - 1,
+                               analysis->n_total);
+}
+
+static int analysis_census_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
+        Analysis *analysis = userdata;
+        int r;
+
+        r = analysis_look(analysis);
+        return r == 0 ? comparison_census(analysis->comparison, sample) : r;
+}
+
+static int analysis_fold_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
+        Analysis *analysis = userdata;
+        int r;
+
+        r = analysis_look(analysis);
+        return r == 0 ? comparison_fold(analysis->comparison, analysis->side, sample) : r;
+}
+
+static int analysis_pass(Analysis *analysis, const SubjectVisitor *visitor) {
+        int r;
+
+        for (unsigned i = 0; i < analysis->n_sides; i++) {
+                analysis->side = (ComparisonSide) i;
+                r = work_pass_subject(analysis->work, &analysis->subjects[i], visitor, analysis);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int analysis_read(Analysis *analysis) {
+        static const SubjectVisitor census = { .on_thread = analysis_census_thread };
+        static const SubjectVisitor fold = { .on_thread = analysis_fold_thread };
+        const SourceTable *sources[_COMPARISON_SIDE_MAX] = {};
+        unsigned n_passes;
+        int r;
+
+        r = comparison_new(&analysis->view, &analysis->setup, &analysis->comparison);
+        if (r != 0)
+                return err_fold(r);
+
+        n_passes = comparison_wants_census(analysis->comparison) ? 2 : 1;
+        for (unsigned i = 0; i < analysis->n_sides; i++) {
+                uint64_t n = subject_n_threads(&analysis->subjects[i]);
+
+                analysis->n_total = number_add_saturating(analysis->n_total,
+                                                          number_multiply_saturating(n, n_passes));
+        }
+
+        r = n_passes > 1 ? analysis_pass(analysis, &census) : 0;
+        if (r == 0)
+                r = analysis_pass(analysis, &fold);
+        if (r != 0)
+                return r;
+        for (unsigned i = 0; i < analysis->n_sides; i++)
+                if (analysis->subjects[i].has_sources)
+                        sources[i] = &analysis->subjects[i].sources;
+        return err_fold(comparison_finish(analysis->comparison, sources));
+}
+
+/* answering */
+
+static void analysis_write_side(JsonWriter *writer, const Subject *subject, const char *head,
+                                const char *sources) {
+        json_write_key(writer, head);
+        subject_write_head(subject, writer);
+        json_write_key(writer, sources);
+        source_table_write_json(writer, &subject->sources);
+}
+
+static int analysis_write_changes(Analysis *analysis, JsonWriter *writer) {
+        HostFacts facts[_COMPARISON_SIDE_MAX];
+        int r = 0;
+
+        for (unsigned i = 0; i < _COMPARISON_SIDE_MAX; i++)
+                host_facts_init(&facts[i]);
+        for (unsigned i = 0; i < _COMPARISON_SIDE_MAX && r == 0; i++) {
+                Subject *subject = &analysis->subjects[i];
+
+                r = host_facts_flatten(&facts[i], buffer_span(&subject->host), &subject->head);
+                if (r == HOST_CHANGE_E_MALFORMED) {
+                        subject->fault = (SnapshotFault){ .text = "its host context is none" };
+                        r = work_refuse_fault(analysis->work, subject_name(subject),
+                                              &subject->fault);
+                }
+        }
+        if (r == 0) {
+                json_write_key(writer, "hostChanges");
+                host_changes_write(writer, &facts[COMPARISON_BEFORE], &facts[COMPARISON_AFTER]);
+        }
+        for (unsigned i = 0; i < _COMPARISON_SIDE_MAX; i++)
+                host_facts_done(&facts[i]);
+        return r;
+}
+
+static int analysis_answer_heads(Analysis *analysis) {
+        const Subject *before = &analysis->subjects[COMPARISON_BEFORE];
+        const Subject *after = &analysis->subjects[COMPARISON_AFTER];
+        JsonWriter *writer = answer_begin(&analysis->work->answer);
+        int r;
+
+        if (analysis->n_sides == 1) {
+                analysis_write_side(writer, before, "snapshot", "sources");
+                return answer_reply(&analysis->work->answer);
+        }
+        analysis_write_side(writer, before, "before", "sourcesBefore");
+        analysis_write_side(writer, after, "after", "sourcesAfter");
+        json_write_member_bool(writer, "sameBoot", analysis->setup.boots == COMPARISON_BOOTS_SAME);
+        json_write_key(writer, "elapsedNs");
+        if (analysis->has_elapsed)
+                json_write_signed_u64(writer, analysis->elapsed_backwards, analysis->elapsed_ns);
+        else
+                json_write_null(writer);
+        r = analysis_write_changes(analysis, writer);
+        return r == 0 ? answer_reply(&analysis->work->answer) : r;
+}
+
+/* One list in replies of about LIMIT_BATCH_BYTES each. */
+static int analysis_answer_list(Analysis *analysis, ComparisonList list, const char *key) {
+        Answer *answer = &analysis->work->answer;
+        size_t n = comparison_n(analysis->comparison, list);
+        int r;
+
+        for (size_t i = 0; i < n;) {
+                JsonWriter *writer = answer_begin(answer);
+
+                json_write_key(writer, key);
+                json_write_array(writer);
+                while (i < n && answer->parameters.n < LIMIT_BATCH_BYTES)
+                        comparison_write(analysis->comparison, list, i++, writer);
+                json_write_end(writer);
+                r = answer_reply(answer);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int analysis_answer(Analysis *analysis) {
+        const Comparison *comparison = analysis->comparison;
+        JsonWriter *writer;
+        uint64_t n_hidden = 0;
+        int r;
+
+        r = analysis_answer_heads(analysis);
+        if (r == 0)
+                r = analysis_answer_list(analysis, COMPARISON_GROUPS, "groups");
+        if (r == 0 && analysis->n_sides > 1)
+                r = analysis_answer_list(analysis, COMPARISON_ONLY_BEFORE, "onlyBefore");
+        if (r == 0 && analysis->n_sides > 1)
+                r = analysis_answer_list(analysis, COMPARISON_ONLY_AFTER, "onlyAfter");
+        if (r != 0)
+                return r;
+
+        for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++)
+                n_hidden = number_add_saturating(
+                        n_hidden, comparison_hidden(comparison, (ComparisonList) list));
+        writer = answer_begin(&analysis->work->answer);
+        json_write_key(writer, "sections");
+        json_write_object(writer);
+        json_write_end(writer);
+        json_write_member_u64(writer, "hiddenRows", comparison_hidden_rows(comparison));
+        json_write_member_u64(writer, "hiddenGroups", n_hidden);
+        return answer_final(&analysis->work->answer);
+}
+
+static int analysis_run(Work *work, const AnalysisParameters *parameters, unsigned n_sides,
+                        const char *const names[static _COMPARISON_SIDE_MAX]) {
+        _cleanup_(analysis_done) Analysis analysis;
+        int r;
+
+        analysis_init(&analysis, work, n_sides);
+        r = analysis_open(&analysis, parameters, names);
+        if (r != 0)
+                return r;
+        analysis_relate(&analysis);
+        r = analysis_read(&analysis);
+        if (r != 0)
+                return r;
+        return analysis_answer(&analysis);
+}
+
+static int work_show(Work *work) {
+        static const Parameter table[] = {
+                { "snapshot", PARAMETER_OBJECT, true, offsetof(AnalysisParameters, refs[0]) },
+                { "view", PARAMETER_OBJECT, false, offsetof(AnalysisParameters, view) },
+        };
+        static const char *const names[_COMPARISON_SIDE_MAX] = { "snapshot" };
+        AnalysisParameters parameters = {};
+        int r;
+
+        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
+        return r == 0 ? analysis_run(work, &parameters, 1, names) : r;
+}
+
+static int work_compare(Work *work) {
+        static const Parameter table[] = {
+                { "before", PARAMETER_OBJECT, true, offsetof(AnalysisParameters, refs[0]) },
+                { "after", PARAMETER_OBJECT, true, offsetof(AnalysisParameters, refs[1]) },
+                { "view", PARAMETER_OBJECT, false, offsetof(AnalysisParameters, view) },
+        };
+        static const char *const names[_COMPARISON_SIDE_MAX] = { "before", "after" };
+        AnalysisParameters parameters = {};
+        int r;
+
+        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
+        return r == 0 ? analysis_run(work, &parameters, 2, names) : r;
+}
+
+const WorkMethod work_analysis_methods[] = {
+        { PROFILER_INTERFACE ".Show", work_show, WORK_NEEDS_MORE, 0 },
+        { PROFILER_INTERFACE ".Compare", work_compare, WORK_NEEDS_MORE, 0 },
+        {},
+};

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <systemd/sd-id128.h>
+#include <time.h>
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/number.h"
+#include "capture/capture.h"
+#include "config.h"
+#include "wire/limits.h"
+#include "worker/work-spool.h"
+
+/* Makes the machine's id ours: hashed with this it tells no other program anything. */
+#define CAPTURE_APPLICATION_ID \
+        SD_ID128_MAKE(5d, 0b, 8e, 2f, 71, 4c, 4a, 96, 9e, 3d, c2, 18, f6, 0a, 57, e3)
+
+#define CAPTURE_MAX_SELF_PIDS 1024
+
+typedef struct CaptureParameters {
+        SpoolParameters spool;
+        const char *name; /* NULL: the time it begins at */
+        bool tagged, replace, smaps, anonymous;
+        uid_t uid;
+        json_object *self_pids;
+} CaptureParameters;
+
+/* One snapshot on its way from the kernel into the spool. */
+typedef struct Recording {
+        Work *work; /* borrowed */
+        const CaptureParameters *parameters;
+        SpoolLimits limits;
+        Spool *spool; /* NULL: anonymous, and there is no usable one */
+        int file;     /* owned */
+        int proc_fd, sys_fd;
+        pid_t *self_pids;
+        size_t n_self_pids;
+        uint64_t replaced_bytes; /* of the snapshot that goes when this one comes */
+
+        SnapshotFileWriter *writer;
+        int write_error; /* what writing failed with, to be told from reading */
+        Head head;
+        SourceTable sources;
+        Buffer rotated;
+} Recording;
+
+static void recording_init(Recording *recording, Work *work, const CaptureParameters *parameters) {
+        *recording = (Recording){
+                .work = work,
+                .parameters = parameters,
+                .file = -EBADF,
+                .proc_fd = -EBADF,
+                .sys_fd = -EBADF,
+        };
+        buffer_init(&recording->rotated, 0);
+}
+
+static void recording_done(Recording *recording) {
+        recording->writer = snapshot_file_writer_free(recording->writer);
+        recording->file = fd_close(recording->file);
+        recording->spool = spool_free(recording->spool);
+        recording->proc_fd = fd_close(recording->proc_fd);
+        recording->sys_fd = fd_close(recording->sys_fd);
+        free(recording->self_pids);
+        head_done(&recording->head);
+        buffer_done(&recording->rotated);
+}
+
+/* before anything is read */
+
+static int recording_refuse_spool(Recording *recording, int r) {
+        const char *name = recording->parameters->name;
+
+        return work_refuse_spool(recording->work, recording->spool, name ? name : "", r);
+}
+
+/* A name that is taken costs no capture. */
+static int recording_check_name(Recording *recording) {
+        const CaptureParameters *parameters = recording->parameters;
+        _cleanup_(fd_closep) int fd = -EBADF;
+        _cleanup_(head_done) Head head = {};
+        int r;
+
+        if (!parameters->name || parameters->anonymous)
+                return 0;
+        r = spool_open_snapshot(recording->spool, parameters->name, &fd, &head);
+        if (r == SPOOL_E_NOT_FOUND)
+                return 0;
+        if (r != 0 && r != SPOOL_E_DAMAGED)
+                return recording_refuse_spool(recording, r);
+        if (!parameters->replace)
+                return recording_refuse_spool(recording, SPOOL_E_EXISTS);
+        if (r == SPOOL_E_DAMAGED)
+                return 0; /* whose it is, publishing finds out */
+        if (parameters->uid != 0 && head.has_uid && head.uid != parameters->uid)
+                return recording_refuse_spool(recording, SPOOL_E_NOT_OWNER);
+        /* An untagged one may be removed to make room, and would then count twice. */
+        if (head.tagged)
+                recording->replaced_bytes = head.size_bytes;
+        return 0;
+}
+
+/* An unnamed file outside of the spool: nobody else gets to see it, so where it is does not matter. */
+static int recording_open_memory(Recording *recording) {
+        recording->file = memfd_create("ctprof", MFD_CLOEXEC);
+        return recording->file < 0 ? -errno : 0;
+}
+
+static int recording_open_file(Recording *recording, SpoolParameters *spool) {
+        bool anonymous = recording->parameters->anonymous;
+        int r;
+
+        r = spool_adopt(spool->directory, spool->path ? spool->path : "", &recording->spool);
+        if (r >= 0)
+                (void) TAKE_FD(spool->directory);
+        if (r == 0)
+                r = spool_temporary(recording->spool, &recording->file);
+        if (r > 0 && anonymous)
+                return recording_open_memory(recording);
+        if (r != 0)
+                return recording_refuse_spool(recording, r);
+        if (anonymous)
+                return 0;
+
+        r = recording_check_name(recording);
+        if (r != 0)
+                return r;
+        /* A spool that is full already is noticed before the capture. */
+        r = spool_make_room(recording->spool, &recording->limits, 0, &recording->rotated);
+        return r == 0 ? 0 : recording_refuse_spool(recording, r);
+}
+
+static int recording_decode_pids(Recording *recording, json_object *array) {
+        size_t n = array ? json_object_array_length(array) : 0;
+
+        if (n > CAPTURE_MAX_SELF_PIDS)
+                return work_refuse_parameter(recording->work, "selfPids", NULL);
+        recording->self_pids = calloc(n + 1, sizeof(*recording->self_pids));
+        if (!recording->self_pids)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++) {
+                json_object *value = json_object_array_get_idx(array, i);
+                int64_t pid = json_object_get_int64(value);
+
+                if (!json_object_is_type(value, json_type_int) || pid < 1 || pid > INT32_MAX)
+                        return work_refuse_parameter(recording->work, "selfPids", NULL);
+                recording->self_pids[recording->n_self_pids++] = (pid_t) pid;
+        }
+        recording->self_pids[recording->n_self_pids++] = getpid();
+        return 0;
+}
+
+static int recording_open_kernel(Recording *recording) {
+        recording->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (recording->proc_fd < 0)
+                return -errno;
+        /* Where there is none, its readings are absent. */
+        recording->sys_fd = open("/sys", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        return 0;
+}
+
+/* capture */
+
+static int recording_write(void *userdata, const char *bytes, size_t n) {
+        Recording *recording = userdata;
+        int r;
+
+        r = snapshot_file_writer_write(recording->writer, bytes, n);
+        if (r < 0)
+                recording->write_error = r;
+        return r;
+}
+
+static void recording_progress(void *userdata, const char *phase, uint64_t done, uint64_t total) {
+        Recording *recording = userdata;
+
+        /* A peer that hung up is noticed by the next question whether to go on. */
+        (void) !answer_progress(&recording->work->answer, phase, done, total);
+}
+
+static bool recording_cancelled(void *userdata) {
+        Recording *recording = userdata;
+
+        return !answer_has_peer(&recording->work->answer);
+}
+
+static CaptureOptions recording_options(Recording *recording) {
+        return (CaptureOptions){
+                .proc_fd = recording->proc_fd,
+                .sys_fd = recording->sys_fd,
+                .system = &capture_system_kernel,
+                .n_workers = CAPTURE_DEFAULT_WORKERS,
+                .smaps = recording->parameters->smaps,
+                .smaps_limit_ns = CAPTURE_SMAPS_LIMIT_NS,
+                .self_pids = recording->self_pids,
+                .n_self_pids = recording->n_self_pids,
+                .progress = recording_progress,
+                .cancelled = recording_cancelled,
+                .userdata = recording,
+        };
+}
+
+static void recording_begin_head(Recording *recording) {
+        Head *head = &recording->head;
+        sd_id128_t machine;
+
+        head->format_version = HEAD_FORMAT_VERSION;
+        head->tagged = recording->parameters->tagged;
+        head->has_uid = true;
+        head->uid = recording->parameters->uid;
+        (void) snprintf(head->tool_version, sizeof(head->tool_version), "%s", CTPROF_VERSION);
+        /* A host without a machine id has none in its snapshots. */
+        if (sd_id128_get_machine_app_specific(CAPTURE_APPLICATION_ID, &machine) == 0)
+                (void) sd_id128_to_string(machine, head->machine_id);
+}
+
+static int recording_run(Recording *recording) {
+        const CaptureOptions options = recording_options(recording);
+        char reason[128];
+        int r;
+
+        r = snapshot_file_writer_new(recording->file, &recording->writer);
+        if (r != 0)
+                return err_fold(r);
+        recording_begin_head(recording);
+        r = capture_run(&options, recording_write, recording, &recording->head,
+                        &recording->sources);
+        if (r == CAPTURE_E_CANCELLED)
+                return -ECANCELED;
+        if (r < 0 && recording->write_error != 0 && recording->spool)
+                return recording_refuse_spool(recording, spool_explain(recording->spool, r));
+        if (r < 0 && r != -ENOMEM) {
+                (void) snprintf(reason, sizeof(reason),
+                                "the threads of this host cannot be read: %s", strerror(-r));
+                return work_refuse(recording->work, WIRE_ERROR_JOB_FAILED,
+                                   &(WireErrorDetail){ .reason = reason });
+        }
+        return err_fold(r);
+}
+
+/* afterwards */
+
+/* "20261120T153501.123Z" */
+static int recording_name_by_time(Recording *recording) {
+        Head *head = &recording->head;
+        uint64_t ms = head->start_realtime_ns / NSEC_PER_MSEC;
+        time_t seconds = (time_t) (ms / 1000);
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
+        struct tm utc;
+        size_t n;
+        int r;
+
+        if (!gmtime_r(&seconds, &utc))
+                return -EOVERFLOW;
+        n = strftime(name, sizeof(name), "%Y%m%dT%H%M%S", &utc);
+        (void) snprintf(name + n, sizeof(name) - n, ".%03uZ", (unsigned) (ms % 1000));
+        if (recording->parameters->anonymous) {
+                memcpy(head->name, name, sizeof(name));
+                return 0;
+        }
+        r = spool_free_name(recording->spool, name, head->name);
+        return r == 0 ? 0 : recording_refuse_spool(recording, r);
+}
+
+static int recording_finish_file(Recording *recording) {
+        Head *head = &recording->head;
+        const char *name = recording->parameters->name;
+        int r;
+
+        if (name)
+                (void) snprintf(head->name, sizeof(head->name), "%s", name);
+        r = name ? 0 : recording_name_by_time(recording);
+        if (r != 0)
+                return r;
+        r = snapshot_file_writer_finish(recording->writer, head, &head->size_bytes);
+        head->has_size = r == 0;
+        if (r < 0 && recording->spool)
+                return recording_refuse_spool(recording, spool_explain(recording->spool, r));
+        return err_fold(r);
+}
+
+static int recording_publish(Recording *recording) {
+        const CaptureParameters *parameters = recording->parameters;
+        uint64_t n_bytes = recording->head.size_bytes;
+        int r;
+
+        n_bytes -= MIN_OF(n_bytes, recording->replaced_bytes);
+        if (!answer_has_peer(&recording->work->answer))
+                return -ECANCELED;
+        r = spool_make_room(recording->spool, &recording->limits, n_bytes, &recording->rotated);
+        if (r != 0)
+                return recording_refuse_spool(recording, r);
+        /* Who hung up meanwhile has cancelled, and finds nothing. */
+        if (!answer_has_peer(&recording->work->answer))
+                return -ECANCELED;
+        r = spool_publish(recording->spool, recording->file, recording->head.name,
+                          parameters->replace, parameters->uid);
+        return r == 0 ? 0 : recording_refuse_spool(recording, r);
+}
+
+static JsonWriter *recording_begin_answer(Recording *recording) {
+        JsonWriter *writer = answer_begin(&recording->work->answer);
+
+        json_write_key(writer, "snapshot");
+        head_write_json(writer, &recording->head);
+        json_write_key(writer, "sources");
+        source_table_write_json(writer, &recording->sources);
+        return writer;
+}
+
+static int recording_answer_file(Recording *recording) {
+        JsonWriter *writer = recording_begin_answer(recording);
+        char path[64];
+        int fd;
+
+        /* Ours could be written through. */
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", recording->file);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        json_write_member_u64(writer, "fileDescriptor", 0);
+        return answer_final_descriptor(&recording->work->answer, fd);
+}
+
+static int recording_answer(Recording *recording) {
+        JsonWriter *writer = recording_begin_answer(recording);
+
+        work_write_rotated(writer, &recording->rotated);
+        return answer_final(&recording->work->answer);
+}
+
+static int capture_start(Work *work, CaptureParameters *parameters) {
+        _cleanup_(recording_done) Recording recording;
+        int r;
+
+        recording_init(&recording, work, parameters);
+        r = parameters->name ? work_check_name(work, parameters->name) : 0;
+        if (r == 0)
+                r = work_decode_limits(work, &parameters->spool, &recording.limits);
+        if (r == 0)
+                r = recording_decode_pids(&recording, parameters->self_pids);
+        if (r == 0)
+                r = recording_open_file(&recording, &parameters->spool);
+        if (r == 0)
+                r = recording_open_kernel(&recording);
+        if (r == 0)
+                r = recording_run(&recording);
+        if (r == 0)
+                r = recording_finish_file(&recording);
+        if (r != 0)
+                return r;
+        if (parameters->anonymous)
+                return recording_answer_file(&recording);
+        r = recording_publish(&recording);
+        return r == 0 ? recording_answer(&recording) : r;
+}
+
+static int work_capture(Work *work) {
+        static const Parameter table[] = {
+                SPOOL_PARAMETERS(CaptureParameters, spool),
+                SPOOL_LIMITS_PARAMETER(CaptureParameters, spool),
+                { "name", PARAMETER_TEXT, false, offsetof(CaptureParameters, name) },
+                { "tagged", PARAMETER_BOOL, false, offsetof(CaptureParameters, tagged) },
+                { "replace", PARAMETER_BOOL, false, offsetof(CaptureParameters, replace) },
+                { "smaps", PARAMETER_BOOL, false, offsetof(CaptureParameters, smaps) },
+                { "anonymous", PARAMETER_BOOL, false, offsetof(CaptureParameters, anonymous) },
+                { "uid", PARAMETER_UID, true, offsetof(CaptureParameters, uid) },
+                { "selfPids", PARAMETER_ARRAY, false, offsetof(CaptureParameters, self_pids) },
+        };
+        CaptureParameters parameters = { .spool = SPOOL_PARAMETERS_NONE, .smaps = true };
+        int r;
+
+        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
+        if (r == 0)
+                r = capture_start(work, &parameters);
+        spool_parameters_done(&parameters.spool);
+        return r;
+}
+
+static int work_probe(Work *work) {
+        const CaptureParameters parameters = { .spool = SPOOL_PARAMETERS_NONE, .smaps = true };
+        _cleanup_(recording_done) Recording recording;
+        CaptureOptions options;
+        JsonWriter *writer;
+        int r;
+
+        recording_init(&recording, work, &parameters);
+        r = work_decode(work, NULL, 0, NULL);
+        if (r == 0)
+                r = recording_open_kernel(&recording);
+        if (r != 0)
+                return r;
+        options = recording_options(&recording);
+        r = capture_probe(&options, &recording.sources);
+        if (r != 0)
+                return err_fold(r);
+        writer = answer_begin(&work->answer);
+        json_write_key(writer, "sources");
+        source_table_write_json(writer, &recording.sources);
+        return answer_final(&work->answer);
+}
+
+const WorkMethod work_capture_methods[] = {
+        { WORK_INTERFACE ".Capture", work_capture, WORK_NEEDS_NOTHING, 0 },
+        { WORK_INTERFACE ".Probe", work_probe, WORK_NEEDS_NOTHING, 0 },
+        {},
+};

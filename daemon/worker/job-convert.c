@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/work.h"
+
+#include <errno.h>
+#include <string.h>
+#include "base/cleanup.h"
+#include "wire/limits.h"
+#include "worker/ktstr-document.h"
+#include "worker/output.h"
+#include "worker/thread-object.h"
+
+/* A snapshot on its way into another form. */
+typedef struct Conversion {
+        Work *work; /* borrowed */
+        Subject subject;
+        Output *output;
+        JsonWriter writer; /* into the output's buffer */
+} Conversion;
+
+typedef int (*ConversionRun)(Conversion *conversion);
+
+typedef struct ConvertParameters {
+        json_object *snapshot;
+        const char *format;
+        int output; /* owned */
+} ConvertParameters;
+
+static void conversion_done(Conversion *conversion) {
+        conversion->output = output_free(conversion->output);
+        subject_done(&conversion->subject);
+}
+
+/* Between two values: what is written may go. */
+static int conversion_drain(Conversion *conversion, int r) {
+        if (r == 0)
+                r = conversion->writer.error;
+        return r == 0 ? output_drain(conversion->output) : r;
+}
+
+/* ktstr */
+
+static int ktstr_on_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
+        Conversion *conversion = userdata;
+
+        thread_object_write_ktstr(&conversion->writer, sample, smaps_json);
+        return conversion_drain(conversion, 0);
+}
+
+static int ktstr_on_cgroup(void *userdata, Span path, Span stats_json) {
+        Conversion *conversion = userdata;
+
+        json_write_key_name(&conversion->writer, path);
+        return conversion_drain(conversion, ktstr_write_cgroup(&conversion->writer, stats_json));
+}
+
+static int ktstr_write_end(Conversion *conversion) {
+        const Subject *subject = &conversion->subject;
+        JsonWriter *writer = &conversion->writer;
+        int r;
+
+        ktstr_write_summaries(writer, subject->has_sources ? &subject->sources : NULL,
+                              &subject->head);
+        json_write_key(writer, "psi");
+        r = ktstr_write_psi(writer, buffer_span(&subject->psi));
+        if (r != 0)
+                return r;
+        json_write_key(writer, "sched_ext");
+        r = ktstr_write_sched_ext(writer, buffer_span(&subject->sched_ext));
+        if (r != 0)
+                return r;
+        json_write_end(writer);
+        return json_writer_finish(writer);
+}
+
+/*
+ * The members have to come in the prior tool's order, whatever that of the file is: a pass for what is
+ * about the whole, one for the threads, one for the cgroups.
+ */
+static int convert_ktstr(Conversion *conversion) {
+        static const SubjectVisitor nothing = {};
+        static const SubjectVisitor threads = { .on_thread = ktstr_on_thread };
+        static const SubjectVisitor cgroups = { .on_cgroup = ktstr_on_cgroup };
+        Subject *subject = &conversion->subject;
+        JsonWriter *writer = &conversion->writer;
+        int r;
+
+        r = work_pass_subject(conversion->work, subject, &nothing, NULL);
+        if (r != 0)
+                return r;
+
+        json_write_object(writer);
+        json_write_member_u64(writer, "captured_at_unix_ns",
+                              subject->head.has_start_realtime ? subject->head.start_realtime_ns
+                                                               : 0);
+        json_write_key(writer, "host");
+        r = ktstr_write_host(writer, buffer_span(&subject->host));
+        if (r != 0)
+                return r;
+
+        json_write_key(writer, "threads");
+        json_write_array(writer);
+        r = work_pass_subject(conversion->work, subject, &threads, conversion);
+        if (r != 0)
+                return r;
+        json_write_end(writer);
+        json_write_key(writer, "cgroup_stats");
+        json_write_object(writer);
+        r = work_pass_subject(conversion->work, subject, &cgroups, conversion);
+        if (r != 0)
+                return r;
+        json_write_end(writer);
+        return ktstr_write_end(conversion);
+}
+
+/* ndjson */
+
+static int ndjson_on_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
+        Conversion *conversion = userdata;
+        Buffer *buffer = output_buffer(conversion->output);
+        int r;
+
+        json_writer_init(&conversion->writer, buffer);
+        thread_object_write_ndjson(&conversion->writer, sample, smaps_json,
+                                   &conversion->subject.head);
+        r = json_writer_finish(&conversion->writer);
+        if (r == 0)
+                r = buffer_append_byte(buffer, '\n');
+        return conversion_drain(conversion, r);
+}
+
+/* What is in every line of a file without head stands in the document, perhaps behind the threads. */
+static int convert_ndjson(Conversion *conversion) {
+        static const SubjectVisitor nothing = {};
+        static const SubjectVisitor threads = { .on_thread = ndjson_on_thread };
+        int r = 0;
+
+        if (conversion->subject.head.format_version == 0)
+                r = work_pass_subject(conversion->work, &conversion->subject, &nothing, NULL);
+        if (r != 0)
+                return r;
+        return work_pass_subject(conversion->work, &conversion->subject, &threads, conversion);
+}
+
+static const struct {
+        const char *name;
+        OutputForm form;
+        ConversionRun run;
+} conversion_formats[] = {
+        { "ktstr", OUTPUT_ZSTD, convert_ktstr },
+        { "ndjson", OUTPUT_PLAIN, convert_ndjson },
+};
+
+static int conversion_run(Conversion *conversion, size_t format, int fd) {
+        JsonWriter *writer;
+        int r;
+
+        r = output_new(fd, conversion_formats[format].form, &conversion->output);
+        if (r != 0)
+                return r;
+        json_writer_init(&conversion->writer, output_buffer(conversion->output));
+        r = conversion_formats[format].run(conversion);
+        if (r == 0)
+                r = output_finish(conversion->output);
+        if (r != 0)
+                return r;
+
+        writer = answer_begin(&conversion->work->answer);
+        json_write_key(writer, "snapshot");
+        subject_write_head(&conversion->subject, writer);
+        return answer_final(&conversion->work->answer);
+}
+
+static int conversion_start(Conversion *conversion, const ConvertParameters *parameters) {
+        _cleanup_(snapshot_ref_done) SnapshotRef ref = SNAPSHOT_REF_NONE;
+        size_t format = 0;
+        int r;
+
+        while (format < ELEMENTSOF(conversion_formats) &&
+               strcmp(conversion_formats[format].name, parameters->format) != 0)
+                format++;
+        if (format == ELEMENTSOF(conversion_formats))
+                return work_refuse_parameter(conversion->work, "format",
+                                             "Formats to convert into are ktstr and ndjson.");
+
+        r = work_decode_ref(conversion->work, parameters->snapshot, "snapshot", &ref);
+        if (r == 0)
+                r = work_open_subject(conversion->work, &ref, &conversion->subject);
+        return r == 0 ? conversion_run(conversion, format, parameters->output) : r;
+}
+
+static int work_convert(Work *work) {
+        static const Parameter table[] = {
+                { "snapshot", PARAMETER_OBJECT, true, offsetof(ConvertParameters, snapshot) },
+                { "format", PARAMETER_TEXT, true, offsetof(ConvertParameters, format) },
+                { "output", PARAMETER_DESCRIPTOR, true, offsetof(ConvertParameters, output) },
+        };
+        ConvertParameters parameters = { .output = -EBADF };
+        _cleanup_(conversion_done) Conversion conversion = { .work = work };
+        int r;
+
+        subject_init(&conversion.subject);
+        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
+        if (r == 0)
+                r = conversion_start(&conversion, &parameters);
+        parameters.output = fd_close(parameters.output);
+        return r;
+}
+
+const WorkMethod work_convert_methods[] = {
+        { WORK_INTERFACE ".Convert", work_convert, WORK_NEEDS_NOTHING, LIMIT_DOCUMENT_BYTES },
+        {},
+};

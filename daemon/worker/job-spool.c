@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/work.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "wire/limits.h"
+#include "worker/work-spool.h"
+
+static int work_answer_head(Work *work, const Head *head, const Buffer *rotated) {
+        JsonWriter *writer = answer_begin(&work->answer);
+
+        json_write_key(writer, "snapshots");
+        json_write_array(writer);
+        head_write_json(writer, head);
+        json_write_end(writer);
+        if (rotated)
+                work_write_rotated(writer, rotated);
+        return answer_final(&work->answer);
+}
+
+/* publish */
+
+typedef struct PublishParameters {
+        SpoolParameters spool;
+        int file; /* owned */
+        const char *name;
+        bool replace;
+        uid_t uid;
+} PublishParameters;
+
+static int publish_file(Work *work, const PublishParameters *parameters, Spool *spool,
+                        const SpoolLimits *limits, Head *head, Buffer *rotated) {
+        SnapshotFault fault = {};
+        int r;
+
+        r = snapshot_file_read_head(parameters->file, head, &fault);
+        if (r == SNAPSHOT_FILE_E_NO_HEAD || r == SNAPSHOT_FILE_E_DAMAGED)
+                return work_refuse_fault(work, parameters->name, &fault);
+        if (r != 0)
+                return err_fold(r);
+        if (strcmp(head->name, parameters->name) != 0)
+                return work_refuse_parameter(work, "name",
+                                             "The file has another name in its head.");
+
+        r = spool_make_room(spool, limits, head->size_bytes, rotated);
+        if (r != 0)
+                return work_refuse_spool(work, spool, parameters->name, r);
+        if (!answer_has_peer(&work->answer))
+                return -ECANCELED;
+        r = spool_publish(spool, parameters->file, parameters->name, parameters->replace,
+                          parameters->uid);
+        if (r != 0)
+                return work_refuse_spool(work, spool, parameters->name, r);
+        return work_answer_head(work, head, rotated);
+}
+
+static int publish_start(Work *work, PublishParameters *parameters) {
+        _cleanup_(spool_freep) Spool *spool = NULL;
+        _cleanup_(buffer_done) Buffer rotated;
+        _cleanup_(head_done) Head head = {};
+        SpoolLimits limits;
+        int r;
+
+        buffer_init(&rotated, 0);
+        r = work_check_name(work, parameters->name);
+        if (r == 0)
+                r = work_decode_limits(work, &parameters->spool, &limits);
+        if (r == 0)
+                r = work_adopt_spool(work, &parameters->spool, &spool);
+        return r == 0 ? publish_file(work, parameters, spool, &limits, &head, &rotated) : r;
+}
+
+static int work_publish(Work *work) {
+        static const Parameter table[] = {
+                SPOOL_PARAMETERS(PublishParameters, spool),
+                SPOOL_LIMITS_PARAMETER(PublishParameters, spool),
+                { "file", PARAMETER_DESCRIPTOR, true, offsetof(PublishParameters, file) },
+                { "name", PARAMETER_TEXT, true, offsetof(PublishParameters, name) },
+                { "replace", PARAMETER_BOOL, false, offsetof(PublishParameters, replace) },
+                { "uid", PARAMETER_UID, true, offsetof(PublishParameters, uid) },
+        };
+        PublishParameters parameters = { .spool = SPOOL_PARAMETERS_NONE, .file = -EBADF };
+        int r;
+
+        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
+        if (r == 0)
+                r = publish_start(work, &parameters);
+        spool_parameters_done(&parameters.spool);
+        parameters.file = fd_close(parameters.file);
+        return r;
+}
+
+/* remove */
+
+typedef struct RemoveParameters {
+        SpoolParameters spool;
+        json_object *names;
+        uid_t uid;
+} RemoveParameters;
+
+/* What is asked to be removed, as it was before. */
+typedef struct Removal {
+        Work *work; /* borrowed */
+        Spool *spool;
+        uid_t uid;
+        Head *heads;
+        size_t n;
+} Removal;
+
+static void removal_done(Removal *removal) {
+        for (size_t i = 0; i < removal->n; i++)
+                head_done(&removal->heads[i]);
+        free(removal->heads);
+        removal->spool = spool_free(removal->spool);
+}
+
+/* Looks at one snapshot that is to go, and whether it may. */
+static int removal_add(Removal *removal, const char *reference) {
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
+        Head *head = &removal->heads[removal->n];
+        _cleanup_(fd_closep) int fd = -EBADF;
+        int r;
+
+        r = spool_resolve(removal->spool, span_of(reference), name);
+        if (r == 0)
+                r = spool_open_snapshot(removal->spool, name, &fd, head);
+        if (r == SPOOL_E_DAMAGED) {
+                /* Damaged ones can be removed too; whose they are, the spool finds out. */
+                *head = (Head){};
+                r = 0;
+        }
+        if (r == 0 && removal->uid != 0 && head->has_uid && head->uid != removal->uid)
+                r = SPOOL_E_NOT_OWNER;
+        if (r == 0)
+                memcpy(head->name, name, sizeof(name));
+        for (size_t i = 0; r == 0 && i < removal->n; i++)
+                if (strcmp(removal->heads[i].name, name) == 0) {
+                        head_done(head); /* named twice: removed once */
+                        return 0;
+                }
+        if (r == 0) {
+                removal->n++;
+                return 0;
+        }
+        head_done(head);
+        return work_refuse_spool(removal->work, removal->spool, reference, r);
+}
+
+/* Damaged ones first: the only ones of which it is not known yet whether they may be removed. */
+static int removal_run(Removal *removal) {
+        int r;
+
+        for (unsigned known = 0; known <= 1; known++)
+                for (size_t i = 0; i < removal->n; i++) {
+                        const Head *head = &removal->heads[i];
+
+                        if (head->has_uid != (known == 1))
+                                continue;
+                        r = spool_remove(removal->spool, head->name, removal->uid);
+                        if (r != 0)
+                                return work_refuse_spool(removal->work, removal->spool, head->name,
+                                                         r);
+                }
+        return 0;
+}
+
+static int removal_answer(Removal *removal) {
+        JsonWriter *writer = answer_begin(&removal->work->answer);
+
+        json_write_key(writer, "snapshots");
+        json_write_array(writer);
+        for (size_t i = 0; i < removal->n; i++)
+                head_write_json(writer, &removal->heads[i]);
+        json_write_end(writer);
+        return answer_final(&removal->work->answer);
+}
+
+static int remove_start(Work *work, RemoveParameters *parameters) {
+        _cleanup_(removal_done) Removal removal = { .work = work, .uid = parameters->uid };
+        size_t n = json_object_array_length(parameters->names);
+        int r;
+
+        if (n > LIMIT_NAMES_PER_LIST)
+                return work_refuse_parameter(work, "names", "The list of names is too long.");
+        for (size_t i = 0; i < n; i++)
+                if (!json_object_is_type(json_object_array_get_idx(parameters->names, i),
+                                         json_type_string))
+                        return work_refuse_parameter(work, "names", NULL);
+
+        removal.heads = calloc(n + 1, sizeof(*removal.heads));
+        if (!removal.heads)
+                return -ENOMEM;
+        r = work_adopt_spool(work, &parameters->spool, &removal.spool);
+        for (size_t i = 0; i < n && r == 0; i++)
+                r = removal_add(&removal, json_object_get_string(
+                                                  json_object_array_get_idx(parameters->names, i)));
+        if (r == 0)
+                r = removal_run(&removal);
+        return r == 0 ? removal_answer(&removal) : r;
+}
+
+static int work_remove(Work *work) {
+        static const Parameter table[] = {
+                SPOOL_PARAMETERS(RemoveParameters, spool),
+                { "names", PARAMETER_ARRAY, true, offsetof(RemoveParameters, names) },
+                { "uid", PARAMETER_UID, true, offsetof(RemoveParameters, uid) },
+        };
+        RemoveParameters parameters = { .spool = SPOOL_PARAMETERS_NONE };
+        int r;
+
+        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
+        if (r == 0)
+                r = remove_start(work, &parameters);
+        spool_parameters_done(&parameters.spool);
+        return r;
+}
+
+/* rename */
+
+typedef struct RenameParameters {
+        SpoolParameters spool;
+        const char *name, *new_name;
+        uid_t uid;
+} RenameParameters;
+
+static int rename_start(Work *work, RenameParameters *parameters) {
+        _cleanup_(spool_freep) Spool *spool = NULL;
+        _cleanup_(head_done) Head head = {};
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
+        int r;
+
+        r = work_check_name(work, parameters->new_name);
+        if (r == 0)
+                r = work_adopt_spool(work, &parameters->spool, &spool);
+        if (r != 0)
+                return r;
+
+        r = spool_resolve(spool, span_of(parameters->name), name);
+        if (r != 0)
+                return work_refuse_spool(work, spool, parameters->name, r);
+        r = spool_rename(spool, name, parameters->new_name, parameters->uid, &head);
+        if (r != 0)
+                return work_refuse_spool(work, spool,
+                                         r == SPOOL_E_EXISTS ? parameters->new_name : name, r);
+        return work_answer_head(work, &head, NULL);
+}
+
+static int work_rename(Work *work) {
+        static const Parameter table[] = {
+                SPOOL_PARAMETERS(RenameParameters, spool),
+                { "name", PARAMETER_TEXT, true, offsetof(RenameParameters, name) },
+                { "newName", PARAMETER_TEXT, true, offsetof(RenameParameters, new_name) },
+                { "uid", PARAMETER_UID, true, offsetof(RenameParameters, uid) },
+        };
+        RenameParameters parameters = { .spool = SPOOL_PARAMETERS_NONE };
+        int r;
+
+        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
+        if (r == 0)
+                r = rename_start(work, &parameters);
+        spool_parameters_done(&parameters.spool);
+        return r;
+}
+
+/* clean */
+
+typedef struct CleanParameters {
+        SpoolParameters spool;
+} CleanParameters;
+
+static int clean_start(Work *work, CleanParameters *parameters) {
+        _cleanup_(spool_freep) Spool *spool = NULL;
+        int r;
+
+        r = work_adopt_spool(work, &parameters->spool, &spool);
+        if (r != 0)
+                return r;
+        r = spool_clean(spool);
+        if (r != 0)
+                return work_refuse_spool(work, spool, "", r);
+        (void) answer_begin(&work->answer);
+        return answer_final(&work->answer);
+}
+
+static int work_clean(Work *work) {
+        static const Parameter table[] = {
+                SPOOL_PARAMETERS(CleanParameters, spool),
+        };
+        CleanParameters parameters = { .spool = SPOOL_PARAMETERS_NONE };
+        int r;
+
+        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
+        if (r == 0)
+                r = clean_start(work, &parameters);
+        spool_parameters_done(&parameters.spool);
+        return r;
+}
+
+const WorkMethod work_spool_methods[] = {
+        { WORK_INTERFACE ".Publish", work_publish, WORK_NEEDS_NOTHING, 0 },
+        { WORK_INTERFACE ".Remove", work_remove, WORK_NEEDS_NOTHING, 0 },
+        { WORK_INTERFACE ".Rename", work_rename, WORK_NEEDS_NOTHING, 0 },
+        { WORK_INTERFACE ".Clean", work_clean, WORK_NEEDS_NOTHING, 0 },
+        {},
+};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#define DRAIN_BYTES (128 * 1024)
+#define OUTPUT_ZSTD_LEVEL 3
+
+struct Output {
+        int fd;          /* borrowed */
+        ZSTD_CCtx *zstd; /* NULL: plain */
+        char *space;     /* compressed bytes on their way */
+        size_t n_space;
+        Buffer buffer;
+};
+
+static int output_open_zstd(Output *output) {
+        output->n_space = ZSTD_CStreamOutSize();
+        output->space = malloc(output->n_space);
+        output->zstd = ZSTD_createCCtx();
+        if (!output->space || !output->zstd)
+                return -ENOMEM;
+        if (ZSTD_isError(ZSTD_CCtx_setParameter(output->zstd, ZSTD_c_compressionLevel,
+                                                OUTPUT_ZSTD_LEVEL)) ||
+            ZSTD_isError(ZSTD_CCtx_setParameter(output->zstd, ZSTD_c_checksumFlag, 1)))
+                return -EOPNOTSUPP;
+        return 0;
+}
+
+int output_new(int fd, OutputForm form, Output **ret) {
+        _cleanup_(output_freep) Output *output = NULL;
+        int r;
+
+        output = malloc(sizeof(*output));
+        if (!output)
+                return -ENOMEM;
+        *output = (Output){ .fd = fd };
+        buffer_init(&output->buffer, 0);
+        if (form == OUTPUT_ZSTD) {
+                r = output_open_zstd(output);
+                if (r != 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(output);
+        return 0;
+}
+
+Output *output_free(Output *output) {
+        if (!output)
+                return NULL;
+        (void) ZSTD_freeCCtx(output->zstd);
+        free(output->space);
+        buffer_done(&output->buffer);
+        free(output);
+        return NULL;
+}
+
+Buffer *output_buffer(Output *output) {
+        return &output->buffer;
+}
+
+static int output_write(const Output *output, const char *bytes, size_t n) {
+        while (n > 0) {
+                ssize_t written = write(output->fd, bytes, n);
+
+                if (written < 0 && errno == EINTR)
+                        continue;
+                if (written < 0)
+                        return -errno;
+                bytes += written;
+                n -= (size_t) written;
+        }
+        return 0;
+}
+
+static int output_compress(Output *output, ZSTD_EndDirective directive) {
+        ZSTD_inBuffer in = { output->buffer.bytes, output->buffer.n, 0 };
+        size_t left;
+        int r;
+
+        do {
+                ZSTD_outBuffer out = { output->space, output->n_space, 0 };
+
+                left = ZSTD_compressStream2(output->zstd, &out, &in, directive);
+                if (ZSTD_isError(left))
+                        return -ENOMEM;
+                r = output_write(output, output->space, out.pos);
+                if (r != 0)
+                        return r;
+        } while (in.pos < in.size || (directive == ZSTD_e_end && left > 0));
+        return 0;
+}
+
+static int output_pass_on(Output *output, ZSTD_EndDirective directive) {
+        int r;
+
+        r = output->zstd ? output_compress(output, directive)
+                         : output_write(output, output->buffer.bytes, output->buffer.n);
+        if (r == 0)
+                buffer_clear(&output->buffer);
+        return r;
+}
+
+int output_drain(Output *output) {
+        return output->buffer.n < DRAIN_BYTES ? 0 : output_pass_on(output, ZSTD_e_continue);
+}
+
+int output_finish(Output *output) {
+        return output_pass_on(output, ZSTD_e_end);
+}

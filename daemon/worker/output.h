@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Output
+ *
+ * Text on its way into a file or pipe that the caller gave, as it is or as one zstd frame. Writers
+ * fill the buffer and let it drain now and then, so memory stays at a buffer's size.
+ */
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/macro.h"
+
+typedef enum OutputForm {
+        OUTPUT_PLAIN,
+        OUTPUT_ZSTD,
+} OutputForm;
+
+typedef struct Output Output;
+
+/* @fd is borrowed. */
+_must_check_ int output_new(int fd, OutputForm form, Output **ret);
+Output *output_free(Output *output);
+DEFINE_CLEANUP(Output *, output_free);
+
+/* Where to write to; borrowed. */
+Buffer *output_buffer(Output *output);
+/* Writes out what is there once it is worth it. -ENOSPC, -EIO ... of write(2). */
+_must_check_ int output_drain(Output *output);
+/* Writes out all the rest and ends the frame. */
+_must_check_ int output_finish(Output *output);

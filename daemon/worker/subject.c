@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/subject.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/name.h"
+#include "wire/limits.h"
+
+/* One pass: what the document's visitor needs. */
+typedef struct Pass {
+        Subject *subject;
+        SnapshotFileReader *file;
+        const SubjectVisitor *visitor;
+        void *userdata;
+} Pass;
+
+void subject_init(Subject *subject) {
+        *subject = (Subject){ .fd = -EBADF };
+        buffer_init(&subject->host, LIMIT_VALUE_BYTES);
+        buffer_init(&subject->psi, LIMIT_VALUE_BYTES);
+        buffer_init(&subject->sched_ext, LIMIT_VALUE_BYTES);
+}
+
+void subject_done(Subject *subject) {
+        subject->fd = fd_close(subject->fd);
+        head_done(&subject->head);
+        buffer_done(&subject->host);
+        buffer_done(&subject->psi);
+        buffer_done(&subject->sched_ext);
+}
+
+void fault_of_errno(SnapshotFault *fault, int error) {
+        *fault = (SnapshotFault){};
+        (void) snprintf(fault->text, sizeof(fault->text), "it cannot be read: %s",
+                        strerror(-error));
+}
+
+const char *fault_reason(const SnapshotFault *fault, char ret_text[static FAULT_REASON_BYTES]) {
+        if (!fault->in_document)
+                return fault->text;
+        (void) snprintf(ret_text, FAULT_REASON_BYTES, "in the document: %s", fault->text);
+        return ret_text;
+}
+
+const char *subject_name(const Subject *subject) {
+        if (subject->head.name[0] != '\0')
+                return subject->head.name;
+        return subject->label ? subject->label : "";
+}
+
+uint64_t subject_n_threads(const Subject *subject) {
+        return subject->head.has_threads ? subject->head.threads : 0;
+}
+
+void subject_write_head(const Subject *subject, JsonWriter *writer) {
+        const char *name = subject_name(subject);
+        Head shown = subject->head; /* a view: what it owns stays the subject's */
+        size_t n = 0;
+
+        /* A label can be longer than a name; it ends at a whole character then. */
+        while (name[n] != '\0') {
+                size_t n_character = utf8_character(span_of(name + n));
+
+                n_character = MAX_OF(n_character, (size_t) 1);
+                if (n + n_character >= sizeof(shown.name))
+                        break;
+                n += n_character;
+        }
+        memmove(shown.name, name, n);
+        shown.name[n] = '\0';
+        head_write_json(writer, &shown);
+}
+
+/* A file function's result: this process's own trouble is passed up, all else is the file's. */
+static int subject_file_result(Subject *subject, int r) {
+        if (r == SNAPSHOT_FILE_E_DAMAGED)
+                return SUBJECT_E_UNREADABLE;
+        if (r >= 0 || r == -ENOMEM)
+                return err_fold(r);
+        if (r != -EBADMSG || subject->fault.text[0] == '\0')
+                fault_of_errno(&subject->fault, r);
+        return SUBJECT_E_UNREADABLE;
+}
+
+static int subject_open_file(Subject *subject) {
+        _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
+        struct stat status;
+        int r;
+
+        if (fstat(subject->fd, &status) != 0)
+                return -errno;
+        if (!S_ISREG(status.st_mode)) {
+                (void) snprintf(subject->fault.text, sizeof(subject->fault.text),
+                                "it is not a regular file");
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        r = snapshot_file_check_digest(subject->fd, &subject->fault);
+        if (r != 0 && r != SNAPSHOT_FILE_E_NO_HEAD)
+                return r;
+        r = snapshot_file_reader_new(subject->fd, &file, &subject->head, &subject->fault);
+        return r == SNAPSHOT_FILE_E_NO_HEAD ? 0 : r;
+}
+
+int subject_open(Subject *subject, SnapshotRef *ref) {
+        subject->fd = TAKE_FD(ref->fd);
+        subject->label = ref->label;
+        return subject_file_result(subject, subject_open_file(subject));
+}
+
+/* What is about the whole is kept from the first pass. */
+static int subject_keep(Subject *subject, Buffer *buffer, Span json) {
+        if (subject->passed || span_is(json, "null"))
+                return 0;
+        return buffer_append(buffer, json.bytes, json.n);
+}
+
+static int pass_on_host(void *userdata, Span json) {
+        Pass *pass = userdata;
+
+        return subject_keep(pass->subject, &pass->subject->host, json);
+}
+
+static int pass_on_psi(void *userdata, Span json) {
+        Pass *pass = userdata;
+
+        return subject_keep(pass->subject, &pass->subject->psi, json);
+}
+
+static int pass_on_sched_ext(void *userdata, Span json) {
+        Pass *pass = userdata;
+
+        return subject_keep(pass->subject, &pass->subject->sched_ext, json);
+}
+
+static int pass_on_sources(void *userdata, const SourceTable *sources) {
+        Pass *pass = userdata;
+
+        pass->subject->sources = *sources;
+        pass->subject->has_sources = true;
+        return 0;
+}
+
+static int pass_on_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
+        Pass *pass = userdata;
+
+        return pass->visitor->on_thread(pass->userdata, sample, smaps_json);
+}
+
+static int pass_on_cgroup(void *userdata, Span path, Span stats_json) {
+        Pass *pass = userdata;
+
+        return pass->visitor->on_cgroup(pass->userdata, path, stats_json);
+}
+
+static int pass_refill(void *userdata, char *space, size_t n_space, size_t *ret_n) {
+        Pass *pass = userdata;
+        int r;
+
+        r = snapshot_file_refill(pass->file, space, n_space, ret_n);
+        if (r < 0)
+                pass->subject->read_error = r;
+        return r;
+}
+
+/* A result of the document's reader. */
+static int pass_result(Pass *pass, const SnapshotReader *reader, int r) {
+        Subject *subject = pass->subject;
+        SnapshotFault *fault = &subject->fault;
+
+        switch (r) {
+        case SNAPSHOT_E_TOO_NEW:
+                *fault = (SnapshotFault){};
+                (void) snprintf(fault->text, sizeof(fault->text),
+                                "it has format version %u, and this ctprof reads up to %u",
+                                snapshot_reader_format_version(reader), HEAD_FORMAT_VERSION);
+                return SUBJECT_E_UNREADABLE;
+        case SNAPSHOT_E_MALFORMED:
+                *fault = (SnapshotFault){
+                        .has_offset = true,
+                        .offset = snapshot_reader_offset(reader),
+                        .in_document = true,
+                };
+                (void) snprintf(fault->text, sizeof(fault->text), "%s",
+                                snapshot_reader_complaint(reader));
+                return SUBJECT_E_UNREADABLE;
+        default:
+                break;
+        }
+        if (subject->read_error == 0)
+                return err_fold(r);
+        *fault = *snapshot_file_reader_fault(pass->file);
+        return subject_file_result(subject, subject->read_error);
+}
+
+/* Format version 0 has no head: what there is to know of the whole stands in the document. */
+static void subject_complete_head(Subject *subject, const SnapshotReader *reader) {
+        Head *head = &subject->head;
+
+        if (head->format_version > 0)
+                return;
+        head->threads = snapshot_reader_n_threads(reader);
+        head->processes = snapshot_reader_n_processes(reader);
+        head->start_realtime_ns = snapshot_reader_captured_realtime_ns(reader);
+        head->has_threads = head->has_processes = true;
+        head->has_start_realtime = head->start_realtime_ns > 0;
+}
+
+static void subject_complete_sources(Subject *subject) {
+        if (subject->has_sources)
+                return;
+        for (unsigned id = 0; id < _SOURCE_MAX; id++)
+                subject->sources.sources[id] = (Source){
+                        .state = SOURCE_STATE_UNAVAILABLE,
+                        .reason = "not recorded by this file",
+                };
+}
+
+int subject_pass(Subject *subject, const SubjectVisitor *visitor, void *userdata) {
+        _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
+        _cleanup_(snapshot_reader_freep) SnapshotReader *reader = NULL;
+        _cleanup_(head_done) Head head = {};
+        Pass pass = { .subject = subject, .visitor = visitor, .userdata = userdata };
+        const SnapshotVisitor document = {
+                .on_thread = visitor->on_thread ? pass_on_thread : NULL,
+                .on_cgroup = visitor->on_cgroup ? pass_on_cgroup : NULL,
+                .on_host = pass_on_host,
+                .on_psi = pass_on_psi,
+                .on_sched_ext = pass_on_sched_ext,
+                .on_sources = pass_on_sources,
+        };
+        int r;
+
+        r = snapshot_file_reader_new(subject->fd, &file, &head, &subject->fault);
+        if (r != 0 && r != SNAPSHOT_FILE_E_NO_HEAD)
+                return subject_file_result(subject, r);
+        r = snapshot_reader_new(
+                pass_refill, &pass,
+                head.has_document_bytes ? head.document_bytes : LIMIT_DOCUMENT_0_BYTES, &reader);
+        if (r != 0)
+                return err_fold(r);
+
+        pass.file = file;
+        subject->read_error = 0;
+        r = snapshot_reader_run(reader, &document, &pass);
+        if (r != 0)
+                return pass_result(&pass, reader, r);
+        /* A whole document of ours from whose file only the end was cut off. */
+        if (subject->head.format_version == 0 && snapshot_reader_format_version(reader) > 0) {
+                subject->fault = (SnapshotFault){};
+                (void) snprintf(subject->fault.text, sizeof(subject->fault.text),
+                                "the head is missing");
+                return SUBJECT_E_UNREADABLE;
+        }
+        if (!subject->passed) {
+                subject_complete_head(subject, reader);
+                subject_complete_sources(subject);
+        }
+        subject->passed = true;
+        return 0;
+}

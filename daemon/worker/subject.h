@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Subject
+ *
+ * One snapshot that a job looks at: the file, what its head says, and, after the first pass, the
+ * parts of the document that are about the whole. A pass reads the document from front to back and
+ * hands threads or cgroups out; there can be any number. Damage is found before anything is believed:
+ * the digest is checked first.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/buffer.h"
+#include "base/macro.h"
+#include "base/span.h"
+#include "json/json-writer.h"
+#include "snapshot/head.h"
+#include "snapshot/snapshot-reader.h"
+#include "snapshot/source.h"
+#include "spool/snapshot-file.h"
+#include "worker/parameters.h"
+
+enum {
+        SUBJECT_OK,
+        SUBJECT_E_UNREADABLE, /* not a snapshot, damaged, or too new: the fault tells */
+};
+
+typedef struct Subject {
+        int fd;            /* owned */
+        const char *label; /* what the caller calls it; may be NULL */
+        Head head;         /* of format version 0 only complete after a pass */
+        SnapshotFault fault;
+
+        /* after the first pass */
+        bool passed;
+        Buffer host, psi, sched_ext; /* one JSON value each; empty for null */
+        bool has_sources;            /* else the table says that none are recorded */
+        SourceTable sources;
+
+        int read_error; /* of this pass: what reading failed with, to be told from the visitor's */
+} Subject;
+
+/* What a pass hands out; either may be NULL. As in SnapshotVisitor. */
+typedef struct SubjectVisitor {
+        int (*on_thread)(void *userdata, const ThreadSample *sample, Span smaps_json);
+        int (*on_cgroup)(void *userdata, Span path, Span stats_json);
+} SubjectVisitor;
+
+void subject_init(Subject *subject);
+void subject_done(Subject *subject);
+
+/* Takes @ref's descriptor, checks the digest and reads the head. SUBJECT_E_UNREADABLE. */
+_must_check_ int subject_open(Subject *subject, SnapshotRef *ref);
+/*
+ * One pass. SUBJECT_E_UNREADABLE, or a negative errno: the visitor's, or of this process's own
+ * trouble.
+ */
+_must_check_ int subject_pass(Subject *subject, const SubjectVisitor *visitor, void *userdata);
+
+/* "" when neither the file nor the caller has a name for it; borrowed. */
+const char *subject_name(const Subject *subject);
+/* The HEAD object, under that name. */
+void subject_write_head(const Subject *subject, JsonWriter *writer);
+/* How many threads a pass will hand out, 0 when that is not known yet. */
+uint64_t subject_n_threads(const Subject *subject);
+
+/* Makes @fault say "cannot be read: @error". */
+void fault_of_errno(SnapshotFault *fault, int error);
+/* @fault as the reason of an error reply: says so where its offset is in the document. */
+#define FAULT_REASON_BYTES (sizeof(((SnapshotFault *) 0)->text) + 32)
+const char *fault_reason(const SnapshotFault *fault, char ret_text[static FAULT_REASON_BYTES]);

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/thread-object.h"
+
+#include "snapshot/thread-column.h"
+#include "text/cpu-list.h"
+
+/* The order of the prior tool's members behind the identity; the rollup has no metric. */
+#define KTSTR_SMAPS _METRIC_MAX
+#define KTSTR_DELAYS(category)                                               \
+        METRIC_##category##_delay_count, METRIC_##category##_delay_total_ns, \
+                METRIC_##category##_delay_max_ns, METRIC_##category##_delay_min_ns
+
+// clang-format off
+static const unsigned char ktstr_members[] = {
+        METRIC_policy, METRIC_nice, METRIC_cpu_affinity, METRIC_processor, METRIC_state,
+        METRIC_ext_enabled, METRIC_run_time_ns, METRIC_wait_time_ns, METRIC_timeslices,
+        METRIC_voluntary_csw, METRIC_nonvoluntary_csw, METRIC_nr_wakeups, METRIC_nr_wakeups_local,
+        METRIC_nr_wakeups_remote, METRIC_nr_wakeups_sync, METRIC_nr_wakeups_migrate,
+        METRIC_nr_wakeups_affine, METRIC_nr_wakeups_affine_attempts, METRIC_nr_migrations,
+        METRIC_nr_forced_migrations, METRIC_nr_failed_migrations_affine,
+        METRIC_nr_failed_migrations_running, METRIC_nr_failed_migrations_hot, METRIC_wait_sum,
+        METRIC_wait_count, METRIC_wait_max, METRIC_voluntary_sleep_ns, METRIC_sleep_max,
+        METRIC_block_sum, METRIC_block_max, METRIC_iowait_sum, METRIC_iowait_count, METRIC_exec_max,
+        METRIC_slice_max, METRIC_allocated_bytes, METRIC_deallocated_bytes, METRIC_minflt,
+        METRIC_majflt, METRIC_utime_clock_ticks, METRIC_stime_clock_ticks, METRIC_priority,
+        METRIC_rt_priority, METRIC_core_forceidle_sum, METRIC_fair_slice_ns, METRIC_nr_threads,
+        KTSTR_SMAPS, METRIC_rchar, METRIC_wchar, METRIC_syscr, METRIC_syscw, METRIC_read_bytes,
+        METRIC_write_bytes, METRIC_cancelled_write_bytes,
+        KTSTR_DELAYS(cpu), KTSTR_DELAYS(blkio), KTSTR_DELAYS(swapin), KTSTR_DELAYS(freepages),
+        KTSTR_DELAYS(thrashing), KTSTR_DELAYS(compact), KTSTR_DELAYS(wpcopy), KTSTR_DELAYS(irq),
+        METRIC_hiwater_rss_bytes, METRIC_hiwater_vm_bytes,
+};
+// clang-format on
+
+/* A value that is present; CPUs as a list. */
+static void thread_object_value(JsonWriter *writer, const ThreadSample *sample, MetricId id) {
+        uint64_t value = thread_sample_get(sample, id);
+        char policy[POLICY_NAME_CHARS], character = (char) value;
+
+        switch ((CellKind) thread_cell_kinds[id]) {
+        case CELL_UNSIGNED:
+        case CELL_U32:
+                json_write_u64(writer, value);
+                break;
+        case CELL_I32:
+                json_write_i64(writer, (int64_t) value);
+                break;
+        case CELL_BOOL:
+                json_write_bool(writer, value != 0);
+                break;
+        case CELL_CHARACTER:
+                json_write_name(writer, (Span){ &character, 1 });
+                break;
+        case CELL_POLICY:
+                json_write_span(writer, (Span){ policy, policy_format((int64_t) value, policy) });
+                break;
+        case CELL_CPUS:
+                json_write_span(writer, sample->cpus);
+                break;
+        case CELL_NONE:
+                json_write_null(writer);
+                break;
+        }
+}
+
+/* What the prior tool writes for a value it could not read. */
+static void ktstr_write_absent(JsonWriter *writer, MetricId id) {
+        switch ((CellKind) thread_cell_kinds[id]) {
+        case CELL_UNSIGNED:
+        case CELL_U32:
+        case CELL_I32:
+        case CELL_NONE:
+                json_write_u64(writer, 0);
+                break;
+        case CELL_BOOL:
+                json_write_bool(writer, false);
+                break;
+        case CELL_CHARACTER:
+                /* Behind every letter, so that any of them wins a tie in its readers. */
+                json_write_text(writer, "~");
+                break;
+        case CELL_POLICY:
+                json_write_text(writer, "");
+                break;
+        case CELL_CPUS:
+                json_write_array(writer);
+                json_write_end(writer);
+                break;
+        }
+}
+
+/* Every CPU by its number: [0,1,2,3,7]; none for a list that is none. */
+static void ktstr_write_cpus(JsonWriter *writer, Span list) {
+        unsigned long mask[CPU_LIST_MAX_WORDS];
+        size_t n;
+
+        json_write_array(writer);
+        if (cpu_list_parse(list, mask, &n) == 0)
+                for (size_t cpu = 0; cpu < CPU_LIST_MAX_CPUS; cpu++)
+                        if (mask[cpu / CPU_LIST_WORD_BITS] >> (cpu % CPU_LIST_WORD_BITS) & 1)
+                                json_write_u64(writer, cpu);
+        json_write_end(writer);
+}
+
+static void ktstr_write_smaps(JsonWriter *writer, Span smaps_json) {
+        json_write_key(writer, "smaps_rollup_kb");
+        if (smaps_json.n > 0) {
+                json_write_raw(writer, smaps_json);
+                return;
+        }
+        json_write_object(writer);
+        json_write_end(writer);
+}
+
+static void ktstr_write_member(JsonWriter *writer, const ThreadSample *sample, MetricId id) {
+        json_write_key(writer, metric_table[id].name);
+        if (!thread_sample_has(sample, id))
+                ktstr_write_absent(writer, id);
+        else if (thread_cell_kinds[id] == CELL_CPUS)
+                ktstr_write_cpus(writer, sample->cpus);
+        else
+                thread_object_value(writer, sample, id);
+}
+
+void thread_object_write_ktstr(JsonWriter *writer, const ThreadSample *sample, Span smaps_json) {
+        json_write_object(writer);
+        json_write_member_u64(writer, "tid", (uint32_t) sample->tid);
+        json_write_member_u64(writer, "tgid", (uint32_t) sample->tgid);
+        json_write_member_name(writer, "pcomm", sample->pcomm);
+        json_write_member_name(writer, "comm", sample->comm);
+        json_write_member_name(writer, "cgroup", sample->cgroup);
+        json_write_member_u64(writer, "start_time_clock_ticks", sample->start_ticks);
+        for (size_t i = 0; i < ELEMENTSOF(ktstr_members); i++)
+                if (ktstr_members[i] == KTSTR_SMAPS)
+                        ktstr_write_smaps(writer, smaps_json);
+                else
+                        ktstr_write_member(writer, sample, (MetricId) ktstr_members[i]);
+        json_write_end(writer);
+}
+
+static void write_name_if(JsonWriter *writer, const char *key, Span name) {
+        if (name.bytes)
+                json_write_member_name(writer, key, name);
+        else
+                json_write_member_null(writer, key);
+}
+
+static void write_u64_if(JsonWriter *writer, const char *key, bool known, uint64_t value) {
+        if (known)
+                json_write_member_u64(writer, key, value);
+        else
+                json_write_member_null(writer, key);
+}
+
+static void write_text_if(JsonWriter *writer, const char *key, const char *text) {
+        write_name_if(writer, key, text[0] != '\0' ? span_of(text) : (Span){});
+}
+
+static void ndjson_write_identity(JsonWriter *writer, ThreadColumn column,
+                                  const ThreadSample *sample, Span smaps_json) {
+        const char *key = thread_column_name(column);
+
+        switch (column) {
+        case COLUMN_tid:
+                json_write_member_i64(writer, key, sample->tid);
+                break;
+        case COLUMN_tgid:
+                json_write_member_i64(writer, key, sample->tgid);
+                break;
+        case COLUMN_ppid:
+                write_u64_if(writer, key, sample->has_ppid, (uint64_t) sample->ppid);
+                break;
+        case COLUMN_uid:
+                write_u64_if(writer, key, sample->has_owner, sample->uid);
+                break;
+        case COLUMN_gid:
+                write_u64_if(writer, key, sample->has_owner, sample->gid);
+                break;
+        case COLUMN_pcomm:
+                write_name_if(writer, key, sample->pcomm);
+                break;
+        case COLUMN_comm:
+                write_name_if(writer, key, sample->comm);
+                break;
+        case COLUMN_cgroup:
+                write_name_if(writer, key, sample->cgroup);
+                break;
+        case COLUMN_start_time_clock_ticks:
+                json_write_member_u64(writer, key, sample->start_ticks);
+                break;
+        case COLUMN_kthread:
+                json_write_key(writer, key);
+                if (sample->has_kthread)
+                        json_write_bool(writer, sample->kthread);
+                else
+                        json_write_null(writer);
+                break;
+        case COLUMN_self:
+                json_write_member_bool(writer, key, sample->self);
+                break;
+        case COLUMN_exe_dev:
+                write_u64_if(writer, key, sample->has_exe, sample->exe_dev);
+                break;
+        case COLUMN_exe_inode:
+                write_u64_if(writer, key, sample->has_exe, sample->exe_inode);
+                break;
+        case COLUMN_smaps_rollup_kb:
+                json_write_key(writer, key);
+                if (smaps_json.n > 0)
+                        json_write_raw(writer, smaps_json);
+                else
+                        json_write_null(writer);
+                break;
+        }
+}
+
+void thread_object_write_ndjson(JsonWriter *writer, const ThreadSample *sample, Span smaps_json,
+                                const Head *head) {
+        json_write_object(writer);
+        write_text_if(writer, "host", head->host_name);
+        write_text_if(writer, "boot_id", head->boot_id);
+        write_u64_if(writer, "captured_at_unix_ns", head->has_start_realtime,
+                     head->start_realtime_ns);
+        for (ThreadColumn column = 0; column < _COLUMN_IDENTITY_MAX; column++)
+                ndjson_write_identity(writer, column, sample, smaps_json);
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                if (thread_cell_kinds[id] == CELL_NONE)
+                        continue;
+                json_write_key(writer, metric_table[id].name);
+                if (thread_sample_has(sample, (MetricId) id))
+                        thread_object_value(writer, sample, (MetricId) id);
+                else
+                        json_write_null(writer);
+        }
+        json_write_end(writer);
+}

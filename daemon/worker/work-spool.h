@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * WorkSpool
+ *
+ * What the calls that write to the spool have in common: how they name it, and which error each of its
+ * refusals is. The directory comes open with the call; its path is for messages only.
+ */
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "spool/spool.h"
+#include "worker/work.h"
+
+typedef struct SpoolParameters {
+        int directory;       /* owned */
+        const char *path;    /* NULL when the call has none */
+        json_object *limits; /* NULL for none */
+} SpoolParameters;
+
+#define SPOOL_PARAMETERS_NONE ((SpoolParameters){ .directory = -EBADF })
+
+/* Rows of a table of Parameter, for a SpoolParameters that is the member @spool of @type. */
+#define SPOOL_PARAMETERS(type, spool)                                                   \
+        { "directory", PARAMETER_DESCRIPTOR, true, offsetof(type, spool.directory) }, { \
+                "spoolPath", PARAMETER_TEXT, false, offsetof(type, spool.path)          \
+        }
+#define SPOOL_LIMITS_PARAMETER(type, spool) \
+        { "limits", PARAMETER_OBJECT, false, offsetof(type, spool.limits) }
+
+void spool_parameters_done(SpoolParameters *parameters);
+
+/* Takes the directory. SpoolUnavailable is refused here. */
+_must_check_ int work_adopt_spool(Work *work, SpoolParameters *parameters, Spool **ret);
+/* All members are required. */
+_must_check_ int work_decode_limits(Work *work, const SpoolParameters *parameters,
+                                    SpoolLimits *ret);
+
+/* Refuses for the positive code @r about the snapshot @name; negative ones are passed on. */
+_must_check_ int work_refuse_spool(Work *work, Spool *spool, const char *name, int r);
+
+/* "rotated": the names of spool_make_room(); nothing when there are none. */
+void work_write_rotated(JsonWriter *writer, const Buffer *rotated);

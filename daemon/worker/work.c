@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/work.h"
+
+#include "base/err.h"
+#include "base/name.h"
+
+int work_refuse(Work *work, WireError error, const WireErrorDetail *detail) {
+        int r = answer_error(&work->answer, error, detail);
+
+        return r == 0 ? WORK_E_ANSWERED : r;
+}
+
+int work_refuse_parameter(Work *work, const char *parameter, const char *reason) {
+        return work_refuse(work, WIRE_ERROR_INVALID_PARAMETER,
+                           &(WireErrorDetail){
+                                   .subject = span_of(parameter),
+                                   .reason = reason,
+                           });
+}
+
+int work_decode(Work *work, const Parameter *table, size_t n_table, void *ret) {
+        char culprit[PARAMETER_CULPRIT_BYTES];
+        int r;
+
+        r = parameters_decode(work->call.parameters, table, n_table, "", work->stream, ret,
+                              culprit);
+        if (r == PARAMETERS_E_INVALID)
+                return work_refuse_parameter(work, culprit, NULL);
+        return err_fold(r);
+}
+
+int work_decode_ref(Work *work, json_object *object, const char *name, SnapshotRef *ret) {
+        char culprit[PARAMETER_CULPRIT_BYTES];
+        int r;
+
+        r = snapshot_ref_decode(object, name, work->stream, ret, culprit);
+        if (r == PARAMETERS_E_INVALID)
+                return work_refuse_parameter(work, culprit, NULL);
+        return err_fold(r);
+}
+
+int work_check_name(Work *work, const char *name) {
+        const char *complaint = snapshot_name_complaint(span_of(name));
+
+        if (!complaint)
+                return 0;
+        return work_refuse(work, WIRE_ERROR_INVALID_NAME,
+                           &(WireErrorDetail){
+                                   .subject = span_of(name),
+                                   .reason = complaint,
+                           });
+}
+
+int work_refuse_fault(Work *work, const char *name, const SnapshotFault *fault) {
+        char reason[FAULT_REASON_BYTES];
+
+        return work_refuse(work, WIRE_ERROR_SNAPSHOT_UNREADABLE,
+                           &(WireErrorDetail){
+                                   .subject = span_of(name),
+                                   .reason = fault_reason(fault, reason),
+                                   .has_offset = fault->has_offset,
+                                   .offset = fault->offset,
+                           });
+}
+
+int work_open_subject(Work *work, SnapshotRef *ref, Subject *subject) {
+        int r;
+
+        r = subject_open(subject, ref);
+        if (r == SUBJECT_E_UNREADABLE)
+                return work_refuse_fault(work, subject_name(subject), &subject->fault);
+        return err_fold(r);
+}
+
+int work_pass_subject(Work *work, Subject *subject, const SubjectVisitor *visitor, void *userdata) {
+        int r;
+
+        r = subject_pass(subject, visitor, userdata);
+        if (r == SUBJECT_E_UNREADABLE)
+                return work_refuse_fault(work, subject_name(subject), &subject->fault);
+        return err_fold(r);
+}

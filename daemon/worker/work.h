@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Work
+ *
+ * One call that a job serves. A method ends in one of three ways: it answered to the end, it refused
+ * and thereby answered, or it fails with a negative errno, and then worker.c answers for it.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/macro.h"
+#include "wire/frame.h"
+#include "wire/message.h"
+#include "worker/answer.h"
+#include "worker/parameters.h"
+#include "worker/subject.h"
+
+/* What only the main process calls; the rest are methods of io.ctprof.Profiler. */
+#define WORK_INTERFACE "io.ctprof.Job"
+
+enum {
+        WORK_OK,
+        WORK_E_ANSWERED, /* the call was refused: nothing is left to do but to pass this up */
+};
+
+typedef struct Work {
+        FrameStream *stream; /* borrowed: the call's descriptors are in it */
+        Call call;
+        Answer answer;
+} Work;
+
+typedef int (*WorkRun)(Work *work);
+
+/* What has to be so before a method runs. */
+typedef enum WorkNeed {
+        WORK_NEEDS_NOTHING,
+        WORK_NEEDS_MORE, /* its answer has no bound: ExpectedMore without */
+} WorkNeed;
+
+typedef struct WorkMethod {
+        const char *name;
+        WorkRun run;
+        WorkNeed need;
+        uint64_t max_file_bytes; /* how long a file it may write where it runs in the sandbox */
+} WorkMethod;
+
+/* One table per file, ended by a row without name. */
+extern const WorkMethod work_analysis_methods[]; /* job-analysis.c */
+extern const WorkMethod work_verify_methods[];   /* job-verify.c */
+extern const WorkMethod work_convert_methods[];  /* job-convert.c */
+extern const WorkMethod work_import_methods[];   /* job-import.c */
+extern const WorkMethod work_capture_methods[];  /* job-capture.c */
+extern const WorkMethod work_spool_methods[];    /* job-spool.c */
+
+/* Answers with @error. WORK_E_ANSWERED, or a negative errno when that could not be sent. */
+_must_check_ int work_refuse(Work *work, WireError error, const WireErrorDetail *detail);
+_must_check_ int work_refuse_parameter(Work *work, const char *parameter, const char *reason);
+
+/* Refuses what is not the name of a snapshot: InvalidName. */
+_must_check_ int work_check_name(Work *work, const char *name);
+
+/* Decodes the call's parameters; what is wrong with them is refused. */
+_must_check_ int work_decode(Work *work, const Parameter *table, size_t n_table, void *ret);
+_must_check_ int work_decode_ref(Work *work, json_object *object, const char *name,
+                                 SnapshotRef *ret);
+
+/* subject_open() and subject_pass(); a file that cannot be read is refused. */
+_must_check_ int work_open_subject(Work *work, SnapshotRef *ref, Subject *subject);
+_must_check_ int work_pass_subject(Work *work, Subject *subject, const SubjectVisitor *visitor,
+                                   void *userdata);
+/* Answers with SnapshotUnreadable. */
+_must_check_ int work_refuse_fault(Work *work, const char *name, const SnapshotFault *fault);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include "base/err.h"
+#include "base/number.h"
+#include "sandbox/sandbox.h"
+#include "wire/limits.h"
+#include "worker/work.h"
+
+/* Where varlink's exec convention puts the connected socket: the first of sd_listen_fds(3). */
+#define WORKER_SOCKET 3
+#define WORKER_CALL_TIMEOUT_MS ((int) (LIMIT_IDLE_NS / NSEC_PER_MSEC))
+/* A call that the main process hands on has grown by labels and descriptors of its own. */
+#define WORKER_CALL_BYTES (2 * LIMIT_CALL_BYTES)
+#define WORKER_FDS_PER_CALL (LIMIT_FDS_PER_CALL + 4)
+
+#define WORKER_TABLES 4
+
+typedef struct WorkerKind {
+        const char *name;
+        const WorkMethod *tables[WORKER_TABLES];
+        bool sandboxed; /* reads files that somebody else wrote */
+        /* Else the capabilities it keeps where it has them. */
+        const cap_value_t *keep;
+        size_t n_keep;
+} WorkerKind;
+
+/* Taskstats and other users' processes; and a spool that does not belong to root, under sudo. */
+static const cap_value_t worker_keep_capture[] = { CAP_NET_ADMIN, CAP_SYS_PTRACE,
+                                                   CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE };
+static const cap_value_t worker_keep_spool[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE };
+
+static const WorkerKind worker_kinds[] = {
+        {
+                .name = "analysis",
+                .tables = { work_analysis_methods, work_verify_methods, work_convert_methods,
+                            work_import_methods },
+                .sandboxed = true,
+        },
+        {
+                .name = "capture",
+                .tables = { work_capture_methods },
+                .keep = worker_keep_capture,
+                .n_keep = ELEMENTSOF(worker_keep_capture),
+        },
+        {
+                .name = "spool",
+                .tables = { work_spool_methods },
+                .keep = worker_keep_spool,
+                .n_keep = ELEMENTSOF(worker_keep_spool),
+        },
+};
+
+static const WorkerKind *worker_kind_find(const char *name) {
+        for (size_t i = 0; i < ELEMENTSOF(worker_kinds); i++)
+                if (strcmp(worker_kinds[i].name, name) == 0)
+                        return &worker_kinds[i];
+        return NULL;
+}
+
+static const WorkMethod *worker_method_find(const WorkerKind *kind, const char *name) {
+        for (size_t i = 0; i < WORKER_TABLES && kind->tables[i]; i++)
+                for (const WorkMethod *method = kind->tables[i]; method->name; method++)
+                        if (strcmp(method->name, name) == 0)
+                                return method;
+        return NULL;
+}
+
+/* The last thing before bytes of others are looked at. */
+static int worker_confine(const WorkerKind *kind, uint64_t max_file_bytes) {
+        bool privileged = sandbox_is_privileged();
+        int r;
+
+        if (!kind->sandboxed)
+                return sandbox_keep_capabilities(kind->keep, kind->n_keep);
+        r = sandbox_enter(max_file_bytes);
+        if (r != SANDBOX_E_NO_FILTER)
+                return r;
+        /* Who reads a file with no more rights than their own may go on: any other program would. */
+        if (privileged)
+                return -EPROTONOSUPPORT;
+        (void) fputs("ctprofd: this kernel has no seccomp filters, reading without one\n", stderr);
+        return 0;
+}
+
+/* Answers for a method that failed. */
+static int worker_fail(Work *work, int error) {
+        const char *reason = strerror(-error);
+
+        if (error == -EPROTONOSUPPORT)
+                reason = "this kernel has no seccomp filters, and files are not read with "
+                         "privileges "
+                         "without one";
+        if (error == -EMSGSIZE)
+                reason = "the result is too large to be sent";
+        return answer_error(&work->answer, WIRE_ERROR_JOB_FAILED,
+                            &(WireErrorDetail){ .reason = reason });
+}
+
+static int worker_dispatch(const WorkerKind *kind, Work *work, WorkerConfinement confinement) {
+        const WorkMethod *method = worker_method_find(kind, work->call.method);
+        int r;
+
+        if (!method)
+                return work_refuse(work, WIRE_ERROR_METHOD_NOT_FOUND,
+                                   &(WireErrorDetail){ .subject = span_of(work->call.method) });
+        if (method->need == WORK_NEEDS_MORE && !work->call.more)
+                return work_refuse(work, WIRE_ERROR_EXPECTED_MORE, NULL);
+        if (confinement == WORKER_CONFINED) {
+                r = worker_confine(kind, method->max_file_bytes);
+                if (r != 0)
+                        return r;
+        }
+        return method->run(work);
+}
+
+static int worker_serve_call(const WorkerKind *kind, Work *work, Span frame,
+                             WorkerConfinement confinement) {
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        int r;
+
+        r = call_decode(frame, &work->call, complaint);
+        if (r == MESSAGE_E_MALFORMED)
+                return work_refuse_parameter(work, "call", complaint);
+        if (r != 0)
+                return err_fold(r);
+
+        work->answer.more = work->call.more;
+        work->answer.silent = work->call.oneway;
+        r = worker_dispatch(kind, work, confinement);
+        if (r < 0 && !answer_is_closed(&work->answer) && !work->answer.finished)
+                r = worker_fail(work, r);
+        call_done(&work->call);
+        return r;
+}
+
+int worker_serve(const char *kind, FrameStream *stream, WorkerConfinement confinement) {
+        Work work = { .stream = stream };
+        Span frame;
+        int r;
+
+        r = frame_stream_wait(stream, WORKER_CALL_TIMEOUT_MS, &frame);
+        if (r == FRAME_E_CLOSED)
+                return 0;
+        if (r == FRAME_E_AGAIN)
+                return -ETIMEDOUT;
+        if (r != 0)
+                return err_fold(r);
+
+        answer_init(&work.answer, stream);
+        r = worker_serve_call(worker_kind_find(kind), &work, frame, confinement);
+        if (r == WORK_E_ANSWERED || answer_is_closed(&work.answer))
+                r = 0;
+        answer_done(&work.answer);
+        return err_fold(r);
+}
+
+bool worker_has_kind(const char *kind) {
+        return worker_kind_find(kind);
+}
+
+/* What a job inherits is the taste of its parent's event loop, not of a short-lived program. */
+static void worker_reset_signals(void) {
+        sigset_t none;
+
+        (void) sigemptyset(&none);
+        (void) sigprocmask(SIG_SETMASK, &none, NULL);
+        (void) signal(SIGTERM, SIG_DFL);
+        (void) signal(SIGINT, SIG_DFL);
+        (void) signal(SIGPIPE, SIG_IGN);
+}
+
+static int worker_adopt_socket(FrameStream **ret) {
+        const char *count = getenv("LISTEN_FDS");
+        struct sockaddr_storage peer;
+        socklen_t n_peer = sizeof(peer);
+        uint64_t n;
+        int r;
+
+        /* The variables may be missing, but where they are there, they must not deny it. */
+        if (count && (!number_parse_u64(span_of(count), &n) || n < 1))
+                return -ENOTCONN;
+        if (getpeername(WORKER_SOCKET, (struct sockaddr *) &peer, &n_peer) != 0)
+                return -errno;
+        if (fcntl(WORKER_SOCKET, F_SETFD, FD_CLOEXEC) != 0)
+                return -errno;
+        r = frame_stream_new(WORKER_SOCKET, WORKER_CALL_BYTES, LIMIT_QUEUED_BYTES,
+                             WORKER_FDS_PER_CALL, ret);
+        return err_fold(r);
+}
+
+int worker_main(const char *kind) {
+        const WorkerKind *row = worker_kind_find(kind);
+        FrameStream *stream;
+        int r;
+
+        if (!row) {
+                (void) fprintf(stderr, "ctprofd: there are no jobs of the kind \"%s\"\n", kind);
+                return EXIT_FAILURE;
+        }
+        worker_reset_signals();
+        r = worker_adopt_socket(&stream);
+        if (r == 0) {
+                r = worker_serve(kind, stream, WORKER_CONFINED);
+                (void) frame_stream_free(stream);
+        }
+        if (r != 0)
+                (void) fprintf(stderr, "ctprofd: %s job cannot serve its call: %s\n", kind,
+                               strerror(-r));
+        if (row->sandboxed)
+                sandbox_exit(r == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+        return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

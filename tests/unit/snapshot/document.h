@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Document
+ *
+ * A snapshot document in memory, and what a reader makes of it: every visit is written down as a
+ * copy, so that a test can look at it when the reader is gone.
+ */
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/macro.h"
+#include "snapshot/snapshot-reader.h"
+#include "snapshot/snapshot-writer.h"
+
+/* writing */
+
+static inline int document_sink(void *document, const char *bytes, size_t n) {
+        return buffer_append(document, bytes, n);
+}
+
+/* A document with @rows and nothing else that may be left out. */
+static inline void document_write(Buffer *document, const Head *head, Span rows) {
+        _cleanup_(snapshot_writer_freep) SnapshotWriter *writer = NULL;
+        SourceTable sources = {};
+
+        buffer_init(document, 0);
+        ck_assert_int_eq(snapshot_writer_new(document_sink, document, &writer), 0);
+        ck_assert_int_eq(snapshot_writer_begin(writer, head, (Span){}), 0);
+        ck_assert_int_eq(snapshot_writer_rows(writer, rows), 0);
+        ck_assert_int_eq(snapshot_writer_end_threads(writer), 0);
+        ck_assert_int_eq(snapshot_writer_end(writer, (Span){}, (Span){}, &sources, head), 0);
+        ck_assert_uint_eq(snapshot_writer_bytes(writer), document->n);
+}
+
+/* reading */
+
+#define MAX_VISITS 64
+
+typedef struct Visited {
+        ThreadSample samples[MAX_VISITS]; /* their spans point into @bytes */
+        Span smaps[MAX_VISITS];
+        size_t n_threads;
+        Span paths[MAX_VISITS], stats[MAX_VISITS];
+        size_t n_cgroups;
+        Span host, psi, sched_ext;
+        SourceTable sources;
+        unsigned n_hosts, n_psis, n_sched_exts, n_sources;
+        char order[MAX_VISITS]; /* a letter a visit */
+        size_t n_order;
+
+        char *copies[8 * MAX_VISITS];
+        size_t n_copies;
+
+        uint32_t version;
+        uint64_t captured_ns, n_read_threads, n_read_processes, offset;
+        char complaint[256];
+} Visited;
+
+static inline Span visited_copy(Visited *visited, Span span) {
+        char *copy;
+
+        if (!span.bytes)
+                return span;
+        ck_assert_uint_lt(visited->n_copies, ELEMENTSOF(visited->copies));
+        copy = malloc(span.n + 1);
+        ck_assert_ptr_nonnull(copy);
+        memcpy(copy, span.bytes, span.n);
+        visited->copies[visited->n_copies++] = copy;
+        return (Span){ copy, span.n };
+}
+
+static inline void visited_note(Visited *visited, char letter) {
+        ck_assert_uint_lt(visited->n_order, MAX_VISITS - 1);
+        visited->order[visited->n_order++] = letter;
+}
+
+static inline int visited_thread(void *userdata, const ThreadSample *sample, Span smaps) {
+        Visited *visited = userdata;
+        ThreadSample *copy;
+
+        ck_assert_uint_lt(visited->n_threads, MAX_VISITS);
+        copy = &visited->samples[visited->n_threads];
+        *copy = *sample;
+        copy->pcomm = visited_copy(visited, sample->pcomm);
+        copy->comm = visited_copy(visited, sample->comm);
+        copy->cgroup = visited_copy(visited, sample->cgroup);
+        copy->cpus = visited_copy(visited, sample->cpus);
+        visited->smaps[visited->n_threads++] = visited_copy(visited, smaps);
+        visited_note(visited, 't');
+        return 0;
+}
+
+static inline int visited_cgroup(void *userdata, Span path, Span stats) {
+        Visited *visited = userdata;
+
+        ck_assert_uint_lt(visited->n_cgroups, MAX_VISITS);
+        visited->paths[visited->n_cgroups] = visited_copy(visited, path);
+        visited->stats[visited->n_cgroups++] = visited_copy(visited, stats);
+        visited_note(visited, 'c');
+        return 0;
+}
+
+static inline int visited_host(void *userdata, Span json) {
+        Visited *visited = userdata;
+
+        visited->n_hosts++;
+        visited->host = visited_copy(visited, json);
+        visited_note(visited, 'h');
+        return 0;
+}
+
+static inline int visited_psi(void *userdata, Span json) {
+        Visited *visited = userdata;
+
+        visited->n_psis++;
+        visited->psi = visited_copy(visited, json);
+        visited_note(visited, 'p');
+        return 0;
+}
+
+static inline int visited_sched_ext(void *userdata, Span json) {
+        Visited *visited = userdata;
+
+        visited->n_sched_exts++;
+        visited->sched_ext = visited_copy(visited, json);
+        visited_note(visited, 'x');
+        return 0;
+}
+
+static inline int visited_sources(void *userdata, const SourceTable *sources) {
+        Visited *visited = userdata;
+
+        visited->n_sources++;
+        visited->sources = *sources;
+        visited_note(visited, 's');
+        return 0;
+}
+
+static const SnapshotVisitor visited_all = {
+        .on_thread = visited_thread,
+        .on_cgroup = visited_cgroup,
+        .on_host = visited_host,
+        .on_psi = visited_psi,
+        .on_sched_ext = visited_sched_ext,
+        .on_sources = visited_sources,
+};
+
+static inline void visited_free(Visited *visited) {
+        for (size_t i = 0; i < visited->n_copies; i++)
+                free(visited->copies[i]);
+        free(visited);
+}
+
+/* Hands out @chunk bytes at a time. */
+typedef struct DocumentStream {
+        Span left;
+        size_t chunk;
+} DocumentStream;
+
+static inline int document_refill(void *userdata, char *space, size_t n_space, size_t *ret_n) {
+        DocumentStream *stream = userdata;
+        size_t n = MIN_OF(stream->left.n, stream->chunk);
+
+        n = MIN_OF(n, n_space);
+        memcpy(space, stream->left.bytes, n);
+        stream->left = (Span){ stream->left.bytes + n, stream->left.n - n };
+        *ret_n = n;
+        return 0;
+}
+
+static inline int document_read_chunks(Span document, size_t chunk, const SnapshotVisitor *visitor,
+                                       Visited **ret) {
+        _cleanup_(snapshot_reader_freep) SnapshotReader *reader = NULL;
+        DocumentStream stream = { document, chunk };
+        Visited *visited = calloc(1, sizeof(*visited));
+        int r;
+
+        ck_assert_ptr_nonnull(visited);
+        ck_assert_int_eq(snapshot_reader_new(document_refill, &stream, 0, &reader), 0);
+        r = snapshot_reader_run(reader, visitor, visited);
+        visited->version = snapshot_reader_format_version(reader);
+        visited->captured_ns = snapshot_reader_captured_realtime_ns(reader);
+        visited->n_read_threads = snapshot_reader_n_threads(reader);
+        visited->n_read_processes = snapshot_reader_n_processes(reader);
+        visited->offset = snapshot_reader_offset(reader);
+        (void) strncpy(visited->complaint, snapshot_reader_complaint(reader),
+                       sizeof(visited->complaint) - 1);
+        *ret = visited;
+        return r;
+}
+
+/* Returns what snapshot_reader_run() did; visited_free() *ret in any case. */
+static inline int document_read(Span document, Visited **ret) {
+        return document_read_chunks(document, 64 * 1024, &visited_all, ret);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "document.h"
+#include "snapshot/thread-column.h"
+
+static const Head head = {
+        .format_version = 1,
+        .tool_version = "1.2",
+        .host_name = "node",
+        .has_start_realtime = true,
+        .start_realtime_ns = 11,
+        .has_end_realtime = true,
+        .end_realtime_ns = 12,
+        .has_threads = true,
+        .has_processes = true,
+};
+
+/* The columns as the file shows them: what a name is on disk it stays for ever. */
+START_TEST(columns_are_identity_then_the_registry) {
+        static const char *const identity[] = {
+                "tid",
+                "tgid",
+                "ppid",
+                "uid",
+                "gid",
+                "pcomm",
+                "comm",
+                "cgroup",
+                "start_time_clock_ticks",
+                "kthread",
+                "self",
+                "exe_dev",
+                "exe_inode",
+                "smaps_rollup_kb",
+        };
+
+        ck_assert_uint_eq(_COLUMN_IDENTITY_MAX, ELEMENTSOF(identity));
+        for (ThreadColumn column = 0; column < _COLUMN_MAX; column++) {
+                const char *name = thread_column_name(column);
+
+                if (column < _COLUMN_IDENTITY_MAX)
+                        ck_assert_str_eq(name, identity[column]);
+                else
+                        ck_assert_str_eq(name, metric_table[thread_column_metric(column)].name);
+                ck_assert_uint_eq(thread_column_find(span_of(name)),
+                                  column == thread_column_of(METRIC_thread_count) ? _COLUMN_MAX
+                                                                                  : column);
+        }
+        ck_assert_uint_eq(thread_column_find(span_of("")), _COLUMN_MAX);
+}
+END_TEST
+
+START_TEST(an_empty_document_has_all_its_members) {
+        static const char start[] =
+                "{\"formatVersion\":1,\"toolVersion\":\"1.2\",\"hostName\":\"node\","
+                "\"startRealtimeNs\":11,\"smapsRequested\":false,\"captured_at_unix_ns\":11,"
+                "\"host\":null,\"threads\":{\"columns\":[\"tid\",\"tgid\",\"ppid\",";
+        static const char middle[] =
+                "\"acct_vm_mb_us\"],\"rows\":[]},\"cgroup_stats\":{},\"psi\":null,"
+                "\"sched_ext\":null,\"sources\":[{\"name\":\"stat\",";
+        static const char end[] = "],\"end\":{\"endRealtimeNs\":12,\"threads\":0,\"processes\":0}}";
+        Buffer document;
+
+        document_write(&document, &head, (Span){});
+        ck_assert_mem_eq(document.bytes, start, sizeof(start) - 1);
+        ck_assert_ptr_nonnull(memmem(document.bytes, document.n, middle, sizeof(middle) - 1));
+        ck_assert_mem_eq(document.bytes + document.n - (sizeof(end) - 1), end, sizeof(end) - 1);
+        buffer_done(&document);
+}
+END_TEST
+
+START_TEST(a_row_has_a_cell_for_every_column) {
+        ThreadSample sample;
+        unsigned n_nulls = 0;
+        Buffer row;
+
+        thread_sample_clear(&sample);
+        sample.tid = 7;
+        sample.tgid = 6;
+        sample.start_ticks = 5;
+        buffer_init(&row, 0);
+        ck_assert_int_eq(snapshot_row_encode(&row, &sample, (Span){}), 0);
+        ck_assert_mem_eq(row.bytes,
+                         "[7,6,null,null,null,null,null,null,5,null,false,null,null,null", 62);
+        for (size_t i = 0; i + 4 <= row.n; i++)
+                n_nulls += memcmp(row.bytes + i, "null", 4) == 0;
+        /* All but tid, tgid, start and self; thread_count has no column. */
+        ck_assert_uint_eq(n_nulls, _COLUMN_MAX - 1 - 4);
+        buffer_done(&row);
+}
+END_TEST
+
+static const struct {
+        MetricId id;
+        uint64_t value;
+        const char *cell;
+} cell_rows[] = {
+        { METRIC_nice, (uint64_t) -20, "-20" },
+        { METRIC_nice, 0, "0" },
+        { METRIC_priority, (uint64_t) (int64_t) INT32_MIN, "-2147483648" },
+        { METRIC_processor, INT32_MAX, "2147483647" },
+        { METRIC_rt_priority, UINT32_MAX, "4294967295" },
+        { METRIC_policy, 0, "\"SCHED_OTHER\"" },
+        { METRIC_policy, (uint64_t) -1, "\"SCHED_UNKNOWN(-1)\"" },
+        { METRIC_state, 'S', "\"S\"" },
+        { METRIC_state, '"', "\"\\\"\"" },
+        { METRIC_ext_enabled, 0, "false" },
+        { METRIC_ext_enabled, 1, "true" },
+        { METRIC_run_time_ns, UINT64_MAX, "18446744073709551615" },
+        { METRIC_cpu_affinity, 5, "\"0-3,7\"" },
+};
+
+START_TEST(a_cell_looks_like_its_type) {
+        ThreadSample sample;
+        char expected[64];
+        Buffer row;
+
+        thread_sample_clear(&sample);
+        sample.cpus = SPAN_LITERAL("0-3,7");
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                thread_sample_put(&sample, (MetricId) id, 77);
+        thread_sample_put(&sample, cell_rows[_i].id, cell_rows[_i].value);
+        if (cell_rows[_i].id != METRIC_cpu_affinity)
+                thread_sample_drop(&sample, METRIC_cpu_affinity);
+        buffer_init(&row, 0);
+        ck_assert_int_eq(snapshot_row_encode(&row, &sample, (Span){}), 0);
+        (void) snprintf(expected, sizeof(expected), ",%s,", cell_rows[_i].cell);
+        ck_assert_ptr_nonnull(memmem(row.bytes, row.n, expected, strlen(expected)));
+        buffer_done(&row);
+}
+END_TEST
+
+START_TEST(a_row_that_does_not_fit_leaves_nothing) {
+        ThreadSample sample;
+        Buffer row;
+
+        thread_sample_clear(&sample);
+        buffer_init(&row, 100);
+        ck_assert_int_eq(buffer_append_text(&row, "before"), 0);
+        ck_assert_int_eq(snapshot_row_encode(&row, &sample, (Span){}), -EMSGSIZE);
+        ck_assert(span_is(buffer_span(&row), "before"));
+        buffer_done(&row);
+}
+END_TEST
+
+static int count_and_fail(void *userdata, const char *bytes, size_t n) {
+        unsigned *n_left = userdata;
+
+        if (*n_left == 0)
+                return -ENOSPC;
+        (*n_left)--;
+        return 0;
+}
+
+START_TEST(a_failing_sink_ends_the_writing) {
+        _cleanup_(snapshot_writer_freep) SnapshotWriter *writer = NULL;
+        SourceTable sources = {};
+        unsigned n_left = (unsigned) _i;
+        int r;
+
+        /* begin, the first rows, the comma, the second rows, the end: five writes. */
+        ck_assert_int_eq(snapshot_writer_new(count_and_fail, &n_left, &writer), 0);
+        r = snapshot_writer_begin(writer, &head, (Span){});
+        if (r == 0)
+                r = snapshot_writer_rows(writer, SPAN_LITERAL("[1]"));
+        if (r == 0)
+                r = snapshot_writer_rows(writer, SPAN_LITERAL("[2]"));
+        if (r == 0)
+                r = snapshot_writer_end_threads(writer);
+        if (r == 0)
+                r = snapshot_writer_end(writer, (Span){}, (Span){}, &sources, &head);
+        ck_assert_int_eq(r, _i < 5 ? -ENOSPC : 0);
+}
+END_TEST
+
+START_TEST(values_made_elsewhere_stand_where_they_belong) {
+        _cleanup_(snapshot_writer_freep) SnapshotWriter *writer = NULL;
+        SourceTable sources = {};
+        const char *text;
+        Buffer document;
+
+        buffer_init(&document, 0);
+        ck_assert_int_eq(snapshot_writer_new(document_sink, &document, &writer), 0);
+        ck_assert_int_eq(snapshot_writer_begin(writer, &head, SPAN_LITERAL("{\"h\":1}")), 0);
+        ck_assert_int_eq(snapshot_writer_rows(writer, SPAN_LITERAL("[1],[2]")), 0);
+        ck_assert_int_eq(snapshot_writer_rows(writer, (Span){}), 0);
+        ck_assert_int_eq(snapshot_writer_rows(writer, SPAN_LITERAL("[3]")), 0);
+        ck_assert_int_eq(snapshot_writer_end_threads(writer), 0);
+        ck_assert_int_eq(snapshot_writer_cgroup(writer, SPAN_LITERAL("/"), SPAN_LITERAL("{}")), 0);
+        ck_assert_int_eq(
+                snapshot_writer_cgroup(writer, SPAN_LITERAL("/\xff\""), SPAN_LITERAL("{\"c\":2}")),
+                0);
+        ck_assert_int_eq(snapshot_writer_end(writer, SPAN_LITERAL("{\"p\":3}"),
+                                             SPAN_LITERAL("{\"x\":4}"), &sources, &head),
+                         0);
+        ck_assert_int_eq(buffer_terminate(&document, &text), 0);
+        ck_assert_ptr_nonnull(strstr(text, "\"host\":{\"h\":1},\"threads\""));
+        ck_assert_ptr_nonnull(strstr(text, "\"rows\":[[1],[2],[3]]}"));
+        ck_assert_ptr_nonnull(
+                strstr(text, "\"cgroup_stats\":{\"/\":{},\"/\xee\xbf\xbf\\\"\":{\"c\":2}},"));
+        ck_assert_ptr_nonnull(strstr(text, "\"psi\":{\"p\":3},\"sched_ext\":{\"x\":4},"));
+        buffer_done(&document);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("snapshot-writer");
+        TCase *document = tcase_create("document"), *row = tcase_create("row");
+
+        tcase_add_test(document, columns_are_identity_then_the_registry);
+        tcase_add_test(document, an_empty_document_has_all_its_members);
+        tcase_add_test(document, values_made_elsewhere_stand_where_they_belong);
+        tcase_add_loop_test(document, a_failing_sink_ends_the_writing, 0, 6);
+        suite_add_tcase(suite, document);
+        tcase_add_test(row, a_row_has_a_cell_for_every_column);
+        tcase_add_loop_test(row, a_cell_looks_like_its_type, 0, ELEMENTSOF(cell_rows));
+        tcase_add_test(row, a_row_that_does_not_fit_leaves_nothing);
+        suite_add_tcase(suite, row);
+        return check_main(suite);
+}

@@ -138,7 +138,7 @@ static int host_path_array(HostPath *path) {
 }
 
 static int host_path_number(HostPath *path) {
-        _cleanup_(buffer_done) Buffer digits;
+        _cleanup_(buffer_done) Buffer digits = {};
         int r;
 
         buffer_init(&digits, LIMIT_TOKEN_BYTES);
@@ -208,7 +208,7 @@ static bool host_facts_has(const HostFacts *facts, const char *key) {
 
 /* @key from the head, where the context does not have it and the head does. */
 static int host_facts_complete(HostFacts *facts, const char *key, const char *value) {
-        _cleanup_(buffer_done) Buffer escaped;
+        _cleanup_(buffer_done) Buffer escaped = {};
         int r;
 
         if (value[0] == '\0' || host_facts_has(facts, key))

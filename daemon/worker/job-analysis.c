@@ -246,7 +246,6 @@ static int analysis_answer_list(Analysis *analysis, ComparisonList list, const c
 static int analysis_answer(Analysis *analysis) {
         const Comparison *comparison = analysis->comparison;
         JsonWriter *writer;
-        uint64_t n_hidden = 0;
         int r;
 
         r = analysis_answer_heads(analysis);
@@ -259,15 +258,19 @@ static int analysis_answer(Analysis *analysis) {
         if (r != 0)
                 return r;
 
-        for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++)
-                n_hidden = number_add_saturating(
-                        n_hidden, comparison_hidden(comparison, (ComparisonList) list));
         writer = answer_begin(&analysis->work->answer);
         json_write_key(writer, "sections");
         json_write_object(writer);
         json_write_end(writer);
         json_write_member_u64(writer, "hiddenRows", comparison_hidden_rows(comparison));
-        json_write_member_u64(writer, "hiddenGroups", n_hidden);
+        json_write_member_u64(writer, "hiddenGroups",
+                              comparison_hidden(comparison, COMPARISON_GROUPS));
+        if (analysis->n_sides > 1) {
+                json_write_member_u64(writer, "hiddenOnlyBefore",
+                                      comparison_hidden(comparison, COMPARISON_ONLY_BEFORE));
+                json_write_member_u64(writer, "hiddenOnlyAfter",
+                                      comparison_hidden(comparison, COMPARISON_ONLY_AFTER));
+        }
         return answer_final(&analysis->work->answer);
 }
 

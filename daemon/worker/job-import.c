@@ -33,7 +33,7 @@ typedef struct Rewriting {
 
 /* The head of the copy: what the file says of the capture, what the call says of the snapshot. */
 static int import_head(const Head *origin, const ImportParameters *parameters, Head *ret) {
-        _cleanup_(buffer_done) Buffer text;
+        _cleanup_(buffer_done) Buffer text = {};
         Head head = *origin;
         JsonWriter writer;
         int r;
@@ -156,7 +156,7 @@ static int rewriting_on_cgroup(void *userdata, Span path, Span stats_json) {
 /* The one member of the head that the prior tool keeps elsewhere. */
 static int rewriting_find_release(Rewriting *rewriting, Head *head) {
         _cleanup_(host_facts_done) HostFacts facts;
-        _cleanup_(buffer_done) Buffer release;
+        _cleanup_(buffer_done) Buffer release = {};
         int r;
 
         host_facts_init(&facts);

@@ -59,7 +59,7 @@ static int publish_file(Work *work, const PublishParameters *parameters, Spool *
 
 static int publish_start(Work *work, PublishParameters *parameters) {
         _cleanup_(spool_freep) Spool *spool = NULL;
-        _cleanup_(buffer_done) Buffer rotated;
+        _cleanup_(buffer_done) Buffer rotated = {};
         _cleanup_(head_done) Head head = {};
         SpoolLimits limits;
         int r;

@@ -401,7 +401,7 @@ START_TEST(voluntary_sleep_needs_both_totals) {
         int n;
 
         n = snprintf(text, sizeof(text), HEADER "%s", sleep_rows[_i].lines);
-        ck_assert_int_ge(proc_sched_parse((Span) { text, (size_t) n }, &sched), 0);
+        ck_assert_int_ge(proc_sched_parse((Span){ text, (size_t) n }, &sched), 0);
         ck_assert_int_eq(proc_sched_voluntary_sleep(&sched, &ns), sleep_rows[_i].has);
         ck_assert_uint_eq(ns, sleep_rows[_i].has ? sleep_rows[_i].ns : 4711);
 }

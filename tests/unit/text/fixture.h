@@ -4,7 +4,7 @@
 /*
  * Fixture
  *
- * Files and directories of tests/fixtures for unit tests, and prefixes of texts in memory of exactly
+ * Files and directories of tests/fixtures, and prefixes of texts in memory of exactly
  * their size, so that reading past the end is seen.
  */
 

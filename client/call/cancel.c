@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "call/cancel.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+
+#include "base/number.h"
+
+static volatile sig_atomic_t requested;
+
+static void on_signal(int number) {
+        requested = 1;
+}
+
+void cancel_open(void) {
+        /* No SA_RESTART: a write to a pipe that nobody reads must end too. */
+        struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int) SA_RESETHAND };
+
+        (void) sigaction(SIGINT, &action, NULL);
+        (void) sigaction(SIGTERM, &action, NULL);
+}
+
+bool cancel_requested(void) {
+        return requested != 0;
+}
+
+uint64_t mono_now_ns(void) {
+        struct timespec now = {};
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+}
+
+uint64_t mono_deadline_ns(uint64_t timeout_ns) {
+        return timeout_ns == 0 ? CANCEL_NO_DEADLINE
+                               : number_add_saturating(mono_now_ns(), timeout_ns);
+}
+
+static int wait_masked(int fd, short events, uint64_t deadline_mono_ns, const sigset_t *open_mask) {
+        struct pollfd polled = { .fd = fd, .events = events };
+        uint64_t now_ns = mono_now_ns(), left_ns = 0;
+        struct timespec left;
+        int n;
+
+        if (cancel_requested())
+                return CANCEL_E_CANCELLED;
+        if (deadline_mono_ns != CANCEL_NO_DEADLINE && deadline_mono_ns > now_ns)
+                left_ns = deadline_mono_ns - now_ns;
+        left = (struct timespec){ .tv_sec = (time_t) (left_ns / NSEC_PER_SEC),
+                                  .tv_nsec = (long) (left_ns % NSEC_PER_SEC) };
+        n = ppoll(&polled, 1, deadline_mono_ns == CANCEL_NO_DEADLINE ? NULL : &left, open_mask);
+        if (n > 0)
+                return 0;
+        if (n == 0)
+                return CANCEL_E_TIMEOUT;
+        if (errno != EINTR)
+                return -errno;
+        return cancel_requested() ? CANCEL_E_CANCELLED : -EAGAIN;
+}
+
+int cancel_wait(int fd, short events, uint64_t deadline_mono_ns) {
+        sigset_t blocked, open_mask;
+        int r;
+
+        (void) sigemptyset(&blocked);
+        (void) sigaddset(&blocked, SIGINT);
+        (void) sigaddset(&blocked, SIGTERM);
+
+        /* Between the look at the flag and the wait no signal may slip in. */
+        if (sigprocmask(SIG_BLOCK, &blocked, &open_mask) < 0)
+                return -errno;
+        do
+                r = wait_masked(fd, events, deadline_mono_ns, &open_mask);
+        while (r == -EAGAIN); /* some other signal */
+        (void) sigprocmask(SIG_SETMASK, &open_mask, NULL);
+        return r;
+}

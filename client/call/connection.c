@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "call/connection.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/err.h"
+#include "call/cancel.h"
+#include "call/child.h"
+#include "call/dial.h"
+#include "call/server-program.h"
+#include "wire/frame.h"
+#include "wire/limits.h"
+
+/* A call and its envelope. */
+#define QUEUE_BYTES (LIMIT_CALL_BYTES + 4096u)
+
+struct Connection {
+        FrameStream *stream;
+        const char *peer; /* in sentences */
+        Child child;
+};
+
+static _printf_(2, 3) int complain(char *ret_complaint, const char *format, ...) {
+        va_list arguments;
+
+        va_start(arguments, format);
+        (void) vsnprintf(ret_complaint, CONNECTION_COMPLAINT_BYTES, format, arguments);
+        va_end(arguments);
+        return CONNECTION_E_FAILED;
+}
+
+int connection_adopt(int fd, const char *peer, Connection **ret) {
+        _cleanup_(connection_freep) Connection *connection = NULL;
+        int r;
+
+        connection = malloc(sizeof(*connection));
+        if (!connection)
+                return -ENOMEM;
+        *connection = (Connection){ .peer = peer };
+        r = frame_stream_new(fd, LIMIT_REPLY_BYTES, QUEUE_BYTES, LIMIT_FDS_PER_CALL,
+                             &connection->stream);
+        if (r != 0)
+                return err_fold(r);
+        *ret = TAKE_PTR(connection);
+        return 0;
+}
+
+Connection *connection_free(Connection *connection) {
+        if (!connection)
+                return NULL;
+        /* Hanging up comes first: it is what the child ends for. */
+        connection->stream = frame_stream_free(connection->stream);
+        child_end(&connection->child);
+        free(connection);
+        return NULL;
+}
+
+static int open_child(const Endpoint *endpoint, Connection **ret, char *ret_complaint) {
+        const char *const private_words[] = { "ctprofd", "--spool", endpoint->spool_path, NULL };
+        static const char *const analysis_words[] = { "ctprofd", "--job=analysis", NULL };
+        bool is_private = endpoint->kind == ENDPOINT_PRIVATE;
+        _cleanup_(buffer_done) Buffer path = {};
+        _cleanup_(fd_closep) int fd = -EBADF;
+        Child child;
+        int r;
+
+        r = server_program_find_own(&path);
+        if (r == SERVER_PROGRAM_E_NONE)
+                return complain(ret_complaint,
+                                "No ctprofd was found beside ctprofctl (the last look was at %s): "
+                                "set $CTPROFD to its path.",
+                                path.bytes);
+        if (r != 0)
+                return err_fold(r);
+        r = child_start(&child, path.bytes, is_private ? private_words : analysis_words, &fd);
+        if (r < 0)
+                return complain(ret_complaint, "%s cannot be run: %s.", path.bytes, strerror(-r));
+        r = connection_adopt(fd, is_private ? "The private ctprofd" : "The analysis job", ret);
+        if (r != 0) {
+                fd = fd_close(fd);
+                child_end(&child);
+                return r;
+        }
+        (void) TAKE_FD(fd);
+        (*ret)->child = child;
+        return 0;
+}
+
+int connection_open(const Endpoint *endpoint, uint64_t timeout_ns, Connection **ret,
+                    char ret_complaint[static CONNECTION_COMPLAINT_BYTES]) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        int r;
+
+        if (endpoint->kind != ENDPOINT_DAEMON)
+                return open_child(endpoint, ret, ret_complaint);
+
+        r = dial(endpoint->socket_path, timeout_ns, &fd, ret_complaint);
+        if (r == DIAL_E_REFUSED)
+                return CONNECTION_E_FAILED;
+        if (r == DIAL_E_CANCELLED)
+                return CONNECTION_E_CANCELLED;
+        if (r != 0)
+                return err_fold(r);
+        r = connection_adopt(fd, "ctprofd", ret);
+        if (r == 0)
+                (void) TAKE_FD(fd);
+        return r;
+}
+
+static int complain_lost(Connection *connection, char *ret_complaint) {
+        char fate[CHILD_FATE_BYTES];
+
+        if (cancel_requested())
+                return CONNECTION_E_CANCELLED;
+        if (connection->child.pid <= 0)
+                return complain(ret_complaint,
+                                "%s hung up in the middle of the call: \"journalctl -u ctprofd\" "
+                                "may tell why.",
+                                connection->peer);
+        child_end(&connection->child);
+        child_format_fate(&connection->child, fate);
+        return complain(ret_complaint, "%s %s in the middle of the call.", connection->peer, fate);
+}
+
+/* Waits; what is not "go on" is put into words. */
+static int wait_for_peer(Connection *connection, short events, const Request *request,
+                         uint64_t deadline_mono_ns, char *ret_complaint) {
+        int r;
+
+        r = cancel_wait(frame_stream_fd(connection->stream), events, deadline_mono_ns);
+        if (r == CANCEL_E_CANCELLED)
+                return CONNECTION_E_CANCELLED;
+        if (r == CANCEL_E_TIMEOUT)
+                return complain(ret_complaint,
+                                "%s did not answer within %.3g seconds; --timeout=SECONDS waits "
+                                "longer.",
+                                connection->peer,
+                                (double) request->timeout_ns / (double) NSEC_PER_SEC);
+        return err_fold(r);
+}
+
+static int send_call(Connection *connection, const Request *request, uint64_t deadline_mono_ns,
+                     char *ret_complaint) {
+        _cleanup_(buffer_done) Buffer frame = {};
+        int fds[LIMIT_FDS_PER_CALL], r;
+        size_t n = 0;
+
+        if (request->n_fds > LIMIT_FDS_PER_CALL)
+                return -E2BIG;
+        r = call_encode(&frame, request->method, request->parameters, request->more);
+        if (r < 0)
+                return r;
+        for (; n < request->n_fds; n++) {
+                fds[n] = fcntl(request->fds[n], F_DUPFD_CLOEXEC, 0);
+                if (fds[n] < 0)
+                        break;
+        }
+        r = n < request->n_fds
+                    ? -errno
+                    : frame_stream_queue(connection->stream, buffer_span(&frame), fds, n);
+        if (r != 0) {
+                while (n > 0)
+                        (void) close(fds[--n]);
+                return r == FRAME_E_FULL ? complain(ret_complaint, "The call is too long.")
+                                         : err_fold(r);
+        }
+        for (;;) {
+                r = frame_stream_write(connection->stream);
+                if (r != FRAME_E_AGAIN)
+                        break;
+                r = wait_for_peer(connection, POLLOUT, request, deadline_mono_ns, ret_complaint);
+                if (r != 0)
+                        return r;
+        }
+        /* A peer that refuses may have said why before it hung up: read that first. */
+        return r == FRAME_E_CLOSED ? 0 : err_fold(r);
+}
+
+static int next_reply(Connection *connection, const Request *request, uint64_t deadline_mono_ns,
+                      Reply *ret, char *ret_complaint) {
+        char malformed[MESSAGE_COMPLAINT_BYTES];
+        Span frame;
+        int r;
+
+        for (;;) {
+                r = frame_stream_next(connection->stream, &frame);
+                if (r != FRAME_E_AGAIN)
+                        break;
+                r = frame_stream_read(connection->stream);
+                if (r == FRAME_E_AGAIN)
+                        r = wait_for_peer(connection, POLLIN, request, deadline_mono_ns,
+                                          ret_complaint);
+                else if (r == FRAME_E_CLOSED)
+                        return complain_lost(connection, ret_complaint);
+                else if (r == FRAME_E_TOO_LARGE)
+                        return complain(ret_complaint, "%s sent a reply that is too long.",
+                                        connection->peer);
+                if (r != 0)
+                        return r;
+        }
+        if (r != 0)
+                return err_fold(r);
+        r = reply_decode(frame, ret, malformed);
+        if (r == MESSAGE_E_MALFORMED)
+                return complain(ret_complaint, "%s sent a reply that is not one: %s.",
+                                connection->peer, malformed);
+        return err_fold(r);
+}
+
+int connection_call(Connection *connection, const Request *request, ConnectionOnReply on_reply,
+                    void *userdata, Reply *ret_error,
+                    char ret_complaint[static CONNECTION_COMPLAINT_BYTES]) {
+        uint64_t deadline_mono_ns = mono_deadline_ns(request->timeout_ns);
+        bool last;
+        int r;
+
+        r = send_call(connection, request, deadline_mono_ns, ret_complaint);
+        if (r != 0)
+                return r;
+        do {
+                _cleanup_(reply_done) Reply reply = {};
+
+                r = next_reply(connection, request, deadline_mono_ns, &reply, ret_complaint);
+                if (r != 0)
+                        return r;
+                if (reply.error) {
+                        *ret_error = reply;
+                        reply = (Reply){};
+                        return CONNECTION_E_ERROR;
+                }
+                last = !reply.continues;
+                r = on_reply(userdata, connection, reply.parameters, last);
+                if (r != 0)
+                        return r;
+        } while (!last);
+        return 0;
+}
+
+int connection_take_fd(Connection *connection, json_object *parameters, const char *key) {
+        json_object *index;
+
+        if (!json_object_object_get_ex(parameters, key, &index) ||
+            !json_object_is_type(index, json_type_int) || json_object_get_int64(index) < 0)
+                return -EBADF;
+        return frame_stream_take_fd(connection->stream, (size_t) json_object_get_int64(index));
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Connection
+ *
+ * One socket to whoever answers: the daemon of the host, a private one, or an analysis job. One call at
+ * a time, its replies handed on as they come. Whatever goes wrong below the level of replies ends in
+ * one sentence for the person who waits.
+ */
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/span.h"
+#include "wire/message.h"
+
+typedef struct Connection Connection;
+
+typedef enum EndpointKind {
+        ENDPOINT_DAEMON,   /* at a socket in the file system */
+        ENDPOINT_PRIVATE,  /* a ctprofd started for this */
+        ENDPOINT_ANALYSIS, /* the analysis job alone: for calls on files */
+} EndpointKind;
+
+typedef struct Endpoint {
+        EndpointKind kind;
+        const char *socket_path; /* ENDPOINT_DAEMON */
+        const char *spool_path;  /* ENDPOINT_PRIVATE; absolute */
+} Endpoint;
+
+enum {
+        CONNECTION_OK,
+        CONNECTION_E_FAILED,    /* the complaint is the sentence */
+        CONNECTION_E_CANCELLED, /* by a signal; there is nothing to say */
+        CONNECTION_E_ERROR,     /* the peer replied with an error */
+};
+
+#define CONNECTION_COMPLAINT_BYTES 1024
+
+/* @timeout_ns: for the connect, 0 for a default. CONNECTION_E_FAILED, CONNECTION_E_CANCELLED. */
+_must_check_ int connection_open(const Endpoint *endpoint, uint64_t timeout_ns, Connection **ret,
+                                 char ret_complaint[static CONNECTION_COMPLAINT_BYTES]);
+/* Adopts the connected socket @fd on success. @peer: what to call the other side in sentences. */
+_must_check_ int connection_adopt(int fd, const char *peer, Connection **ret);
+/* Hangs up, and waits for a process of ours to end. */
+Connection *connection_free(Connection *connection);
+DEFINE_CLEANUP(Connection *, connection_free);
+
+typedef struct Request {
+        const char *method;
+        Span parameters; /* a complete JSON object, or empty */
+        const int *fds;  /* borrowed: copies are sent */
+        size_t n_fds;
+        bool more;
+        uint64_t timeout_ns; /* until the last reply; 0: none */
+} Request;
+
+/*
+ * One reply's parameters, borrowed. Returns 0 to go on; anything else ends the call, which then returns
+ * that.
+ */
+typedef int (*ConnectionOnReply)(void *userdata, Connection *connection, json_object *parameters,
+                                 bool last);
+
+/*
+ * Sends the call and hands on its replies until the last. On CONNECTION_E_ERROR, *ret_error is the
+ * error reply, the caller's to reply_done(). CONNECTION_E_FAILED and CONNECTION_E_CANCELLED leave a
+ * connection that can only be freed.
+ */
+_must_check_ int connection_call(Connection *connection, const Request *request,
+                                 ConnectionOnReply on_reply, void *userdata, Reply *ret_error,
+                                 char ret_complaint[static CONNECTION_COMPLAINT_BYTES]);
+
+/* While a reply is handed on: the descriptor that its member @key names, or -EBADF. */
+int connection_take_fd(Connection *connection, json_object *parameters, const char *key);

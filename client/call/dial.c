@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "call/dial.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "call/cancel.h"
+
+#define DEFAULT_TIMEOUT_NS (30 * NSEC_PER_SEC)
+#define DEFAULT_GROUP "ctprof"
+#define NAME_CHARS 64
+
+void dial_format_refusal(const char *path, int error, const char *group, const char *user,
+                         char ret_complaint[static DIAL_COMPLAINT_BYTES]) {
+        static const char start[] = "as root, \"systemctl enable --now ctprofd.socket\" starts it; "
+                                    "--local does without";
+        int n = DIAL_COMPLAINT_BYTES;
+
+        switch (error) {
+        case ENOENT:
+        case ENOTDIR:
+                (void) snprintf(ret_complaint, (size_t) n, "No ctprofd is at %s: %s.", path, start);
+                break;
+        case ECONNREFUSED:
+                (void) snprintf(ret_complaint, (size_t) n, "No ctprofd listens at %s: %s.", path,
+                                start);
+                break;
+        case EACCES:
+        case EPERM:
+                if (group && group[0] == '\0')
+                        (void) snprintf(ret_complaint, (size_t) n,
+                                        "Only root may use the ctprofd at %s; --local does without "
+                                        "it.",
+                                        path);
+                else
+                        (void) snprintf(ret_complaint, (size_t) n,
+                                        "Only members of group %s may use the ctprofd at %s: as "
+                                        "root, \"usermod -aG %s %s\", then log in again; --local "
+                                        "does without it.",
+                                        group ? group : DEFAULT_GROUP, path,
+                                        group ? group : DEFAULT_GROUP, user);
+                break;
+        case EAGAIN:
+        case ETIMEDOUT:
+                (void) snprintf(ret_complaint, (size_t) n,
+                                "The ctprofd at %s is too busy to accept another client: try again "
+                                "later.",
+                                path);
+                break;
+        default:
+                (void) snprintf(ret_complaint, (size_t) n, "Cannot connect to ctprofd at %s: %s.",
+                                path, strerror(error));
+                break;
+        }
+}
+
+/* The name of group @gid, or its number. */
+static void format_group(gid_t gid, char ret_name[static NAME_CHARS]) {
+        const struct group *group = gid == 0 ? NULL : getgrgid(gid);
+
+        if (gid == 0)
+                ret_name[0] = '\0';
+        else if (group)
+                (void) snprintf(ret_name, NAME_CHARS, "%s", group->gr_name);
+        else
+                (void) snprintf(ret_name, NAME_CHARS, "%u", gid);
+}
+
+static int refuse(const char *path, int error, char *ret_complaint) {
+        const struct passwd *passwd = getpwuid(geteuid());
+        char group[NAME_CHARS], user[NAME_CHARS];
+        struct stat st;
+        bool known = stat(path, &st) == 0;
+
+        if (known)
+                format_group(st.st_gid, group);
+        if (passwd)
+                (void) snprintf(user, sizeof(user), "%s", passwd->pw_name);
+        else
+                (void) snprintf(user, sizeof(user), "%u", geteuid());
+        dial_format_refusal(path, error, known ? group : NULL, user, ret_complaint);
+        return DIAL_E_REFUSED;
+}
+
+int dial(const char *path, uint64_t timeout_ns, int *ret_fd,
+         char ret_complaint[static DIAL_COMPLAINT_BYTES]) {
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        _cleanup_(fd_closep) int fd = -EBADF;
+        struct timeval timeout;
+
+        if (strlen(path) >= sizeof(address.sun_path)) {
+                (void) snprintf(ret_complaint, DIAL_COMPLAINT_BYTES,
+                                "The path of the socket is longer than %zu bytes.",
+                                sizeof(address.sun_path) - 1);
+                return DIAL_E_REFUSED;
+        }
+        memcpy(address.sun_path, path, strlen(path) + 1);
+
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd < 0)
+                return -errno;
+        /* unix(7): a connect waits for room in the backlog as long as a send would. */
+        timeout_ns = timeout_ns == 0 ? DEFAULT_TIMEOUT_NS : timeout_ns;
+        timeout = (struct timeval){
+                .tv_sec = (time_t) (timeout_ns / NSEC_PER_SEC),
+                .tv_usec = (suseconds_t) (timeout_ns % NSEC_PER_SEC / NSEC_PER_USEC) + 1,
+        };
+        if (timeout.tv_usec >= (suseconds_t) USEC_PER_SEC)
+                timeout.tv_usec = USEC_PER_SEC - 1;
+        (void) setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+        if (connect(fd, (const struct sockaddr *) &address, sizeof(address)) < 0) {
+                if (errno == EINTR && cancel_requested())
+                        return DIAL_E_CANCELLED;
+                return refuse(path, errno, ret_complaint);
+        }
+        *ret_fd = TAKE_FD(fd);
+        return 0;
+}

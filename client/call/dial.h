@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Dial
+ *
+ * The way to the daemon's socket, and plain words about what stands in it: nobody there, or not in
+ * the group that may.
+ */
+
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/macro.h"
+
+enum {
+        DIAL_OK,
+        DIAL_E_REFUSED, /* the complaint is a sentence with the way out */
+        DIAL_E_CANCELLED,
+};
+
+#define DIAL_COMPLAINT_BYTES 1024
+
+/* A connected socket. @timeout_ns bounds the wait for a daemon that accepts nobody; 0: a default. */
+_must_check_ int dial(const char *path, uint64_t timeout_ns, int *ret_fd,
+                      char ret_complaint[static DIAL_COMPLAINT_BYTES]);
+
+/*
+ * What to tell @user when connect(2) to @path failed with errno @error. @group: that owns the socket,
+ * by name or number; NULL when that is unknown, "" when it is root's.
+ */
+void dial_format_refusal(const char *path, int error, const char *group, const char *user,
+                         char ret_complaint[static DIAL_COMPLAINT_BYTES]);

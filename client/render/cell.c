@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "render/cell.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "render/printable.h"
+
+static const QuantityLadder unit_ladders[] = {
+        [METRIC_UNIT_NONE] = QUANTITY_LADDER_NONE,   [METRIC_UNIT_COUNT] = QUANTITY_LADDER_COUNT,
+        [METRIC_UNIT_NS] = QUANTITY_LADDER_NS,       [METRIC_UNIT_BYTES] = QUANTITY_LADDER_BYTES,
+        [METRIC_UNIT_TICKS] = QUANTITY_LADDER_TICKS, [METRIC_UNIT_RATIO] = QUANTITY_LADDER_RATIO,
+};
+
+json_object *cell_member(json_object *object, const char *key) {
+        json_object *member;
+
+        return json_object_object_get_ex(object, key, &member) ? member : NULL;
+}
+
+size_t cell_length(json_object *value) {
+        return json_object_is_type(value, json_type_array) ? json_object_array_length(value) : 0;
+}
+
+static const char *text_of(json_object *value) {
+        return json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN);
+}
+
+bool cell_quantity(json_object *value, Quantity *ret) {
+        const char *text;
+        Span digits;
+        uint64_t magnitude;
+        bool negative;
+
+        if (!json_object_is_type(value, json_type_int) &&
+            !json_object_is_type(value, json_type_double))
+                return false;
+
+        /* The text, because json-c's integers end at -2^63 and deltas do not. */
+        text = text_of(value);
+        negative = text[0] == '-';
+        digits = span_of(text + negative);
+        if (number_parse_u64(digits, &magnitude))
+                *ret = quantity_of_signed(negative, magnitude);
+        else
+                *ret = quantity_of_double(strtod(text, NULL));
+        return true;
+}
+
+static int append_quantity(Buffer *cell, json_object *value, const CellStyle *style,
+                           QuantityForm form, QuantityForm derived_form) {
+        char text[QUANTITY_CHARS];
+        Quantity quantity;
+
+        if (!cell_quantity(value, &quantity))
+                return buffer_append_text(cell, "-");
+        if (style->raw)
+                return buffer_append_text(cell, text_of(value));
+        return buffer_append(cell, text,
+                             quantity_format(quantity, unit_ladders[style->unit],
+                                             style->derived ? derived_form : form, text));
+}
+
+int cell_append_text(Buffer *cell, json_object *value) {
+        if (!json_object_is_type(value, json_type_string))
+                return buffer_append_text(cell, "-");
+        return printable_append_name(cell, (Span){ json_object_get_string(value),
+                                                   (size_t) json_object_get_string_len(value) });
+}
+
+static int append_range(Buffer *cell, json_object *range, const CellStyle *style) {
+        json_object *min = cell_member(range, "min"), *max = cell_member(range, "max");
+        size_t n_before = cell->n, n_min;
+        int r;
+
+        r = append_quantity(cell, min, style, QUANTITY_FORM_VALUE, QUANTITY_FORM_DERIVED_VALUE);
+        if (r < 0 || json_object_equal(min, max))
+                return r;
+
+        /* "[min, max]" around what is there already. */
+        n_min = cell->n - n_before;
+        r = buffer_append_text(cell, "[, ");
+        if (r < 0)
+                return r;
+        memmove(cell->bytes + n_before + 1, cell->bytes + n_before, n_min);
+        cell->bytes[n_before] = '[';
+        memcpy(cell->bytes + n_before + 1 + n_min, ", ", 2);
+        r = append_quantity(cell, max, style, QUANTITY_FORM_VALUE, QUANTITY_FORM_DERIVED_VALUE);
+        return r < 0 ? r : buffer_append_byte(cell, ']');
+}
+
+static int append_mode(Buffer *cell, json_object *value) {
+        uint64_t count = json_object_get_uint64(cell_member(value, "count"));
+        uint64_t total = json_object_get_uint64(cell_member(value, "total"));
+        int r;
+
+        r = cell_append_text(cell, cell_member(value, "mode"));
+        if (r < 0 || count == total)
+                return r;
+        return buffer_append_format(cell, " (%llu/%llu)", (unsigned long long) count,
+                                    (unsigned long long) total);
+}
+
+static int append_affinity(Buffer *cell, json_object *value) {
+        uint64_t min = json_object_get_uint64(cell_member(value, "minCpus"));
+        uint64_t max = json_object_get_uint64(cell_member(value, "maxCpus"));
+        int r;
+
+        r = buffer_append_u64(cell, min);
+        if (r < 0)
+                return r;
+        if (min != max) {
+                r = buffer_append_format(cell, "-%llu", (unsigned long long) max);
+                if (r < 0)
+                        return r;
+        }
+        r = buffer_append_text(cell, max == 1 ? " cpu (" : " cpus (");
+        if (r < 0)
+                return r;
+        if (json_object_get_boolean(cell_member(value, "uniform")))
+                r = cell_append_text(cell, cell_member(value, "cpus"));
+        else
+                r = buffer_append_text(cell, "mixed");
+        return r < 0 ? r : buffer_append_byte(cell, ')');
+}
+
+int cell_append_value(Buffer *cell, json_object *value, const CellStyle *style) {
+        if (json_object_is_type(value, json_type_string))
+                return cell_append_text(cell, value);
+        if (!json_object_is_type(value, json_type_object))
+                return append_quantity(cell, value, style, QUANTITY_FORM_VALUE,
+                                       QUANTITY_FORM_DERIVED_VALUE);
+        if (cell_member(value, "mode"))
+                return append_mode(cell, value);
+        if (cell_member(value, "minCpus"))
+                return append_affinity(cell, value);
+        return append_range(cell, value, style);
+}
+
+int cell_append_delta(Buffer *cell, json_object *entry, const CellStyle *style) {
+        json_object *before = cell_member(cell_member(entry, "before"), "mode");
+        json_object *after = cell_member(cell_member(entry, "after"), "mode");
+
+        if (before && after)
+                return buffer_append_text(cell,
+                                          json_object_equal(before, after) ? "same" : "differs");
+        return append_quantity(cell, cell_member(entry, "delta"), style, QUANTITY_FORM_DELTA,
+                               QUANTITY_FORM_DERIVED_DELTA);
+}
+
+int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style) {
+        json_object *value = cell_member(entry, "percent");
+        Quantity percent, delta, before;
+        char text[QUANTITY_CHARS];
+        size_t n;
+
+        if (json_object_get_boolean(cell_member(entry, "reset")))
+                return buffer_append_text(cell, "reset");
+        if (!cell_quantity(value, &percent))
+                return buffer_append_text(cell, "-");
+        if (style->raw)
+                return buffer_append_text(cell, text_of(value));
+        /* From the integers where both are: the reply's percent was rounded once already. */
+        if (cell_quantity(cell_member(entry, "delta"), &delta) && delta.fraction == 0 &&
+            cell_quantity(cell_member(entry, "before"), &before) && before.fraction == 0 &&
+            before.whole > 0)
+                n = quantity_format_percent_of(delta, before, text);
+        else
+                n = quantity_format_percent(percent, text);
+        return buffer_append(cell, text, n);
+}
+
+int cell_append_rate(Buffer *cell, json_object *entry, const CellStyle *style) {
+        json_object *value = cell_member(entry, "perSecond");
+        Quantity rate;
+        int r;
+
+        r = append_quantity(cell, value, style, QUANTITY_FORM_DERIVED_DELTA,
+                            QUANTITY_FORM_DERIVED_DELTA);
+        if (r < 0 || style->raw || !cell_quantity(value, &rate))
+                return r;
+        return buffer_append_text(cell, "/s");
+}
+
+int cell_append_number(Buffer *cell, json_object *value, QuantityLadder ladder) {
+        char text[QUANTITY_CHARS];
+        Quantity quantity;
+
+        if (!cell_quantity(value, &quantity))
+                return buffer_append_text(cell, "-");
+        return buffer_append(cell, text,
+                             quantity_format(quantity, ladder, QUANTITY_FORM_VALUE, text));
+}

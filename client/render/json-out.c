@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "render/json-out.h"
+
+#include <errno.h>
+
+#include "json/json-writer.h"
+#include "wire/message.h"
+
+void json_out_init(JsonOut *out, FILE *file, JsonStyle style) {
+        *out = (JsonOut){ .file = file, .pretty = style == JSON_STYLE_PRETTY };
+}
+
+void json_out_done(JsonOut *out) {
+        buffer_done(&out->scratch);
+}
+
+static void fail(JsonOut *out, int error) {
+        if (out->error == 0)
+                out->error = error;
+}
+
+static void put(JsonOut *out, Span text) {
+        if (out->error == 0 && fwrite(text.bytes, 1, text.n, out->file) != text.n)
+                fail(out, errno > 0 ? -errno : -EIO);
+}
+
+static void put_line(JsonOut *out) {
+        if (!out->pretty)
+                return;
+        put(out, SPAN_LITERAL("\n"));
+        for (unsigned i = 0; i < out->depth; i++)
+                put(out, SPAN_LITERAL("  "));
+}
+
+/* What stands before an element: nothing after a key, else a comma and a new line. */
+static void begin_element(JsonOut *out) {
+        if (out->after_key) {
+                out->after_key = false;
+                return;
+        }
+        if (out->depth == 0)
+                return;
+        if (out->filled[out->depth - 1])
+                put(out, SPAN_LITERAL(","));
+        out->filled[out->depth - 1] = true;
+        put_line(out);
+}
+
+static void open_container(JsonOut *out, const char *opener, char closer) {
+        begin_element(out);
+        if (out->depth == JSON_OUT_MAX_DEPTH) {
+                fail(out, -EMSGSIZE);
+                return;
+        }
+        put(out, span_of(opener));
+        out->closers[out->depth] = closer;
+        out->filled[out->depth++] = false;
+}
+
+void json_out_object(JsonOut *out) {
+        open_container(out, "{", '}');
+}
+
+void json_out_array(JsonOut *out) {
+        open_container(out, "[", ']');
+}
+
+void json_out_end(JsonOut *out) {
+        bool filled;
+
+        if (out->depth == 0) {
+                fail(out, -EINVAL);
+                return;
+        }
+        filled = out->filled[--out->depth];
+        if (filled)
+                put_line(out);
+        put(out, (Span){ &out->closers[out->depth], 1 });
+}
+
+/* Puts what a writer left in the scratch buffer. */
+static void put_scratch(JsonOut *out, int r) {
+        if (r < 0)
+                fail(out, r);
+        else
+                put(out, buffer_span(&out->scratch));
+        buffer_clear(&out->scratch);
+}
+
+static void put_key(JsonOut *out, Span key) {
+        JsonWriter writer;
+
+        begin_element(out);
+        json_writer_init(&writer, &out->scratch);
+        json_write_span(&writer, key);
+        put_scratch(out, json_writer_finish(&writer));
+        put(out, out->pretty ? SPAN_LITERAL(": ") : SPAN_LITERAL(":"));
+        out->after_key = true;
+}
+
+void json_out_key(JsonOut *out, const char *key) {
+        put_key(out, span_of(key));
+}
+
+static void put_object(JsonOut *out, json_object *value) {
+        json_object_iter member;
+
+        json_out_object(out);
+        json_object_object_foreachC(value, member) {
+                put_key(out, span_of(member.key));
+                json_out_value(out, member.val);
+        }
+        json_out_end(out);
+}
+
+static void put_array(JsonOut *out, json_object *value) {
+        size_t n = json_object_array_length(value);
+
+        json_out_array(out);
+        for (size_t i = 0; i < n; i++)
+                json_out_value(out, json_object_array_get_idx(value, i));
+        json_out_end(out);
+}
+
+void json_out_value(JsonOut *out, json_object *value) {
+        /* A container that could not be opened must not be filled either. */
+        if (out->error != 0)
+                return;
+        if (json_object_is_type(value, json_type_object) && out->pretty) {
+                put_object(out, value);
+        } else if (json_object_is_type(value, json_type_array) && out->pretty) {
+                put_array(out, value);
+        } else {
+                begin_element(out);
+                put_scratch(out, message_append_object(&out->scratch, value));
+        }
+}
+
+void json_out_u64(JsonOut *out, uint64_t value) {
+        begin_element(out);
+        put_scratch(out, buffer_append_u64(&out->scratch, value));
+}
+
+void json_out_text(JsonOut *out, const char *text) {
+        JsonWriter writer;
+
+        begin_element(out);
+        json_writer_init(&writer, &out->scratch);
+        json_write_text(&writer, text);
+        put_scratch(out, json_writer_finish(&writer));
+}
+
+void json_out_name(JsonOut *out, Span bytes) {
+        JsonWriter writer;
+
+        begin_element(out);
+        json_writer_init(&writer, &out->scratch);
+        json_write_name(&writer, bytes);
+        put_scratch(out, json_writer_finish(&writer));
+}
+
+int json_out_finish(JsonOut *out) {
+        if (out->error == 0 && (out->depth > 0 || out->after_key))
+                fail(out, -EINVAL);
+        put(out, SPAN_LITERAL("\n"));
+        if (out->error == 0 && fflush(out->file) == EOF)
+                fail(out, errno > 0 ? -errno : -EIO);
+        return out->error;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * JsonOut
+ *
+ * One JSON value to a stream as it becomes known: containers are opened and closed by the caller, what
+ * is in them is copied from replies unchanged, numbers digit by digit. Memory does not grow with the
+ * output. A failed write is remembered and reported by json_out_finish(), so calls between need no
+ * check.
+ */
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/macro.h"
+
+#define JSON_OUT_MAX_DEPTH 32
+
+typedef enum JsonStyle {
+        JSON_STYLE_OFF,
+        JSON_STYLE_SHORT,  /* one line */
+        JSON_STYLE_PRETTY, /* a member a line */
+} JsonStyle;
+
+typedef struct JsonOut {
+        FILE *file; /* borrowed */
+        bool pretty;
+        int error; /* first failure, -errno */
+        unsigned depth;
+        bool filled[JSON_OUT_MAX_DEPTH]; /* the container has an element already */
+        bool after_key;
+        char closers[JSON_OUT_MAX_DEPTH];
+        Buffer scratch;
+} JsonOut;
+
+void json_out_init(JsonOut *out, FILE *file, JsonStyle style);
+void json_out_done(JsonOut *out);
+
+void json_out_object(JsonOut *out);
+void json_out_array(JsonOut *out);
+void json_out_end(JsonOut *out);
+/* A literal of the program. */
+void json_out_key(JsonOut *out, const char *key);
+/* NULL is null. */
+void json_out_value(JsonOut *out, json_object *value);
+void json_out_u64(JsonOut *out, uint64_t value);
+/* Valid UTF-8. */
+void json_out_text(JsonOut *out, const char *text);
+/* Arbitrary bytes, escaped as names are. */
+void json_out_name(JsonOut *out, Span bytes);
+
+static inline void json_out_member(JsonOut *out, const char *key, json_object *value) {
+        json_out_key(out, key);
+        json_out_value(out, value);
+}
+static inline void json_out_member_u64(JsonOut *out, const char *key, uint64_t value) {
+        json_out_key(out, key);
+        json_out_u64(out, value);
+}
+
+/* Ends the line. 0 when all is written and closed, else the first error. */
+_must_check_ int json_out_finish(JsonOut *out);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "render/printable.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <wchar.h>
+
+#include "base/name.h"
+
+/* What a terminal draws nothing for, yet what changes how the rest is drawn. */
+static const struct {
+        uint32_t first, last;
+} hidden_ranges[] = {
+        { 0x0000, 0x001f },   /* C0 */
+        { 0x007f, 0x009f },   /* DEL, C1 */
+        { 0x00ad, 0x00ad },   /* soft hyphen */
+        { 0x061c, 0x061c },   /* Arabic letter mark */
+        { 0x180e, 0x180e },   /* Mongolian vowel separator */
+        { 0x200b, 0x200f },   /* zero widths, direction marks */
+        { 0x2028, 0x202e },   /* line and paragraph separators, embeddings and overrides */
+        { 0x2060, 0x206f },   /* joiners, isolates, shaping */
+        { 0xfe00, 0xfe0f },   /* variation selectors */
+        { 0xfeff, 0xfeff },   /* byte order mark */
+        { 0xfff9, 0xfffb },   /* annotations */
+        { 0xe0000, 0xe0fff }, /* tags */
+};
+
+static uint32_t decode(Span character) {
+        const unsigned char *b = (const unsigned char *) character.bytes;
+        static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+        uint32_t code = b[0] & masks[character.n];
+
+        for (size_t i = 1; i < character.n; i++)
+                code = code << 6 | (b[i] & 0x3f);
+        return code;
+}
+
+static bool is_hidden(uint32_t code) {
+        for (size_t i = 0; i < ELEMENTSOF(hidden_ranges); i++)
+                if (code >= hidden_ranges[i].first && code <= hidden_ranges[i].last)
+                        return true;
+        return false;
+}
+
+int printable_append(Buffer *buffer, Span bytes) {
+        int r;
+
+        while (bytes.n > 0) {
+                size_t n = utf8_character(bytes);
+                bool shown = n > 0 && !is_hidden(decode((Span){ bytes.bytes, n }));
+
+                n = n == 0 ? 1 : n;
+                if (shown) {
+                        r = buffer_append(buffer, bytes.bytes, n);
+                        if (r < 0)
+                                return r;
+                }
+                for (size_t i = 0; !shown && i < n; i++) {
+                        r = buffer_append_format(buffer, "\\x%02x", (unsigned char) bytes.bytes[i]);
+                        if (r < 0)
+                                return r;
+                }
+                bytes = (Span){ bytes.bytes + n, bytes.n - n };
+        }
+        return 0;
+}
+
+int printable_append_name(Buffer *buffer, Span text) {
+        _cleanup_(buffer_done) Buffer bytes = {};
+        int r;
+
+        r = name_unescape(&bytes, text);
+        if (r < 0)
+                return r;
+        return printable_append(buffer, buffer_span(&bytes));
+}
+
+/* What the terminal's own idea of a width is, wcwidth() knows best; unknown characters take one. */
+static size_t character_width(Span character) {
+        int width = wcwidth((wchar_t) decode(character));
+
+        return width < 0 ? 1 : (size_t) width;
+}
+
+/* Walks until @n_columns are full; *ret_width is what was taken. */
+static size_t walk(const char *text, size_t n_columns, size_t *ret_width) {
+        Span rest = span_of(text);
+        size_t width = 0;
+
+        while (rest.n > 0) {
+                size_t n = utf8_character(rest), columns;
+
+                n = n == 0 ? 1 : n;
+                columns = n > 1 ? character_width((Span){ rest.bytes, n }) : 1;
+                if (columns > n_columns - width)
+                        break;
+                width += columns;
+                rest = (Span){ rest.bytes + n, rest.n - n };
+        }
+        *ret_width = width;
+        return (size_t) (rest.bytes - text);
+}
+
+size_t printable_width(const char *text) {
+        size_t width;
+
+        (void) walk(text, SIZE_MAX, &width);
+        return width;
+}
+
+size_t printable_fit(const char *text, size_t n_columns) {
+        size_t width;
+
+        return walk(text, n_columns, &width);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "render/progress.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+#define REDRAW_NS (NSEC_PER_SEC / 10)
+#define BAR_MAX_CHARS 30
+
+/* The phases of the interface, as a person would say them; others are shown as they are. */
+static const struct {
+        const char *phase, *words;
+} phase_words[] = {
+        { "threads", "Reading threads" }, { "cgroups", "Reading cgroups" },
+        { "writing", "Writing" },         { "reading", "Reading snapshots" },
+        { "waiting", "Waiting" },
+};
+
+void progress_init(Progress *progress, const Terminal *terminal, ProgressMode mode) {
+        *progress = (Progress){
+                .enabled = terminal->err && mode == PROGRESS_SHOWN,
+                .columns = terminal->columns,
+        };
+}
+
+static const char *words_of(const char *phase) {
+        for (size_t i = 0; i < ELEMENTSOF(phase_words); i++)
+                if (strcmp(phase_words[i].phase, phase) == 0)
+                        return phase_words[i].words;
+        return "Working";
+}
+
+void progress_format(const char *phase, uint64_t done, bool has_total, uint64_t total,
+                     size_t columns, char ret_line[static PROGRESS_LINE_BYTES]) {
+        char counts[64], bar[BAR_MAX_CHARS + 1] = "";
+        size_t n_bar, n_filled;
+
+        if (!has_total || total == 0) {
+                (void) snprintf(counts, sizeof(counts), "%llu", (unsigned long long) done);
+                (void) snprintf(ret_line, PROGRESS_LINE_BYTES, "%s %s", words_of(phase), counts);
+                return;
+        }
+        /* Threads come while they are counted. */
+        total = MAX_OF(total, done);
+        (void) snprintf(counts, sizeof(counts), "%llu/%llu", (unsigned long long) done,
+                        (unsigned long long) total);
+        n_bar = strlen(words_of(phase)) + strlen(counts) + 4;
+        n_bar = columns > n_bar ? MIN_OF(columns - n_bar, (size_t) BAR_MAX_CHARS) : 0;
+        n_filled = (size_t) ((double) n_bar * ((double) done / (double) total));
+        memset(bar, '.', n_bar);
+        memset(bar, '#', MIN_OF(n_filled, n_bar));
+        (void) snprintf(ret_line, PROGRESS_LINE_BYTES, "%s [%s] %s", words_of(phase), bar, counts);
+}
+
+void progress_update(Progress *progress, json_object *object, uint64_t now_mono_ns) {
+        char line[PROGRESS_LINE_BYTES];
+        json_object *phase, *done, *total;
+
+        if (!progress->enabled ||
+            (progress->drawn && now_mono_ns - progress->drawn_mono_ns < REDRAW_NS))
+                return;
+        if (!json_object_object_get_ex(object, "phase", &phase) ||
+            !json_object_object_get_ex(object, "done", &done))
+                return;
+        if (!json_object_object_get_ex(object, "total", &total))
+                total = NULL;
+        progress_format(json_object_get_string(phase), json_object_get_uint64(done), total != NULL,
+                        json_object_get_uint64(total), progress->columns, line);
+        (void) fprintf(stderr, "\r\033[K%.*s", (int) (progress->columns - 1), line);
+        (void) fflush(stderr);
+        progress->drawn = true;
+        progress->drawn_mono_ns = now_mono_ns;
+}
+
+void progress_clear(Progress *progress) {
+        if (!progress->drawn)
+                return;
+        (void) fputs("\r\033[K", stderr);
+        (void) fflush(stderr);
+        progress->drawn = false;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "render/quantity.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/number.h"
+
+#define FRACTION_ONE (UINT64_C(1) << QUANTITY_FRACTION_BITS)
+#define FRACTION_HALF (FRACTION_ONE / 2)
+
+/* One step of a ladder: from so many of the base unit on, this unit. */
+typedef struct Rung {
+        uint64_t size;
+        const char *unit;
+} Rung;
+
+#define MAX_RUNGS 5
+
+#define KIBI UINT64_C(1024)
+
+/* Ended by the first empty rung. */
+static const Rung ladders[_QUANTITY_LADDER_MAX][MAX_RUNGS + 1] = {
+        [QUANTITY_LADDER_NONE] = { { 1, "" } },
+        [QUANTITY_LADDER_COUNT] = { { 1, "" },
+                                    { 1000, "K" },
+                                    { 1000000, "M" },
+                                    { 1000000000, "G" } },
+        [QUANTITY_LADDER_NS] = { { 1, "ns" },
+                                 { NSEC_PER_USEC, "\u00b5s" },
+                                 { NSEC_PER_MSEC, "ms" },
+                                 { NSEC_PER_SEC, "s" } },
+        [QUANTITY_LADDER_US] = { { 1, "\u00b5s" }, { 1000, "ms" }, { USEC_PER_SEC, "s" } },
+        [QUANTITY_LADDER_BYTES] = { { 1, "B" },
+                                    { KIBI, "KiB" },
+                                    { KIBI * KIBI, "MiB" },
+                                    { KIBI * KIBI * KIBI, "GiB" },
+                                    { KIBI * KIBI * KIBI * KIBI, "TiB" } },
+        [QUANTITY_LADDER_TICKS] = { { 1, "ticks" }, { 1000, "Kticks" }, { 1000000, "Mticks" } },
+        [QUANTITY_LADDER_RATIO] = { { 1, "" } },
+};
+
+/* Decimal digits: @n in all, the last @n_decimals of them behind the point. */
+typedef struct Digits {
+        char digits[QUANTITY_CHARS];
+        size_t n;
+        size_t n_decimals;
+} Digits;
+
+Quantity quantity_of_u64(uint64_t value) {
+        return (Quantity){ .whole = value };
+}
+
+Quantity quantity_of_signed(bool negative, uint64_t magnitude) {
+        return (Quantity){ .negative = negative && magnitude > 0, .whole = magnitude };
+}
+
+Quantity quantity_of_double(double value) {
+        double magnitude = fabs(value), whole, scaled;
+        Quantity quantity = { .negative = value < 0 };
+
+        if (isnan(value))
+                return (Quantity){};
+        if (magnitude >= 0x1p64)
+                return (Quantity){ .negative = value < 0, .whole = UINT64_MAX };
+
+        /* Both steps are exact: a part of a double's bits, and a shift of its exponent. */
+        scaled = modf(magnitude, &whole) * 0x1p53;
+        quantity.whole = (uint64_t) whole;
+        quantity.fraction = (uint64_t) scaled;
+        if ((double) quantity.fraction < scaled)
+                quantity.fraction |= 1;
+        return quantity;
+}
+
+bool quantity_is_zero(Quantity quantity) {
+        return quantity.whole == 0 && quantity.fraction == 0;
+}
+
+int quantity_compare_magnitude(Quantity a, Quantity b) {
+        if (a.whole != b.whole)
+                return a.whole < b.whole ? -1 : 1;
+        return (a.fraction > b.fraction) - (a.fraction < b.fraction);
+}
+
+/* Adds one in the last place. */
+static void digits_increment(Digits *digits) {
+        for (size_t i = digits->n; i-- > 0;) {
+                if (digits->digits[i] < '9') {
+                        digits->digits[i]++;
+                        return;
+                }
+                digits->digits[i] = '0';
+        }
+        memmove(digits->digits + 1, digits->digits, digits->n);
+        digits->digits[0] = '1';
+        digits->n++;
+}
+
+/* *remainder becomes (10 * *remainder + carry) mod divisor; returns the quotient, a digit. */
+static unsigned divide_step(uint64_t *remainder, uint64_t carry, uint64_t divisor) {
+        uint64_t once = *remainder, sum = 0;
+        unsigned digit = (unsigned) (carry / divisor);
+
+        carry %= divisor;
+        /* Ten additions, because ten times a remainder can need more than 64 bits. */
+        for (unsigned i = 0; i <= 10; i++) {
+                uint64_t next = i < 10 ? once : carry;
+
+                if (next >= divisor - sum) {
+                        sum -= divisor - next;
+                        digit++;
+                } else {
+                        sum += next;
+                }
+        }
+        *remainder = sum;
+        return digit;
+}
+
+/* Where 2 * (remainder + fraction) stands to @divisor: what rounding asks. */
+static int compare_to_half(uint64_t remainder, uint64_t fraction, uint64_t divisor) {
+        uint64_t rest = divisor - remainder;
+
+        if (remainder > rest)
+                return 1;
+        if (remainder == rest)
+                return fraction > 0;
+        if (rest - remainder > 1)
+                return -1;
+        return (fraction > FRACTION_HALF) - (fraction < FRACTION_HALF);
+}
+
+/* |quantity| / divisor, times ten to the @n_shift, rounded to @n_decimals. */
+static void divide(Quantity quantity, uint64_t divisor, size_t n_shift, size_t n_decimals,
+                   Digits *ret) {
+        uint64_t remainder = quantity.whole % divisor, fraction = quantity.fraction;
+        int half;
+
+        *ret = (Digits){ .n_decimals = n_decimals };
+        ret->n = number_format_u64(quantity.whole / divisor, ret->digits);
+        for (size_t i = 0; i < n_shift + n_decimals; i++) {
+                fraction *= 10;
+                ret->digits[ret->n++] =
+                        (char) ('0' + divide_step(&remainder, fraction / FRACTION_ONE, divisor));
+                fraction %= FRACTION_ONE;
+        }
+        half = compare_to_half(remainder, fraction, divisor);
+        if (half > 0 || (half == 0 && (ret->digits[ret->n - 1] - '0') % 2 == 1))
+                digits_increment(ret);
+}
+
+static bool digits_are_zero(const Digits *digits) {
+        for (size_t i = 0; i < digits->n; i++)
+                if (digits->digits[i] != '0')
+                        return false;
+        return true;
+}
+
+/* Whole parts past 2^64 (percents alone) clip, which is no loss where a few thousands matter. */
+static uint64_t digits_whole(const Digits *digits) {
+        uint64_t whole = UINT64_MAX;
+
+        (void) number_parse_u64((Span){ digits->digits, digits->n - digits->n_decimals }, &whole);
+        return whole;
+}
+
+static size_t put(char *text, size_t n, const char *bytes, size_t n_bytes) {
+        assert(n + n_bytes < QUANTITY_CHARS);
+        memcpy(text + n, bytes, n_bytes);
+        text[n + n_bytes] = '\0';
+        return n + n_bytes;
+}
+
+/* A negative that rounds to zero is a plain zero. */
+static size_t put_digits(const Digits *digits, bool negative, bool plus, char *ret_text) {
+        size_t n_whole = digits->n - digits->n_decimals, skip = 0, n = 0;
+
+        /* A shifted quotient may begin with zeros. */
+        while (skip + 1 < n_whole && digits->digits[skip] == '0')
+                skip++;
+        ret_text[0] = '\0';
+        if (negative && !digits_are_zero(digits))
+                n = put(ret_text, n, "-", 1);
+        else if (plus)
+                n = put(ret_text, n, "+", 1);
+        n = put(ret_text, n, digits->digits + skip, n_whole - skip);
+        if (digits->n_decimals > 0) {
+                n = put(ret_text, n, ".", 1);
+                n = put(ret_text, n, digits->digits + n_whole, digits->n_decimals);
+        }
+        return n;
+}
+
+static size_t base_decimals(Quantity quantity, QuantityLadder ladder, QuantityForm form) {
+        if (ladder == QUANTITY_LADDER_RATIO)
+                return 3;
+        if (form == QUANTITY_FORM_DERIVED_VALUE || form == QUANTITY_FORM_DERIVED_DELTA)
+                return 2;
+        return quantity.fraction > 0 ? 3 : 0;
+}
+
+size_t quantity_format(Quantity quantity, QuantityLadder ladder, QuantityForm form,
+                       char ret_text[static QUANTITY_CHARS]) {
+        const Rung *rungs = ladders[ladder];
+        size_t rung = 0, n;
+        Digits digits;
+
+        while (rungs[rung + 1].size > 0 && quantity.whole >= rungs[rung + 1].size)
+                rung++;
+        for (;; rung++) {
+                divide(quantity, rungs[rung].size, 0,
+                       rung == 0 ? base_decimals(quantity, ladder, form) : 3, &digits);
+                if (rungs[rung + 1].size == 0 ||
+                    digits_whole(&digits) < rungs[rung + 1].size / rungs[rung].size)
+                        break;
+        }
+        n = put_digits(&digits, quantity.negative,
+                       form == QUANTITY_FORM_DELTA || form == QUANTITY_FORM_DERIVED_DELTA,
+                       ret_text);
+        return put(ret_text, n, rungs[rung].unit, strlen(rungs[rung].unit));
+}
+
+size_t quantity_format_percent(Quantity percent, char ret_text[static QUANTITY_CHARS]) {
+        Digits digits;
+
+        divide(percent, 1, 0, 1, &digits);
+        return put(ret_text, put_digits(&digits, percent.negative, true, ret_text), "%", 1);
+}
+
+size_t quantity_format_percent_of(Quantity delta, Quantity before,
+                                  char ret_text[static QUANTITY_CHARS]) {
+        Digits digits;
+
+        divide(delta, before.whole, 2, 1, &digits);
+        return put(ret_text, put_digits(&digits, delta.negative, true, ret_text), "%", 1);
+}

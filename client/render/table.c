@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "render/table.h"
+
+#include <assert.h>
+#include <libsmartcols/libsmartcols.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "render/printable.h"
+
+#define BLOCK_ROWS 4096
+#define ELLIPSIS "\u2026"
+#define BOLD "\033[1m"
+
+struct Table {
+        const TableColumn *columns;
+        size_t n_columns;
+        const Terminal *terminal;
+        FILE *out;
+        bool headed; /* the line of headers is out, or not wanted */
+
+        Buffer cells; /* NUL-terminated, row by row */
+        uint32_t bold[BLOCK_ROWS];
+        size_t n_rows;
+
+        size_t widths[TABLE_MAX_COLUMNS]; /* natural, of all rows so far */
+        bool omitted[TABLE_MAX_COLUMNS];
+        bool laid_out; /* what is omitted stays so */
+};
+
+static struct libscols_table *scols_free(struct libscols_table *scols) {
+        scols_unref_table(scols);
+        return NULL;
+}
+DEFINE_CLEANUP(struct libscols_table *, scols_free);
+
+int table_new(const TableColumn *columns, size_t n_columns, const Terminal *terminal,
+              TableLegend legend, FILE *out, Table **ret) {
+        Table *table;
+
+        assert(n_columns <= TABLE_MAX_COLUMNS);
+        table = malloc(sizeof(*table));
+        if (!table)
+                return -ENOMEM;
+        *table = (Table){
+                .columns = columns,
+                .n_columns = n_columns,
+                .terminal = terminal,
+                .out = out,
+                .headed = legend == TABLE_LEGEND_HIDDEN,
+        };
+        for (size_t i = 0; i < n_columns; i++)
+                table->widths[i] = table->headed ? 0 : printable_width(columns[i].header);
+        *ret = table;
+        return 0;
+}
+
+Table *table_free(Table *table) {
+        if (!table)
+                return NULL;
+        buffer_done(&table->cells);
+        free(table);
+        return NULL;
+}
+
+/* The line with these widths is too long by so much. */
+static size_t excess(const Table *table, const size_t *widths) {
+        size_t total = 0;
+
+        for (size_t i = 0; i < table->n_columns; i++)
+                if (!table->omitted[i])
+                        total += widths[i] + (total > 0);
+        return total > table->terminal->columns ? total - table->terminal->columns : 0;
+}
+
+/* Takes from the widest column that may shrink, so that all give before one gives much. */
+static bool shrink_one(const Table *table, size_t *widths) {
+        size_t widest = SIZE_MAX;
+
+        for (size_t i = 0; i < table->n_columns; i++) {
+                if (table->omitted[i] || table->columns[i].shrink_to == 0 ||
+                    widths[i] <= table->columns[i].shrink_to)
+                        continue;
+                if (widest == SIZE_MAX || widths[i] > widths[widest])
+                        widest = i;
+        }
+        if (widest == SIZE_MAX)
+                return false;
+        widths[widest]--;
+        return true;
+}
+
+static bool omit_one(Table *table) {
+        size_t least = SIZE_MAX;
+
+        for (size_t i = 0; i < table->n_columns; i++)
+                if (!table->omitted[i] && table->columns[i].omit > 0 &&
+                    (least == SIZE_MAX || table->columns[i].omit > table->columns[least].omit))
+                        least = i;
+        if (least == SIZE_MAX)
+                return false;
+        table->omitted[least] = true;
+        return true;
+}
+
+/* Fills @widths; decides in the first block which columns a narrow terminal goes without. */
+static void lay_out(Table *table, size_t *widths) {
+        do {
+                memcpy(widths, table->widths, sizeof(table->widths));
+                if (!table->terminal->out)
+                        break;
+                while (excess(table, widths) > 0 && shrink_one(table, widths))
+                        ;
+        } while (excess(table, widths) > 0 && !table->laid_out && omit_one(table));
+        table->laid_out = true;
+}
+
+/* @cell, or as much of it as fits with an ellipsis; false for want of memory. */
+static bool set_cell(struct libscols_line *line, size_t column, const char *cell, size_t width) {
+        _cleanup_(freep) char *clipped = NULL;
+        size_t n;
+
+        if (printable_width(cell) > width) {
+                n = printable_fit(cell, width - 1);
+                if (asprintf(&clipped, "%.*s" ELLIPSIS, (int) n, cell) < 0)
+                        return false;
+                cell = clipped;
+        }
+        return scols_line_set_data(line, column, cell) == 0;
+}
+
+static bool add_columns(const Table *table, const size_t *widths, struct libscols_table *scols) {
+        for (size_t i = 0; i < table->n_columns; i++) {
+                int flags = SCOLS_FL_STRICTWIDTH | (table->columns[i].right ? SCOLS_FL_RIGHT : 0);
+                struct libscols_column *column;
+
+                if (table->omitted[i])
+                        continue;
+                /* A hint of 1 or less would be read as a share of the line. */
+                column = scols_table_new_column(scols, table->columns[i].header,
+                                                widths[i] > 1 ? (double) widths[i] : 0, flags);
+                if (!column)
+                        return false;
+                if (table->terminal->colour)
+                        (void) scols_cell_set_color(scols_column_get_header(column), BOLD);
+        }
+        return true;
+}
+
+static bool add_lines(const Table *table, const size_t *widths, struct libscols_table *scols) {
+        const char *cell = table->cells.bytes;
+
+        for (size_t row = 0; row < table->n_rows; row++) {
+                struct libscols_line *line = scols_table_new_line(scols, NULL);
+                size_t shown = 0;
+
+                if (!line)
+                        return false;
+                for (size_t i = 0; i < table->n_columns; i++, cell += strlen(cell) + 1) {
+                        if (table->omitted[i])
+                                continue;
+                        if (!set_cell(line, shown, cell, widths[i]))
+                                return false;
+                        if (table->terminal->colour && table->bold[row] >> i & 1)
+                                (void) scols_cell_set_color(scols_line_get_cell(line, shown), BOLD);
+                        shown++;
+                }
+        }
+        return true;
+}
+
+/* libsmartcols pads an empty or left-aligned cell also where nothing follows. */
+static int print_trimmed(FILE *out, const char *text) {
+        while (*text != '\0') {
+                size_t n = strcspn(text, "\n"), n_kept = n;
+
+                while (n_kept > 0 && text[n_kept - 1] == ' ')
+                        n_kept--;
+                if (fwrite(text, 1, n_kept, out) != n_kept || fputc('\n', out) == EOF)
+                        return -EIO;
+                text += n + (text[n] == '\n');
+        }
+        return 0;
+}
+
+static int print_headers(const Table *table, const size_t *widths) {
+        _cleanup_(buffer_done) Buffer line = {};
+        const char *text;
+        int r;
+
+        for (size_t i = 0; i < table->n_columns; i++) {
+                const char *header = table->columns[i].header;
+                int pad = (int) (widths[i] - printable_width(header));
+
+                if (table->omitted[i])
+                        continue;
+                r = buffer_append_format(&line, "%s%*s%s%*s", line.n > 0 ? " " : "",
+                                         table->columns[i].right ? pad : 0, "", header,
+                                         table->columns[i].right ? 0 : pad, "");
+                if (r < 0)
+                        return r;
+        }
+        r = buffer_terminate(&line, &text);
+        return r < 0 ? r : print_trimmed(table->out, text);
+}
+
+static int print_block(Table *table) {
+        _cleanup_(scols_freep) struct libscols_table *scols = NULL;
+        _cleanup_(freep) char *text = NULL;
+        size_t widths[TABLE_MAX_COLUMNS];
+
+        lay_out(table, widths);
+        if (table->n_rows == 0)
+                return table->headed ? 0 : print_headers(table, widths);
+
+        scols = scols_new_table();
+        if (!scols)
+                return -ENOMEM;
+        (void) scols_table_enable_noencoding(scols, 1); /* cells are printable as they come */
+        (void) scols_table_enable_noheadings(scols, table->headed);
+        (void) scols_table_enable_colors(scols, table->terminal->colour);
+        (void) scols_table_set_termforce(scols,
+                                         SCOLS_TERMFORCE_NEVER); /* we have clipped already */
+        if (!add_columns(table, widths, scols) || !add_lines(table, widths, scols))
+                return -ENOMEM;
+        if (scols_print_table_to_string(scols, &text) != 0)
+                return -ENOMEM;
+
+        table->headed = true;
+        table->n_rows = 0;
+        buffer_clear(&table->cells);
+        return print_trimmed(table->out, text);
+}
+
+int table_add(Table *table, const char *const cells[], uint32_t bold) {
+        size_t n_before = table->cells.n;
+        int r;
+
+        for (size_t i = 0; i < table->n_columns; i++) {
+                const char *cell = cells[i][0] != '\0' ? cells[i] : "-";
+
+                r = buffer_append(&table->cells, cell, strlen(cell) + 1);
+                if (r < 0) {
+                        table->cells.n = n_before;
+                        return r;
+                }
+                table->widths[i] = MAX_OF(table->widths[i], printable_width(cell));
+        }
+        table->bold[table->n_rows++] = bold;
+        return table->n_rows < BLOCK_ROWS ? 0 : print_block(table);
+}
+
+int table_end(Table *table) {
+        if (table->n_rows == 0 && table->headed)
+                return 0;
+        return print_block(table);
+}
+
+int table_omitted(const Table *table, Buffer *ret_names) {
+        int r;
+
+        for (size_t i = 0; i < table->n_columns; i++) {
+                if (!table->omitted[i])
+                        continue;
+                r = buffer_append_format(ret_names, "%s%s", ret_names->n > 0 ? ", " : "",
+                                         table->columns[i].header);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * GroupView
+ *
+ * The replies of Show and Compare on their way to stdout: as tables for a person, or as the one JSON
+ * object of the contract, written while the replies come so that memory stays as it is.
+ */
+
+#include <json-c/json.h>
+#include "call/connection.h"
+#include "json/json-writer.h"
+#include "verb/group-columns.h"
+#include "verb/session.h"
+
+typedef struct GroupView GroupView;
+
+/* Called once before the first output: what a verb has to say ahead. JSON: members of the object. */
+typedef int (*GroupViewLead)(void *userdata, JsonOut *out);
+
+/* Functions that return int: 0, or an exit status with the sentence said. */
+
+int group_view_new(Session *session, GroupSides sides, GroupView **ret);
+GroupView *group_view_free(GroupView *view);
+DEFINE_CLEANUP(GroupView *, group_view_free);
+/* @out is NULL when a person reads. */
+void group_view_set_lead(GroupView *view, GroupViewLead lead, void *userdata);
+
+/* The View parameter that fits what is printed; @writer is in an object. */
+void group_view_write_parameter(const GroupView *view, JsonWriter *writer);
+/* A SessionOnReply; @userdata is the GroupView. */
+int group_view_on_reply(void *userdata, Connection *connection, json_object *parameters, bool last);

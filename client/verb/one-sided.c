@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "verb/one-sided.h"
+
+#include <string.h>
+
+#include "base/number.h"
+#include "metric/metric.h"
+#include "render/cell.h"
+#include "render/table.h"
+#include "verb/group-table.h"
+
+/* What tells a reader at a glance how much the group matters. */
+static const MetricId main_figures[] = {
+        METRIC_run_time_ns,
+        METRIC_wait_time_ns,
+        METRIC_voluntary_csw,
+        METRIC_hiwater_rss_bytes,
+};
+
+#define N_COLUMNS (2 + ELEMENTSOF(main_figures))
+
+static json_object *figure_of(json_object *group, MetricId id) {
+        return cell_member(cell_member(cell_member(group, "metrics"), metric_table[id].name),
+                           "value");
+}
+
+void one_sided_add(OneSided *list, json_object *group) {
+        Quantity run_time = {};
+        size_t at;
+
+        list->n_groups++;
+        (void) cell_quantity(figure_of(group, METRIC_run_time_ns), &run_time);
+        at = list->n_kept;
+        while (at > 0 && quantity_compare_magnitude(run_time, list->run_times[at - 1]) > 0)
+                at--;
+        if (at == ONE_SIDED_SHOWN)
+                return;
+
+        if (list->n_kept == ONE_SIDED_SHOWN)
+                (void) json_object_put(list->groups[ONE_SIDED_SHOWN - 1]);
+        else
+                list->n_kept++;
+        memmove(&list->groups[at + 1], &list->groups[at],
+                (list->n_kept - at - 1) * sizeof(list->groups[0]));
+        memmove(&list->run_times[at + 1], &list->run_times[at],
+                (list->n_kept - at - 1) * sizeof(list->run_times[0]));
+        list->groups[at] = json_object_get(group);
+        list->run_times[at] = run_time;
+}
+
+void one_sided_done(OneSided *list) {
+        for (size_t i = 0; i < list->n_kept; i++)
+                (void) json_object_put(list->groups[i]);
+        *list = (OneSided){};
+}
+
+static int add_group(Table *table, json_object *group, bool raw) {
+        _cleanup_(buffer_done) Buffer label = {}, threads = {};
+        Buffer figures[ELEMENTSOF(main_figures)] = {};
+        const char *texts[N_COLUMNS];
+        int r;
+
+        r = group_label_append(&label, group);
+        if (r == 0)
+                r = buffer_terminate(&label, &texts[0]);
+        if (r == 0)
+                r = cell_append_number(&threads, cell_member(group, "threads"),
+                                       QUANTITY_LADDER_NONE);
+        if (r == 0)
+                r = buffer_terminate(&threads, &texts[1]);
+        for (size_t i = 0; i < ELEMENTSOF(main_figures); i++) {
+                const CellStyle style = { .unit = metric_table[main_figures[i]].unit, .raw = raw };
+
+                if (r == 0)
+                        r = cell_append_value(&figures[i], figure_of(group, main_figures[i]),
+                                              &style);
+                if (r == 0)
+                        r = buffer_terminate(&figures[i], &texts[2 + i]);
+        }
+        if (r == 0)
+                r = table_add(table, texts, 0);
+        for (size_t i = 0; i < ELEMENTSOF(main_figures); i++)
+                buffer_done(&figures[i]);
+        return r;
+}
+
+int one_sided_print(const OneSided *list, const Session *session, const char *side,
+                    uint64_t n_hidden) {
+        _cleanup_(table_freep) Table *table = NULL;
+        uint64_t n_groups = number_add_saturating(list->n_groups, n_hidden);
+        TableColumn columns[N_COLUMNS] = {
+                { .header = view_axis_header(session->options->view.axis), .shrink_to = 12 },
+                { .header = "threads", .right = true },
+        };
+        int r;
+
+        if (n_groups == 0)
+                return 0;
+        (void) printf("\nonly in %s (%llu group%s%s)\n", side, (unsigned long long) n_groups,
+                      n_groups == 1 ? "" : "s",
+                      n_groups > list->n_kept ? ", the ten that ran most" : "");
+        for (size_t i = 0; i < ELEMENTSOF(main_figures); i++)
+                columns[2 + i] = (TableColumn){ .header = metric_table[main_figures[i]].name,
+                                                .right = true };
+        r = table_new(columns, N_COLUMNS, &session->terminal, session_legend(session), stdout,
+                      &table);
+        for (size_t i = 0; r == 0 && i < list->n_kept; i++)
+                r = add_group(table, list->groups[i], options_have(session->options, OPTION_RAW));
+        return r < 0 ? r : table_end(table);
+}

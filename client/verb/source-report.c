@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "verb/source-report.h"
+
+#include <stdio.h>
+
+#include "render/cell.h"
+#include "render/lines.h"
+#include "render/printable.h"
+#include "render/table.h"
+
+#define LABEL_COLUMNS 16
+
+/* A column a member, in the order of the contract. */
+static const struct {
+        const char *key;
+        TableColumn table;
+} source_columns[] = {
+        { "name", { .header = "SOURCE" } },
+        { "state", { .header = "STATE" } },
+        { "ok", { .header = "OK", .right = true } },
+        { "denied", { .header = "DENIED", .right = true } },
+        { "vanished", { .header = "VANISHED", .right = true } },
+        { "unsupported", { .header = "UNSUPPORTED", .right = true } },
+        { "malformed", { .header = "MALFORMED", .right = true } },
+        { "other", { .header = "OTHER", .right = true } },
+};
+
+#define N_COLUMNS ELEMENTSOF(source_columns)
+
+static int add_source(Table *table, json_object *source) {
+        Buffer cells[N_COLUMNS] = {};
+        const char *texts[N_COLUMNS];
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < N_COLUMNS; i++) {
+                json_object *value = cell_member(source, source_columns[i].key);
+
+                r = source_columns[i].table.right
+                            ? cell_append_number(&cells[i], value, QUANTITY_LADDER_NONE)
+                            : cell_append_text(&cells[i], value);
+                if (r == 0)
+                        r = buffer_terminate(&cells[i], &texts[i]);
+        }
+        if (r == 0)
+                r = table_add(table, texts, 0);
+        for (size_t i = 0; i < N_COLUMNS; i++)
+                buffer_done(&cells[i]);
+        return r;
+}
+
+static int print_reason(const Lines *lines, json_object *source) {
+        _cleanup_(buffer_done) Buffer name = {}, reason = {};
+        const char *label, *text;
+        int r;
+
+        r = cell_append_text(&name, cell_member(source, "name"));
+        if (r == 0)
+                r = buffer_terminate(&name, &label);
+        if (r == 0)
+                r = cell_append_text(&reason, cell_member(source, "reason"));
+        if (r == 0)
+                r = buffer_terminate(&reason, &text);
+        if (r == 0)
+                lines_print(lines, label, text);
+        return r;
+}
+
+static int print_reasons(const Session *session, json_object *sources) {
+        const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS };
+        bool first = true;
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < cell_length(sources); i++) {
+                json_object *source = json_object_array_get_idx(sources, i);
+
+                if (!cell_member(source, "reason"))
+                        continue;
+                if (first)
+                        (void) putchar('\n');
+                first = false;
+                r = print_reason(&lines, source);
+        }
+        return r;
+}
+
+int source_report_print(const Session *session, json_object *sources) {
+        _cleanup_(table_freep) Table *table = NULL;
+        TableColumn columns[N_COLUMNS];
+        int r;
+
+        for (size_t i = 0; i < N_COLUMNS; i++)
+                columns[i] = source_columns[i].table;
+        r = table_new(columns, N_COLUMNS, &session->terminal, session_legend(session), stdout,
+                      &table);
+        for (size_t i = 0; r == 0 && i < cell_length(sources); i++)
+                r = add_source(table, json_object_array_get_idx(sources, i));
+        if (r == 0)
+                r = table_end(table);
+        return r < 0 ? r : print_reasons(session, sources);
+}

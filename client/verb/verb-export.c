@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/name.h"
+#include "interface/error-list.h"
+#include "json/json-writer.h"
+#include "render/cell.h"
+#include "verb/complain.h"
+#include "verb/output.h"
+#include "verb/reference.h"
+#include "verb/verb.h"
+#include "wire/message-object.h"
+
+#define CONVERT_METHOD "io.ctprof.Job.Convert"
+
+static const char *const suffixes[_EXPORT_FORMAT_MAX] = {
+        [EXPORT_FORMAT_CTPROF] = ".ctprof.zst",
+        [EXPORT_FORMAT_KTSTR] = ".ktstr.zst",
+        [EXPORT_FORMAT_NDJSON] = ".ndjson",
+};
+
+/* One export on its way. */
+typedef struct Export {
+        Session *session;
+        Reference source;
+        ExportFormat format;
+        char *path; /* owned */
+        Output *output;
+        json_object *head; /* owned */
+} Export;
+
+static void export_done(Export *export) {
+        reference_done(&export->source);
+        export->output = output_free(export->output);
+        free(export->path);
+        (void) json_object_put(export->head);
+}
+
+/* Under the name the user gave, or "./NAME" with what the format calls for. */
+static int open_output(Export *export, Span name) {
+        const Options *options = export->session->options;
+        int n;
+
+        if (export->output)
+                return 0;
+        if (options->n_arguments > 2)
+                n = asprintf(&export->path, "%s", options->arguments[2]);
+        else
+                n = asprintf(&export->path, "./%.*s%s", (int) name.n, name.bytes,
+                             suffixes[export->format]);
+        if (n < 0) {
+                export->path = NULL;
+                return complain_errno(-ENOMEM, "name the file");
+        }
+        return output_open(export->path, OUTPUT_EXCLUSIVE, &export->output);
+}
+
+/* A name the daemon sent becomes part of a path: only what can be one. */
+static int open_output_for_head(Export *export) {
+        json_object *name = cell_member(export->head, "name");
+        const char *text =
+                json_object_is_type(name, json_type_string) ? json_object_get_string(name) : "";
+
+        if (!export->output && export->session->options->n_arguments <= 2 &&
+            snapshot_name_complaint(span_of(text)))
+                return complain(STATUS_FAILED,
+                                "The snapshot has no name to make a file name of: name "
+                                "the file.");
+        return open_output(export, span_of(text));
+}
+
+static int keep_head(Export *export, json_object *reply) {
+        export->head = json_object_get(cell_member(reply, "snapshot"));
+        return 0;
+}
+
+/* of a snapshot in the spool: the daemon sends a descriptor, of the file or of a conversion */
+
+static int call_export(Export *export, int *ret_fd) {
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        _cleanup_(buffer_done) Buffer parameters = {};
+        SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".Export" },
+                .unhurried = export->format != EXPORT_FORMAT_CTPROF,
+                .subject = export->source.text,
+        };
+        JsonWriter writer;
+        int r;
+
+        json_writer_init(&writer, &parameters);
+        json_write_object(&writer);
+        json_write_key(&writer, "snapshot");
+        reference_write_json(&writer, &export->source, 0);
+        json_write_member_text(&writer, "format", export_format_name(export->format));
+        json_write_end(&writer);
+        r = json_writer_finish(&writer);
+        if (r < 0)
+                return complain_errno(r, "put the call into words");
+        call.request.parameters = buffer_span(&parameters);
+        r = session_call_one(export->session, &call, &reply, ret_fd);
+        return r == 0 ? keep_head(export, reply) : r;
+}
+
+static int export_from_spool(Export *export) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        int r;
+
+        /* What cannot be written need not be asked for. */
+        r = export->session->options->n_arguments > 2 ? open_output(export, (Span){}) : 0;
+        if (r == 0)
+                r = call_export(export, &fd);
+        if (r == 0)
+                r = open_output_for_head(export);
+        return r == 0 ? output_copy(export->output, fd) : r;
+}
+
+/* of a file: copied, or converted by the analysis job into the file we opened */
+
+static int copy_file(Export *export) {
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        _cleanup_(buffer_done) Buffer parameters = {};
+        SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".Info" },
+                .unhurried = true,
+        };
+        int r;
+
+        /* Only a snapshot is exported. */
+        r = reference_prepare_call(&export->source, &call, &parameters);
+        if (r == 0)
+                r = session_call_one(export->session, &call, &reply, NULL);
+        if (r != 0)
+                return r;
+        (void) keep_head(export, reply);
+        return output_copy(export->output, export->source.fd);
+}
+
+static int convert_file(Export *export) {
+        const int fds[] = { export->source.fd, output_fd(export->output) };
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        _cleanup_(buffer_done) Buffer parameters = {};
+        SessionCall call = {
+                .endpoint = ENDPOINT_ANALYSIS,
+                .request = { .method = CONVERT_METHOD, .fds = fds, .n_fds = ELEMENTSOF(fds) },
+                .unhurried = true,
+                .subject = export->source.text,
+        };
+        JsonWriter writer;
+        int r;
+
+        json_writer_init(&writer, &parameters);
+        json_write_object(&writer);
+        json_write_key(&writer, "snapshot");
+        reference_write_json(&writer, &export->source, 0);
+        json_write_member_text(&writer, "format", export_format_name(export->format));
+        json_write_member_u64(&writer, "output", 1);
+        json_write_end(&writer);
+        r = json_writer_finish(&writer);
+        if (r < 0)
+                return complain_errno(r, "put the call into words");
+        call.request.parameters = buffer_span(&parameters);
+        r = session_call_one(export->session, &call, &reply, NULL);
+        return r == 0 ? keep_head(export, reply) : r;
+}
+
+static int export_file(Export *export) {
+        int r;
+
+        r = open_output(export, reference_label(export->source.text));
+        if (r != 0)
+                return r;
+        return export->format == EXPORT_FORMAT_CTPROF ? copy_file(export) : convert_file(export);
+}
+
+static int print_export(const Export *export) {
+        _cleanup_(json_out_done) JsonOut out;
+        char name[QUOTE_BYTES], path[QUOTE_BYTES];
+        int r;
+
+        json_out_init(&out, stdout, export->session->json);
+        if (!session_has_json(export->session)) {
+                if (session_is_chatty(export->session) && strcmp(export->path, "-") != 0)
+                        (void) printf("exported %s to %s\n",
+                                      quote_json(cell_member(export->head, "name"), name),
+                                      quote(export->path, path));
+                return 0;
+        }
+        json_out_object(&out);
+        json_out_key(&out, "snapshots");
+        json_out_array(&out);
+        json_out_value(&out, export->head);
+        json_out_end(&out);
+        json_out_end(&out);
+        r = json_out_finish(&out);
+        return r < 0 ? complain_errno(r, "write the result to stdout") : 0;
+}
+
+static int run_export(Session *session) {
+        const Options *options = session->options;
+        _cleanup_(export_done) Export export = {
+                .session = session,
+                .source = REFERENCE_EMPTY,
+                .format = options->format,
+        };
+        int r;
+
+        if (options->n_arguments > 2 && strcmp(options->arguments[2], "-") == 0 &&
+            session_has_json(session))
+                return complain(STATUS_USAGE, "\"-\" and --json both want stdout: name a file.");
+        r = reference_open(options->arguments[1], &export.source);
+        if (r == 0)
+                r = export.source.is_file ? export_file(&export) : export_from_spool(&export);
+        if (r == 0)
+                r = output_publish(export.output);
+        return r == 0 ? print_export(&export) : r;
+}
+
+const Verb verb_export = {
+        .name = "export",
+        .synopsis = "SNAPSHOT [FILE|-]",
+        .summary = "Copy a snapshot out of the spool, or into another format",
+        .needs = "a snapshot",
+        .min_arguments = 1,
+        .max_arguments = 2,
+        .options = OPTION_BIT(FORMAT),
+        .run = run_export,
+};

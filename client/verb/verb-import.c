@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdio.h>
+
+#include "interface/error-list.h"
+#include "json/json-writer.h"
+#include "render/cell.h"
+#include "verb/complain.h"
+#include "verb/reference.h"
+#include "verb/verb.h"
+#include "wire/message-object.h"
+
+static int call_import(Session *session, const Reference *file, json_object **ret) {
+        const char *tag = session->options->tag;
+        _cleanup_(buffer_done) Buffer parameters = {};
+        SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".Import", .fds = &file->fd, .n_fds = 1 },
+                .unhurried = true,
+                .subject = file->text,
+                .taken_hint = "choose another with --tag, or remove that snapshot first",
+        };
+        JsonWriter writer;
+        int r;
+
+        json_writer_init(&writer, &parameters);
+        json_write_object(&writer);
+        json_write_member_u64(&writer, "fileDescriptor", 0);
+        if (tag)
+                json_write_member_text(&writer, "tag", tag);
+        json_write_member_name(&writer, "label", reference_label(file->text));
+        json_write_end(&writer);
+        r = json_writer_finish(&writer);
+        if (r < 0)
+                return complain_errno(r, "put the call into words");
+        call.request.parameters = buffer_span(&parameters);
+        return session_call_one(session, &call, ret, NULL);
+}
+
+static void print_import(json_object *head) {
+        char name[QUOTE_BYTES];
+
+        (void) printf("imported %s: %llu threads of %llu processes\n",
+                      quote_json(cell_member(head, "name"), name),
+                      (unsigned long long) json_object_get_uint64(cell_member(head, "threads")),
+                      (unsigned long long) json_object_get_uint64(cell_member(head, "processes")));
+}
+
+static int run_import(Session *session) {
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        _cleanup_(reference_done) Reference file = REFERENCE_EMPTY;
+        json_object *heads;
+        int r;
+
+        r = reference_open_file(session->options->arguments[1], &file);
+        if (r == 0)
+                r = call_import(session, &file, &reply);
+        if (r != 0)
+                return r;
+        if (session_has_json(session))
+                return session_print_json(session, reply);
+        heads = cell_member(reply, "snapshots");
+        for (size_t i = 0; session_is_chatty(session) && i < cell_length(heads); i++)
+                print_import(json_object_array_get_idx(heads, i));
+        return STATUS_DONE;
+}
+
+const Verb verb_import = {
+        .name = "import",
+        .synopsis = "FILE",
+        .summary = "Put a snapshot file into the spool",
+        .needs = "a file",
+        .min_arguments = 1,
+        .max_arguments = 1,
+        .options = OPTION_BIT(TAG),
+        .run = run_import,
+};

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "interface/error-list.h"
+#include "json/json-writer.h"
+#include "render/cell.h"
+#include "render/lines.h"
+#include "render/printable.h"
+#include "render/table.h"
+#include "render/when.h"
+#include "verb/complain.h"
+#include "verb/head-lines.h"
+#include "verb/reference.h"
+#include "verb/source-report.h"
+#include "verb/verb.h"
+#include "wire/message-object.h"
+
+#define LABEL_COLUMNS 12
+#define HOST_LABEL_MAX_COLUMNS 36
+#define HOST_MAX_DEPTH 8
+
+/* One line of the head: a member as it is, or as a quantity. */
+typedef enum FactKind {
+        FACT_TEXT,
+        FACT_NUMBER,
+        FACT_NS,
+        FACT_BYTES,
+        FACT_WHEN,
+        FACT_BOOL
+} FactKind;
+
+static const struct {
+        const char *label, *key;
+        const char *inner_key; /* of an object in the head; NULL: none */
+        FactKind kind;
+} facts[] = {
+        { "name", "name", NULL, FACT_TEXT },
+        { "tagged", "tagged", NULL, FACT_BOOL },
+        { "captured", "startRealtimeNs", NULL, FACT_WHEN },
+        { "host", "hostName", NULL, FACT_TEXT },
+        { "kernel", "kernelRelease", NULL, FACT_TEXT },
+        { "boot id", "bootId", NULL, FACT_TEXT },
+        { "machine id", "machineId", NULL, FACT_TEXT },
+        { "threads", "threads", NULL, FACT_NUMBER },
+        { "processes", "processes", NULL, FACT_NUMBER },
+        { "complete", "complete", NULL, FACT_BOOL },
+        { "backend", "backend", NULL, FACT_TEXT },
+        { "size", "sizeBytes", NULL, FACT_BYTES },
+        { "took", "cost", "wallNs", FACT_NS },
+        { "CPU time", "cost", "cpuNs", FACT_NS },
+        { "peak memory", "cost", "peakRssBytes", FACT_BYTES },
+        { "made by uid", "uid", NULL, FACT_NUMBER },
+        { "format", "formatVersion", NULL, FACT_NUMBER },
+        { "written by", "toolVersion", NULL, FACT_TEXT },
+        { "origin", "importedFrom", "name", FACT_TEXT },
+        { "origin host", "importedFrom", "hostName", FACT_TEXT },
+};
+
+static int append_fact(Buffer *line, json_object *value, FactKind kind) {
+        char when[WHEN_CHARS];
+
+        switch (kind) {
+        case FACT_TEXT:
+                return cell_append_text(line, value);
+        case FACT_NUMBER:
+                return cell_append_number(line, value, QUANTITY_LADDER_NONE);
+        case FACT_NS:
+                return cell_append_number(line, value, QUANTITY_LADDER_NS);
+        case FACT_BYTES:
+                return cell_append_number(line, value, QUANTITY_LADDER_BYTES);
+        case FACT_WHEN:
+                when_format(json_object_get_uint64(value), when);
+                return buffer_append_text(line, when);
+        case FACT_BOOL:
+                return buffer_append_text(line, json_object_get_boolean(value) ? "yes" : "no");
+        }
+        return 0;
+}
+
+static int print_facts(const Lines *lines, json_object *head) {
+        for (size_t i = 0; i < ELEMENTSOF(facts); i++) {
+                json_object *value = cell_member(head, facts[i].key);
+                _cleanup_(buffer_done) Buffer line = {};
+                const char *text;
+                int r;
+
+                if (facts[i].inner_key)
+                        value = cell_member(value, facts[i].inner_key);
+                if (!value)
+                        continue;
+                r = append_fact(&line, value, facts[i].kind);
+                if (r == 0)
+                        r = buffer_terminate(&line, &text);
+                if (r < 0)
+                        return r;
+                lines_print(lines, facts[i].label, text);
+        }
+        return 0;
+}
+
+/* host context: members by their path, whatever they are */
+
+typedef int (*HostVisit)(void *userdata, const char *path, json_object *value);
+
+static int visit_host(json_object *value, const char *path, unsigned depth, HostVisit visit,
+                      void *userdata) {
+        json_object_iter member;
+        int r;
+
+        if (!json_object_is_type(value, json_type_object) || depth == HOST_MAX_DEPTH)
+                return visit(userdata, path, value);
+        json_object_object_foreachC(value, member) {
+                _cleanup_(buffer_done) Buffer inner = {};
+                const char *inner_path;
+
+                r = buffer_append_format(&inner, "%s%s", path, path[0] != '\0' ? "." : "");
+                if (r == 0)
+                        r = printable_append_name(&inner, span_of(member.key));
+                if (r == 0)
+                        r = buffer_terminate(&inner, &inner_path);
+                if (r == 0)
+                        r = visit_host(member.val, inner_path, depth + 1, visit, userdata);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int widen(void *userdata, const char *path, json_object *value) {
+        size_t *columns = userdata, width = printable_width(path);
+
+        if (width <= HOST_LABEL_MAX_COLUMNS)
+                *columns = MAX_OF(*columns, width);
+        return 0;
+}
+
+static int print_host_fact(void *userdata, const char *path, json_object *value) {
+        const Lines *lines = userdata;
+        _cleanup_(buffer_done) Buffer line = {};
+        const char *text;
+        int r;
+
+        if (!value)
+                r = buffer_append_text(&line, "-");
+        else if (json_object_is_type(value, json_type_string))
+                r = cell_append_text(&line, value);
+        else
+                r = printable_append_name(
+                        &line,
+                        span_of(json_object_to_json_string_ext(
+                                value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)));
+        if (r == 0)
+                r = buffer_terminate(&line, &text);
+        if (r == 0)
+                lines_print(lines, path, text);
+        return r;
+}
+
+static int print_host(const Session *session, json_object *host) {
+        Lines lines = { stdout, &session->terminal, 0 };
+        int r;
+
+        if (!json_object_is_type(host, json_type_object))
+                return 0;
+        (void) fputs("\nhost\n", stdout);
+        r = visit_host(host, "", 0, widen, &lines.label_columns);
+        return r < 0 ? r : visit_host(host, "", 0, print_host_fact, &lines);
+}
+
+static int print_info(Session *session, json_object *reply) {
+        const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS };
+        int r;
+
+        r = session_page(session);
+        if (r != 0)
+                return r;
+        r = print_facts(&lines, cell_member(reply, "snapshot"));
+        (void) putchar('\n');
+        if (r == 0)
+                r = source_report_print(session, cell_member(reply, "sources"));
+        if (r == 0)
+                r = print_host(session, cell_member(reply, "host"));
+        return r < 0 ? complain_errno(r, "print the result") : 0;
+}
+
+static int run_info(Session *session) {
+        _cleanup_(reference_done) Reference snapshot = REFERENCE_EMPTY;
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        _cleanup_(buffer_done) Buffer parameters = {};
+        SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".Info" },
+                .unhurried = true,
+        };
+        int r;
+
+        r = reference_open(session->options->arguments[1], &snapshot);
+        if (r == 0)
+                r = reference_prepare_call(&snapshot, &call, &parameters);
+        if (r == 0)
+                r = session_call_one(session, &call, &reply, NULL);
+        if (r != 0)
+                return r;
+        return session_has_json(session) ? session_print_json(session, reply)
+                                         : print_info(session, reply);
+}
+
+const Verb verb_info = {
+        .name = "info",
+        .synopsis = "SNAPSHOT",
+        .summary = "Show where a snapshot comes from and how complete it is",
+        .needs = "a snapshot",
+        .min_arguments = 1,
+        .max_arguments = 1,
+        .run = run_info,
+};

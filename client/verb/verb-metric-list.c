@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdio.h>
+
+#include "interface/interface.h"
+#include "metric/metric.h"
+#include "render/lines.h"
+#include "render/table.h"
+#include "verb/complain.h"
+#include "verb/verb.h"
+
+#define LABEL_COLUMNS 29 /* the longest name there is */
+
+static const char derived_heading[] = "\nderived from the values of a group\n";
+
+static const TableColumn metric_columns[] = {
+        { .header = "NAME" },    { .header = "UNIT" },        { .header = "RULE" },
+        { .header = "SECTION" }, { .header = "TYPE" },        { .header = "CLASS" },
+        { .header = "GATES" },   { .header = "DESCRIPTION" },
+};
+
+/* "Lifetime nanoseconds on a CPU (ns, SumNs, primary; CONFIG_SCHED_INFO)" under the name. */
+static void print_metric_lines(const Session *session) {
+        const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS };
+
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                const Metric *metric = &metric_table[id];
+                bool any = metric->class == METRIC_CLASS_ANY;
+
+                lines_format(&lines, metric->name, "%s (%s, %s, %s%s%s%s%s)", metric->description,
+                             metric_unit_name(metric->unit), metric->rule_name,
+                             metric_section_name(metric->section), any ? "" : "; ",
+                             any ? "" : metric_class_name(metric->class),
+                             metric->gates[0] != '\0' ? "; " : "", metric->gates);
+        }
+        (void) fputs(derived_heading, stdout);
+        for (unsigned id = 0; id < _DERIVED_MAX; id++) {
+                const Derived *derived = &derived_table[id];
+
+                lines_format(&lines, derived->name, "%s (%s, %s)", derived->description,
+                             metric_unit_name(derived->unit),
+                             metric_section_name(derived->section));
+        }
+}
+
+static int print_metrics(const Session *session) {
+        _cleanup_(table_freep) Table *table = NULL;
+        int r;
+
+        r = table_new(metric_columns, ELEMENTSOF(metric_columns), &session->terminal,
+                      session_legend(session), stdout, &table);
+        for (unsigned id = 0; r == 0 && id < _METRIC_MAX; id++) {
+                const Metric *metric = &metric_table[id];
+                const char *const cells[ELEMENTSOF(metric_columns)] = {
+                        metric->name,      metric_unit_name(metric->unit),
+                        metric->rule_name, metric_section_name(metric->section),
+                        metric->type_name, metric_class_name(metric->class),
+                        metric->gates,     metric->description,
+                };
+
+                r = table_add(table, cells, 0);
+        }
+        return r < 0 ? r : table_end(table);
+}
+
+static const TableColumn derived_columns[] = {
+        { .header = "NAME" },   { .header = "UNIT" },        { .header = "SECTION" },
+        { .header = "INPUTS" }, { .header = "DESCRIPTION" },
+};
+
+static int add_derived(Table *table, const Derived *derived) {
+        _cleanup_(buffer_done) Buffer inputs = {};
+        const char *text;
+        int r = 0;
+
+        for (unsigned i = 0; r == 0 && i < derived->n_inputs; i++)
+                r = buffer_append_format(&inputs, "%s%s", i > 0 ? "," : "",
+                                         metric_table[derived->inputs[i]].name);
+        if (r == 0)
+                r = buffer_terminate(&inputs, &text);
+        if (r == 0) {
+                const char *const cells[ELEMENTSOF(derived_columns)] = {
+                        derived->name,
+                        metric_unit_name(derived->unit),
+                        metric_section_name(derived->section),
+                        text,
+                        derived->description,
+                };
+
+                r = table_add(table, cells, 0);
+        }
+        return r;
+}
+
+static int print_derived(const Session *session) {
+        _cleanup_(table_freep) Table *table = NULL;
+        int r;
+
+        (void) fputs(derived_heading, stdout);
+        r = table_new(derived_columns, ELEMENTSOF(derived_columns), &session->terminal,
+                      session_legend(session), stdout, &table);
+        for (unsigned id = 0; r == 0 && id < _DERIVED_MAX; id++)
+                r = add_derived(table, &derived_table[id]);
+        return r < 0 ? r : table_end(table);
+}
+
+/* The registry is ours as much as the daemon's: asking would only tell of another version. */
+static int print_json(Session *session) {
+        _cleanup_(buffer_done) Buffer text = {};
+        json_object *object;
+        const char *terminated;
+        JsonWriter writer;
+        int r;
+
+        json_writer_init(&writer, &text);
+        metric_list_write_json(&writer);
+        r = json_writer_finish(&writer);
+        if (r == 0)
+                r = buffer_terminate(&text, &terminated);
+        if (r < 0)
+                return complain_errno(r, "put the registry into words");
+        object = json_tokener_parse(terminated);
+        r = object ? session_print_json(session, object)
+                   : complain_errno(-ENOMEM, "read the registry");
+        (void) json_object_put(object);
+        return r;
+}
+
+static int run_metric_list(Session *session) {
+        int r;
+
+        if (session_has_json(session))
+                return print_json(session);
+        r = session_page(session);
+        if (r != 0)
+                return r;
+        /* All that is known does not fit side by side: a terminal gets it as text. */
+        if (session->terminal.out) {
+                print_metric_lines(session);
+                return STATUS_DONE;
+        }
+        r = print_metrics(session);
+        if (r == 0)
+                r = print_derived(session);
+        return r < 0 ? complain_errno(r, "print the registry") : 0;
+}
+
+const Verb verb_metric_list = {
+        .name = "metric-list",
+        .synopsis = "",
+        .summary = "List every metric and derived value",
+        .options = 0,
+        .run = run_metric_list,
+};

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/name.h"
+#include "base/number.h"
+#include "render/cell.h"
+#include "render/lines.h"
+#include "render/printable.h"
+#include "render/when.h"
+#include "verb/command.h"
+#include "verb/complain.h"
+#include "verb/snapshot-list.h"
+#include "verb/take-snapshot.h"
+#include "verb/verb-view.h"
+#include "verb/verb.h"
+#include "wire/message-object.h"
+
+#define NAME_BYTES (SNAPSHOT_NAME_MAX_CHARS + 16)
+
+/* One run: what was captured around what. */
+typedef struct Run {
+        Session *session;
+        char *const *words;
+        CommandResult result;
+        const char *tags[2]; /* NULL: untagged */
+        char tag_texts[2][NAME_BYTES];
+        char names[2][SNAPSHOT_NAME_MAX_CHARS + 1]; /* that the snapshots got */
+} Run;
+
+static uint64_t timeval_ns(struct timeval time) {
+        return (uint64_t) time.tv_sec * NSEC_PER_SEC + (uint64_t) time.tv_usec * NSEC_PER_USEC;
+}
+
+static uint64_t peak_bytes(const struct rusage *usage) {
+        return number_multiply_saturating((uint64_t) usage->ru_maxrss, 1024);
+}
+
+/* "make -j4: exit 0, 1min 2.345s elapsed, 58.123s user, ..." */
+static int append_account(const Run *run, Buffer *line) {
+        const struct rusage *usage = &run->result.usage;
+        char elapsed[WHEN_CHARS], user[WHEN_CHARS], system[WHEN_CHARS], peak[QUANTITY_CHARS];
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && run->words[i]; i++) {
+                r = i > 0 ? buffer_append_byte(line, ' ') : 0;
+                if (r == 0)
+                        r = printable_append(line, span_of(run->words[i]));
+        }
+        when_format_span(run->result.elapsed_ns, elapsed);
+        when_format_span(timeval_ns(usage->ru_utime), user);
+        when_format_span(timeval_ns(usage->ru_stime), system);
+        (void) quantity_format(quantity_of_u64(peak_bytes(usage)), QUANTITY_LADDER_BYTES,
+                               QUANTITY_FORM_VALUE, peak);
+        if (r < 0)
+                return r;
+        return buffer_append_format(
+                line,
+                ": %s %d, %s elapsed, %s user, %s system, %s peak, %ld minor and %ld major faults, "
+                "%ld voluntary and %ld involuntary switches, %ld blocks in, %ld out",
+                run->result.signalled ? "signal" : "exit", run->result.code, elapsed, user, system,
+                peak, usage->ru_minflt, usage->ru_majflt, usage->ru_nvcsw, usage->ru_nivcsw,
+                usage->ru_inblock, usage->ru_oublock);
+}
+
+static int print_account(const Run *run) {
+        const Lines lines = { stdout, &run->session->terminal, 0 };
+        _cleanup_(buffer_done) Buffer line = {};
+        const char *text;
+        int r;
+
+        r = append_account(run, &line);
+        if (r == 0)
+                r = buffer_terminate(&line, &text);
+        if (r == 0)
+                lines_print(&lines, "", text);
+        return r;
+}
+
+static void write_account(const Run *run, JsonOut *out) {
+        const struct rusage *usage = &run->result.usage;
+        const struct {
+                const char *key;
+                uint64_t value;
+        } members[] = {
+                { "elapsedNs", run->result.elapsed_ns },
+                { "userNs", timeval_ns(usage->ru_utime) },
+                { "systemNs", timeval_ns(usage->ru_stime) },
+                { "peakRssBytes", peak_bytes(usage) },
+                { "minorFaults", (uint64_t) usage->ru_minflt },
+                { "majorFaults", (uint64_t) usage->ru_majflt },
+                { "voluntarySwitches", (uint64_t) usage->ru_nvcsw },
+                { "involuntarySwitches", (uint64_t) usage->ru_nivcsw },
+                { "blocksIn", (uint64_t) usage->ru_inblock },
+                { "blocksOut", (uint64_t) usage->ru_oublock },
+        };
+
+        json_out_key(out, "command");
+        json_out_object(out);
+        json_out_key(out, "words");
+        json_out_array(out);
+        for (size_t i = 0; run->words[i]; i++)
+                json_out_name(out, span_of(run->words[i]));
+        json_out_end(out);
+        json_out_member_u64(out, run->result.signalled ? "signal" : "exitStatus",
+                            (uint64_t) run->result.code);
+        for (size_t i = 0; i < ELEMENTSOF(members); i++)
+                json_out_member_u64(out, members[i].key, members[i].value);
+        json_out_end(out);
+}
+
+static int on_lead(void *userdata, JsonOut *out) {
+        const Run *run = userdata;
+
+        if (!out)
+                return print_account(run);
+        write_account(run, out);
+        return 0;
+}
+
+/* Both names are checked before anything is done, and whether they are free: COMMAND may take hours. */
+static int prepare_tags(Run *run) {
+        static const char *const sides[] = { "before", "after" };
+        const char *prefix = run->session->options->tag;
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        json_object *heads;
+        char quoted[QUOTE_BYTES];
+        int r;
+
+        if (!prefix)
+                return 0;
+        for (size_t side = 0; side < 2; side++) {
+                const char *complaint;
+
+                (void) snprintf(run->tag_texts[side], NAME_BYTES, "%s-%s", prefix, sides[side]);
+                run->tags[side] = run->tag_texts[side];
+                complaint = snapshot_name_complaint(span_of(run->tags[side]));
+                if (complaint)
+                        return complain(STATUS_USAGE, "The tag %s %s.",
+                                        quote(run->tags[side], quoted), complaint);
+        }
+        r = list_snapshots(run->session, &reply);
+        if (r != 0)
+                return r;
+        heads = cell_member(reply, "snapshots");
+        for (size_t i = 0; i < cell_length(heads); i++) {
+                json_object *name = cell_member(json_object_array_get_idx(heads, i), "name");
+
+                for (size_t side = 0; name && side < 2; side++)
+                        if (strcmp(json_object_get_string(name), run->tags[side]) == 0)
+                                return complain(
+                                        STATUS_FAILED,
+                                        "The name %s is taken: choose another with --tag, or "
+                                        "remove that snapshot first.",
+                                        quote(run->tags[side], quoted));
+        }
+        return 0;
+}
+
+static int capture_side(Run *run, size_t side) {
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        json_object *name;
+        int r;
+
+        r = take_snapshot(run->session, run->tags[side], &reply, NULL);
+        if (r != 0)
+                return r;
+        name = cell_member(cell_member(reply, "snapshot"), "name");
+        if (!json_object_is_type(name, json_type_string) ||
+            json_object_get_string_len(name) > SNAPSHOT_NAME_MAX_CHARS)
+                return complain(STATUS_FAILED, "ctprofd did not say how the snapshot is named.");
+        (void) strcpy(run->names[side], json_object_get_string(name));
+        return 0;
+}
+
+static int run_run(Session *session) {
+        _cleanup_(group_view_freep) GroupView *view = NULL;
+        Run run = { .session = session, .words = session->options->arguments + 1 };
+        int r;
+
+        r = group_view_new(session, GROUP_SIDES_TWO, &view);
+        if (r == 0)
+                r = command_check(run.words[0]);
+        if (r == 0)
+                r = prepare_tags(&run);
+        if (r == 0)
+                r = capture_side(&run, 0);
+        if (r == 0)
+                r = command_run(run.words,
+                                session_has_json(session) ? COMMAND_STDOUT_STDERR
+                                                          : COMMAND_STDOUT_OURS,
+                                &run.result);
+        if (r == 0)
+                r = capture_side(&run, 1);
+        if (r != 0)
+                return r;
+        group_view_set_lead(view, on_lead, &run);
+        r = compare_snapshots(session, view, run.names[0], run.names[1]);
+        return r == 0 ? command_status(&run.result) : r;
+}
+
+const Verb verb_run = {
+        .name = "run",
+        .synopsis = "-- COMMAND...",
+        .summary = "Capture, run COMMAND, capture again, and compare",
+        .needs = "a command",
+        .min_arguments = 1,
+        .max_arguments = VERB_ANY_ARGUMENTS,
+        .options = OPTION_BIT(TAG) | OPTION_VIEW_BITS,
+        .run = run_run,
+};

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/name.h"
+#include "interface/error-list.h"
+#include "json/json-writer.h"
+#include "render/cell.h"
+#include "verb/complain.h"
+#include "verb/reference.h"
+#include "verb/snapshot-list.h"
+#include "verb/verb.h"
+#include "wire/limits.h"
+#include "wire/message-object.h"
+
+typedef struct Name {
+        char text[SNAPSHOT_NAME_MAX_CHARS + 1];
+} Name;
+
+/* What can name a snapshot in the spool. 0 or an exit status, said. */
+static int check_word(const char *verb, const char *word) {
+        const char *complaint = reference_complaint(word);
+        char quoted[QUOTE_BYTES];
+
+        if (reference_is_file(word))
+                return complain(STATUS_USAGE, "%s is a file, and %s is for snapshots of the spool.",
+                                quote(word, quoted), verb);
+        if (complaint)
+                return complain(STATUS_USAGE, "The snapshot name %s %s.", quote(word, quoted),
+                                complaint);
+        return 0;
+}
+
+/* The name @word stands for: itself, or that of the newest and so on in @heads. */
+static int resolve(const char *word, json_object *heads, Name *ret) {
+        char quoted[QUOTE_BYTES];
+        const char *name = word;
+        size_t back;
+
+        if (reference_is_relative(word, &back)) {
+                json_object *value =
+                        back < cell_length(heads)
+                                ? cell_member(json_object_array_get_idx(heads, back), "name")
+                                : NULL;
+
+                if (!json_object_is_type(value, json_type_string))
+                        return complain(STATUS_FAILED,
+                                        "There is no snapshot %s: the spool has %zu.",
+                                        quote(word, quoted), cell_length(heads));
+                name = json_object_get_string(value);
+        }
+        if (strlen(name) > SNAPSHOT_NAME_MAX_CHARS)
+                return complain(STATUS_FAILED, "ctprofd sent a name that is too long.");
+        (void) strcpy(ret->text, name);
+        return 0;
+}
+
+/* Who changes the spool says what by exact names: "latest" is looked up once, here. */
+static int resolve_all(Session *session, char *const *words, size_t n_words, Name *ret) {
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        const char *verb = session->options->arguments[0];
+        size_t back;
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < n_words; i++)
+                r = check_word(verb, words[i]);
+        for (size_t i = 0; r == 0 && !reply && i < n_words; i++)
+                if (reference_is_relative(words[i], &back))
+                        r = list_snapshots(session, &reply);
+        for (size_t i = 0; r == 0 && i < n_words; i++)
+                r = resolve(words[i], cell_member(reply, "snapshots"), &ret[i]);
+        return r;
+}
+
+static int call_spool(Session *session, SessionCall *call, Buffer *parameters, JsonWriter *writer,
+                      json_object **ret) {
+        int r = json_writer_finish(writer);
+
+        if (r < 0)
+                return complain_errno(r, "put the call into words");
+        call->request.parameters = buffer_span(parameters);
+        return session_call_one(session, call, ret, NULL);
+}
+
+static int remove_names(Session *session, const Name *names, size_t n_names, json_object **ret) {
+        _cleanup_(buffer_done) Buffer parameters = {};
+        SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".Remove" },
+                .subject = n_names == 1 ? names[0].text : NULL,
+        };
+        JsonWriter writer;
+
+        json_writer_init(&writer, &parameters);
+        json_write_object(&writer);
+        json_write_key(&writer, "names");
+        json_write_array(&writer);
+        for (size_t i = 0; i < n_names; i++)
+                json_write_text(&writer, names[i].text);
+        json_write_end(&writer);
+        json_write_end(&writer);
+        return call_spool(session, &call, &parameters, &writer, ret);
+}
+
+static int run_remove(Session *session) {
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        char *const *words = session->options->arguments + 1;
+        size_t n_words = session->options->n_arguments - 1;
+        _cleanup_(freep) Name *names = NULL;
+        int r;
+
+        if (n_words > LIMIT_NAMES_PER_LIST)
+                return complain(STATUS_USAGE, "At most %u snapshots can be removed at once.",
+                                LIMIT_NAMES_PER_LIST);
+        names = calloc(n_words, sizeof(*names));
+        if (!names)
+                return complain_errno(-ENOMEM, "remember the names");
+        r = resolve_all(session, words, n_words, names);
+        if (r == 0)
+                r = remove_names(session, names, n_words, &reply);
+        if (r != 0)
+                return r;
+        if (session_has_json(session))
+                return session_print_json(session, reply);
+        for (size_t i = 0; session_is_chatty(session) && i < n_words; i++)
+                (void) printf("removed %s\n", names[i].text);
+        return STATUS_DONE;
+}
+
+static int rename_snapshot(Session *session, const char *name, const char *new_name,
+                           json_object **ret) {
+        _cleanup_(buffer_done) Buffer parameters = {};
+        SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".Rename" },
+                .subject = name,
+                .taken_hint = "choose another, or remove that snapshot first",
+        };
+        JsonWriter writer;
+
+        json_writer_init(&writer, &parameters);
+        json_write_object(&writer);
+        json_write_member_text(&writer, "name", name);
+        json_write_member_text(&writer, "newName", new_name);
+        json_write_end(&writer);
+        return call_spool(session, &call, &parameters, &writer, ret);
+}
+
+static int run_rename(Session *session) {
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        char *const *words = session->options->arguments + 1;
+        const char *complaint = snapshot_name_complaint(span_of(words[1]));
+        char quoted[QUOTE_BYTES];
+        Name name;
+        int r;
+
+        if (complaint)
+                return complain(STATUS_USAGE, "The new name %s %s.", quote(words[1], quoted),
+                                complaint);
+        r = resolve_all(session, words, 1, &name);
+        if (r == 0)
+                r = rename_snapshot(session, name.text, words[1], &reply);
+        if (r != 0)
+                return r;
+        if (session_has_json(session))
+                return session_print_json(session, reply);
+        if (session_is_chatty(session))
+                (void) printf("renamed %s to %s\n", name.text, words[1]);
+        return STATUS_DONE;
+}
+
+const Verb verb_remove = {
+        .name = "remove",
+        .synopsis = "SNAPSHOT...",
+        .summary = "Remove snapshots from the spool",
+        .needs = "snapshots",
+        .min_arguments = 1,
+        .max_arguments = VERB_ANY_ARGUMENTS,
+        .run = run_remove,
+};
+
+const Verb verb_rename = {
+        .name = "rename",
+        .synopsis = "OLD NEW",
+        .summary = "Give a snapshot of the spool another name",
+        .needs = "the old name and the new one",
+        .min_arguments = 2,
+        .max_arguments = 2,
+        .run = run_rename,
+};

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdio.h>
+
+#include "interface/error-list.h"
+#include "json/json-writer.h"
+#include "render/cell.h"
+#include "render/printable.h"
+#include "verb/complain.h"
+#include "verb/reference.h"
+#include "verb/verb.h"
+
+/* As many as go into one call; more are asked about in turns. */
+#define BATCH 32
+
+/* Results as they come, from however many calls. */
+typedef struct Verification {
+        Session *session;
+        JsonOut json;
+        bool begun; /* JSON: the list is open */
+        uint64_t n_checked, n_damaged;
+} Verification;
+
+/* "NAME: ok", "NAME: damaged at byte 512: REASON" */
+static int print_result(json_object *result) {
+        json_object *error = cell_member(result, "error"), *offset = cell_member(result, "offset");
+        _cleanup_(buffer_done) Buffer line = {};
+        const char *text;
+        int r;
+
+        r = cell_append_text(&line, cell_member(result, "name"));
+        if (r == 0 && !error)
+                r = buffer_append_text(&line, ": ok");
+        if (r == 0 && error)
+                r = buffer_append_text(&line, ": damaged");
+        if (r == 0 && error && offset)
+                r = buffer_append_format(&line, " at byte %llu",
+                                         (unsigned long long) json_object_get_uint64(offset));
+        if (r == 0 && error) {
+                r = buffer_append_text(&line, ": ");
+                if (r == 0)
+                        r = cell_append_text(&line, error);
+        }
+        if (r == 0)
+                r = buffer_terminate(&line, &text);
+        if (r == 0)
+                (void) puts(text);
+        return r;
+}
+
+static void begin_json(Verification *verification) {
+        if (verification->begun)
+                return;
+        verification->begun = true;
+        json_out_object(&verification->json);
+        json_out_key(&verification->json, "results");
+        json_out_array(&verification->json);
+}
+
+static int on_results(void *userdata, Connection *connection, json_object *parameters, bool last) {
+        Verification *verification = userdata;
+        json_object *results = cell_member(parameters, "results");
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < cell_length(results); i++) {
+                json_object *result = json_object_array_get_idx(results, i);
+                bool ok = json_object_get_boolean(cell_member(result, "ok"));
+
+                verification->n_checked++;
+                verification->n_damaged += !ok;
+                if (session_has_json(verification->session)) {
+                        begin_json(verification);
+                        json_out_value(&verification->json, result);
+                } else if (!ok || session_is_chatty(verification->session)) {
+                        r = print_result(result);
+                }
+        }
+        return r;
+}
+
+/* One call about @n references, none of them for all of the spool. */
+static int verify_batch(Verification *verification, const Reference *references, size_t n) {
+        _cleanup_(buffer_done) Buffer parameters = {};
+        SessionCall call = {
+                .endpoint = n == 0 ? ENDPOINT_DAEMON : ENDPOINT_ANALYSIS,
+                .request = { .method = PROFILER_INTERFACE ".Verify", .more = true },
+                .unhurried = true,
+        };
+        int fds[BATCH], r;
+        JsonWriter writer;
+        size_t n_fds = 0;
+
+        json_writer_init(&writer, &parameters);
+        json_write_object(&writer);
+        json_write_key(&writer, "snapshots");
+        json_write_array(&writer);
+        for (size_t i = 0; i < n; i++) {
+                reference_write_json(&writer, &references[i], n_fds);
+                if (references[i].is_file)
+                        fds[n_fds++] = references[i].fd;
+                else
+                        call.endpoint = ENDPOINT_DAEMON;
+        }
+        json_write_end(&writer);
+        json_write_end(&writer);
+        r = json_writer_finish(&writer);
+        if (r < 0)
+                return complain_errno(r, "put the call into words");
+        call.request.parameters = buffer_span(&parameters);
+        call.request.fds = fds;
+        call.request.n_fds = n_fds;
+        return session_call(verification->session, &call, on_results, verification);
+}
+
+static int verify_words(Verification *verification, char *const *words, size_t n_words) {
+        Reference references[BATCH];
+        size_t n = 0;
+        int r = 0;
+
+        while (r == 0 && n < n_words) {
+                references[n] = REFERENCE_EMPTY;
+                r = reference_open(words[n], &references[n]);
+                n += r == 0;
+        }
+        if (r == 0)
+                r = verify_batch(verification, references, n);
+        while (n > 0)
+                reference_done(&references[--n]);
+        return r;
+}
+
+/* Every word is looked at before the first call. */
+static int check_words(char *const *words, size_t n_words) {
+        char quoted[QUOTE_BYTES];
+
+        for (size_t i = 0; i < n_words; i++) {
+                const char *complaint = reference_complaint(words[i]);
+
+                if (complaint)
+                        return complain(STATUS_USAGE, "The snapshot name %s %s.",
+                                        quote(words[i], quoted), complaint);
+        }
+        return 0;
+}
+
+static int verify(Verification *verification) {
+        const Options *options = verification->session->options;
+        char *const *words = options->arguments + 1;
+        size_t n_words = options->n_arguments - 1;
+        int r;
+
+        if (options_have(options, OPTION_ALL))
+                return verify_batch(verification, NULL, 0);
+        r = check_words(words, n_words);
+        for (size_t i = 0; r == 0 && i < n_words; i += BATCH)
+                r = verify_words(verification, words + i, MIN_OF(n_words - i, (size_t) BATCH));
+        return r;
+}
+
+static int finish_json(Verification *verification, int status) {
+        int r;
+
+        if (status == 0)
+                begin_json(verification);
+        if (!verification->begun)
+                return status;
+        json_out_end(&verification->json);
+        json_out_end(&verification->json);
+        if (status != 0)
+                return status;
+        r = json_out_finish(&verification->json);
+        return r < 0 ? complain_errno(r, "write the result to stdout") : 0;
+}
+
+static int run_verify(Session *session) {
+        bool all = options_have(session->options, OPTION_ALL);
+        Verification verification = { .session = session };
+        int r;
+
+        if (all == (session->options->n_arguments > 1))
+                return complain(STATUS_USAGE, "\"verify\" needs snapshots, or --all and none.");
+        json_out_init(&verification.json, stdout, session->json);
+        r = verify(&verification);
+        if (session_has_json(session))
+                r = finish_json(&verification, r);
+        json_out_done(&verification.json);
+        if (r != 0)
+                return r;
+        if (verification.n_damaged > 0)
+                return complain(STATUS_FAILED, "%llu of %llu snapshot%s %s damaged.",
+                                (unsigned long long) verification.n_damaged,
+                                (unsigned long long) verification.n_checked,
+                                verification.n_checked == 1 ? "" : "s",
+                                verification.n_damaged == 1 ? "is" : "are");
+        return STATUS_DONE;
+}
+
+const Verb verb_verify = {
+        .name = "verify",
+        .synopsis = "SNAPSHOT...|--all",
+        .summary = "Check snapshots against their digests and for structure",
+        .max_arguments = VERB_ANY_ARGUMENTS,
+        .options = OPTION_BIT(ALL),
+        .run = run_verify,
+};

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "interface/error-list.h"
+#include "json/json-writer.h"
+#include "verb/complain.h"
+#include "verb/group-view.h"
+#include "verb/reference.h"
+#include "verb/verb.h"
+#include "verb/verb-view.h"
+
+/* A call on @references: the analysis job alone where all are files, else the daemon. */
+static int call_view(Session *session, GroupView *view, const char *method,
+                     const char *const parameter_names[], const Reference *references,
+                     size_t n_references) {
+        _cleanup_(buffer_done) Buffer parameters = {};
+        SessionCall call = {
+                .endpoint = ENDPOINT_ANALYSIS,
+                .request = { .method = method, .more = true },
+                .unhurried = true,
+        };
+        JsonWriter writer;
+        size_t n_fds = 0;
+        int fds[2], r;
+
+        json_writer_init(&writer, &parameters);
+        json_write_object(&writer);
+        for (size_t i = 0; i < n_references; i++) {
+                json_write_key(&writer, parameter_names[i]);
+                reference_write_json(&writer, &references[i], n_fds);
+                if (references[i].is_file)
+                        fds[n_fds++] = references[i].fd;
+                else
+                        call.endpoint = ENDPOINT_DAEMON;
+        }
+        group_view_write_parameter(view, &writer);
+        json_write_end(&writer);
+        r = json_writer_finish(&writer);
+        if (r < 0)
+                return complain_errno(r, "put the call into words");
+
+        call.request.parameters = buffer_span(&parameters);
+        call.request.fds = fds;
+        call.request.n_fds = n_fds;
+        return session_call(session, &call, group_view_on_reply, view);
+}
+
+static int run_show(Session *session) {
+        static const char *const names[] = { "snapshot" };
+        _cleanup_(reference_done) Reference snapshot = REFERENCE_EMPTY;
+        _cleanup_(group_view_freep) GroupView *view = NULL;
+        int r;
+
+        r = group_view_new(session, GROUP_SIDES_ONE, &view);
+        if (r == 0)
+                r = reference_open(session->options->arguments[1], &snapshot);
+        if (r != 0)
+                return r;
+        return call_view(session, view, PROFILER_INTERFACE ".Show", names, &snapshot, 1);
+}
+
+int compare_snapshots(Session *session, GroupView *view, const char *before, const char *after) {
+        static const char *const names[] = { "before", "after" };
+        Reference references[] = { REFERENCE_EMPTY, REFERENCE_EMPTY };
+        int r;
+
+        r = reference_open(before, &references[0]);
+        if (r == 0)
+                r = reference_open(after, &references[1]);
+        if (r == 0)
+                r = call_view(session, view, PROFILER_INTERFACE ".Compare", names, references, 2);
+        reference_done(&references[0]);
+        reference_done(&references[1]);
+        return r;
+}
+
+static int run_compare(Session *session) {
+        char *const *arguments = session->options->arguments;
+        _cleanup_(group_view_freep) GroupView *view = NULL;
+        int r;
+
+        r = group_view_new(session, GROUP_SIDES_TWO, &view);
+        return r == 0 ? compare_snapshots(session, view, arguments[1], arguments[2]) : r;
+}
+
+const Verb verb_show = {
+        .name = "show",
+        .synopsis = "SNAPSHOT",
+        .summary = "Show one snapshot, grouped",
+        .needs = "a snapshot",
+        .min_arguments = 1,
+        .max_arguments = 1,
+        .options = OPTION_VIEW_BITS,
+        .run = run_show,
+};
+
+const Verb verb_compare = {
+        .name = "compare",
+        .synopsis = "BEFORE AFTER",
+        .summary = "Show two snapshots side by side: what changed between them",
+        .needs = "two snapshots",
+        .min_arguments = 2,
+        .max_arguments = 2,
+        .options = OPTION_VIEW_BITS,
+        .run = run_compare,
+};

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * VerbView
+ *
+ * The comparison of two snapshots, for the verbs that end in one.
+ */
+
+#include "verb/group-view.h"
+#include "verb/session.h"
+
+/* @view has two sides. 0 or an exit status, said. */
+int compare_snapshots(Session *session, GroupView *view, const char *before, const char *after);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "verb/verb.h"
+
+#include <string.h>
+
+#include "metric/metric.h"
+
+const Verb *const verb_table[] = {
+        &verb_capture, &verb_list,   &verb_show,        &verb_compare, &verb_run,
+        &verb_info,    &verb_verify, &verb_remove,      &verb_rename,  &verb_export,
+        &verb_import,  &verb_status, &verb_metric_list, NULL,
+};
+
+const Verb *verb_find(const char *name, const char **ret_nearest) {
+        const char *names[ELEMENTSOF(verb_table)];
+        size_t n = 0;
+
+        for (; verb_table[n]; n++) {
+                if (strcmp(verb_table[n]->name, name) == 0)
+                        return verb_table[n];
+                names[n] = verb_table[n]->name;
+        }
+        *ret_nearest = name_nearest(span_of(name), names, n);
+        return NULL;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Verb
+ *
+ * One thing ctprofctl can do: a word, what it takes, and a function that does it and returns the exit
+ * status, having said on stderr what went wrong. Verbs are constant; all state is the session's.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include "verb/session.h"
+
+#define VERB_ANY_ARGUMENTS SIZE_MAX
+
+typedef struct Verb {
+        const char *name;
+        const char *synopsis; /* what follows the name */
+        const char *summary;  /* one line of help */
+        const char *needs;    /* what it is that too few arguments lack: "a snapshot" */
+        size_t min_arguments; /* without the verb itself */
+        size_t max_arguments;
+        uint32_t options; /* OPTION_BIT() of those it takes besides the common ones */
+        int (*run)(Session *session);
+} Verb;
+
+extern const Verb verb_capture;
+extern const Verb verb_list;
+extern const Verb verb_show;
+extern const Verb verb_compare;
+extern const Verb verb_run;
+extern const Verb verb_metric_list;
+extern const Verb verb_info;
+extern const Verb verb_verify;
+extern const Verb verb_remove;
+extern const Verb verb_rename;
+extern const Verb verb_export;
+extern const Verb verb_import;
+extern const Verb verb_status;
+
+/* In the order of the help, ended by NULL. */
+extern const Verb *const verb_table[];
+
+/* NULL when there is none of that name; *ret_nearest is then what may have been meant, or NULL. */
+const Verb *verb_find(const char *name, const char **ret_nearest);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * WireComplaint
+ *
+ * An error reply as one sentence that names the object and the way out, and the exit status it means.
+ */
+
+#include "base/buffer.h"
+#include "base/macro.h"
+#include "wire/message.h"
+
+typedef struct WireTopic {
+        const char *subject; /* what the user typed; NULL: nothing in particular */
+        const char *
+                taken_hint; /* the way out of SnapshotExists, as the rest of a sentence; NULL: none */
+} WireTopic;
+
+/* Appends the sentence to @sentence. */
+_must_check_ int wire_complaint_format(const Reply *reply, const WireTopic *topic, Buffer *sentence,
+                                       int *ret_status);

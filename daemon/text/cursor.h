@@ -20,7 +20,9 @@ typedef struct Cursor {
 } Cursor;
 
 static inline Cursor cursor_over(Span text) {
-        return (Cursor){ text.bytes, text.bytes + text.n };
+        const char *at = text.n > 0 ? text.bytes : ""; /* no arithmetic on NULL */
+
+        return (Cursor){ at, at + text.n };
 }
 
 /* What was not consumed. At the end of a file: non-empty means that its last line was cut. */

@@ -195,6 +195,8 @@ static int host_facts_scan(HostFacts *facts, Span json) {
         r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
         if (r == 0)
                 r = host_path_object(&path);
+        if (r == 0)
+                r = json_scanner_expect(scanner, JSON_TOKEN_END);
         buffer_done(&path.path);
         return r;
 }

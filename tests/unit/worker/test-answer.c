@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/answer.h"
+
+#include <check.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "check-main.h"
+#include "wire/limits.h"
+
+typedef struct Line {
+        FrameStream *ours, *theirs;
+        Answer answer;
+} Line;
+
+static void line_open(Line *line, bool more) {
+        int pair[2];
+
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+        ck_assert_int_eq(frame_stream_new(pair[0], 1024, LIMIT_QUEUED_BYTES, 4, &line->ours), 0);
+        ck_assert_int_eq(
+                frame_stream_new(pair[1], LIMIT_REPLY_BYTES, LIMIT_QUEUED_BYTES, 4, &line->theirs),
+                0);
+        answer_init(&line->answer, line->ours);
+        line->answer.more = more;
+}
+
+static void line_done(Line *line) {
+        answer_done(&line->answer);
+        line->ours = frame_stream_free(line->ours);
+        line->theirs = frame_stream_free(line->theirs);
+}
+
+static void expect(Line *line, const char *text) {
+        Span frame;
+
+        ck_assert_int_eq(frame_stream_wait(line->theirs, 1000, &frame), 0);
+        ck_assert_msg(span_is(frame, text), "%.*s", (int) frame.n, frame.bytes);
+}
+
+START_TEST(replies_come_in_order) {
+        JsonWriter *writer;
+        Line line;
+
+        line_open(&line, true);
+        writer = answer_begin(&line.answer);
+        json_write_member_u64(writer, "a", 1);
+        ck_assert_int_eq(answer_reply(&line.answer), 0);
+        (void) answer_begin(&line.answer);
+        ck_assert_int_eq(answer_final(&line.answer), 0);
+        expect(&line, "{\"parameters\":{\"a\":1},\"continues\":true}");
+        expect(&line, "{\"parameters\":{}}");
+        line_done(&line);
+}
+END_TEST
+
+START_TEST(errors_carry_what_they_are_about) {
+        Line line;
+
+        line_open(&line, false);
+        ck_assert_int_eq(answer_error(&line.answer, WIRE_ERROR_SNAPSHOT_UNREADABLE,
+                                      &(WireErrorDetail){
+                                              .subject = SPAN_LITERAL("x"),
+                                              .reason = "why",
+                                              .has_offset = true,
+                                              .offset = 7,
+                                      }),
+                         0);
+        expect(&line, "{\"error\":\"io.ctprof.Profiler.SnapshotUnreadable\","
+                      "\"parameters\":{\"name\":\"x\",\"reason\":\"why\",\"offset\":7}}");
+        line_done(&line);
+}
+END_TEST
+
+START_TEST(progress_is_for_who_asked_and_rare) {
+        size_t n_frames = 0;
+        Span frame;
+        Line line;
+
+        line_open(&line, _i);
+        for (unsigned i = 0; i < 1000; i++)
+                ck_assert_int_eq(answer_progress(&line.answer, "reading", i, 0), 0);
+        while (frame_stream_wait(line.theirs, 0, &frame) == 0)
+                n_frames++;
+        /* A thousand take some milliseconds; a slow machine may have time for a few more. */
+        ck_assert_uint_ge(n_frames, _i ? 1 : 0);
+        ck_assert_uint_le(n_frames, _i ? 100 : 0);
+        line_done(&line);
+}
+END_TEST
+
+START_TEST(a_total_that_is_not_known_is_left_out) {
+        Line line;
+
+        line_open(&line, true);
+        ck_assert_int_eq(answer_progress(&line.answer, "reading", 3, 0), 0);
+        expect(&line, "{\"parameters\":{\"progress\":{\"phase\":\"reading\",\"done\":3}},"
+                      "\"continues\":true}");
+        line_done(&line);
+}
+END_TEST
+
+START_TEST(a_descriptor_is_closed_whatever_happens) {
+        struct stat status;
+        int fd = dup(0);
+        Line line;
+
+        line_open(&line, false);
+        if (_i)
+                line.theirs = frame_stream_free(line.theirs);
+        (void) answer_begin(&line.answer);
+        ck_assert_int_eq(answer_final_descriptor(&line.answer, fd), _i ? -EPIPE : 0);
+        line.ours = frame_stream_free(line.ours);
+        ck_assert_int_eq(fstat(fd, &status), -1);
+        line_done(&line);
+}
+END_TEST
+
+START_TEST(a_peer_that_hung_up_is_noticed) {
+        Line line;
+
+        line_open(&line, true);
+        ck_assert(answer_has_peer(&line.answer));
+        line.theirs = frame_stream_free(line.theirs);
+        if (_i) {
+                ck_assert(!answer_has_peer(&line.answer));
+        } else {
+                (void) answer_begin(&line.answer);
+                ck_assert_int_eq(answer_final(&line.answer), -EPIPE);
+        }
+        ck_assert(answer_is_closed(&line.answer));
+        ck_assert(!answer_has_peer(&line.answer));
+        line_done(&line);
+}
+END_TEST
+
+START_TEST(a_peer_that_talks_on_is_still_there) {
+        Line line;
+
+        line_open(&line, true);
+        ck_assert_int_eq(frame_stream_queue(line.theirs, SPAN_LITERAL("{}"), NULL, 0), 0);
+        ck_assert_int_eq(frame_stream_flush(line.theirs), 0);
+        ck_assert(answer_has_peer(&line.answer));
+        line_done(&line);
+}
+END_TEST
+
+START_TEST(oneway_gets_nothing) {
+        Span frame;
+        Line line;
+
+        line_open(&line, false);
+        line.answer.silent = true;
+        (void) answer_begin(&line.answer);
+        ck_assert_int_eq(answer_final(&line.answer), 0);
+        ck_assert_int_eq(frame_stream_wait(line.theirs, 0, &frame), FRAME_E_AGAIN);
+        line_done(&line);
+}
+END_TEST
+
+START_TEST(a_reply_past_the_bound_fails_and_an_error_still_fits) {
+        JsonWriter *writer;
+        Line line;
+
+        line_open(&line, false);
+        writer = answer_begin(&line.answer);
+        json_write_key(writer, "a");
+        json_write_array(writer);
+        for (unsigned i = 0; i < LIMIT_REPLY_BYTES / 10; i++)
+                json_write_u64(writer, UINT64_MAX);
+        json_write_end(writer);
+        ck_assert_int_eq(answer_final(&line.answer), -EMSGSIZE);
+        ck_assert(!line.answer.finished);
+        ck_assert_int_eq(answer_error(&line.answer, WIRE_ERROR_JOB_FAILED,
+                                      &(WireErrorDetail){ .reason = "too large" }),
+                         0);
+        expect(&line, "{\"error\":\"io.ctprof.Profiler.JobFailed\","
+                      "\"parameters\":{\"reason\":\"too large\"}}");
+        line_done(&line);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("answer");
+        TCase *replies = tcase_create("replies");
+        TCase *progress = tcase_create("progress");
+        TCase *peer = tcase_create("peer");
+
+        tcase_add_test(replies, replies_come_in_order);
+        tcase_add_test(replies, errors_carry_what_they_are_about);
+        tcase_add_test(replies, oneway_gets_nothing);
+        tcase_add_test(replies, a_reply_past_the_bound_fails_and_an_error_still_fits);
+        tcase_add_loop_test(replies, a_descriptor_is_closed_whatever_happens, 0, 2);
+        tcase_add_loop_test(progress, progress_is_for_who_asked_and_rare, 0, 2);
+        tcase_add_test(progress, a_total_that_is_not_known_is_left_out);
+        tcase_add_loop_test(peer, a_peer_that_hung_up_is_noticed, 0, 2);
+        tcase_add_test(peer, a_peer_that_talks_on_is_still_there);
+        suite_add_tcase(suite, replies);
+        suite_add_tcase(suite, progress);
+        suite_add_tcase(suite, peer);
+        return check_main(suite);
+}

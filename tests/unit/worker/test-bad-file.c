@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/worker.h"
+
+#include "check-main.h"
+#include "conversation.h"
+#include "snapshot-fixture.h"
+
+/* Every way to read a file must end in one error for a bad one, never in half an answer. */
+static const struct {
+        const char *method, *parameters;
+        size_t n_fds;
+} readers[] = {
+        { "io.ctprof.Profiler.Show", "{\"snapshot\":{\"fileDescriptor\":0,\"label\":\"bad\"}}", 1 },
+        { "io.ctprof.Profiler.Info", "{\"snapshot\":{\"fileDescriptor\":0,\"label\":\"bad\"}}", 1 },
+        { "io.ctprof.Profiler.Compare",
+          "{\"before\":{\"fileDescriptor\":1},\"after\":{\"fileDescriptor\":0,\"label\":\"bad\"}}",
+          2 },
+        { "io.ctprof.Job.Convert",
+          "{\"snapshot\":{\"fileDescriptor\":0,\"label\":\"bad\"},\"format\":\"ktstr\",\"output\":"
+          "2}",
+          3 },
+        { "io.ctprof.Job.Convert",
+          "{\"snapshot\":{\"fileDescriptor\":0,\"label\":\"bad\"},\"format\":\"ndjson\",\"output\":"
+          "2}",
+          3 },
+        { "io.ctprof.Job.Import",
+          "{\"fileDescriptor\":0,\"label\":\"bad\",\"output\":2,\"name\":\"x\",\"tagged\":true,"
+          "\"uid\":0}",
+          3 },
+};
+
+static void read_one(size_t reader, int fd, const char *what, WorkerConfinement confinement) {
+        FixtureSnapshot good = FIXTURE_SNAPSHOT;
+        int fds[] = { fd, fixture_snapshot(&good), fixture_file("", 0) };
+        Conversation answer;
+        json_object *last;
+
+        converse("analysis", readers[reader].method, readers[reader].parameters, true, fds,
+                 readers[reader].n_fds, confinement, &answer);
+        ck_assert_msg(answer.status == 0 && answer.finished, "%s: %s: no answer, status %d", what,
+                      readers[reader].method, answer.status);
+        ck_assert_msg(answer.error &&
+                              strcmp(answer.error, "io.ctprof.Profiler.SnapshotUnreadable") == 0,
+                      "%s: %s: %s", what, readers[reader].method, answer.error);
+        last = answer.replies[answer.n - 1];
+        ck_assert_ptr_nonnull(json_string_at(last, "name"));
+        ck_assert_msg(json_string_at(last, "reason") && json_string_at(last, "reason")[0],
+                      "%s: %s: no reason", what, readers[reader].method);
+        /* Nothing is told of a file before it is known to be whole. */
+        for (size_t i = 0; i + 1 < answer.n; i++)
+                ck_assert_ptr_nonnull(json_path(answer.replies[i], "progress", NULL));
+        conversation_done(&answer);
+        (void) close(fds[1]);
+        (void) close(fds[2]);
+}
+
+static void verify_one(int fd, const char *what, WorkerConfinement confinement) {
+        json_object *row;
+        Conversation answer;
+
+        converse("analysis", "io.ctprof.Profiler.Verify",
+                 "{\"snapshots\":[{\"fileDescriptor\":0,\"label\":\"bad\"}]}", false, &fd, 1,
+                 confinement, &answer);
+        ck_assert_msg(!answer.error && answer.finished, "%s: %s", what, answer.error);
+        row = json_object_array_get_idx(json_path(answer.replies[0], "results", NULL), 0);
+        ck_assert_msg(!json_object_get_boolean(json_path(row, "ok", NULL)), "%s: is ok", what);
+        ck_assert_msg(json_string_at(row, "error")[0] != '\0', "%s: no reason", what);
+        conversation_done(&answer);
+}
+
+/* Through every reader, without and within the sandbox. */
+static void must_be_refused(int fd, const char *what) {
+        for (size_t i = 0; i < ELEMENTSOF(readers); i++)
+                read_one(i, fd, what, WORKER_FREE);
+        verify_one(fd, what, WORKER_FREE);
+        if (!under_valgrind()) {
+                for (size_t i = 0; i < ELEMENTSOF(readers); i++)
+                        read_one(i, fd, what, WORKER_CONFINED);
+                verify_one(fd, what, WORKER_CONFINED);
+        }
+        (void) close(fd);
+}
+
+START_TEST(an_empty_file_is_refused) {
+        must_be_refused(fixture_file("", 0), "empty");
+}
+END_TEST
+
+START_TEST(what_is_not_zstd_is_refused) {
+        must_be_refused(fixture_file("hello, world\n", 13), "text");
+}
+END_TEST
+
+START_TEST(garbage_in_zstd_is_refused) {
+        char garbage[1000];
+
+        for (size_t i = 0; i < sizeof(garbage); i++)
+                garbage[i] = (char) (i * 2654435761u >> 13);
+        must_be_refused(fixture_zstd(garbage, sizeof(garbage)), "garbage");
+}
+END_TEST
+
+START_TEST(a_bomb_is_refused) {
+        static const char starts[] = { ' ', '0', '[', '"', '\0' };
+        size_t n = 64u << 20;
+        char *bomb = malloc(n);
+
+        ck_assert_ptr_nonnull(bomb);
+        memset(bomb, starts[_i], n);
+        bomb[0] = '{';
+        must_be_refused(fixture_zstd(bomb, n), "bomb");
+        free(bomb);
+}
+END_TEST
+
+START_TEST(a_descriptor_that_is_no_file_is_refused) {
+        int pair[2], directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        ck_assert_int_eq(pipe2(pair, O_CLOEXEC), 0);
+        must_be_refused(pair[0], "pipe");
+        must_be_refused(directory, "directory");
+        (void) close(pair[1]);
+}
+END_TEST
+
+START_TEST(a_file_cut_anywhere_is_refused) {
+        FixtureSnapshot good = FIXTURE_SNAPSHOT;
+        char what[64], *bytes;
+        int fd = fixture_snapshot(&good), cut;
+        size_t n;
+
+        bytes = fixture_bytes(fd, &n);
+        for (size_t i = 0; i < n; i++) {
+                (void) snprintf(what, sizeof(what), "cut at %zu of %zu", i, n);
+                cut = fixture_file(bytes, i);
+                read_one(i % ELEMENTSOF(readers), cut, what, WORKER_FREE);
+                verify_one(cut, what, WORKER_FREE);
+                (void) close(cut);
+        }
+        free(bytes);
+        (void) close(fd);
+}
+END_TEST
+
+START_TEST(a_flipped_bit_is_noticed) {
+        FixtureSnapshot good = FIXTURE_SNAPSHOT;
+        char what[64], *bytes;
+        int fd = fixture_snapshot(&good), flipped;
+        size_t n;
+
+        bytes = fixture_bytes(fd, &n);
+        for (size_t i = 0; i < n; i++) {
+                char bit = (char) (1 << i % 8);
+
+                (void) snprintf(what, sizeof(what), "bit %zu of byte %zu of %zu", i % 8, i, n);
+                bytes[i] = (char) (bytes[i] ^ bit);
+                flipped = fixture_file(bytes, n);
+                bytes[i] = (char) (bytes[i] ^ bit);
+                read_one(i % ELEMENTSOF(readers), flipped, what, WORKER_FREE);
+                verify_one(flipped, what, WORKER_FREE);
+                (void) close(flipped);
+        }
+        free(bytes);
+        (void) close(fd);
+}
+END_TEST
+
+#define THREAD(members) \
+        "{\"captured_at_unix_ns\":1,\"threads\":[{\"tid\":1,\"tgid\":1," members "}]}"
+
+static const struct {
+        const char *name, *text;
+} documents[] = {
+        { "no object", "[]" },
+        { "no threads", "{}" },
+        { "null", "null" },
+        { "a number for threads", "{\"threads\":7}" },
+        { "two documents", "{\"threads\":[]}{}" },
+        { "a comma too many", "{\"threads\":[],}" },
+        { "not finished", "{\"threads\":[" },
+        { "a number for a thread", "{\"threads\":[7]}" },
+        { "NaN", THREAD("\"run_time_ns\":NaN") },
+        { "single quotes", "{'threads':[]}" },
+        { "text for a count", THREAD("\"run_time_ns\":\"7\"") },
+        { "2^64", THREAD("\"run_time_ns\":18446744073709551616") },
+        { "2^64 in a cgroup", "{\"threads\":[],\"cgroup_stats\":{\"/"
+                              "\":{\"cpu\":{\"usage_usec\":18446744073709551616}}}}" },
+        { "a negative count", THREAD("\"run_time_ns\":-1") },
+        { "a fraction", THREAD("\"run_time_ns\":1.5") },
+        { "a tid of 0", "{\"threads\":[{\"tid\":\"1\",\"tgid\":1}]}" },
+        { "a member twice", THREAD("\"comm\":\"a\",\"comm\":\"b\"") },
+        { "threads twice", "{\"threads\":[],\"threads\":[]}" },
+        { "a lone surrogate", THREAD("\"comm\":\"\\ud800\"") },
+        { "a NUL", THREAD("\"comm\":\"\\u0000\"") },
+        { "invalid UTF-8", THREAD("\"comm\":\"\xff\"") },
+        { "host is a number", "{\"host\":7,\"threads\":[]}" },
+        { "a newer format", "{\"formatVersion\":99,\"threads\":{\"columns\":[],\"rows\":[]}}" },
+        { "our format without a head",
+          "{\"formatVersion\":1,\"threads\":{\"columns\":[\"tid\",\"tgid\"],\"rows\":[]},"
+          "\"cgroup_stats\":{}}" },
+};
+
+START_TEST(a_document_out_of_its_grammar_is_refused) {
+        must_be_refused(fixture_zstd(documents[_i].text, strlen(documents[_i].text)),
+                        documents[_i].name);
+}
+END_TEST
+
+START_TEST(nesting_without_end_is_refused) {
+        size_t n = 10000;
+        char *text = malloc(2 * n + 32);
+        int length;
+
+        ck_assert_ptr_nonnull(text);
+        length = snprintf(text, 32, "{\"threads\":[],\"x\":");
+        memset(text + length, '[', n);
+        memset(text + length + n, ']', n);
+        text[(size_t) length + 2 * n] = '}';
+        must_be_refused(fixture_zstd(text, (size_t) length + 2 * n + 1), "10,000 deep");
+        free(text);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("bad-file");
+        TCase *file = tcase_create("file");
+        TCase *damage = tcase_create("damage");
+        TCase *document = tcase_create("document");
+
+        tcase_add_test(file, an_empty_file_is_refused);
+        tcase_add_test(file, what_is_not_zstd_is_refused);
+        tcase_add_test(file, garbage_in_zstd_is_refused);
+        tcase_add_loop_test(file, a_bomb_is_refused, 0, 5);
+        tcase_add_test(file, a_descriptor_that_is_no_file_is_refused);
+        tcase_add_test(damage, a_file_cut_anywhere_is_refused);
+        tcase_add_test(damage, a_flipped_bit_is_noticed);
+        tcase_add_loop_test(document, a_document_out_of_its_grammar_is_refused, 0,
+                            ELEMENTSOF(documents));
+        tcase_add_test(document, nesting_without_end_is_refused);
+        suite_add_tcase(suite, file);
+        suite_add_tcase(suite, damage);
+        suite_add_tcase(suite, document);
+        return check_main(suite);
+}

@@ -12,7 +12,7 @@
 #include "snapshot/head.h"
 #include "snapshot/thread-reader.h"
 
-#define COMPLAINT_BYTES 256
+#define COMPLAINT_BYTES 512
 #define MEMBER_BYTES 32
 
 /* Process ids seen, a bit each, in pages that exist once an id of theirs was seen. */
@@ -463,9 +463,8 @@ static void complain(SnapshotReader *reader) {
                 (void) snprintf(where, sizeof(where), ", number %" PRIu64 "%s%s",
                                 reader->n_threads + 1, column < _COLUMN_MAX ? ", " : "",
                                 column < _COLUMN_MAX ? thread_column_name(column) : "");
-        (void) snprintf(reader->complaint, sizeof(reader->complaint), "%s%s%s%.*s", reader->member,
-                        where, reader->member[0] != '\0' ? ": " : "",
-                        (int) (sizeof(reader->complaint) - sizeof(where) - MEMBER_BYTES), what);
+        (void) snprintf(reader->complaint, sizeof(reader->complaint), "%s%s%s%s", reader->member,
+                        where, reader->member[0] != '\0' ? ": " : "", what);
 }
 
 int snapshot_reader_run(SnapshotReader *reader, const SnapshotVisitor *visitor, void *userdata) {

@@ -58,7 +58,7 @@ typedef struct Visited {
 
         uint32_t version;
         uint64_t captured_ns, n_read_threads, n_read_processes, offset;
-        char complaint[256];
+        char complaint[512];
 } Visited;
 
 static inline Span visited_copy(Visited *visited, Span span) {

@@ -184,10 +184,10 @@ static int open_by_component(int dir_fd, char *path, int *ret_fd) {
         return 0;
 }
 
-/* Errnos of a lookup that met a symbolic link or another file system, which no cgroup is. */
+/* A symbolic link or another file system is no cgroup: there is none of that name. */
 static int lookup_code(int r) {
         if (r == -ELOOP || r == -EXDEV)
-                return CGROUPFS_E_MALFORMED;
+                return CGROUPFS_E_VANISHED;
         r = text_file_code(-r);
         return r == CGROUPFS_E_ABSENT ? CGROUPFS_E_VANISHED : r;
 }

@@ -4,10 +4,10 @@
 /*
  * JsonInput
  *
- * A window on the text being scanned: all of it, or a buffer that is refilled. The bytes from @token
- * on stay in one piece while more are fetched, so a token can be handed out in place; fetching may
- * move them, and @token and @at with them. Where a text is cut into chunks makes no difference to
- * anything above.
+ * A window on the text being scanned: all of it, or a buffer that is refilled. The bytes from
+ * @token on stay in one piece while more are fetched, so a token can be handed out in place;
+ * fetching may move them, and @token and @at with them. Where a text is cut into chunks makes no
+ * difference to anything above.
  */
 
 #include <stdbool.h>

@@ -55,8 +55,8 @@ struct JsonScanner {
 };
 
 /*
- * Hashes differ from process to process, so that nobody can prepare keys that share their slots. The
- * kernel gives every process sixteen random bytes; no system call is needed for them.
+ * Hashes differ from process to process, so that nobody can prepare keys that share their slots.
+ * The kernel gives every process sixteen random bytes; no system call is needed for them.
  */
 static uint64_t hash_seed(void) {
         const void *random = (const void *) (uintptr_t) getauxval(AT_RANDOM);
@@ -168,6 +168,12 @@ static const char *expected_text(const JsonScanner *scanner) {
                 return "nothing is expected behind the value";
         }
         return "";
+}
+
+static int fail_expected(JsonScanner *scanner, int byte) {
+        (void) snprintf(scanner->complaint, sizeof(scanner->complaint), "%s%s",
+                        byte == NOTHING ? "the text ends where " : "", expected_text(scanner));
+        return JSON_E_MALFORMED;
 }
 
 static void value_ended(JsonScanner *scanner) {
@@ -302,7 +308,7 @@ static int read_value(JsonScanner *scanner, int byte, JsonToken *ret) {
         case 'n':
                 return read_word(scanner, "null", JSON_TOKEN_NULL, ret);
         default:
-                return json_input_fail(&scanner->input, expected_text(scanner));
+                return fail_expected(scanner, byte);
         }
 }
 
@@ -351,7 +357,7 @@ static int read_token(JsonScanner *scanner, JsonToken *ret) {
         case EXPECTED_COLON:
                 break;
         }
-        return json_input_fail(&scanner->input, expected_text(scanner));
+        return fail_expected(scanner, byte);
 }
 
 /* Cut to size between two characters: complaints become parts of messages, which are UTF-8. */

@@ -5,10 +5,11 @@
  * JsonScanner
  *
  * Strict RFC 8259, token by token, from bytes in memory or from a stream of chunks. Every byte of
- * foreign JSON passes here before anything else sees it. Refused: invalid UTF-8, lone surrogates in \u
- * escapes, \u0000, duplicate members of an object, nesting past the depth limit, a token or a run of
- * white space longer than its limit, numbers that are not JSON numbers, anything behind the value.
- * Memory is bounded by the limits, not by the input (the keys of an open object cost a hash each).
+ * foreign JSON passes here before anything else sees it. Refused: invalid UTF-8, lone surrogates in
+ * \u escapes, \u0000, duplicate members of an object, nesting past the depth limit, a token or a
+ * run of white space longer than its limit, numbers that are not JSON numbers, anything behind the
+ * value. Memory is bounded by the limits, not by the input (the keys of an open object cost a hash
+ * each).
  *
  * Integers are exact from -(2^64-1) to 2^64-1; a number with fraction or exponent is a token of its
  * own that only json_scanner_skip() and json_scanner_raw() accept.
@@ -25,7 +26,7 @@ typedef struct JsonScanner JsonScanner;
 
 enum {
         JSON_OK,
-        JSON_E_MALFORMED, /* json_scanner_complaint() and json_scanner_offset() tell what and where */
+        JSON_E_MALFORMED, /* json_scanner_complaint(), json_scanner_offset() tell what and where */
 };
 
 typedef enum JsonToken {
@@ -44,8 +45,8 @@ typedef enum JsonToken {
 } JsonToken;
 
 /*
- * Delivers up to @n_space bytes into @space and their number in *ret_n; 0 bytes is the end. Returns 0
- * or a negative errno, which json_scanner_next() passes on.
+ * Delivers up to @n_space bytes into @space and their number in *ret_n; 0 bytes is the end. Returns
+ * 0 or a negative errno, which json_scanner_next() passes on.
  */
 typedef int (*JsonRefill)(void *userdata, char *space, size_t n_space, size_t *ret_n);
 
@@ -57,8 +58,8 @@ typedef struct JsonLimits {
 
 /* @text is borrowed and must outlive the scanner. */
 _must_check_ int json_scanner_new_text(Span text, const JsonLimits *limits, JsonScanner **ret);
-_must_check_ int json_scanner_new_stream(JsonRefill refill, void *userdata, const JsonLimits *limits,
-                                         JsonScanner **ret);
+_must_check_ int json_scanner_new_stream(JsonRefill refill, void *userdata,
+                                         const JsonLimits *limits, JsonScanner **ret);
 JsonScanner *json_scanner_free(JsonScanner *scanner);
 DEFINE_CLEANUP(JsonScanner *, json_scanner_free);
 
@@ -76,15 +77,15 @@ bool json_scanner_negative(const JsonScanner *scanner); /* false for -0 */
 /* Having read a KEY: consumes its whole value. Having read OBJECT or ARRAY: the rest of it. */
 _must_check_ int json_scanner_skip(JsonScanner *scanner);
 /*
- * The same, and what is consumed is appended to @buffer: one valid JSON value, strings and numbers as
- * they were written, white space removed. Having read a scalar: that one. What @buffer fails with is
- * passed on; it is then as before, and the scanner somewhere inside the value.
+ * The same, and what is consumed is appended to @buffer: one valid JSON value, strings and numbers
+ * as they were written, white space removed. Having read a scalar: that one. What @buffer fails
+ * with is passed on; it is then as before, and the scanner somewhere inside the value.
  */
 _must_check_ int json_scanner_raw(JsonScanner *scanner, Buffer *buffer);
 
 /*
- * Bytes consumed before the last token, or before the first byte that is wrong; and what was wrong: a
- * fragment, "duplicate member "x"", "" without a failure.
+ * Bytes consumed before the last token, or before the first byte that is wrong; and what was wrong:
+ * a fragment, "duplicate member "x"", "" without a failure.
  */
 uint64_t json_scanner_offset(const JsonScanner *scanner);
 const char *json_scanner_complaint(const JsonScanner *scanner);

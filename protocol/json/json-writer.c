@@ -10,7 +10,9 @@
 #include "base/name.h"
 #include "base/number.h"
 
-/* What a character of a string needs: 0 nothing, 'u' \u00xx, else the letter of its short escape. */
+/*
+ * What a character of a string needs: 0 nothing, 'u' \u00xx, else the letter of its short escape.
+ */
 // clang-format off
 static const char escapes[256] = {
         'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b', 't', 'n', 'u', 'f', 'r', 'u', 'u',
@@ -201,7 +203,9 @@ static Decimal decimal_of(double value) {
         char text[64];
         const char *c;
 
-        /* The decimal point is the locale's, in printf and strtod alike, so only digits are used. */
+        /*
+         * The decimal point is the locale's, in printf and strtod alike, so only digits are used.
+         */
         for (int precision = 15; precision <= 17; precision++) {
                 (void) snprintf(text, sizeof(text), "%.*e", precision - 1, value);
                 if (strtod(text, NULL) == value)

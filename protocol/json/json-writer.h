@@ -6,7 +6,8 @@
  *
  * Writes one JSON text, member by member, into a Buffer; commas and nesting are kept by the writer,
  * so callers cannot produce unbalanced or comma-less text. Compact: no white space. A failed append
- * is remembered and reported once, by json_writer_finish(), so that the calls between need no check.
+ * is remembered and reported once, by json_writer_finish(), so that the calls between need no
+ * check.
  */
 
 #include <stdbool.h>

@@ -5,8 +5,8 @@
  * FrameQueue
  *
  * What a FrameStream has still to send: bytes, and descriptors that leave with the first byte of
- * their frame. A frame with descriptors never shares a message with the frame behind it, because the
- * receiver gives them to the frame that holds the last byte it read.
+ * their frame. A frame with descriptors never shares a message with the frame behind it, because
+ * the receiver gives them to the frame that holds the last byte it read.
  */
 
 #include <stddef.h>

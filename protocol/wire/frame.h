@@ -25,8 +25,8 @@ enum {
         FRAME_OK,
         FRAME_E_AGAIN,     /* nothing more now: wait for the socket */
         FRAME_E_CLOSED,    /* the peer closed its side, or reset; a begun frame is lost */
-        FRAME_E_TOO_LARGE, /* a frame, or too many descriptors, past the bound: the stream is dead */
-        FRAME_E_FULL,      /* the frame does not fit into the queue of unsent bytes (or descriptors) */
+        FRAME_E_TOO_LARGE, /* a frame or its descriptors are past the bound: the stream is dead */
+        FRAME_E_FULL,      /* the frame does not fit into the queue of what was not sent */
 };
 
 /*
@@ -36,7 +36,8 @@ enum {
  */
 _must_check_ int frame_stream_new(int fd, size_t max_frame_bytes, size_t max_queued_bytes,
                                   unsigned max_fds, FrameStream **ret);
-FrameStream *frame_stream_free(FrameStream *stream); /* closes the socket and descriptors not taken */
+/* Closes the socket and the descriptors not taken or not sent. */
+FrameStream *frame_stream_free(FrameStream *stream);
 DEFINE_CLEANUP(FrameStream *, frame_stream_free);
 
 int frame_stream_fd(const FrameStream *stream);
@@ -46,18 +47,20 @@ size_t frame_stream_queued_bytes(const FrameStream *stream);
 
 /*
  * Reads once. 0 when bytes came; else FRAME_E_AGAIN, FRAME_E_CLOSED, FRAME_E_TOO_LARGE, -errno.
- * Complete frames that were received are still handed out after FRAME_E_CLOSED. When complete frames
- * fill the buffer nothing is read: FRAME_E_AGAIN, until frame_stream_next() was called.
+ * Complete frames that were received are still handed out after FRAME_E_CLOSED. When complete
+ * frames fill the buffer nothing is read: FRAME_E_AGAIN, until frame_stream_next() was called.
  */
 _must_check_ int frame_stream_read(FrameStream *stream);
 /*
- * The next complete frame without its NUL, borrowed until the next read, wait or free of the stream;
- * FRAME_E_AGAIN when there is none, FRAME_E_TOO_LARGE when it had too many descriptors. Whatever the
- * outcome, descriptors of the frame before it that were not taken are closed.
+ * The next complete frame without its NUL, borrowed until the next read, wait or free of the
+ * stream; FRAME_E_AGAIN when there is none, FRAME_E_TOO_LARGE when it had too many descriptors.
+ * Whatever the outcome, descriptors of the frame before it that were not taken are closed.
  */
 _must_check_ int frame_stream_next(FrameStream *stream, Span *ret);
 size_t frame_stream_n_fds(const FrameStream *stream);
-/* The @index-th descriptor of the frame last returned, now the caller's; -EBADF when there is none. */
+/*
+ * The @index-th descriptor of the frame last returned, now the caller's; -EBADF when there is none.
+ */
 int frame_stream_take_fd(FrameStream *stream, size_t index);
 
 /*
@@ -74,7 +77,7 @@ _must_check_ int frame_stream_write(FrameStream *stream);
  */
 _must_check_ int frame_stream_flush(FrameStream *stream);
 /*
- * Wait for the next frame, up to @timeout_ms (-1: for ever; FRAME_E_AGAIN when it passed). -EINTR is
- * returned when a signal came, so that a caller can be cancelled.
+ * Wait for the next frame, up to @timeout_ms (-1: for ever; FRAME_E_AGAIN when it passed). -EINTR
+ * is returned when a signal came, so that a caller can be cancelled.
  */
 _must_check_ int frame_stream_wait(FrameStream *stream, int timeout_ms, Span *ret);

@@ -87,8 +87,8 @@ static bool is_integer_text(Span number) {
 }
 
 /*
- * A number as it was written, with the double nearest to it. The conversion is json-c's, which minds
- * the locale; ".0" makes it one to a double also where the text is an integer.
+ * A number as it was written, with the double nearest to it. The conversion is json-c's, which
+ * minds the locale; ".0" makes it one to a double also where the text is an integer.
  */
 static int decode_double(Buffer *buffer, json_object **ret) {
         _cleanup_(message_object_freep) json_object *nearest = NULL;
@@ -234,7 +234,9 @@ static void write_integer(JsonWriter *writer, json_object *object) {
         json_write_signed_u64(writer, negative, magnitude);
 }
 
-/* What came from outside was checked; for strings of our own making the escape is the safe answer. */
+/*
+ * What came from outside was checked; for strings of our own making the escape is the safe answer.
+ */
 static void write_string(JsonWriter *writer, json_object *object) {
         Span text = { json_object_get_string(object), (size_t) json_object_get_string_len(object) };
 

@@ -5,8 +5,8 @@
  * MessageObject
  *
  * The values of a message as json-c objects. They are built from the tokens of the strict scanner,
- * not by json-c's parser, so no integer is ever rounded or clamped: what fits no 64-bit type becomes
- * a double that remembers how it was written.
+ * not by json-c's parser, so no integer is ever rounded or clamped: what fits no 64-bit type
+ * becomes a double that remembers how it was written.
  */
 
 #include <json-c/json.h>

@@ -15,7 +15,10 @@
 
 #define MAX_FLAGS 3
 
-/* Calls and replies are alike: a text, an object, some flags. What is looked for, and what was found. */
+/*
+ * Calls and replies are alike: a text, an object, some flags. What is looked for, and what was
+ * found.
+ */
 typedef struct Envelope {
         const char *text_name;
         const char *flag_names[MAX_FLAGS];
@@ -247,7 +250,9 @@ int reply_peek(Span frame, bool *ret_continues, bool *ret_is_error) {
         return 0;
 }
 
-/* @text_name and @flag_name may be NULL: left out. Parameters are always there, for plain clients. */
+/*
+ * @text_name and @flag_name may be NULL: left out. Parameters are always there, for plain clients.
+ */
 static int encode(Buffer *buffer, const char *text_name, const char *text, Span parameters,
                   const char *flag_name) {
         size_t start = buffer->n;

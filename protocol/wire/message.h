@@ -5,8 +5,8 @@
  * Message
  *
  * A frame as a varlink call or reply. Decoding goes through the strict scanner; json-c holds the
- * objects and never sees the text, so integers are exact. Members that are not known are ignored, and
- * null counts as absent.
+ * objects and never sees the text, so integers are exact. Members that are not known are ignored,
+ * and null counts as absent.
  */
 
 #include <json-c/json.h>
@@ -43,11 +43,14 @@ void reply_done(Reply *reply);
  * A call holds at most LIMIT_CALL_VALUES values (as objects they cost many times their bytes); an
  * error reply that says more follow is malformed.
  */
-_must_check_ int call_decode(Span frame, Call *ret, char ret_complaint[static MESSAGE_COMPLAINT_BYTES]);
+_must_check_ int call_decode(Span frame, Call *ret,
+                             char ret_complaint[static MESSAGE_COMPLAINT_BYTES]);
 _must_check_ int reply_decode(Span frame, Reply *ret,
                               char ret_complaint[static MESSAGE_COMPLAINT_BYTES]);
 
-/* The frame without terminator, appended to @buffer. @parameters: a complete JSON object, or empty. */
+/*
+ * The frame without terminator, appended to @buffer. @parameters: a complete JSON object, or empty.
+ */
 _must_check_ int call_encode(Buffer *buffer, const char *method, Span parameters, bool more);
 _must_check_ int reply_encode(Buffer *buffer, Span parameters, bool continues);
 _must_check_ int error_encode(Buffer *buffer, const char *error, Span parameters);
@@ -59,14 +62,14 @@ _must_check_ int error_encode(Buffer *buffer, const char *error, Span parameters
 _must_check_ int reply_peek(Span frame, bool *ret_continues, bool *ret_is_error);
 
 /*
- * A json-c object as strict text of ours: appended to @buffer, compact. Numbers of a decoded message
- * come out as they went in.
+ * A json-c object as strict text of ours: appended to @buffer, compact. Numbers of a decoded
+ * message come out as they went in.
  */
 _must_check_ int message_append_object(Buffer *buffer, json_object *object);
 
 /*
- * An integer of sign and 64 bits. False for anything else, among it the numbers with a fraction or an
- * exponent. json-c has no type for those below -2^63: in a decoded message they are doubles that know
- * their text, and this reads them exactly.
+ * An integer of sign and 64 bits. False for anything else, among it the numbers with a fraction or
+ * an exponent. json-c has no type for those below -2^63: in a decoded message they are doubles that
+ * know their text, and this reads them exactly.
  */
 bool message_get_integer(json_object *object, bool *ret_negative, uint64_t *ret_magnitude);

@@ -4,8 +4,8 @@
 /*
  * JsonTrace
  *
- * Everything a scanner says about a text, as a text: every token with its offset and value, then how
- * it ended. Two scans agree when their traces are equal.
+ * Everything a scanner says about a text, as a text: every token with its offset and value, then
+ * how it ended. Two scans agree when their traces are equal.
  */
 
 #include <check.h>
@@ -16,7 +16,9 @@
 #include "base/buffer.h"
 #include "json/json-scanner.h"
 
-/* Delivers @text in chunks: up to @first bytes, then up to @n_chunk a time (0: as many as asked). */
+/*
+ * Delivers @text in chunks: up to @first bytes, then up to @n_chunk a time (0: as many as asked).
+ */
 typedef struct JsonChunks {
         Span text;
         size_t at;

@@ -17,8 +17,10 @@ static const JsonLimits limits = { .max_depth = 16, .max_token_bytes = 1024 };
 // clang-format off
 static const Span y_rows[] = {
         TEXT("{}"), TEXT("[]"), TEXT("null"), TEXT("true"), TEXT("false"), TEXT("\"\""), TEXT("0"),
-        TEXT("[null,true,false]"), TEXT(" [ ] "), TEXT("\t\n\r {\t\n\r }\t\n\r "), TEXT("[[],[[]],{}]"),
-        TEXT("{\"\":{\"\":{\"\":0}}}"), TEXT("{\"a\":1,\"b\":{\"a\":1},\"c\":[{\"a\":1},{\"a\":1}]}"),
+        TEXT("[null,true,false]"), TEXT(" [ ] "), TEXT("\t\n\r {\t\n\r }\t\n\r "),
+        TEXT("[[],[[]],{}]"),
+        TEXT("{\"\":{\"\":{\"\":0}}}"),
+        TEXT("{\"a\":1,\"b\":{\"a\":1},\"c\":[{\"a\":1},{\"a\":1}]}"),
         TEXT("{ \"a\" : 1 , \"b\" : [ 1 , 2 ] }"),
         /* numbers */
         TEXT("-0"), TEXT("-1"), TEXT("[0,1,9,10,12345678,123456789,1234567890123456789]"),
@@ -27,10 +29,12 @@ static const Span y_rows[] = {
         TEXT("99999999999999999999999999999999"), TEXT("0.0"), TEXT("-0.5"), TEXT("1.5e10"),
         TEXT("[1e5,1E5,1e+5,1e-5,0e0,123456789012345678901.5E-300]"), TEXT("1e999"),
         /* strings */
-        TEXT("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\""), TEXT("\"\\u0001\\u001f\\u007f\\u0080\\u07ff\\u0800\\uffff\""),
+        TEXT("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\""),
+        TEXT("\"\\u0001\\u001f\\u007f\\u0080\\u07ff\\u0800\\uffff\""),
         TEXT("\"\\ud800\\udc00\\udbff\\udfff\""), TEXT("\"\\uD83D\\uDe00\""), TEXT("\"x\\u00E9y\""),
         TEXT("\"\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf\""),
-        TEXT("\"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\""), TEXT("\"eight by eight, and a \xe2\x82\xac somewhere\""),
+        TEXT("\"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\""),
+        TEXT("\"eight by eight, and a \xe2\x82\xac somewhere\""),
         TEXT("{\"\\u0061\":1,\"\\u0062\":2}"), TEXT("[\"a/b\",\"'\",\"\xef\xbb\xbf\"]"),
 };
 
@@ -39,7 +43,7 @@ static const struct {
         uint64_t offset;
         const char *complaint;
 } n_rows[] = {
-        { TEXT(""), 0, "a value is expected" },
+        { TEXT(""), 0, "the text ends where a value is expected" },
         { TEXT(" "), 1, "a value is expected" },
         { TEXT("\xef\xbb\xbf{}"), 0, "a value is expected" }, /* a byte order mark */
         { TEXT("\xff\xfe[\0]\0"), 0, "a value is expected" },
@@ -52,7 +56,7 @@ static const struct {
         { TEXT("/* text */ 1"), 0, "a value is expected" },
         { TEXT("#1"), 0, "a value is expected" },
         /* structure */
-        { TEXT("["), 1, "a value or ']'" },
+        { TEXT("["), 1, "the text ends where a value or ']'" },
         { TEXT("[1"), 2, "',' or ']'" },
         { TEXT("[1,"), 3, "a value is" },
         { TEXT("[1,]"), 3, "a value is" },
@@ -76,7 +80,7 @@ static const struct {
         { TEXT("{\"a\":"), 5, "a value is" },
         { TEXT("{\"a\":}"), 5, "a value is" },
         { TEXT("{\"a\"::1}"), 5, "a value is" },
-        { TEXT("{\"a\":1"), 6, "',' or '}'" },
+        { TEXT("{\"a\":1"), 6, "the text ends where ',' or '}'" },
         { TEXT("{\"a\":1]"), 6, "',' or '}'" },
         { TEXT("{\"a\":1,}"), 7, "a key is" },
         { TEXT("{\"a\":1,,}"), 7, "a key is" },

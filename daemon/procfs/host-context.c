@@ -288,7 +288,7 @@ static void write_kernel(HostReader *reader) {
                 copy_text(text, reader->host->kernel_release);
                 json_write_member_name(reader->json, "kernel_release", text);
         }
-        /* A file since 6.2; before that the system call, which a personality(2) could change. */
+        /* 6.1 has no such file: then the system call, which a personality(2) may change. */
         if (read_text(reader, reader->proc_fd, "sys/kernel/arch", NEED_OPTIONAL, &text))
                 json_write_member_name(reader->json, "arch", text);
         else if (uname(&names) == 0)

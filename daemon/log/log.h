@@ -45,7 +45,7 @@ void log_event(int level, const LogEvent *event, const char *format, ...) _print
 
 /* text from outside */
 
-#define LOG_QUOTE_BYTES 128
+#define LOG_QUOTE_BYTES 256
 
 /*
  * @text in double quotes, printable ASCII only, the rest as \xNN, cut with "..." where it is too

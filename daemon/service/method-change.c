@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/request.h"
+
+/* Whose the snapshots are, and whether they exist at all, is looked at by the job, under the lock. */
+
+typedef struct ChangeFields {
+        json_object *names;
+        const char *name, *new_name;
+} ChangeFields;
+
+static const Stage change_stage = {};
+
+static int submit(Request *request, JsonWriter *writer, const char *method) {
+        int r;
+
+        json_write_member_u64(writer, "uid", request->uid);
+        r = request_add_spool(request, writer);
+        if (r != 0)
+                return r;
+        return request_submit(request, writer, method, QUEUE_CHANGING, JOB_SPOOL, &change_stage);
+}
+
+int method_remove(Request *request) {
+        static const Field table[] = {
+                { "names", FIELD_TEXTS, true, offsetof(ChangeFields, names) },
+        };
+        ChangeFields fields = { .names = NULL };
+        JsonWriter writer;
+        int r;
+
+        r = request_decode(request, table, ELEMENTSOF(table), &fields);
+        if (r != 0)
+                return r;
+        request_begin_order(request, &writer);
+        json_write_key(&writer, "names");
+        json_write_array(&writer);
+        for (size_t i = 0; i < json_object_array_length(fields.names); i++)
+                json_write_text(&writer,
+                                json_object_get_string(json_object_array_get_idx(fields.names, i)));
+        json_write_end(&writer);
+        return submit(request, &writer, JOB_INTERFACE ".Remove");
+}
+
+int method_rename(Request *request) {
+        static const Field table[] = {
+                { "name", FIELD_TEXT, true, offsetof(ChangeFields, name) },
+                { "newName", FIELD_TEXT, true, offsetof(ChangeFields, new_name) },
+        };
+        ChangeFields fields = { .name = NULL };
+        JsonWriter writer;
+        int r;
+
+        r = request_decode(request, table, ELEMENTSOF(table), &fields);
+        if (r != 0)
+                return r;
+        request_begin_order(request, &writer);
+        json_write_member_text(&writer, "name", fields.name);
+        json_write_member_text(&writer, "newName", fields.new_name);
+        return submit(request, &writer, JOB_INTERFACE ".Rename");
+}

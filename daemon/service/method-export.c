@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/transfer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "service/reference.h"
+#include "wire/message.h"
+
+typedef struct ExportFields {
+        json_object *snapshot;
+        const char *format;
+} ExportFields;
+
+/* The reply with the descriptor of @fd, which is taken over. @writer: the object, begun. */
+static int answer_with_file(Request *request, JsonWriter *writer, Buffer *text, int fd) {
+        int r;
+
+        json_write_member_u64(writer, "fileDescriptor", 0);
+        json_write_end(writer);
+        r = json_writer_finish(writer);
+        if (r < 0) {
+                (void) fd_close(fd);
+                return r;
+        }
+        return request_answer(request, buffer_span(text), &fd, 1);
+}
+
+/* Byte by byte what is in the spool: no job has to look at it, and the descriptor cannot write. */
+static int export_file(Request *request, const char *key, Reference *reference) {
+        _cleanup_(head_done) Head head = { .name = "" };
+        _cleanup_(buffer_done) Buffer text;
+        SnapshotFault fault;
+        JsonWriter writer;
+        int r;
+
+        if (reference->name[0] == '\0')
+                return request_refuse_parameter(request, key,
+                                                "A file that the caller has needs no export.");
+        r = snapshot_file_read_head(reference->fd, &head, &fault);
+        if (r > 0)
+                return request_fail(request, WIRE_ERROR_SNAPSHOT_UNREADABLE,
+                                    &(WireErrorDetail){
+                                            .subject = span_of(reference->name),
+                                            .reason = fault.text,
+                                            .has_offset = fault.has_offset,
+                                            .offset = fault.offset,
+                                    });
+        if (r < 0)
+                return r;
+        memcpy(head.name, reference->name, sizeof(head.name));
+
+        buffer_init(&text, LIMIT_REPLY_BYTES);
+        json_writer_init(&writer, &text);
+        json_write_object(&writer);
+        json_write_key(&writer, "snapshot");
+        head_write_json(&writer, &head);
+        return answer_with_file(request, &writer, &text, TAKE_FD(reference->fd));
+}
+
+/* The caller's descriptor must not be one that writes. */
+static int reopen_to_read(int fd, int *ret) {
+        char path[64];
+        int reopened;
+
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        reopened = open(path, O_RDONLY | O_CLOEXEC);
+        if (reopened < 0)
+                return -errno;
+        *ret = reopened;
+        return 0;
+}
+
+static int on_converted(Request *request, Span frame) {
+        Transfer *transfer = request->state;
+        _cleanup_(buffer_done) Buffer text, head_text;
+        json_object *whole, *head;
+        JsonWriter writer;
+        int fd, r;
+
+        r = transfer_decode(frame, "snapshot", json_type_object, &whole, &head);
+        if (r < 0)
+                return r;
+        buffer_init(&text, LIMIT_REPLY_BYTES);
+        buffer_init(&head_text, LIMIT_REPLY_BYTES);
+        r = message_append_object(&head_text, head);
+        json_object_put(whole);
+        if (r == 0)
+                r = reopen_to_read(transfer->file, &fd);
+        if (r < 0)
+                return r;
+        json_writer_init(&writer, &text);
+        json_write_object(&writer);
+        json_write_key(&writer, "snapshot");
+        json_write_raw(&writer, buffer_span(&head_text));
+        return answer_with_file(request, &writer, &text, fd);
+}
+
+static int export_converted(Request *request, Reference *reference, const char *format) {
+        static const Stage stage = { .on_result = on_converted };
+        Transfer *transfer;
+        JsonWriter writer;
+        int r;
+
+        r = transfer_new(request, &transfer);
+        if (r < 0)
+                return r;
+        request_begin_order(request, &writer);
+        json_write_key(&writer, "snapshot");
+        r = reference_write(request, &writer, reference);
+        if (r == 0)
+                r = transfer_add_output(request, &writer, transfer);
+        if (r != 0)
+                return r;
+        json_write_member_text(&writer, "format", format);
+        return request_submit(request, &writer, JOB_INTERFACE ".Convert", QUEUE_READING,
+                              JOB_ANALYSIS, &stage);
+}
+
+int method_export(Request *request) {
+        static const Field table[] = {
+                { "snapshot", FIELD_OBJECT, true, offsetof(ExportFields, snapshot) },
+                { "format", FIELD_TEXT, false, offsetof(ExportFields, format) },
+        };
+        ExportFields fields = { .format = "ctprof" };
+        Reference reference = REFERENCE_NONE;
+        int r;
+
+        r = request_decode(request, table, ELEMENTSOF(table), &fields);
+        if (r == 0)
+                r = reference_open(request, "snapshot", fields.snapshot, &reference);
+        if (r != 0)
+                return r;
+        /* What other formats there are is known to the job. */
+        if (strcmp(fields.format, "ctprof") == 0)
+                r = export_file(request, "snapshot", &reference);
+        else
+                r = export_converted(request, &reference, fields.format);
+        reference_done(&reference);
+        return r;
+}

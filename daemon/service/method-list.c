@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/request.h"
+
+#include <stdlib.h>
+
+/* A reply stays well below the bound with one more head in it. */
+#define LIST_REPLY_BYTES (LIMIT_REPLY_BYTES / 4u)
+
+typedef struct ListFields {
+        FieldU64 since_ns, until_ns; /* CLOCK_REALTIME, both included */
+} ListFields;
+
+/* The spool as it was when the call came, and how far it was told. */
+typedef struct Listing {
+        ListFields fields;
+        SpoolEntry *entries;
+        size_t n_entries;
+        size_t n_told;
+} Listing;
+
+static void listing_free(void *state) {
+        Listing *listing = state;
+
+        spool_entries_free(listing->entries, listing->n_entries);
+        free(listing);
+}
+
+/* A snapshot that does not say when it was taken is in no period, but in the list of all. */
+static bool is_listed(const Listing *listing, const SpoolEntry *entry) {
+        const FieldU64 *since = &listing->fields.since_ns, *until = &listing->fields.until_ns;
+
+        if (entry->damaged)
+                return false;
+        if (!since->is_set && !until->is_set)
+                return true;
+        return entry->head.has_start_realtime &&
+               (!since->is_set || entry->head.start_realtime_ns >= since->value) &&
+               (!until->is_set || entry->head.start_realtime_ns <= until->value);
+}
+
+static void write_unreadable(JsonWriter *writer, const SpoolEntry *entry) {
+        json_write_object(writer);
+        json_write_member_text(writer, "name", entry->head.name);
+        json_write_member_bool(writer, "ok", false);
+        json_write_member_name(writer, "error", span_of(entry->fault.text));
+        if (entry->fault.has_offset)
+                json_write_member_u64(writer, "offset", entry->fault.offset);
+        else
+                json_write_member_null(writer, "offset");
+        json_write_end(writer);
+}
+
+/* Readable ones from @begin on, until the reply is long enough; returns where it stopped. */
+static size_t write_readable(JsonWriter *writer, const Listing *listing, size_t begin) {
+        size_t i = begin;
+
+        json_write_key(writer, "snapshots");
+        json_write_array(writer);
+        for (; i < listing->n_entries && writer->buffer->n < LIST_REPLY_BYTES; i++)
+                if (is_listed(listing, &listing->entries[i]))
+                        head_write_json(writer, &listing->entries[i].head);
+        json_write_end(writer);
+        return i;
+}
+
+/* Damaged ones stand at the end of the list; those that do not fit are not worth another reply. */
+static void write_all_unreadable(JsonWriter *writer, const Listing *listing) {
+        json_write_key(writer, "unreadable");
+        json_write_array(writer);
+        for (size_t i = 0; i < listing->n_entries; i++)
+                if (listing->entries[i].damaged && writer->buffer->n < 2 * LIST_REPLY_BYTES)
+                        write_unreadable(writer, &listing->entries[i]);
+        json_write_end(writer);
+}
+
+/* One reply. *ret_more: another has to follow. */
+static int tell(Request *request, Listing *listing, bool *ret_more) {
+        _cleanup_(buffer_done) Buffer text;
+        JsonWriter writer;
+        size_t end;
+        int r;
+
+        buffer_init(&text, LIMIT_REPLY_BYTES);
+        json_writer_init(&writer, &text);
+        json_write_object(&writer);
+        end = write_readable(&writer, listing, listing->n_told);
+        *ret_more = end < listing->n_entries;
+        if (*ret_more && !request->more)
+                return request_fail(request, WIRE_ERROR_EXPECTED_MORE, NULL);
+        if (*ret_more) {
+                json_write_key(&writer, "unreadable");
+                json_write_array(&writer);
+                json_write_end(&writer);
+        } else {
+                write_all_unreadable(&writer, listing);
+        }
+        json_write_end(&writer);
+        r = json_writer_finish(&writer);
+        if (r < 0)
+                return r;
+
+        listing->n_told = end;
+        if (!*ret_more)
+                return request_answer(request, buffer_span(&text), NULL, 0);
+        connection_continue(request->connection, buffer_span(&text));
+        return 0;
+}
+
+/* As much as the caller takes; the rest when there is room again. */
+static int go_on(Request *request) {
+        bool more = true;
+        int r = 0;
+
+        while (r == 0 && more && !connection_is_full(request->connection))
+                r = tell(request, request->state, &more);
+        return r;
+}
+
+int method_list(Request *request) {
+        static const Field table[] = {
+                { "sinceRealtimeNs", FIELD_U64, false, offsetof(ListFields, since_ns) },
+                { "untilRealtimeNs", FIELD_U64, false, offsetof(ListFields, until_ns) },
+        };
+        Listing *listing;
+        int r;
+
+        listing = calloc(1, sizeof(*listing));
+        if (!listing)
+                return -ENOMEM;
+        request_keep(request, listing, listing_free);
+        request->on_drained = go_on;
+        r = request_decode(request, table, ELEMENTSOF(table), &listing->fields);
+        if (r != 0)
+                return r;
+        r = spool_list(request_setup(request)->spool, &listing->entries, &listing->n_entries);
+        if (r != 0)
+                return request_fail_spool(request, "", r);
+        return go_on(request);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/request.h"
+
+int method_metric_list(Request *request) {
+        _cleanup_(buffer_done) Buffer text;
+        JsonWriter writer;
+        int r;
+
+        buffer_init(&text, LIMIT_REPLY_BYTES);
+        r = request_decode(request, NULL, 0, NULL);
+        if (r != 0)
+                return r;
+        json_writer_init(&writer, &text);
+        metric_list_write_json(&writer);
+        r = json_writer_finish(&writer);
+        return r == 0 ? request_answer(request, buffer_span(&text), NULL, 0) : r;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/request.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+
+#include "config.h"
+#include "base/err.h"
+#include "snapshot/source.h"
+#include "wire/message.h"
+
+static void write_capabilities(JsonWriter *writer) {
+        cap_t capabilities = cap_get_proc();
+
+        json_write_key(writer, "capabilities");
+        json_write_array(writer);
+        for (cap_value_t capability = 0; capability < cap_max_bits(); capability++) {
+                cap_flag_value_t is_set = CAP_CLEAR;
+                char *name;
+
+                if (!capabilities ||
+                    cap_get_flag(capabilities, capability, CAP_EFFECTIVE, &is_set) < 0 ||
+                    is_set != CAP_SET)
+                        continue;
+                name = cap_to_name(capability);
+                if (!name)
+                        continue;
+                json_write_text(writer, name);
+                (void) cap_free(name);
+        }
+        json_write_end(writer);
+        (void) cap_free(capabilities);
+}
+
+static void write_daemon(const Request *request, JsonWriter *writer) {
+        json_write_key(writer, "daemon");
+        json_write_object(writer);
+        json_write_member_text(writer, "version", CTPROF_VERSION);
+        json_write_member_u64(writer, "uptimeNs", service_uptime_ns(request->service));
+        json_write_member_u64(writer, "uid", geteuid());
+        write_capabilities(writer);
+        json_write_end(writer);
+}
+
+/* What a spool that cannot be used holds is not known, and not nothing. */
+static int write_spool(const Request *request, JsonWriter *writer) {
+        const ServiceSetup *setup = request_setup(request);
+        uint64_t n_snapshots, n_bytes;
+        int r;
+
+        r = spool_usage(setup->spool, &n_snapshots, &n_bytes);
+        if (r < 0 || (r > 0 && r != SPOOL_E_UNAVAILABLE))
+                return err_fold(r);
+        json_write_key(writer, "spool");
+        json_write_object(writer);
+        json_write_member_name(writer, "path", span_of(spool_path(setup->spool)));
+        if (r == 0) {
+                json_write_member_u64(writer, "snapshots", n_snapshots);
+                json_write_member_u64(writer, "bytes", n_bytes);
+        } else {
+                json_write_member_null(writer, "snapshots");
+                json_write_member_null(writer, "bytes");
+                json_write_member_name(writer, "reason", span_of(spool_complaint(setup->spool)));
+        }
+        json_write_member_u64(writer, "maxBytes", setup->limits.max_bytes);
+        json_write_member_u64(writer, "keepFreeBytes", setup->limits.keep_free_bytes);
+        json_write_end(writer);
+        return 0;
+}
+
+/* By now the job that probed has left its place. */
+static void write_jobs(const Request *request, JsonWriter *writer) {
+        unsigned n_running, n_waiting;
+
+        service_count_jobs(request->service, &n_running, &n_waiting);
+        json_write_key(writer, "jobs");
+        json_write_object(writer);
+        json_write_member_u64(writer, "running", n_running);
+        json_write_member_u64(writer, "waiting", n_waiting);
+        json_write_end(writer);
+}
+
+static int answer(Request *request, Span sources) {
+        _cleanup_(buffer_done) Buffer text;
+        JsonWriter writer;
+        int r;
+
+        buffer_init(&text, LIMIT_REPLY_BYTES);
+        json_writer_init(&writer, &text);
+        json_write_object(&writer);
+        write_daemon(request, &writer);
+        json_write_key(&writer, "sources");
+        json_write_raw(&writer, sources);
+        r = write_spool(request, &writer);
+        if (r < 0)
+                return r;
+        write_jobs(request, &writer);
+        json_write_end(&writer);
+        r = json_writer_finish(&writer);
+        return r == 0 ? request_answer(request, buffer_span(&text), NULL, 0) : r;
+}
+
+static int on_probed(Request *request, Span frame) {
+        _cleanup_(buffer_done) Buffer sources;
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        json_object *array;
+        Reply reply;
+        int r;
+
+        r = reply_decode(frame, &reply, complaint);
+        if (r != 0)
+                return r < 0 ? r : -EBADMSG;
+        buffer_init(&sources, LIMIT_REPLY_BYTES / 2);
+        array = json_object_object_get(reply.parameters, "sources");
+        r = json_object_is_type(array, json_type_array) ? message_append_object(&sources, array)
+                                                        : -EBADMSG;
+        reply_done(&reply);
+        return r == 0 ? answer(request, buffer_span(&sources)) : r;
+}
+
+/* Status is what one asks when something is wrong: it answers with what there is. */
+static int on_not_probed(Request *request, Span frame) {
+        _cleanup_(buffer_done) Buffer text;
+        SourceTable sources = {};
+        JsonWriter writer;
+        int r;
+
+        for (unsigned id = 0; id < _SOURCE_MAX; id++)
+                sources.sources[id] = (Source){
+                        .state = SOURCE_STATE_UNAVAILABLE,
+                        .reason = "the job that tries the sources failed",
+                };
+        buffer_init(&text, LIMIT_REPLY_BYTES / 2);
+        json_writer_init(&writer, &text);
+        source_table_write_json(&writer, &sources);
+        r = json_writer_finish(&writer);
+        return r == 0 ? answer(request, buffer_span(&text)) : r;
+}
+
+int method_status(Request *request) {
+        static const Stage stage = { .on_result = on_probed, .on_failure = on_not_probed };
+        JsonWriter writer;
+        int r;
+
+        r = request_decode(request, NULL, 0, NULL);
+        if (r != 0)
+                return r;
+        request_begin_order(request, &writer);
+        return request_submit(request, &writer, JOB_INTERFACE ".Probe", QUEUE_READING, JOB_CAPTURE,
+                              &stage);
+}

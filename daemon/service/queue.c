@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/queue.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+/* Users remembered beyond those that are in the queue, so that coming back is no way to the front. */
+#define QUEUE_REMEMBERED_USERS 64u
+
+typedef struct QueueUser {
+        uid_t uid;
+        unsigned n_running, n_waiting;
+        uint64_t last_turn; /* 0: none yet */
+} QueueUser;
+
+struct Queue {
+        QueueLimits limits;
+        QueueEntry *first; /* of the waiting ones, in order of arrival */
+        unsigned n_running, n_waiting;
+        uint64_t n_turns;
+        QueueUser *users;
+        unsigned n_users, max_users;
+};
+
+int queue_new(const QueueLimits *limits, Queue **ret) {
+        _cleanup_(queue_freep) Queue *queue = NULL;
+
+        queue = calloc(1, sizeof(*queue));
+        if (!queue)
+                return -ENOMEM;
+        queue->limits = *limits;
+        queue->max_users = limits->max_running + limits->max_waiting + QUEUE_REMEMBERED_USERS;
+        queue->users = calloc(queue->max_users, sizeof(*queue->users));
+        if (!queue->users)
+                return -ENOMEM;
+
+        *ret = TAKE_PTR(queue);
+        return 0;
+}
+
+Queue *queue_free(Queue *queue) {
+        if (!queue)
+                return NULL;
+        free(queue->users);
+        free(queue);
+        return NULL;
+}
+
+bool queue_is_busy(const Queue *queue) {
+        return queue->n_running >= queue->limits.max_running;
+}
+
+unsigned queue_n_running(const Queue *queue) {
+        return queue->n_running;
+}
+
+unsigned queue_n_waiting(const Queue *queue) {
+        return queue->n_waiting;
+}
+
+static QueueUser *find_user(const Queue *queue, uid_t uid) {
+        for (unsigned i = 0; i < queue->n_users; i++)
+                if (queue->users[i].uid == uid)
+                        return &queue->users[i];
+        return NULL;
+}
+
+/* Somebody who is only remembered; there is one, because the others fit beside them. */
+static QueueUser *find_forgettable(Queue *queue) {
+        QueueUser *oldest = NULL;
+
+        for (unsigned i = 0; i < queue->n_users; i++) {
+                QueueUser *user = &queue->users[i];
+
+                if (user->n_running == 0 && user->n_waiting == 0 &&
+                    (!oldest || user->last_turn < oldest->last_turn))
+                        oldest = user;
+        }
+        assert(oldest);
+        return oldest;
+}
+
+static QueueUser *get_user(Queue *queue, uid_t uid) {
+        QueueUser *user = find_user(queue, uid);
+
+        if (user)
+                return user;
+        user = queue->n_users < queue->max_users ? &queue->users[queue->n_users++]
+                                                 : find_forgettable(queue);
+        *user = (QueueUser){ .uid = uid };
+        return user;
+}
+
+int queue_add(Queue *queue, QueueEntry *entry, uid_t uid) {
+        const QueueUser *known = find_user(queue, uid);
+        QueueEntry **end = &queue->first;
+
+        assert(entry->place == QUEUE_OUTSIDE);
+        if (known && known->n_waiting >= queue->limits.max_waiting_per_uid)
+                return QUEUE_E_FULL_FOR_USER;
+        if (queue->n_waiting >= queue->limits.max_waiting)
+                return QUEUE_E_FULL;
+
+        while (*end)
+                end = &(*end)->next;
+        *end = entry;
+        *entry = (QueueEntry){ .place = QUEUE_WAITING, .uid = uid };
+        get_user(queue, uid)->n_waiting++;
+        queue->n_waiting++;
+        return QUEUE_OK;
+}
+
+static void unlink_entry(Queue *queue, QueueEntry *entry) {
+        QueueEntry **link = &queue->first;
+
+        while (*link != entry)
+                link = &(*link)->next;
+        *link = entry->next;
+        entry->next = NULL;
+}
+
+QueueEntry *queue_next(Queue *queue) {
+        QueueEntry *chosen = NULL;
+        QueueUser *chosen_user = NULL;
+
+        if (queue->n_running >= queue->limits.max_running)
+                return NULL;
+        for (QueueEntry *entry = queue->first; entry; entry = entry->next) {
+                QueueUser *user = find_user(queue, entry->uid);
+
+                if (user->n_running >= queue->limits.max_running_per_uid)
+                        continue;
+                if (!chosen || user->last_turn < chosen_user->last_turn) {
+                        chosen = entry;
+                        chosen_user = user;
+                }
+        }
+        if (!chosen)
+                return NULL;
+
+        unlink_entry(queue, chosen);
+        chosen->place = QUEUE_RUNNING;
+        chosen_user->last_turn = ++queue->n_turns;
+        chosen_user->n_waiting--;
+        chosen_user->n_running++;
+        queue->n_waiting--;
+        queue->n_running++;
+        return chosen;
+}
+
+void queue_remove(Queue *queue, QueueEntry *entry) {
+        switch (entry->place) {
+        case QUEUE_OUTSIDE:
+                return;
+        case QUEUE_WAITING:
+                unlink_entry(queue, entry);
+                find_user(queue, entry->uid)->n_waiting--;
+                queue->n_waiting--;
+                break;
+        case QUEUE_RUNNING:
+                find_user(queue, entry->uid)->n_running--;
+                queue->n_running--;
+                break;
+        }
+        entry->place = QUEUE_OUTSIDE;
+}

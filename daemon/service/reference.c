@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/reference.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+
+typedef struct ReferenceFields {
+        const char *name;
+        FieldU64 index;
+        const char *label;
+} ReferenceFields;
+
+void reference_done(Reference *reference) {
+        reference->fd = fd_close(reference->fd);
+}
+
+int reference_open_name(Request *request, const char *name, Reference *ret) {
+        Spool *spool = request_setup(request)->spool;
+        Reference reference = REFERENCE_NONE;
+        int r;
+
+        r = spool_resolve(spool, span_of(name), reference.name);
+        /* Without the head: what is wrong with a file is for a job to find out, and to explain. */
+        if (r == 0)
+                r = spool_open_snapshot(spool, reference.name, &reference.fd, NULL);
+        if (r != 0)
+                return request_fail_spool(request, name, r);
+        *ret = reference;
+        ret->label = ret->name;
+        return 0;
+}
+
+static int open_descriptor(Request *request, const ReferenceFields *fields, Reference *ret) {
+        int fd = connection_take_fd(request->connection, (size_t) fields->index.value);
+
+        if (fd < 0)
+                return request_refuse_parameter(request, "fileDescriptor",
+                                                "No such descriptor came with the call, or it is "
+                                                "named twice.");
+        *ret = (Reference){ .fd = fd, .label = fields->label };
+        return 0;
+}
+
+int reference_open(Request *request, const char *key, json_object *object, Reference *ret) {
+        static const Field table[] = {
+                { "name", FIELD_TEXT, false, offsetof(ReferenceFields, name) },
+                { "fileDescriptor", FIELD_U64, false, offsetof(ReferenceFields, index) },
+                { "label", FIELD_TEXT, false, offsetof(ReferenceFields, label) },
+        };
+        ReferenceFields fields = { .name = NULL };
+        const char *culprit;
+        int r;
+
+        r = fields_decode(object, table, ELEMENTSOF(table), 0, &fields, &culprit);
+        if (r == FIELD_E_INVALID)
+                return request_refuse_parameter(request, culprit, NULL);
+        if (r != 0)
+                return err_fold(r);
+        if (!fields.name == !fields.index.is_set)
+                return request_refuse_parameter(request, key,
+                                                "Either name or fileDescriptor is expected.");
+        return fields.name ? reference_open_name(request, fields.name, ret)
+                           : open_descriptor(request, &fields, ret);
+}
+
+int reference_write(Request *request, JsonWriter *writer, Reference *reference) {
+        int r;
+
+        json_write_object(writer);
+        r = request_add_fd(request, writer, "fileDescriptor", TAKE_FD(reference->fd));
+        if (reference->label)
+                json_write_member_text(writer, "label", reference->label);
+        json_write_end(writer);
+        return r;
+}
+
+int reference_pass(Request *request, JsonWriter *writer, const char *key, json_object *object) {
+        Reference reference = REFERENCE_NONE;
+        int r;
+
+        r = reference_open(request, key, object, &reference);
+        if (r != 0)
+                return r;
+        json_write_key(writer, key);
+        r = reference_write(request, writer, &reference);
+        reference_done(&reference);
+        return r;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Reference
+ *
+ * How a call names a snapshot: by its name in the spool, which is opened here, or by a descriptor the
+ * caller sent along. Jobs get descriptors only; the daemon never opens a path that a client names.
+ */
+
+#include <json-c/json.h>
+#include "base/macro.h"
+#include "base/name.h"
+#include "json/json-writer.h"
+#include "service/request.h"
+
+typedef struct Reference {
+        int fd;                                 /* owned */
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1]; /* in the spool; "" for a descriptor */
+        const char *label; /* what to call it: @name, or the caller's own label; NULL for none */
+} Reference;
+
+#define REFERENCE_NONE ((Reference){ .fd = -EBADF })
+
+void reference_done(Reference *reference);
+
+/*
+ * Opens what @object, the parameter @key, refers to. Inside on_call only: a descriptor is taken from
+ * the call. 0, REQUEST_ANSWERED, or a negative errno.
+ */
+_must_check_ int reference_open(Request *request, const char *key, json_object *object,
+                                Reference *ret);
+/* The same by name alone. */
+_must_check_ int reference_open_name(Request *request, const char *name, Reference *ret);
+/* The SnapshotRef object for a job; moves the descriptor into the order. */
+_must_check_ int reference_write(Request *request, JsonWriter *writer, Reference *reference);
+/* Both, as the member @key of the order. */
+_must_check_ int reference_pass(Request *request, JsonWriter *writer, const char *key,
+                                json_object *object);

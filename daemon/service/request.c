@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/request.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/number.h"
+#include "wire/message.h"
+
+/* A call of the client with its names resolved: a little longer than the client's own. */
+#define REQUEST_MAX_CALL_BYTES (LIMIT_CALL_BYTES + LIMIT_CALL_BYTES / 2)
+
+/* life */
+
+int request_new(Service *service, const Method *method, Connection *connection, const Call *call,
+                Request **ret) {
+        Request *request;
+
+        request = malloc(sizeof(*request));
+        if (!request)
+                return -ENOMEM;
+        *request = (Request){
+                .service = service,
+                .method = method,
+                .connection = connection,
+                .parameters = call ? json_object_get(call->parameters) : NULL,
+                .uid = connection ? connection_peer(connection)->uid : 0,
+                .more = call && call->more && !call->oneway,
+        };
+        buffer_init(&request->text, REQUEST_MAX_CALL_BYTES);
+        buffer_init(&request->call, REQUEST_MAX_CALL_BYTES);
+        service_link(service, request);
+        if (connection)
+                connection_set_call_data(connection, request);
+        *ret = request;
+        return 0;
+}
+
+static void close_fds(Request *request) {
+        for (size_t i = 0; i < request->n_fds; i++)
+                (void) fd_close(request->fds[i]);
+        request->n_fds = 0;
+}
+
+/* Gives its place to the next one. */
+static void leave_queue(Request *request) {
+        if (request->entry.place == QUEUE_OUTSIDE)
+                return;
+        queue_remove(service_queue(request->service, request->queue), &request->entry);
+        service_turn(request->service);
+}
+
+Request *request_free(Request *request) {
+        if (!request)
+                return NULL;
+
+        leave_queue(request);
+        request->job = job_free(request->job);
+        close_fds(request);
+        if (request->free_state)
+                request->free_state(request->state);
+        buffer_done(&request->call);
+        buffer_done(&request->text);
+        json_object_put(request->parameters);
+        service_unlink(request->service, request);
+        free(request);
+        return NULL;
+}
+
+void request_settle(Request *request, int r) {
+        const WireErrorDetail detail = { .reason = strerror(-r) };
+
+        /* Without memory not even an error can be made: the connection does what it can, and breaks. */
+        if (r < 0 && !request->is_over &&
+            request_fail(request, WIRE_ERROR_JOB_FAILED, &detail) < 0) {
+                request->is_over = true;
+                if (request->connection)
+                        connection_error(request->connection, WIRE_ERROR_JOB_FAILED, &detail);
+        }
+        if (request->is_over)
+                (void) request_free(request);
+}
+
+/* what a method finds */
+
+const ServiceSetup *request_setup(const Request *request) {
+        return service_setup(request->service);
+}
+
+uint64_t request_uptime_ns(const Request *request) {
+        return service_uptime_ns(request->service);
+}
+
+void request_keep(Request *request, void *state, void (*free_state)(void *state)) {
+        assert(!request->state);
+        request->state = state;
+        request->free_state = free_state;
+}
+
+int request_decode(Request *request, const Field *table, size_t n_table, void *ret) {
+        const char *key;
+        int r;
+
+        r = fields_decode(request->parameters, table, n_table, LIMIT_NAMES_PER_LIST, ret, &key);
+        if (r == FIELD_E_INVALID)
+                return request_refuse_parameter(request, key, NULL);
+        return err_fold(r);
+}
+
+/* answers */
+
+static void end(Request *request, Span frame, bool is_error, const int *fds, size_t n_fds) {
+        assert(!request->is_over);
+        request->is_over = true;
+        service_record(request->service, request, frame, is_error);
+        if (request->connection)
+                connection_forward(request->connection, frame, false, fds, n_fds);
+}
+
+int request_fail(Request *request, WireError error, const WireErrorDetail *detail) {
+        _cleanup_(buffer_done) Buffer parameters, frame;
+        int r;
+
+        buffer_init(&parameters, LIMIT_REPLY_BYTES);
+        buffer_init(&frame, LIMIT_REPLY_BYTES);
+        r = wire_error_encode(&parameters, error, detail);
+        if (r == 0)
+                r = error_encode(&frame, wire_error_name(error), buffer_span(&parameters));
+        if (r < 0)
+                return r;
+        end(request, buffer_span(&frame), true, NULL, 0);
+        return REQUEST_ANSWERED;
+}
+
+int request_refuse_parameter(Request *request, const char *key, const char *reason) {
+        return request_fail(request, WIRE_ERROR_INVALID_PARAMETER,
+                            &(WireErrorDetail){ .subject = span_of(key), .reason = reason });
+}
+
+int request_answer(Request *request, Span parameters, const int *fds, size_t n_fds) {
+        _cleanup_(buffer_done) Buffer frame;
+        int r;
+
+        buffer_init(&frame, LIMIT_REPLY_BYTES);
+        r = reply_encode(&frame, parameters, false);
+        if (r == 0)
+                end(request, buffer_span(&frame), false, fds, n_fds);
+        else
+                for (size_t i = 0; i < n_fds; i++)
+                        (void) fd_close(fds[i]);
+        return r;
+}
+
+int request_forward(Request *request, Span frame) {
+        int fds[REQUEST_MAX_FDS];
+        size_t n_fds = MIN_OF(job_n_fds(request->job), ELEMENTSOF(fds));
+
+        for (size_t i = 0; i < n_fds; i++)
+                fds[i] = job_take_fd(request->job, i);
+        end(request, frame, false, fds, n_fds);
+        return 0;
+}
+
+/* replies of the job */
+
+static int forward_part(Request *request, Span frame) {
+        connection_forward(request->connection, frame, true, NULL, 0);
+        return 0;
+}
+
+static int forward_failure(Request *request, Span frame) {
+        end(request, frame, true, NULL, 0);
+        return 0;
+}
+
+static int take_last(Request *request, Span frame, bool is_error) {
+        const Stage *stage = request->stage;
+
+        leave_queue(request);
+        if (is_error)
+                return stage->on_failure ? stage->on_failure(request, frame)
+                                         : forward_failure(request, frame);
+        return stage->on_result ? stage->on_result(request, frame)
+                                : request_forward(request, frame);
+}
+
+static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *userdata) {
+        Request *request = userdata;
+        int r = 0;
+
+        if (continues && request->more) {
+                r = request->stage->on_part ? request->stage->on_part(request, frame)
+                                            : forward_part(request, frame);
+                if (connection_is_full(request->connection))
+                        job_pause(job);
+        } else if (!continues) {
+                r = take_last(request, frame, is_error);
+                request->job = job_free(request->job);
+        }
+        request_settle(request, r);
+}
+
+/* As if the job itself had said so. */
+static void on_end(Job *job, const char *reason, void *userdata) {
+        const WireErrorDetail detail = { .reason = reason };
+        _cleanup_(buffer_done) Buffer parameters, frame;
+        Request *request = userdata;
+        int r;
+
+        buffer_init(&parameters, LIMIT_REPLY_BYTES);
+        buffer_init(&frame, LIMIT_REPLY_BYTES);
+        r = wire_error_encode(&parameters, WIRE_ERROR_JOB_FAILED, &detail);
+        if (r == 0)
+                r = error_encode(&frame, wire_error_name(WIRE_ERROR_JOB_FAILED),
+                                 buffer_span(&parameters));
+        if (r == 0)
+                r = take_last(request, buffer_span(&frame), true);
+        request->job = job_free(request->job);
+        request_settle(request, r);
+}
+
+static const JobEvents job_events = { .on_reply = on_reply, .on_end = on_end };
+
+int request_start_job(Request *request) {
+        const JobOrder order = {
+                .kind = request->kind,
+                .call = buffer_span(&request->call),
+                .fds = request->fds,
+                .n_fds = request->n_fds,
+                .max_file_bytes = request->max_file_bytes,
+        };
+        int r;
+
+        r = job_start(request_setup(request)->workshop, &order, &job_events, request,
+                      &request->job);
+        if (r < 0)
+                return r;
+        request->n_fds = 0; /* the job's */
+        buffer_done(&request->call);
+        return 0;
+}
+
+int request_resume(Request *request) {
+        if (request->on_drained)
+                return request->on_drained(request);
+        if (request->job)
+                job_resume(request->job);
+        return 0;
+}
+
+/* the order */
+
+void request_begin_order(Request *request, JsonWriter *writer) {
+        close_fds(request);
+        buffer_clear(&request->text);
+        json_writer_init(writer, &request->text);
+        json_write_object(writer);
+}
+
+int request_add_fd(Request *request, JsonWriter *writer, const char *key, int fd) {
+        if (request->n_fds == ELEMENTSOF(request->fds)) {
+                (void) fd_close(fd);
+                return -E2BIG;
+        }
+        json_write_member_u64(writer, key, request->n_fds);
+        request->fds[request->n_fds++] = fd;
+        return 0;
+}
+
+int request_add_spool(Request *request, JsonWriter *writer) {
+        Spool *spool = request_setup(request)->spool;
+        int fd;
+
+        if (spool_dir_fd(spool) < 0)
+                return request_fail_spool(request, "", SPOOL_E_UNAVAILABLE);
+        fd = fcntl(spool_dir_fd(spool), F_DUPFD_CLOEXEC, 0);
+        if (fd < 0)
+                return -errno;
+        json_write_member_name(writer, "spoolPath", span_of(spool_path(spool)));
+        return request_add_fd(request, writer, "directory", fd);
+}
+
+void request_write_limits(const Request *request, JsonWriter *writer) {
+        const SpoolLimits *limits = &request_setup(request)->limits;
+
+        json_write_key(writer, "limits");
+        json_write_object(writer);
+        json_write_member_u64(writer, "maxBytes", limits->max_bytes);
+        json_write_member_u64(writer, "keepFreeBytes", limits->keep_free_bytes);
+        json_write_member_u64(writer, "maxAgeNs", limits->max_age_ns);
+        json_write_end(writer);
+}
+
+static int refuse_waiting(Request *request, int r) {
+        const char *reason = r == QUEUE_E_FULL_FOR_USER
+                                     ? "You have too many calls waiting; let some of them finish."
+                                     : "Too many calls are waiting; try again later.";
+
+        return request_fail(request, WIRE_ERROR_BUSY, &(WireErrorDetail){ .reason = reason });
+}
+
+int request_submit(Request *request, JsonWriter *writer, const char *method, QueueKind queue,
+                   JobKind kind, const Stage *stage) {
+        Queue *line = service_queue(request->service, queue);
+        int r;
+
+        json_write_end(writer);
+        r = json_writer_finish(writer);
+        if (r < 0)
+                return r;
+        buffer_clear(&request->call);
+        r = call_encode(&request->call, method, buffer_span(&request->text), request->more);
+        if (r < 0)
+                return r;
+        buffer_done(&request->text);
+
+        request->queue = queue;
+        request->kind = kind;
+        request->stage = stage;
+        if (request->more && stage->tells_progress && queue_is_busy(line))
+                connection_continue(request->connection,
+                                    SPAN_LITERAL("{\"progress\":{\"phase\":\"waiting\","
+                                                 "\"done\":0}}"));
+        if (queue == QUEUE_ADDING && request->method) {
+                r = service_clean_spool(request->service);
+                if (r < 0)
+                        return r;
+        }
+        r = queue_add(line, &request->entry, request->uid);
+        if (r != QUEUE_OK)
+                return refuse_waiting(request, r);
+        service_turn(request->service);
+        return 0;
+}

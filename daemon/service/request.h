@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Request
+ *
+ * One call from its arrival to its last reply. A method reads the parameters, answers or submits an
+ * order for a job; the replies of the job go through the request's stage, which by default forwards
+ * them as they are. Answering only marks a request as over: it is freed where the event came from, so
+ * that no function below pulls it away from its caller.
+ */
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/buffer.h"
+#include "base/macro.h"
+#include "base/span.h"
+#include "interface/interface.h"
+#include "job/job.h"
+#include "json/json-writer.h"
+#include "server/connection.h"
+#include "service/field.h"
+#include "service/method.h"
+#include "service/queue.h"
+#include "service/service.h"
+#include "spool/spool.h"
+#include "wire/limits.h"
+
+#define JOB_INTERFACE "io.ctprof.Job"
+
+/* Those of the caller, the spool's directory and a file to write. */
+#define REQUEST_MAX_FDS (LIMIT_FDS_PER_CALL + 2u)
+
+enum {
+        REQUEST_OK,
+        REQUEST_ANSWERED, /* with an error: nothing is left to do but to pass this up */
+};
+
+/* Where requests wait for their jobs. */
+/*        id        at once              of one user              waiting                  of one user */
+// clang-format off
+#define QUEUES(Q)                                                                                  \
+        Q(ADDING,   1u,                  1u,                      LIMIT_CAPTURES_WAITING,          \
+                                                                  LIMIT_CAPTURES_WAITING_PER_UID)  \
+        Q(READING,  LIMIT_ANALYSES,      LIMIT_ANALYSES - 1u,     LIMIT_ANALYSES_WAITING,          \
+                                                                  LIMIT_ANALYSES_WAITING_PER_UID)  \
+        Q(CHANGING, 1u,                  1u,                      LIMIT_ANALYSES_WAITING,          \
+                                                                  LIMIT_ANALYSES_WAITING_PER_UID)
+// clang-format on
+
+#define QUEUE_KIND_ID(id, running, running_per_uid, waiting, waiting_per_uid) QUEUE_##id,
+typedef enum QueueKind { QUEUES(QUEUE_KIND_ID) _QUEUE_KIND_MAX } QueueKind;
+
+/* What becomes of the replies of a job; a member that is NULL forwards. 0 or a negative errno. */
+typedef struct Stage {
+        /* More follow. */
+        int (*on_part)(Request *request, Span frame);
+        /* The last one, a success: answer, or submit the next job. */
+        int (*on_result)(Request *request, Span frame);
+        /* The last one, an error, or one made of the end of the job. */
+        int (*on_failure)(Request *request, Span frame);
+        /* The replies of the method have a progress member: say so when it has to wait. */
+        bool tells_progress;
+} Stage;
+
+struct Request {
+        Service *service;
+        const Method *method;    /* NULL: a request of our own, */
+        Connection *connection;  /* and then nobody is there to answer */
+        json_object *parameters; /* owned */
+        uid_t uid;
+        bool more;
+        bool is_over;
+
+        /* the order */
+        QueueKind queue;
+        QueueEntry entry;
+        JobKind kind;
+        Buffer text; /* parameters of the job's call, while they are written */
+        Buffer call;
+        int fds[REQUEST_MAX_FDS]; /* owned until the job has started */
+        size_t n_fds;
+        uint64_t max_file_bytes;
+        const Stage *stage;
+        Job *job;
+
+        /* the method's own */
+        void *state;
+        void (*free_state)(void *state);
+        /* The connection was full and is not: instead of resuming the job. */
+        int (*on_drained)(Request *request);
+
+        Request *previous, *next; /* of all of the service */
+};
+
+/* what a method finds */
+
+const ServiceSetup *request_setup(const Request *request);
+uint64_t request_uptime_ns(const Request *request);
+
+/* Refuses what is wrong with the parameters: REQUEST_ANSWERED. */
+_must_check_ int request_decode(Request *request, const Field *table, size_t n_table, void *ret);
+/* @state is the request's from now on. */
+void request_keep(Request *request, void *state, void (*free_state)(void *state));
+
+/* answers */
+
+/* Errors: REQUEST_ANSWERED, or a negative errno. */
+_must_check_ int request_fail(Request *request, WireError error, const WireErrorDetail *detail);
+_must_check_ int request_refuse_parameter(Request *request, const char *key, const char *reason);
+/* @r: a SPOOL_E_* about the snapshot @name, or a negative errno, which is passed on. */
+_must_check_ int request_fail_spool(Request *request, const char *name, int r);
+/* The last reply; the descriptors are taken over in any case. */
+_must_check_ int request_answer(Request *request, Span parameters, const int *fds, size_t n_fds);
+/* The same with the frame of a job and the descriptors that came with it. */
+_must_check_ int request_forward(Request *request, Span frame);
+
+/* the order */
+
+/* Starts the parameters of the job's call: an open object. */
+void request_begin_order(Request *request, JsonWriter *writer);
+/* Writes "@key": index. @fd is taken over in any case. */
+_must_check_ int request_add_fd(Request *request, JsonWriter *writer, const char *key, int fd);
+/* The spool's directory, and its path for messages: "directory", "spoolPath". */
+_must_check_ int request_add_spool(Request *request, JsonWriter *writer);
+void request_write_limits(const Request *request, JsonWriter *writer);
+/* Ends the parameters and puts the request into its queue. @method: of the job, in full. */
+_must_check_ int request_submit(Request *request, JsonWriter *writer, const char *method,
+                                QueueKind queue, JobKind kind, const Stage *stage);
+
+/* Once per event, when nothing below uses it any more: frees a request that is over. */
+void request_settle(Request *request, int r);
+
+/* for the service */
+
+_must_check_ int request_new(Service *service, const Method *method, Connection *connection,
+                             const Call *call, Request **ret);
+Request *request_free(Request *request);
+/* Its turn has come. */
+_must_check_ int request_start_job(Request *request);
+_must_check_ int request_resume(Request *request);
+
+/* of service.c, for requests */
+
+void service_link(Service *service, Request *request);
+void service_unlink(Service *service, Request *request);
+const ServiceSetup *service_setup(const Service *service);
+Queue *service_queue(const Service *service, QueueKind kind);
+uint64_t service_uptime_ns(const Service *service);
+void service_count_jobs(const Service *service, unsigned *ret_running, unsigned *ret_waiting);
+/* Looks for the next turns, from an event of its own. */
+void service_turn(Service *service);
+/* The journal: how a call ended. */
+void service_record(Service *service, const Request *request, Span frame, bool is_error);

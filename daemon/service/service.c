@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/service.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "log/log.h"
+#include "service/record.h"
+#include "service/request.h"
+
+struct Service {
+        ServiceSetup setup;
+        uint64_t started_ns; /* CLOCK_MONOTONIC */
+        Queue *queues[_QUEUE_KIND_MAX];
+        Request *requests; /* all of them */
+        sd_event_source *turn;
+        Recorder recorder;
+        bool is_cleaned; /* or about to be: that comes first in its queue */
+};
+
+static uint64_t now_mono_ns(void) {
+        struct timespec now;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+}
+
+/* for requests */
+
+const ServiceSetup *service_setup(const Service *service) {
+        return &service->setup;
+}
+
+Queue *service_queue(const Service *service, QueueKind kind) {
+        return service->queues[kind];
+}
+
+uint64_t service_uptime_ns(const Service *service) {
+        return now_mono_ns() - service->started_ns;
+}
+
+void service_count_jobs(const Service *service, unsigned *ret_running, unsigned *ret_waiting) {
+        *ret_running = *ret_waiting = 0;
+        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++) {
+                *ret_running += queue_n_running(service->queues[kind]);
+                *ret_waiting += queue_n_waiting(service->queues[kind]);
+        }
+}
+
+void service_link(Service *service, Request *request) {
+        request->next = service->requests;
+        if (request->next)
+                request->next->previous = request;
+        service->requests = request;
+}
+
+void service_unlink(Service *service, Request *request) {
+        if (request->next)
+                request->next->previous = request->previous;
+        if (request->previous)
+                request->previous->next = request->next;
+        else
+                service->requests = request->next;
+}
+
+void service_record(Service *service, const Request *request, Span frame, bool is_error) {
+        if (request->method)
+                recorder_take(&service->recorder, request->method, request->uid, frame, is_error,
+                              now_mono_ns());
+        else if (is_error)
+                log_warning(0, "Could not clean the spool: %.*s", (int) frame.n, frame.bytes);
+}
+
+/* turns */
+
+void service_turn(Service *service) {
+        (void) sd_event_source_set_enabled(service->turn, SD_EVENT_ONESHOT);
+}
+
+static Request *request_of(QueueEntry *entry) {
+        return (Request *) ((char *) entry - offsetof(Request, entry));
+}
+
+static int on_turn(sd_event_source *source, void *userdata) {
+        Service *service = userdata;
+        unsigned n_running, n_waiting;
+
+        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
+                for (;;) {
+                        QueueEntry *entry = queue_next(service->queues[kind]);
+
+                        if (!entry)
+                                break;
+                        request_settle(request_of(entry), request_start_job(request_of(entry)));
+                }
+        service_count_jobs(service, &n_running, &n_waiting);
+        if (service->setup.on_activity)
+                service->setup.on_activity(n_running, n_waiting, service->setup.userdata);
+        return 0;
+}
+
+/* what connections tell */
+
+static void refuse_unknown(Connection *connection, const char *method, bool known_interface) {
+        const char *end = strrchr(method, '.');
+        Span interface = { method, end ? (size_t) (end - method) : strlen(method) };
+
+        if (known_interface)
+                connection_error(connection, WIRE_ERROR_METHOD_NOT_FOUND,
+                                 &(WireErrorDetail){ .subject = span_of(method) });
+        else
+                connection_error(connection, WIRE_ERROR_INTERFACE_NOT_FOUND,
+                                 &(WireErrorDetail){ .subject = interface });
+}
+
+static void on_call(Connection *connection, const Call *call, void *userdata) {
+        Service *service = userdata;
+        const Method *method;
+        bool known_interface;
+        Request *request;
+        int r;
+
+        method = method_find(span_of(call->method), &known_interface);
+        if (!method) {
+                refuse_unknown(connection, call->method, known_interface);
+                return;
+        }
+        r = request_new(service, method, connection, call, &request);
+        if (r < 0) {
+                connection_error(connection, WIRE_ERROR_JOB_FAILED,
+                                 &(WireErrorDetail){ .reason = strerror(-r) });
+                return;
+        }
+        log_debug("uid %u calls %s", (unsigned) request->uid, method->name);
+        r = method->handle(request);
+        request_settle(request, r);
+}
+
+static void on_hangup(Connection *connection, void *userdata) {
+        Request *request = connection_call_data(connection);
+
+        log_debug("uid %u hung up during %s", (unsigned) request->uid, request->method->name);
+        (void) request_free(request);
+}
+
+static void on_drained(Connection *connection, void *userdata) {
+        Request *request = connection_call_data(connection);
+
+        request_settle(request, request_resume(request));
+}
+
+const ConnectionEvents service_events = {
+        .on_call = on_call,
+        .on_hangup = on_hangup,
+        .on_drained = on_drained,
+};
+
+/* life */
+
+static int add_queues(Service *service) {
+        static const QueueLimits limits[] = {
+#define QUEUE_ROW(id, running, running_per_uid, waiting, waiting_per_uid) \
+        [QUEUE_##id] = { running, running_per_uid, waiting, waiting_per_uid },
+                QUEUES(QUEUE_ROW)
+#undef QUEUE_ROW
+        };
+        int r;
+
+        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++) {
+                r = queue_new(&limits[kind], &service->queues[kind]);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int service_new(const ServiceSetup *setup, Service **ret) {
+        _cleanup_(service_freep) Service *service = NULL;
+        int r;
+
+        service = calloc(1, sizeof(*service));
+        if (!service)
+                return -ENOMEM;
+        service->setup = *setup;
+        service->started_ns = now_mono_ns();
+        recorder_init(&service->recorder);
+
+        r = add_queues(service);
+        if (r < 0)
+                return r;
+        r = sd_event_add_defer(setup->event, &service->turn, on_turn, service);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(service->turn, "service-turn");
+        (void) sd_event_source_set_enabled(service->turn, SD_EVENT_OFF);
+
+        *ret = TAKE_PTR(service);
+        return 0;
+}
+
+Service *service_free(Service *service) {
+        if (!service)
+                return NULL;
+
+        while (service->requests)
+                (void) request_free(service->requests);
+        sd_event_source_disable_unref(service->turn);
+        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
+                (void) queue_free(service->queues[kind]);
+        free(service);
+        return NULL;
+}
+
+void service_stop(Service *service) {
+        const WireErrorDetail detail = { .reason = "The daemon is stopping." };
+
+        while (service->requests) {
+                Request *request = service->requests;
+
+                (void) !request_fail(request, WIRE_ERROR_JOB_FAILED, &detail);
+                (void) request_free(request);
+        }
+}
+
+int service_clean_spool(Service *service) {
+        static const Stage stage = {};
+        JsonWriter writer;
+        Request *request;
+        int r;
+
+        if (service->is_cleaned || spool_dir_fd(service->setup.spool) < 0)
+                return 0;
+        service->is_cleaned = true;
+        r = request_new(service, NULL, NULL, NULL, &request);
+        if (r < 0)
+                return r;
+        request_begin_order(request, &writer);
+        r = request_add_spool(request, &writer);
+        if (r == 0)
+                r = request_submit(request, &writer, JOB_INTERFACE ".Clean", QUEUE_ADDING,
+                                   JOB_SPOOL, &stage);
+        request_settle(request, r);
+        return r < 0 ? r : 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Service
+ *
+ * What the calls of io.ctprof.Profiler mean: each becomes a request, which is answered at once or waits
+ * its turn for a job. A request ends exactly once: answered, failed, or dropped because its caller is
+ * gone, and then its job is killed.
+ */
+
+#include <stdint.h>
+#include <systemd/sd-event.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "server/connection.h"
+#include "spool/spool.h"
+
+typedef struct Service Service;
+typedef struct Workshop Workshop;
+
+typedef struct ServiceSetup {
+        sd_event *event;
+        Workshop *workshop; /* borrowed */
+        Spool *spool;       /* borrowed */
+        SpoolLimits limits;
+        /* Jobs started or ended; NULL: nobody is interested. */
+        void (*on_activity)(unsigned n_running, unsigned n_waiting, void *userdata);
+        void *userdata;
+} ServiceSetup;
+
+/* What a server tells; the userdata is the Service. */
+extern const ConnectionEvents service_events;
+
+_must_check_ int service_new(const ServiceSetup *setup, Service **ret);
+Service *service_free(Service *service);
+DEFINE_CLEANUP(Service *, service_free);
+
+/*
+ * Removes what an earlier crash left in the spool, before anything is added: at the latest then, and
+ * once. Calling it earlier is for daemons that have the time.
+ */
+_must_check_ int service_clean_spool(Service *service);
+/* Ends every request with an error: its caller gets to read it if the server is still there. */
+void service_stop(Service *service);

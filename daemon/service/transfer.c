@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/transfer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+
+#include "base/number.h"
+#include "wire/message.h"
+
+static void transfer_free(void *state) {
+        Transfer *transfer = state;
+
+        (void) fd_close(transfer->file);
+        (void) fd_close(transfer->from);
+        free(transfer);
+}
+
+int transfer_new(Request *request, Transfer **ret) {
+        Transfer *transfer = malloc(sizeof(*transfer));
+
+        if (!transfer)
+                return -ENOMEM;
+        *transfer = (Transfer){ .file = -EBADF, .from = -EBADF };
+        request_keep(request, transfer, transfer_free);
+        *ret = transfer;
+        return 0;
+}
+
+/* What a job may write before it is stopped: not into the floor that is kept free. */
+static int find_room(Request *request, uint64_t *ret_bytes) {
+        const ServiceSetup *setup = request_setup(request);
+        struct statvfs fs;
+        uint64_t n_free;
+
+        if (fstatvfs(spool_dir_fd(setup->spool), &fs) < 0)
+                return -errno;
+        n_free = number_multiply_saturating(fs.f_bavail, fs.f_frsize);
+        if (n_free <= setup->limits.keep_free_bytes)
+                return request_fail(request, WIRE_ERROR_SPOOL_FULL,
+                                    &(WireErrorDetail){
+                                            .reason = "The file system of the spool has no room "
+                                                      "beyond what is kept free.",
+                                    });
+        *ret_bytes = n_free - setup->limits.keep_free_bytes;
+        return 0;
+}
+
+int transfer_add_output(Request *request, JsonWriter *writer, Transfer *transfer) {
+        int fd, r;
+
+        r = spool_temporary(request_setup(request)->spool, &transfer->file);
+        if (r != 0)
+                return request_fail_spool(request, "", r);
+        r = find_room(request, &request->max_file_bytes);
+        if (r != 0)
+                return r;
+        fd = fcntl(transfer->file, F_DUPFD_CLOEXEC, 0);
+        return fd < 0 ? -errno : request_add_fd(request, writer, "output", fd);
+}
+
+int transfer_decode(Span frame, const char *key, json_type type, json_object **ret_whole,
+                    json_object **ret) {
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        json_object *value;
+        Reply reply;
+        int r;
+
+        r = reply_decode(frame, &reply, complaint);
+        if (r != 0)
+                return r < 0 ? r : -EBADMSG;
+        value = json_object_object_get(reply.parameters, key);
+        if (json_object_is_type(value, type)) {
+                *ret_whole = json_object_get(reply.parameters);
+                *ret = value;
+        } else {
+                r = -EBADMSG;
+        }
+        reply_done(&reply);
+        return r;
+}

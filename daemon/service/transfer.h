@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Transfer
+ *
+ * A file that a job of the sandbox writes for a request: unnamed, in the spool's file system, and never
+ * into the room that is kept free. What the job says of it is decoded here; what is in it never is.
+ */
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include "base/macro.h"
+#include "base/name.h"
+#include "service/request.h"
+
+typedef struct Transfer {
+        int file; /* owned; ours beside the job's own */
+        int from; /* owned: what to import */
+        const char *label;
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
+        bool tagged;
+} Transfer;
+
+/* The request's state from now on. */
+_must_check_ int transfer_new(Request *request, Transfer **ret);
+/* "output" of the order: the file, made now. 0, REQUEST_ANSWERED, or a negative errno. */
+_must_check_ int transfer_add_output(Request *request, JsonWriter *writer, Transfer *transfer);
+
+/*
+ * The member @key of a job's last reply. *ret_whole owns it and is the caller's to put. -EBADMSG when
+ * it is not there or of another type.
+ */
+_must_check_ int transfer_decode(Span frame, const char *key, json_type type,
+                                 json_object **ret_whole, json_object **ret);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/request.h"
+
+#include <string.h>
+
+#include "config.h"
+#include "service/interface-text.h"
+
+typedef struct DescriptionFields {
+        const char *interface;
+} DescriptionFields;
+
+static const struct {
+        const char *name;
+        const char *text;
+} interface_rows[] = {
+        { VARLINK_SERVICE, VARLINK_SERVICE_TEXT },
+        { PROFILER_INTERFACE, PROFILER_INTERFACE_TEXT },
+};
+
+int varlink_get_info(Request *request) {
+        _cleanup_(buffer_done) Buffer text;
+        JsonWriter writer;
+        int r;
+
+        buffer_init(&text, LIMIT_REPLY_BYTES);
+        r = request_decode(request, NULL, 0, NULL);
+        if (r != 0)
+                return r;
+        json_writer_init(&writer, &text);
+        json_write_object(&writer);
+        json_write_member_text(&writer, "vendor", "ctprof");
+        json_write_member_text(&writer, "product", "ctprofd");
+        json_write_member_text(&writer, "version", CTPROF_VERSION);
+        json_write_member_text(&writer, "url", "");
+        json_write_key(&writer, "interfaces");
+        json_write_array(&writer);
+        for (size_t i = 0; i < ELEMENTSOF(interface_rows); i++)
+                json_write_text(&writer, interface_rows[i].name);
+        json_write_end(&writer);
+        json_write_end(&writer);
+        r = json_writer_finish(&writer);
+        return r == 0 ? request_answer(request, buffer_span(&text), NULL, 0) : r;
+}
+
+static int describe(Request *request, const char *description) {
+        _cleanup_(buffer_done) Buffer text;
+        JsonWriter writer;
+        int r;
+
+        buffer_init(&text, LIMIT_REPLY_BYTES);
+        json_writer_init(&writer, &text);
+        json_write_object(&writer);
+        json_write_member_text(&writer, "description", description);
+        json_write_end(&writer);
+        r = json_writer_finish(&writer);
+        return r == 0 ? request_answer(request, buffer_span(&text), NULL, 0) : r;
+}
+
+int varlink_get_description(Request *request) {
+        static const Field table[] = {
+                { "interface", FIELD_TEXT, true, offsetof(DescriptionFields, interface) },
+        };
+        DescriptionFields fields = { .interface = NULL };
+        int r;
+
+        r = request_decode(request, table, ELEMENTSOF(table), &fields);
+        if (r != 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(interface_rows); i++)
+                if (strcmp(interface_rows[i].name, fields.interface) == 0)
+                        return describe(request, interface_rows[i].text);
+        return request_fail(request, WIRE_ERROR_INTERFACE_NOT_FOUND,
+                            &(WireErrorDetail){ .subject = span_of(fields.interface) });
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "profiler/socket-file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define SOCKET_FILE_MODE 0660
+#define SOCKET_FILE_BACKLOG 128
+
+struct SocketFile {
+        char *path;
+        dev_t device;
+        ino_t inode;
+};
+
+static int fill_address(const char *path, struct sockaddr_un *ret) {
+        size_t n = strlen(path);
+
+        *ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+        if (n >= sizeof(ret->sun_path))
+                return SOCKET_FILE_E_TOO_LONG;
+        memcpy(ret->sun_path, path, n + 1);
+        return 0;
+}
+
+/* Only a refused connection proves that nobody is there. */
+static int remove_abandoned(const struct sockaddr_un *address) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        struct stat st;
+
+        if (lstat(address->sun_path, &st) < 0)
+                return errno == ENOENT ? 0 : -errno;
+        if (!S_ISSOCK(st.st_mode))
+                return -EEXIST;
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (fd < 0)
+                return -errno;
+        if (connect(fd, (const struct sockaddr *) address, sizeof(*address)) == 0 ||
+            errno != ECONNREFUSED)
+                return SOCKET_FILE_E_IN_USE;
+        return unlink(address->sun_path) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+/* The mask is the process's, which has one thread: nobody else makes files meanwhile. */
+static int bind_with_mode(int fd, const struct sockaddr_un *address) {
+        mode_t mask = umask((mode_t) ~SOCKET_FILE_MODE & 0777);
+        int r = bind(fd, (const struct sockaddr *) address, sizeof(*address)) < 0 ? -errno : 0;
+
+        (void) umask(mask);
+        return r;
+}
+
+int socket_file_new(const char *path, SocketFile **ret, int *ret_fd) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        struct sockaddr_un address;
+        SocketFile *file;
+        struct stat st;
+        int r;
+
+        r = fill_address(path, &address);
+        if (r == 0)
+                r = remove_abandoned(&address);
+        if (r != 0)
+                return r;
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (fd < 0)
+                return -errno;
+        r = bind_with_mode(fd, &address);
+        if (r < 0)
+                return r;
+        if (listen(fd, SOCKET_FILE_BACKLOG) < 0 || lstat(path, &st) < 0)
+                return -errno;
+
+        file = malloc(sizeof(*file));
+        if (!file)
+                return -ENOMEM;
+        *file = (SocketFile){ .path = strdup(path), .device = st.st_dev, .inode = st.st_ino };
+        if (!file->path) {
+                free(file);
+                return -ENOMEM;
+        }
+        *ret = file;
+        *ret_fd = TAKE_FD(fd);
+        return 0;
+}
+
+SocketFile *socket_file_free(SocketFile *file) {
+        struct stat st;
+
+        if (!file)
+                return NULL;
+        if (lstat(file->path, &st) == 0 && st.st_dev == file->device && st.st_ino == file->inode)
+                (void) unlink(file->path);
+        free(file->path);
+        free(file);
+        return NULL;
+}

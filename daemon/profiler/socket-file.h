@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * SocketFile
+ *
+ * A listening socket in the file system, made without systemd. The file is ours until we remove it: one
+ * that somebody put in its place meanwhile is left alone.
+ */
+
+#include "base/cleanup.h"
+#include "base/macro.h"
+
+typedef struct SocketFile SocketFile;
+
+enum {
+        SOCKET_FILE_OK,
+        SOCKET_FILE_E_IN_USE,   /* somebody listens there */
+        SOCKET_FILE_E_TOO_LONG, /* a path for a socket has 107 bytes at most */
+};
+
+/* Mode 0660. A socket file that nobody listens to any more is replaced. @path is copied. */
+_must_check_ int socket_file_new(const char *path, SocketFile **ret, int *ret_fd);
+/* Removes the file. */
+SocketFile *socket_file_free(SocketFile *file);
+DEFINE_CLEANUP(SocketFile *, socket_file_free);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * SpoolPath
+ *
+ * Where snapshots are kept when nobody says so, and the directory of a private daemon, which makes it.
+ */
+
+#include "base/macro.h"
+
+#define SPOOL_PATH_SYSTEM "/var/lib/ctprof"
+
+/* $STATE_DIRECTORY of systemd, else the host's own. *ret is owned. */
+_must_check_ int spool_path_system(char **ret);
+/* Below $XDG_STATE_HOME, else ~/.local/state. -ENOENT when there is no home. *ret is owned. */
+_must_check_ int spool_path_private(char **ret);
+/* Makes the directory and those above it, for nobody but us; one that exists is fine as it is. */
+_must_check_ int spool_path_make(const char *path);

@@ -248,7 +248,7 @@ int frame_stream_read(FrameStream *stream) {
                 .msg_control = stream->control,
                 .msg_controllen = stream->n_control,
         };
-        size_t n, old_end;
+        size_t n = 0, old_end;
         bool fit;
         int r;
 

@@ -38,6 +38,10 @@ static void kernel_close_taskstats(void *handle) {
         taskstats_free(handle);
 }
 
+static int kernel_open_cgroups(void *userdata, int proc_fd, Cgroupfs **ret) {
+        return cgroupfs_open(proc_fd, ret);
+}
+
 static uint64_t kernel_now_ns(void *userdata) {
         struct timespec now;
 
@@ -59,6 +63,7 @@ const CaptureSystem capture_system_kernel = {
         .open_taskstats = kernel_open_taskstats,
         .query_taskstats = kernel_query_taskstats,
         .close_taskstats = kernel_close_taskstats,
+        .open_cgroups = kernel_open_cgroups,
         .now_ns = kernel_now_ns,
         .begin_worker = kernel_begin_worker,
 };

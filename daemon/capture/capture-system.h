@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "cgroupfs/cgroupfs.h"
 #include "taskstats/taskstats.h"
 
 typedef struct CaptureSystem {
@@ -31,6 +32,9 @@ typedef struct CaptureSystem {
         int (*query_taskstats)(void *handle, const pid_t *tids, size_t n_tids,
                                TaskstatsAnswer *answers);
         void (*close_taskstats)(void *handle);
+
+        /* As cgroupfs_open(). NULL: no hierarchy is mounted. */
+        int (*open_cgroups)(void *userdata, int proc_fd, Cgroupfs **ret);
 
         uint64_t (*now_ns)(void *userdata); /* CLOCK_MONOTONIC */
 

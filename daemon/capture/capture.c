@@ -104,6 +104,7 @@ static void describe_host(Head *head, const HostContext *host) {
 
 static int look_around(Capture *capture, Head *head) {
         const CaptureOptions *options = capture->options;
+        const CaptureSystem *system = options->system;
         HostContext host;
         JsonWriter json;
         int r;
@@ -117,10 +118,13 @@ static int look_around(Capture *capture, Head *head) {
         tally_add_counts(&capture->tally, SOURCE_HOST, host.counts);
         describe_host(head, &host);
 
-        capture->cgroup_mount = cgroupfs_open(options->proc_fd, &capture->cgroupfs);
+        capture->cgroup_mount = CGROUPFS_E_NO_MOUNT;
+        if (system->open_cgroups)
+                capture->cgroup_mount = system->open_cgroups(system->userdata, options->proc_fd,
+                                                             &capture->cgroupfs);
         if (capture->cgroup_mount == -ENOMEM)
                 return -ENOMEM;
-        gates_read(options->proc_fd, options->system, &host, capture->cgroupfs, &capture->gates);
+        gates_read(options->proc_fd, system, &host, capture->cgroupfs, &capture->gates);
         head->smaps_requested = options->smaps;
         head->has_taskstats_version = capture->gates.taskstats_version != 0;
         head->taskstats_version = capture->gates.taskstats_version;

@@ -36,8 +36,6 @@ static const struct {
           "this kernel was built without CONFIG_TASK_IO_ACCOUNTING" },
         { SOURCE_CGROUP, SOURCE_OUTCOME_unsupported,
           "this host has no cgroup v2 hierarchy, only version 1 or none" },
-        { SOURCE_SMAPS_ROLLUP, SOURCE_OUTCOME_denied,
-          "reading other users' /proc/PID/smaps_rollup needs CAP_SYS_PTRACE" },
         { SOURCE_SMAPS_ROLLUP, SOURCE_OUTCOME_unsupported,
           "this kernel has no /proc/PID/smaps_rollup: it came with Linux 4.14 and needs "
           "CONFIG_PROC_PAGE_MONITOR" },
@@ -72,6 +70,13 @@ static const char *io_denied_reason(const Gates *gates) {
                 return "/proc/PID/io of some processes is refused even with CAP_SYS_PTRACE and "
                        "CAP_DAC_READ_SEARCH: a security policy protects them";
         return "reading other users' /proc/PID/io needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH";
+}
+
+static const char *smaps_denied_reason(const Gates *gates) {
+        if (gates->has_ptrace_capabilities)
+                return "/proc/PID/smaps_rollup of some processes is refused even with "
+                       "CAP_SYS_PTRACE: a security policy protects them";
+        return "reading other users' /proc/PID/smaps_rollup needs CAP_SYS_PTRACE";
 }
 
 static const char *taskstats_reason(const Gates *gates, SourceOutcome outcome) {
@@ -124,6 +129,8 @@ static const char *gated_reason(const SourceReport *report, SourceId id, SourceO
                 return schedstats_reason(gates);
         if (id == SOURCE_IO && outcome == SOURCE_OUTCOME_denied)
                 return io_denied_reason(gates);
+        if (id == SOURCE_SMAPS_ROLLUP && outcome == SOURCE_OUTCOME_denied)
+                return smaps_denied_reason(gates);
         if (id == SOURCE_AFFINITY && gates->foreign_pids)
                 return FOREIGN_PIDS;
         if (id == SOURCE_CGROUP && !gates->has_file[SOURCE_CGROUP])
@@ -216,6 +223,10 @@ static void judge_delay(const SourceReport *report, Source *source) {
 static void judge_irq(const SourceReport *report, Source *source) {
         const Gates *gates = report->gates;
 
+        if (source->counts[SOURCE_OUTCOME_ok] > 0 && !gates->irq_time_accounted)
+                set_state(source, SOURCE_STATE_PARTIAL,
+                          "irq delays of 0 are left out: that interrupt time is accounted shows in "
+                          "other threads only, for /proc/pressure/irq is missing");
         if (was_tried(source))
                 return;
         if (gates->taskstats == 0 && gates->taskstats_asked && !gates->has_irq_members) {

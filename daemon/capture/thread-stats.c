@@ -75,12 +75,12 @@ void thread_stats_read_files(ThreadStats *stats, TaskReader *reader, ThreadSlot 
  * cyclic allocation of tids rules out in practice.
  */
 static bool is_another_life(const ThreadSlot *slot, const Taskstats *answer, uint64_t asked_ns) {
-        uint64_t age_us;
+        uint64_t age_us, age_ns;
 
         if (!taskstats_get(answer, TASKSTATS_AGE_US, &age_us))
                 return false;
-        return number_add_saturating(slot->seen_ns, number_multiply_saturating(age_us + 1, 1000)) <
-               asked_ns;
+        age_ns = number_multiply_saturating(number_add_saturating(age_us, 1), 1000);
+        return number_add_saturating(slot->seen_ns, age_ns) < asked_ns;
 }
 
 /*

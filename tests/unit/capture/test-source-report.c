@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <string.h>
+
+#include "base/macro.h"
+#include "capture/source-report.h"
+#include "cgroupfs/cgroupfs.h"
+#include "procfs/procfs.h"
+
+static Gates gates;
+static Tally tally;
+static SourceReport report;
+static SourceTable table;
+
+static void setup(void) {
+        gates = (Gates){ .taskstats_asked = true,
+                         .has_delay_members = true,
+                         .has_irq_members = true,
+                         .has_xacct_members = true,
+                         .has_pressure = true,
+                         .irq_time_accounted = true };
+        memset(gates.has_file, true, sizeof(gates.has_file));
+        tally = (Tally){};
+        report = (SourceReport){ .gates = &gates,
+                                 .tally = &tally,
+                                 .smaps_wanted = true,
+                                 .smaps_limit_ns = NSEC_PER_SEC };
+}
+
+static const Source *judge(SourceId id) {
+        source_report_write(&report, &table);
+        return &table.sources[id];
+}
+
+/* ok, denied, vanished, unsupported, malformed, other */
+static const struct {
+        uint64_t counts[_SOURCE_OUTCOME_MAX];
+        SourceState state;
+} state_rows[] = {
+        { { 5, 0, 0, 0, 0, 0 }, SOURCE_STATE_OK },
+        { { 5, 0, 9, 0, 0, 0 }, SOURCE_STATE_OK },
+        { { 0, 0, 9, 0, 0, 0 }, SOURCE_STATE_OK },
+        { { 0, 0, 0, 0, 0, 0 }, SOURCE_STATE_OK },
+        { { 5, 1, 0, 0, 0, 0 }, SOURCE_STATE_PARTIAL },
+        { { 5, 0, 0, 1, 0, 0 }, SOURCE_STATE_PARTIAL },
+        { { 5, 0, 0, 0, 1, 0 }, SOURCE_STATE_PARTIAL },
+        { { 5, 0, 0, 0, 0, 1 }, SOURCE_STATE_PARTIAL },
+        { { 0, 1, 0, 0, 0, 0 }, SOURCE_STATE_UNAVAILABLE },
+        { { 0, 0, 3, 1, 0, 0 }, SOURCE_STATE_UNAVAILABLE },
+        { { 0, 0, 0, 0, 1, 0 }, SOURCE_STATE_UNAVAILABLE },
+        { { 0, 0, 0, 0, 0, 1 }, SOURCE_STATE_UNAVAILABLE },
+};
+
+START_TEST(the_counts_decide_the_state_of_every_ordinary_source) {
+        static const SourceId ids[] = {
+                SOURCE_STAT,   SOURCE_SCHED,         SOURCE_SCHEDSTATS,   SOURCE_IO,
+                SOURCE_CGROUP, SOURCE_AFFINITY,      SOURCE_SMAPS_ROLLUP, SOURCE_TASKSTATS,
+                SOURCE_HOST,   SOURCE_HOST_PRESSURE, SOURCE_CGROUP_STATS, SOURCE_SCHED_EXT
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(ids); i++) {
+                const Source *source;
+
+                tally_add_counts(&tally, ids[i], state_rows[_i].counts);
+                source = judge(ids[i]);
+                ck_assert_int_eq(source->state, state_rows[_i].state);
+                ck_assert_mem_eq(source->counts, state_rows[_i].counts, sizeof(source->counts));
+                ck_assert_int_eq(source->reason[0] == '\0', source->state == SOURCE_STATE_OK);
+        }
+}
+END_TEST
+
+START_TEST(every_reason_is_one_sentence_that_fits) {
+        for (unsigned id = 0; id < _SOURCE_MAX; id++)
+                for (unsigned outcome = 0; outcome < _SOURCE_OUTCOME_MAX; outcome++) {
+                        const Source *source;
+
+                        tally = (Tally){ .n_smaps_skipped = UINT64_MAX };
+                        report.smaps_limit_ns = UINT64_MAX;
+                        tally_add(&tally, (SourceId) id, (SourceOutcome) outcome);
+                        source = judge((SourceId) id);
+                        ck_assert_uint_lt(strlen(source->reason), SOURCE_REASON_BYTES - 1);
+                        ck_assert_ptr_null(strchr(source->reason, '\n'));
+                        ck_assert_ptr_null(strstr(source->reason, ". "));
+                }
+}
+END_TEST
+
+START_TEST(the_commonest_failure_is_the_one_explained) {
+        tally.counts[SOURCE_IO][SOURCE_OUTCOME_ok] = 1;
+        tally.counts[SOURCE_IO][SOURCE_OUTCOME_denied] = 3;
+        tally.counts[SOURCE_IO][SOURCE_OUTCOME_malformed] = 2;
+        ck_assert_ptr_nonnull(strstr(judge(SOURCE_IO)->reason, "CAP_SYS_PTRACE"));
+        tally.counts[SOURCE_IO][SOURCE_OUTCOME_malformed] = 4;
+        ck_assert_ptr_nonnull(strstr(judge(SOURCE_IO)->reason, "grammar"));
+}
+END_TEST
+
+static const struct {
+        int mount;
+        SourceState state;
+        const char *part;
+} mount_rows[] = {
+        { 0, SOURCE_STATE_OK, "" },
+        { CGROUPFS_E_NO_MOUNT, SOURCE_STATE_UNAVAILABLE, "mount -t cgroup2" },
+        { CGROUPFS_E_DENIED, SOURCE_STATE_UNAVAILABLE, "cannot be opened" },
+        { -5, SOURCE_STATE_UNAVAILABLE, "cannot be opened" },
+};
+
+START_TEST(cgroups_need_a_mount) {
+        report.cgroup_mount = mount_rows[_i].mount;
+        ck_assert_int_eq(judge(SOURCE_CGROUP_STATS)->state, mount_rows[_i].state);
+        ck_assert_ptr_nonnull(strstr(judge(SOURCE_CGROUP_STATS)->reason, mount_rows[_i].part));
+        if (mount_rows[_i].mount != 0)
+                ck_assert_ptr_nonnull(
+                        strstr(judge(SOURCE_CGROUP_PRESSURE)->reason, mount_rows[_i].part));
+}
+END_TEST
+
+START_TEST(cgroup_pressure_that_nobody_has_is_explained_by_the_hosts) {
+        ck_assert_int_eq(judge(SOURCE_CGROUP_PRESSURE)->state, SOURCE_STATE_UNAVAILABLE);
+        ck_assert_ptr_nonnull(strstr(judge(SOURCE_CGROUP_PRESSURE)->reason, "psi=1"));
+        tally.counts[SOURCE_HOST_PRESSURE][SOURCE_OUTCOME_ok] = 3;
+        ck_assert_ptr_nonnull(strstr(judge(SOURCE_CGROUP_PRESSURE)->reason, "cgroup_disable"));
+        tally.counts[SOURCE_CGROUP_PRESSURE][SOURCE_OUTCOME_ok] = 3;
+        ck_assert_int_eq(judge(SOURCE_CGROUP_PRESSURE)->state, SOURCE_STATE_OK);
+}
+END_TEST
+
+START_TEST(a_missing_scheduler_class_does_not_apply) {
+        report.sched_ext = PROCFS_E_ABSENT;
+        ck_assert_int_eq(judge(SOURCE_SCHED_EXT)->state, SOURCE_STATE_NOT_APPLICABLE);
+        report.sched_ext = PROCFS_E_DENIED;
+        ck_assert_int_eq(judge(SOURCE_SCHED_EXT)->state, SOURCE_STATE_UNAVAILABLE);
+}
+END_TEST
+
+START_TEST(a_fully_readable_host_is_complete_without_jemalloc) {
+        for (unsigned id = 0; id < _SOURCE_MAX; id++)
+                if (id != SOURCE_JEMALLOC)
+                        tally_add(&tally, (SourceId) id, SOURCE_OUTCOME_ok);
+        ck_assert_int_eq(judge(SOURCE_JEMALLOC)->state, SOURCE_STATE_UNAVAILABLE);
+        ck_assert(source_table_is_complete(&table));
+        report.processes_hidden = true;
+        (void) judge(SOURCE_STAT);
+        ck_assert(!source_table_is_complete(&table));
+}
+END_TEST
+
+START_TEST(tallies_add_up) {
+        Tally sum = {}, part = { .n_threads = 2, .n_smaps_skipped = 3, .n_groups_outside = 4 };
+
+        tally_add(&part, SOURCE_IO, SOURCE_OUTCOME_denied);
+        tally_merge(&sum, &part);
+        tally_merge(&sum, &part);
+        ck_assert_uint_eq(sum.counts[SOURCE_IO][SOURCE_OUTCOME_denied], 2);
+        ck_assert_uint_eq(sum.n_threads, 4);
+        ck_assert_uint_eq(sum.n_smaps_skipped, 6);
+        ck_assert_uint_eq(sum.n_groups_outside, 8);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("source-report");
+        TCase *states = tcase_create("states");
+
+        tcase_add_checked_fixture(states, setup, NULL);
+        tcase_add_loop_test(states, the_counts_decide_the_state_of_every_ordinary_source, 0,
+                            ELEMENTSOF(state_rows));
+        tcase_add_test(states, every_reason_is_one_sentence_that_fits);
+        tcase_add_test(states, the_commonest_failure_is_the_one_explained);
+        tcase_add_loop_test(states, cgroups_need_a_mount, 0, ELEMENTSOF(mount_rows));
+        tcase_add_test(states, cgroup_pressure_that_nobody_has_is_explained_by_the_hosts);
+        tcase_add_test(states, a_missing_scheduler_class_does_not_apply);
+        tcase_add_test(states, a_fully_readable_host_is_complete_without_jemalloc);
+        tcase_add_test(states, tallies_add_up);
+        suite_add_tcase(suite, states);
+        return check_main(suite);
+}

@@ -145,7 +145,9 @@ static int read_threads(BatchReader *reader, const BatchProcess *process) {
         char path[64];
         int r;
 
-        /* One walk of a longer path is cheaper than two opens, and most processes have one thread. */
+        /*
+         * One walk of a longer path is cheaper than two opens, and most processes have one thread.
+         */
         if (process->n == 1 && !process->is_split) {
                 format_task_path(process->tgid, slots[0].tid, path);
                 return read_thread(reader, &slots[0], reader->scene->proc_fd, path);

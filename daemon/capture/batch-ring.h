@@ -5,10 +5,10 @@
  * BatchRing
  *
  * Work on its way from the thread that walks /proc to the workers that read, and back as rows. A
- * batch is at most as many threads as one taskstats question asks for: several small processes, or a
- * piece of a large one, so that a process with 25,000 threads is read by all workers too. Batches are
- * collected in the order in which they were submitted, whoever finishes first; there is a fixed number
- * of them, so memory does not grow with the host.
+ * batch is at most as many threads as one taskstats question asks for: several small processes, or
+ * a piece of a large one, so that a process with 25,000 threads is read by all workers too. Batches
+ * are collected in the order in which they were submitted, whoever finishes first; there is a fixed
+ * number of them, so memory does not grow with the host.
  */
 
 #include <stdbool.h>
@@ -28,8 +28,8 @@ typedef struct BatchProcess {
         pid_t tgid;
         size_t first, n; /* its threads among the batch's */
         /*
-         * The process continues in other batches. Its name was then read once by the walk, so that all
-         * rows agree, and its start time tells whether it is still the same process.
+         * The process continues in other batches. Its name was then read once by the walk, so that
+         * all rows agree, and its start time tells whether it is still the same process.
          */
         bool is_split;
         bool has_leader; /* the walk could read the leader */

@@ -9,7 +9,9 @@
 
 #include "base/macro.h"
 
-/* glibc's wrapper hides how much the kernel wrote; what it did not write is not part of the answer. */
+/*
+ * glibc's wrapper hides how much the kernel wrote; what it did not write is not part of the answer.
+ */
 static int kernel_read_affinity(void *userdata, pid_t tid, unsigned long *mask, size_t n_words,
                                 size_t *ret_n_words) {
         long n_bytes = syscall(SYS_sched_getaffinity, tid, n_words * sizeof(*mask), mask);

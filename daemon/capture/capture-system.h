@@ -4,9 +4,9 @@
 /*
  * CaptureSystem
  *
- * What a capture asks of the kernel besides files, so that a fixture tree with answers of its own is
- * as good as the running kernel. All calls may come from several threads at once; a taskstats handle
- * is used by the thread that opened it.
+ * What a capture asks of the kernel besides files, so that a fixture tree with answers of its own
+ * is as good as the running kernel. All calls may come from several threads at once; a taskstats
+ * handle is used by the thread that opened it.
  */
 
 #include <stddef.h>

@@ -4,19 +4,19 @@
 /*
  * Capture
  *
- * One snapshot of every thread of the host, streamed into a sink while it is taken: threads in order
- * of process and number, then their cgroups and the cgroups above them, then pressure and scheduler
- * state. A value is a measurement or it is absent; a thread is there from its first to its last
- * reading or it is dropped and counted; every source of readings tells how well it could be read.
- * Memory does not grow with the number of threads.
+ * One snapshot of every thread of the host, streamed into a sink while it is taken: threads in
+ * order of process and number, then their cgroups and the cgroups above them, then pressure and
+ * scheduler state. A value is a measurement or it is absent; a thread is there from its first to
+ * its last reading or it is dropped and counted; every source of readings tells how well it could
+ * be read. Memory does not grow with the number of threads.
  *
  * The calling thread walks and writes, worker threads read. Nothing is ever changed on the host, no
  * thread is stopped.
  *
- * Known to be wrong in the kernel and therefore absent: wait_sum and wait_max of real-time and deadline
- * threads on Linux 5.16 to 7.0 (gates.h). Known and kept: schedstats count from when they were
- * switched on; a write to /proc/PID/sched clears them; the kernel prints a small negative time as a
- * positive one.
+ * Known to be wrong in the kernel and therefore absent: wait_sum and wait_max of real-time and
+ * deadline threads on Linux 5.16 to 7.0 (gates.h). Known and kept: schedstats count from when they
+ * were switched on; a write to /proc/PID/sched clears them; the kernel prints a small negative time
+ * as a positive one.
  */
 
 #include <stdbool.h>
@@ -58,9 +58,9 @@ typedef struct CaptureOptions {
 } CaptureOptions;
 
 /*
- * Takes a snapshot. @head comes with what the caller knows (name, tagged, uid, tool version, machine
- * id); all that the host and the capture tell is put in. 0, CAPTURE_E_CANCELLED, or -errno: what the
- * sink failed with, -ENOMEM, or that /proc cannot be listed. @ret_sources only on 0.
+ * Takes a snapshot. @head comes with what the caller knows (name, tagged, uid, tool version,
+ * machine id); all that the host and the capture tell is put in. 0, CAPTURE_E_CANCELLED, or -errno:
+ * what the sink failed with, -ENOMEM, or that /proc cannot be listed. @ret_sources only on 0.
  */
 _must_check_ int capture_run(const CaptureOptions *options, SnapshotSink sink, void *sink_userdata,
                              Head *head, SourceTable *ret_sources);

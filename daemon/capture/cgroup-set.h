@@ -4,9 +4,9 @@
 /*
  * CgroupSet
  *
- * The distinct cgroups that threads live in, by path, and of each whether the threads of one process
- * may be spread over cgroups there. Its size goes with the number of cgroups, not of threads. One
- * thread uses a set.
+ * The distinct cgroups that threads live in, by path, and of each whether the threads of one
+ * process may be spread over cgroups there. Its size goes with the number of cgroups, not of
+ * threads. One thread uses a set.
  */
 
 #include <stdbool.h>

@@ -65,8 +65,8 @@ static DelayTrust read_delay_trust(int proc_fd, const HostContext *host, uint32_
 }
 
 /*
- * What the specimen lacks, no thread of this kernel has: every thread has been on a CPU, and ours has
- * an address space.
+ * What the specimen lacks, no thread of this kernel has: every thread has been on a CPU, and ours
+ * has an address space.
  */
 static void judge_specimen(const Taskstats *stats, Gates *gates) {
         uint64_t count = 0, run = 0, vm = 0, irq;

@@ -4,8 +4,8 @@
 /*
  * Pace
  *
- * Between a capture and whoever asked for it: lets progress out at most ten times a second, and asks
- * whether to go on.
+ * Between a capture and whoever asked for it: lets progress out at most ten times a second, and
+ * asks whether to go on.
  */
 
 #include <stdint.h>

@@ -33,8 +33,8 @@ static ThreadSlot *find_leader(const BatchProcess *process, ThreadSlot *slots) {
 /* cgroup */
 
 /*
- * Reads which cgroup @slot is in and adds its path to the texts. False when there is none to be had;
- * then the slot may have vanished, or it was counted why.
+ * Reads which cgroup @slot is in and adds its path to the texts. *ret stays as it is when there is
+ * none to be had; then the slot vanished, or it was counted why. -ENOMEM.
  */
 static int read_cgroup(ProcessReader *reader, ThreadSlot *slot, TextPlace *ret) {
         ProcCgroup cgroup;

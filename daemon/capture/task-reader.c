@@ -238,7 +238,9 @@ static bool is_realtime(int64_t policy) {
         return policy == POLICY_FIFO || policy == POLICY_RR || policy == POLICY_DEADLINE;
 }
 
-/* A negative value is the kernel's counter gone wrong: of schedstats, which alone can be negative. */
+/*
+ * A negative value is the kernel's counter gone wrong: of schedstats, which alone can be negative.
+ */
 static void note_schedstats(ThreadSlot *slot, const ProcSched *sched, int r) {
         SourceOutcome outcome = SOURCE_OUTCOME_ok;
 

@@ -36,8 +36,8 @@ void task_reader_init(TaskReader *reader, const CaptureSystem *system, const Gat
                       Buffer *texts);
 
 /*
- * stat, affinity, sched, io, in this order; slot->fd is open. Sets slot->kept, or slot->vanished, or
- * neither when stat cannot be read. -ENOMEM.
+ * stat, affinity, sched, io, in this order; slot->fd is open. Sets slot->kept, or slot->vanished,
+ * or neither when stat cannot be read. -ENOMEM.
  */
 _must_check_ int task_reader_read(TaskReader *reader, ThreadSlot *slot);
 

@@ -4,9 +4,9 @@
 /*
  * ThreadSlot
  *
- * One thread while it is being read. Everything is read through one descriptor of its directory, which
- * is bound to the task and not to the number: once the task is gone the descriptor answers nothing, so
- * two lives of a tid cannot mix. A thread that goes half-way is dropped whole.
+ * One thread while it is being read. Everything is read through one descriptor of its directory,
+ * which is bound to the task and not to the number: once the task is gone the descriptor answers
+ * nothing, so two lives of a tid cannot mix. A thread that goes half-way is dropped whole.
  */
 
 #include <stdbool.h>

@@ -31,7 +31,9 @@ typedef struct ThreadStats {
 void thread_stats_init(ThreadStats *stats, const CaptureSystem *system, const Gates *gates);
 void thread_stats_done(ThreadStats *stats);
 
-/* While the thread is at hand: the files that taskstats would replace, when it will not be asked. */
+/*
+ * While the thread is at hand: the files that taskstats would replace, when it will not be asked.
+ */
 void thread_stats_read_files(ThreadStats *stats, TaskReader *reader, ThreadSlot *slot);
 
 /* For all slots that are kept so far; some of them may turn out to have vanished. */

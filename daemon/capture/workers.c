@@ -14,8 +14,8 @@ struct Worker {
 };
 
 /*
- * The reader is made and its socket closed here: descriptors of a thread with a table of its own mean
- * nothing to others.
+ * The reader is made and its socket closed here: descriptors of a thread with a table of its own
+ * mean nothing to others.
  */
 static void *run_worker(void *userdata) {
         Worker *worker = userdata;

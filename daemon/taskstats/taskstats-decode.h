@@ -4,10 +4,11 @@
 /*
  * Taskstats
  *
- * One "struct taskstats" as the kernel sent it, whatever its version. The struct grew at its end from
- * version to version, except that version 15 (Linux 6.14.0 to 6.14.8) inserted members in the middle
- * and version 16 moved them to the end: so the version decides where a member stands, and the length
- * received decides whether it was sent at all. A member that was not sent is absent, never zero.
+ * One "struct taskstats" as the kernel sent it, whatever its version. The struct grew at its end
+ * from version to version, except that version 15 (Linux 6.14.0 to 6.14.8) inserted members in the
+ * middle and version 16 moved them to the end: so the version decides where a member stands, and
+ * the length received decides whether it was sent at all. A member that was not sent is absent,
+ * never zero.
  */
 
 #include <stdbool.h>
@@ -71,7 +72,7 @@ bool taskstats_get(const Taskstats *stats, TaskstatsMember member, uint64_t *ret
 bool taskstats_has_delays(const Taskstats *stats);
 
 /*
- * Puts the metrics of @groups (TaskstatsGroup, or-ed) that were sent. The high-water marks are 0 for
- * a task without address space, which is not a measurement: they stay absent there.
+ * Puts the metrics of @groups (TaskstatsGroup, or-ed) that were sent. The high-water marks are 0
+ * for a task without address space, which is not a measurement: they stay absent there.
  */
 void taskstats_put_metrics(const Taskstats *stats, unsigned groups, ThreadSample *sample);

@@ -18,8 +18,9 @@ int taskstats_template_init(TaskstatsTemplate *message, uint16_t family) {
         if (!msg)
                 return -ENOMEM;
         /*
-         * No NLM_F_ACK: it would queue a second message behind each answer, and a request is answered
-         * or refused anyway. Port 0 is filled in by nobody: the kernel goes by the socket's address.
+         * No NLM_F_ACK: it would queue a second message behind each answer, and a request is
+         * answered or refused anyway. Port 0 is filled in by nobody: the kernel goes by the
+         * socket's address.
          */
         if (!genlmsg_put(msg, 0, 0, family, 0, NLM_F_REQUEST, TASKSTATS_CMD_GET,
                          TASKSTATS_GENL_VERSION) ||

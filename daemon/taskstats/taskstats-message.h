@@ -37,9 +37,9 @@ void taskstats_request_encode(const TaskstatsTemplate *message, uint32_t sequenc
                               char *ret);
 
 /*
- * One datagram with answers to the requests numbered @sequence and up, for @tids in that order. Fills
- * the answers that it holds and returns how many became known by it; messages that answer none of
- * them are skipped. An answer is known when its error is not -EINPROGRESS.
+ * One datagram with answers to the requests numbered @sequence and up, for @tids in that order.
+ * Fills the answers that it holds and returns how many became known by it; messages that answer
+ * none of them are skipped. An answer is known when its error is not -EINPROGRESS.
  */
 size_t taskstats_replies_decode(const void *datagram, size_t n_datagram, uint16_t family,
                                 uint32_t sequence, const pid_t *tids, size_t n_tids,

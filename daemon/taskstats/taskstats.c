@@ -26,8 +26,9 @@ struct TaskstatsSocket {
         uint32_t sequence; /* of the next request */
 
         /*
-         * Receive side. libnl's nl_recv() peeks, allocates and frees for every answer, which doubles
-         * the cost of the cheapest source we have; so the datagrams come by recvmmsg() into these.
+         * Receive side. libnl's nl_recv() peeks, allocates and frees for every answer, which
+         * doubles the cost of the cheapest source we have; so the datagrams come by recvmmsg() into
+         * these.
          */
         struct mmsghdr headers[TASKSTATS_BATCH_MAX];
         struct iovec places[TASKSTATS_BATCH_MAX];
@@ -122,8 +123,8 @@ static int send_requests(TaskstatsSocket *socket, const pid_t *tids, size_t n_ti
 }
 
 /*
- * Receives until all @n_tids answers are known, none comes in time, or the kernel says that it had to
- * drop some (ENOBUFS). Those that did not come stay -EINPROGRESS.
+ * Receives until all @n_tids answers are known, none comes in time, or the kernel says that it had
+ * to drop some (ENOBUFS). Those that did not come stay -EINPROGRESS.
  */
 static int receive_answers(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
                            TaskstatsAnswer *answers) {
@@ -181,7 +182,9 @@ int taskstats_query(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
         if (r < 0)
                 return r;
 
-        /* What a full receive buffer lost is asked again alone; after one silence, no more waiting. */
+        /*
+         * What a full receive buffer lost is asked again alone; after one silence, no more waiting.
+         */
         for (size_t i = 0; i < n_tids; i++) {
                 if (answers[i].error != -EINPROGRESS)
                         continue;

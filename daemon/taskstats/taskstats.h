@@ -24,9 +24,9 @@ TaskstatsSocket *taskstats_free(TaskstatsSocket *socket);
 DEFINE_CLEANUP(TaskstatsSocket *, taskstats_free);
 
 /*
- * Fills one answer per tid, at most TASKSTATS_BATCH_MAX: its error is 0, the kernel's (-ESRCH: no such
- * thread, -EPERM), -ENODATA when none came in time, -EBADMSG for one that makes no sense, -EPROTO for
- * a struct version too old to read. Returns -errno when the socket itself failed.
+ * Fills one answer per tid, at most TASKSTATS_BATCH_MAX: its error is 0, the kernel's (-ESRCH: no
+ * such thread, -EPERM), -ENODATA when none came in time, -EBADMSG for one that makes no sense,
+ * -EPROTO for a struct version too old to read. Returns -errno when the socket itself failed.
  */
 _must_check_ int taskstats_query(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
                                  TaskstatsAnswer *answers);

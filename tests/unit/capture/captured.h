@@ -4,8 +4,8 @@
 /*
  * Captured
  *
- * A capture of a tree and what became of it, read back through the reader of snapshots; and a system
- * whose answers the test sets.
+ * A capture of a tree and what became of it, read back through the reader of snapshots; and a
+ * system whose answers the test sets.
  */
 
 #include <stdbool.h>

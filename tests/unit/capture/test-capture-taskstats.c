@@ -116,8 +116,8 @@ START_TEST(a_thread_that_taskstats_does_not_know_any_more_is_dropped_whole) {
 END_TEST
 
 /*
- * The clock moves a microsecond with each look: once per stat, once before the question, and twice for
- * every process's memory. So stat of 10 lies 3 us before the question, of 12 1 us.
+ * The clock moves a microsecond with each look: once per stat, once before the question, and twice
+ * for every process's memory. So stat of 10 lies 3 us before the question, of 12 1 us.
  */
 static const struct {
         pid_t tid;

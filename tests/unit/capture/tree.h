@@ -4,8 +4,8 @@
 /*
  * Tree
  *
- * A directory laid out like /proc, /sys and a cgroup v2 hierarchy, made for one test and removed after
- * it. Files are written in the kernel's form with the values that a test is about.
+ * A directory laid out like /proc, /sys and a cgroup v2 hierarchy, made for one test and removed
+ * after it. Files are written in the kernel's form with the values that a test is about.
  */
 
 #include <stdbool.h>
@@ -18,7 +18,9 @@ typedef struct Tree {
         int fd, proc_fd, sys_fd, cgroup_fd;
 } Tree;
 
-/* With an unremarkable kernel: 6.18, schedstats on, delay accounting booted, pressure without irq. */
+/*
+ * With an unremarkable kernel: 6.18, schedstats on, delay accounting booted, pressure without irq.
+ */
 void tree_make(Tree *tree);
 void tree_remove(Tree *tree);
 
@@ -28,7 +30,10 @@ void tree_write_text(const Tree *tree, const char *path, const char *format, ...
         __attribute__((__format__(__printf__, 3, 4)));
 void tree_delete(const Tree *tree, const char *path);
 void tree_link(const Tree *tree, const char *path, const char *target);
-/* Nobody but the superuser may read it; tree_deny() in a test is of use under tree_be_nobody() only. */
+/*
+ * Nobody but the superuser may read it; tree_deny() in a test is of use under tree_be_nobody()
+ * only.
+ */
 void tree_deny(const Tree *tree, const char *path);
 /* File access of this thread as an ordinary user, and back. */
 void tree_be_nobody(void);

@@ -4,8 +4,8 @@
 /*
  * TaskstatsLayouts
  *
- * The two shapes of the kernel's struct taskstats, member by member as its headers had them, so that
- * the compiler works out the offsets that the decoder under test has as numbers.
+ * The two shapes of the kernel's struct taskstats, member by member as its headers had them, so
+ * that the compiler works out the offsets that the decoder under test has as numbers.
  */
 
 #include <stdint.h>
@@ -86,7 +86,9 @@ typedef struct Taskstats15 {
 _Static_assert(sizeof(GrownTaskstats) == 688, "version 17");
 _Static_assert(sizeof(Taskstats15) == 560, "version 15");
 
-/* M(metric, member in the grown layout, member in version 15, scale), every metric of the struct. */
+/*
+ * M(metric, member in the grown layout, member in version 15, scale), every metric of the struct.
+ */
 #define LAYOUT_DELAY(M, family)                                   \
         M(family##_delay_count, family.count, family.count, 1)    \
         M(family##_delay_total_ns, family.total, family.total, 1) \

@@ -54,6 +54,105 @@ START_TEST(columns_are_identity_then_the_registry) {
 }
 END_TEST
 
+/* Whether the manual has @name in bold, as it sets members: alone, or in a list of them. */
+static bool is_in_manual(const char *manual, const char *name) {
+        size_t n = strlen(name);
+
+        for (const char *at = manual; (at = strstr(at, name)); at += n) {
+                const char *line = at;
+
+                while (line > manual && line[-1] != '\n')
+                        line--;
+                if (strncmp(line, ".B", 2) == 0 && strchr(" \n", at[n]) && at[-1] == ' ')
+                        return true;
+        }
+        return false;
+}
+
+static char *read_manual(void) {
+        FILE *stream = fopen(TESTS_DIR "/../man/snapshot.5", "re");
+        size_t n = 0;
+        char *text = NULL;
+
+        ck_assert_ptr_nonnull(stream);
+        ck_assert_int_gt(getdelim(&text, &n, '\0', stream), 0);
+        (void) fclose(stream);
+        return text;
+}
+
+START_TEST(the_manual_lists_every_column_and_source) {
+        char *manual = read_manual();
+
+        for (ThreadColumn column = 0; column < _COLUMN_MAX; column++)
+                if (column != thread_column_of(METRIC_thread_count))
+                        ck_assert_msg(is_in_manual(manual, thread_column_name(column)), "%s",
+                                      thread_column_name(column));
+        for (unsigned id = 0; id < _SOURCE_MAX; id++) {
+                char name[64], *c = name;
+
+                for (const char *from = source_name((SourceId) id); *from; from++) {
+                        if (*from == '-')
+                                *c++ = '\\';
+                        *c++ = *from;
+                }
+                *c = '\0';
+                ck_assert_msg(is_in_manual(manual, name), "%s", name);
+        }
+        free(manual);
+}
+END_TEST
+
+/* The members of heads and documents. */
+static const char *const members[] = {
+        "formatVersion",
+        "toolVersion",
+        "hostName",
+        "machineId",
+        "bootId",
+        "kernelRelease",
+        "startRealtimeNs",
+        "startBoottimeNs",
+        "user_hz",
+        "page_size",
+        "smapsRequested",
+        "captured_at_unix_ns",
+        "host",
+        "threads",
+        "columns",
+        "rows",
+        "cgroup_stats",
+        "psi",
+        "sched_ext",
+        "sources",
+        "end",
+        "endRealtimeNs",
+        "endBoottimeNs",
+        "processes",
+        "backend",
+        "complete",
+        "taskstatsVersion",
+        "cost",
+        "wallNs",
+        "cpuNs",
+        "peakRssBytes",
+        "name",
+        "tagged",
+        "sizeBytes",
+        "uid",
+        "userHz",
+        "pageSize",
+        "documentBytes",
+        "importedFrom",
+};
+
+START_TEST(the_manual_lists_every_member) {
+        char *manual = read_manual();
+
+        ck_assert_msg(is_in_manual(manual, members[_i]), "%s", members[_i]);
+        free(manual);
+}
+END_TEST
+
 START_TEST(an_empty_document_has_all_its_members) {
         static const char start[] =
                 "{\"formatVersion\":1,\"toolVersion\":\"1.2\",\"hostName\":\"node\","
@@ -212,6 +311,8 @@ int main(void) {
         TCase *document = tcase_create("document"), *row = tcase_create("row");
 
         tcase_add_test(document, columns_are_identity_then_the_registry);
+        tcase_add_test(document, the_manual_lists_every_column_and_source);
+        tcase_add_loop_test(document, the_manual_lists_every_member, 0, ELEMENTSOF(members));
         tcase_add_test(document, an_empty_document_has_all_its_members);
         tcase_add_test(document, values_made_elsewhere_stand_where_they_belong);
         tcase_add_loop_test(document, a_failing_sink_ends_the_writing, 0, 6);

@@ -66,8 +66,8 @@ static int sandbox_limit(uint64_t max_file_bytes) {
         } rows[] = {
                 { RLIMIT_CORE, 0 },
                 { RLIMIT_NPROC, 0 },
-                /* The lowest number is taken, so there is no room for a new one; poll(2) compares the
-                 * number of descriptors it is given with the limit, so 0 would forbid waiting. */
+                /* The lowest number is taken, so there is no room for another; poll(2) compares
+                 * the number of descriptors it gets with the limit, so 0 would forbid waiting. */
                 { RLIMIT_NOFILE, 1 },
                 { RLIMIT_FSIZE, (rlim_t) max_file_bytes },
         };

@@ -146,7 +146,9 @@ bool answer_has_peer(Answer *answer) {
                 answer->closed = true;
                 return false;
         }
-        /* What a peer says during a call is none of our business, but silence for ever is an end. */
+        /*
+         * What a peer says during a call is none of our business, but silence for ever is an end.
+         */
         if (recv(wait.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
                 answer->closed = true;
         return !answer->closed;

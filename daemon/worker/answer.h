@@ -6,8 +6,8 @@
  *
  * The replies to one call, in their order: any number with more to follow, then one final reply or
  * error, and nothing behind it. Every reply is sent off before the next is built, so that a reader
- * who is slow holds up the job and not the memory. Functions fail with -EPIPE once the peer hung up,
- * and answer_is_closed() tells that apart from trouble of our own.
+ * who is slow holds up the job and not the memory. Functions fail with -EPIPE once the peer hung
+ * up, and answer_is_closed() tells that apart from trouble of our own.
  */
 
 #include <stdbool.h>
@@ -44,8 +44,8 @@ _must_check_ int answer_final(Answer *answer);
 _must_check_ int answer_final_descriptor(Answer *answer, int fd);
 
 /*
- * Tells how far a long call is, at most ten times a second, and only to a caller who asked for more.
- * @total 0: not known.
+ * Tells how far a long call is, at most ten times a second, and only to a caller who asked for
+ * more. @total 0: not known.
  */
 _must_check_ int answer_progress(Answer *answer, const char *phase, uint64_t done, uint64_t total);
 

@@ -106,7 +106,9 @@ static int recording_check_name(Recording *recording) {
         return 0;
 }
 
-/* An unnamed file outside of the spool: nobody else gets to see it, so where it is does not matter. */
+/*
+ * An unnamed file outside of the spool: nobody else gets to see it, so where it is does not matter.
+ */
 static int recording_open_memory(Recording *recording) {
         recording->file = memfd_create("ctprof", MFD_CLOEXEC);
         return recording->file < 0 ? -errno : 0;

@@ -73,8 +73,8 @@ static int ktstr_write_end(Conversion *conversion) {
 }
 
 /*
- * The members have to come in the prior tool's order, whatever that of the file is: a pass for what is
- * about the whole, one for the threads, one for the cgroups.
+ * The members have to come in the prior tool's order, whatever that of the file is: a pass for what
+ * is about the whole, one for the threads, one for the cgroups.
  */
 static int convert_ktstr(Conversion *conversion) {
         static const SubjectVisitor nothing = {};
@@ -128,7 +128,9 @@ static int ndjson_on_thread(void *userdata, const ThreadSample *sample, Span sma
         return conversion_drain(conversion, r);
 }
 
-/* What is in every line of a file without head stands in the document, perhaps behind the threads. */
+/*
+ * What is in every line of a file without head stands in the document, perhaps behind the threads.
+ */
 static int convert_ndjson(Conversion *conversion) {
         static const SubjectVisitor nothing = {};
         static const SubjectVisitor threads = { .on_thread = ndjson_on_thread };

@@ -83,8 +83,8 @@ static int import_refuse(Work *work, const ImportParameters *parameters, int r,
 }
 
 /*
- * The copy is read again as a whole before anybody believes it: the input is somebody's file and may
- * have changed since its digest was right.
+ * The copy is read again as a whole before anybody believes it: the input is somebody's file and
+ * may have changed since its digest was right.
  */
 static int import_answer(Work *work, const ImportParameters *parameters) {
         _cleanup_(head_done) Head head = {};

@@ -4,9 +4,9 @@
 /*
  * KtstrDocument
  *
- * The parts of the prior tool's document besides its threads. Its reader refuses a document that lacks
- * any member but a nullable one, so all are written; what was not read is 0, "", {} or null, whichever
- * it knows for it.
+ * The parts of the prior tool's document besides its threads. Its reader refuses a document that
+ * lacks any member but a nullable one, so all are written; what was not read is 0, "", {} or null,
+ * whichever it knows for it.
  */
 
 #include "base/macro.h"
@@ -22,7 +22,7 @@ _must_check_ int ktstr_write_psi(JsonWriter *writer, Span psi_json);
 _must_check_ int ktstr_write_sched_ext(JsonWriter *writer, Span sched_ext_json);
 
 /*
- * The members probe_summary, parse_summary and taskstats_summary from the counts of the sources; all
- * null when @sources is.
+ * The members probe_summary, parse_summary and taskstats_summary from the counts of the sources;
+ * all null when @sources is.
  */
 void ktstr_write_summaries(JsonWriter *writer, const SourceTable *sources, const Head *head);

@@ -5,8 +5,8 @@
  * Parameters
  *
  * The parameters of a call as a struct, by a table: every member has its type, required ones are
- * there, others may be missing or null, and there are no further ones. Text and objects are borrowed
- * from the call, descriptors are taken from the frame it came in.
+ * there, others may be missing or null, and there are no further ones. Text and objects are
+ * borrowed from the call, descriptors are taken from the frame it came in.
  */
 
 #include <errno.h>

@@ -4,9 +4,9 @@
 /*
  * Reshape
  *
- * JSON values turned into the form that somebody else's reader insists on, by a table: which members
- * in which order, under which name, and what stands for one that is absent. Members that are not in
- * the table are dropped.
+ * JSON values turned into the form that somebody else's reader insists on, by a table: which
+ * members in which order, under which name, and what stands for one that is absent. Members that
+ * are not in the table are dropped.
  */
 
 #include <json-c/json.h>

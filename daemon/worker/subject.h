@@ -6,8 +6,8 @@
  *
  * One snapshot that a job looks at: the file, what its head says, and, after the first pass, the
  * parts of the document that are about the whole. A pass reads the document from front to back and
- * hands threads or cgroups out; there can be any number. Damage is found before anything is believed:
- * the digest is checked first.
+ * hands threads or cgroups out; there can be any number. Damage is found before anything is
+ * believed: the digest is checked first.
  */
 
 #include <stdbool.h>

@@ -6,8 +6,8 @@
  *
  * One thread as one JSON object, in the two forms that leave the house: "ktstr", all members of the
  * prior tool in its order, where absence has no form of its own; and "ndjson", every column of the
- * snapshot's table by name, null where absent, with the host, boot and time beside it so that lines of
- * several snapshots can stand in one file.
+ * snapshot's table by name, null where absent, with the host, boot and time beside it so that lines
+ * of several snapshots can stand in one file.
  */
 
 #include "base/macro.h"

@@ -4,8 +4,8 @@
 /*
  * WorkSpool
  *
- * What the calls that write to the spool have in common: how they name it, and which error each of its
- * refusals is. The directory comes open with the call; its path is for messages only.
+ * What the calls that write to the spool have in common: how they name it, and which error each of
+ * its refusals is. The directory comes open with the call; its path is for messages only.
  */
 
 #include "base/buffer.h"

@@ -4,8 +4,9 @@
 /*
  * Work
  *
- * One call that a job serves. A method ends in one of three ways: it answered to the end, it refused
- * and thereby answered, or it fails with a negative errno, and then worker.c answers for it.
+ * One call that a job serves. A method ends in one of three ways: it answered to the end, it
+ * refused and thereby answered, or it fails with a negative errno, and then worker.c answers for
+ * it.
  */
 
 #include <stdbool.h>

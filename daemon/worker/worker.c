@@ -83,7 +83,9 @@ static int worker_confine(const WorkerKind *kind, uint64_t max_file_bytes) {
         r = sandbox_enter(max_file_bytes);
         if (r != SANDBOX_E_NO_FILTER)
                 return r;
-        /* Who reads a file with no more rights than their own may go on: any other program would. */
+        /*
+         * Who reads a file with no more rights than their own may go on: any other program would.
+         */
         if (privileged)
                 return -EPROTONOSUPPORT;
         (void) fputs("ctprofd: this kernel has no seccomp filters, reading without one\n", stderr);

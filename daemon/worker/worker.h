@@ -5,8 +5,8 @@
  * Worker
  *
  * What a job does once it is started: it reads one call from the socket it was born with, with the
- * descriptors that came along, does that, answers, and is gone. Whatever it meets ends in a reply or
- * in silence towards a peer that hung up; nothing outlives it.
+ * descriptors that came along, does that, answers, and is gone. Whatever it meets ends in a reply
+ * or in silence towards a peer that hung up; nothing outlives it.
  */
 
 #include <stdbool.h>

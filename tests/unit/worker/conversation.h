@@ -4,8 +4,8 @@
 /*
  * Conversation
  *
- * One call of a job and all its replies. An unconfined job runs on a thread of this process, so that
- * what it leaks or touches is seen; a confined one in a child, because there is no way back.
+ * One call of a job and all its replies. An unconfined job runs on a thread of this process, so
+ * that what it leaks or touches is seen; a confined one in a child, because there is no way back.
  */
 
 #include <check.h>

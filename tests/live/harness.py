@@ -59,9 +59,10 @@ def expect(condition, *what):
         raise AssertionError(" ".join(str(word) for word in what))
 
 
-def expect_equal(got, wanted, what=""):
+def expect_equal(got, wanted, *what):
     if got != wanted:
-        raise AssertionError(f"{what}: got {got!r}, expected {wanted!r}")
+        where = " ".join(str(word) for word in what)
+        raise AssertionError(f"{where}: got {got!r}, expected {wanted!r}")
 
 
 @contextlib.contextmanager
@@ -279,6 +280,19 @@ def wait_until(condition, seconds=20, what="condition"):
     while not condition():
         expect(time.monotonic() < deadline, "waited in vain for", what)
         time.sleep(0.01)
+
+
+def settled(read, seconds=20):
+    """What read() says once it says the same twice, a moment apart."""
+    deadline = time.monotonic() + seconds
+    last = read()
+    while True:
+        time.sleep(0.05)
+        now = read()
+        if now == last:
+            return now
+        expect(time.monotonic() < deadline, "it never settles")
+        last = now
 
 
 def end(pid, number=signal.SIGKILL):

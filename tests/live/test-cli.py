@@ -146,7 +146,7 @@ def show_and_compare():
         expect_equal((idle["threadsBefore"], idle["threadsAfter"]), (9, 9), "threads")
         for name, cell in idle["metrics"].items():
             one_sided = cell["before"] is None or cell["after"] is None
-            expect_equal(cell["delta"] is None and "reason" in cell, one_sided or cell["delta"] is None, name)
+            expect_equal("reason" in cell, one_sided, name, cell)
             if one_sided:
                 expect(cell["delta"] is None and cell["percent"] is None and cell["reason"], name, cell)
         kinds = {row["name"]: row["agg_rule"] for row in rows}
@@ -245,7 +245,8 @@ def help_and_version():
         expect_equal((result.status, result.err), (0, ""), command)
         wide = [line for line in result.out.splitlines() if len(line) > 80]
         expect_equal(wide, [], f"{command}: lines over 80 columns")
-        expect("sage" in result.out, command, result.out)
+        first = result.out.splitlines()[0]
+        expect(os.path.basename(command[0]) in first, command, first)
     for verb in VERBS:
         expect(verb in run(CTPROFCTL, "--help").out, verb)
     for program in (CTPROFCTL, CTPROFD):

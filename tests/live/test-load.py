@@ -4,7 +4,8 @@
 import os
 import shutil
 
-from harness import (Busy, Daemon, Local, Skip, expect, expect_equal, main, need_root, temporary, test)
+from harness import (Busy, Daemon, Local, Skip, expect, expect_equal, main, need_root, settled, temporary,
+                     test)
 
 GROUP = 64321  # of the socket; needs no name
 OUTSIDER = 65533
@@ -34,12 +35,12 @@ def own_figures(pid):
 def compare_around_load(ctl, directory):
     """Captures around one round of the load, and compares what ctprof says with what the kernel says."""
     with Busy(directory) as busy:
-        first = own_figures(busy.pid)
+        first = settled(lambda: own_figures(busy.pid))
         before = ctl("capture", "--tag", "a", "--json").json()
         # Reading a thread's files does not run it: what it had before the capture it has during it.
         expect_equal(own_figures(busy.pid), first, "an idle load")
         busy.round()
-        last = own_figures(busy.pid)
+        last = settled(lambda: own_figures(busy.pid))
         after = ctl("capture", "--tag", "b", "--json").json()
         expect_equal(own_figures(busy.pid), last, "an idle load")
         expect_equal(before["snapshot"]["name"], "a")

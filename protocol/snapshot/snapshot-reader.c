@@ -16,7 +16,7 @@
 #define MEMBER_BYTES 32
 
 /* Process ids seen, a bit each, in pages that exist once an id of theirs was seen. */
-#define PAGE_IDS (UINT32_C(1) << 18)
+#define PAGE_IDS (UINT32_C(1) << 20)
 #define N_PAGES ((UINT32_C(1) << 31) / PAGE_IDS)
 
 struct SnapshotReader {

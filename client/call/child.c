@@ -46,6 +46,9 @@ static int become(const char *path, const char *const arguments[], int socket_fd
         if (socket_fd < 0 || dup2(socket_fd, LISTEN_FD) < 0)
                 return -errno;
 
+        /* Nothing that whoever started us left open; older kernels leave it so. */
+        (void) close_range(LISTEN_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+
         /* Our stdout carries results and nothing else. */
         null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(null_fd, STDOUT_FILENO) < 0)

@@ -131,14 +131,16 @@ static bool set_cell(struct libscols_line *line, size_t column, const char *cell
 
 static bool add_columns(const Table *table, const size_t *widths, struct libscols_table *scols) {
         for (size_t i = 0; i < table->n_columns; i++) {
-                int flags = SCOLS_FL_STRICTWIDTH | (table->columns[i].right ? SCOLS_FL_RIGHT : 0);
+                /* Without a line of headers their widths must not count either. */
+                const char *header = table->headed ? NULL : table->columns[i].header;
                 struct libscols_column *column;
 
                 if (table->omitted[i])
                         continue;
                 /* A hint of 1 or less would be read as a share of the line. */
-                column = scols_table_new_column(scols, table->columns[i].header,
-                                                widths[i] > 1 ? (double) widths[i] : 0, flags);
+                column = scols_table_new_column(scols, header,
+                                                widths[i] > 1 ? (double) widths[i] : 0,
+                                                table->columns[i].right ? SCOLS_FL_RIGHT : 0);
                 if (!column)
                         return false;
                 if (table->terminal->colour)

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "verb/dispatch.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "config.h"
+#include "verb/complain.h"
+#include "verb/help.h"
+#include "verb/verb.h"
+
+static uint64_t realtime_now_ns(void) {
+        struct timespec now = {};
+
+        (void) clock_gettime(CLOCK_REALTIME, &now);
+        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+}
+
+/* Options that contradict one another, or that the verb has no use for. */
+static int check_options(const Options *options, const Verb *verb) {
+        uint32_t strange = options->given & ~(OPTION_COMMON_BITS | verb->options);
+
+        for (unsigned id = 0; id < _OPTION_MAX; id++)
+                if (strange >> id & 1)
+                        return complain(STATUS_USAGE, "\"%s\" does not take --%s.", verb->name,
+                                        option_table[id].name);
+        if (options_have(options, OPTION_LOCAL) && options->socket_path)
+                return complain(STATUS_USAGE, "--local is for no daemon and --socket for one: give "
+                                              "either.");
+        if (options->spool_path && !options_have(options, OPTION_LOCAL))
+                return complain(STATUS_USAGE, "--spool goes with --local: a daemon has its own.");
+        return 0;
+}
+
+static int check_arguments(const Options *options, const Verb *verb) {
+        size_t n = options->n_arguments - 1;
+        char quoted[QUOTE_BYTES];
+
+        if (n < verb->min_arguments)
+                return complain(STATUS_USAGE, "\"%s\" needs %s, as in \"ctprofctl %s %s\".",
+                                verb->name, verb->needs, verb->name, verb->synopsis);
+        if (n > verb->max_arguments)
+                return complain(STATUS_USAGE, "\"%s\" has no use for %s.", verb->name,
+                                quote(options->arguments[1 + verb->max_arguments], quoted));
+        return 0;
+}
+
+static int complain_verb(const char *word, const char *nearest) {
+        char quoted[QUOTE_BYTES];
+
+        if (nearest)
+                return complain(STATUS_USAGE, "Unknown verb %s, did you mean \"%s\"?",
+                                quote(word, quoted), nearest);
+        return complain(STATUS_USAGE, "Unknown verb %s: \"ctprofctl --help\" lists them all.",
+                        quote(word, quoted));
+}
+
+static int run(Session *session) {
+        const Options *options = session->options;
+        const char *nearest = NULL;
+        const Verb *verb = NULL;
+        int r;
+
+        if (options->n_arguments > 0) {
+                verb = verb_find(options->arguments[0], &nearest);
+                if (!verb)
+                        return complain_verb(options->arguments[0], nearest);
+        }
+        if (options_have(options, OPTION_VERSION)) {
+                (void) puts("ctprofctl " CTPROF_VERSION);
+                return STATUS_DONE;
+        }
+        if (options_have(options, OPTION_HELP)) {
+                r = session_page(session);
+                if (r == 0)
+                        help_print(verb, &session->terminal, stdout);
+                return r;
+        }
+        if (!verb)
+                return complain(STATUS_USAGE, "No verb is given: \"ctprofctl --help\" lists them.");
+        r = check_options(options, verb);
+        if (r == 0)
+                r = check_arguments(options, verb);
+        return r == 0 ? verb->run(session) : r;
+}
+
+int dispatch(int argc, char *argv[]) {
+        char complaint[OPTIONS_COMPLAINT_BYTES];
+        Options options;
+        Session session;
+        int r;
+
+        r = options_parse(argc, argv, realtime_now_ns(), &options, complaint);
+        if (r == OPTIONS_E_INVALID)
+                return complain(STATUS_USAGE, "%s", complaint);
+        if (r != 0)
+                return complain_errno(r, "read the command line");
+        session_init(&session, &options);
+        return session_done(&session, run(&session));
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "call/cancel.h"
+
+#include <check.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check-main.h"
+#include "base/cleanup.h"
+
+/* What @claim returns in a process of its own, because the flag is the process's and stays. */
+static int in_child(int (*claim)(int fd), int fd) {
+        int status = 0;
+        pid_t pid = fork();
+
+        ck_assert_int_ge(pid, 0);
+        if (pid == 0)
+                _exit(claim(fd));
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int wait_after_signal(int fd) {
+        cancel_open();
+        if (cancel_requested())
+                return 100;
+        (void) raise(SIGINT);
+        return cancel_requested() ? cancel_wait(fd, POLLIN, CANCEL_NO_DEADLINE) : 101;
+}
+
+static int wait_for_own_alarm(int fd) {
+        cancel_open();
+        /* The other end of the wait: the signal comes while we are in it. */
+        if (fork() == 0) {
+                (void) kill(getppid(), SIGTERM);
+                _exit(0);
+        }
+        return cancel_wait(fd, POLLIN, CANCEL_NO_DEADLINE);
+}
+
+static int signal_twice(int fd) {
+        cancel_open();
+        (void) raise(SIGINT);
+        (void) raise(SIGINT);
+        return 0;
+}
+
+START_TEST(a_signal_is_never_missed) {
+        _cleanup_(fd_closep) int read_fd = -EBADF, write_fd = -EBADF;
+        int fds[2];
+
+        ck_assert_int_eq(pipe(fds), 0);
+        read_fd = fds[0];
+        write_fd = fds[1];
+        ck_assert_int_eq(in_child(wait_after_signal, read_fd), CANCEL_E_CANCELLED);
+        ck_assert_int_eq(in_child(wait_for_own_alarm, read_fd), CANCEL_E_CANCELLED);
+}
+END_TEST
+
+START_TEST(a_second_signal_kills) {
+        ck_assert_int_eq(in_child(signal_twice, -1), 128 + SIGINT);
+}
+END_TEST
+
+START_TEST(waits_end_with_bytes_or_with_time) {
+        _cleanup_(fd_closep) int read_fd = -EBADF, write_fd = -EBADF;
+        int fds[2];
+
+        ck_assert_int_eq(pipe(fds), 0);
+        read_fd = fds[0];
+        write_fd = fds[1];
+        ck_assert_int_eq(cancel_wait(read_fd, POLLIN, 0), CANCEL_E_TIMEOUT);
+        ck_assert_int_eq(cancel_wait(read_fd, POLLIN, mono_deadline_ns(1)), CANCEL_E_TIMEOUT);
+        ck_assert_int_eq(write(write_fd, "x", 1), 1);
+        ck_assert_int_eq(cancel_wait(read_fd, POLLIN, 0), CANCEL_OK);
+        ck_assert_int_eq(cancel_wait(read_fd, POLLIN, CANCEL_NO_DEADLINE), CANCEL_OK);
+}
+END_TEST
+
+START_TEST(deadlines_do_not_wrap) {
+        ck_assert_uint_eq(mono_deadline_ns(0), CANCEL_NO_DEADLINE);
+        ck_assert_uint_eq(mono_deadline_ns(UINT64_MAX), UINT64_MAX);
+        ck_assert_uint_gt(mono_deadline_ns(NSEC_PER_SEC), mono_now_ns());
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("cancel");
+        TCase *signals = tcase_create("signals");
+        TCase *time = tcase_create("time");
+
+        tcase_add_test(signals, a_signal_is_never_missed);
+        tcase_add_test(signals, a_second_signal_kills);
+        tcase_add_test(time, waits_end_with_bytes_or_with_time);
+        tcase_add_test(time, deadlines_do_not_wrap);
+        suite_add_tcase(suite, signals);
+        suite_add_tcase(suite, time);
+        return check_main(suite);
+}

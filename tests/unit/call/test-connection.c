@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "call/connection.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "check-main.h"
+#include "wire/frame.h"
+#include "wire/limits.h"
+
+/* A connection whose peer is the test itself. */
+typedef struct Line {
+        Connection *connection;
+        int peer;
+} Line;
+
+static void line_open(Line *line) {
+        int fds[2];
+
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+        line->peer = fds[1];
+        ck_assert_int_eq(connection_adopt(fds[0], "ctprofd", &line->connection), 0);
+}
+
+static void line_done(Line *line) {
+        line->connection = connection_free(line->connection);
+        line->peer = fd_close(line->peer);
+}
+
+/* The peer says @frames, each with its NUL, before it is asked: a socket keeps them. */
+static void line_say(const Line *line, const char *frames, size_t n) {
+        ck_assert_int_eq(write(line->peer, frames, n), (ssize_t) n);
+}
+
+#define LINE_SAY(line, literal) line_say((line), (literal), sizeof(literal))
+
+typedef struct Heard {
+        unsigned n_replies, n_last;
+        int64_t sum;
+        int stop; /* what the callback returns */
+        int fd;
+} Heard;
+
+static int on_reply(void *userdata, Connection *connection, json_object *parameters, bool last) {
+        Heard *heard = userdata;
+        json_object *n;
+
+        heard->n_replies++;
+        heard->n_last += last;
+        if (json_object_object_get_ex(parameters, "n", &n))
+                heard->sum += json_object_get_int64(n);
+        heard->fd = connection_take_fd(connection, parameters, "fileDescriptor");
+        return heard->stop;
+}
+
+static int call(Line *line, uint64_t timeout_ns, Heard *heard, Reply *error, char *complaint) {
+        const Request request = { .method = "io.ctprof.Profiler.List",
+                                  .parameters = SPAN_LITERAL("{\"n\":1}"),
+                                  .more = true,
+                                  .timeout_ns = timeout_ns };
+
+        *heard = (Heard){ .fd = -EBADF, .stop = heard->stop };
+        return connection_call(line->connection, &request, on_reply, heard, error, complaint);
+}
+
+START_TEST(replies_come_one_by_one_to_the_last) {
+        _cleanup_(line_done) Line line;
+        char complaint[CONNECTION_COMPLAINT_BYTES], asked[256];
+        Reply error = {};
+        Heard heard = {};
+
+        line_open(&line);
+        LINE_SAY(&line,
+                 "{\"parameters\":{\"n\":1},\"continues\":true}\0"
+                 "{\"parameters\":{\"n\":2},\"continues\":true}\0{\"parameters\":{\"n\":4}}");
+        ck_assert_int_eq(call(&line, 0, &heard, &error, complaint), 0);
+        ck_assert_uint_eq(heard.n_replies, 3);
+        ck_assert_uint_eq(heard.n_last, 1);
+        ck_assert_int_eq(heard.sum, 7);
+
+        ck_assert_int_gt(read(line.peer, asked, sizeof(asked)), 0);
+        ck_assert_str_eq(asked, "{\"method\":\"io.ctprof.Profiler.List\",\"parameters\":{\"n\":1},"
+                                "\"more\":true}");
+
+        /* And the next call goes over the same line. */
+        LINE_SAY(&line, "{\"parameters\":{\"n\":8}}");
+        ck_assert_int_eq(call(&line, 0, &heard, &error, complaint), 0);
+        ck_assert_int_eq(heard.sum, 8);
+}
+END_TEST
+
+START_TEST(an_error_is_the_callers_to_explain) {
+        _cleanup_(line_done) Line line;
+        char complaint[CONNECTION_COMPLAINT_BYTES];
+        Reply error = {};
+        Heard heard = {};
+
+        line_open(&line);
+        LINE_SAY(&line,
+                 "{\"parameters\":{},\"continues\":true}\0"
+                 "{\"error\":\"io.ctprof.Profiler.Busy\",\"parameters\":{\"reason\":\"x\"}}");
+        ck_assert_int_eq(call(&line, 0, &heard, &error, complaint), CONNECTION_E_ERROR);
+        ck_assert_uint_eq(heard.n_replies, 1);
+        ck_assert_str_eq(error.error, "io.ctprof.Profiler.Busy");
+        reply_done(&error);
+}
+END_TEST
+
+START_TEST(a_callback_ends_the_call) {
+        _cleanup_(line_done) Line line;
+        char complaint[CONNECTION_COMPLAINT_BYTES];
+        Heard heard = { .stop = -ENOMEM };
+        Reply error = {};
+
+        line_open(&line);
+        LINE_SAY(&line, "{\"parameters\":{},\"continues\":true}\0{}");
+        ck_assert_int_eq(call(&line, 0, &heard, &error, complaint), -ENOMEM);
+        ck_assert_uint_eq(heard.n_replies, 1);
+}
+END_TEST
+
+static const struct {
+        const char *bytes;
+        size_t n;
+        bool hang_up;
+        const char *sentence;
+} failures[] = {
+        { "", 0, true,
+          "ctprofd hung up in the middle of the call: \"journalctl -u ctprofd\" may tell why." },
+        { "{\"parameters\":{},", 17, true,
+          "ctprofd hung up in the middle of the call: \"journalctl -u ctprofd\" may tell why." },
+        { "{\"parameters\":{},\"continues\":true}", 35, true,
+          "ctprofd hung up in the middle of the call: \"journalctl -u ctprofd\" may tell why." },
+        { "", 0, false,
+          "ctprofd did not answer within 0.001 seconds; --timeout=SECONDS waits longer." },
+        { "{\"parameters\":{},\"continues\":true}", 35, false,
+          "ctprofd did not answer within 0.001 seconds; --timeout=SECONDS waits longer." },
+};
+
+START_TEST(silence_and_hanging_up_are_put_into_words) {
+        _cleanup_(line_done) Line line;
+        char complaint[CONNECTION_COMPLAINT_BYTES];
+        Reply error = {};
+        Heard heard = {};
+
+        line_open(&line);
+        line_say(&line, failures[_i].bytes, failures[_i].n);
+        if (failures[_i].hang_up)
+                ck_assert_int_eq(shutdown(line.peer, SHUT_WR), 0);
+        ck_assert_int_eq(call(&line, NSEC_PER_MSEC, &heard, &error, complaint),
+                         CONNECTION_E_FAILED);
+        ck_assert_str_eq(complaint, failures[_i].sentence);
+}
+END_TEST
+
+static const struct {
+        const char *bytes;
+        size_t n;
+} garbage[] = {
+        { "", 1 },
+        { "[]", 3 },
+        { "{\"parameters\":[]}", 18 },
+        { "{\"parameters\":{\"a\":1,\"a\":2}}", 29 },
+        { "{\"continues\":1}", 16 },
+        { "\xff", 2 },
+};
+
+START_TEST(what_is_no_reply_is_called_that) {
+        _cleanup_(line_done) Line line;
+        char complaint[CONNECTION_COMPLAINT_BYTES];
+        Reply error = {};
+        Heard heard = {};
+
+        line_open(&line);
+        line_say(&line, garbage[_i].bytes, garbage[_i].n);
+        ck_assert_int_eq(call(&line, NSEC_PER_SEC, &heard, &error, complaint), CONNECTION_E_FAILED);
+        ck_assert_ptr_nonnull(strstr(complaint, "ctprofd sent a reply that is not one: "));
+        ck_assert_uint_eq(heard.n_replies, 0);
+}
+END_TEST
+
+START_TEST(a_peer_that_is_gone_before_the_call_is_noticed) {
+        _cleanup_(line_done) Line line;
+        char complaint[CONNECTION_COMPLAINT_BYTES];
+        Reply error = {};
+        Heard heard = {};
+
+        line_open(&line);
+        line.peer = fd_close(line.peer);
+        ck_assert_int_eq(call(&line, 0, &heard, &error, complaint), CONNECTION_E_FAILED);
+        ck_assert_ptr_nonnull(strstr(complaint, "hung up"));
+}
+END_TEST
+
+START_TEST(a_last_word_is_heard_although_nobody_listens) {
+        _cleanup_(line_done) Line line;
+        char complaint[CONNECTION_COMPLAINT_BYTES];
+        Reply error = {};
+        Heard heard = {};
+
+        line_open(&line);
+        LINE_SAY(&line, "{\"error\":\"io.ctprof.Profiler.Busy\"}");
+        line.peer = fd_close(line.peer);
+        ck_assert_int_eq(call(&line, 0, &heard, &error, complaint), CONNECTION_E_ERROR);
+        reply_done(&error);
+}
+END_TEST
+
+START_TEST(descriptors_go_both_ways) {
+        char complaint[CONNECTION_COMPLAINT_BYTES], text[3] = "";
+        _cleanup_(frame_stream_freep) FrameStream *peer = NULL;
+        _cleanup_(fd_closep) int received = -EBADF,
+                                 null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        Request request = { .method = "a.b", .fds = &null_fd, .n_fds = 1 };
+        Heard heard = { .fd = -EBADF };
+        Reply error = {};
+        int pipes[2];
+        Line line;
+        Span frame;
+
+        line_open(&line);
+        ck_assert_int_eq(frame_stream_new(line.peer, LIMIT_CALL_BYTES, LIMIT_REPLY_BYTES, 4, &peer),
+                         0);
+        ck_assert_int_eq(pipe(pipes), 0);
+        ck_assert_int_eq(write(pipes[1], "hi", 2), 2);
+        (void) fd_close(pipes[1]);
+        ck_assert_int_eq(frame_stream_queue(peer,
+                                            SPAN_LITERAL("{\"parameters\":{\"fileDescriptor\":0}}"),
+                                            &pipes[0], 1),
+                         0);
+        ck_assert_int_eq(frame_stream_flush(peer), 0);
+
+        ck_assert_int_eq(
+                connection_call(line.connection, &request, on_reply, &heard, &error, complaint), 0);
+        ck_assert_int_eq(read(heard.fd, text, 2), 2);
+        ck_assert_str_eq(text, "hi");
+        (void) fd_close(heard.fd);
+
+        /* Ours was sent as a copy. */
+        ck_assert_int_ge(fcntl(null_fd, F_GETFD), 0);
+        ck_assert_int_eq(frame_stream_wait(peer, 1000, &frame), 0);
+        ck_assert_uint_eq(frame_stream_n_fds(peer), 1);
+        received = frame_stream_take_fd(peer, 0);
+        ck_assert_int_ge(received, 0);
+        (void) connection_free(line.connection);
+}
+END_TEST
+
+START_TEST(descriptors_that_were_not_sent_are_not_there) {
+        _cleanup_(line_done) Line line;
+        char complaint[CONNECTION_COMPLAINT_BYTES];
+        Reply error = {};
+        Heard heard = {};
+
+        line_open(&line);
+        LINE_SAY(&line, "{\"parameters\":{\"fileDescriptor\":0}}");
+        ck_assert_int_eq(call(&line, 0, &heard, &error, complaint), 0);
+        ck_assert_int_eq(heard.fd, -EBADF);
+        LINE_SAY(&line, "{\"parameters\":{\"fileDescriptor\":-1}}");
+        ck_assert_int_eq(call(&line, 0, &heard, &error, complaint), 0);
+        ck_assert_int_eq(heard.fd, -EBADF);
+}
+END_TEST
+
+START_TEST(calls_past_the_bound_are_not_sent) {
+        _cleanup_(line_done) Line line;
+        _cleanup_(buffer_done) Buffer parameters = {};
+        char complaint[CONNECTION_COMPLAINT_BYTES];
+        Request request = { .method = "a.b" };
+        Reply error = {};
+        Heard heard = {};
+        char *space;
+
+        line_open(&line);
+        ck_assert_int_eq(buffer_append_text(&parameters, "{\"a\":\""), 0);
+        ck_assert_int_eq(buffer_reserve(&parameters, 2 * LIMIT_CALL_BYTES, &space), 0);
+        memset(space, 'x', 2 * LIMIT_CALL_BYTES);
+        parameters.n += 2 * LIMIT_CALL_BYTES;
+        ck_assert_int_eq(buffer_append_text(&parameters, "\"}"), 0);
+        request.parameters = buffer_span(&parameters);
+        ck_assert_int_eq(
+                connection_call(line.connection, &request, on_reply, &heard, &error, complaint),
+                CONNECTION_E_FAILED);
+        ck_assert_str_eq(complaint, "The call is too long.");
+
+        request = (Request){ .method = "a.b", .n_fds = LIMIT_FDS_PER_CALL + 1 };
+        ck_assert_int_eq(
+                connection_call(line.connection, &request, on_reply, &heard, &error, complaint),
+                -E2BIG);
+}
+END_TEST
+
+START_TEST(private_servers_that_do_not_exist_are_named) {
+        const Endpoint endpoint = { .kind = ENDPOINT_ANALYSIS };
+        char complaint[CONNECTION_COMPLAINT_BYTES];
+        Connection *connection = NULL;
+
+        ck_assert_int_eq(setenv("CTPROFD", "/nonexistent/ctprofd", 1), 0);
+        ck_assert_int_eq(connection_open(&endpoint, 0, &connection, complaint),
+                         CONNECTION_E_FAILED);
+        ck_assert_ptr_nonnull(strstr(complaint, "/nonexistent/ctprofd"));
+        ck_assert_ptr_nonnull(strstr(complaint, "$CTPROFD"));
+        ck_assert_ptr_null(connection);
+}
+END_TEST
+
+START_TEST(a_private_server_that_dies_is_one_sentence) {
+        const Endpoint endpoint = { .kind = ENDPOINT_ANALYSIS };
+        const Request request = { .method = "a.b" };
+        _cleanup_(connection_freep) Connection *connection = NULL;
+        char complaint[CONNECTION_COMPLAINT_BYTES];
+        Reply error = {};
+        Heard heard = {};
+
+        /* A program that ignores its socket and fails. */
+        ck_assert_int_eq(setenv("CTPROFD", "/bin/false", 1), 0);
+        ck_assert_int_eq(connection_open(&endpoint, 0, &connection, complaint), 0);
+        ck_assert_int_eq(connection_call(connection, &request, on_reply, &heard, &error, complaint),
+                         CONNECTION_E_FAILED);
+        ck_assert_str_eq(complaint,
+                         "The analysis job exited with status 1 in the middle of the call.");
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("connection");
+        TCase *replies = tcase_create("replies");
+        TCase *failure = tcase_create("failure");
+        TCase *descriptors = tcase_create("descriptors");
+        TCase *server = tcase_create("server");
+
+        tcase_add_test(replies, replies_come_one_by_one_to_the_last);
+        tcase_add_test(replies, an_error_is_the_callers_to_explain);
+        tcase_add_test(replies, a_callback_ends_the_call);
+        tcase_add_loop_test(failure, silence_and_hanging_up_are_put_into_words, 0,
+                            ELEMENTSOF(failures));
+        tcase_add_loop_test(failure, what_is_no_reply_is_called_that, 0, ELEMENTSOF(garbage));
+        tcase_add_test(failure, a_peer_that_is_gone_before_the_call_is_noticed);
+        tcase_add_test(failure, a_last_word_is_heard_although_nobody_listens);
+        tcase_add_test(failure, calls_past_the_bound_are_not_sent);
+        tcase_add_test(descriptors, descriptors_go_both_ways);
+        tcase_add_test(descriptors, descriptors_that_were_not_sent_are_not_there);
+        tcase_add_test(server, private_servers_that_do_not_exist_are_named);
+        tcase_add_test(server, a_private_server_that_dies_is_one_sentence);
+        suite_add_tcase(suite, replies);
+        suite_add_tcase(suite, failure);
+        suite_add_tcase(suite, descriptors);
+        suite_add_tcase(suite, server);
+        return check_main(suite);
+}

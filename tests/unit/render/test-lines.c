@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "render/lines.h"
+
+#include <check.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check-main.h"
+#include "base/cleanup.h"
+#include "render/progress.h"
+
+static const Terminal a_pipe = {};
+static const Terminal narrow = { .out = true, .columns = 30 };
+
+static const struct {
+        const Terminal *terminal;
+        size_t label_columns;
+        const char *label, *text;
+        const char *printed;
+} rows[] = {
+        { &a_pipe, 8, "before", "one two", "before    one two\n" },
+        { &a_pipe, 8, "", "one two", "          one two\n" },
+        { &a_pipe, 8, "before", "", "before\n" },
+        { &a_pipe, 3, "longer", "text", "longer text\n" },
+        { &a_pipe, 0, "", "text", "text\n" },
+        { &a_pipe, 4, "a", "a text that is longer than any line of the terminal would be",
+          "a     a text that is longer than any line of the terminal would be\n" },
+        { &narrow, 4, "a", "a text that is longer than the line",
+          "a     a text that is longer\n"
+          "      than the line\n" },
+        { &narrow, 4, "a", "exactly-twenty-four-char", "a     exactly-twenty-four-char\n" },
+        { &narrow, 4, "a", "a-word-of-more-than-one-whole-line",
+          "a     a-word-of-more-than-one-\n"
+          "      whole-line\n" },
+        { &narrow, 20, "a", "no room to wrap is no reason to cut",
+          "a                     no room to wrap is no reason to cut\n" },
+        { &narrow, 0, "",
+          "\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5 twenty columns, then ten",
+          "\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5 twenty columns,\nthen "
+          "ten\n" },
+};
+
+START_TEST(lines_fit_a_terminal_and_stay_whole_in_a_pipe) {
+        char *text = NULL;
+        size_t n_text;
+        FILE *out = open_memstream(&text, &n_text);
+        const Lines lines = { out, rows[_i].terminal, rows[_i].label_columns };
+
+        lines_print(&lines, rows[_i].label, rows[_i].text);
+        ck_assert_int_eq(fclose(out), 0);
+        ck_assert_str_eq(text, rows[_i].printed);
+        free(text);
+}
+END_TEST
+
+static const struct {
+        const char *phase;
+        uint64_t done;
+        bool has_total;
+        uint64_t total;
+        size_t columns;
+        const char *line;
+} progress_rows[] = {
+        { "threads", 50, true, 100, 40, "Reading threads [#######........] 50/100" },
+        { "threads", 0, true, 100, 200, "Reading threads [..............................] 0/100" },
+        { "threads", 120, true, 100, 200,
+          "Reading threads [##############################] 120/120" },
+        { "writing", 7, false, 0, 80, "Writing 7" },
+        { "writing", 7, true, 0, 80, "Writing 7" },
+        { "cgroups", 1, true, 2, 20, "Reading cgroups [] 1/2" },
+        { "\033[2J", 1, false, 0, 80, "Working 1" },
+};
+
+START_TEST(progress_is_one_line_without_surprises) {
+        char line[PROGRESS_LINE_BYTES];
+
+        progress_format(progress_rows[_i].phase, progress_rows[_i].done,
+                        progress_rows[_i].has_total, progress_rows[_i].total,
+                        progress_rows[_i].columns, line);
+        ck_assert_str_eq(line, progress_rows[_i].line);
+}
+END_TEST
+
+START_TEST(progress_is_for_terminals) {
+        Progress progress;
+
+        progress_init(&progress, &a_pipe, PROGRESS_SHOWN);
+        ck_assert(!progress.enabled);
+        progress_init(&progress, &(const Terminal){ .err = true, .columns = 80 }, PROGRESS_HIDDEN);
+        ck_assert(!progress.enabled);
+        progress_init(&progress, &(const Terminal){ .err = true, .columns = 80 }, PROGRESS_SHOWN);
+        ck_assert(progress.enabled);
+        progress_update(&progress, NULL, 0); /* not a progress: nothing is drawn */
+        ck_assert(!progress.drawn);
+        progress_clear(&progress);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("lines");
+        TCase *lines = tcase_create("lines");
+        TCase *progress = tcase_create("progress");
+
+        (void) setlocale(LC_CTYPE, "C.UTF-8");
+        tcase_add_loop_test(lines, lines_fit_a_terminal_and_stay_whole_in_a_pipe, 0,
+                            ELEMENTSOF(rows));
+        tcase_add_loop_test(progress, progress_is_one_line_without_surprises, 0,
+                            ELEMENTSOF(progress_rows));
+        tcase_add_test(progress, progress_is_for_terminals);
+        suite_add_tcase(suite, lines);
+        suite_add_tcase(suite, progress);
+        return check_main(suite);
+}

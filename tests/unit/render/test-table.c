@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "render/table.h"
+
+#include <check.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check-main.h"
+#include "render/printable.h"
+
+static const Terminal a_pipe = {};
+static const Terminal narrow = { .out = true, .columns = 40 };
+static const Terminal colourful = { .out = true, .columns = 40, .colour = true };
+
+static const TableColumn columns[] = {
+        { .header = "group", .shrink_to = 10 }, { .header = "metric" },
+        { .header = "delta", .right = true },   { .header = "rate", .right = true, .omit = 1 },
+        { .header = "tags", .omit = 2 },
+};
+
+#define N ELEMENTSOF(columns)
+
+/* What was printed, owned by the caller. */
+static char *print(const Terminal *terminal, TableLegend legend, const char *const rows[][N],
+                   size_t n_rows, Buffer *omitted) {
+        _cleanup_(table_freep) Table *table = NULL;
+        char *text = NULL;
+        size_t n_text;
+        FILE *out = open_memstream(&text, &n_text);
+
+        ck_assert_ptr_nonnull(out);
+        ck_assert_int_eq(table_new(columns, N, terminal, legend, out, &table), 0);
+        for (size_t i = 0; i < n_rows; i++)
+                ck_assert_int_eq(table_add(table, rows[i], 1u << 2), 0);
+        ck_assert_int_eq(table_end(table), 0);
+        if (omitted)
+                ck_assert_int_eq(table_omitted(table, omitted), 0);
+        ck_assert_int_eq(fclose(out), 0);
+        return text;
+}
+
+static const char *const two_rows[][N] = {
+        { "nginx", "run_time_ns", "+1.5\u00b5s", "+2ns/s", "x" },
+        { "a-name-that-is-rather-long", "minflt", "-", "", "" },
+};
+
+START_TEST(a_pipe_gets_every_cell_whole) {
+        _cleanup_(freep) char *text = print(&a_pipe, TABLE_LEGEND_SHOWN, two_rows, 2, NULL);
+
+        ck_assert_str_eq(text, "group                      metric       delta   rate tags\n"
+                               "nginx                      run_time_ns +1.5\u00b5s +2ns/s x\n"
+                               "a-name-that-is-rather-long minflt           -      - -\n");
+}
+END_TEST
+
+START_TEST(a_terminal_clips_the_label_before_columns_go) {
+        static const char *const row[][N] = { { "a-name-of-nineteen-", "m", "+1", "+2", "t" } };
+        _cleanup_(freep) char *text = print(&narrow, TABLE_LEGEND_SHOWN, row, 1, NULL);
+
+        ck_assert_str_eq(text, "group             metric delta rate tags\n"
+                               "a-name-of-ninete\u2026 m         +1   +2 t\n");
+}
+END_TEST
+
+START_TEST(the_least_important_column_goes_first) {
+        _cleanup_(buffer_done) Buffer omitted = {};
+        _cleanup_(freep) char *text = print(&narrow, TABLE_LEGEND_SHOWN, two_rows, 2, &omitted);
+
+        ck_assert_str_eq(text, "group          metric       delta   rate\n"
+                               "nginx          run_time_ns +1.5\u00b5s +2ns/s\n"
+                               "a-name-that-i\u2026 minflt           -      -\n");
+        ck_assert(span_is(buffer_span(&omitted), "tags"));
+}
+END_TEST
+
+START_TEST(no_legend_means_no_headers) {
+        _cleanup_(freep) char *text = print(&a_pipe, TABLE_LEGEND_HIDDEN, two_rows, 1, NULL);
+        _cleanup_(freep) char *none = print(&a_pipe, TABLE_LEGEND_HIDDEN, NULL, 0, NULL);
+
+        ck_assert_str_eq(text, "nginx run_time_ns +1.5\u00b5s +2ns/s x\n");
+        ck_assert(!none || none[0] == '\0');
+}
+END_TEST
+
+START_TEST(a_table_without_rows_is_its_headers) {
+        _cleanup_(freep) char *text = print(&a_pipe, TABLE_LEGEND_SHOWN, NULL, 0, NULL);
+
+        ck_assert_str_eq(text, "group metric delta rate tags\n");
+}
+END_TEST
+
+START_TEST(colour_is_for_terminals_that_want_it) {
+        _cleanup_(freep) char *plain = print(&narrow, TABLE_LEGEND_SHOWN, two_rows, 2, NULL);
+        _cleanup_(freep) char *bold = print(&colourful, TABLE_LEGEND_SHOWN, two_rows, 2, NULL);
+
+        ck_assert_ptr_null(strchr(plain, '\033'));
+        ck_assert_ptr_nonnull(strstr(bold, "\033[1m+1.5\u00b5s"));
+}
+END_TEST
+
+START_TEST(many_rows_come_in_one_shape) {
+        static const char *const row[] = { "g", "metric", "+1", "+2", "t" };
+        static const char *const wide[] = { "a-wider-one", "metric", "+1", "+2", "t" };
+        _cleanup_(table_freep) Table *table = NULL;
+        _cleanup_(freep) char *text = NULL;
+        size_t n_text, n_lines = 0, n_headers = 0;
+        FILE *out = open_memstream(&text, &n_text);
+        char *rest;
+
+        ck_assert_int_eq(table_new(columns, N, &a_pipe, TABLE_LEGEND_SHOWN, out, &table), 0);
+        for (size_t i = 0; i < 10000; i++)
+                ck_assert_int_eq(table_add(table, i == 5 ? wide : row, 0), 0);
+        ck_assert_int_eq(table_end(table), 0);
+        ck_assert_int_eq(fclose(out), 0);
+        for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+                n_lines++;
+                n_headers += strncmp(line, "group", 5) == 0;
+                ck_assert_ptr_eq(strstr(line, "metric"), line + strlen("a-wider-one "));
+        }
+        ck_assert_uint_eq(n_lines, 10001);
+        ck_assert_uint_eq(n_headers, 1);
+}
+END_TEST
+
+START_TEST(no_line_ends_in_a_blank_or_passes_the_edge) {
+        const Terminal terminal = { .out = true, .columns = (size_t) _i };
+        _cleanup_(freep) char *text = print(&terminal, TABLE_LEGEND_SHOWN, two_rows, 2, NULL);
+        char *rest;
+
+        for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+                ck_assert_int_ne(line[strlen(line) - 1], ' ');
+                ck_assert_uint_le(printable_width(line), MAX_OF((size_t) _i, (size_t) 30));
+        }
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("table");
+        TCase *layout = tcase_create("layout");
+        TCase *block = tcase_create("block");
+
+        (void) setlocale(LC_CTYPE, "C.UTF-8");
+        tcase_add_test(layout, a_pipe_gets_every_cell_whole);
+        tcase_add_test(layout, a_terminal_clips_the_label_before_columns_go);
+        tcase_add_test(layout, the_least_important_column_goes_first);
+        tcase_add_test(layout, no_legend_means_no_headers);
+        tcase_add_test(layout, a_table_without_rows_is_its_headers);
+        tcase_add_test(layout, colour_is_for_terminals_that_want_it);
+        tcase_add_loop_test(layout, no_line_ends_in_a_blank_or_passes_the_edge, 20, 90);
+        tcase_add_test(block, many_rows_come_in_one_shape);
+        suite_add_tcase(suite, layout);
+        suite_add_tcase(suite, block);
+        return check_main(suite);
+}

@@ -298,9 +298,9 @@ static int recording_publish(Recording *recording) {
         r = spool_make_room(recording->spool, &recording->limits, n_bytes, &recording->rotated);
         if (r != 0)
                 return recording_refuse_spool(recording, r);
-        /* Who hung up meanwhile has cancelled, and finds nothing. */
-        if (!answer_has_peer(&recording->work->answer))
-                return -ECANCELED;
+        r = work_await_disk(recording->work, recording->spool, recording->file);
+        if (r != 0)
+                return r;
         r = spool_publish(recording->spool, recording->file, recording->head.name,
                           parameters->replace, parameters->uid);
         return r == 0 ? 0 : recording_refuse_spool(recording, r);

@@ -48,8 +48,9 @@ static int publish_file(Work *work, const PublishParameters *parameters, Spool *
         r = spool_make_room(spool, limits, head->size_bytes, rotated);
         if (r != 0)
                 return work_refuse_spool(work, spool, parameters->name, r);
-        if (!answer_has_peer(&work->answer))
-                return -ECANCELED;
+        r = work_await_disk(work, spool, parameters->file);
+        if (r != 0)
+                return r;
         r = spool_publish(spool, parameters->file, parameters->name, parameters->replace,
                           parameters->uid);
         if (r != 0)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "worker/work-spool.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/err.h"
 #include "base/name.h"
 #include "metric/metric.h"
@@ -98,6 +100,12 @@ int work_refuse_spool(Work *work, Spool *spool, const char *name, int r) {
         default:
                 return err_fold(r);
         }
+}
+
+int work_await_disk(Work *work, Spool *spool, int file) {
+        if (fsync(file) != 0)
+                return work_refuse_spool(work, spool, "", spool_explain(spool, -errno));
+        return answer_has_peer(&work->answer) ? 0 : -ECANCELED;
 }
 
 void work_write_rotated(JsonWriter *writer, const Buffer *rotated) {

@@ -41,5 +41,12 @@ _must_check_ int work_decode_limits(Work *work, const SpoolParameters *parameter
 /* Refuses for the positive code @r about the snapshot @name; negative ones are passed on. */
 _must_check_ int work_refuse_spool(Work *work, Spool *spool, const char *name, int r);
 
+/*
+ * The last thing before @file is published: writes it to the disk, and looks whether the peer is
+ * still there. Publishing syncs again, but has nothing left to wait for, so whoever hangs up is
+ * noticed until a few system calls before the snapshot appears. -ECANCELED.
+ */
+_must_check_ int work_await_disk(Work *work, Spool *spool, int file);
+
 /* "rotated": the names of spool_make_room(); nothing when there are none. */
 void work_write_rotated(JsonWriter *writer, const Buffer *rotated);

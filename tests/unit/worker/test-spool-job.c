@@ -164,6 +164,26 @@ START_TEST(only_snapshots_are_published) {
 }
 END_TEST
 
+START_TEST(nothing_is_published_for_who_hung_up) {
+        ConversationServer server = { .kind = "spool", .confinement = WORKER_FREE };
+        int pair[2], fds[] = { spool_directory(), spool_file("a") };
+        FrameStream *stream;
+
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+        ck_assert_int_eq(
+                frame_stream_new(pair[0], LIMIT_REPLY_BYTES, LIMIT_QUEUED_BYTES, 1, &stream), 0);
+        conversation_send(stream, "io.ctprof.Job.Publish",
+                          "{\"directory\":0,\"file\":1,\"name\":\"a\"," ME "," LIMITS "}", false,
+                          fds, 2);
+        (void) frame_stream_free(stream);
+        server.fd = pair[1];
+        ck_assert_int_eq(conversation_serve(&server), 0);
+        ck_assert_uint_eq(spool_empty(), 0);
+        (void) close(fds[0]);
+        (void) close(fds[1]);
+}
+END_TEST
+
 START_TEST(names_are_removed_together) {
         Conversation answer;
 
@@ -375,6 +395,7 @@ int main(void) {
         tcase_add_loop_test(publishing, what_may_not_be_published_changes_nothing, 0,
                             ELEMENTSOF(publish_rows));
         tcase_add_test(publishing, only_snapshots_are_published);
+        tcase_add_test(publishing, nothing_is_published_for_who_hung_up);
         tcase_add_test(removing, names_are_removed_together);
         tcase_add_loop_test(removing, all_names_or_none_are_removed, 0, ELEMENTSOF(remove_rows));
         tcase_add_test(removing, what_was_meant_perhaps_is_told);

@@ -275,8 +275,9 @@ START_TEST(null_values_are_not_handed_out) {
 END_TEST
 
 START_TEST(processes_are_counted_once) {
-        Visited *visited = read_well(TABLE(
-                ID_COLUMNS, "[1,1,0],[2,1,0],[3,2147483647,0],[4,1,0],[5,1048576,0],[6,1048575,0]"));
+        Visited *visited = read_well(
+                TABLE(ID_COLUMNS,
+                      "[1,1,0],[2,1,0],[3,2147483647,0],[4,1,0],[5,1048576,0],[6,1048575,0]"));
 
         ck_assert_uint_eq(visited->n_read_threads, 6);
         ck_assert_uint_eq(visited->n_read_processes, 4);

@@ -175,6 +175,7 @@ START_TEST(a_denied_thread_directory_is_a_denied_thread) {
         tree_be_nobody();
         captured_run(&captured);
         tree_be_somebody();
+        tree_allow(&tree, "proc/10/task");
         ck_assert_int_eq(captured.result, 0);
         ck_assert_uint_eq(captured.n_threads, 1);
         captured_check_source(&captured, SOURCE_STAT, SOURCE_STATE_PARTIAL, 1, 1, 0, 0, 0);

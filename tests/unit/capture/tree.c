@@ -120,6 +120,10 @@ void tree_deny(const Tree *tree, const char *path) {
         ck_assert_msg(fchmodat(tree->fd, path, 0, 0) == 0, "%s", path);
 }
 
+void tree_allow(const Tree *tree, const char *path) {
+        ck_assert_msg(fchmodat(tree->fd, path, 0755, 0) == 0, "%s", path);
+}
+
 void tree_be_nobody(void) {
         (void) setfsuid(NOBODY);
 }

@@ -35,6 +35,8 @@ void tree_link(const Tree *tree, const char *path, const char *target);
  * only.
  */
 void tree_deny(const Tree *tree, const char *path);
+/* A directory must be allowed again before the tree is removed. */
+void tree_allow(const Tree *tree, const char *path);
 /* File access of this thread as an ordinary user, and back. */
 void tree_be_nobody(void);
 void tree_be_somebody(void);

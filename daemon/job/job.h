@@ -4,10 +4,10 @@
 /*
  * Job
  *
- * One call served by a child process of its own: this executable again, as "NAME --job=KIND", with a
- * socketpair as descriptor 3 and nothing else open. It gets one call and gives replies, the last of
- * which ends it. Whatever happens to the child (crash, deadline, memory, nonsense on the socket) becomes
- * one sentence; it never becomes a wait or a failure of the parent.
+ * One call served by a child process of its own: this executable again, as "NAME --job=KIND", with
+ * a socketpair as descriptor 3 and nothing else open. It gets one call and gives replies, the last
+ * of which ends it. Whatever happens to the child (crash, deadline, memory, nonsense on the socket)
+ * becomes one sentence; it never becomes a wait or a failure of the parent.
  */
 
 #include <stdbool.h>
@@ -42,8 +42,8 @@ typedef struct JobOrder {
 
 typedef struct JobEvents {
         /*
-         * A reply, checked to be one. Its descriptors may be taken until this returns. When @continues
-         * is false it is the last, and nothing comes after it.
+         * A reply, checked to be one. Its descriptors may be taken until this returns. When
+         * @continues is false it is the last, and nothing comes after it.
          */
         void (*on_reply)(Job *job, Span frame, bool continues, bool is_error, void *userdata);
         /* It ended without a last reply. @reason: "The capture job was killed ..." */
@@ -56,8 +56,8 @@ const char *job_kind_word(JobKind kind);
 _must_check_ int job_start(Workshop *workshop, const JobOrder *order, const JobEvents *events,
                            void *userdata, Job **ret);
 /*
- * Nobody wants to hear of it any more: no event comes after this, and a child that has not given its
- * last reply is killed. Allowed inside the events; the workshop reaps.
+ * Nobody wants to hear of it any more: no event comes after this, and a child that has not given
+ * its last reply is killed. Allowed inside the events; the workshop reaps.
  */
 Job *job_free(Job *job);
 DEFINE_CLEANUP(Job *, job_free);

@@ -62,8 +62,8 @@ static bool is_reaped(int pidfd) {
 }
 
 /*
- * The last wait of the process, and a bounded one: the first child that hangs uses it up. One that is
- * traced (by a leak checker at its exit, say) has ended some time before it can be reaped.
+ * The last wait of the process, and a bounded one: the first child that hangs uses it up. One that
+ * is traced (by a leak checker at its exit, say) has ended some time before it can be reaped.
  */
 static void await_end(const Job *job, int *timeout_ms) {
         struct pollfd ended = { .fd = job_pidfd(job), .events = POLLIN };

@@ -4,9 +4,9 @@
 /*
  * Workshop
  *
- * Where jobs come from and end: it holds the executable they are made of, opened once at the start, so
- * that an upgrade on disk does not mix versions, and every child until it is reaped, also those nobody
- * waits for any more. No child outlives the workshop.
+ * Where jobs come from and end: it holds the executable they are made of, opened once at the start,
+ * so that an upgrade on disk does not mix versions, and every child until it is reaped, also those
+ * nobody waits for any more. No child outlives the workshop.
  */
 
 #include <stddef.h>
@@ -21,7 +21,9 @@ typedef struct Workshop Workshop;
 
 /* Adopts @executable_fd (O_PATH will do) on success; @name becomes the children's argv[0]. */
 _must_check_ int workshop_new(sd_event *event, int executable_fd, const char *name, Workshop **ret);
-/* Kills what still runs and reaps it, waiting a moment at most. Jobs must have been freed before. */
+/*
+ * Kills what still runs and reaps it, waiting a moment at most. Jobs must have been freed before.
+ */
 Workshop *workshop_free(Workshop *workshop);
 DEFINE_CLEANUP(Workshop *, workshop_free);
 

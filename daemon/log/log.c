@@ -43,7 +43,9 @@ int log_level_parse(Span text) {
         return -1;
 }
 
-/* JOURNAL_STREAM names the device and inode of the stream; stderr may have been redirected since. */
+/*
+ * JOURNAL_STREAM names the device and inode of the stream; stderr may have been redirected since.
+ */
 static bool stderr_is_journal(void) {
         const char *stream = getenv("JOURNAL_STREAM");
         char expected[2 * NUMBER_U64_CHARS + 2];

@@ -4,9 +4,10 @@
 /*
  * Log
  *
- * One line for people per thing that happened: to the journal with fields when stderr is its stream,
- * else to stderr. Nothing that came from outside enters a line without log_quote(), and nothing a
- * peer can repeat is logged without a LogLimit. The level is the only state of the process.
+ * One line for people per thing that happened: to the journal with fields when stderr is its
+ * stream, else to stderr. Nothing that came from outside enters a line without log_quote(), and
+ * nothing a peer can repeat is logged without a LogLimit. The level is the only state of the
+ * process.
  */
 
 #include <stdbool.h>
@@ -18,7 +19,10 @@
 
 /* life */
 
-/* Level from $SYSTEMD_LOG_LEVEL (a word or digit as in systemd), else @default_level (LOG_INFO ...). */
+/*
+ * Level from $SYSTEMD_LOG_LEVEL (a word or digit as in systemd), else @default_level (LOG_INFO
+ * ...).
+ */
 void log_open(int default_level);
 bool log_is_enabled(int level);
 /* LOG_ERR for "err", "error" and "3"; -1 when @text is no level. */
@@ -64,7 +68,7 @@ typedef struct LogLimit {
 } LogLimit;
 
 /*
- * Whether to log now. *ret_n_suppressed is how many were kept back before this one, to be said in the
- * line, and is only not 0 on the first of a new interval.
+ * Whether to log now. *ret_n_suppressed is how many were kept back before this one, to be said in
+ * the line, and is only not 0 on the first of a new interval.
  */
 bool log_limit_pass(LogLimit *limit, uint64_t now_mono_ns, unsigned *ret_n_suppressed);

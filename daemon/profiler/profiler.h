@@ -4,13 +4,15 @@
 /*
  * Profiler
  *
- * The daemon as a whole: one of everything, put together in one place and taken apart in the reverse
- * order. It serves until it is told to stop, or, when it was started for one connection, until that
- * connection ends.
+ * The daemon as a whole: one of everything, put together in one place and taken apart in the
+ * reverse order. It serves until it is told to stop, or, when it was started for one connection,
+ * until that connection ends.
  */
 
 #include "base/macro.h"
 #include "profiler/options.h"
 
-/* Runs the daemon. 0 when it was stopped, a negative errno when it could not be; then it said why. */
+/*
+ * Runs the daemon. 0 when it was stopped, a negative errno when it could not be; then it said why.
+ */
 _must_check_ int profiler_run(const Options *options);

@@ -4,8 +4,8 @@
 /*
  * SocketFile
  *
- * A listening socket in the file system, made without systemd. The file is ours until we remove it: one
- * that somebody put in its place meanwhile is left alone.
+ * A listening socket in the file system, made without systemd. The file is ours until we remove it:
+ * one that somebody put in its place meanwhile is left alone.
  */
 
 #include "base/cleanup.h"

@@ -4,7 +4,8 @@
 /*
  * SpoolPath
  *
- * Where snapshots are kept when nobody says so, and the directory of a private daemon, which makes it.
+ * Where snapshots are kept when nobody says so, and the directory of a private daemon, which makes
+ * it.
  */
 
 #include "base/macro.h"

@@ -90,8 +90,8 @@ static void timer_stop(sd_event_source *timer) {
 }
 
 /*
- * A timer that is due at once, because sd-event serves what became ready first: a deferred source has
- * been ready since it was made, and would come before everybody else's for ever.
+ * A timer that is due at once, because sd-event serves what became ready first: a deferred source
+ * has been ready since it was made, and would come before everybody else's for ever.
  */
 static void run_next(Connection *connection) {
         timer_start(connection->next, 0);
@@ -222,7 +222,10 @@ void connection_error(Connection *connection, WireError error, const WireErrorDe
 
 /* input */
 
-/* Says why as well as it can, and ends the connection: what follows cannot be trusted to be a frame. */
+/*
+ * Says why as well as it can, and ends the connection: what follows cannot be trusted to be a
+ * frame.
+ */
 static void refuse(Connection *connection, const char *reason) {
         const WireErrorDetail detail = { .subject = SPAN_LITERAL("call"), .reason = reason };
 

@@ -4,13 +4,13 @@
 /*
  * Connection
  *
- * One peer on the event loop: bytes become calls, replies become bytes, and no step waits. At most one
- * call is in flight; the calls behind it stay in the stream until its last reply is queued, so answers
- * keep the order of calls. What a peer does not read piles up here to a bound and no farther: past the
- * first mark whoever feeds it should pause, and its next call is not taken up.
+ * One peer on the event loop: bytes become calls, replies become bytes, and no step waits. At most
+ * one call is in flight; the calls behind it stay in the stream until its last reply is queued, so
+ * answers keep the order of calls. What a peer does not read piles up here to a bound and no
+ * farther: past the first mark whoever feeds it should pause, and its next call is not taken up.
  *
- * Replying only queues. A connection is written to, found dead and freed from its own event sources,
- * never below a caller, so every function here may be called from on_call and on_drained.
+ * Replying only queues. A connection is written to, found dead and freed from its own event
+ * sources, never below a caller, so every function here may be called from on_call and on_drained.
  */
 
 #include <stdbool.h>
@@ -53,7 +53,9 @@ typedef struct ConnectionEvents {
          * borrowed; descriptors that are not taken before this returns are closed.
          */
         void (*on_call)(Connection *connection, const Call *call, void *userdata);
-        /* The caller is gone or was dropped while its call was in flight: nobody reads an answer. */
+        /*
+         * The caller is gone or was dropped while its call was in flight: nobody reads an answer.
+         */
         void (*on_hangup)(Connection *connection, void *userdata);
         /* A full connection has room again while its call is in flight. */
         void (*on_drained)(Connection *connection, void *userdata);
@@ -74,8 +76,8 @@ typedef struct ConnectionSetup {
 /* life */
 
 /*
- * @fd is taken over in any case, what @peer owns on success. @setup is borrowed for the connection's
- * life.
+ * @fd is taken over in any case, what @peer owns on success. @setup is borrowed for the
+ * connection's life.
  */
 _must_check_ int connection_new(const ConnectionSetup *setup, int fd, Peer *peer, Connection **ret);
 /* Sends what the socket takes at once, then closes; does not call on_hangup or on_closed. */
@@ -100,9 +102,9 @@ size_t connection_n_fds(const Connection *connection);
 int connection_take_fd(Connection *connection, size_t index);
 
 /*
- * Answers to the call in flight. Descriptors are always taken over. To a oneway call nothing is sent.
- * There is no failure to handle: when an answer cannot be queued the connection breaks, and on_hangup
- * tells so later if the call is still in flight then.
+ * Answers to the call in flight. Descriptors are always taken over. To a oneway call nothing is
+ * sent. There is no failure to handle: when an answer cannot be queued the connection breaks, and
+ * on_hangup tells so later if the call is still in flight then.
  */
 
 void connection_reply(Connection *connection, Span parameters, const int *fds, size_t n_fds);

@@ -21,7 +21,9 @@ struct Listener {
         sd_event_source *rest;
 };
 
-/* The peer's own doing, or a signal: the next one may be fine. accept(2) lists the network errors. */
+/*
+ * The peer's own doing, or a signal: the next one may be fine. accept(2) lists the network errors.
+ */
 static bool is_passing(int error) {
         return error == ECONNABORTED || error == EINTR || error == EPROTO || error == EPERM;
 }

@@ -9,7 +9,9 @@
 
 #define PEER_FIRST_GROUPS 32
 
-/* The kernel answers ERANGE with the length it wants; a fixed set of groups cannot grow meanwhile. */
+/*
+ * The kernel answers ERANGE with the length it wants; a fixed set of groups cannot grow meanwhile.
+ */
 static int read_groups(int fd, gid_t **ret, size_t *ret_n) {
         socklen_t n_bytes = PEER_FIRST_GROUPS * sizeof(gid_t);
         _cleanup_(freep) gid_t *groups = NULL;

@@ -4,9 +4,9 @@
 /*
  * Field
  *
- * The parameters of a call as a struct, by a table. Nothing that is not in the table gets through, and
- * null is the same as absent; what a field of the struct holds after that has the right type. Text and
- * objects stay the call's.
+ * The parameters of a call as a struct, by a table. Nothing that is not in the table gets through,
+ * and null is the same as absent; what a field of the struct holds after that has the right type.
+ * Text and objects stay the call's.
  */
 
 #include <json-c/json.h>

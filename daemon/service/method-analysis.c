@@ -11,12 +11,11 @@ typedef struct AnalysisFields {
 
 /* What is in a view is for the job to judge, which knows the metrics. */
 static int pass_object(JsonWriter *writer, const char *key, json_object *object) {
-        _cleanup_(buffer_done) Buffer text;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_CALL_BYTES };
         int r;
 
         if (!object)
                 return 0;
-        buffer_init(&text, LIMIT_CALL_BYTES);
         r = message_append_object(&text, object);
         if (r < 0)
                 return r;

@@ -18,8 +18,8 @@ typedef struct CaptureFields {
 } CaptureFields;
 
 /*
- * The client that asks is part of the measurement; a program of somebody else that asks is part of the
- * host. A comm is as good as its owner's word, but all it can win is to be left out of views.
+ * The client that asks is part of the measurement; a program of somebody else that asks is part of
+ * the host. A comm is as good as its owner's word, but all it can win is to be left out of views.
  */
 static bool is_our_client(pid_t pid) {
         static const char expected[] = "ctprofctl\n";
@@ -63,7 +63,9 @@ static int add_directory(Request *request, JsonWriter *writer, const CaptureFiel
         return request_add_fd(request, writer, "directory", fd);
 }
 
-/* Progress is not worth a pause: a caller who does not read it must not hold up who waits behind. */
+/*
+ * Progress is not worth a pause: a caller who does not read it must not hold up who waits behind.
+ */
 static int on_progress(Request *request, Span frame) {
         if (!connection_is_full(request->connection))
                 connection_forward(request->connection, frame, true, NULL, 0);

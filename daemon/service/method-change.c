@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/request.h"
 
-/* Whose the snapshots are, and whether they exist at all, is looked at by the job, under the lock. */
+/*
+ * Whose the snapshots are, and whether they exist at all, is looked at by the job, under the lock.
+ */
 
 typedef struct ChangeFields {
         json_object *names;

@@ -31,7 +31,7 @@ static int answer_with_file(Request *request, JsonWriter *writer, Buffer *text, 
 /* Byte by byte what is in the spool: no job has to look at it, and the descriptor cannot write. */
 static int export_file(Request *request, const char *key, Reference *reference) {
         _cleanup_(head_done) Head head = { .name = "" };
-        _cleanup_(buffer_done) Buffer text;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         SnapshotFault fault;
         JsonWriter writer;
         int r;
@@ -52,7 +52,6 @@ static int export_file(Request *request, const char *key, Reference *reference) 
                 return r;
         memcpy(head.name, reference->name, sizeof(head.name));
 
-        buffer_init(&text, LIMIT_REPLY_BYTES);
         json_writer_init(&writer, &text);
         json_write_object(&writer);
         json_write_key(&writer, "snapshot");
@@ -75,7 +74,8 @@ static int reopen_to_read(int fd, int *ret) {
 
 static int on_converted(Request *request, Span frame) {
         Transfer *transfer = request->state;
-        _cleanup_(buffer_done) Buffer text, head_text;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES },
+                                      head_text = { .max_bytes = LIMIT_REPLY_BYTES };
         json_object *whole, *head;
         JsonWriter writer;
         int fd, r;
@@ -83,8 +83,6 @@ static int on_converted(Request *request, Span frame) {
         r = transfer_decode(frame, "snapshot", json_type_object, &whole, &head);
         if (r < 0)
                 return r;
-        buffer_init(&text, LIMIT_REPLY_BYTES);
-        buffer_init(&head_text, LIMIT_REPLY_BYTES);
         r = message_append_object(&head_text, head);
         json_object_put(whole);
         if (r == 0)

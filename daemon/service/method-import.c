@@ -17,9 +17,13 @@ typedef struct ImportFields {
         const char *tag, *label;
 } ImportFields;
 
-/* The interface has nothing to say about what was rotated away, so only the snapshots are passed on. */
+/*
+ * The interface has nothing to say about what was rotated away, so only the snapshots are passed
+ * on.
+ */
 static int on_published(Request *request, Span frame) {
-        _cleanup_(buffer_done) Buffer text, snapshots_text;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES },
+                                      snapshots_text = { .max_bytes = LIMIT_REPLY_BYTES };
         json_object *whole, *snapshots;
         JsonWriter writer;
         int r;
@@ -27,8 +31,6 @@ static int on_published(Request *request, Span frame) {
         r = transfer_decode(frame, "snapshots", json_type_array, &whole, &snapshots);
         if (r < 0)
                 return r;
-        buffer_init(&text, LIMIT_REPLY_BYTES);
-        buffer_init(&snapshots_text, LIMIT_REPLY_BYTES);
         r = message_append_object(&snapshots_text, snapshots);
         json_object_put(whole);
         if (r < 0)
@@ -98,8 +100,8 @@ static void name_by_time(char ret[static SNAPSHOT_NAME_MAX_CHARS + 1]) {
 }
 
 /*
- * The file's own name when it is one, or the label it came with; then another one like it when it is
- * taken. Named by somebody it is, unless its head says that a machine did.
+ * The file's own name when it is one, or the label it came with; then another one like it when it
+ * is taken. Named by somebody it is, unless its head says that a machine did.
  */
 static int choose_name(Request *request, json_object *head) {
         Transfer *transfer = request->state;

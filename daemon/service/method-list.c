@@ -75,12 +75,11 @@ static void write_all_unreadable(JsonWriter *writer, const Listing *listing) {
 
 /* One reply. *ret_more: another has to follow. */
 static int tell(Request *request, Listing *listing, bool *ret_more) {
-        _cleanup_(buffer_done) Buffer text;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         JsonWriter writer;
         size_t end;
         int r;
 
-        buffer_init(&text, LIMIT_REPLY_BYTES);
         json_writer_init(&writer, &text);
         json_write_object(&writer);
         end = write_readable(&writer, listing, listing->n_told);

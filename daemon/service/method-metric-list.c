@@ -2,11 +2,10 @@
 #include "service/request.h"
 
 int method_metric_list(Request *request) {
-        _cleanup_(buffer_done) Buffer text;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         JsonWriter writer;
         int r;
 
-        buffer_init(&text, LIMIT_REPLY_BYTES);
         r = request_decode(request, NULL, 0, NULL);
         if (r != 0)
                 return r;

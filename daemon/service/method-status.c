@@ -83,11 +83,10 @@ static void write_jobs(const Request *request, JsonWriter *writer) {
 }
 
 static int answer(Request *request, Span sources) {
-        _cleanup_(buffer_done) Buffer text;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         JsonWriter writer;
         int r;
 
-        buffer_init(&text, LIMIT_REPLY_BYTES);
         json_writer_init(&writer, &text);
         json_write_object(&writer);
         write_daemon(request, &writer);
@@ -103,7 +102,7 @@ static int answer(Request *request, Span sources) {
 }
 
 static int on_probed(Request *request, Span frame) {
-        _cleanup_(buffer_done) Buffer sources;
+        _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
         char complaint[MESSAGE_COMPLAINT_BYTES];
         json_object *array;
         Reply reply;
@@ -112,7 +111,6 @@ static int on_probed(Request *request, Span frame) {
         r = reply_decode(frame, &reply, complaint);
         if (r != 0)
                 return r < 0 ? r : -EBADMSG;
-        buffer_init(&sources, LIMIT_REPLY_BYTES / 2);
         array = json_object_object_get(reply.parameters, "sources");
         r = json_object_is_type(array, json_type_array) ? message_append_object(&sources, array)
                                                         : -EBADMSG;
@@ -122,7 +120,7 @@ static int on_probed(Request *request, Span frame) {
 
 /* Status is what one asks when something is wrong: it answers with what there is. */
 static int on_not_probed(Request *request, Span frame) {
-        _cleanup_(buffer_done) Buffer text;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
         SourceTable sources = {};
         JsonWriter writer;
         int r;
@@ -132,7 +130,6 @@ static int on_not_probed(Request *request, Span frame) {
                         .state = SOURCE_STATE_UNAVAILABLE,
                         .reason = "the job that tries the sources failed",
                 };
-        buffer_init(&text, LIMIT_REPLY_BYTES / 2);
         json_writer_init(&writer, &text);
         source_table_write_json(&writer, &sources);
         r = json_writer_finish(&writer);

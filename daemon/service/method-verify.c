@@ -13,8 +13,8 @@ typedef struct VerifyFields {
 } VerifyFields;
 
 /*
- * A whole spool is more files than one call has descriptors for: one job after the other takes some of
- * the names, and together their replies are the reply to one call.
+ * A whole spool is more files than one call has descriptors for: one job after the other takes some
+ * of the names, and together their replies are the reply to one call.
  */
 typedef struct Verification {
         char (*names)[SNAPSHOT_NAME_MAX_CHARS + 1];
@@ -101,10 +101,9 @@ static int answer_all(Request *request) {
 }
 
 static int keep_results(Verification *verification, json_object *results) {
-        _cleanup_(buffer_done) Buffer text;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         int r = 0;
 
-        buffer_init(&text, LIMIT_REPLY_BYTES);
         for (size_t i = 0; i < json_object_array_length(results) && r == 0; i++) {
                 buffer_clear(&text);
                 r = message_append_object(&text, json_object_array_get_idx(results, i));
@@ -116,7 +115,7 @@ static int keep_results(Verification *verification, json_object *results) {
 
 /* The last reply of one job is not the last of the call. */
 static int take_results(Request *request, json_object *parameters) {
-        _cleanup_(buffer_done) Buffer text;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         json_object *results = json_object_object_get(parameters, "results");
         int r;
 
@@ -124,7 +123,6 @@ static int take_results(Request *request, json_object *parameters) {
                 return -EBADMSG;
         if (!request->more)
                 return keep_results(request->state, results);
-        buffer_init(&text, LIMIT_REPLY_BYTES);
         r = message_append_object(&text, parameters);
         if (r == 0)
                 connection_continue(request->connection, buffer_span(&text));

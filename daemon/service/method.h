@@ -4,9 +4,9 @@
 /*
  * Method
  *
- * Everything that can be called, one row each: the name, what handles it, and what the journal is told
- * when it is done. Connecting is enough to call any of them; what changes the snapshot of somebody else
- * is refused by the job that would do it, which looks at the uid in the head.
+ * Everything that can be called, one row each: the name, what handles it, and what the journal is
+ * told when it is done. Connecting is enough to call any of them; what changes the snapshot of
+ * somebody else is refused by the job that would do it, which looks at the uid in the head.
  */
 
 #include <stdbool.h>
@@ -64,5 +64,8 @@ typedef struct Method {
 PROFILER_METHODS(METHOD_DECLARE)
 VARLINK_METHODS(METHOD_DECLARE)
 
-/* NULL when there is none; *ret_known_interface tells whether at least the interface is one of ours. */
+/*
+ * NULL when there is none; *ret_known_interface tells whether at least the interface is one of
+ * ours.
+ */
 const Method *method_find(Span name, bool *ret_known_interface);

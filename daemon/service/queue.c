@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Users remembered beyond those that are in the queue, so that coming back is no way to the front. */
+/*
+ * Users remembered beyond those that are in the queue, so that coming back is no way to the front.
+ */
 #define QUEUE_REMEMBERED_USERS 64u
 
 typedef struct QueueUser {

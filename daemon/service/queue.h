@@ -5,8 +5,9 @@
  * Queue
  *
  * Whose turn it is. So many entries run at a time, the others wait; both are bounded, also for one
- * user. The next turn goes to the user whose last turn is longest ago, and within one user to who came
- * first, so nobody can fill the line in front of others. The entries are members of their owners.
+ * user. The next turn goes to the user whose last turn is longest ago, and within one user to who
+ * came first, so nobody can fill the line in front of others. The entries are members of their
+ * owners.
  */
 
 #include <stdbool.h>

@@ -4,9 +4,9 @@
 /*
  * Recorder
  *
- * What the journal keeps of calls that change the spool, and of refusals: who, what, which snapshot.
- * What succeeds leaves a snapshot behind and so bounds itself; what fails can be repeated for ever by
- * anybody, and is logged only so often.
+ * What the journal keeps of calls that change the spool, and of refusals: who, what, which
+ * snapshot. What succeeds leaves a snapshot behind and so bounds itself; what fails can be repeated
+ * for ever by anybody, and is logged only so often.
  */
 
 #include <stdbool.h>

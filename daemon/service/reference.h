@@ -4,8 +4,9 @@
 /*
  * Reference
  *
- * How a call names a snapshot: by its name in the spool, which is opened here, or by a descriptor the
- * caller sent along. Jobs get descriptors only; the daemon never opens a path that a client names.
+ * How a call names a snapshot: by its name in the spool, which is opened here, or by a descriptor
+ * the caller sent along. Jobs get descriptors only; the daemon never opens a path that a client
+ * names.
  */
 
 #include <json-c/json.h>
@@ -25,8 +26,8 @@ typedef struct Reference {
 void reference_done(Reference *reference);
 
 /*
- * Opens what @object, the parameter @key, refers to. Inside on_call only: a descriptor is taken from
- * the call. 0, REQUEST_ANSWERED, or a negative errno.
+ * Opens what @object, the parameter @key, refers to. Inside on_call only: a descriptor is taken
+ * from the call. 0, REQUEST_ANSWERED, or a negative errno.
  */
 _must_check_ int reference_open(Request *request, const char *key, json_object *object,
                                 Reference *ret);

@@ -74,7 +74,10 @@ Request *request_free(Request *request) {
 void request_settle(Request *request, int r) {
         const WireErrorDetail detail = { .reason = strerror(-r) };
 
-        /* Without memory not even an error can be made: the connection does what it can, and breaks. */
+        /*
+         * Without memory not even an error can be made: the connection does what it can, and
+         * breaks.
+         */
         if (r < 0 && !request->is_over &&
             request_fail(request, WIRE_ERROR_JOB_FAILED, &detail) < 0) {
                 request->is_over = true;
@@ -122,11 +125,10 @@ static void end(Request *request, Span frame, bool is_error, const int *fds, siz
 }
 
 int request_fail(Request *request, WireError error, const WireErrorDetail *detail) {
-        _cleanup_(buffer_done) Buffer parameters, frame;
+        _cleanup_(buffer_done) Buffer parameters = { .max_bytes = LIMIT_REPLY_BYTES },
+                                      frame = { .max_bytes = LIMIT_REPLY_BYTES };
         int r;
 
-        buffer_init(&parameters, LIMIT_REPLY_BYTES);
-        buffer_init(&frame, LIMIT_REPLY_BYTES);
         r = wire_error_encode(&parameters, error, detail);
         if (r == 0)
                 r = error_encode(&frame, wire_error_name(error), buffer_span(&parameters));
@@ -142,10 +144,9 @@ int request_refuse_parameter(Request *request, const char *key, const char *reas
 }
 
 int request_answer(Request *request, Span parameters, const int *fds, size_t n_fds) {
-        _cleanup_(buffer_done) Buffer frame;
+        _cleanup_(buffer_done) Buffer frame = { .max_bytes = LIMIT_REPLY_BYTES };
         int r;
 
-        buffer_init(&frame, LIMIT_REPLY_BYTES);
         r = reply_encode(&frame, parameters, false);
         if (r == 0)
                 end(request, buffer_span(&frame), false, fds, n_fds);
@@ -207,12 +208,11 @@ static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *
 /* As if the job itself had said so. */
 static void on_end(Job *job, const char *reason, void *userdata) {
         const WireErrorDetail detail = { .reason = reason };
-        _cleanup_(buffer_done) Buffer parameters, frame;
+        _cleanup_(buffer_done) Buffer parameters = { .max_bytes = LIMIT_REPLY_BYTES },
+                                      frame = { .max_bytes = LIMIT_REPLY_BYTES };
         Request *request = userdata;
         int r;
 
-        buffer_init(&parameters, LIMIT_REPLY_BYTES);
-        buffer_init(&frame, LIMIT_REPLY_BYTES);
         r = wire_error_encode(&parameters, WIRE_ERROR_JOB_FAILED, &detail);
         if (r == 0)
                 r = error_encode(&frame, wire_error_name(WIRE_ERROR_JOB_FAILED),

@@ -6,8 +6,8 @@
  *
  * One call from its arrival to its last reply. A method reads the parameters, answers or submits an
  * order for a job; the replies of the job go through the request's stage, which by default forwards
- * them as they are. Answering only marks a request as over: it is freed where the event came from, so
- * that no function below pulls it away from its caller.
+ * them as they are. Answering only marks a request as over: it is freed where the event came from,
+ * so that no function below pulls it away from its caller.
  */
 
 #include <json-c/json.h>
@@ -40,7 +40,10 @@ enum {
 };
 
 /* Where requests wait for their jobs. */
-/*        id        at once              of one user              waiting                  of one user */
+/*
+ *        id        at once              of one user              waiting                  of one
+ * user
+ */
 // clang-format off
 #define QUEUES(Q)                                                                                  \
         Q(ADDING,   1u,                  1u,                      LIMIT_CAPTURES_WAITING,          \

@@ -4,9 +4,9 @@
 /*
  * Service
  *
- * What the calls of io.ctprof.Profiler mean: each becomes a request, which is answered at once or waits
- * its turn for a job. A request ends exactly once: answered, failed, or dropped because its caller is
- * gone, and then its job is killed.
+ * What the calls of io.ctprof.Profiler mean: each becomes a request, which is answered at once or
+ * waits its turn for a job. A request ends exactly once: answered, failed, or dropped because its
+ * caller is gone, and then its job is killed.
  */
 
 #include <stdint.h>
@@ -37,8 +37,8 @@ Service *service_free(Service *service);
 DEFINE_CLEANUP(Service *, service_free);
 
 /*
- * Removes what an earlier crash left in the spool, before anything is added: at the latest then, and
- * once. Calling it earlier is for daemons that have the time.
+ * Removes what an earlier crash left in the spool, before anything is added: at the latest then,
+ * and once. Calling it earlier is for daemons that have the time.
  */
 _must_check_ int service_clean_spool(Service *service);
 /* Ends every request with an error: its caller gets to read it if the server is still there. */

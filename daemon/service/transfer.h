@@ -4,8 +4,9 @@
 /*
  * Transfer
  *
- * A file that a job of the sandbox writes for a request: unnamed, in the spool's file system, and never
- * into the room that is kept free. What the job says of it is decoded here; what is in it never is.
+ * A file that a job of the sandbox writes for a request: unnamed, in the spool's file system, and
+ * never into the room that is kept free. What the job says of it is decoded here; what is in it
+ * never is.
  */
 
 #include <json-c/json.h>
@@ -28,8 +29,8 @@ _must_check_ int transfer_new(Request *request, Transfer **ret);
 _must_check_ int transfer_add_output(Request *request, JsonWriter *writer, Transfer *transfer);
 
 /*
- * The member @key of a job's last reply. *ret_whole owns it and is the caller's to put. -EBADMSG when
- * it is not there or of another type.
+ * The member @key of a job's last reply. *ret_whole owns it and is the caller's to put. -EBADMSG
+ * when it is not there or of another type.
  */
 _must_check_ int transfer_decode(Span frame, const char *key, json_type type,
                                  json_object **ret_whole, json_object **ret);

@@ -19,11 +19,10 @@ static const struct {
 };
 
 int varlink_get_info(Request *request) {
-        _cleanup_(buffer_done) Buffer text;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         JsonWriter writer;
         int r;
 
-        buffer_init(&text, LIMIT_REPLY_BYTES);
         r = request_decode(request, NULL, 0, NULL);
         if (r != 0)
                 return r;
@@ -44,11 +43,10 @@ int varlink_get_info(Request *request) {
 }
 
 static int describe(Request *request, const char *description) {
-        _cleanup_(buffer_done) Buffer text;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         JsonWriter writer;
         int r;
 
-        buffer_init(&text, LIMIT_REPLY_BYTES);
         json_writer_init(&writer, &text);
         json_write_object(&writer);
         json_write_member_text(&writer, "description", description);

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Bench
+ *
+ * A whole service with a spool of its own and jobs that only pretend, for tests: the caller's side
+ * is a plain socket, and the event loop turns while the test waits for a frame.
+ */
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "job/workshop.h"
+#include "log/log.h"
+#include "server/server.h"
+#include "service/service.h"
+#include "spool/spool.h"
+#include "wire/frame.h"
+#include "wire/limits.h"
+
+typedef struct Bench {
+        char path[64];
+        sd_event *event;
+        Spool *spool;
+        Workshop *workshop;
+        Service *service;
+        Server *server;
+        unsigned n_running, n_waiting;
+} Bench;
+
+static inline void bench_on_activity(unsigned n_running, unsigned n_waiting, void *userdata) {
+        Bench *bench = userdata;
+
+        bench->n_running = n_running;
+        bench->n_waiting = n_waiting;
+}
+
+static inline void bench_open(Bench *bench, const char *spool_path) {
+        const ServerLimits limits = server_default_limits();
+        ServiceSetup setup = { .on_activity = bench_on_activity, .userdata = bench };
+        int fd = open(FAKE_CTPROFD, O_PATH | O_CLOEXEC);
+
+        log_open(LOG_ERR);
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_ge(sd_event_new(&bench->event), 0);
+        ck_assert_int_ge(spool_open(spool_path, &bench->spool), 0);
+        ck_assert_int_eq(workshop_new(bench->event, fd, "ctprofd", &bench->workshop), 0);
+        setup.event = bench->event;
+        setup.workshop = bench->workshop;
+        setup.spool = bench->spool;
+        setup.limits = (SpoolLimits){ .max_bytes = 1 << 20, .max_age_ns = 5 };
+        ck_assert_int_eq(service_new(&setup, &bench->service), 0);
+        ck_assert_int_eq(
+                server_new(bench->event, &limits, &service_events, bench->service, &bench->server),
+                0);
+}
+
+static inline void bench_init(Bench *bench) {
+        *bench = (Bench){ .path = "/tmp/ctprof-test-XXXXXX" };
+        ck_assert_ptr_nonnull(mkdtemp(bench->path));
+        bench_open(bench, bench->path);
+}
+
+static inline void bench_close(Bench *bench) {
+        service_stop(bench->service);
+        server_free(bench->server);
+        service_free(bench->service);
+        workshop_free(bench->workshop);
+        spool_free(bench->spool);
+        sd_event_unref(bench->event);
+}
+
+static inline void bench_done(Bench *bench) {
+        SpoolEntry *entries = NULL;
+        char path[256];
+        size_t n = 0;
+
+        ck_assert_int_eq(spool_list(bench->spool, &entries, &n), 0);
+        for (size_t i = 0; i < n; i++) {
+                (void) snprintf(path, sizeof(path), "%s/%s" SNAPSHOT_FILE_SUFFIX, bench->path,
+                                entries[i].head.name);
+                ck_assert_int_eq(unlink(path), 0);
+        }
+        spool_entries_free(entries, n);
+        bench_close(bench);
+        ck_assert_int_eq(rmdir(bench->path), 0);
+}
+
+/* A snapshot with an empty document. */
+static inline void bench_add(Bench *bench, const char *name, uint64_t start_realtime_ns) {
+        SnapshotFileWriter *writer;
+        Head head = {
+                .format_version = HEAD_FORMAT_VERSION,
+                .has_start_realtime = true,
+                .start_realtime_ns = start_realtime_ns,
+                .has_uid = true,
+                .uid = getuid(),
+                .tagged = true,
+        };
+        uint64_t n_bytes;
+        int fd;
+
+        (void) snprintf(head.name, sizeof(head.name), "%s", name);
+        ck_assert_int_eq(spool_temporary(bench->spool, &fd), 0);
+        ck_assert_int_eq(snapshot_file_writer_new(fd, &writer), 0);
+        ck_assert_int_eq(snapshot_file_writer_write(writer, "{}", 2), 0);
+        ck_assert_int_eq(snapshot_file_writer_finish(writer, &head, &n_bytes), 0);
+        snapshot_file_writer_free(writer);
+        ck_assert_int_eq(spool_publish(bench->spool, fd, name, false, 0), 0);
+        fd_close(fd);
+}
+
+static inline FrameStream *bench_connect(Bench *bench) {
+        FrameStream *stream;
+        int ends[2];
+
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        ck_assert_int_eq(server_adopt(bench->server, ends[0]), SERVER_OK);
+        ck_assert_int_eq(frame_stream_new(ends[1], LIMIT_REPLY_BYTES, LIMIT_CALL_BYTES,
+                                          LIMIT_FDS_PER_CALL, &stream),
+                         0);
+        return stream;
+}
+
+static inline void bench_send(FrameStream *stream, const char *call, const int *fds, size_t n_fds) {
+        ck_assert_int_eq(frame_stream_queue(stream, span_of(call), fds, n_fds), 0);
+        ck_assert_int_eq(frame_stream_write(stream), 0);
+}
+
+/* The next frame as text, valid until the next; "EOF" when the daemon closed the connection. */
+static inline const char *bench_receive(Bench *bench, FrameStream *stream) {
+        static char text[LIMIT_REPLY_BYTES + 1];
+        Span frame;
+        int r;
+
+        for (;;) {
+                r = frame_stream_next(stream, &frame);
+                if (r == FRAME_OK)
+                        break;
+                ck_assert_int_eq(r, FRAME_E_AGAIN);
+                r = frame_stream_read(stream);
+                if (r == FRAME_E_CLOSED)
+                        return "EOF";
+                if (r == FRAME_E_AGAIN)
+                        ck_assert_int_ge(sd_event_run(bench->event, 20000), 0);
+                else
+                        ck_assert_int_eq(r, 0);
+        }
+        memcpy(text, frame.bytes, frame.n);
+        text[frame.n] = '\0';
+        return text;
+}
+
+static inline const char *bench_call(Bench *bench, FrameStream *stream, const char *call) {
+        bench_send(stream, call, NULL, 0);
+        return bench_receive(bench, stream);
+}
+
+/* Turns the loop until so many jobs run and wait. */
+static inline void bench_await(Bench *bench, unsigned n_running, unsigned n_waiting) {
+        while (bench->n_running != n_running || bench->n_waiting != n_waiting)
+                ck_assert_int_ge(sd_event_run(bench->event, 20000), 0);
+}

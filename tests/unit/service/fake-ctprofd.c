@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the tests of the service start in place of ctprofd: every job answers with what it was
+ * given, so that the tests see the order, and misbehaves when a name says so.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "wire/frame.h"
+#include "wire/limits.h"
+#include "wire/message.h"
+
+static FrameStream *stream;
+
+static void send_frame(Buffer *frame, const int *fds, size_t n_fds) {
+        if (frame_stream_queue(stream, buffer_span(frame), fds, n_fds) != 0 ||
+            frame_stream_flush(stream) != 0)
+                _exit(9);
+        buffer_done(frame);
+}
+
+static void reply_with(const char *parameters, bool continues, const int *fds, size_t n_fds) {
+        Buffer frame;
+
+        buffer_init(&frame, 0);
+        if (reply_encode(&frame, span_of(parameters), continues) != 0)
+                _exit(9);
+        send_frame(&frame, fds, n_fds);
+}
+
+static void reply(const char *parameters, bool continues) {
+        reply_with(parameters, continues, NULL, 0);
+}
+
+static void fail(const char *error, const char *parameters) {
+        Buffer frame;
+
+        buffer_init(&frame, 0);
+        if (error_encode(&frame, error, span_of(parameters)) != 0)
+                _exit(9);
+        send_frame(&frame, NULL, 0);
+}
+
+static const char *text_of(json_object *object, const char *key) {
+        json_object *value = json_object_object_get(object, key);
+
+        return value ? json_object_get_string(value) : "";
+}
+
+/* {MEMBER, "given": what the call had, "fds": how many came, "more"} */
+static void reply_given(const Call *call, const char *member) {
+        static char text[LIMIT_CALL_BYTES];
+
+        (void) snprintf(text, sizeof(text), "{%s,\"given\":%s,\"fds\":%zu,\"more\":%s}", member,
+                        json_object_to_json_string_ext(call->parameters, JSON_C_TO_STRING_PLAIN),
+                        frame_stream_n_fds(stream), call->more ? "true" : "false");
+        reply(text, false);
+}
+
+static void capture(const Call *call) {
+        const char *name = text_of(call->parameters, "name");
+        char member[256];
+        int fd;
+
+        if (strcmp(name, "hang") == 0)
+                (void) pause();
+        if (strcmp(name, "die") == 0)
+                _exit(7);
+        if (strcmp(name, "denied") == 0) {
+                fail("org.varlink.service.PermissionDenied", "{\"reason\":\"no\"}");
+                return;
+        }
+        if (call->more)
+                reply("{\"progress\":{\"phase\":\"threads\",\"done\":1}}", true);
+        if (strcmp(text_of(call->parameters, "anonymous"), "true") == 0) {
+                fd = dup(2);
+                reply_with("{\"fileDescriptor\":0}", false, &fd, 1);
+                return;
+        }
+        (void) snprintf(member, sizeof(member), "\"snapshot\":{\"name\":\"%s\"}", name);
+        reply_given(call, member);
+}
+
+static void show(const Call *call) {
+        static char text[4096];
+        json_object *snapshot = json_object_object_get(call->parameters, "snapshot");
+        unsigned n = strcmp(text_of(snapshot, "label"), "flood") == 0 ? 3000 : 2;
+
+        memset(text, ' ', sizeof(text) - 1);
+        memcpy(text, "{}", 2);
+        for (unsigned i = 0; i < n; i++)
+                reply(n > 2 ? text : "{\"groups\":[]}", true);
+        reply_given(call, "\"sections\":{}");
+}
+
+static void verify(const Call *call) {
+        json_object *snapshots = json_object_object_get(call->parameters, "snapshots");
+        Buffer text;
+        char *parameters;
+
+        buffer_init(&text, 0);
+        (void) !buffer_append_text(&text, "{\"results\":[");
+        for (size_t i = 0; i < json_object_array_length(snapshots); i++)
+                (void) !buffer_append_format(
+                        &text, "%s{\"name\":\"%s\",\"ok\":true}", i > 0 ? "," : "",
+                        text_of(json_object_array_get_idx(snapshots, i), "label"));
+        (void) !buffer_append_text(&text, "]}");
+        if (buffer_take_text(&text, &parameters) != 0)
+                _exit(9);
+        reply(parameters, false);
+        free(parameters);
+}
+
+static void write_output(const Call *call) {
+        json_object *output = json_object_object_get(call->parameters, "output");
+        int fd = frame_stream_take_fd(stream, (size_t) json_object_get_int(output));
+
+        if (write(fd, "written", 7) != 7)
+                _exit(8);
+}
+
+static void act(const Call *call) {
+        const char *method = strrchr(call->method, '.') + 1;
+        json_object *snapshot = json_object_object_get(call->parameters, "snapshot");
+        char member[256];
+
+        if (strcmp(method, "Capture") == 0)
+                capture(call);
+        else if (strcmp(method, "Show") == 0)
+                show(call);
+        else if (strcmp(method, "Verify") == 0)
+                verify(call);
+        else if (strcmp(method, "Info") == 0) {
+                if (strcmp(text_of(snapshot, "label"), "hang") == 0)
+                        (void) pause();
+                (void) snprintf(
+                        member, sizeof(member),
+                        "\"snapshot\":{\"name\":\"%s\",\"tagged\":true,\"formatVersion\":1}",
+                        text_of(snapshot, "label"));
+                reply_given(call, member);
+        } else if (strcmp(method, "Convert") == 0 || strcmp(method, "Import") == 0) {
+                write_output(call);
+                (void) snprintf(member, sizeof(member), "\"snapshot\":{\"name\":\"%s\"}",
+                                text_of(call->parameters, "name"));
+                reply_given(call, member);
+        } else if (strcmp(method, "Probe") == 0) {
+                if (getenv("FAKE_PROBE_FAILS"))
+                        _exit(3);
+                reply("{\"sources\":[{\"name\":\"stat\"}]}", false);
+        } else if (strcmp(method, "Clean") == 0)
+                reply("{}", false);
+        else
+                reply_given(call, "\"snapshots\":[]");
+}
+
+int main(int argc, char *argv[]) {
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        Span frame;
+        Call call;
+
+        if (frame_stream_new(3, 2 * LIMIT_CALL_BYTES, LIMIT_QUEUED_BYTES, 128, &stream) != 0 ||
+            frame_stream_wait(stream, -1, &frame) != 0 || call_decode(frame, &call, complaint) != 0)
+                return 4;
+        act(&call);
+        call_done(&call);
+        frame_stream_free(stream);
+        return 0;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include "service/queue.h"
+
+static const QueueLimits one_at_a_time = {
+        .max_running = 1,
+        .max_running_per_uid = 1,
+        .max_waiting = 8,
+        .max_waiting_per_uid = 4,
+};
+
+static Queue *queue;
+static QueueEntry entries[512];
+
+static void setup(void) {
+        ck_assert_int_eq(queue_new(&one_at_a_time, &queue), 0);
+        for (size_t i = 0; i < ELEMENTSOF(entries); i++)
+                entries[i] = (QueueEntry){ .place = QUEUE_OUTSIDE };
+}
+
+static void teardown(void) {
+        queue = queue_free(queue);
+}
+
+static void add(unsigned i, uid_t uid) {
+        ck_assert_int_eq(queue_add(queue, &entries[i], uid), QUEUE_OK);
+}
+
+/* Ends what runs, starts the next, and says which it is. */
+static int advance(QueueEntry **running) {
+        if (*running)
+                queue_remove(queue, *running);
+        *running = queue_next(queue);
+        return *running ? (int) (*running - entries) : -1;
+}
+
+START_TEST(one_user_is_served_in_order) {
+        QueueEntry *running = NULL;
+
+        for (unsigned i = 0; i < 3; i++)
+                add(i, 1000);
+        for (int i = 0; i < 3; i++)
+                ck_assert_int_eq(advance(&running), i);
+        ck_assert_int_eq(advance(&running), -1);
+        ck_assert_uint_eq(queue_n_running(queue), 0);
+}
+END_TEST
+
+START_TEST(users_take_turns) {
+        static const int order[] = { 0, 3, 5, 1, 4, 2 };
+        QueueEntry *running = NULL;
+
+        add(0, 1);
+        add(1, 1);
+        add(2, 1);
+        add(3, 2);
+        add(4, 2);
+        add(5, 3);
+        for (size_t i = 0; i < ELEMENTSOF(order); i++)
+                ck_assert_int_eq(advance(&running), order[i]);
+}
+END_TEST
+
+START_TEST(a_newcomer_goes_before_who_was_served_already) {
+        QueueEntry *running = NULL;
+
+        add(0, 1);
+        ck_assert_int_eq(advance(&running), 0);
+        add(1, 1);
+        add(2, 2);
+        ck_assert_int_eq(advance(&running), 2);
+        ck_assert_int_eq(advance(&running), 1);
+}
+END_TEST
+
+START_TEST(coming_back_is_no_way_to_the_front) {
+        QueueEntry *running = NULL;
+
+        add(0, 1);
+        ck_assert_int_eq(advance(&running), 0);
+        add(1, 2);
+        ck_assert_int_eq(advance(&running), 1); /* user 1 has nothing in the queue any more */
+        add(2, 1);
+        add(3, 3);
+        ck_assert_int_eq(advance(&running), 3);
+        ck_assert_int_eq(advance(&running), 2);
+}
+END_TEST
+
+START_TEST(nobody_runs_past_the_bound) {
+        add(0, 1);
+        add(1, 2);
+        ck_assert(!queue_is_busy(queue));
+        ck_assert_ptr_eq(queue_next(queue), &entries[0]);
+        ck_assert(queue_is_busy(queue));
+        ck_assert_ptr_null(queue_next(queue));
+        ck_assert_uint_eq(queue_n_running(queue), 1);
+        ck_assert_uint_eq(queue_n_waiting(queue), 1);
+}
+END_TEST
+
+START_TEST(one_user_leaves_a_place_to_others) {
+        const QueueLimits limits = {
+                .max_running = 3,
+                .max_running_per_uid = 2,
+                .max_waiting = 8,
+                .max_waiting_per_uid = 8,
+        };
+
+        teardown();
+        ck_assert_int_eq(queue_new(&limits, &queue), 0);
+        for (unsigned i = 0; i < 3; i++)
+                add(i, 1);
+        ck_assert_ptr_eq(queue_next(queue), &entries[0]);
+        ck_assert_ptr_eq(queue_next(queue), &entries[1]);
+        ck_assert_ptr_null(queue_next(queue));
+        add(3, 2);
+        ck_assert_ptr_eq(queue_next(queue), &entries[3]);
+        queue_remove(queue, &entries[0]);
+        ck_assert_ptr_eq(queue_next(queue), &entries[2]);
+}
+END_TEST
+
+START_TEST(waiting_is_bounded_for_a_user_and_for_all) {
+        for (unsigned i = 0; i < 4; i++)
+                add(i, 1);
+        ck_assert_int_eq(queue_add(queue, &entries[4], 1), QUEUE_E_FULL_FOR_USER);
+        for (unsigned i = 4; i < 8; i++)
+                add(i, 2);
+        ck_assert_int_eq(queue_add(queue, &entries[8], 3), QUEUE_E_FULL);
+        ck_assert_int_eq(entries[8].place, QUEUE_OUTSIDE);
+        queue_remove(queue, &entries[2]);
+        add(8, 3);
+        ck_assert_uint_eq(queue_n_waiting(queue), 8);
+}
+END_TEST
+
+START_TEST(leaving_the_line_keeps_the_others_in_order) {
+        QueueEntry *running = NULL;
+
+        for (unsigned i = 0; i < 4; i++)
+                add(i, 1);
+        queue_remove(queue, &entries[0]);
+        queue_remove(queue, &entries[2]);
+        queue_remove(queue, &entries[2]); /* outside: nothing */
+        ck_assert_int_eq(advance(&running), 1);
+        ck_assert_int_eq(advance(&running), 3);
+        ck_assert_int_eq(advance(&running), -1);
+}
+END_TEST
+
+START_TEST(more_users_than_can_be_remembered_are_served) {
+        QueueEntry *running = NULL;
+
+        for (unsigned i = 0; i < ELEMENTSOF(entries); i++) {
+                add(i, 5000 + i);
+                ck_assert_int_eq(advance(&running), (int) i);
+        }
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("queue");
+        TCase *turns = tcase_create("turns");
+
+        tcase_add_checked_fixture(turns, setup, teardown);
+        tcase_add_test(turns, one_user_is_served_in_order);
+        tcase_add_test(turns, users_take_turns);
+        tcase_add_test(turns, a_newcomer_goes_before_who_was_served_already);
+        tcase_add_test(turns, coming_back_is_no_way_to_the_front);
+        tcase_add_test(turns, nobody_runs_past_the_bound);
+        tcase_add_test(turns, one_user_leaves_a_place_to_others);
+        tcase_add_test(turns, waiting_is_bounded_for_a_user_and_for_all);
+        tcase_add_test(turns, leaving_the_line_keeps_the_others_in_order);
+        tcase_add_test(turns, more_users_than_can_be_remembered_are_served);
+        suite_add_tcase(suite, turns);
+        return check_main(suite);
+}

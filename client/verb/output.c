@@ -113,6 +113,8 @@ int output_open(const char *path, OutputMode mode, Output **ret) {
                 return complain_errno(-ENOMEM, "open the output");
         *output = (Output){ .path = path, .mode = mode, .fd = -EBADF };
 
+        if (path[0] == '\0')
+                return complain_path(output, ENOENT, "written");
         if (strcmp(path, "-") == 0) {
                 r = open_stdout(output);
         } else {

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "verb/group-columns.h"
+
+#include <check.h>
+
+#include "check-main.h"
+
+static const struct {
+        const char *list;
+        GroupSides sides;
+        size_t n;
+        GroupColumn ids[4];
+} rows[] = {
+        { NULL,
+          GROUP_SIDES_ONE,
+          4,
+          { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC, GROUP_COLUMN_VALUE } },
+        { "metric,%", GROUP_SIDES_TWO, 2, { GROUP_COLUMN_METRIC, GROUP_COLUMN_PERCENT } },
+        { " Delta , RATE", GROUP_SIDES_TWO, 2, { GROUP_COLUMN_DELTA, GROUP_COLUMN_RATE } },
+        { "baseline,candidate", GROUP_SIDES_TWO, 2, { GROUP_COLUMN_BEFORE, GROUP_COLUMN_AFTER } },
+        { "group", GROUP_SIDES_ONE, 1, { GROUP_COLUMN_GROUP } },
+        { "unit,tags,arrow",
+          GROUP_SIDES_TWO,
+          3,
+          { GROUP_COLUMN_UNIT, GROUP_COLUMN_TAGS, GROUP_COLUMN_ARROW } },
+};
+
+START_TEST(columns_come_in_the_order_typed) {
+        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
+        GroupColumns columns;
+
+        ck_assert_int_eq(group_columns_parse(rows[_i].list, rows[_i].sides, &columns, complaint),
+                         0);
+        ck_assert_uint_eq(columns.n, rows[_i].n);
+        for (size_t i = 0; i < rows[_i].n; i++)
+                ck_assert_int_eq(columns.ids[i], rows[_i].ids[i]);
+}
+END_TEST
+
+static const struct {
+        const char *list;
+        GroupSides sides;
+        const char *sentence;
+} refusals[] = {
+        { "", GROUP_SIDES_ONE,
+          "The list of columns has an empty entry: separate names by one comma each." },
+        { "group,", GROUP_SIDES_ONE,
+          "The list of columns has an empty entry: separate names by one comma each." },
+        { "group,group", GROUP_SIDES_TWO, "The column \"group\" is named twice: name it once." },
+        { "before,baseline", GROUP_SIDES_TWO,
+          "The column \"baseline\" is named twice: name it once." },
+        { "delta", GROUP_SIDES_ONE,
+          "Unknown column \"delta\": there are group, threads, metric, value, tags, unit." },
+        { "valu", GROUP_SIDES_ONE,
+          "Unknown column \"valu\", did you mean \"value\"? There are group, threads, metric, "
+          "value, "
+          "tags, unit." },
+        { "value", GROUP_SIDES_TWO,
+          "Unknown column \"value\": there are group, threads, metric, before, after, arrow, "
+          "delta, "
+          "%, rate, tags, unit." },
+        { "x\033", GROUP_SIDES_ONE,
+          "Unknown column \"x\\x1b\": there are group, threads, metric, value, tags, unit." },
+};
+
+START_TEST(what_is_no_column_is_named_with_those_that_are) {
+        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
+        GroupColumns columns = { .n = 77 };
+
+        ck_assert_int_eq(
+                group_columns_parse(refusals[_i].list, refusals[_i].sides, &columns, complaint),
+                GROUP_COLUMNS_E_INVALID);
+        ck_assert_str_eq(complaint, refusals[_i].sentence);
+        ck_assert_uint_eq(columns.n, 77);
+}
+END_TEST
+
+START_TEST(two_sides_have_eight_columns_by_default) {
+        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
+        GroupColumns columns;
+
+        ck_assert_int_eq(group_columns_parse(NULL, GROUP_SIDES_TWO, &columns, complaint), 0);
+        ck_assert_uint_eq(columns.n, 8);
+        ck_assert_str_eq(group_column_table(columns.ids[0], "process").header, "process");
+        ck_assert_str_eq(group_column_table(columns.ids[7], "process").header, "rate");
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("group-columns");
+        TCase *parse = tcase_create("parse");
+
+        tcase_add_loop_test(parse, columns_come_in_the_order_typed, 0, ELEMENTSOF(rows));
+        tcase_add_loop_test(parse, what_is_no_column_is_named_with_those_that_are, 0,
+                            ELEMENTSOF(refusals));
+        tcase_add_test(parse, two_sides_have_eight_columns_by_default);
+        suite_add_tcase(suite, parse);
+        return check_main(suite);
+}

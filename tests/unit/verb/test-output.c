@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "verb/output.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "check-main.h"
+#include "temporary.h"
+#include "verb/complain.h"
+
+static void put_file(const char *path, const char *text) {
+        FILE *file = fopen(path, "we");
+
+        ck_assert_ptr_nonnull(file);
+        ck_assert_int_ge(fputs(text, file), 0);
+        ck_assert_int_eq(fclose(file), 0);
+}
+
+static void assert_file(const char *path, const char *text) {
+        FILE *file = fopen(path, "re");
+        char read[64] = "";
+
+        ck_assert_ptr_nonnull(file);
+        read[fread(read, 1, sizeof(read) - 1, file)] = '\0';
+        (void) fclose(file);
+        ck_assert_str_eq(read, text);
+}
+
+static size_t n_entries(const char *path) {
+        DIR *directory = opendir(path);
+        size_t n = 0;
+
+        while (readdir(directory))
+                n++;
+        (void) closedir(directory);
+        return n - 2;
+}
+
+/* A descriptor on @text, positioned at its end. */
+static int source_of(const char *text) {
+        int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t) strlen(text));
+        return fd;
+}
+
+START_TEST(a_file_is_there_whole_or_not_at_all) {
+        _cleanup_(fd_closep) int source = source_of("content");
+        _cleanup_(temporary_done) Temporary temporary;
+        char path[TEMPORARY_PATH_BYTES];
+        Output *output = NULL;
+        struct stat st;
+
+        temporary_init(&temporary);
+        ck_assert_int_eq(
+                output_open(temporary_path(&temporary, "f", path), OUTPUT_EXCLUSIVE, &output), 0);
+        ck_assert_int_eq(output_copy(output, source), 0);
+        ck_assert_int_lt(access(path, F_OK), 0);
+        ck_assert_int_eq(output_publish(output), 0);
+        output = output_free(output);
+        assert_file(path, "content");
+        ck_assert_int_eq(stat(path, &st), 0);
+        ck_assert_uint_eq(st.st_mode & 0777, 0600);
+        ck_assert_uint_eq(n_entries(temporary.path), 1);
+}
+END_TEST
+
+START_TEST(what_is_not_published_leaves_nothing) {
+        _cleanup_(temporary_done) Temporary temporary;
+        char path[TEMPORARY_PATH_BYTES];
+        Output *output = NULL;
+
+        temporary_init(&temporary);
+        put_file(temporary_path(&temporary, "f", path), "old");
+        ck_assert_int_eq(output_open(path, OUTPUT_REPLACE, &output), 0);
+        ck_assert_int_eq(write(output_fd(output), "half", 4), 4);
+        ck_assert_uint_eq(n_entries(temporary.path), 2);
+        output = output_free(output);
+        assert_file(path, "old");
+        ck_assert_uint_eq(n_entries(temporary.path), 1);
+}
+END_TEST
+
+START_TEST(replacing_replaces) {
+        _cleanup_(fd_closep) int source = source_of("new");
+        _cleanup_(temporary_done) Temporary temporary;
+        char path[TEMPORARY_PATH_BYTES], link_path[TEMPORARY_PATH_BYTES];
+        _cleanup_(output_freep) Output *output = NULL;
+        struct stat st;
+
+        /* Through a symbolic link: the link stays, what it points to is replaced. */
+        temporary_init(&temporary);
+        put_file(temporary_path(&temporary, "f", path), "old");
+        ck_assert_int_eq(symlink(path, temporary_path(&temporary, "l", link_path)), 0);
+        ck_assert_int_eq(output_open(link_path, OUTPUT_REPLACE, &output), 0);
+        ck_assert_int_eq(output_copy(output, source), 0);
+        ck_assert_int_eq(output_publish(output), 0);
+        assert_file(path, "new");
+        ck_assert_int_eq(lstat(link_path, &st), 0);
+        ck_assert(S_ISLNK(st.st_mode));
+}
+END_TEST
+
+START_TEST(exclusive_never_overwrites) {
+        _cleanup_(fd_closep) int source = source_of("new");
+        _cleanup_(temporary_done) Temporary temporary;
+        char path[TEMPORARY_PATH_BYTES];
+        Output *output = NULL;
+
+        temporary_init(&temporary);
+        put_file(temporary_path(&temporary, "f", path), "old");
+        ck_assert_int_eq(output_open(path, OUTPUT_EXCLUSIVE, &output), STATUS_FAILED);
+        ck_assert_ptr_null(output);
+
+        /* Nor when somebody was quicker. */
+        ck_assert_int_eq(unlink(path), 0);
+        ck_assert_int_eq(output_open(path, OUTPUT_EXCLUSIVE, &output), 0);
+        ck_assert_int_eq(output_copy(output, source), 0);
+        put_file(path, "other");
+        ck_assert_int_eq(output_publish(output), STATUS_FAILED);
+        output = output_free(output);
+        assert_file(path, "other");
+        ck_assert_uint_eq(n_entries(temporary.path), 1);
+}
+END_TEST
+
+START_TEST(devices_are_written_into) {
+        _cleanup_(fd_closep) int source = source_of("x");
+        _cleanup_(output_freep) Output *output = NULL;
+        struct stat st;
+
+        ck_assert_int_eq(output_open("/dev/null", OUTPUT_REPLACE, &output), 0);
+        ck_assert_int_eq(output_copy(output, source), 0);
+        ck_assert_int_eq(output_publish(output), 0);
+        ck_assert_int_eq(stat("/dev/null", &st), 0);
+        ck_assert(S_ISCHR(st.st_mode));
+}
+END_TEST
+
+START_TEST(a_full_disk_is_one_sentence) {
+        _cleanup_(fd_closep) int source = source_of("x");
+        _cleanup_(output_freep) Output *output = NULL;
+
+        ck_assert_int_eq(output_open("/dev/full", OUTPUT_REPLACE, &output), 0);
+        ck_assert_int_eq(output_copy(output, source), STATUS_FAILED);
+}
+END_TEST
+
+static const char *const unwritable[] = { "/nonexistent/f", "/tmp", "/proc/f", "" };
+
+START_TEST(what_cannot_be_written_is_refused_at_once) {
+        Output *output = NULL;
+
+        ck_assert_int_eq(output_open(unwritable[_i], OUTPUT_REPLACE, &output), STATUS_FAILED);
+        ck_assert_ptr_null(output);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("output");
+        TCase *file = tcase_create("file");
+        TCase *refuse = tcase_create("refuse");
+
+        tcase_add_test(file, a_file_is_there_whole_or_not_at_all);
+        tcase_add_test(file, what_is_not_published_leaves_nothing);
+        tcase_add_test(file, replacing_replaces);
+        tcase_add_test(file, exclusive_never_overwrites);
+        tcase_add_test(file, devices_are_written_into);
+        tcase_add_test(refuse, a_full_disk_is_one_sentence);
+        tcase_add_loop_test(refuse, what_cannot_be_written_is_refused_at_once, 0,
+                            ELEMENTSOF(unwritable));
+        suite_add_tcase(suite, file);
+        suite_add_tcase(suite, refuse);
+        return check_main(suite);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "verb/reference.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "check-main.h"
+#include "temporary.h"
+#include "verb/complain.h"
+#include "verb/local-spool.h"
+
+static const struct {
+        const char *text;
+        bool is_file;
+        const char *complaint;
+} rows[] = {
+        { "before", false, NULL },
+        { "latest", false, NULL },
+        { "latest~0", false, NULL },
+        { "latest~12", false, NULL },
+        { "latest~", false, "has a character other than A-Z a-z 0-9 . _ -" },
+        { "latest~x", false, "has a character other than A-Z a-z 0-9 . _ -" },
+        { "latest~4294967296", false, "has a character other than A-Z a-z 0-9 . _ -" },
+        { "latest-1", false, NULL },
+        { "20261120T153501.123Z", false, NULL },
+        { "", false, "is empty" },
+        { ".hidden", false, "starts with a dot" },
+        { "-x", false, "starts with a dash" },
+        { "a b", false, "has a character other than A-Z a-z 0-9 . _ -" },
+        { "a.zst", true, NULL },
+        { "./a", true, NULL },
+        { "/", true, NULL },
+        { "a/b", true, NULL },
+        { ".zst", true, NULL },
+        { "a.zst.bak", false, NULL },
+};
+
+START_TEST(names_and_files_are_told_apart) {
+        const char *complaint = reference_complaint(rows[_i].text);
+
+        ck_assert_int_eq(reference_is_file(rows[_i].text), rows[_i].is_file);
+        if (rows[_i].complaint)
+                ck_assert_str_eq(complaint, rows[_i].complaint);
+        else
+                ck_assert_ptr_null(complaint);
+}
+END_TEST
+
+START_TEST(latest_counts_back) {
+        size_t back = 77;
+
+        ck_assert(reference_is_relative("latest", &back));
+        ck_assert_uint_eq(back, 0);
+        ck_assert(reference_is_relative("latest~3", &back));
+        ck_assert_uint_eq(back, 3);
+        ck_assert(!reference_is_relative("latest-3", &back));
+        ck_assert(!reference_is_relative("late", &back));
+        ck_assert_uint_eq(back, 3);
+}
+END_TEST
+
+static const struct {
+        const char *path, *label;
+} labels[] = {
+        { "./before.ctprof.zst", "before" },
+        { "/a/b/c.ctprof.zst", "c" },
+        { "x.zst", "x.zst" },
+        { "a/b", "b" },
+        { "a/.ctprof.zst", ".ctprof.zst" },
+        { "a/", "" },
+};
+
+START_TEST(files_are_called_by_their_last_component) {
+        ck_assert(span_is(reference_label(labels[_i].path), labels[_i].label));
+}
+END_TEST
+
+START_TEST(files_are_opened_by_the_user) {
+        _cleanup_(reference_done) Reference reference = REFERENCE_EMPTY;
+        _cleanup_(temporary_done) Temporary temporary;
+        char path[TEMPORARY_PATH_BYTES];
+        int fd;
+
+        temporary_init(&temporary);
+        ck_assert_int_eq(reference_open(temporary_path(&temporary, "a.zst", path), &reference),
+                         STATUS_FAILED);
+        ck_assert_int_eq(reference.fd, -EBADF);
+        fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        ck_assert_int_ge(fd, 0);
+        (void) fd_close(fd);
+        ck_assert_int_eq(reference_open(path, &reference), 0);
+        ck_assert_int_ge(reference.fd, 0);
+        ck_assert(reference.is_file);
+}
+END_TEST
+
+START_TEST(what_is_not_a_regular_file_is_refused_without_waiting) {
+        _cleanup_(reference_done) Reference reference = REFERENCE_EMPTY;
+        _cleanup_(temporary_done) Temporary temporary;
+        char path[TEMPORARY_PATH_BYTES];
+
+        temporary_init(&temporary);
+        ck_assert_int_eq(mkfifo(temporary_path(&temporary, "fifo.zst", path), 0600), 0);
+        ck_assert_int_eq(reference_open(path, &reference), STATUS_FAILED);
+        ck_assert_int_eq(reference_open("/dev/null", &reference), STATUS_FAILED);
+        ck_assert_int_eq(reference_open("/", &reference), STATUS_FAILED);
+        ck_assert_int_eq(reference_open("a b", &reference), STATUS_USAGE);
+        ck_assert_int_eq(reference.fd, -EBADF);
+}
+END_TEST
+
+START_TEST(references_travel_as_names_or_descriptors) {
+        const Reference name = { .text = "before", .fd = -EBADF };
+        const Reference file = { .text = "/x/caf\xe9.ctprof.zst", .is_file = true, .fd = 5 };
+        _cleanup_(buffer_done) Buffer json = {};
+        JsonWriter writer;
+
+        json_writer_init(&writer, &json);
+        json_write_array(&writer);
+        reference_write_json(&writer, &name, 0);
+        reference_write_json(&writer, &file, 1);
+        json_write_end(&writer);
+        ck_assert_int_eq(json_writer_finish(&writer), 0);
+        ck_assert(
+                span_is(buffer_span(&json),
+                        "[{\"name\":\"before\"},{\"fileDescriptor\":1,\"label\":\"caf\uefe9\"}]"));
+}
+END_TEST
+
+static const struct {
+        const char *xdg_state_home, *home, *path;
+} spools[] = {
+        { NULL, "/home/a", "/home/a/.local/state/ctprof" },
+        { "/state", "/home/a", "/state/ctprof" },
+        { "", "/home/a", "/home/a/.local/state/ctprof" },
+        { "relative", "/home/a", "/home/a/.local/state/ctprof" },
+        { NULL, NULL, "" },
+        { NULL, "relative", "" },
+};
+
+START_TEST(the_local_spool_is_state) {
+        _cleanup_(buffer_done) Buffer path = {};
+
+        ck_assert_int_eq(local_spool_default(spools[_i].xdg_state_home, spools[_i].home, &path), 0);
+        ck_assert(span_is(buffer_span(&path), spools[_i].path));
+}
+END_TEST
+
+START_TEST(the_local_spool_is_made_private) {
+        _cleanup_(temporary_done) Temporary temporary;
+        _cleanup_(freep) char *made = NULL;
+        char path[TEMPORARY_PATH_BYTES];
+        struct stat st;
+
+        temporary_init(&temporary);
+        ck_assert_int_eq(local_spool_prepare(temporary_path(&temporary, "a/b/c/", path), &made), 0);
+        ck_assert_int_eq(stat(made, &st), 0);
+        ck_assert(S_ISDIR(st.st_mode));
+        ck_assert_uint_eq(st.st_mode & 0777, 0700);
+        ck_assert_str_eq(made + strlen(made) - 6, "/a/b/c");
+}
+END_TEST
+
+START_TEST(what_stands_in_the_way_is_left_to_ctprofd) {
+        _cleanup_(temporary_done) Temporary temporary;
+        _cleanup_(freep) char *made = NULL, *below = NULL;
+        char path[TEMPORARY_PATH_BYTES];
+        int fd;
+
+        temporary_init(&temporary);
+        fd = open(temporary_path(&temporary, "file", path), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        ck_assert_int_ge(fd, 0);
+        (void) fd_close(fd);
+        ck_assert_int_eq(local_spool_prepare(path, &made), 0);
+        ck_assert_str_eq(made, path);
+        ck_assert_int_eq(local_spool_prepare(temporary_path(&temporary, "file/x", path), &below),
+                         STATUS_FAILED);
+}
+END_TEST
+
+START_TEST(quotes_are_printable_and_bounded) {
+        char quoted[QUOTE_BYTES], longest[1000];
+
+        ck_assert_str_eq(quote("a\033b", quoted), "\"a\\x1bb\"");
+        ck_assert_str_eq(quote("", quoted), "\"\"");
+        memset(longest, '\x01', sizeof(longest) - 1);
+        longest[sizeof(longest) - 1] = '\0';
+        (void) quote(longest, quoted);
+        ck_assert_uint_eq(strlen(quoted), 120 + 2 + strlen("\u2026"));
+        ck_assert_ptr_nonnull(strstr(quoted, "\u2026\""));
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("reference");
+        TCase *reference = tcase_create("reference");
+        TCase *spool = tcase_create("spool");
+
+        tcase_add_loop_test(reference, names_and_files_are_told_apart, 0, ELEMENTSOF(rows));
+        tcase_add_test(reference, latest_counts_back);
+        tcase_add_loop_test(reference, files_are_called_by_their_last_component, 0,
+                            ELEMENTSOF(labels));
+        tcase_add_test(reference, files_are_opened_by_the_user);
+        tcase_add_test(reference, what_is_not_a_regular_file_is_refused_without_waiting);
+        tcase_add_test(reference, references_travel_as_names_or_descriptors);
+        tcase_add_test(reference, quotes_are_printable_and_bounded);
+        tcase_add_loop_test(spool, the_local_spool_is_state, 0, ELEMENTSOF(spools));
+        tcase_add_test(spool, the_local_spool_is_made_private);
+        tcase_add_test(spool, what_stands_in_the_way_is_left_to_ctprofd);
+        suite_add_tcase(suite, reference);
+        suite_add_tcase(suite, spool);
+        return check_main(suite);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "verb/wire-complaint.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "check-main.h"
+#include "interface/interface.h"
+#include "verb/complain.h"
+
+#define PROFILER PROFILER_INTERFACE "."
+#define SERVICE VARLINK_SERVICE "."
+
+static const struct {
+        const char *error, *parameters;
+        const char *subject, *taken_hint;
+        int status;
+        const char *sentence;
+} rows[] = {
+        { PROFILER "NoSuchSnapshot", "{\"name\":\"tken\",\"nearest\":\"taken\"}", "tken", NULL, 1,
+          "There is no snapshot \"tken\", did you mean \"taken\"?" },
+        { PROFILER "NoSuchSnapshot", "{\"name\":\"x\",\"nearest\":null}", "x", NULL, 1,
+          "There is no snapshot \"x\": \"ctprofctl list\" shows those there are." },
+        { PROFILER "SnapshotExists", "{\"name\":\"a\"}", "a", "give --replace", 1,
+          "The name \"a\" is taken: give --replace." },
+        { PROFILER "SnapshotExists", "{\"name\":\"a\"}", "a", NULL, 1,
+          "The name \"a\" is taken: choose another." },
+        { PROFILER "InvalidName", "{\"name\":\"a/b\",\"reason\":\"contains a slash\"}", NULL, NULL,
+          2, "The name \"a/b\" contains a slash." },
+        { PROFILER "SnapshotUnreadable",
+          "{\"name\":\"x\",\"reason\":\"its digest is wrong\",\"offset\":512}", NULL, NULL, 1,
+          "\"x\" cannot be read as a snapshot: its digest is wrong, at byte 512." },
+        { PROFILER "SnapshotUnreadable", "{\"name\":\"x\",\"reason\":\"it is empty.\"}", NULL, NULL,
+          1, "\"x\" cannot be read as a snapshot: it is empty." },
+        { PROFILER "SpoolFull", "{\"reason\":\"12 KiB do not fit\"}", NULL, NULL, 1,
+          "The spool is full: 12 KiB do not fit; \"ctprofctl remove NAME\" makes room." },
+        { PROFILER "SpoolUnavailable", "{\"reason\":\"/x is a symbolic link\"}", NULL, NULL, 1,
+          "The spool cannot be used: /x is a symbolic link." },
+        { PROFILER "Busy", "{\"reason\":\"8 captures wait\"}", NULL, NULL, 1,
+          "ctprofd is busy: 8 captures wait; try again later." },
+        { PROFILER "JobFailed", "{\"reason\":\"it took too long\"}", NULL, NULL, 1,
+          "ctprofd could not do it: it took too long." },
+        { PROFILER "JobFailed", "{}", NULL, NULL, 1,
+          "ctprofd could not do it: no reason was given." },
+        { SERVICE "PermissionDenied", "{}", "a", NULL, 1,
+          "\"a\" is not permitted: only root and the user who made a snapshot may remove, rename "
+          "or "
+          "replace it." },
+        { SERVICE "PermissionDenied", "{}", NULL, NULL, 1,
+          "That is not permitted: only root and the user who made a snapshot may remove, rename or "
+          "replace it." },
+        { SERVICE "InvalidParameter", "{\"parameter\":\"view.limit\"}", NULL, NULL, 2,
+          "ctprofd does not accept \"view.limit\" of this call." },
+        { SERVICE "InvalidParameter", "{\"parameter\":\"view\",\"reason\":\"It is new.\"}", NULL,
+          NULL, 2, "ctprofd does not accept \"view\": It is new." },
+        { SERVICE "MethodNotFound", "{\"method\":\"a.B\"}", NULL, NULL, 1,
+          "This ctprofd does not know \"a.B\": it is older than ctprofctl." },
+        { SERVICE "InterfaceNotFound", "{\"interface\":\"a\"}", NULL, NULL, 1,
+          "This ctprofd does not know \"a\": it is older than ctprofctl." },
+        { SERVICE "MethodNotImplemented", "{\"method\":\"a.B\"}", NULL, NULL, 1,
+          "This ctprofd does not know \"a.B\": it is older than ctprofctl." },
+        { SERVICE "ExpectedMore", "{}", "a", NULL, 1, "ctprofd refused with the error \"a\"." },
+        { "com.example.New", "{\"name\":\"x\"}", "a", NULL, 1,
+          "ctprofd refused with the error \"com.example.New\"." },
+        { PROFILER "NoSuchSnapshot", "{\"name\":\"\\u001b[2J\"}", NULL, NULL, 1,
+          "There is no snapshot \"\\x1b[2J\": \"ctprofctl list\" shows those there are." },
+        { PROFILER "NoSuchSnapshot", "{\"name\":5,\"nearest\":[]}", "typed", NULL, 1,
+          "There is no snapshot \"typed\": \"ctprofctl list\" shows those there are." },
+};
+
+START_TEST(every_error_is_a_sentence_with_a_way_out) {
+        const WireTopic topic = { .subject = rows[_i].subject, .taken_hint = rows[_i].taken_hint };
+        Reply reply = { .error = strdup(rows[_i].error),
+                        .parameters = json_tokener_parse(rows[_i].parameters) };
+        _cleanup_(buffer_done) Buffer sentence = {};
+        const char *text;
+        int status = 77;
+
+        ck_assert_int_eq(wire_complaint_format(&reply, &topic, &sentence, &status), 0);
+        ck_assert_int_eq(buffer_terminate(&sentence, &text), 0);
+        ck_assert_str_eq(text, rows[_i].sentence);
+        ck_assert_int_eq(status, rows[_i].status);
+        reply_done(&reply);
+}
+END_TEST
+
+START_TEST(no_error_of_the_interface_is_without_words) {
+        static const WireTopic topic = { .subject = "x" };
+
+        for (unsigned id = 0; id < _WIRE_ERROR_MAX; id++) {
+                Reply reply = { .error = strdup(wire_error_name((WireError) id)),
+                                .parameters = json_object_new_object() };
+                _cleanup_(buffer_done) Buffer sentence = {};
+                int status = 77;
+
+                ck_assert_int_eq(wire_complaint_format(&reply, &topic, &sentence, &status), 0);
+                ck_assert(status == STATUS_FAILED || status == STATUS_USAGE);
+                ck_assert_int_ge(sentence.bytes[sentence.n - 1] == '.' ||
+                                         sentence.bytes[sentence.n - 1] == '?',
+                                 1);
+                reply_done(&reply);
+        }
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("wire-complaint");
+        TCase *format = tcase_create("format");
+
+        tcase_add_loop_test(format, every_error_is_a_sentence_with_a_way_out, 0, ELEMENTSOF(rows));
+        tcase_add_test(format, no_error_of_the_interface_is_without_words);
+        suite_add_tcase(suite, format);
+        return check_main(suite);
+}

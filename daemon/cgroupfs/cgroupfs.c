@@ -64,7 +64,7 @@ static int open_candidates(Cgroupfs *cgroupfs, Span mountinfo) {
         for (size_t nth = 0;; nth++) {
                 _cleanup_(fd_closep) int fd = -EBADF;
                 CgroupMount mount;
-                bool covered;
+                bool covered = false;
                 int r;
 
                 r = cgroup_mount_parse(mountinfo, nth, &mount);

@@ -10,7 +10,7 @@ const char *absence_of_metric(const SourceTable *sources, MetricId id) {
                 return "not recorded by this file";
         source = &sources->sources[metric_table[id].explained_by];
         if (source->state == SOURCE_STATE_OK)
-                return "does not apply to these threads";
+                return "this kernel does not give it for these threads";
         return source->reason[0] != '\0' ? source->reason : source_state_name(source->state);
 }
 

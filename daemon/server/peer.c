@@ -39,8 +39,8 @@ static int read_groups(int fd, gid_t **ret, size_t *ret_n) {
 int peer_read(int fd, Peer *ret) {
         struct ucred credentials;
         socklen_t n = sizeof(credentials);
-        gid_t *groups;
-        size_t n_groups;
+        gid_t *groups = NULL;
+        size_t n_groups = 0;
         int r;
 
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &n) < 0)

@@ -78,7 +78,7 @@ static int on_converted(Request *request, Span frame) {
                                       head_text = { .max_bytes = LIMIT_REPLY_BYTES };
         json_object *whole, *head;
         JsonWriter writer;
-        int fd, r;
+        int fd = -EBADF, r;
 
         r = transfer_decode(frame, "snapshot", json_type_object, &whole, &head);
         if (r < 0)

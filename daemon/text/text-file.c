@@ -44,7 +44,7 @@ static int read_some(int fd, char *buffer, size_t size, size_t *ret_n) {
 /* Whether anything is left of the file behind what filled the caller's memory. */
 static int read_end(int fd) {
         char byte;
-        size_t n;
+        size_t n = 0;
         int r;
 
         r = read_some(fd, &byte, sizeof(byte), &n);
@@ -74,7 +74,7 @@ int text_file_read_start(int dir_fd, const char *name, char *buffer, size_t size
 
 int text_file_read(int dir_fd, const char *name, char *buffer, size_t size, size_t *ret_n) {
         _cleanup_(fd_closep) int fd = -EBADF;
-        size_t n;
+        size_t n = 0;
         int r;
 
         r = open_file(dir_fd, name, &fd);
@@ -91,7 +91,7 @@ int text_file_read(int dir_fd, const char *name, char *buffer, size_t size, size
 
 static int read_to_end(int fd, Buffer *buffer) {
         for (;;) {
-                size_t n, room = READ_CHUNK_BYTES;
+                size_t n = 0, room = READ_CHUNK_BYTES;
                 char *end;
                 int r;
 

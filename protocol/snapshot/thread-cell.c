@@ -176,7 +176,7 @@ static int append_range(Buffer *buffer, bool is_first, uint64_t first, uint64_t 
 
 /* Version 0: an ascending array of ids, empty when unknown. */
 static int read_cpu_array(ThreadReader *reader) {
-        uint64_t n_cpus = 0, first = 0, last = 0, cpu;
+        uint64_t n_cpus = 0, first = 0, last = 0, cpu = 0;
         NameSlot slot = { .is_known = true, .at = reader->bytes.n };
         JsonToken token;
         int r;
@@ -254,7 +254,7 @@ static int read_policy(ThreadReader *reader, JsonToken token) {
 }
 
 static int read_character(ThreadReader *reader, JsonToken token, MetricId id) {
-        Span text;
+        Span text = {};
         int r;
 
         r = take_text(reader, token, &text);

@@ -24,11 +24,11 @@ START_TEST(absence_is_explained_by_the_source) {
 
         ck_assert_str_eq(absence_of_metric(NULL, METRIC_rchar), "not recorded by this file");
         ck_assert_str_eq(absence_of_metric(&sources, METRIC_rchar),
-                         "does not apply to these threads");
+                         "this kernel does not give it for these threads");
         *source = (Source){ .state = SOURCE_STATE_PARTIAL, .reason = "run as root" };
         ck_assert_str_eq(absence_of_metric(&sources, METRIC_rchar), "run as root");
         ck_assert_str_eq(absence_of_metric(&sources, METRIC_minflt),
-                         "does not apply to these threads");
+                         "this kernel does not give it for these threads");
         *source = no_reason;
         ck_assert_str_eq(absence_of_metric(&sources, METRIC_rchar), "not-requested");
 }

@@ -83,11 +83,11 @@ START_TEST(a_reason_names_its_side) {
         json_object *group = compared_group(&compared, COMPARISON_GROUPS, "p");
 
         ck_assert_str_eq(json_at(group, "metrics", "majflt", "reason", END),
-                         "\"before: does not apply to these threads\"");
+                         "\"before: this kernel does not give it for these threads\"");
         ck_assert_str_eq(json_at(group, "metrics", "minflt", "reason", END),
                          "\"after: not recorded by this file\"");
         ck_assert_str_eq(json_at(group, "metrics", "rchar", "reason", END),
-                         "\"before: does not apply to these threads; "
+                         "\"before: this kernel does not give it for these threads; "
                          "after: not recorded by this file\"");
         ck_assert_str_eq(json_at(group, "metrics", "minflt", "changed", END), "true");
         ck_assert_str_eq(json_at(group, "metrics", "minflt", "delta", END), "null");

@@ -6,6 +6,7 @@
 
 #include "base/macro.h"
 
+#define PATIENCE_NS (NSEC_PER_SEC / 5)
 #define REDRAW_NS (NSEC_PER_SEC / 10)
 #define BAR_MAX_CHARS 30
 
@@ -58,11 +59,15 @@ void progress_update(Progress *progress, json_object *object, uint64_t now_mono_
         char line[PROGRESS_LINE_BYTES];
         json_object *phase, *done, *total;
 
-        if (!progress->enabled ||
-            (progress->drawn && now_mono_ns - progress->drawn_mono_ns < REDRAW_NS))
-                return;
-        if (!json_object_object_get_ex(object, "phase", &phase) ||
+        if (!progress->enabled || !json_object_object_get_ex(object, "phase", &phase) ||
             !json_object_object_get_ex(object, "done", &done))
+                return;
+        if (!progress->begun) {
+                progress->begun = true;
+                progress->begun_mono_ns = now_mono_ns;
+        }
+        if (now_mono_ns - progress->begun_mono_ns < PATIENCE_NS ||
+            (progress->drawn && now_mono_ns - progress->drawn_mono_ns < REDRAW_NS))
                 return;
         if (!json_object_object_get_ex(object, "total", &total))
                 total = NULL;
@@ -75,6 +80,7 @@ void progress_update(Progress *progress, json_object *object, uint64_t now_mono_
 }
 
 void progress_clear(Progress *progress) {
+        progress->begun = false;
         if (!progress->drawn)
                 return;
         (void) fputs("\r\033[K", stderr);

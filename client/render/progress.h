@@ -5,7 +5,8 @@
  * Progress
  *
  * One line on stderr that is redrawn in place, at most ten times a second, and gone when the work is
- * done. Draws nothing unless stderr is a terminal.
+ * done. Draws nothing unless stderr is a terminal, and nothing for what is done at once: that would
+ * only flicker.
  */
 
 #include <json-c/json.h>
@@ -15,9 +16,9 @@
 
 typedef struct Progress {
         bool enabled;
-        bool drawn;
+        bool begun, drawn;
         size_t columns;
-        uint64_t drawn_mono_ns;
+        uint64_t begun_mono_ns, drawn_mono_ns;
 } Progress;
 
 typedef enum ProgressMode { PROGRESS_SHOWN, PROGRESS_HIDDEN } ProgressMode;

@@ -2,6 +2,7 @@
 #include "render/table.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <libsmartcols/libsmartcols.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,7 +180,7 @@ static int print_trimmed(FILE *out, const char *text) {
                 while (n_kept > 0 && text[n_kept - 1] == ' ')
                         n_kept--;
                 if (fwrite(text, 1, n_kept, out) != n_kept || fputc('\n', out) == EOF)
-                        return -EIO;
+                        return errno > 0 ? -errno : -EIO;
                 text += n + (text[n] == '\n');
         }
         return 0;

@@ -20,18 +20,18 @@ typedef enum GroupSides {
 /*         id       name        header     right  shrink omit  sides that have it */
 // clang-format off
 #define GROUP_COLUMNS(C)                                                                            \
-        C(GROUP,   "group",    NULL,      false, 16,    0,    BOTH)                                \
-        C(THREADS, "threads",  "threads", true,  0,     0,    BOTH)                                \
+        C(GROUP,   "group",    NULL,      false, 12,    0,    BOTH)                                \
+        C(THREADS, "threads",  "threads", true,  0,     1,    BOTH)                                \
         C(METRIC,  "metric",   "metric",  false, 0,     0,    BOTH)                                \
         C(BEFORE,  "before",   "before",  true,  12,    0,    TWO)                                 \
         C(AFTER,   "after",    "after",   true,  12,    0,    TWO)                                 \
         C(ARROW,   "arrow",    "value",   false, 27,    0,    TWO)                                 \
         C(DELTA,   "delta",    "delta",   true,  0,     0,    TWO)                                 \
         C(PERCENT, "%",        "%",       true,  0,     0,    TWO)                                 \
-        C(RATE,    "rate",     "rate",    true,  0,     1,    TWO)                                 \
+        C(RATE,    "rate",     "rate",    true,  0,     2,    TWO)                                 \
         C(VALUE,   "value",    "value",   true,  24,    0,    ONE)                                 \
-        C(TAGS,    "tags",     "tags",    false, 12,    2,    BOTH)                                \
-        C(UNIT,    "unit",     "unit",    false, 0,     3,    BOTH)
+        C(TAGS,    "tags",     "tags",    false, 12,    0,    BOTH)                                \
+        C(UNIT,    "unit",     "unit",    false, 0,     0,    BOTH)
 // clang-format on
 
 #define GROUP_COLUMN_ID(id, ...) GROUP_COLUMN_##id,

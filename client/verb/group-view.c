@@ -262,7 +262,7 @@ static int print_hints(const GroupView *view, json_object *reply) {
                 (void) printf("%llu more group%s (--limit 0)\n", (unsigned long long) n_groups,
                               n_groups == 1 ? "" : "s");
         if (omitted.n > 0)
-                (void) printf("no room for the column %s (--columns)\n", names);
+                (void) printf("no room for %s (--columns, or a wider terminal)\n", names);
         return 0;
 }
 

@@ -93,17 +93,49 @@ static int print_source(const Lines *lines, json_object *source, const char *sid
         return r < 0 ? r : print_buffer(lines, MISSING_LABEL, &line);
 }
 
-int source_lines_print(const Lines *lines, json_object *sources) {
-        size_t n = cell_length(sources);
+/* Alike for people: state and reason; counts always differ. */
+static bool is_alike(json_object *a, json_object *b) {
+        return a && b && strcmp(string_of(a, "state"), string_of(b, "state")) == 0 &&
+               strcmp(string_of(a, "reason"), string_of(b, "reason")) == 0;
+}
 
-        for (size_t i = 0; i < n; i++) {
+/* A file of the prior tool says nothing about any source: that is one thing to say, not eighteen. */
+static bool is_uniform(json_object *sources) {
+        json_object *first = json_object_array_get_idx(sources, 0);
+
+        for (size_t i = 0; i < cell_length(sources); i++) {
                 json_object *source = json_object_array_get_idx(sources, i);
-                int r = is_imperfect(source) ? print_source(lines, source, "") : 0;
 
-                if (r < 0)
-                        return r;
+                if (strcmp(string_of(source, "name"), "jemalloc") != 0 &&
+                    (!is_imperfect(source) || !is_alike(source, first)))
+                        return false;
         }
-        return 0;
+        return cell_length(sources) > 1;
+}
+
+static int print_uniform(const Lines *lines, json_object *sources, const char *side) {
+        json_object *first = json_object_array_get_idx(sources, 0);
+        _cleanup_(buffer_done) Buffer line = {};
+        int r;
+
+        r = buffer_append_format(&line, "every source%s%s: ", side[0] != '\0' ? " " : "", side);
+        if (r == 0)
+                r = cell_append_text(&line, cell_member(first, "reason"));
+        return r < 0 ? r : print_buffer(lines, MISSING_LABEL, &line);
+}
+
+int source_lines_print(const Lines *lines, json_object *sources) {
+        int r = 0;
+
+        if (is_uniform(sources))
+                return print_uniform(lines, sources, "");
+        for (size_t i = 0; r == 0 && i < cell_length(sources); i++) {
+                json_object *source = json_object_array_get_idx(sources, i);
+
+                if (is_imperfect(source))
+                        r = print_source(lines, source, "");
+        }
+        return r;
 }
 
 static json_object *find_source(json_object *sources, const char *name) {
@@ -116,12 +148,6 @@ static json_object *find_source(json_object *sources, const char *name) {
                         return source;
         }
         return NULL;
-}
-
-/* Alike for people: state and reason; counts always differ. */
-static bool is_alike(json_object *a, json_object *b) {
-        return a && b && strcmp(string_of(a, "state"), string_of(b, "state")) == 0 &&
-               strcmp(string_of(a, "reason"), string_of(b, "reason")) == 0;
 }
 
 static int print_pair(const Lines *lines, json_object *before, json_object *after) {
@@ -137,25 +163,36 @@ static int print_pair(const Lines *lines, json_object *before, json_object *afte
 }
 
 int source_lines_print_pair(const Lines *lines, json_object *before, json_object *after) {
-        size_t n = cell_length(after);
+        bool no_before = is_uniform(before), no_after = is_uniform(after);
+        int r = 0;
 
-        /* The list is closed and both sides have all of it, in one order. */
-        for (size_t i = 0; i < n; i++) {
+        if (no_before)
+                r = print_uniform(lines, before, "(before)");
+        if (r == 0 && no_after)
+                r = print_uniform(lines, after, "(after)");
+        /* The list is closed: either side has all of it. */
+        for (size_t i = 0; r == 0 && i < cell_length(after); i++) {
                 json_object *source = json_object_array_get_idx(after, i);
-                int r = print_pair(lines, find_source(before, string_of(source, "name")), source);
 
-                if (r < 0)
-                        return r;
+                r = print_pair(lines,
+                               no_before ? NULL : find_source(before, string_of(source, "name")),
+                               no_after ? NULL : source);
         }
-        return 0;
+        return r;
 }
 
 static const char *why_no_time(json_object *before, json_object *after) {
-        if (strcmp(string_of(before, "machineId"), string_of(after, "machineId")) != 0 ||
-            strcmp(string_of(before, "hostName"), string_of(after, "hostName")) != 0)
-                return "different hosts";
+        static const char *const host_keys[] = { "machineId", "hostName" };
+
+        for (size_t i = 0; i < ELEMENTSOF(host_keys); i++) {
+                const char *a = string_of(before, host_keys[i]),
+                           *b = string_of(after, host_keys[i]);
+
+                if (a[0] != '\0' && b[0] != '\0' && strcmp(a, b) != 0)
+                        return "different hosts";
+        }
         if (!cell_member(before, "bootId") || !cell_member(after, "bootId"))
-                return "boots unknown";
+                return "a file without boot id";
         return "different boots";
 }
 

@@ -96,9 +96,8 @@ int one_sided_print(const OneSided *list, const Session *session, const char *si
 
         if (n_groups == 0)
                 return 0;
-        (void) printf("\nonly in %s (%llu group%s%s)\n", side, (unsigned long long) n_groups,
-                      n_groups == 1 ? "" : "s",
-                      n_groups > list->n_kept ? ", the ten that ran most" : "");
+        (void) printf("\nonly in %s (%llu group%s)\n", side, (unsigned long long) n_groups,
+                      n_groups == 1 ? "" : "s");
         for (size_t i = 0; i < ELEMENTSOF(main_figures); i++)
                 columns[2 + i] = (TableColumn){ .header = metric_table[main_figures[i]].name,
                                                 .right = true };
@@ -106,5 +105,10 @@ int one_sided_print(const OneSided *list, const Session *session, const char *si
                       &table);
         for (size_t i = 0; r == 0 && i < list->n_kept; i++)
                 r = add_group(table, list->groups[i], options_have(session->options, OPTION_RAW));
-        return r < 0 ? r : table_end(table);
+        if (r == 0)
+                r = table_end(table);
+        if (r == 0 && n_groups > list->n_kept)
+                (void) printf("and %llu more that ran less\n",
+                              (unsigned long long) (n_groups - list->n_kept));
+        return r;
 }

@@ -17,7 +17,7 @@
 #include "wire/message-object.h"
 
 #define LABEL_COLUMNS 12
-#define HOST_LABEL_MAX_COLUMNS 36
+#define HOST_LABEL_MAX_COLUMNS 44
 #define HOST_MAX_DEPTH 8
 
 /* One line of the head: a member as it is, or as a quantity. */

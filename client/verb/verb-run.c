@@ -36,6 +36,25 @@ static uint64_t peak_bytes(const struct rusage *usage) {
         return number_multiply_saturating((uint64_t) usage->ru_maxrss, 1024);
 }
 
+/* @word as a shell would have to be told it. */
+static int append_word(Buffer *line, const char *word) {
+        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                    "_-./:=,@%+";
+        bool quotes = word[0] == '\0' || word[strspn(word, plain)] != '\0';
+        int r;
+
+        r = quotes ? buffer_append_byte(line, '\'') : 0;
+        for (; r == 0 && *word != '\0'; word += strcspn(word, "'")) {
+                if (*word == '\'') {
+                        r = buffer_append_text(line, "'\\''");
+                        word++;
+                }
+                if (r == 0)
+                        r = printable_append(line, (Span){ word, strcspn(word, "'") });
+        }
+        return r == 0 && quotes ? buffer_append_byte(line, '\'') : r;
+}
+
 /* "make -j4: exit 0, 1min 2.345s elapsed, 58.123s user, ..." */
 static int append_account(const Run *run, Buffer *line) {
         const struct rusage *usage = &run->result.usage;
@@ -45,7 +64,7 @@ static int append_account(const Run *run, Buffer *line) {
         for (size_t i = 0; r == 0 && run->words[i]; i++) {
                 r = i > 0 ? buffer_append_byte(line, ' ') : 0;
                 if (r == 0)
-                        r = printable_append(line, span_of(run->words[i]));
+                        r = append_word(line, run->words[i]);
         }
         when_format_span(run->result.elapsed_ns, elapsed);
         when_format_span(timeval_ns(usage->ru_utime), user);

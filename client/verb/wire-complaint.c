@@ -87,13 +87,12 @@ static int format(WireError error, const Facts *facts, Buffer *sentence) {
         case WIRE_ERROR_JOB_FAILED:
                 return buffer_append_format(sentence, "ctprofd could not do it: %s.", reason);
         case WIRE_ERROR_PERMISSION_DENIED:
-                if (!facts->topic->subject)
-                        value = "That";
-                return buffer_append_format(
-                        sentence,
-                        "%s is not permitted: only root and the user who made a "
-                        "snapshot may remove, rename or replace it.",
-                        value);
+                if (!facts->has_reason)
+                        reason = "ctprofd does not say why";
+                return buffer_append_format(sentence,
+                                            "Not permitted: %s; only root and the user who made a "
+                                            "snapshot may remove, rename or replace it.",
+                                            reason);
         case WIRE_ERROR_INVALID_PARAMETER:
                 if (facts->has_reason)
                         return buffer_append_format(sentence, "ctprofd does not accept %s: %s.",

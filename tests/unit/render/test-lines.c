@@ -8,6 +8,7 @@
 
 #include "check-main.h"
 #include "base/cleanup.h"
+#include "base/macro.h"
 #include "render/progress.h"
 
 static const Terminal a_pipe = {};
@@ -97,6 +98,27 @@ START_TEST(progress_is_for_terminals) {
 }
 END_TEST
 
+START_TEST(progress_neither_flickers_nor_hurries) {
+        json_object *object = json_tokener_parse("{\"phase\":\"threads\",\"done\":1}");
+        Progress progress;
+
+        progress_init(&progress, &(const Terminal){ .err = true, .columns = 80 }, PROGRESS_SHOWN);
+        progress_update(&progress, object, 5 * NSEC_PER_SEC);
+        progress_update(&progress, object, 5 * NSEC_PER_SEC + 199 * NSEC_PER_MSEC);
+        ck_assert(!progress.drawn);
+        progress_update(&progress, object, 5 * NSEC_PER_SEC + 200 * NSEC_PER_MSEC);
+        ck_assert(progress.drawn);
+        ck_assert_uint_eq(progress.drawn_mono_ns, 5 * NSEC_PER_SEC + 200 * NSEC_PER_MSEC);
+        progress_update(&progress, object, 5 * NSEC_PER_SEC + 299 * NSEC_PER_MSEC);
+        ck_assert_uint_eq(progress.drawn_mono_ns, 5 * NSEC_PER_SEC + 200 * NSEC_PER_MSEC);
+        progress_update(&progress, object, 5 * NSEC_PER_SEC + 300 * NSEC_PER_MSEC);
+        ck_assert_uint_eq(progress.drawn_mono_ns, 5 * NSEC_PER_SEC + 300 * NSEC_PER_MSEC);
+        progress_clear(&progress);
+        ck_assert(!progress.drawn);
+        json_object_put(object);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("lines");
         TCase *lines = tcase_create("lines");
@@ -108,6 +130,7 @@ int main(void) {
         tcase_add_loop_test(progress, progress_is_one_line_without_surprises, 0,
                             ELEMENTSOF(progress_rows));
         tcase_add_test(progress, progress_is_for_terminals);
+        tcase_add_test(progress, progress_neither_flickers_nor_hurries);
         suite_add_tcase(suite, lines);
         suite_add_tcase(suite, progress);
         return check_main(suite);

@@ -43,12 +43,11 @@ static const struct {
         { PROFILER "JobFailed", "{}", NULL, NULL, 1,
           "ctprofd could not do it: no reason was given." },
         { SERVICE "PermissionDenied", "{}", "a", NULL, 1,
-          "\"a\" is not permitted: only root and the user who made a snapshot may remove, rename "
-          "or "
-          "replace it." },
-        { SERVICE "PermissionDenied", "{}", NULL, NULL, 1,
-          "That is not permitted: only root and the user who made a snapshot may remove, rename or "
-          "replace it." },
+          "Not permitted: ctprofd does not say why; only root and the user who made a snapshot may "
+          "remove, rename or replace it." },
+        { SERVICE "PermissionDenied", "{\"reason\":\"\\\"a\\\" is another user's\"}", NULL, NULL, 1,
+          "Not permitted: \"a\" is another user's; only root and the user who made a snapshot may "
+          "remove, rename or replace it." },
         { SERVICE "InvalidParameter", "{\"parameter\":\"view.limit\"}", NULL, NULL, 2,
           "ctprofd does not accept \"view.limit\" of this call." },
         { SERVICE "InvalidParameter", "{\"parameter\":\"view\",\"reason\":\"It is new.\"}", NULL,

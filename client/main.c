@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * ctprofctl: asks for captures, lists, views and comparisons, and renders the answers. What they say is
- * worked out by ctprofd.
+ * ctprofctl: asks for captures, lists, views and comparisons, and renders the answers. What they
+ * say is worked out by ctprofd.
  */
 
 #include "call/cancel.h"

@@ -26,8 +26,8 @@ enum {
 #define CANCEL_NO_DEADLINE UINT64_MAX
 
 /*
- * Waits for @events on @fd until @deadline_mono_ns. A signal that came before or comes while waiting
- * is never missed. 0, CANCEL_E_TIMEOUT, CANCEL_E_CANCELLED, -errno.
+ * Waits for @events on @fd until @deadline_mono_ns. A signal that came before or comes while
+ * waiting is never missed. 0, CANCEL_E_TIMEOUT, CANCEL_E_CANCELLED, -errno.
  */
 _must_check_ int cancel_wait(int fd, short events, uint64_t deadline_mono_ns);
 

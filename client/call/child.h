@@ -4,9 +4,9 @@
 /*
  * Child
  *
- * A ctprofd of our own at the other end of a socket pair, by varlink's "exec:" convention: the socket
- * is its descriptor 3, announced in LISTEN_FDS, LISTEN_PID and LISTEN_FDNAMES. It runs with exactly
- * our privileges and ends when the socket closes; child_end() sees to that.
+ * A ctprofd of our own at the other end of a socket pair, by varlink's "exec:" convention: the
+ * socket is its descriptor 3, announced in LISTEN_FDS, LISTEN_PID and LISTEN_FDNAMES. It runs with
+ * exactly our privileges and ends when the socket closes; child_end() sees to that.
  */
 
 #include <stdbool.h>
@@ -19,8 +19,8 @@ typedef struct Child {
 } Child;
 
 /*
- * Runs @path with @arguments (ended by NULL, the first is the program's name). *ret_fd is our end of
- * the socket. A failing exec is the -errno that is returned.
+ * Runs @path with @arguments (ended by NULL, the first is the program's name). *ret_fd is our end
+ * of the socket. A failing exec is the -errno that is returned.
  */
 _must_check_ int child_start(Child *child, const char *path, const char *const arguments[],
                              int *ret_fd);

@@ -4,9 +4,9 @@
 /*
  * Connection
  *
- * One socket to whoever answers: the daemon of the host, a private one, or an analysis job. One call at
- * a time, its replies handed on as they come. Whatever goes wrong below the level of replies ends in
- * one sentence for the person who waits.
+ * One socket to whoever answers: the daemon of the host, a private one, or an analysis job. One
+ * call at a time, its replies handed on as they come. Whatever goes wrong below the level of
+ * replies ends in one sentence for the person who waits.
  */
 
 #include <json-c/json.h>
@@ -59,8 +59,8 @@ typedef struct Request {
 } Request;
 
 /*
- * One reply's parameters, borrowed. Returns 0 to go on; anything else ends the call, which then returns
- * that.
+ * One reply's parameters, borrowed. Returns 0 to go on; anything else ends the call, which then
+ * returns that.
  */
 typedef int (*ConnectionOnReply)(void *userdata, Connection *connection, json_object *parameters,
                                  bool last);

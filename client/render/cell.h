@@ -4,8 +4,8 @@
 /*
  * Cell
  *
- * Values of the interface as text for people: numbers on their ladder, ranges, modes and CPU sets in
- * words, "-" where nothing was measured. With raw, numbers stand as they came, without unit.
+ * Values of the interface as text for people: numbers on their ladder, ranges, modes and CPU sets
+ * in words, "-" where nothing was measured. With raw, numbers stand as they came, without unit.
  */
 
 #include <json-c/json.h>

@@ -4,10 +4,10 @@
 /*
  * JsonOut
  *
- * One JSON value to a stream as it becomes known: containers are opened and closed by the caller, what
- * is in them is copied from replies unchanged, numbers digit by digit. Memory does not grow with the
- * output. A failed write is remembered and reported by json_out_finish(), so calls between need no
- * check.
+ * One JSON value to a stream as it becomes known: containers are opened and closed by the caller,
+ * what is in them is copied from replies unchanged, numbers digit by digit. Memory does not grow
+ * with the output. A failed write is remembered and reported by json_out_finish(), so calls between
+ * need no check.
  */
 
 #include <json-c/json.h>

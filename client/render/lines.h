@@ -4,8 +4,8 @@
 /*
  * Lines
  *
- * Labelled lines: the block above a table, the answers of info and status. A terminal gets them broken
- * between words with the text in a column of its own; a pipe gets one line each, whole.
+ * Labelled lines: the block above a table, the answers of info and status. A terminal gets them
+ * broken between words with the text in a column of its own; a pipe gets one line each, whole.
  */
 
 #include <stdio.h>

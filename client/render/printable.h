@@ -4,9 +4,10 @@
 /*
  * Printable
  *
- * Text from outside as a terminal may see it: names of threads and cgroups are any bytes, and none of
- * them may move a cursor or hide its neighbours. Bytes that are not valid UTF-8, control characters
- * and the invisible characters that reorder or hide text become \xNN; all else stays as it is.
+ * Text from outside as a terminal may see it: names of threads and cgroups are any bytes, and none
+ * of them may move a cursor or hide its neighbours. Bytes that are not valid UTF-8, control
+ * characters and the invisible characters that reorder or hide text become \xNN; all else stays as
+ * it is.
  */
 
 #include "base/buffer.h"

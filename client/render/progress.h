@@ -4,9 +4,9 @@
 /*
  * Progress
  *
- * One line on stderr that is redrawn in place, at most ten times a second, and gone when the work is
- * done. Draws nothing unless stderr is a terminal, and nothing for what is done at once: that would
- * only flicker.
+ * One line on stderr that is redrawn in place, at most ten times a second, and gone when the work
+ * is done. Draws nothing unless stderr is a terminal, and nothing for what is done at once: that
+ * would only flicker.
  */
 
 #include <json-c/json.h>

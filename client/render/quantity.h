@@ -4,9 +4,9 @@
 /*
  * Quantity
  *
- * A number on its way to a cell: sign, whole part and fraction, exact as far as any rounding can tell.
- * Formatting climbs a ladder of units, rounds once, exactly, ties to even, and shows a value that
- * rounds up to the next unit in that unit.
+ * A number on its way to a cell: sign, whole part and fraction, exact as far as any rounding can
+ * tell. Formatting climbs a ladder of units, rounds once, exactly, ties to even, and shows a value
+ * that rounds up to the next unit in that unit.
  */
 
 #include <stdbool.h>

@@ -4,10 +4,10 @@
 /*
  * Table
  *
- * Rows of cells under headers, laid out by libsmartcols. A pipe gets every cell whole. A terminal gets
- * lines that fit: first the columns that may shrink do, then the least important are left out, and
- * table_omitted() says which. Rows are printed in blocks, so that memory stays bounded however many
- * there are; columns only ever grow from block to block. No line ends in a blank.
+ * Rows of cells under headers, laid out by libsmartcols. A pipe gets every cell whole. A terminal
+ * gets lines that fit: first the columns that may shrink do, then the least important are left out,
+ * and table_omitted() says which. Rows are printed in blocks, so that memory stays bounded however
+ * many there are; columns only ever grow from block to block. No line ends in a blank.
  *
  * Cells must be printable (render/printable.h).
  */

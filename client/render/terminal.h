@@ -4,8 +4,8 @@
 /*
  * Terminal
  *
- * What stands behind stdout and stderr, found out once: everything that differs between a person and
- * a pipe is decided on these members and nothing else.
+ * What stands behind stdout and stderr, found out once: everything that differs between a person
+ * and a pipe is decided on these members and nothing else.
  */
 
 #include <stdbool.h>
@@ -19,8 +19,8 @@ typedef struct Terminal {
 } Terminal;
 
 /*
- * Looks at the descriptors and at NO_COLOR, SYSTEMD_COLORS, TERM and COLUMNS; sets the character type
- * locale, to C.UTF-8 where the user's is not UTF-8, because all our text is.
+ * Looks at the descriptors and at NO_COLOR, SYSTEMD_COLORS, TERM and COLUMNS; sets the character
+ * type locale, to C.UTF-8 where the user's is not UTF-8, because all our text is.
  */
 void terminal_init(Terminal *terminal);
 

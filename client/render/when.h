@@ -4,8 +4,8 @@
 /*
  * When
  *
- * Moments and lengths of time for people: local wall clock to the second, ages in the two units that
- * matter, and the times a user may type.
+ * Moments and lengths of time for people: local wall clock to the second, ages in the two units
+ * that matter, and the times a user may type.
  */
 
 #include <stdbool.h>
@@ -24,7 +24,8 @@ void when_format_age(uint64_t then_realtime_ns, uint64_t now_realtime_ns,
 void when_format_span(uint64_t span_ns, char ret_text[static WHEN_CHARS]);
 
 /*
- * YYYY-MM-DD[ HH:MM[:SS]] in local time, today, yesterday, now, or an amount before now: -5min, -2h,
- * -3d (also -30s, -2w, and unit names in full). False when @text is none of these or before 1970.
+ * YYYY-MM-DD[ HH:MM[:SS]] in local time, today, yesterday, now, or an amount before now: -5min,
+ * -2h, -3d (also -30s, -2w, and unit names in full). False when @text is none of these or before
+ * 1970.
  */
 bool when_parse(Span text, uint64_t now_realtime_ns, uint64_t *ret_realtime_ns);

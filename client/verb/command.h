@@ -4,8 +4,8 @@
 /*
  * Command
  *
- * A program run to its end with our stdin, stdout and stderr, and the account wait4(2) gave of it and
- * its children. Ctrl-C is the program's while it runs.
+ * A program run to its end with our stdin, stdout and stderr, and the account wait4(2) gave of it
+ * and its children. Ctrl-C is the program's while it runs.
  */
 
 #include <stdbool.h>

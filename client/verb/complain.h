@@ -21,7 +21,9 @@ enum {
 
 /* Prints the sentence; returns @status, so that a verb can end in it. */
 int complain(int status, const char *format, ...) _printf_(2, 3);
-/* For a negative errno that has no better sentence: "Cannot WHAT: reason." Returns STATUS_FAILED. */
+/*
+ * For a negative errno that has no better sentence: "Cannot WHAT: reason." Returns STATUS_FAILED.
+ */
 int complain_errno(int error, const char *what);
 
 #define QUOTE_BYTES 512

@@ -19,7 +19,7 @@ typedef enum GroupSides {
 
 /*         id       name        header     right  shrink omit  sides that have it */
 // clang-format off
-#define GROUP_COLUMNS(C)                                                                            \
+#define GROUP_COLUMNS(C)                                                                   \
         C(GROUP,   "group",    NULL,      false, 12,    0,    BOTH)                                \
         C(THREADS, "threads",  "threads", true,  0,     1,    BOTH)                                \
         C(METRIC,  "metric",   "metric",  false, 0,     0,    BOTH)                                \
@@ -49,7 +49,9 @@ enum {
 
 #define GROUP_COLUMNS_COMPLAINT_BYTES 1024
 
-/* @list: of --columns, NULL for the default. Blanks around entries and letters of either case pass. */
+/*
+ * @list: of --columns, NULL for the default. Blanks around entries and letters of either case pass.
+ */
 _must_check_ int group_columns_parse(const char *list, GroupSides sides, GroupColumns *ret,
                                      char ret_complaint[static GROUP_COLUMNS_COMPLAINT_BYTES]);
 

@@ -29,5 +29,7 @@ _must_check_ int group_table_end(GroupTable *table);
 /* As table_omitted(). */
 _must_check_ int group_table_omitted(const GroupTable *table, Buffer *ret_names);
 
-/* What a group is called: its key, for a thread its names and tid; printable, appended to @label. */
+/*
+ * What a group is called: its key, for a thread its names and tid; printable, appended to @label.
+ */
 _must_check_ int group_label_append(Buffer *label, json_object *group);

@@ -4,8 +4,8 @@
 /*
  * GroupView
  *
- * The replies of Show and Compare on their way to stdout: as tables for a person, or as the one JSON
- * object of the contract, written while the replies come so that memory stays as it is.
+ * The replies of Show and Compare on their way to stdout: as tables for a person, or as the one
+ * JSON object of the contract, written while the replies come so that memory stays as it is.
  */
 
 #include <json-c/json.h>
@@ -16,7 +16,9 @@
 
 typedef struct GroupView GroupView;
 
-/* Called once before the first output: what a verb has to say ahead. JSON: members of the object. */
+/*
+ * Called once before the first output: what a verb has to say ahead. JSON: members of the object.
+ */
 typedef int (*GroupViewLead)(void *userdata, JsonOut *out);
 
 /* Functions that return int: 0, or an exit status with the sentence said. */

@@ -99,7 +99,9 @@ static bool is_alike(json_object *a, json_object *b) {
                strcmp(string_of(a, "reason"), string_of(b, "reason")) == 0;
 }
 
-/* A file of the prior tool says nothing about any source: that is one thing to say, not eighteen. */
+/*
+ * A file of the prior tool says nothing about any source: that is one thing to say, not eighteen.
+ */
 static bool is_uniform(json_object *sources) {
         json_object *first = json_object_array_get_idx(sources, 0);
 

@@ -4,8 +4,8 @@
 /*
  * HeadLines
  *
- * What is known of snapshots as a whole, as lines above their numbers: when and where they were taken,
- * what differed between their hosts, and which readings are missing and why.
+ * What is known of snapshots as a whole, as lines above their numbers: when and where they were
+ * taken, what differed between their hosts, and which readings are missing and why.
  */
 
 #include <json-c/json.h>
@@ -18,11 +18,16 @@
 /* "NAME, 2026-11-20 15:35:01, HOST, KERNEL, 213 threads, 98 processes" */
 _must_check_ int head_lines_print(const Lines *lines, const char *label, json_object *head);
 
-/* One line for each source of the array @sources that was partial or unavailable; jemalloc aside. */
+/*
+ * One line for each source of the array @sources that was partial or unavailable; jemalloc aside.
+ */
 _must_check_ int source_lines_print(const Lines *lines, json_object *sources);
 /* The same for two sides: what is the same for both stands once. */
 _must_check_ int source_lines_print_pair(const Lines *lines, json_object *before,
                                          json_object *after);
 
-/* Elapsed time, or why there is none; then every difference of the hosts. @reply: the first of Compare. */
+/*
+ * Elapsed time, or why there is none; then every difference of the hosts. @reply: the first of
+ * Compare.
+ */
 _must_check_ int change_lines_print(const Lines *lines, json_object *reply);

@@ -4,8 +4,8 @@
 /*
  * OneSided
  *
- * Groups that only one of two snapshots has: how many there are, and the ten that ran most with their
- * main figures. However many come, ten are kept.
+ * Groups that only one of two snapshots has: how many there are, and the ten that ran most with
+ * their main figures. However many come, ten are kept.
  */
 
 #include <json-c/json.h>

@@ -4,8 +4,8 @@
 /*
  * Option list
  *
- * Every option of the command line in one place: how it is typed, what it takes, and the words of its
- * help. Which verbs take it stands with the verbs; the common ones all do.
+ * Every option of the command line in one place: how it is typed, what it takes, and the words of
+ * its help. Which verbs take it stands with the verbs; the common ones all do.
  *
  * Columns: id, long name, short name or 0, kind of argument, its name, help.
  */
@@ -13,45 +13,68 @@
 #include <stdint.h>
 
 // clang-format off
-#define OPTIONS_COMMON(O)                                                                               \
-        O(SOCKET,       "socket",       0,   REQUIRED, "PATH",    "Socket of the daemon (default: $CTPROF_SOCKET, or "         \
-                                                                  "/run/ctprof/io.ctprof.Profiler)")                           \
-        O(LOCAL,        "local",        0,   NONE,     "",        "No daemon: a private ctprofd for this one command")         \
-        O(SPOOL,        "spool",        0,   REQUIRED, "DIR",     "With --local: the spool directory")                         \
-        O(JSON,         "json",         'j', OPTIONAL, "STYLE",   "Result as JSON: short, pretty or off")                      \
-        O(TIMEOUT,      "timeout",      0,   REQUIRED, "SECONDS", "Give up waiting (default: never for captures and "          \
-                                                                  "analyses, else 30)")                                        \
-        O(NO_PAGER,     "no-pager",     0,   NONE,     "",        "Do not pipe long output into a pager")                      \
-        O(NO_LEGEND,    "no-legend",    0,   NONE,     "",        "No headers, no closing hints")                              \
-        O(QUIET,        "quiet",        'q', NONE,     "",        "Nothing but results and errors")                            \
-        O(HELP,         "help",         'h', NONE,     "",        "Show this help")                                            \
-        O(VERSION,      "version",      0,   NONE,     "",        "Show the version")
+#define OPTIONS_COMMON(O)                                                                       \
+        O(SOCKET, "socket", 0, REQUIRED, "PATH",                                                \
+          "Socket of the daemon (default: $CTPROF_SOCKET, or "                                  \
+          "/run/ctprof/io.ctprof.Profiler)")                                                    \
+        O(LOCAL, "local", 0, NONE, "",                                                          \
+          "No daemon: a private ctprofd for this one command")                                  \
+        O(SPOOL, "spool", 0, REQUIRED, "DIR",                                                   \
+          "With --local: the spool directory")                                                  \
+        O(JSON, "json", 'j', OPTIONAL, "STYLE",                                                 \
+          "Result as JSON: short, pretty or off")                                               \
+        O(TIMEOUT, "timeout", 0, REQUIRED, "SECONDS",                                           \
+          "Give up waiting (default: never for captures and analyses, else 30)")                \
+        O(NO_PAGER, "no-pager", 0, NONE, "",                                                    \
+          "Do not pipe long output into a pager")                                               \
+        O(NO_LEGEND, "no-legend", 0, NONE, "",                                                  \
+          "No headers, no closing hints")                                                       \
+        O(QUIET, "quiet", 'q', NONE, "",                                                        \
+          "Nothing but results and errors")                                                     \
+        O(HELP, "help", 'h', NONE, "",                                                          \
+          "Show this help")                                                                     \
+        O(VERSION, "version", 0, NONE, "",                                                      \
+          "Show the version")
 
-#define OPTIONS_OF_VERBS(O)                                                                             \
-        O(TAG,          "tag",          0,   REQUIRED, "NAME",    "Name of the snapshot (run: NAME-before and NAME-after)")    \
-        O(REPLACE,      "replace",      0,   NONE,     "",        "Replace a snapshot of that name")                           \
-        O(NO_SMAPS,     "no-smaps",     0,   NONE,     "",        "Do not read smaps_rollup, which holds the targets' "        \
-                                                                  "memory maps for a while")                                   \
-        O(OUTPUT,       "output",       0,   REQUIRED, "FILE",    "Write the snapshot to FILE (\"-\": stdout) and not into "   \
-                                                                  "the spool")                                                 \
-        O(SINCE,        "since",        0,   REQUIRED, "TIME",    "Captured then or later: \"2026-11-20 15:30\", today, "      \
-                                                                  "yesterday, -2h")                                            \
-        O(UNTIL,        "until",        0,   REQUIRED, "TIME",    "Captured then or earlier")                                  \
-        O(ALL,          "all",          0,   NONE,     "",        "All snapshots of the spool")                                \
-        O(FORMAT,       "format",       0,   REQUIRED, "FORMAT",  "ctprof (as it is), ktstr (for the prior tool) or ndjson "   \
-                                                                  "(an object a thread)")                                      \
-        O(GROUP_BY,     "group-by",     0,   REQUIRED, "AXIS",    "pcomm (default), comm, comm-exact, cgroup or thread")       \
-        O(NO_THREAD_NORMALIZE, "no-thread-normalize", 0, NONE, "", "Literal names: no patterns for runs of digits")            \
-        O(SECTIONS,     "sections",     0,   REQUIRED, "LIST",    "Only rows of these sections: primary, taskstats-delay, "    \
-                                                                  "taskstats-accounting, derived")                             \
-        O(METRICS,      "metrics",      0,   REQUIRED, "LIST",    "Only these metrics; globs may stand in the list")           \
-        O(COLUMNS,      "columns",      0,   REQUIRED, "LIST",    "These columns, in this order: group, threads, metric, "       \
-                                                                  "unit, tags; show: value; compare: before, after, arrow, "     \
-                                                                  "delta, %, rate")                              \
-        O(LIMIT,        "limit",        0,   REQUIRED, "N",       "At most N groups, 0 for all (default: 40)")                 \
-        O(ALL_ROWS,     "all-rows",     0,   NONE,     "",        "Also rows that did not change or have no value")            \
-        O(SELF,         "self",         0,   NONE,     "",        "Also threads of ctprof itself")                             \
-        O(RAW,          "raw",          0,   NONE,     "",        "Plain numbers in base units")
+#define OPTIONS_OF_VERBS(O)                                                                     \
+        O(TAG, "tag", 0, REQUIRED, "NAME",                                                      \
+          "Name of the snapshot (run: NAME-before and NAME-after)")                             \
+        O(REPLACE, "replace", 0, NONE, "",                                                      \
+          "Replace a snapshot of that name")                                                    \
+        O(NO_SMAPS, "no-smaps", 0, NONE, "",                                                    \
+          "Do not read smaps_rollup, which holds the targets' memory maps for a "               \
+          "while")                                                                              \
+        O(OUTPUT, "output", 0, REQUIRED, "FILE",                                                \
+          "Write the snapshot to FILE (\"-\": stdout) and not into the spool")                  \
+        O(SINCE, "since", 0, REQUIRED, "TIME",                                                  \
+          "Captured then or later: \"2026-11-20 15:30\", today, yesterday, -2h")                \
+        O(UNTIL, "until", 0, REQUIRED, "TIME",                                                  \
+          "Captured then or earlier")                                                           \
+        O(ALL, "all", 0, NONE, "",                                                              \
+          "All snapshots of the spool")                                                         \
+        O(FORMAT, "format", 0, REQUIRED, "FORMAT",                                              \
+          "ctprof (as it is), ktstr (for the prior tool) or ndjson (an object a "               \
+          "thread)")                                                                            \
+        O(GROUP_BY, "group-by", 0, REQUIRED, "AXIS",                                            \
+          "pcomm (default), comm, comm-exact, cgroup or thread")                                \
+        O(NO_THREAD_NORMALIZE, "no-thread-normalize", 0, NONE, "",                              \
+          "Literal names: no patterns for runs of digits")                                      \
+        O(SECTIONS, "sections", 0, REQUIRED, "LIST",                                            \
+          "Only rows of these sections: primary, taskstats-delay, "                             \
+          "taskstats-accounting, derived")                                                      \
+        O(METRICS, "metrics", 0, REQUIRED, "LIST",                                              \
+          "Only these metrics; globs may stand in the list")                                    \
+        O(COLUMNS, "columns", 0, REQUIRED, "LIST",                                              \
+          "These columns, in this order: group, threads, metric, unit, tags; "                  \
+          "show: value; compare: before, after, arrow, delta, %, rate")                         \
+        O(LIMIT, "limit", 0, REQUIRED, "N",                                                     \
+          "At most N groups, 0 for all (default: 40)")                                          \
+        O(ALL_ROWS, "all-rows", 0, NONE, "",                                                    \
+          "Also rows that did not change or have no value")                                     \
+        O(SELF, "self", 0, NONE, "",                                                            \
+          "Also threads of ctprof itself")                                                      \
+        O(RAW, "raw", 0, NONE, "",                                                              \
+          "Plain numbers in base units")
 // clang-format on
 
 #define OPTION_ID(id, ...) OPTION_##id,

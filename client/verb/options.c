@@ -268,8 +268,8 @@ static OptionId option_of_letter(int letter) {
 }
 
 /*
- * An abbreviation, which getopt_long() takes, is refused: it would change its meaning when an option
- * is added.
+ * An abbreviation, which getopt_long() takes, is refused: it would change its meaning when an
+ * option is added.
  */
 static bool is_in_full(const char *word, OptionId id) {
         return word[0] == '-' && word[1] == '-' &&

@@ -4,9 +4,9 @@
 /*
  * Options
  *
- * A command line, read: options anywhere, the verb and its arguments in between, all of what follows
- * "--" arguments. Values are checked here, so that a wrong one costs a sentence before anything is
- * done. Texts are borrowed from the arguments of main().
+ * A command line, read: options anywhere, the verb and its arguments in between, all of what
+ * follows "--" arguments. Values are checked here, so that a wrong one costs a sentence before
+ * anything is done. Texts are borrowed from the arguments of main().
  */
 
 #include <stdbool.h>

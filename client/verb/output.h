@@ -4,9 +4,10 @@
 /*
  * Output
  *
- * A file the user asked for: it appears whole under its name or not at all. It is written beside its
- * place under a dot-name, synced, and moved there; what is not a regular file (a pipe, /dev/null) is
- * written into as it is. Only the user may read it, because it tells of every process.
+ * A file the user asked for: it appears whole under its name or not at all. It is written beside
+ * its place under a dot-name, synced, and moved there; what is not a regular file (a pipe,
+ * /dev/null) is written into as it is. Only the user may read it, because it tells of every
+ * process.
  */
 
 #include "base/cleanup.h"

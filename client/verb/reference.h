@@ -4,9 +4,9 @@
 /*
  * Reference
  *
- * A snapshot as a user names it: a name in the spool, "latest" or "latest~N", or the path of a file,
- * which contains a slash or ends in .zst. Names are the daemon's to look up; files are opened here, as
- * the user, and travel as descriptors.
+ * A snapshot as a user names it: a name in the spool, "latest" or "latest~N", or the path of a
+ * file, which contains a slash or ends in .zst. Names are the daemon's to look up; files are opened
+ * here, as the user, and travel as descriptors.
  */
 
 #include <stdbool.h>
@@ -32,8 +32,8 @@ bool reference_is_relative(const char *text, size_t *ret_back);
 const char *reference_complaint(const char *text);
 
 /*
- * Checks @text, opens the file if it is one. 0, or an exit status, said: 2 for what can be no name, 1
- * for a file that cannot be read.
+ * Checks @text, opens the file if it is one. 0, or an exit status, said: 2 for what can be no name,
+ * 1 for a file that cannot be read.
  */
 int reference_open(const char *text, Reference *ret);
 /* The same where only a file makes sense, whatever its name looks like. */

@@ -31,8 +31,8 @@ typedef struct Session {
 /* Looks at the terminals. */
 void session_init(Session *session, const Options *options);
 /*
- * Flushes results, waits for the pager. Returns @status, or STATUS_FAILED with a sentence when results
- * could not be written.
+ * Flushes results, waits for the pager. Returns @status, or STATUS_FAILED with a sentence when
+ * results could not be written.
  */
 int session_done(Session *session, int status);
 

@@ -4,8 +4,8 @@
 /*
  * SourceReport
  *
- * Every source of readings with its state and what became of the attempts; the reasons below, because
- * they are sentences.
+ * Every source of readings with its state and what became of the attempts; the reasons below,
+ * because they are sentences.
  */
 
 #include <json-c/json.h>

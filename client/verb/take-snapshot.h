@@ -11,8 +11,8 @@
 #include "verb/session.h"
 
 /*
- * Captures under the name @tag (NULL: the daemon names it). *ret is the reply {snapshot, sources, ...},
- * owned by the caller. With @ret_fd the snapshot is anonymous and comes as a descriptor. 0 or an exit
- * status, said.
+ * Captures under the name @tag (NULL: the daemon names it). *ret is the reply {snapshot, sources,
+ * ...}, owned by the caller. With @ret_fd the snapshot is anonymous and comes as a descriptor. 0 or
+ * an exit status, said.
  */
 int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret_fd);

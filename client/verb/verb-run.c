@@ -137,7 +137,10 @@ static int on_lead(void *userdata, JsonOut *out) {
         return 0;
 }
 
-/* Both names are checked before anything is done, and whether they are free: COMMAND may take hours. */
+/*
+ * Both names are checked before anything is done, and whether they are free: COMMAND may take
+ * hours.
+ */
 static int prepare_tags(Run *run) {
         static const char *const sides[] = { "before", "after" };
         const char *prefix = run->session->options->tag;

@@ -4,8 +4,9 @@
 /*
  * Verb
  *
- * One thing ctprofctl can do: a word, what it takes, and a function that does it and returns the exit
- * status, having said on stderr what went wrong. Verbs are constant; all state is the session's.
+ * One thing ctprofctl can do: a word, what it takes, and a function that does it and returns the
+ * exit status, having said on stderr what went wrong. Verbs are constant; all state is the
+ * session's.
  */
 
 #include <stddef.h>

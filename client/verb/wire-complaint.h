@@ -4,7 +4,8 @@
 /*
  * WireComplaint
  *
- * An error reply as one sentence that names the object and the way out, and the exit status it means.
+ * An error reply as one sentence that names the object and the way out, and the exit status it
+ * means.
  */
 
 #include "base/buffer.h"
@@ -13,8 +14,7 @@
 
 typedef struct WireTopic {
         const char *subject; /* what the user typed; NULL: nothing in particular */
-        const char *
-                taken_hint; /* the way out of SnapshotExists, as the rest of a sentence; NULL: none */
+        const char *taken_hint; /* the way out of SnapshotExists; NULL: none */
 } WireTopic;
 
 /* Appends the sentence to @sentence. */

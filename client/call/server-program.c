@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config.h"
-
 /* Relative to our own directory. */
 static const char *const places[] = {
         "/ctprofd",         "/../daemon/ctprofd", /* of a build tree */
@@ -46,7 +44,7 @@ int server_program_find(const char *override, const char *own_directory, Buffer 
                 if (r <= 0)
                         return r;
         }
-        return try_place(CTPROF_LIBEXECDIR, "/ctprofd", ret);
+        return try_place(CTPROF_SBINDIR, "/ctprofd", ret);
 }
 
 int server_program_find_own(Buffer *ret) {

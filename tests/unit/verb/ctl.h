@@ -37,7 +37,9 @@ typedef struct Ctl {
 void ctl_init(Ctl *ctl, const Exchange *exchanges, size_t n_exchanges);
 void ctl_done(Ctl *ctl);
 
-/* Runs "ctprofctl WORDS..." (ended by NULL) in the temporary directory; fills in what came of it. */
+/*
+ * Runs "ctprofctl WORDS..." (ended by NULL) in the temporary directory; fills in what came of it.
+ */
 void ctl_run(Ctl *ctl, const char *const words[]);
 /* The same on a terminal of @columns; all that it shows is in out. */
 void ctl_run_terminal(Ctl *ctl, const char *const words[], unsigned short columns);

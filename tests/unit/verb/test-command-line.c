@@ -2,11 +2,13 @@
 #include "verb/options.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "check-main.h"
+#include "verb/verb.h"
 
 #define NOW (UINT64_C(1795188901) * NSEC_PER_SEC)
 #define MAX_WORDS 8
@@ -200,6 +202,37 @@ START_TEST(every_option_has_help_and_a_name_of_its_own) {
 }
 END_TEST
 
+/* As the page has it: dashes and dots in roff's spelling. */
+static bool is_in_page(const char *page, const char *prefix, const char *name) {
+        char word[128];
+        size_t n = (size_t) snprintf(word, sizeof(word), "%s", prefix);
+
+        for (; *name != '\0' && n < sizeof(word) - 3; name++) {
+                if (*name == '-')
+                        word[n++] = '\\';
+                word[n++] = *name;
+        }
+        word[n] = '\0';
+        return strstr(page, word) != NULL;
+}
+
+START_TEST(the_manual_has_every_verb_and_option) {
+        FILE *file = fopen(TESTS_DIR "/../man/ctprofctl.1", "re");
+        static char page[64 * 1024];
+
+        ck_assert_ptr_nonnull(file);
+        page[fread(page, 1, sizeof(page) - 1, file)] = '\0';
+        (void) fclose(file);
+        for (unsigned id = 0; id < _OPTION_MAX; id++)
+                ck_assert_msg(is_in_page(page, "\\-\\-", option_table[id].name), "--%s",
+                              option_table[id].name);
+        for (size_t i = 0; verb_table[i]; i++)
+                ck_assert_msg(is_in_page(page, ".TP\n\\fB", verb_table[i]->name) ||
+                                      is_in_page(page, ".TP\n.B ", verb_table[i]->name),
+                              "%s", verb_table[i]->name);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("options");
         TCase *parse_case = tcase_create("parse");
@@ -214,6 +247,7 @@ int main(void) {
         tcase_add_test(parse_case, values_are_read);
         tcase_add_test(parse_case, the_last_of_two_counts);
         tcase_add_test(parse_case, every_option_has_help_and_a_name_of_its_own);
+        tcase_add_test(parse_case, the_manual_has_every_verb_and_option);
         tcase_add_loop_test(refuse, what_is_wrong_is_one_sentence, 0, ELEMENTSOF(refusals));
         tcase_add_test(refuse, lists_are_checked_by_the_registry);
         suite_add_tcase(suite, parse_case);

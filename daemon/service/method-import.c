@@ -2,15 +2,14 @@
 #include "service/transfer.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#include "service/reference.h"
 #include "wire/message.h"
 
-/* Perhaps Info for a name, then a verified copy, then its publication: up to three jobs. */
+/*
+ * A verified copy, then its publication: two jobs. The name comes from the call, never from inside
+ * the file: the tag, or the label, which is what the caller calls the file.
+ */
 
 typedef struct ImportFields {
         FieldU64 index;
@@ -78,7 +77,7 @@ static int copy(Request *request) {
         if (r != 0)
                 return r;
         json_write_member_text(&writer, "name", transfer->name);
-        json_write_member_bool(&writer, "tagged", transfer->tagged);
+        json_write_member_bool(&writer, "tagged", true);
         json_write_member_u64(&writer, "uid", request->uid);
         if (transfer->label)
                 json_write_member_text(&writer, "label", transfer->label);
@@ -86,88 +85,19 @@ static int copy(Request *request) {
                               JOB_ANALYSIS, &stage);
 }
 
-/* As captures without a tag are named; milliseconds make it likely that it is free. */
-static void name_by_time(char ret[static SNAPSHOT_NAME_MAX_CHARS + 1]) {
-        struct timespec now;
-        struct tm utc;
-        size_t n;
-
-        (void) clock_gettime(CLOCK_REALTIME, &now);
-        (void) gmtime_r(&now.tv_sec, &utc);
-        n = strftime(ret, SNAPSHOT_NAME_MAX_CHARS, "%Y%m%dT%H%M%S", &utc);
-        (void) snprintf(ret + n, SNAPSHOT_NAME_MAX_CHARS + 1 - n, ".%03ldZ",
-                        now.tv_nsec / (long) NSEC_PER_MSEC);
-}
-
-/*
- * The file's own name when it is one, or the label it came with; then another one like it when it
- * is taken. Named by somebody it is, unless its head says that a machine did.
- */
-static int choose_name(Request *request, json_object *head) {
-        Transfer *transfer = request->state;
-        json_object *own = json_object_object_get(head, "name");
-        json_object *version = json_object_object_get(head, "formatVersion");
-        char wanted[SNAPSHOT_NAME_MAX_CHARS + 1];
-        const char *name = NULL;
-        int r;
-
-        if (json_object_is_type(own, json_type_string))
-                name = json_object_get_string(own);
-        if (name && !snapshot_name_complaint(span_of(name))) {
-                memcpy(wanted, name, strlen(name) + 1);
-                transfer->tagged = json_object_get_int64(version) == 0 ||
-                                   json_object_get_boolean(json_object_object_get(head, "tagged"));
-        } else {
-                name_by_time(wanted);
-        }
-        r = spool_free_name(request_setup(request)->spool, wanted, transfer->name);
-        return r == 0 ? 0 : request_fail_spool(request, wanted, r);
-}
-
-static int on_name_known(Request *request, Span frame) {
-        json_object *whole, *head;
-        int r;
-
-        r = transfer_decode(frame, "snapshot", json_type_object, &whole, &head);
-        if (r < 0)
-                return r;
-        r = choose_name(request, head);
-        json_object_put(whole);
-        return r == 0 ? copy(request) : r;
-}
-
-/* What a file says of itself is read by a job, like everything that is in it. */
-static int ask_name(Request *request, const Transfer *transfer) {
-        static const Stage stage = { .on_result = on_name_known };
-        Reference reference = { .fd = fcntl(transfer->from, F_DUPFD_CLOEXEC, 0),
-                                .label = transfer->label };
-        JsonWriter writer;
-        int r;
-
-        if (reference.fd < 0)
-                return -errno;
-        request_begin_order(request, &writer);
-        json_write_key(&writer, "snapshot");
-        r = reference_write(request, &writer, &reference);
-        if (r != 0)
-                return r;
-        return request_submit(request, &writer, PROFILER_INTERFACE ".Info", QUEUE_READING,
-                              JOB_ANALYSIS, &stage);
-}
-
 /* A name that is taken costs no copy; in the end it is publishing that decides. */
-static int check_tag(Request *request, const char *tag) {
-        const char *complaint = snapshot_name_complaint(span_of(tag));
-        const WireErrorDetail detail = { .subject = span_of(tag), .reason = complaint };
+static int check_name(Request *request, const char *wanted) {
+        const char *complaint = snapshot_name_complaint(span_of(wanted));
+        const WireErrorDetail detail = { .subject = span_of(wanted), .reason = complaint };
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];
         int r;
 
         if (complaint)
                 return request_fail(request, WIRE_ERROR_INVALID_NAME, &detail);
-        r = spool_resolve(request_setup(request)->spool, span_of(tag), name);
+        r = spool_resolve(request_setup(request)->spool, span_of(wanted), name);
         if (r == SPOOL_E_NOT_FOUND)
                 return 0;
-        return request_fail_spool(request, tag, r == 0 ? SPOOL_E_EXISTS : r);
+        return request_fail_spool(request, wanted, r == 0 ? SPOOL_E_EXISTS : r);
 }
 
 int method_import(Request *request) {
@@ -178,11 +108,13 @@ int method_import(Request *request) {
         };
         ImportFields fields = { .tag = NULL };
         Transfer *transfer;
+        const char *name;
         int r;
 
         r = request_decode(request, table, ELEMENTSOF(table), &fields);
-        if (r == 0 && fields.tag)
-                r = check_tag(request, fields.tag);
+        name = fields.tag ? fields.tag : fields.label;
+        if (r == 0 && name)
+                r = check_name(request, name);
         if (r != 0)
                 return r;
         r = transfer_new(request, &transfer);
@@ -194,9 +126,9 @@ int method_import(Request *request) {
         if (transfer->from < 0)
                 return request_refuse_parameter(request, "fileDescriptor",
                                                 "No such descriptor came with the call.");
-        if (!fields.tag)
-                return ask_name(request, transfer);
-        memcpy(transfer->name, fields.tag, strlen(fields.tag) + 1);
-        transfer->tagged = true;
+        if (!name)
+                return request_refuse_parameter(request, "tag",
+                                                "Without a label the snapshot needs a tag.");
+        memcpy(transfer->name, name, strlen(name) + 1);
         return copy(request);
 }

@@ -20,7 +20,6 @@ typedef struct Transfer {
         int from; /* owned: what to import */
         const char *label;
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];
-        bool tagged;
 } Transfer;
 
 /* The request's state from now on. */

@@ -449,13 +449,14 @@ START_TEST(an_import_is_copied_by_one_job_and_published_by_another) {
                          "{\"parameters\":{\"snapshots\":[]}}");
         ck_assert_has(import(CALL("Import", "{\"fileDescriptor\":0,\"tag\":\"taken\"}")),
                       "io.ctprof.Profiler.SnapshotExists");
-        /* Without a tag a third one is asked for the name. */
+        /* Without a tag the label is the name, and must be one. */
         ck_assert_str_eq(import(CALL("Import", "{\"fileDescriptor\":0,\"label\":\"own\"}")),
                          "{\"parameters\":{\"snapshots\":[]}}");
-        ck_assert_str_eq(import(CALL("Import", "{\"fileDescriptor\":0,\"label\":\"taken\"}")),
-                         "{\"parameters\":{\"snapshots\":[]}}");
-        ck_assert_str_eq(import(CALL("Import", "{\"fileDescriptor\":0,\"label\":\"no/name\"}")),
-                         "{\"parameters\":{\"snapshots\":[]}}");
+        ck_assert_has(import(CALL("Import", "{\"fileDescriptor\":0,\"label\":\"taken\"}")),
+                      "io.ctprof.Profiler.SnapshotExists");
+        ck_assert_has(import(CALL("Import", "{\"fileDescriptor\":0,\"label\":\"no/name\"}")),
+                      "io.ctprof.Profiler.InvalidName");
+        ck_assert_has(import(CALL("Import", "{\"fileDescriptor\":0}")), "InvalidParameter");
 }
 END_TEST
 

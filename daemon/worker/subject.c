@@ -209,13 +209,14 @@ static void subject_complete_head(Subject *subject, const SnapshotReader *reader
         head->has_start_realtime = head->start_realtime_ns > 0;
 }
 
+/* The prior tool's files have numbers and no word on which of them were measured. */
 static void subject_complete_sources(Subject *subject) {
         if (subject->has_sources)
                 return;
         for (unsigned id = 0; id < _SOURCE_MAX; id++)
                 subject->sources.sources[id] = (Source){
-                        .state = SOURCE_STATE_UNAVAILABLE,
-                        .reason = "not recorded by this file",
+                        .state = SOURCE_STATE_PARTIAL,
+                        .reason = "format version 0: absent cannot be told from zero",
                 };
 }
 

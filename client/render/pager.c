@@ -14,6 +14,13 @@
 
 #define MAX_WORDS 15
 
+/* What the handler below ends with; a handler reaches nothing else. */
+static volatile sig_atomic_t status_when_left;
+
+static void on_broken_pipe(int number) {
+        _exit(status_when_left);
+}
+
 /* NULL when there is to be none; "" when the choice is ours. */
 static const char *wanted_pager(void) {
         const char *pager = getenv("SYSTEMD_PAGER");
@@ -73,7 +80,7 @@ static _noreturn_ void run_pager(const char *command) {
         copy_through();
 }
 
-int pager_open(Pager *pager, const Terminal *terminal) {
+int pager_open(Pager *pager, const Terminal *terminal, int left_status) {
         _cleanup_(fd_closep) int read_fd = -EBADF, write_fd = -EBADF;
         const char *command = wanted_pager();
         int fds[2];
@@ -99,12 +106,15 @@ int pager_open(Pager *pager, const Terminal *terminal) {
                 (void) sigprocmask(SIG_SETMASK, &none, NULL);
                 (void) signal(SIGINT, SIG_DFL);
                 (void) signal(SIGTERM, SIG_DFL);
+                (void) signal(SIGPIPE, SIG_DFL);
                 if (dup2(read_fd, STDIN_FILENO) < 0)
                         _exit(EXIT_FAILURE);
                 run_pager(command);
         }
         if (dup2(write_fd, STDOUT_FILENO) < 0)
                 return -errno;
+        status_when_left = left_status;
+        (void) signal(SIGPIPE, on_broken_pipe);
         pager->pid = pid;
         return 0;
 }
@@ -116,5 +126,6 @@ void pager_close(Pager *pager) {
         (void) close(STDOUT_FILENO);
         while (waitpid(pager->pid, NULL, 0) < 0 && errno == EINTR)
                 ;
+        (void) signal(SIGPIPE, SIG_DFL);
         pager->pid = 0;
 }

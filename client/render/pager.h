@@ -17,7 +17,10 @@ typedef struct Pager {
         pid_t pid; /* 0: none */
 } Pager;
 
-/* From here on stdout goes through the pager, if there is one. */
-_must_check_ int pager_open(Pager *pager, const Terminal *terminal);
+/*
+ * From here on stdout goes through the pager, if there is one. Once the person has left it, the
+ * process ends with @left_status when it writes more: nobody wants the rest.
+ */
+_must_check_ int pager_open(Pager *pager, const Terminal *terminal, int left_status);
 /* Closes stdout and waits until the person has left. */
 void pager_close(Pager *pager);

@@ -22,16 +22,23 @@ int local_spool_default(const char *xdg_state_home, const char *home, Buffer *re
 
 /* mkdir -p, private; what exists already, of whatever kind, is not an error here. */
 static int make_directories(char *path) {
+        int refused = 0;
+
         for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
                 int r;
 
                 *slash = '\0';
                 r = mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
                 *slash = '/';
-                if (r < 0 && r != -EROFS && r != -EACCES)
+                /* Of a directory that is there some systems say this before they say so. */
+                if (r == -EROFS || r == -EACCES)
+                        refused = refused == 0 ? r : refused;
+                else if (r < 0)
                         return r;
         }
-        return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+        if (mkdir(path, 0700) == 0 || errno == EEXIST)
+                return 0;
+        return refused < 0 ? refused : -errno;
 }
 
 static int append_default(Buffer *path) {

@@ -43,8 +43,7 @@ int session_done(Session *session, int status) {
         progress_clear(&session->progress);
         errno = 0;
         written = fflush(stdout) == 0 && !ferror(stdout);
-        /* A person who has left the pager has seen what he wanted. */
-        if (!written && session->pager.pid == 0 && status == STATUS_DONE)
+        if (!written && status == STATUS_DONE)
                 status = complain(STATUS_FAILED, "The result could not be written to stdout: %s.",
                                   strerror(errno > 0 ? errno : EIO));
         pager_close(&session->pager);
@@ -69,7 +68,7 @@ int session_page(Session *session) {
             options_have(session->options, OPTION_NO_PAGER))
                 return 0;
         progress_clear(&session->progress);
-        r = pager_open(&session->pager, &session->terminal);
+        r = pager_open(&session->pager, &session->terminal, session->left_status);
         return r < 0 ? complain_errno(r, "start the pager") : 0;
 }
 

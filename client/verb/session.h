@@ -25,6 +25,7 @@ typedef struct Session {
         JsonStyle json;
         Progress progress;
         Pager pager;
+        int left_status;  /* what to end with when the person leaves the pager early */
         char *spool_path; /* owned; absolute, once a private ctprofd was wanted */
 } Session;
 

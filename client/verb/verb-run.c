@@ -216,6 +216,7 @@ static int run_run(Session *session) {
                 r = capture_side(&run, 1);
         if (r != 0)
                 return r;
+        session->left_status = command_status(&run.result);
         group_view_set_lead(view, on_lead, &run);
         r = compare_snapshots(session, view, run.names[0], run.names[1]);
         return r == 0 ? command_status(&run.result) : r;

@@ -55,6 +55,7 @@ static int append_bytes(Buffer *line, json_object *bytes, const char *none) {
 }
 
 static int print_spool(const Lines *lines, json_object *spool) {
+        uint64_t n_snapshots = json_object_get_uint64(cell_member(spool, "snapshots"));
         json_object *max_bytes = cell_member(spool, "maxBytes");
         json_object *keep_free_bytes = cell_member(spool, "keepFreeBytes");
         _cleanup_(buffer_done) Buffer path = {}, use = {};
@@ -64,9 +65,9 @@ static int print_spool(const Lines *lines, json_object *spool) {
         if (r == 0)
                 r = print_line(lines, "spool", &path);
         if (r == 0)
-                r = buffer_append_format(&use, "%llu snapshots, ",
-                                         (unsigned long long) json_object_get_uint64(
-                                                 cell_member(spool, "snapshots")));
+                r = buffer_append_format(&use, "%llu snapshot%s, ",
+                                         (unsigned long long) n_snapshots,
+                                         n_snapshots == 1 ? "" : "s");
         if (r == 0)
                 r = append_bytes(&use, cell_member(spool, "bytes"), NULL);
         if (r == 0)

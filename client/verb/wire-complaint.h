@@ -13,7 +13,7 @@
 #include "wire/message.h"
 
 typedef struct WireTopic {
-        const char *subject; /* what the user typed; NULL: nothing in particular */
+        const char *subject;    /* what the user typed; NULL: nothing in particular */
         const char *taken_hint; /* the way out of SnapshotExists; NULL: none */
 } WireTopic;
 

@@ -23,6 +23,12 @@ size_t cell_length(json_object *value) {
         return json_object_is_type(value, json_type_array) ? json_object_array_length(value) : 0;
 }
 
+Span cell_string(json_object *value) {
+        if (!json_object_is_type(value, json_type_string))
+                return (Span){};
+        return (Span){ json_object_get_string(value), (size_t) json_object_get_string_len(value) };
+}
+
 static const char *text_of(json_object *value) {
         return json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN);
 }
@@ -65,8 +71,7 @@ static int append_quantity(Buffer *cell, json_object *value, const CellStyle *st
 int cell_append_text(Buffer *cell, json_object *value) {
         if (!json_object_is_type(value, json_type_string))
                 return buffer_append_text(cell, "-");
-        return printable_append_name(cell, (Span){ json_object_get_string(value),
-                                                   (size_t) json_object_get_string_len(value) });
+        return printable_append_name(cell, cell_string(value));
 }
 
 static int append_range(Buffer *cell, json_object *range, const CellStyle *style) {

@@ -25,6 +25,8 @@ typedef struct CellStyle {
 json_object *cell_member(json_object *object, const char *key);
 /* Elements of an array, 0 of anything else. */
 size_t cell_length(json_object *value);
+/* The text of a string, borrowed; empty for anything else. */
+Span cell_string(json_object *value);
 /* False when @value is not a number. */
 bool cell_quantity(json_object *value, Quantity *ret);
 

@@ -42,6 +42,16 @@ void lines_print(const Lines *lines, const char *label, const char *text) {
         }
 }
 
+int lines_print_buffer(const Lines *lines, const char *label, Buffer *text) {
+        const char *terminated;
+        int r;
+
+        r = buffer_terminate(text, &terminated);
+        if (r == 0)
+                lines_print(lines, label, terminated);
+        return r;
+}
+
 void lines_format(const Lines *lines, const char *label, const char *format, ...) {
         _cleanup_(freep) char *text = NULL;
         va_list arguments;

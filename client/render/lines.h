@@ -21,4 +21,6 @@ typedef struct Lines {
 
 /* "label  text"; the label may be empty, both are printable. A failed write shows at the stream. */
 void lines_print(const Lines *lines, const char *label, const char *text);
+/* The same of what a buffer holds; 0 or -ENOMEM. */
+_must_check_ int lines_print_buffer(const Lines *lines, const char *label, Buffer *text);
 void lines_format(const Lines *lines, const char *label, const char *format, ...) _printf_(3, 4);

@@ -253,6 +253,34 @@ int table_add(Table *table, const char *const cells[], uint32_t bold) {
         return table->n_rows < BLOCK_ROWS ? 0 : print_block(table);
 }
 
+void table_row_done(TableRow *row) {
+        for (size_t i = 0; i < TABLE_MAX_COLUMNS; i++)
+                buffer_done(&row->cells[i]);
+}
+
+Buffer *table_row_next(TableRow *row) {
+        Buffer *cell;
+
+        assert(row->n < TABLE_MAX_COLUMNS);
+        cell = &row->cells[row->n++];
+        buffer_clear(cell);
+        return cell;
+}
+
+int table_add_row(Table *table, TableRow *row, uint32_t bold) {
+        const char *texts[TABLE_MAX_COLUMNS];
+        int r;
+
+        assert(row->n == table->n_columns);
+        for (size_t i = 0; i < row->n; i++) {
+                r = buffer_terminate(&row->cells[i], &texts[i]);
+                if (r < 0)
+                        return r;
+        }
+        row->n = 0;
+        return table_add(table, texts, bold);
+}
+
 int table_end(Table *table) {
         if (table->n_rows == 0 && table->headed)
                 return 0;

@@ -43,6 +43,18 @@ DEFINE_CLEANUP(Table *, table_free);
 
 /* One cell a column, copied; "" is shown as "-". Bit i of @bold sets cell i off on a terminal. */
 _must_check_ int table_add(Table *table, const char *const cells[], uint32_t bold);
+
+/* A row that is put together cell by cell; its memory serves the next one too. */
+typedef struct TableRow {
+        Buffer cells[TABLE_MAX_COLUMNS];
+        size_t n;
+} TableRow;
+
+void table_row_done(TableRow *row);
+/* The next cell, empty: what is appended to it stands there. */
+Buffer *table_row_next(TableRow *row);
+/* table_add() of the cells so far; the row is empty again. */
+_must_check_ int table_add_row(Table *table, TableRow *row, uint32_t bold);
 /* Prints what was not printed yet, the headers even when there was no row. */
 _must_check_ int table_end(Table *table);
 

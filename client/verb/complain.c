@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "render/cell.h"
 #include "render/printable.h"
 
 #define QUOTED_COLUMNS 120
@@ -53,9 +54,8 @@ const char *quote(const char *text, char ret_quoted[static QUOTE_BYTES]) {
 }
 
 static Span string_span(json_object *value) {
-        if (!json_object_is_type(value, json_type_string))
-                return SPAN_LITERAL("?");
-        return (Span){ json_object_get_string(value), (size_t) json_object_get_string_len(value) };
+        return json_object_is_type(value, json_type_string) ? cell_string(value)
+                                                            : SPAN_LITERAL("?");
 }
 
 const char *quote_json(json_object *value, char ret_quoted[static QUOTE_BYTES]) {

@@ -17,7 +17,7 @@ struct GroupTable {
         bool raw;
         Buffer label; /* of the group whose rows are added */
         Buffer threads;
-        Buffer cells[_GROUP_COLUMN_MAX]; /* of the row */
+        TableRow row;
 };
 
 /* One metric of one group. */
@@ -60,22 +60,15 @@ GroupTable *group_table_free(GroupTable *table) {
         table->table = table_free(table->table);
         buffer_done(&table->label);
         buffer_done(&table->threads);
-        for (size_t i = 0; i < ELEMENTSOF(table->cells); i++)
-                buffer_done(&table->cells[i]);
+        table_row_done(&table->row);
         free(table);
         return NULL;
 }
 
-static Span text_of(json_object *value) {
-        if (!json_object_is_type(value, json_type_string))
-                return (Span){};
-        return (Span){ json_object_get_string(value), (size_t) json_object_get_string_len(value) };
-}
-
 /* "process/thread[tid]", without the process where the thread has its name. */
 static int append_thread(Buffer *label, json_object *group) {
-        Span process = text_of(cell_member(group, "process"));
-        Span thread = text_of(cell_member(group, "thread"));
+        Span process = cell_string(cell_member(group, "process"));
+        Span thread = cell_string(cell_member(group, "thread"));
         int r = 0;
 
         if (process.n > 0 && !span_equal(process, thread)) {
@@ -92,7 +85,7 @@ static int append_thread(Buffer *label, json_object *group) {
 }
 
 int group_label_append(Buffer *label, json_object *group) {
-        Span key = text_of(cell_member(group, "key"));
+        Span key = cell_string(cell_member(group, "key"));
         int r;
 
         if (cell_member(group, "tid"))
@@ -210,18 +203,12 @@ static int append_cell(GroupTable *table, GroupColumn column, const GroupRow *ro
 }
 
 static int add_row(GroupTable *table, const GroupRow *row) {
-        const char *texts[_GROUP_COLUMN_MAX];
         uint32_t bold = 0;
         Quantity percent;
-        int r;
 
         for (size_t i = 0; i < table->columns.n; i++) {
-                Buffer *cell = &table->cells[i];
+                int r = append_cell(table, table->columns.ids[i], row, table_row_next(&table->row));
 
-                buffer_clear(cell);
-                r = append_cell(table, table->columns.ids[i], row, cell);
-                if (r == 0)
-                        r = buffer_terminate(cell, &texts[i]);
                 if (r < 0)
                         return r;
                 if (table->columns.ids[i] == GROUP_COLUMN_PERCENT &&
@@ -229,7 +216,7 @@ static int add_row(GroupTable *table, const GroupRow *row) {
                     percent.whole >= BOLD_PERCENT)
                         bold |= UINT32_C(1) << i;
         }
-        return table_add(table->table, texts, bold);
+        return table_add_row(table->table, &table->row, bold);
 }
 
 static int add_rows(GroupTable *table, json_object *metrics) {

@@ -179,8 +179,7 @@ static int end_json(GroupView *view, json_object *reply) {
                 if (cell_member(reply, counts[i]))
                         json_out_member(&view->json, counts[i], cell_member(reply, counts[i]));
         json_out_end(&view->json);
-        r = json_out_finish(&view->json);
-        return r < 0 ? complain_errno(r, "write the result to stdout") : 0;
+        return session_finish_json(&view->json);
 }
 
 /* text */

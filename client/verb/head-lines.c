@@ -34,16 +34,6 @@ static int append_count(Buffer *line, json_object *value, const char *one, const
                                     (unsigned long long) count, count == 1 ? one : many);
 }
 
-static int print_buffer(const Lines *lines, const char *label, Buffer *line) {
-        const char *text;
-        int r;
-
-        r = buffer_terminate(line, &text);
-        if (r == 0)
-                lines_print(lines, label, text);
-        return r;
-}
-
 int head_lines_print(const Lines *lines, const char *label, json_object *head) {
         json_object *start = cell_member(head, "startRealtimeNs");
         _cleanup_(buffer_done) Buffer line = {};
@@ -63,7 +53,7 @@ int head_lines_print(const Lines *lines, const char *label, json_object *head) {
                 r = append_count(&line, cell_member(head, "threads"), "thread", "threads");
         if (r == 0)
                 r = append_count(&line, cell_member(head, "processes"), "process", "processes");
-        return r < 0 ? r : print_buffer(lines, label, &line);
+        return r < 0 ? r : lines_print_buffer(lines, label, &line);
 }
 
 static bool is_imperfect(json_object *source) {
@@ -90,7 +80,7 @@ static int print_source(const Lines *lines, json_object *source, const char *sid
                 if (r == 0)
                         r = cell_append_text(&line, reason);
         }
-        return r < 0 ? r : print_buffer(lines, MISSING_LABEL, &line);
+        return r < 0 ? r : lines_print_buffer(lines, MISSING_LABEL, &line);
 }
 
 /* Alike for people: state and reason; counts always differ. */
@@ -123,7 +113,7 @@ static int print_uniform(const Lines *lines, json_object *sources, const char *s
         r = buffer_append_format(&line, "every source%s%s: ", side[0] != '\0' ? " " : "", side);
         if (r == 0)
                 r = cell_append_text(&line, cell_member(first, "reason"));
-        return r < 0 ? r : print_buffer(lines, MISSING_LABEL, &line);
+        return r < 0 ? r : lines_print_buffer(lines, MISSING_LABEL, &line);
 }
 
 int source_lines_print(const Lines *lines, json_object *sources) {
@@ -234,7 +224,7 @@ int change_lines_print(const Lines *lines, json_object *reply) {
                 if (r == 0)
                         r = cell_append_text(&line, cell_member(change, "after"));
                 if (r == 0)
-                        r = print_buffer(lines, "changed", &line);
+                        r = lines_print_buffer(lines, "changed", &line);
                 if (r < 0)
                         return r;
         }

@@ -54,39 +54,27 @@ void one_sided_done(OneSided *list) {
         *list = (OneSided){};
 }
 
-static int add_group(Table *table, json_object *group, bool raw) {
-        _cleanup_(buffer_done) Buffer label = {}, threads = {};
-        Buffer figures[ELEMENTSOF(main_figures)] = {};
-        const char *texts[N_COLUMNS];
+static int add_group(Table *table, TableRow *row, json_object *group, bool raw) {
         int r;
 
-        r = group_label_append(&label, group);
+        r = group_label_append(table_row_next(row), group);
         if (r == 0)
-                r = buffer_terminate(&label, &texts[0]);
-        if (r == 0)
-                r = cell_append_number(&threads, cell_member(group, "threads"),
+                r = cell_append_number(table_row_next(row), cell_member(group, "threads"),
                                        QUANTITY_LADDER_NONE);
-        if (r == 0)
-                r = buffer_terminate(&threads, &texts[1]);
-        for (size_t i = 0; i < ELEMENTSOF(main_figures); i++) {
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(main_figures); i++) {
                 const CellStyle style = { .unit = metric_table[main_figures[i]].unit, .raw = raw };
 
-                if (r == 0)
-                        r = cell_append_value(&figures[i], figure_of(group, main_figures[i]),
-                                              &style);
-                if (r == 0)
-                        r = buffer_terminate(&figures[i], &texts[2 + i]);
+                r = cell_append_value(table_row_next(row), figure_of(group, main_figures[i]),
+                                      &style);
         }
-        if (r == 0)
-                r = table_add(table, texts, 0);
-        for (size_t i = 0; i < ELEMENTSOF(main_figures); i++)
-                buffer_done(&figures[i]);
-        return r;
+        return r < 0 ? r : table_add_row(table, row, 0);
 }
 
 int one_sided_print(const OneSided *list, const Session *session, const char *side,
                     uint64_t n_hidden) {
         _cleanup_(table_freep) Table *table = NULL;
+        _cleanup_(table_row_done) TableRow row = {};
+        bool raw = options_have(session->options, OPTION_RAW);
         uint64_t n_groups = number_add_saturating(list->n_groups, n_hidden);
         TableColumn columns[N_COLUMNS] = {
                 { .header = view_axis_header(session->options->view.axis), .shrink_to = 12 },
@@ -104,7 +92,7 @@ int one_sided_print(const OneSided *list, const Session *session, const char *si
         r = table_new(columns, N_COLUMNS, &session->terminal, session_legend(session), stdout,
                       &table);
         for (size_t i = 0; r == 0 && i < list->n_kept; i++)
-                r = add_group(table, list->groups[i], options_have(session->options, OPTION_RAW));
+                r = add_group(table, &row, list->groups[i], raw);
         if (r == 0)
                 r = table_end(table);
         if (r == 0 && n_groups > list->n_kept)

@@ -108,12 +108,11 @@ int reference_prepare_call(const Reference *reference, SessionCall *call, Buffer
         json_write_key(&writer, "snapshot");
         reference_write_json(&writer, reference, 0);
         json_write_end(&writer);
-        r = json_writer_finish(&writer);
-        if (r < 0)
-                return complain_errno(r, "put the call into words");
+        r = session_call_set(call, &writer, parameters);
+        if (r != 0)
+                return r;
         call->endpoint = reference->is_file ? ENDPOINT_ANALYSIS : ENDPOINT_DAEMON;
         call->subject = reference->text;
-        call->request.parameters = buffer_span(parameters);
         call->request.fds = &reference->fd;
         call->request.n_fds = reference->is_file;
         return 0;

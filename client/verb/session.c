@@ -163,6 +163,15 @@ static int judge(void *userdata, Connection *connection, json_object *parameters
         return -ECANCELED;
 }
 
+int session_call_set(SessionCall *call, const JsonWriter *writer, const Buffer *parameters) {
+        int r = json_writer_finish(writer);
+
+        if (r < 0)
+                return complain_errno(r, "put the call into words");
+        call->request.parameters = buffer_span(parameters);
+        return 0;
+}
+
 int session_call(Session *session, const SessionCall *call, SessionOnReply on_reply,
                  void *userdata) {
         _cleanup_(connection_freep) Connection *connection = NULL;
@@ -225,12 +234,16 @@ int session_call_one(Session *session, const SessionCall *call, json_object **re
         return 0;
 }
 
+int session_finish_json(JsonOut *out) {
+        int r = json_out_finish(out);
+
+        return r < 0 ? complain_errno(r, "write the result to stdout") : 0;
+}
+
 int session_print_json(const Session *session, json_object *object) {
         _cleanup_(json_out_done) JsonOut out;
-        int r;
 
         json_out_init(&out, stdout, session->json);
         json_out_value(&out, object);
-        r = json_out_finish(&out);
-        return r < 0 ? complain_errno(r, "write the result to stdout") : 0;
+        return session_finish_json(&out);
 }

@@ -12,6 +12,7 @@
 #include <json-c/json.h>
 #include <stdio.h>
 #include "call/connection.h"
+#include "json/json-writer.h"
 #include "render/json-out.h"
 #include "render/pager.h"
 #include "render/progress.h"
@@ -58,6 +59,12 @@ typedef struct SessionCall {
 /* As ConnectionOnReply; positive values are statuses, of which the verb has said why. */
 typedef ConnectionOnReply SessionOnReply;
 
+/*
+ * Ends what @writer wrote into @parameters and makes it the call's; the buffer must outlive the
+ * call. 0 or an exit status.
+ */
+int session_call_set(SessionCall *call, const JsonWriter *writer, const Buffer *parameters);
+
 /* 0 or an exit status. */
 int session_call(Session *session, const SessionCall *call, SessionOnReply on_reply,
                  void *userdata);
@@ -69,3 +76,5 @@ int session_call_one(Session *session, const SessionCall *call, json_object **re
 
 /* Prints @object as the JSON result. 0 or an exit status. */
 int session_print_json(const Session *session, json_object *object);
+/* Ends a JSON result that was written in pieces. 0 or an exit status. */
+int session_finish_json(JsonOut *out);

@@ -27,30 +27,23 @@ static const struct {
 
 #define N_COLUMNS ELEMENTSOF(source_columns)
 
-static int add_source(Table *table, json_object *source) {
-        Buffer cells[N_COLUMNS] = {};
-        const char *texts[N_COLUMNS];
+static int add_source(Table *table, TableRow *row, json_object *source) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < N_COLUMNS; i++) {
                 json_object *value = cell_member(source, source_columns[i].key);
+                Buffer *cell = table_row_next(row);
 
                 r = source_columns[i].table.right
-                            ? cell_append_number(&cells[i], value, QUANTITY_LADDER_NONE)
-                            : cell_append_text(&cells[i], value);
-                if (r == 0)
-                        r = buffer_terminate(&cells[i], &texts[i]);
+                            ? cell_append_number(cell, value, QUANTITY_LADDER_NONE)
+                            : cell_append_text(cell, value);
         }
-        if (r == 0)
-                r = table_add(table, texts, 0);
-        for (size_t i = 0; i < N_COLUMNS; i++)
-                buffer_done(&cells[i]);
-        return r;
+        return r < 0 ? r : table_add_row(table, row, 0);
 }
 
 static int print_reason(const Lines *lines, json_object *source) {
         _cleanup_(buffer_done) Buffer name = {}, reason = {};
-        const char *label, *text;
+        const char *label;
         int r;
 
         r = cell_append_text(&name, cell_member(source, "name"));
@@ -58,11 +51,7 @@ static int print_reason(const Lines *lines, json_object *source) {
                 r = buffer_terminate(&name, &label);
         if (r == 0)
                 r = cell_append_text(&reason, cell_member(source, "reason"));
-        if (r == 0)
-                r = buffer_terminate(&reason, &text);
-        if (r == 0)
-                lines_print(lines, label, text);
-        return r;
+        return r < 0 ? r : lines_print_buffer(lines, label, &reason);
 }
 
 static int print_reasons(const Session *session, json_object *sources) {
@@ -85,6 +74,7 @@ static int print_reasons(const Session *session, json_object *sources) {
 
 int source_report_print(const Session *session, json_object *sources) {
         _cleanup_(table_freep) Table *table = NULL;
+        _cleanup_(table_row_done) TableRow row = {};
         TableColumn columns[N_COLUMNS];
         int r;
 
@@ -93,7 +83,7 @@ int source_report_print(const Session *session, json_object *sources) {
         r = table_new(columns, N_COLUMNS, &session->terminal, session_legend(session), stdout,
                       &table);
         for (size_t i = 0; r == 0 && i < cell_length(sources); i++)
-                r = add_source(table, json_object_array_get_idx(sources, i));
+                r = add_source(table, &row, json_object_array_get_idx(sources, i));
         if (r == 0)
                 r = table_end(table);
         return r < 0 ? r : print_reasons(session, sources);

@@ -37,10 +37,9 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
         if (ret_fd)
                 json_write_member_bool(&writer, "anonymous", true);
         json_write_end(&writer);
-        r = json_writer_finish(&writer);
-        if (r < 0)
-                return complain_errno(r, "put the call into words");
-        call.request.parameters = buffer_span(&parameters);
+        r = session_call_set(&call, &writer, &parameters);
+        if (r != 0)
+                return r;
         return session_call_one(session, &call, ret, ret_fd);
 }
 
@@ -103,7 +102,6 @@ static int print_capture(Session *session, json_object *reply, FILE *out, const 
 /* The members of the contract, and what was rotated where something was. */
 static int print_capture_json(Session *session, json_object *reply) {
         _cleanup_(json_out_done) JsonOut out;
-        int r;
 
         json_out_init(&out, stdout, session->json);
         json_out_object(&out);
@@ -112,8 +110,7 @@ static int print_capture_json(Session *session, json_object *reply) {
         if (cell_length(cell_member(reply, "rotated")) > 0)
                 json_out_member(&out, "rotated", cell_member(reply, "rotated"));
         json_out_end(&out);
-        r = json_out_finish(&out);
-        return r < 0 ? complain_errno(r, "write the result to stdout") : 0;
+        return session_finish_json(&out);
 }
 
 static int capture_into(Session *session, const char *path) {

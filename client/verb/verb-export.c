@@ -71,9 +71,8 @@ static int open_output_for_head(Export *export) {
         return open_output(export, span_of(text));
 }
 
-static int keep_head(Export *export, json_object *reply) {
+static void keep_head(Export *export, json_object *reply) {
         export->head = json_object_get(cell_member(reply, "snapshot"));
-        return 0;
 }
 
 /* of a snapshot in the spool: the daemon sends a descriptor, of the file or of a conversion */
@@ -95,12 +94,13 @@ static int call_export(Export *export, int *ret_fd) {
         reference_write_json(&writer, &export->source, 0);
         json_write_member_text(&writer, "format", export_format_name(export->format));
         json_write_end(&writer);
-        r = json_writer_finish(&writer);
-        if (r < 0)
-                return complain_errno(r, "put the call into words");
-        call.request.parameters = buffer_span(&parameters);
+        r = session_call_set(&call, &writer, &parameters);
+        if (r != 0)
+                return r;
         r = session_call_one(export->session, &call, &reply, ret_fd);
-        return r == 0 ? keep_head(export, reply) : r;
+        if (r == 0)
+                keep_head(export, reply);
+        return r;
 }
 
 static int export_from_spool(Export *export) {
@@ -133,7 +133,7 @@ static int copy_file(Export *export) {
                 r = session_call_one(export->session, &call, &reply, NULL);
         if (r != 0)
                 return r;
-        (void) keep_head(export, reply);
+        keep_head(export, reply);
         return output_copy(export->output, export->source.fd);
 }
 
@@ -157,12 +157,13 @@ static int convert_file(Export *export) {
         json_write_member_text(&writer, "format", export_format_name(export->format));
         json_write_member_u64(&writer, "output", 1);
         json_write_end(&writer);
-        r = json_writer_finish(&writer);
-        if (r < 0)
-                return complain_errno(r, "put the call into words");
-        call.request.parameters = buffer_span(&parameters);
+        r = session_call_set(&call, &writer, &parameters);
+        if (r != 0)
+                return r;
         r = session_call_one(export->session, &call, &reply, NULL);
-        return r == 0 ? keep_head(export, reply) : r;
+        if (r == 0)
+                keep_head(export, reply);
+        return r;
 }
 
 static int export_file(Export *export) {
@@ -177,7 +178,6 @@ static int export_file(Export *export) {
 static int print_export(const Export *export) {
         _cleanup_(json_out_done) JsonOut out;
         char name[QUOTE_BYTES], path[QUOTE_BYTES];
-        int r;
 
         json_out_init(&out, stdout, export->session->json);
         if (!session_has_json(export->session)) {
@@ -193,8 +193,7 @@ static int print_export(const Export *export) {
         json_out_value(&out, export->head);
         json_out_end(&out);
         json_out_end(&out);
-        r = json_out_finish(&out);
-        return r < 0 ? complain_errno(r, "write the result to stdout") : 0;
+        return session_finish_json(&out);
 }
 
 static int run_export(Session *session) {

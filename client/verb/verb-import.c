@@ -28,10 +28,9 @@ static int call_import(Session *session, const Reference *file, json_object **re
                 json_write_member_text(&writer, "tag", tag);
         json_write_member_name(&writer, "label", reference_label(file->text));
         json_write_end(&writer);
-        r = json_writer_finish(&writer);
-        if (r < 0)
-                return complain_errno(r, "put the call into words");
-        call.request.parameters = buffer_span(&parameters);
+        r = session_call_set(&call, &writer, &parameters);
+        if (r != 0)
+                return r;
         return session_call_one(session, &call, ret, NULL);
 }
 

@@ -82,7 +82,6 @@ static int print_facts(const Lines *lines, json_object *head) {
         for (size_t i = 0; i < ELEMENTSOF(facts); i++) {
                 json_object *value = cell_member(head, facts[i].key);
                 _cleanup_(buffer_done) Buffer line = {};
-                const char *text;
                 int r;
 
                 if (facts[i].inner_key)
@@ -91,10 +90,9 @@ static int print_facts(const Lines *lines, json_object *head) {
                         continue;
                 r = append_fact(&line, value, facts[i].kind);
                 if (r == 0)
-                        r = buffer_terminate(&line, &text);
+                        r = lines_print_buffer(lines, facts[i].label, &line);
                 if (r < 0)
                         return r;
-                lines_print(lines, facts[i].label, text);
         }
         return 0;
 }
@@ -138,7 +136,6 @@ static int widen(void *userdata, const char *path, json_object *value) {
 static int print_host_fact(void *userdata, const char *path, json_object *value) {
         const Lines *lines = userdata;
         _cleanup_(buffer_done) Buffer line = {};
-        const char *text;
         int r;
 
         if (!value)
@@ -150,11 +147,7 @@ static int print_host_fact(void *userdata, const char *path, json_object *value)
                         &line,
                         span_of(json_object_to_json_string_ext(
                                 value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)));
-        if (r == 0)
-                r = buffer_terminate(&line, &text);
-        if (r == 0)
-                lines_print(lines, path, text);
-        return r;
+        return r < 0 ? r : lines_print_buffer(lines, path, &line);
 }
 
 static int print_host(const Session *session, json_object *host) {

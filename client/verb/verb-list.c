@@ -89,25 +89,17 @@ static int append_cell(Buffer *cell, size_t column, json_object *head, uint64_t 
         }
 }
 
-static int add_head(Table *table, json_object *head, uint64_t now_realtime_ns) {
-        Buffer cells[N_COLUMNS] = {};
-        const char *texts[N_COLUMNS];
+static int add_head(Table *table, TableRow *row, json_object *head, uint64_t now_realtime_ns) {
         int r = 0;
 
-        for (size_t i = 0; r == 0 && i < N_COLUMNS; i++) {
-                r = append_cell(&cells[i], i, head, now_realtime_ns);
-                if (r == 0)
-                        r = buffer_terminate(&cells[i], &texts[i]);
-        }
-        if (r == 0)
-                r = table_add(table, texts, 0);
-        for (size_t i = 0; i < N_COLUMNS; i++)
-                buffer_done(&cells[i]);
-        return r;
+        for (size_t i = 0; r == 0 && i < N_COLUMNS; i++)
+                r = append_cell(table_row_next(row), i, head, now_realtime_ns);
+        return r < 0 ? r : table_add_row(table, row, 0);
 }
 
 static int print_heads(Session *session, json_object *heads) {
         _cleanup_(table_freep) Table *table = NULL;
+        _cleanup_(table_row_done) TableRow row = {};
         struct timespec now = {};
         uint64_t now_realtime_ns;
         int r;
@@ -117,7 +109,7 @@ static int print_heads(Session *session, json_object *heads) {
         r = table_new(columns, N_COLUMNS, &session->terminal, session_legend(session), stdout,
                       &table);
         for (size_t i = 0; r == 0 && i < cell_length(heads); i++)
-                r = add_head(table, json_object_array_get_idx(heads, i), now_realtime_ns);
+                r = add_head(table, &row, json_object_array_get_idx(heads, i), now_realtime_ns);
         return r < 0 ? r : table_end(table);
 }
 
@@ -147,23 +139,20 @@ int list_snapshots(Session *session, json_object **ret) {
         if (options_have(options, OPTION_UNTIL))
                 json_write_member_u64(&writer, "untilRealtimeNs", options->until_realtime_ns);
         json_write_end(&writer);
-        r = json_writer_finish(&writer);
-        if (r < 0)
-                return complain_errno(r, "put the call into words");
-        call.request.parameters = buffer_span(&parameters);
+        r = session_call_set(&call, &writer, &parameters);
+        if (r != 0)
+                return r;
         return session_call_one(session, &call, ret, NULL);
 }
 
 static int print_list_json(Session *session, json_object *reply) {
         _cleanup_(json_out_done) JsonOut out;
-        int r;
 
         json_out_init(&out, stdout, session->json);
         json_out_object(&out);
         json_out_member(&out, "snapshots", cell_member(reply, "snapshots"));
         json_out_end(&out);
-        r = json_out_finish(&out);
-        return r < 0 ? complain_errno(r, "write the result to stdout") : 0;
+        return session_finish_json(&out);
 }
 
 static int run_list(Session *session) {

@@ -85,15 +85,10 @@ static int append_account(const Run *run, Buffer *line) {
 static int print_account(const Run *run) {
         const Lines lines = { stdout, &run->session->terminal, 0 };
         _cleanup_(buffer_done) Buffer line = {};
-        const char *text;
         int r;
 
         r = append_account(run, &line);
-        if (r == 0)
-                r = buffer_terminate(&line, &text);
-        if (r == 0)
-                lines_print(&lines, "", text);
-        return r;
+        return r < 0 ? r : lines_print_buffer(&lines, "", &line);
 }
 
 static void write_account(const Run *run, JsonOut *out) {

@@ -73,16 +73,6 @@ static int resolve_all(Session *session, char *const *words, size_t n_words, Nam
         return r;
 }
 
-static int call_spool(Session *session, SessionCall *call, Buffer *parameters, JsonWriter *writer,
-                      json_object **ret) {
-        int r = json_writer_finish(writer);
-
-        if (r < 0)
-                return complain_errno(r, "put the call into words");
-        call->request.parameters = buffer_span(parameters);
-        return session_call_one(session, call, ret, NULL);
-}
-
 static int remove_names(Session *session, const Name *names, size_t n_names, json_object **ret) {
         _cleanup_(buffer_done) Buffer parameters = {};
         SessionCall call = {
@@ -90,6 +80,7 @@ static int remove_names(Session *session, const Name *names, size_t n_names, jso
                 .subject = n_names == 1 ? names[0].text : NULL,
         };
         JsonWriter writer;
+        int r;
 
         json_writer_init(&writer, &parameters);
         json_write_object(&writer);
@@ -99,7 +90,8 @@ static int remove_names(Session *session, const Name *names, size_t n_names, jso
                 json_write_text(&writer, names[i].text);
         json_write_end(&writer);
         json_write_end(&writer);
-        return call_spool(session, &call, &parameters, &writer, ret);
+        r = session_call_set(&call, &writer, &parameters);
+        return r == 0 ? session_call_one(session, &call, ret, NULL) : r;
 }
 
 static int run_remove(Session *session) {
@@ -136,13 +128,15 @@ static int rename_snapshot(Session *session, const char *name, const char *new_n
                 .taken_hint = "choose another, or remove that snapshot first",
         };
         JsonWriter writer;
+        int r;
 
         json_writer_init(&writer, &parameters);
         json_write_object(&writer);
         json_write_member_text(&writer, "name", name);
         json_write_member_text(&writer, "newName", new_name);
         json_write_end(&writer);
-        return call_spool(session, &call, &parameters, &writer, ret);
+        r = session_call_set(&call, &writer, &parameters);
+        return r == 0 ? session_call_one(session, &call, ret, NULL) : r;
 }
 
 static int run_rename(Session *session) {

@@ -12,16 +12,6 @@
 
 #define LABEL_COLUMNS 12
 
-static int print_line(const Lines *lines, const char *label, Buffer *line) {
-        const char *text;
-        int r;
-
-        r = buffer_terminate(line, &text);
-        if (r == 0)
-                lines_print(lines, label, text);
-        return r;
-}
-
 /* "ctprofd 0.1.0, up 3h 12min, uid 0" */
 static int print_daemon(const Lines *lines, json_object *daemon) {
         json_object *capabilities = cell_member(daemon, "capabilities");
@@ -36,7 +26,7 @@ static int print_daemon(const Lines *lines, json_object *daemon) {
         if (r == 0)
                 r = cell_append_number(&line, cell_member(daemon, "uid"), QUANTITY_LADDER_NONE);
         if (r == 0)
-                r = print_line(lines, "ctprofd", &line);
+                r = lines_print_buffer(lines, "ctprofd", &line);
         for (size_t i = 0; r == 0 && i < cell_length(capabilities); i++) {
                 r = buffer_append_text(&list, i > 0 ? ", " : "");
                 if (r == 0)
@@ -44,7 +34,7 @@ static int print_daemon(const Lines *lines, json_object *daemon) {
         }
         if (r == 0 && list.n == 0)
                 r = buffer_append_text(&list, "none");
-        return r < 0 ? r : print_line(lines, "capabilities", &list);
+        return r < 0 ? r : lines_print_buffer(lines, "capabilities", &list);
 }
 
 /* A budget of 0 is none. */
@@ -63,7 +53,7 @@ static int print_spool(const Lines *lines, json_object *spool) {
 
         r = cell_append_text(&path, cell_member(spool, "path"));
         if (r == 0)
-                r = print_line(lines, "spool", &path);
+                r = lines_print_buffer(lines, "spool", &path);
         if (r == 0)
                 r = buffer_append_format(&use, "%llu snapshot%s, ",
                                          (unsigned long long) n_snapshots,
@@ -80,7 +70,7 @@ static int print_spool(const Lines *lines, json_object *spool) {
                 r = append_bytes(&use, keep_free_bytes, "nothing");
         if (r == 0)
                 r = buffer_append_text(&use, " of the file system is kept free");
-        return r < 0 ? r : print_line(lines, "", &use);
+        return r < 0 ? r : lines_print_buffer(lines, "", &use);
 }
 
 static int print_status(Session *session, json_object *reply) {

@@ -102,10 +102,9 @@ static int verify_batch(Verification *verification, const Reference *references,
         }
         json_write_end(&writer);
         json_write_end(&writer);
-        r = json_writer_finish(&writer);
-        if (r < 0)
-                return complain_errno(r, "put the call into words");
-        call.request.parameters = buffer_span(&parameters);
+        r = session_call_set(&call, &writer, &parameters);
+        if (r != 0)
+                return r;
         call.request.fds = fds;
         call.request.n_fds = n_fds;
         return session_call(verification->session, &call, on_results, verification);
@@ -157,8 +156,6 @@ static int verify(Verification *verification) {
 }
 
 static int finish_json(Verification *verification, int status) {
-        int r;
-
         if (status == 0)
                 begin_json(verification);
         if (!verification->begun)
@@ -167,8 +164,7 @@ static int finish_json(Verification *verification, int status) {
         json_out_end(&verification->json);
         if (status != 0)
                 return status;
-        r = json_out_finish(&verification->json);
-        return r < 0 ? complain_errno(r, "write the result to stdout") : 0;
+        return session_finish_json(&verification->json);
 }
 
 static int run_verify(Session *session) {

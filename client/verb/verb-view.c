@@ -33,11 +33,9 @@ static int call_view(Session *session, GroupView *view, const char *method,
         }
         group_view_write_parameter(view, &writer);
         json_write_end(&writer);
-        r = json_writer_finish(&writer);
-        if (r < 0)
-                return complain_errno(r, "put the call into words");
-
-        call.request.parameters = buffer_span(&parameters);
+        r = session_call_set(&call, &writer, &parameters);
+        if (r != 0)
+                return r;
         call.request.fds = fds;
         call.request.n_fds = n_fds;
         return session_call(session, &call, group_view_on_reply, view);

@@ -17,23 +17,18 @@ typedef struct Facts {
         const WireTopic *topic;
 } Facts;
 
-static Span text_of(json_object *value) {
-        if (!json_object_is_type(value, json_type_string))
-                return (Span){};
-        return (Span){ json_object_get_string(value), (size_t) json_object_get_string_len(value) };
-}
-
 static void collect(const Reply *reply, WireError error, const WireTopic *topic, Facts *facts) {
-        Span value = error < _WIRE_ERROR_MAX
-                             ? text_of(cell_member(reply->parameters, wire_error_parameter(error)))
-                             : span_of(reply->error);
+        Span value =
+                error < _WIRE_ERROR_MAX
+                        ? cell_string(cell_member(reply->parameters, wire_error_parameter(error)))
+                        : span_of(reply->error);
         json_object *nearest = cell_member(reply->parameters, "nearest");
         json_object *reason = cell_member(reply->parameters, "reason");
 
         *facts = (Facts){
                 .topic = topic,
-                .has_reason = text_of(reason).n > 0,
-                .has_nearest = text_of(nearest).n > 0,
+                .has_reason = cell_string(reason).n > 0,
+                .has_nearest = cell_string(nearest).n > 0,
                 .offset = cell_member(reply->parameters, "offset"),
         };
         if (value.n == 0 && topic->subject)

@@ -25,20 +25,26 @@ static size_t break_at(const char *text, size_t n_columns) {
 
 void lines_print(const Lines *lines, const char *label, const char *text) {
         size_t indent = lines->label_columns > 0 ? lines->label_columns + GAP : 0, n;
-        size_t width = printable_width(label);
+        size_t width = printable_width(label), n_text = strlen(text);
         bool wraps = lines->terminal->out && lines->terminal->columns >= indent + MIN_TEXT_COLUMNS;
 
+        /* A kernel command line, say, may end in blanks; lines do not. */
+        while (n_text > 0 && text[n_text - 1] == ' ')
+                n_text--;
         (void) fputs(label, lines->out);
-        for (bool first = true; first || *text != '\0'; first = false) {
-                n = wraps ? break_at(text, lines->terminal->columns - indent) : strlen(text);
+        for (bool first = true; first || n_text > 0; first = false) {
+                n = wraps ? break_at(text, lines->terminal->columns - indent) : n_text;
+                n = MIN_OF(n, n_text);
                 if (!first)
                         width = 0;
                 if (n > 0)
                         (void) fprintf(lines->out, "%*s",
                                        (int) (indent > width ? indent - width : width > 0), "");
                 (void) fprintf(lines->out, "%.*s\n", (int) n, text);
+                n += strspn(text + n, " ");
+                n = MIN_OF(n, n_text);
                 text += n;
-                text += strspn(text, " ");
+                n_text -= n;
         }
 }
 

@@ -8,10 +8,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -121,6 +119,18 @@ static void limit(int resource, uint64_t value) {
         (void) setrlimit((__rlimit_resource_t) resource, &current);
 }
 
+/*
+ * Not now, because the executable is one of them. Ours are so already; who knows what we inherited.
+ */
+static void close_others_on_exec(void) {
+        long n = sysconf(_SC_OPEN_MAX);
+
+        if (close_range(CHILD_SOCKET_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC) == 0)
+                return;
+        for (int fd = CHILD_SOCKET_FD + 1; fd < n; fd++)
+                (void) fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
 static _noreturn_ void become(const ChildSetup *setup, char *const *environment, pid_t parent) {
         pid_t self = getpid();
         char *digits = environment[0] + sizeof(pid_prefix) - 1;
@@ -137,9 +147,7 @@ static _noreturn_ void become(const ChildSetup *setup, char *const *environment,
         } else if (dup2(setup->socket_fd, CHILD_SOCKET_FD) < 0) {
                 _exit(JOB_EXIT_EXEC);
         }
-        /* On exec rather than now, because the executable is one of them. */
-        if (close_range(CHILD_SOCKET_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
-                _exit(JOB_EXIT_EXEC);
+        close_others_on_exec();
 
         if (CHILD_LIMITS_DATA)
                 limit(RLIMIT_DATA, setup->max_data_bytes);
@@ -155,25 +163,14 @@ static _noreturn_ void become(const ChildSetup *setup, char *const *environment,
 
 /* in the parent */
 
-int child_start(const ChildSetup *setup, char *const *environment, pid_t *ret_pid, int *ret_pidfd) {
+int child_start(const ChildSetup *setup, char *const *environment, pid_t *ret_pid) {
         pid_t parent = getpid(), child;
-        int pidfd, saved;
 
         child = fork();
         if (child < 0)
                 return -errno;
         if (child == 0)
                 become(setup, environment, parent);
-
-        /* Not reaped yet, so the number still means this child. */
-        pidfd = pidfd_open(child, 0);
-        if (pidfd < 0) {
-                saved = errno;
-                (void) kill(child, SIGKILL);
-                (void) waitpid(child, NULL, 0); /* a moment: it has not even begun */
-                return -saved;
-        }
         *ret_pid = child;
-        *ret_pidfd = pidfd;
         return 0;
 }

@@ -28,6 +28,4 @@ typedef struct ChildSetup {
 _must_check_ int child_environment_new(char ***ret);
 char **child_environment_free(char **environment);
 
-/* *ret_pidfd is close-on-exec and readable once the child has ended. */
-_must_check_ int child_start(const ChildSetup *setup, char *const *environment, pid_t *ret_pid,
-                             int *ret_pidfd);
+_must_check_ int child_start(const ChildSetup *setup, char *const *environment, pid_t *ret_pid);

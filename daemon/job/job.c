@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <systemd/sd-event.h>
@@ -32,8 +31,7 @@ struct Job {
         const JobEvents *events; /* NULL: nobody wants to know any more */
         void *userdata;
         FrameStream *stream;
-        pid_t pid;
-        int pidfd;
+        pid_t pid; /* 0: none yet */
         uint64_t timeout_ns;
 
         bool paused;
@@ -70,10 +68,6 @@ pid_t job_pid(const Job *job) {
         return job->pid;
 }
 
-int job_pidfd(const Job *job) {
-        return job->pidfd;
-}
-
 size_t job_n_fds(const Job *job) {
         return frame_stream_n_fds(job->stream);
 }
@@ -82,12 +76,16 @@ int job_take_fd(Job *job, size_t index) {
         return frame_stream_take_fd(job->stream, index);
 }
 
+/* Not reaped yet, so the number means this child, however long it has been dead. */
+void job_kill(Job *job) {
+        if (job->pid > 0 && !job->exited)
+                (void) kill(job->pid, SIGKILL);
+}
+
 static void kill_child(Job *job, JobKill why) {
-        if (job->exited)
-                return;
         if (job->kill == JOB_KILL_NONE)
                 job->kill = why;
-        (void) pidfd_send_signal(job->pidfd, SIGKILL, NULL, 0);
+        job_kill(job);
 }
 
 static void start_deadline(Job *job, uint64_t ns) {
@@ -188,16 +186,13 @@ static int on_next(sd_event_source *source, void *userdata) {
         return 0;
 }
 
-static int on_exit_child(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
+static int on_exit_child(sd_event_source *source, const siginfo_t *status, void *userdata) {
         Job *job = userdata;
 
-        if (waitid(P_PIDFD, (id_t) job->pidfd, &job->status, WEXITED | WNOHANG) < 0)
-                job->status = (siginfo_t){ .si_code = CLD_EXITED }; /* somebody else reaped it */
-        else if (job->status.si_pid == 0)
-                return 0;
+        job->status = *status;
+        job->exited = true; /* sd-event reaps it after this */
         (void) sd_event_source_set_enabled(job->exit, SD_EVENT_OFF);
         (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF);
-        job->exited = true;
         settle(job);
         return 0;
 }
@@ -223,7 +218,16 @@ static int add_sources(Job *job) {
         if (r < 0)
                 return r;
         (void) sd_event_source_set_enabled(job->next, SD_EVENT_OFF);
-        r = sd_event_add_io(event, &job->exit, job->pidfd, EPOLLIN, on_exit_child, job);
+        r = sd_event_add_child(event, &job->exit, job->pid, WEXITED, on_exit_child, job);
+        if (r < 0)
+                return r;
+        /*
+         * A child that is traced at its end is announced once before it can be reaped, and that must
+         * not be all. Only switching the source on from off takes it out of one-shot mode.
+         */
+        r = sd_event_source_set_enabled(job->exit, SD_EVENT_OFF);
+        if (r == 0)
+                r = sd_event_source_set_enabled(job->exit, SD_EVENT_ON);
         if (r < 0)
                 return r;
         r = sd_event_add_time_relative(event, &job->deadline, CLOCK_MONOTONIC,
@@ -263,16 +267,15 @@ static int start_child(Job *job, const JobOrder *order) {
         if (r < 0)
                 return r;
         return workshop_spawn(job->workshop, kind_rows[job->kind].word, child_fd,
-                              order->max_file_bytes, &job->pid, &job->pidfd);
+                              order->max_file_bytes, &job->pid);
 }
 
-/* A job that nobody has seen yet: its child was killed before it could begin. */
+/* A job that nobody has seen yet: its child is killed before it could begin. */
 static void abandon(Job *job) {
-        siginfo_t status;
-
-        kill_child(job, JOB_KILL_NONE);
-        if (job->pidfd >= 0)
-                (void) waitid(P_PIDFD, (id_t) job->pidfd, &status, WEXITED);
+        sd_event_source_disable_unref(TAKE_PTR(job->exit));
+        job_kill(job);
+        if (job->pid > 0)
+                (void) waitpid(job->pid, NULL, 0);
         (void) job_destroy(job);
 }
 
@@ -288,7 +291,6 @@ int job_start(Workshop *workshop, const JobOrder *order, const JobEvents *events
         *job = (Job){
                 .workshop = workshop,
                 .kind = order->kind,
-                .pidfd = -EBADF,
                 .timeout_ns = timeout_ns > 0 ? timeout_ns : kind_rows[order->kind].timeout_ns,
         };
         r = workshop_add(workshop, job);
@@ -331,7 +333,6 @@ Job *job_destroy(Job *job) {
         sd_event_source_disable_unref(job->next);
         sd_event_source_disable_unref(job->io);
         frame_stream_free(job->stream);
-        (void) fd_close(job->pidfd);
         free(job);
         return NULL;
 }

@@ -75,6 +75,6 @@ int job_take_fd(Job *job, size_t index);
 /* for the workshop */
 
 pid_t job_pid(const Job *job);
-int job_pidfd(const Job *job);
+void job_kill(Job *job);
 /* Forgets a job that was freed, and its child with it. */
 Job *job_destroy(Job *job);

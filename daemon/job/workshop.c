@@ -5,11 +5,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/wait.h>
 
 #include "job/child.h"
@@ -33,6 +31,7 @@ struct Workshop {
 
 int workshop_new(sd_event *event, int executable_fd, const char *name, Workshop **ret) {
         _cleanup_(workshop_freep) Workshop *workshop = NULL;
+        sigset_t child;
         int r;
 
         workshop = malloc(sizeof(*workshop));
@@ -46,6 +45,10 @@ int workshop_new(sd_event *event, int executable_fd, const char *name, Workshop 
         r = child_environment_new(&workshop->environment);
         if (r < 0)
                 return r;
+        (void) sigemptyset(&child);
+        (void) sigaddset(&child, SIGCHLD);
+        if (sigprocmask(SIG_BLOCK, &child, NULL) < 0)
+                return -errno;
         workshop->executable_fd = fcntl(executable_fd, F_DUPFD_CLOEXEC, WORKSHOP_LOWEST_FD);
         if (workshop->executable_fd < 0)
                 return -errno;
@@ -55,24 +58,18 @@ int workshop_new(sd_event *event, int executable_fd, const char *name, Workshop 
         return 0;
 }
 
-static bool is_reaped(int pidfd) {
-        siginfo_t status = {};
-
-        return waitid(P_PIDFD, (id_t) pidfd, &status, WEXITED | WNOHANG) < 0 || status.si_pid != 0;
-}
-
 /*
  * The last wait of the process, and a bounded one: the first child that hangs uses it up. One that
  * is traced (by a leak checker at its exit, say) has ended some time before it can be reaped.
  */
 static void await_end(const Job *job, int *timeout_ms) {
-        struct pollfd ended = { .fd = job_pidfd(job), .events = POLLIN };
+        siginfo_t status = {};
 
         for (; *timeout_ms > 0; *timeout_ms -= WORKSHOP_FAREWELL_STEP_MS) {
-                if (is_reaped(ended.fd))
+                if (waitid(P_PID, (id_t) job_pid(job), &status, WEXITED | WNOHANG) < 0 ||
+                    status.si_pid != 0)
                         return;
-                if (poll(&ended, 1, WORKSHOP_FAREWELL_STEP_MS) == 1 && !is_reaped(ended.fd))
-                        (void) poll(NULL, 0, WORKSHOP_FAREWELL_STEP_MS);
+                (void) poll(NULL, 0, WORKSHOP_FAREWELL_STEP_MS);
         }
 }
 
@@ -83,7 +80,7 @@ Workshop *workshop_free(Workshop *workshop) {
                 return NULL;
 
         for (size_t i = 0; i < workshop->n_jobs; i++)
-                (void) pidfd_send_signal(job_pidfd(workshop->jobs[i]), SIGKILL, NULL, 0);
+                job_kill(workshop->jobs[i]);
         while (workshop->n_jobs > 0) {
                 await_end(workshop->jobs[0], &timeout_ms);
                 (void) job_destroy(workshop->jobs[0]); /* which removes it */
@@ -114,7 +111,7 @@ sd_event *workshop_event(const Workshop *workshop) {
 }
 
 int workshop_spawn(Workshop *workshop, const char *kind, int socket_fd, uint64_t max_file_bytes,
-                   pid_t *ret_pid, int *ret_pidfd) {
+                   pid_t *ret_pid) {
         char option[64];
         const char *arguments[] = { workshop->name, option, NULL };
         const ChildSetup setup = {
@@ -126,7 +123,7 @@ int workshop_spawn(Workshop *workshop, const char *kind, int socket_fd, uint64_t
         };
 
         (void) snprintf(option, sizeof(option), "--job=%s", kind);
-        return child_start(&setup, workshop->environment, ret_pid, ret_pidfd);
+        return child_start(&setup, workshop->environment, ret_pid);
 }
 
 int workshop_add(Workshop *workshop, Job *job) {

@@ -19,7 +19,10 @@
 typedef struct Job Job;
 typedef struct Workshop Workshop;
 
-/* Adopts @executable_fd (O_PATH will do) on success; @name becomes the children's argv[0]. */
+/*
+ * Adopts @executable_fd (O_PATH will do) on success; @name becomes the children's argv[0]. Blocks
+ * SIGCHLD for good: the event loop takes it instead.
+ */
 _must_check_ int workshop_new(sd_event *event, int executable_fd, const char *name, Workshop **ret);
 /*
  * Kills what still runs and reaps it, waiting a moment at most. Jobs must have been freed before.
@@ -37,6 +40,6 @@ size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n);
 sd_event *workshop_event(const Workshop *workshop);
 /* A child of @kind with the other end of @socket_fd; see child.h. */
 _must_check_ int workshop_spawn(Workshop *workshop, const char *kind, int socket_fd,
-                                uint64_t max_file_bytes, pid_t *ret_pid, int *ret_pidfd);
+                                uint64_t max_file_bytes, pid_t *ret_pid);
 _must_check_ int workshop_add(Workshop *workshop, Job *job);
 void workshop_remove(Workshop *workshop, const Job *job);

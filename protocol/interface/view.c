@@ -17,8 +17,11 @@
 static const char *const axis_names[] = { VIEW_AXES(AXIS_NAME) };
 static const char *const axis_headers[] = { VIEW_AXES(AXIS_HEADER) };
 
-#define SECTION_NAME(id, name) name,
-static const char *const section_names[] = { METRIC_SECTIONS(SECTION_NAME) };
+#define SECTION_NAME(id, name, ...) name,
+#define SECTION_NEEDS_CGROUPS(id, name, needs_cgroups) needs_cgroups,
+static const char *const section_names[] = { METRIC_SECTIONS(SECTION_NAME) SECTIONS(SECTION_NAME) };
+static const char *const *const table_names = section_names + _METRIC_SECTION_MAX;
+static const bool table_needs_cgroups[] = { SECTIONS(SECTION_NEEDS_CGROUPS) };
 
 /* Puts one word of a list into @view. */
 typedef int (*ViewAdd)(View *view, Span word, char *ret_complaint);
@@ -31,6 +34,8 @@ void view_init(View *view) {
         };
         for (unsigned section = 0; section < _METRIC_SECTION_MAX; section++)
                 view->sections[section] = section != METRIC_SECTION_TASKSTATS_ACCOUNTING;
+        for (unsigned id = 0; id < _SECTION_MAX; id++)
+                view->tables[id] = true;
 }
 
 static _printf_(2, 3) int complain(char *ret_complaint, const char *format, ...) {
@@ -77,14 +82,21 @@ static int set_axis(View *view, Span word, char *ret_complaint) {
 static int add_section(View *view, Span word, char *ret_complaint) {
         MetricSection section = metric_section_find(word);
 
-        if (section == _METRIC_SECTION_MAX)
-                return complain_unknown(
-                        ret_complaint, "section", word,
-                        name_nearest(word, section_names, ELEMENTSOF(section_names)),
-                        "Valid are primary, taskstats-delay, taskstats-accounting "
-                        "and derived.");
-        view->sections[section] = true;
-        return VIEW_OK;
+        if (section < _METRIC_SECTION_MAX) {
+                view->sections[section] = true;
+                return VIEW_OK;
+        }
+        for (unsigned id = 0; id < _SECTION_MAX; id++) {
+                if (!span_is(word, table_names[id]))
+                        continue;
+                view->tables[id] = true;
+                return VIEW_OK;
+        }
+        return complain_unknown(ret_complaint, "section", word,
+                                name_nearest(word, section_names, ELEMENTSOF(section_names)),
+                                "Valid are primary, taskstats-delay, taskstats-accounting, "
+                                "derived, smaps-rollup, cgroup-stats, cgroup-limits, memory-stat, "
+                                "memory-events, pressure, host-pressure and sched-ext.");
 }
 
 static int add_metric(View *view, Span word, char *ret_complaint) {
@@ -209,6 +221,7 @@ static int add_list(View *view, Span list, ViewAdd add, const char *noun, char *
 static void drop_sections(View *view) {
         view->has_sections = true;
         memset(view->sections, 0, sizeof(view->sections));
+        memset(view->tables, 0, sizeof(view->tables));
 }
 
 static void drop_metrics(View *view) {
@@ -257,6 +270,9 @@ void view_write_json(JsonWriter *writer, const View *view) {
                 for (unsigned section = 0; section < _METRIC_SECTION_MAX; section++)
                         if (view->sections[section])
                                 json_write_text(writer, section_names[section]);
+                for (unsigned id = 0; id < _SECTION_MAX; id++)
+                        if (view->tables[id])
+                                json_write_text(writer, table_names[id]);
                 json_write_end(writer);
         }
         if (view->has_metrics) {
@@ -399,4 +415,12 @@ bool view_wants_metric(const View *view, MetricId id) {
 bool view_wants_derived(const View *view, DerivedId id) {
         return wants_section(view, derived_table[id].section) &&
                (!view->has_metrics || view->derived[id]);
+}
+
+const char *view_table_name(SectionId id) {
+        return table_names[id];
+}
+
+bool view_wants_table(const View *view, SectionId id) {
+        return view->tables[id] && (!table_needs_cgroups[id] || view->axis == VIEW_AXIS_CGROUP);
 }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/span.h"
+#include "interface/section-list.h"
 #include "json/json-writer.h"
 #include "metric/metric.h"
 
@@ -36,6 +37,7 @@ typedef struct View {
         bool thread_normalize;
         bool has_sections; /* named by the user; else the default ones */
         bool sections[_METRIC_SECTION_MAX];
+        bool tables[_SECTION_MAX];
         bool has_metrics; /* else all of the sections */
         bool metrics[_METRIC_MAX];
         bool derived[_DERIVED_MAX];
@@ -78,3 +80,7 @@ const char *view_axis_header(ViewAxis axis);
  */
 bool view_wants_metric(const View *view, MetricId id);
 bool view_wants_derived(const View *view, DerivedId id);
+
+const char *view_table_name(SectionId id);
+/* The section is wanted, and there can be rows of it on this axis. */
+bool view_wants_table(const View *view, SectionId id);

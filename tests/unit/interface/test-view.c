@@ -215,6 +215,30 @@ static json_object *encode(const View *view) {
         return object;
 }
 
+START_TEST(tables_are_named_like_sections) {
+        char complaint[VIEW_COMPLAINT_BYTES];
+        View view;
+
+        view_init(&view);
+        ck_assert(view_wants_table(&view, SECTION_SMAPS_ROLLUP));
+        ck_assert(!view_wants_table(&view, SECTION_MEMORY_STAT));
+        view.axis = VIEW_AXIS_CGROUP;
+        for (SectionId id = 0; id < _SECTION_MAX; id++)
+                ck_assert(view_wants_table(&view, id));
+
+        ck_assert_int_eq(view_set_sections(&view, span_of("Memory-Stat,primary"), complaint),
+                         VIEW_OK);
+        for (SectionId id = 0; id < _SECTION_MAX; id++)
+                ck_assert(view_wants_table(&view, id) == (id == SECTION_MEMORY_STAT));
+        ck_assert(view.sections[METRIC_SECTION_PRIMARY]);
+        ck_assert(!view.sections[METRIC_SECTION_DERIVED]);
+        ck_assert_str_eq(view_table_name(SECTION_SCHED_EXT), "sched-ext");
+        ck_assert_int_eq(view_set_sections(&view, span_of("memory-stats"), complaint),
+                         VIEW_E_INVALID);
+        ck_assert_ptr_nonnull(strstr(complaint, "mean \"memory-stat\""));
+}
+END_TEST
+
 START_TEST(a_view_survives_the_wire) {
         char complaint[VIEW_COMPLAINT_BYTES];
         json_object *object;
@@ -222,7 +246,8 @@ START_TEST(a_view_survives_the_wire) {
 
         view_init(&view);
         if (_i & 1)
-                ck_assert_int_eq(view_set_sections(&view, span_of("derived"), complaint), VIEW_OK);
+                ck_assert_int_eq(view_set_sections(&view, span_of("derived,pressure"), complaint),
+                                 VIEW_OK);
         if (_i & 2)
                 ck_assert_int_eq(view_set_metrics(&view, span_of("*_ns"), complaint), VIEW_OK);
         if (_i & 4) {
@@ -239,6 +264,7 @@ START_TEST(a_view_survives_the_wire) {
         ck_assert(again.has_sections == view.has_sections);
         ck_assert(again.has_metrics == view.has_metrics);
         ck_assert_mem_eq(again.sections, view.sections, sizeof(view.sections));
+        ck_assert_mem_eq(again.tables, view.tables, sizeof(view.tables));
         ck_assert_mem_eq(again.metrics, view.metrics, sizeof(view.metrics));
         ck_assert_mem_eq(again.derived, view.derived, sizeof(view.derived));
         ck_assert_uint_eq(again.limit, view.limit);
@@ -307,6 +333,7 @@ int main(void) {
         tcase_add_loop_test(words, metrics_are_names_and_globs, 0, ELEMENTSOF(metric_rows));
         tcase_add_test(words, lists_are_bounded);
         tcase_add_test(words, sections_and_metrics_both_apply);
+        tcase_add_test(words, tables_are_named_like_sections);
         suite_add_tcase(suite, words);
         tcase_add_loop_test(wire, a_view_survives_the_wire, 0, 8);
         tcase_add_test(wire, no_view_is_the_default_one);

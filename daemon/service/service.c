@@ -67,11 +67,13 @@ void service_unlink(Service *service, Request *request) {
 }
 
 void service_record(Service *service, const Request *request, Span frame, bool is_error) {
+        char quoted[LOG_QUOTE_BYTES];
+
         if (request->method)
                 recorder_take(&service->recorder, request->method, request->uid, frame, is_error,
                               now_mono_ns());
         else if (is_error)
-                log_warning(0, "Could not clean the spool: %.*s", (int) frame.n, frame.bytes);
+                log_warning(0, "Could not clean the spool: %s", log_quote(frame, quoted));
 }
 
 /* turns */
@@ -220,7 +222,8 @@ void service_stop(Service *service) {
         while (service->requests) {
                 Request *request = service->requests;
 
-                (void) !request_fail(request, WIRE_ERROR_JOB_FAILED, &detail);
+                if (request->connection)
+                        (void) !request_fail(request, WIRE_ERROR_JOB_FAILED, &detail);
                 (void) request_free(request);
         }
 }

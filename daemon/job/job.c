@@ -60,10 +60,6 @@ const char *job_kind_word(JobKind kind) {
         return kind_rows[kind].word;
 }
 
-bool job_is_answered(const Job *job) {
-        return job->answered;
-}
-
 pid_t job_pid(const Job *job) {
         return job->pid;
 }
@@ -222,8 +218,8 @@ static int add_sources(Job *job) {
         if (r < 0)
                 return r;
         /*
-         * A child that is traced at its end is announced once before it can be reaped, and that must
-         * not be all. Only switching the source on from off takes it out of one-shot mode.
+         * A child that is traced at its end is announced once before it can be reaped, and that
+         * must not be all. Only switching the source on from off takes it out of one-shot mode.
          */
         r = sd_event_source_set_enabled(job->exit, SD_EVENT_OFF);
         if (r == 0)

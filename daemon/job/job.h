@@ -62,8 +62,6 @@ _must_check_ int job_start(Workshop *workshop, const JobOrder *order, const JobE
 Job *job_free(Job *job);
 DEFINE_CLEANUP(Job *, job_free);
 
-/* Whether a last reply came. */
-bool job_is_answered(const Job *job);
 /* Stop and resume reading replies, so that the child waits in turn. */
 void job_pause(Job *job);
 void job_resume(Job *job);

@@ -2,6 +2,8 @@
 #include "profiler/socket-file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,9 +16,23 @@
 
 struct SocketFile {
         char *path;
-        dev_t device;
-        ino_t inode;
+        struct statx identity;
 };
+
+/* Which file it is. The birth tells apart two that got one number after the other. */
+static int read_identity(const char *path, struct statx *ret) {
+        if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, ret) < 0)
+                return -errno;
+        return 0;
+}
+
+static bool is_same(const struct statx *a, const struct statx *b) {
+        return a->stx_ino == b->stx_ino && a->stx_dev_major == b->stx_dev_major &&
+               a->stx_dev_minor == b->stx_dev_minor &&
+               (!(a->stx_mask & b->stx_mask & STATX_BTIME) ||
+                (a->stx_btime.tv_sec == b->stx_btime.tv_sec &&
+                 a->stx_btime.tv_nsec == b->stx_btime.tv_nsec));
+}
 
 static int fill_address(const char *path, struct sockaddr_un *ret) {
         size_t n = strlen(path);
@@ -58,8 +74,8 @@ static int bind_with_mode(int fd, const struct sockaddr_un *address) {
 int socket_file_new(const char *path, SocketFile **ret, int *ret_fd) {
         _cleanup_(fd_closep) int fd = -EBADF;
         struct sockaddr_un address;
+        struct statx identity;
         SocketFile *file;
-        struct stat st;
         int r;
 
         r = fill_address(path, &address);
@@ -73,13 +89,16 @@ int socket_file_new(const char *path, SocketFile **ret, int *ret_fd) {
         r = bind_with_mode(fd, &address);
         if (r < 0)
                 return r;
-        if (listen(fd, SOCKET_FILE_BACKLOG) < 0 || lstat(path, &st) < 0)
+        if (listen(fd, SOCKET_FILE_BACKLOG) < 0)
                 return -errno;
+        r = read_identity(path, &identity);
+        if (r < 0)
+                return r;
 
         file = malloc(sizeof(*file));
         if (!file)
                 return -ENOMEM;
-        *file = (SocketFile){ .path = strdup(path), .device = st.st_dev, .inode = st.st_ino };
+        *file = (SocketFile){ .path = strdup(path), .identity = identity };
         if (!file->path) {
                 free(file);
                 return -ENOMEM;
@@ -90,11 +109,11 @@ int socket_file_new(const char *path, SocketFile **ret, int *ret_fd) {
 }
 
 SocketFile *socket_file_free(SocketFile *file) {
-        struct stat st;
+        struct statx now;
 
         if (!file)
                 return NULL;
-        if (lstat(file->path, &st) == 0 && st.st_dev == file->device && st.st_ino == file->inode)
+        if (read_identity(file->path, &now) == 0 && is_same(&file->identity, &now))
                 (void) unlink(file->path);
         free(file->path);
         free(file);

@@ -46,23 +46,23 @@ static uint64_t now_mono_ns(void) {
         return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
 }
 
-static void log_peer(Server *server, const Peer *peer, const char *what) {
+static void log_peer(Server *server, const Peer *peer, const char *what, const char *state) {
+        char quoted[LOG_QUOTE_BYTES];
         unsigned n_suppressed;
 
         if (!log_limit_pass(&server->log_limit, now_mono_ns(), &n_suppressed))
                 return;
-        log_warning(0, "Connection of uid %u (pid %d) ended: %s%s", (unsigned) peer->uid,
-                    (int) peer->pid, what,
-                    n_suppressed > 0 ? " More like this were not logged." : "");
+        /* A complaint about a malformed call may cite it. */
+        log_warning(0, "Connection of uid %u (pid %d) ended while %s: %s%s", (unsigned) peer->uid,
+                    (int) peer->pid, state, log_quote(span_of(what), quoted),
+                    n_suppressed > 0 ? " (others were not logged)" : "");
 }
 
 /* what connections tell */
 
 static void on_breach(Connection *connection, const char *what, void *owner) {
-        char quoted[LOG_QUOTE_BYTES];
-
-        /* The complaint about a malformed call may cite it. */
-        log_peer(owner, connection_peer(connection), log_quote(span_of(what), quoted));
+        log_peer(owner, connection_peer(connection), what,
+                 connection_state_name(connection_state(connection)));
 }
 
 static void on_closed(Connection *connection, void *owner) {
@@ -171,7 +171,7 @@ int server_adopt(Server *server, int fd) {
                 return r;
         complaint = admission_complaint(server, peer.uid);
         if (complaint) {
-                log_peer(server, &peer, complaint);
+                log_peer(server, &peer, complaint, "connecting");
                 send_busy(owned_fd, complaint);
                 return SERVER_E_REFUSED;
         }

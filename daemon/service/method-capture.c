@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/name.h"
@@ -88,6 +89,28 @@ static int check_fields(Request *request, const CaptureFields *fields) {
         return 0;
 }
 
+/* Late, because by then it is known which other jobs run. */
+static int prepare(Request *request) {
+        const CaptureFields *fields = request->state;
+        JsonWriter writer;
+        int r;
+
+        request_begin_order(request, &writer);
+        if (fields->tag)
+                json_write_member_text(&writer, "name", fields->tag);
+        json_write_member_bool(&writer, "tagged", fields->tag);
+        json_write_member_bool(&writer, "replace", fields->replace);
+        json_write_member_bool(&writer, "smaps", fields->smaps);
+        json_write_member_bool(&writer, "anonymous", fields->anonymous);
+        json_write_member_u64(&writer, "uid", request->uid);
+        write_own_pids(request, &writer);
+        request_write_limits(request, &writer);
+        r = add_directory(request, &writer, fields);
+        if (r != 0)
+                return r;
+        return request_end_order(request, &writer, JOB_INTERFACE ".Capture", JOB_CAPTURE);
+}
+
 int method_capture(Request *request) {
         static const Field table[] = {
                 { "tag", FIELD_TEXT, false, offsetof(CaptureFields, tag) },
@@ -95,30 +118,21 @@ int method_capture(Request *request) {
                 { "smaps", FIELD_BOOL, false, offsetof(CaptureFields, smaps) },
                 { "anonymous", FIELD_BOOL, false, offsetof(CaptureFields, anonymous) },
         };
-        static const Stage stage = { .on_part = on_progress, .tells_progress = true };
-        CaptureFields fields = { .smaps = true };
-        JsonWriter writer;
+        static const Stage stage = {
+                .prepare = prepare,
+                .on_part = on_progress,
+                .tells_progress = true,
+        };
+        CaptureFields *fields;
         int r;
 
-        r = request_decode(request, table, ELEMENTSOF(table), &fields);
+        fields = calloc(1, sizeof(*fields));
+        if (!fields)
+                return -ENOMEM;
+        request_keep(request, fields, free);
+        fields->smaps = true;
+        r = request_decode(request, table, ELEMENTSOF(table), fields);
         if (r == 0)
-                r = check_fields(request, &fields);
-        if (r != 0)
-                return r;
-
-        request_begin_order(request, &writer);
-        if (fields.tag)
-                json_write_member_text(&writer, "name", fields.tag);
-        json_write_member_bool(&writer, "tagged", fields.tag);
-        json_write_member_bool(&writer, "replace", fields.replace);
-        json_write_member_bool(&writer, "smaps", fields.smaps);
-        json_write_member_bool(&writer, "anonymous", fields.anonymous);
-        json_write_member_u64(&writer, "uid", request->uid);
-        write_own_pids(request, &writer);
-        request_write_limits(request, &writer);
-        r = add_directory(request, &writer, &fields);
-        if (r != 0)
-                return r;
-        return request_submit(request, &writer, JOB_INTERFACE ".Capture", QUEUE_ADDING, JOB_CAPTURE,
-                              &stage);
+                r = check_fields(request, fields);
+        return r == 0 ? request_enqueue(request, QUEUE_ADDING, &stage) : r;
 }

@@ -226,15 +226,19 @@ static void on_end(Job *job, const char *reason, void *userdata) {
 static const JobEvents job_events = { .on_reply = on_reply, .on_end = on_end };
 
 int request_start_job(Request *request) {
-        const JobOrder order = {
+        JobOrder order;
+        int r;
+
+        r = request->stage->prepare ? request->stage->prepare(request) : 0;
+        if (r != 0)
+                return r;
+        order = (JobOrder){
                 .kind = request->kind,
                 .call = buffer_span(&request->call),
                 .fds = request->fds,
                 .n_fds = request->n_fds,
                 .max_file_bytes = request->max_file_bytes,
         };
-        int r;
-
         r = job_start(request_setup(request)->workshop, &order, &job_events, request,
                       &request->job);
         if (r < 0)
@@ -303,9 +307,7 @@ static int refuse_waiting(Request *request, int r) {
         return request_fail(request, WIRE_ERROR_BUSY, &(WireErrorDetail){ .reason = reason });
 }
 
-int request_submit(Request *request, JsonWriter *writer, const char *method, QueueKind queue,
-                   JobKind kind, const Stage *stage) {
-        Queue *line = service_queue(request->service, queue);
+int request_end_order(Request *request, JsonWriter *writer, const char *method, JobKind kind) {
         int r;
 
         json_write_end(writer);
@@ -317,22 +319,36 @@ int request_submit(Request *request, JsonWriter *writer, const char *method, Que
         if (r < 0)
                 return r;
         buffer_done(&request->text);
+        request->kind = kind;
+        return 0;
+}
+
+int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
+        Queue *line = service_queue(request->service, queue);
+        int r;
 
         request->queue = queue;
-        request->kind = kind;
         request->stage = stage;
-        if (request->more && stage->tells_progress && queue_is_busy(line))
-                connection_continue(request->connection,
-                                    SPAN_LITERAL("{\"progress\":{\"phase\":\"waiting\","
-                                                 "\"done\":0}}"));
         if (queue == QUEUE_ADDING && request->method) {
                 r = service_clean_spool(request->service);
                 if (r < 0)
                         return r;
         }
+        if (request->more && stage->tells_progress && queue_is_busy(line))
+                connection_continue(request->connection,
+                                    SPAN_LITERAL("{\"progress\":{\"phase\":\"waiting\","
+                                                 "\"done\":0}}"));
         r = queue_add(line, &request->entry, request->uid);
         if (r != QUEUE_OK)
                 return refuse_waiting(request, r);
         service_turn(request->service);
         return 0;
+}
+
+int request_submit(Request *request, JsonWriter *writer, const char *method, QueueKind queue,
+                   JobKind kind, const Stage *stage) {
+        int r;
+
+        r = request_end_order(request, writer, method, kind);
+        return r == 0 ? request_enqueue(request, queue, stage) : r;
 }

@@ -59,6 +59,8 @@ typedef enum QueueKind { QUEUES(QUEUE_KIND_ID) _QUEUE_KIND_MAX } QueueKind;
 
 /* What becomes of the replies of a job; a member that is NULL forwards. 0 or a negative errno. */
 typedef struct Stage {
+        /* Its turn has come: writes the order, for one that must not get old in the queue. */
+        int (*prepare)(Request *request);
         /* More follow. */
         int (*on_part)(Request *request, Span frame);
         /* The last one, a success: answer, or submit the next job. */
@@ -130,7 +132,11 @@ _must_check_ int request_add_fd(Request *request, JsonWriter *writer, const char
 /* The spool's directory, and its path for messages: "directory", "spoolPath". */
 _must_check_ int request_add_spool(Request *request, JsonWriter *writer);
 void request_write_limits(const Request *request, JsonWriter *writer);
-/* Ends the parameters and puts the request into its queue. @method: of the job, in full. */
+/* Ends the parameters. @method: of the job, in full. */
+_must_check_ int request_end_order(Request *request, JsonWriter *writer, const char *method,
+                                   JobKind kind);
+_must_check_ int request_enqueue(Request *request, QueueKind queue, const Stage *stage);
+/* Both. */
 _must_check_ int request_submit(Request *request, JsonWriter *writer, const char *method,
                                 QueueKind queue, JobKind kind, const Stage *stage);
 

@@ -38,7 +38,7 @@ int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **
                 return -ENOMEM;
         comparison->view = *view;
         comparison->setup = *setup;
-        r = thread_keys_init(&comparison->keys, view, setup->boots);
+        r = thread_keys_init(&comparison->keys, &comparison->view, setup->boots);
         if (r != 0)
                 return r;
         *ret = TAKE_PTR(comparison);
@@ -101,7 +101,7 @@ int comparison_fold(Comparison *comparison, ComparisonSide side, const ThreadSam
                 if (r != 0)
                         return r;
         }
-        if (comparison_wants_census(comparison)) {
+        if (thread_keys_has_patterns(&comparison->keys)) {
                 group->is_pattern = group->is_pattern || key.is_pattern;
                 r = member_list_add(&group->members, key.name);
                 if (r != 0)

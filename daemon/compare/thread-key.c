@@ -1,57 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "compare/thread-key.h"
 
-#include "compare/pattern.h"
+#include <errno.h>
 
 int thread_keys_init(ThreadKeys *keys, const View *view, ComparisonBoots boots) {
-        bool patterns = view->thread_normalize &&
-                        (view->axis == VIEW_AXIS_PCOMM || view->axis == VIEW_AXIS_COMM);
-
         *keys = (ThreadKeys){ .axis = view->axis, .boots = boots };
-        return patterns ? key_census_new(&keys->census) : 0;
+        switch (view->axis) {
+        case VIEW_AXIS_PCOMM:
+                return key_part_init(&keys->part, KEY_PART_PROCESS, view, view->thread_normalize);
+        case VIEW_AXIS_COMM:
+                return key_part_init(&keys->part, KEY_PART_THREAD, view, view->thread_normalize);
+        case VIEW_AXIS_COMM_EXACT:
+                return key_part_init(&keys->part, KEY_PART_THREAD, view, false);
+        case VIEW_AXIS_CGROUP:
+                return key_part_init(&keys->part, KEY_PART_CGROUP, view, view->cgroup_normalize);
+        case VIEW_AXIS_THREAD:
+                return 0;
+        case _VIEW_AXIS_MAX:
+                break;
+        }
+        return -EINVAL;
 }
 
 void thread_keys_done(ThreadKeys *keys) {
-        keys->census = key_census_free(keys->census);
-        buffer_done(&keys->name);
-        buffer_done(&keys->skeleton);
+        key_part_done(&keys->part);
         buffer_done(&keys->text);
-        keys->has_name = false;
-}
-
-static Span name_of(const ThreadKeys *keys, const ThreadSample *sample) {
-        return keys->axis == VIEW_AXIS_PCOMM ? sample->pcomm : sample->comm;
-}
-
-/* Brings the skeleton of @name into the buffer of that name. */
-static int set_skeleton(ThreadKeys *keys, Span name) {
-        int r;
-
-        if (keys->has_name && span_equal(buffer_span(&keys->name), name))
-                return 0;
-        keys->has_name = false;
-        buffer_clear(&keys->name);
-        buffer_clear(&keys->skeleton);
-        r = buffer_append(&keys->name, name.bytes, name.n);
-        if (r != 0)
-                return r;
-        r = pattern_append_skeleton(&keys->skeleton, name);
-        if (r != 0)
-                return r;
-        keys->has_name = true;
-        return 0;
 }
 
 int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample) {
-        Span name = name_of(keys, sample);
-        int r;
-
-        if (keys->has_name && span_equal(buffer_span(&keys->name), name))
-                return 0; /* counted already */
-        r = set_skeleton(keys, name);
-        if (r != 0)
-                return r;
-        return key_census_add(keys->census, buffer_span(&keys->skeleton), name);
+        return key_part_census(&keys->part, sample);
 }
 
 /* pid, tid, start, process, thread; the first three are the life, the names may change in it. */
@@ -115,32 +92,16 @@ static int make_thread_key(ThreadKeys *keys, ComparisonSide side, const ThreadSa
 
 int thread_keys_make(ThreadKeys *keys, ComparisonSide side, const ThreadSample *sample,
                      ThreadKey *ret) {
-        Span name = name_of(keys, sample);
+        Span name, key;
         int r;
 
-        switch (keys->axis) {
-        case VIEW_AXIS_PCOMM:
-        case VIEW_AXIS_COMM:
-        case VIEW_AXIS_COMM_EXACT:
-                break;
-        case VIEW_AXIS_CGROUP:
-                name = sample->cgroup;
-                break;
-        case VIEW_AXIS_THREAD:
+        if (keys->axis == VIEW_AXIS_THREAD)
                 return make_thread_key(keys, side, sample, ret);
-        case _VIEW_AXIS_MAX:
-                return -EINVAL;
-        }
-
-        *ret = (ThreadKey){ .id = name, .label = name, .name = name };
-        if (!keys->census)
-                return 0;
-        r = set_skeleton(keys, name);
+        name = key_part_name(&keys->part, sample);
+        r = key_part_make(&keys->part, sample, &key);
         if (r != 0)
                 return r;
-        if (key_census_is_shared(keys->census, buffer_span(&keys->skeleton))) {
-                ret->id = ret->label = buffer_span(&keys->skeleton);
-                ret->is_pattern = true;
-        }
+        *ret = (ThreadKey){ .id = key, .label = key, .name = name };
+        ret->is_pattern = !span_equal(key, name);
         return 0;
 }

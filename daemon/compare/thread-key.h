@@ -4,8 +4,8 @@
 /*
  * ThreadKeys
  *
- * Which group a thread belongs to, on the axis of one view. Name axes put patterns for names that
- * the census found to be shared; before that, every thread has to be shown to it.
+ * Which group a thread belongs to, on the axis of one view. Patterns stand for names that the
+ * census found to be shared; before that, every thread has to be shown to it.
  */
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "compare/comparison.h"
-#include "compare/key-census.h"
+#include "compare/key-part.h"
 #include "interface/view.h"
 #include "snapshot/thread-sample.h"
 
@@ -22,27 +22,29 @@
 typedef struct ThreadKeys {
         ViewAxis axis;
         ComparisonBoots boots;
-        KeyCensus *census; /* owned; NULL: keys are literal */
-        /* The last name and its skeleton: threads of one process come in a row. */
-        Buffer name, skeleton;
-        bool has_name;
-        Buffer text; /* of a thread's own key */
+        KeyPart part; /* of axes that are one name */
+        Buffer text;  /* of a thread's own key */
 } ThreadKeys;
 
 /* Borrowed from the ThreadKeys and the sample, until either changes. */
 typedef struct ThreadKey {
         Span id;          /* what makes two threads one group */
         Span label;       /* what is shown; the same bytes as the id unless the group is a thread */
-        bool is_pattern;  /* stands for several names */
+        bool is_pattern;  /* stands for names other than itself */
         Span name;        /* the name behind the pattern */
         size_t n_process; /* of a thread's own key: bytes of the process's name in the label */
 } ThreadKey;
 
+/* @view outlives the keys. */
 _must_check_ int thread_keys_init(ThreadKeys *keys, const View *view, ComparisonBoots boots);
 void thread_keys_done(ThreadKeys *keys);
 
 static inline bool thread_keys_wants_census(const ThreadKeys *keys) {
-        return keys->census != NULL;
+        return keys->part.census != NULL;
+}
+/* Keys may stand for names other than themselves. */
+static inline bool thread_keys_has_patterns(const ThreadKeys *keys) {
+        return keys->part.census || keys->part.flatten;
 }
 _must_check_ int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample);
 _must_check_ int thread_keys_make(ThreadKeys *keys, ComparisonSide side, const ThreadSample *sample,

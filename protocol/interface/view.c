@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "base/cleanup.h"
 #include "base/macro.h"
+#include "base/name.h"
+#include "interface/glob.h"
 #include "wire/limits.h"
 
 #define WORD_CHARS 64 /* longer than any name there is */
@@ -30,6 +33,7 @@ void view_init(View *view) {
         *view = (View){
                 .axis = VIEW_AXIS_PCOMM,
                 .thread_normalize = true,
+                .cgroup_normalize = true,
                 .limit = VIEW_DEFAULT_LIMIT,
         };
         for (unsigned section = 0; section < _METRIC_SECTION_MAX; section++)
@@ -111,6 +115,34 @@ static int add_metric(View *view, Span word, char *ret_complaint) {
                 return complain_unknown(ret_complaint, "metric", word, metric_nearest_name(word),
                                         "\"ctprofctl metric-list\" lists them all.");
         return VIEW_OK;
+}
+
+static int add_flatten(View *view, Span glob, char *ret_complaint) {
+        char quoted[QUOTED_CHARS + 4];
+        int r = glob_check_path(glob);
+
+        if (r != GLOB_OK)
+                return complain(ret_complaint, "The glob \"%s\" for cgroups is malformed: %s.",
+                                quote(glob, quoted), glob_fault(r));
+        for (unsigned i = 0; i < view->cgroup_flatten.n; i++)
+                if (span_equal(view_texts_get(&view->cgroup_flatten, i), glob))
+                        return VIEW_OK; /* the earlier one wins every time */
+        if (!view_texts_add(&view->cgroup_flatten, glob))
+                return complain(ret_complaint,
+                                "The globs for cgroups are more than %u, or longer than %u bytes "
+                                "in all.",
+                                VIEW_TEXTS_MAX, VIEW_TEXTS_BYTES);
+        return VIEW_OK;
+}
+
+/* A glob off the wire, where bytes travel as names do. */
+static int add_flatten_name(View *view, Span name, char *ret_complaint) {
+        _cleanup_(buffer_done) Buffer bytes;
+        int r;
+
+        buffer_init(&bytes, 0);
+        r = name_unescape(&bytes, name);
+        return r == 0 ? add_flatten(view, buffer_span(&bytes), ret_complaint) : r;
 }
 
 static bool has_wildcard(Span word) {
@@ -260,10 +292,26 @@ int view_set_metrics(View *view, Span list, char ret_complaint[static VIEW_COMPL
         return VIEW_OK;
 }
 
+int view_add_cgroup_flatten(View *view, Span glob,
+                            char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
+        return add_flatten(view, glob, ret_complaint);
+}
+
+static void write_texts(JsonWriter *writer, const char *key, const ViewTexts *texts) {
+        json_write_key(writer, key);
+        json_write_array(writer);
+        for (unsigned i = 0; i < texts->n; i++)
+                json_write_name(writer, view_texts_get(texts, i));
+        json_write_end(writer);
+}
+
 void view_write_json(JsonWriter *writer, const View *view) {
         json_write_object(writer);
         json_write_member_text(writer, "groupBy", axis_names[view->axis]);
         json_write_member_bool(writer, "threadNormalize", view->thread_normalize);
+        json_write_member_bool(writer, "cgroupNormalize", view->cgroup_normalize);
+        if (view->cgroup_flatten.n > 0)
+                write_texts(writer, "cgroupFlatten", &view->cgroup_flatten);
         if (view->has_sections) {
                 json_write_key(writer, "sections");
                 json_write_array(writer);
@@ -365,13 +413,18 @@ static int decode_member(View *view, const char *key, json_object *value, char *
                 return decode_limit(value, &view->limit, ret_complaint);
         if (span_is(name, "threadNormalize"))
                 return decode_bool(value, key, &view->thread_normalize, ret_complaint);
+        if (span_is(name, "cgroupNormalize"))
+                return decode_bool(value, key, &view->cgroup_normalize, ret_complaint);
+        if (span_is(name, "cgroupFlatten"))
+                return decode_list(view, value, add_flatten_name, "glob", ret_complaint);
         if (span_is(name, "changedOnly"))
                 return decode_bool(value, key, &view->changed_only, ret_complaint);
         if (span_is(name, "self"))
                 return decode_bool(value, key, &view->self, ret_complaint);
         return complain(ret_complaint,
-                        "A view has no member \"%s\": it has groupBy, threadNormalize, sections, "
-                        "metrics, limit, changedOnly and self.",
+                        "A view has no member \"%s\": it has groupBy, threadNormalize, "
+                        "cgroupNormalize, cgroupFlatten, sections, metrics, limit, changedOnly "
+                        "and self.",
                         quote(name, quoted));
 }
 

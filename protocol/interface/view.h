@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include "base/span.h"
 #include "interface/section-list.h"
+#include "interface/view-texts.h"
 #include "json/json-writer.h"
 #include "metric/metric.h"
 
@@ -35,7 +36,10 @@ typedef enum ViewAxis { VIEW_AXES(VIEW_AXIS_ID) _VIEW_AXIS_MAX } ViewAxis;
 typedef struct View {
         ViewAxis axis;
         bool thread_normalize;
-        bool has_sections; /* named by the user; else the default ones */
+        bool cgroup_normalize;
+        ViewTexts
+                cgroup_flatten; /* globs for paths (glob.h), well-formed; the first that matches */
+        bool has_sections;      /* named by the user; else the default ones */
         bool sections[_METRIC_SECTION_MAX];
         bool tables[_SECTION_MAX];
         bool has_metrics; /* else all of the sections */
@@ -66,6 +70,9 @@ _must_check_ int view_set_sections(View *view, Span list,
                                    char ret_complaint[static VIEW_COMPLAINT_BYTES]);
 _must_check_ int view_set_metrics(View *view, Span list,
                                   char ret_complaint[static VIEW_COMPLAINT_BYTES]);
+/* Adds one glob behind those that are there; it is taken as it is, blanks included. */
+_must_check_ int view_add_cgroup_flatten(View *view, Span glob,
+                                         char ret_complaint[static VIEW_COMPLAINT_BYTES]);
 
 void view_write_json(JsonWriter *writer, const View *view);
 /* @object: the View parameter, or NULL for the defaults. *ret is written on VIEW_OK only. */

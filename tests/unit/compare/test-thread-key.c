@@ -165,7 +165,7 @@ START_TEST(an_unknown_cgroup_is_the_empty_key) {
         view_init(&view);
         view.axis = VIEW_AXIS_CGROUP;
         ck_assert_int_eq(thread_keys_init(&keys, &view, COMPARISON_BOOTS_SAME), 0);
-        ck_assert(!thread_keys_wants_census(&keys));
+        ck_assert_int_eq(thread_keys_census(&keys, &sample), 0);
         ck_assert_int_eq(thread_keys_make(&keys, COMPARISON_AFTER, &sample, &key), 0);
         ck_assert_uint_eq(key.id.n, 0);
         thread_keys_done(&keys);

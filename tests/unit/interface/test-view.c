@@ -11,6 +11,8 @@ START_TEST(defaults_are_the_documented_ones) {
         view_init(&view);
         ck_assert_int_eq(view.axis, VIEW_AXIS_PCOMM);
         ck_assert(view.thread_normalize);
+        ck_assert(view.cgroup_normalize);
+        ck_assert_uint_eq(view.cgroup_flatten.n, 0);
         ck_assert_uint_eq(view.limit, 40);
         ck_assert(!view.changed_only);
         ck_assert(!view.self);
@@ -190,6 +192,56 @@ START_TEST(sections_and_metrics_both_apply) {
 }
 END_TEST
 
+static const struct {
+        const char *glob;
+        const char *complaint; /* part of it; NULL: accepted */
+} flatten_rows[] = {
+        { "/a/*", NULL },
+        { " /a,b ", NULL },
+        { "", "it is empty" },
+        { "/x[", "\"/x[\" for cgroups is malformed: a [" },
+        { "/a**", "whole component" },
+};
+
+START_TEST(globs_are_checked_where_they_enter) {
+        char complaint[VIEW_COMPLAINT_BYTES] = "";
+        View view;
+        int r;
+
+        view_init(&view);
+        r = view_add_cgroup_flatten(&view, span_of(flatten_rows[_i].glob), complaint);
+        if (flatten_rows[_i].complaint) {
+                ck_assert_int_eq(r, VIEW_E_INVALID);
+                ck_assert_msg(strstr(complaint, flatten_rows[_i].complaint) != NULL, "%s",
+                              complaint);
+                ck_assert_uint_eq(view.cgroup_flatten.n, 0);
+                return;
+        }
+        ck_assert_int_eq(r, VIEW_OK);
+        ck_assert(span_is(view_texts_get(&view.cgroup_flatten, 0), flatten_rows[_i].glob));
+}
+END_TEST
+
+START_TEST(globs_are_bounded) {
+        char complaint[VIEW_COMPLAINT_BYTES] = "", glob[3] = "/";
+        View view;
+
+        view_init(&view);
+        for (unsigned i = 0; i < VIEW_TEXTS_MAX; i++) {
+                glob[1] = (char) ('0' + i);
+                if (glob[1] == '[')
+                        glob[1] = '!';
+                ck_assert_int_eq(view_add_cgroup_flatten(&view, span_of(glob), complaint), VIEW_OK);
+        }
+        /* One more time the same is none more. */
+        ck_assert_int_eq(view_add_cgroup_flatten(&view, span_of(glob), complaint), VIEW_OK);
+        ck_assert_int_eq(view_add_cgroup_flatten(&view, span_of("/more"), complaint),
+                         VIEW_E_INVALID);
+        ck_assert_ptr_nonnull(strstr(complaint, "more than 64"));
+        ck_assert_uint_eq(view.cgroup_flatten.n, VIEW_TEXTS_MAX);
+}
+END_TEST
+
 static int decode(const char *text, View *ret, char *ret_complaint) {
         json_object *object = json_tokener_parse(text);
         int r = view_decode(object, ret, ret_complaint);
@@ -239,6 +291,12 @@ START_TEST(tables_are_named_like_sections) {
 }
 END_TEST
 
+static void assert_texts_equal(const ViewTexts *a, const ViewTexts *b) {
+        ck_assert_uint_eq(a->n, b->n);
+        for (unsigned i = 0; i < a->n; i++)
+                ck_assert(span_equal(view_texts_get(a, i), view_texts_get(b, i)));
+}
+
 START_TEST(a_view_survives_the_wire) {
         char complaint[VIEW_COMPLAINT_BYTES];
         json_object *object;
@@ -255,6 +313,11 @@ START_TEST(a_view_survives_the_wire) {
                 view.thread_normalize = false;
                 view.limit = UINT32_MAX;
                 view.changed_only = view.self = true;
+                view.cgroup_normalize = false;
+                ck_assert_int_eq(view_add_cgroup_flatten(&view, span_of("/\xff/*"), complaint),
+                                 VIEW_OK);
+                ck_assert_int_eq(view_add_cgroup_flatten(&view, span_of("/b/**"), complaint),
+                                 VIEW_OK);
         }
         object = encode(&view);
         memset(&again, 0, sizeof(again));
@@ -270,6 +333,8 @@ START_TEST(a_view_survives_the_wire) {
         ck_assert_uint_eq(again.limit, view.limit);
         ck_assert(again.changed_only == view.changed_only);
         ck_assert(again.self == view.self);
+        ck_assert(again.cgroup_normalize == view.cgroup_normalize);
+        assert_texts_equal(&again.cgroup_flatten, &view.cgroup_flatten);
         json_object_put(object);
 }
 END_TEST
@@ -308,7 +373,11 @@ static const struct {
         { "{\"metrics\":[\"*\"]}", "Unknown metric" },
         { "{\"metrics\":[\"run_time_ns\",null]}", "array of texts" },
         { "{\"metrics\":{}}", "array" },
-        { "{\"sortBy\":\"name\"}", "\"sortBy\"" },
+        { "{\"cgroupNormalize\":1}", "cgroupNormalize" },
+        { "{\"cgroupFlatten\":\"/a\"}", "array" },
+        { "{\"cgroupFlatten\":[\"/a\",\"/a**\"]}", "\"/a**\"" },
+        { "{\"cgroupFlatten\":[\"\"]}", "empty" },
+        { "{\"sortDown\":\"name\"}", "\"sortDown\"" },
 };
 
 START_TEST(a_view_is_decoded_strictly) {
@@ -334,6 +403,8 @@ int main(void) {
         tcase_add_test(words, lists_are_bounded);
         tcase_add_test(words, sections_and_metrics_both_apply);
         tcase_add_test(words, tables_are_named_like_sections);
+        tcase_add_loop_test(words, globs_are_checked_where_they_enter, 0, ELEMENTSOF(flatten_rows));
+        tcase_add_test(words, globs_are_bounded);
         suite_add_tcase(suite, words);
         tcase_add_loop_test(wire, a_view_survives_the_wire, 0, 8);
         tcase_add_test(wire, no_view_is_the_default_one);

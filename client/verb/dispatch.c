@@ -16,6 +16,19 @@ static uint64_t realtime_now_ns(void) {
         return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
 }
 
+/* A format, but of another verb. */
+static int complain_format(const Options *options, const Verb *verb) {
+        char list[64] = "";
+        size_t n = 0;
+
+        for (unsigned id = 0; id < _FORMAT_MAX; id++)
+                if (verb->formats >> id & 1)
+                        n += (size_t) snprintf(list + n, sizeof(list) - n, "%s%s",
+                                               n > 0 ? ", " : "", format_name((Format) id));
+        return complain(STATUS_USAGE, "\"%s\" has no --format %s: there are %s.", verb->name,
+                        format_name(options->format), list);
+}
+
 /* Options that contradict one another, or that the verb has no use for. */
 static int check_options(const Options *options, const Verb *verb) {
         uint32_t strange = options->given & ~(OPTION_COMMON_BITS | verb->options);
@@ -24,6 +37,8 @@ static int check_options(const Options *options, const Verb *verb) {
                 if (strange >> id & 1)
                         return complain(STATUS_USAGE, "\"%s\" does not take --%s.", verb->name,
                                         option_table[id].name);
+        if (options->format != _FORMAT_MAX && (verb->formats >> options->format & 1) == 0)
+                return complain_format(options, verb);
         if (options_have(options, OPTION_LOCAL) && options->socket_path)
                 return complain(STATUS_USAGE, "--local is for no daemon and --socket for one: give "
                                               "either.");

@@ -7,6 +7,7 @@
 #include "render/cell.h"
 #include "render/lines.h"
 #include "verb/complain.h"
+#include "verb/group-rows.h"
 #include "verb/group-table.h"
 #include "verb/head-lines.h"
 #include "verb/one-sided.h"
@@ -32,14 +33,44 @@ struct GroupView {
         size_t list;             /* JSON: the one that is open */
         json_object *sources[2]; /* owned; JSON has them after the groups */
 
+        GroupRows *rows;
+
         GroupTable *table;
         OneSided only[2];
 };
 
+/* The tables of sections have columns of their own, which rows of metrics cannot take. */
+static void warn_tables(const View *view, const char *format) {
+        for (unsigned id = 0; view->has_sections && id < _SECTION_MAX; id++)
+                if (view->tables[id])
+                        (void) complain(STATUS_DONE,
+                                        "The section \"%s\" has no rows in --format %s: --json "
+                                        "has it.",
+                                        view_table_name((SectionId) id), format);
+}
+
+/* JSON and tables need no more. */
+static int set_form(GroupView *view) {
+        Session *session = view->session;
+        Format format = session->options->format;
+        int r;
+
+        if (options_have(session->options, OPTION_FORMAT) && session_has_json(session))
+                return complain(STATUS_USAGE,
+                                "--format and --json are two forms of one result: give either.");
+        if (format != FORMAT_CSV && format != FORMAT_NDJSON)
+                return 0;
+        session->rows = true;
+        warn_tables(&session->options->view, format_name(format));
+        r = group_rows_new(format == FORMAT_CSV ? ROW_STYLE_CSV : ROW_STYLE_NDJSON, view->sides,
+                           stdout, &view->rows);
+        return r < 0 ? complain_errno(r, "prepare the rows") : 0;
+}
+
 int group_view_new(Session *session, GroupSides sides, GroupView **ret) {
         char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
+        _cleanup_(group_view_freep) GroupView *view = NULL;
         GroupColumns columns;
-        GroupView *view;
         int r;
 
         r = group_columns_parse(session->options->columns, sides, &columns, complaint);
@@ -50,14 +81,17 @@ int group_view_new(Session *session, GroupSides sides, GroupView **ret) {
                 return complain_errno(-ENOMEM, "prepare the output");
         *view = (GroupView){ .session = session, .sides = sides, .columns = columns };
         json_out_init(&view->json, stdout, session->json);
-        *ret = view;
-        return 0;
+        r = set_form(view);
+        if (r == 0)
+                *ret = TAKE_PTR(view);
+        return r;
 }
 
 GroupView *group_view_free(GroupView *view) {
         if (!view)
                 return NULL;
         json_out_done(&view->json);
+        view->rows = group_rows_free(view->rows);
         view->table = group_table_free(view->table);
         for (size_t i = 0; i < 2; i++) {
                 (void) json_object_put(view->sources[i]);
@@ -74,12 +108,12 @@ void group_view_set_lead(GroupView *view, GroupViewLead lead, void *userdata) {
 
 void group_view_write_parameter(const GroupView *view, JsonWriter *writer) {
         const Options *options = view->session->options;
-        bool is_json = session_has_json(view->session);
+        bool is_machine = session_is_machine(view->session);
         View parameter = options->view;
 
         /* A program wants all there is unless its user said otherwise. */
-        parameter.changed_only = !is_json && !options_have(options, OPTION_ALL_ROWS);
-        if (is_json && !options_have(options, OPTION_LIMIT))
+        parameter.changed_only = !is_machine && !options_have(options, OPTION_ALL_ROWS);
+        if (is_machine && !options_have(options, OPTION_LIMIT))
                 parameter.limit = 0;
         json_write_key(writer, "view");
         view_write_json(writer, &parameter);
@@ -182,6 +216,46 @@ static int end_json(GroupView *view, json_object *reply) {
         return session_finish_json(&view->json);
 }
 
+/* rows */
+
+static int begin_rows(GroupView *view, json_object *reply) {
+        int r = view->lead ? view->lead(view->lead_userdata, NULL) : 0;
+
+        if (r == 0)
+                r = group_rows_begin(view->rows, reply);
+        if (r == 0 && view->session->options->format == FORMAT_CSV &&
+            session_legend(view->session) == TABLE_LEGEND_SHOWN)
+                r = group_rows_add_names(view->rows);
+        return r;
+}
+
+static int add_rows(GroupView *view, json_object *reply) {
+        static const RowSide sides[N_LISTS] = {
+                [LIST_GROUPS] = ROW_SIDE_BOTH,
+                [LIST_ONLY_BEFORE] = ROW_SIDE_BEFORE,
+                [LIST_ONLY_AFTER] = ROW_SIDE_AFTER,
+        };
+        int r = 0;
+
+        for (size_t list = 0; list < n_lists(view); list++) {
+                json_object *groups = cell_member(reply, list_names[list]);
+                size_t n = cell_length(groups);
+
+                for (size_t i = 0; r == 0 && i < n; i++)
+                        r = group_rows_add(view->rows, json_object_array_get_idx(groups, i),
+                                           sides[list]);
+        }
+        return r;
+}
+
+static int on_rows(GroupView *view, json_object *reply, bool first) {
+        int r = first ? begin_rows(view, reply) : 0;
+
+        if (r == 0)
+                r = add_rows(view, reply);
+        return r < 0 ? complain_errno(r, "write the rows to stdout") : r;
+}
+
 /* text */
 
 static int print_lead(GroupView *view, json_object *reply) {
@@ -282,12 +356,15 @@ int group_view_on_reply(void *userdata, Connection *connection, json_object *par
                         bool last) {
         GroupView *view = userdata;
         bool is_json = session_has_json(view->session);
+        bool first = !view->begun;
         int r = 0;
 
-        if (!view->begun) {
-                view->begun = true;
-                if (view->sides == GROUP_SIDES_TWO)
-                        warn_backwards(parameters);
+        view->begun = true;
+        if (first && view->sides == GROUP_SIDES_TWO)
+                warn_backwards(parameters);
+        if (view->rows)
+                return on_rows(view, parameters, first);
+        if (first) {
                 if (is_json)
                         begin_json(view, parameters);
                 else

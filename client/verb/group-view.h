@@ -4,8 +4,9 @@
 /*
  * GroupView
  *
- * The replies of Show and Compare on their way to stdout: as tables for a person, or as the one
- * JSON object of the contract, written while the replies come so that memory stays as it is.
+ * The replies of Show and Compare on their way to stdout: as tables for a person, as the one JSON
+ * object of the contract, or as rows for a program. All are written while the replies come, so that
+ * memory stays as it is.
  */
 
 #include <json-c/json.h>
@@ -26,7 +27,7 @@ typedef int (*GroupViewLead)(void *userdata, JsonOut *out);
 int group_view_new(Session *session, GroupSides sides, GroupView **ret);
 GroupView *group_view_free(GroupView *view);
 DEFINE_CLEANUP(GroupView *, group_view_free);
-/* @out is NULL when a person reads. */
+/* @out is NULL for all but JSON. */
 void group_view_set_lead(GroupView *view, GroupViewLead lead, void *userdata);
 
 /* The View parameter that fits what is printed; @writer is in an object. */

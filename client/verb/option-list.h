@@ -53,8 +53,9 @@
         O(ALL, "all", 0, NONE, "",                                                              \
           "All snapshots of the spool")                                                         \
         O(FORMAT, "format", 0, REQUIRED, "FORMAT",                                              \
-          "ctprof (as it is), ktstr (for the prior tool) or ndjson (an object a "               \
-          "thread)")                                                                            \
+          "show, compare, run: table, csv or ndjson (a row a metric, see "                      \
+          "ctprof-rows(5)); export: ctprof (as it is), ktstr (for the prior tool) or "          \
+          "ndjson (an object a thread)")                                                        \
         O(GROUP_BY, "group-by", 0, REQUIRED, "AXIS",                                            \
           "pcomm (default), comm, comm-exact, cgroup or thread")                                \
         O(NO_THREAD_NORMALIZE, "no-thread-normalize", 0, NONE, "",                              \
@@ -91,7 +92,7 @@ typedef enum OptionId {
 #define OPTION_VIEW_BITS                                                                        \
         (OPTION_BIT(GROUP_BY) | OPTION_BIT(NO_THREAD_NORMALIZE) | OPTION_BIT(SECTIONS) |        \
          OPTION_BIT(METRICS) | OPTION_BIT(COLUMNS) | OPTION_BIT(LIMIT) | OPTION_BIT(ALL_ROWS) | \
-         OPTION_BIT(SELF) | OPTION_BIT(RAW))
+         OPTION_BIT(SELF) | OPTION_BIT(RAW) | OPTION_BIT(FORMAT))
 
 typedef enum OptionArgument {
         OPTION_ARGUMENT_NONE,

@@ -41,12 +41,11 @@ static const char *const option_names[] = { OPTIONS_COMMON(OPTION_NAME)
                                                     OPTIONS_OF_VERBS(OPTION_NAME) };
 
 static const char *const format_names[] = {
-        [EXPORT_FORMAT_CTPROF] = "ctprof",
-        [EXPORT_FORMAT_KTSTR] = "ktstr",
-        [EXPORT_FORMAT_NDJSON] = "ndjson",
+        [FORMAT_CTPROF] = "ctprof", [FORMAT_KTSTR] = "ktstr", [FORMAT_NDJSON] = "ndjson",
+        [FORMAT_TABLE] = "table",   [FORMAT_CSV] = "csv",
 };
 
-const char *export_format_name(ExportFormat format) {
+const char *format_name(Format format) {
         return format_names[format];
 }
 
@@ -136,12 +135,14 @@ static int set_time(const char *option, const char *value, uint64_t now_realtime
 static int set_format(Options *options, const char *value, char *ret_complaint) {
         char quoted[QUOTE_BYTES];
 
-        for (unsigned i = 0; i < _EXPORT_FORMAT_MAX; i++)
+        for (unsigned i = 0; i < _FORMAT_MAX; i++)
                 if (strcmp(value, format_names[i]) == 0) {
-                        options->format = (ExportFormat) i;
+                        options->format = (Format) i;
                         return 0;
                 }
-        return refuse(ret_complaint, "--format %s is not a format: it is ctprof, ktstr or ndjson.",
+        return refuse(ret_complaint,
+                      "--format %s is not a format: views are table, csv or ndjson, exports are "
+                      "ctprof, ktstr or ndjson.",
                       quote(value, quoted));
 }
 
@@ -278,7 +279,7 @@ static bool is_in_full(const char *word, OptionId id) {
 
 int options_parse(int argc, char *argv[], uint64_t now_realtime_ns, Options *ret,
                   char ret_complaint[static OPTIONS_COMPLAINT_BYTES]) {
-        Options options = { .json = JSON_WISH_OFF };
+        Options options = { .json = JSON_WISH_OFF, .format = _FORMAT_MAX };
         OptionId id = _OPTION_MAX;
         const char *word;
         int code, r;

@@ -17,15 +17,20 @@
 #include "render/json-out.h"
 #include "verb/option-list.h"
 
-typedef enum ExportFormat {
-        EXPORT_FORMAT_CTPROF,
-        EXPORT_FORMAT_KTSTR,
-        EXPORT_FORMAT_NDJSON,
-        _EXPORT_FORMAT_MAX,
-} ExportFormat;
+/* Of all verbs; which one has which stands with the verbs. */
+typedef enum Format {
+        FORMAT_TABLE,
+        FORMAT_CSV,
+        FORMAT_CTPROF,
+        FORMAT_KTSTR,
+        FORMAT_NDJSON,
+        _FORMAT_MAX, /* not given */
+} Format;
+
+#define FORMAT_BIT(id) (UINT32_C(1) << FORMAT_##id)
 
 /* "ctprof": as the wire and the command line have it. */
-const char *export_format_name(ExportFormat format);
+const char *format_name(Format format);
 
 typedef enum JsonWish {
         JSON_WISH_OFF,
@@ -45,7 +50,7 @@ typedef struct Options {
         const char *tag;
         const char *output_path;
         uint64_t since_realtime_ns, until_realtime_ns;
-        ExportFormat format;
+        Format format;
 
         View view;
         const char *columns; /* NULL: not given */

@@ -53,7 +53,7 @@ int session_done(Session *session, int status) {
 }
 
 bool session_is_chatty(const Session *session) {
-        return !session_has_json(session) && !options_have(session->options, OPTION_QUIET);
+        return !session_is_machine(session) && !options_have(session->options, OPTION_QUIET);
 }
 
 TableLegend session_legend(const Session *session) {
@@ -64,7 +64,7 @@ TableLegend session_legend(const Session *session) {
 int session_page(Session *session) {
         int r;
 
-        if (session_has_json(session) || session->pager.pid > 0 ||
+        if (session_is_machine(session) || session->pager.pid > 0 ||
             options_have(session->options, OPTION_NO_PAGER))
                 return 0;
         progress_clear(&session->progress);

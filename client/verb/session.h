@@ -26,6 +26,7 @@ typedef struct Session {
         JsonStyle json;
         Progress progress;
         Pager pager;
+        bool rows;        /* the result is rows for a program */
         int left_status;  /* what to end with when the person leaves the pager early */
         char *spool_path; /* owned; absolute, once a private ctprofd was wanted */
 } Session;
@@ -40,6 +41,10 @@ int session_done(Session *session, int status);
 
 static inline bool session_has_json(const Session *session) {
         return session->json != JSON_STYLE_OFF;
+}
+/* The result is for a program: JSON or rows. */
+static inline bool session_is_machine(const Session *session) {
+        return session_has_json(session) || session->rows;
 }
 /* Lines that neither are the result nor an error: headers, hints, "removed x". */
 bool session_is_chatty(const Session *session);

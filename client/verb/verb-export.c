@@ -15,17 +15,17 @@
 
 #define CONVERT_METHOD "io.ctprof.Job.Convert"
 
-static const char *const suffixes[_EXPORT_FORMAT_MAX] = {
-        [EXPORT_FORMAT_CTPROF] = ".ctprof.zst",
-        [EXPORT_FORMAT_KTSTR] = ".ktstr.zst",
-        [EXPORT_FORMAT_NDJSON] = ".ndjson",
+static const char *const suffixes[_FORMAT_MAX] = {
+        [FORMAT_CTPROF] = ".ctprof.zst",
+        [FORMAT_KTSTR] = ".ktstr.zst",
+        [FORMAT_NDJSON] = ".ndjson",
 };
 
 /* One export on its way. */
 typedef struct Export {
         Session *session;
         Reference source;
-        ExportFormat format;
+        Format format;
         char *path; /* owned */
         Output *output;
         json_object *head; /* owned */
@@ -82,7 +82,7 @@ static int call_export(Export *export, int *ret_fd) {
         _cleanup_(buffer_done) Buffer parameters = {};
         SessionCall call = {
                 .request = { .method = PROFILER_INTERFACE ".Export" },
-                .unhurried = export->format != EXPORT_FORMAT_CTPROF,
+                .unhurried = export->format != FORMAT_CTPROF,
                 .subject = export->source.text,
         };
         JsonWriter writer;
@@ -92,7 +92,7 @@ static int call_export(Export *export, int *ret_fd) {
         json_write_object(&writer);
         json_write_key(&writer, "snapshot");
         reference_write_json(&writer, &export->source, 0);
-        json_write_member_text(&writer, "format", export_format_name(export->format));
+        json_write_member_text(&writer, "format", format_name(export->format));
         json_write_end(&writer);
         r = session_call_set(&call, &writer, &parameters);
         if (r != 0)
@@ -154,7 +154,7 @@ static int convert_file(Export *export) {
         json_write_object(&writer);
         json_write_key(&writer, "snapshot");
         reference_write_json(&writer, &export->source, 0);
-        json_write_member_text(&writer, "format", export_format_name(export->format));
+        json_write_member_text(&writer, "format", format_name(export->format));
         json_write_member_u64(&writer, "output", 1);
         json_write_end(&writer);
         r = session_call_set(&call, &writer, &parameters);
@@ -172,7 +172,7 @@ static int export_file(Export *export) {
         r = open_output(export, reference_label(export->source.text));
         if (r != 0)
                 return r;
-        return export->format == EXPORT_FORMAT_CTPROF ? copy_file(export) : convert_file(export);
+        return export->format == FORMAT_CTPROF ? copy_file(export) : convert_file(export);
 }
 
 static int print_export(const Export *export) {
@@ -201,7 +201,7 @@ static int run_export(Session *session) {
         _cleanup_(export_done) Export export = {
                 .session = session,
                 .source = REFERENCE_EMPTY,
-                .format = options->format,
+                .format = options_have(options, OPTION_FORMAT) ? options->format : FORMAT_CTPROF,
         };
         int r;
 
@@ -224,5 +224,6 @@ const Verb verb_export = {
         .min_arguments = 1,
         .max_arguments = 2,
         .options = OPTION_BIT(FORMAT),
+        .formats = FORMAT_BIT(CTPROF) | FORMAT_BIT(KTSTR) | FORMAT_BIT(NDJSON),
         .run = run_export,
 };

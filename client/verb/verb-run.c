@@ -82,8 +82,9 @@ static int append_account(const Run *run, Buffer *line) {
                 usage->ru_inblock, usage->ru_oublock);
 }
 
+/* Rows have no place for it. */
 static int print_account(const Run *run) {
-        const Lines lines = { stdout, &run->session->terminal, 0 };
+        const Lines lines = { run->session->rows ? stderr : stdout, &run->session->terminal, 0 };
         _cleanup_(buffer_done) Buffer line = {};
         int r;
 
@@ -126,6 +127,8 @@ static void write_account(const Run *run, JsonOut *out) {
 static int on_lead(void *userdata, JsonOut *out) {
         const Run *run = userdata;
 
+        if (!out && run->session->rows && options_have(run->session->options, OPTION_QUIET))
+                return 0;
         if (!out)
                 return print_account(run);
         write_account(run, out);
@@ -204,8 +207,8 @@ static int run_run(Session *session) {
                 r = capture_side(&run, 0);
         if (r == 0)
                 r = command_run(run.words,
-                                session_has_json(session) ? COMMAND_STDOUT_STDERR
-                                                          : COMMAND_STDOUT_OURS,
+                                session_is_machine(session) ? COMMAND_STDOUT_STDERR
+                                                            : COMMAND_STDOUT_OURS,
                                 &run.result);
         if (r == 0)
                 r = capture_side(&run, 1);
@@ -225,5 +228,6 @@ const Verb verb_run = {
         .min_arguments = 1,
         .max_arguments = VERB_ANY_ARGUMENTS,
         .options = OPTION_BIT(TAG) | OPTION_VIEW_BITS,
+        .formats = VERB_VIEW_FORMATS,
         .run = run_run,
 };

@@ -87,6 +87,7 @@ const Verb verb_show = {
         .min_arguments = 1,
         .max_arguments = 1,
         .options = OPTION_VIEW_BITS,
+        .formats = VERB_VIEW_FORMATS,
         .run = run_show,
 };
 
@@ -98,5 +99,6 @@ const Verb verb_compare = {
         .min_arguments = 2,
         .max_arguments = 2,
         .options = OPTION_VIEW_BITS,
+        .formats = VERB_VIEW_FORMATS,
         .run = run_compare,
 };

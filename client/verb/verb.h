@@ -15,6 +15,9 @@
 
 #define VERB_ANY_ARGUMENTS SIZE_MAX
 
+/* What views come in. */
+#define VERB_VIEW_FORMATS (FORMAT_BIT(TABLE) | FORMAT_BIT(CSV) | FORMAT_BIT(NDJSON))
+
 typedef struct Verb {
         const char *name;
         const char *synopsis; /* what follows the name */
@@ -23,6 +26,7 @@ typedef struct Verb {
         size_t min_arguments; /* without the verb itself */
         size_t max_arguments;
         uint32_t options; /* OPTION_BIT() of those it takes besides the common ones */
+        uint32_t formats; /* FORMAT_BIT() of those it has, where it takes --format */
         int (*run)(Session *session);
 } Verb;
 

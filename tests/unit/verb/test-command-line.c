@@ -114,7 +114,7 @@ START_TEST(values_are_read) {
         ck_assert_uint_eq(options.since_realtime_ns, NOW - 300 * NSEC_PER_SEC);
         ck_assert_uint_eq(options.until_realtime_ns, NOW);
         ck_assert_str_eq(options.tag, "a-b");
-        ck_assert_int_eq(options.format, EXPORT_FORMAT_NDJSON);
+        ck_assert_int_eq(options.format, FORMAT_NDJSON);
 }
 END_TEST
 
@@ -162,8 +162,9 @@ static const struct {
         { { "--since", "someday" },
           "--since \"someday\" is not a time: write YYYY-MM-DD[ HH:MM[:SS]], today, yesterday, "
           "-5min, -2h or -3d." },
-        { { "--format", "csv" },
-          "--format \"csv\" is not a format: it is ctprof, ktstr or ndjson." },
+        { { "--format", "html" },
+          "--format \"html\" is not a format: views are table, csv or ndjson, exports are ctprof, "
+          "ktstr or ndjson." },
         { { "--socket=" }, "--socket is given an empty path." },
 };
 

@@ -301,6 +301,76 @@ START_TEST(compare_fits_a_terminal) {
 }
 END_TEST
 
+/* rows */
+
+static const char compared_names[] =
+        "side,cgroup,process,thread,pid,tid,start_ticks,before_threads,after_threads,section,"
+        "metric,unit,before,before_min,before_max,before_text,before_count,before_total,after,"
+        "after_min,after_max,after_text,after_count,after_total,delta,percent,per_second,changed,"
+        "reset,reason\r\n";
+static const char compared_rows[] =
+        "both,,nginx,,,,,3,4,primary,run_time_ns,ns,1000000000,,,,,,18446744073709551615,,,,,"
+        ","
+        "18446744072709551615,1844674407270.9551,307445734545.1592,true,false,\r\n"
+        "both,,nginx,,,,,3,4,primary,state,none,,,,S,3,3,,,,R,2,4,,,,true,false,\r\n"
+        "both,,nginx,,,,,3,4,derived,avg_slice_ns,ns,100.5,,,,,,,,,,,,,,,true,false,\r\n";
+static const char only_row[] = "before,,gone,,,,,2,,primary,run_time_ns,ns,5000000,,,,,,,,,,,,,,,,,"
+                               "after: there is no such group\r\n";
+
+START_TEST(compare_csv_is_a_row_a_metric) {
+        char expected[4096];
+
+        (void) snprintf(expected, sizeof(expected), "%s%s%s%s", compared_names, compared_rows,
+                        compared_rows, only_row);
+        begin(compared, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--format", "csv");
+        expect(0, expected, "");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"limit\":0"));
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"changedOnly\":false"));
+        CTL_RUN(&ctl, "compare", "a", "b", "--format=csv", "--no-legend", "--limit=3");
+        expect(0, expected + strlen(compared_names), "");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"limit\":3"));
+        end();
+}
+END_TEST
+
+#define ROW_HEAD(side)                                                                          \
+        "\"" side "snapshot\":\"a\",\"" side "host\":\"h\",\"" side "machine_id\":null,\"" side \
+        "boot_id\":null,\"" side "start_realtime_ns\":1795188901123456789,\"" side              \
+        "end_realtime_ns\":null,\"" side "start_boottime_ns\":null,\"" side                     \
+        "end_boottime_ns\":null,"
+
+static const Exchange compared_short[] = { { REPLIES(
+        "{\"parameters\":{\"before\":" HEAD("a") ",\"sourcesBefore\":[],\"after\":" HEAD(
+                "a") ",\"sourcesAfter\":[],\"sameBoot\":true,\"elapsedNs\":5,\"hostChanges\":[]},"
+                     "\"continues\":true}\0"
+                     "{\"parameters\":{\"onlyAfter\":[" ONLY "]},\"continues\":true}\0"
+                     "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}}") } };
+
+START_TEST(compare_ndjson_is_an_object_a_row) {
+        begin(compared_short, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--format", "ndjson");
+        expect(0,
+               "{" ROW_HEAD("before_") ROW_HEAD(
+                       "after_") "\"same_boot\":true,\"elapsed_ns\":5,\"side\":\"after\","
+                                 "\"cgroup\":null,"
+                                 "\"process\":\"gone\",\"thread\":null,\"pid\":null,\"tid\":null,"
+                                 "\"start_ticks\":null,\"before_threads\":null,\"after_threads\":2,"
+                                 "\"section\":\"primary\",\"metric\":\"run_time_ns\",\"unit\":"
+                                 "\"ns\","
+                                 "\"before\":null,\"before_min\":null,\"before_max\":null,\"before_"
+                                 "text\":null,"
+                                 "\"before_count\":null,\"before_total\":null,\"after\":5000000,"
+                                 "\"after_min\":null,\"after_max\":null,\"after_text\":null,"
+                                 "\"after_count\":null,\"after_total\":null,\"delta\":null,"
+                                 "\"percent\":null,"
+                                 "\"per_second\":null,\"changed\":null,\"reset\":null,"
+                                 "\"reason\":\"before: there is no such group\"}\n",
+               "");
+        end();
+}
+END_TEST
+
 /* show */
 
 static const Exchange shown[] = { { REPLIES("{\"parameters\":{\"snapshot\":" HEAD(
@@ -333,6 +403,51 @@ START_TEST(show_prints_values) {
                "1 empty row hidden (--all-rows)\n",
                "");
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"snapshot\":{\"name\":\"latest~2\"}"));
+        end();
+}
+END_TEST
+
+START_TEST(show_csv_has_columns_of_one_type) {
+        begin(shown, 1);
+        CTL_RUN(&ctl, "show", "a", "--format", "csv");
+        expect(0,
+               "cgroup,process,thread,pid,tid,start_ticks,threads,section,metric,unit,value,"
+               "value_min,value_max,value_text,value_count,value_total,present,reason\r\n"
+               ",p,t,1,2,3,1,primary,nice,none,2.5,0,5,,,,1,\r\n"
+               ",p,t,1,2,3,1,primary,cpu_affinity,none,2,2,2,0-1,,,1,\r\n"
+               ",p,t,1,2,3,1,,new_metric,,,,,,,,0,x\r\n"
+               ",,,,,,1,primary,minflt,count,1500,,,,,,1,\r\n",
+               "");
+        end();
+}
+END_TEST
+
+static const Exchange odd[] = { { REPLIES(
+        "{\"parameters\":{\"snapshot\":{\"name\":\"a\"},\"sources\":[]},\"continues\":true}\0"
+        "{\"parameters\":{\"groups\":[{\"key\":\"\",\"process\":\"\",\"threads\":1,\"metrics\":"
+        "{\"m\":{\"value\":null,\"reason\":\"a, b\"}}},"
+        "{\"key\":\"x\",\"process\":\"say \\\"hi\\\"\",\"threads\":1,\"metrics\":"
+        "{\"m\":{\"value\":-18446744073709551615,\"reason\":\"a\\n\\u007fb\"}}}]},\"continues\":"
+        "true}\0"
+        "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}}") } };
+
+START_TEST(csv_quotes_what_must_be_quoted) {
+        begin(odd, 1);
+        CTL_RUN(&ctl, "show", "a", "--format", "csv", "--no-legend");
+        expect(0,
+               ",\"\",,,,,1,,m,,,,,,,,,\"a, b\"\r\n"
+               ",\"say \"\"hi\"\"\",,,,,1,,m,,-18446744073709551615,,,,,,,a\uef0a\uef7fb\r\n",
+               "");
+        end();
+}
+END_TEST
+
+START_TEST(rows_have_no_tables_of_sections) {
+        begin(odd, 1);
+        CTL_RUN(&ctl, "show", "a", "--format", "ndjson", "--sections", "host-pressure");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_str_eq(ctl.err, "The section \"host-pressure\" has no rows in --format ndjson: "
+                                  "--json has it.\n");
         end();
 }
 END_TEST
@@ -522,6 +637,18 @@ START_TEST(run_ends_as_the_command_did) {
 }
 END_TEST
 
+START_TEST(run_keeps_stdout_for_the_rows) {
+        begin(ran, 4);
+        CTL_RUN(&ctl, "run", "--format", "csv", "--tag=t", "--", "echo", "out");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_eq(strstr(ctl.out, compared_names), ctl.out);
+        ck_assert_ptr_eq(strstr(ctl.err, "out\necho out: exit 0, "), ctl.err);
+        CTL_RUN(&ctl, "run", "--format", "csv", "--tag=t", "-q", "--", "echo", "out");
+        ck_assert_str_eq(ctl.err, "out\n");
+        end();
+}
+END_TEST
+
 START_TEST(run_checks_before_it_starts) {
         begin((const Exchange[]){ { REPLIES(
                       "{\"parameters\":{\"snapshots\":[" HEAD("t-after") "]}}") } },
@@ -606,6 +733,14 @@ static const struct {
         { { "show" }, "\"show\" needs a snapshot, as in \"ctprofctl show SNAPSHOT\".\n" },
         { { "list", "extra" }, "\"list\" has no use for \"extra\".\n" },
         { { "list", "--limit", "3" }, "\"list\" does not take --limit.\n" },
+        { { "show", "a", "--format=csv", "--json" },
+          "--format and --json are two forms of one result: give either.\n" },
+        { { "show", "a", "--format=table", "-j" },
+          "--format and --json are two forms of one result: give either.\n" },
+        { { "show", "a", "--format=ktstr" },
+          "\"show\" has no --format ktstr: there are table, csv, ndjson.\n" },
+        { { "export", "a", "--format=csv" },
+          "\"export\" has no --format csv: there are ctprof, ktstr, ndjson.\n" },
         { { "verify" }, "\"verify\" needs snapshots, or --all and none.\n" },
         { { "verify", "a", "--all" }, "\"verify\" needs snapshots, or --all and none.\n" },
         { { "list", "--local", "--socket", "x" },
@@ -671,6 +806,7 @@ int main(void) {
         tcase_add_test(take, capture_output_dash_is_stdout_and_nothing_else);
         tcase_add_test(take, what_is_done_at_once_shows_no_progress);
         tcase_add_test(take, run_ends_as_the_command_did);
+        tcase_add_test(take, run_keeps_stdout_for_the_rows);
         tcase_add_test(take, run_checks_before_it_starts);
         tcase_add_test(view, compare_prints_heads_rows_and_what_is_hidden);
         tcase_add_test(view, compare_json_is_the_contract_digit_by_digit);
@@ -680,6 +816,11 @@ int main(void) {
         tcase_add_test(view, raw_and_columns_are_the_users);
         tcase_add_loop_test(view, compare_fits_a_terminal, 79, 82);
         tcase_add_test(view, show_prints_values);
+        tcase_add_test(view, compare_csv_is_a_row_a_metric);
+        tcase_add_test(view, compare_ndjson_is_an_object_a_row);
+        tcase_add_test(view, show_csv_has_columns_of_one_type);
+        tcase_add_test(view, csv_quotes_what_must_be_quoted);
+        tcase_add_test(view, rows_have_no_tables_of_sections);
         tcase_add_test(keep, list_is_a_table);
         tcase_add_test(keep, list_json_is_the_contract);
         tcase_add_test(keep, verify_says_what_and_where);

@@ -18,6 +18,7 @@ struct Table {
         size_t n_columns;
         const Terminal *terminal;
         FILE *out;
+        bool wrap;
         bool headed; /* the line of headers is out, or not wanted */
 
         Buffer cells; /* NUL-terminated, row by row */
@@ -62,6 +63,10 @@ Table *table_free(Table *table) {
         buffer_done(&table->cells);
         free(table);
         return NULL;
+}
+
+void table_set_wrap(Table *table) {
+        table->wrap = true;
 }
 
 /* The line with these widths is too long by so much. */
@@ -116,12 +121,45 @@ static void lay_out(Table *table, size_t *widths) {
         table->laid_out = true;
 }
 
+/* Bytes of @cell for this line: up to a joint of names where there is one, else all that fit. */
+static size_t fit_line(const char *cell, size_t width) {
+        size_t n = printable_fit(cell, width);
+
+        if (cell[n] == '\0')
+                return n;
+        for (size_t i = n; i > n / 2; i--)
+                if (strchr(" /.-_:,", cell[i - 1]))
+                        return i;
+        return n > 0 ? n : strlen(cell); /* a character that never fits */
+}
+
+static bool set_wrapped(struct libscols_line *line, size_t column, const char *cell, size_t width) {
+        _cleanup_(buffer_done) Buffer lines = {};
+        const char *text;
+        int r = 0;
+
+        while (r == 0 && *cell != '\0') {
+                size_t n = fit_line(cell, width);
+
+                r = lines.n > 0 ? buffer_append_byte(&lines, '\n') : 0;
+                if (r == 0)
+                        r = buffer_append(&lines, cell, n);
+                cell += n;
+        }
+        if (r == 0)
+                r = buffer_terminate(&lines, &text);
+        return r == 0 && scols_line_set_data(line, column, text) == 0;
+}
+
 /* @cell, or as much of it as fits with an ellipsis; false for want of memory. */
-static bool set_cell(struct libscols_line *line, size_t column, const char *cell, size_t width) {
+static bool set_cell(const Table *table, struct libscols_line *line, size_t column,
+                     const char *cell, size_t width) {
         _cleanup_(freep) char *clipped = NULL;
         size_t n;
 
         if (printable_width(cell) > width) {
+                if (table->wrap)
+                        return set_wrapped(line, column, cell, width);
                 n = printable_fit(cell, width - 1);
                 if (asprintf(&clipped, "%.*s" ELLIPSIS, (int) n, cell) < 0)
                         return false;
@@ -144,6 +182,14 @@ static bool add_columns(const Table *table, const size_t *widths, struct libscol
                                                 table->columns[i].right ? SCOLS_FL_RIGHT : 0);
                 if (!column)
                         return false;
+                /* Lines of a cell are ours to break: a joint between words is better than none. */
+                if (table->wrap && table->columns[i].shrink_to > 0) {
+                        (void) scols_column_set_flags(column, scols_column_get_flags(column) |
+                                                                      SCOLS_FL_WRAP);
+                        (void) scols_column_set_wrapfunc(column, scols_wrapnl_chunksize,
+                                                         scols_wrapnl_nextchunk, NULL);
+                        (void) scols_column_set_safechars(column, "\n");
+                }
                 if (table->terminal->colour)
                         (void) scols_cell_set_color(scols_column_get_header(column), BOLD);
         }
@@ -162,7 +208,7 @@ static bool add_lines(const Table *table, const size_t *widths, struct libscols_
                 for (size_t i = 0; i < table->n_columns; i++, cell += strlen(cell) + 1) {
                         if (table->omitted[i])
                                 continue;
-                        if (!set_cell(line, shown, cell, widths[i]))
+                        if (!set_cell(table, line, shown, cell, widths[i]))
                                 return false;
                         if (table->terminal->colour && table->bold[row] >> i & 1)
                                 (void) scols_cell_set_color(scols_line_get_cell(line, shown), BOLD);

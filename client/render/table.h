@@ -6,7 +6,8 @@
  *
  * Rows of cells under headers, laid out by libsmartcols. A pipe gets every cell whole. A terminal
  * gets lines that fit: first the columns that may shrink do, then the least important are left out,
- * and table_omitted() says which. Rows are printed in blocks, so that memory stays bounded however
+ * and table_omitted() says which; what a column that shrank cannot hold is cut with an ellipsis, or
+ * goes on in the lines below. Rows are printed in blocks, so that memory stays bounded however
  * many there are; columns only ever grow from block to block. No line ends in a blank.
  *
  * Cells must be printable (render/printable.h).
@@ -39,6 +40,8 @@ typedef enum TableLegend {
 _must_check_ int table_new(const TableColumn *columns, size_t n_columns, const Terminal *terminal,
                            TableLegend legend, FILE *out, Table **ret);
 Table *table_free(Table *table);
+/* Before the first row: cells that are too wide for a terminal are continued, not cut. */
+void table_set_wrap(Table *table);
 DEFINE_CLEANUP(Table *, table_free);
 
 /* One cell a column, copied; "" is shown as "-". Bit i of @bold sets cell i off on a terminal. */

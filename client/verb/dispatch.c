@@ -31,7 +31,7 @@ static int complain_format(const Options *options, const Verb *verb) {
 
 /* Options that contradict one another, or that the verb has no use for. */
 static int check_options(const Options *options, const Verb *verb) {
-        uint32_t strange = options->given & ~(OPTION_COMMON_BITS | verb->options);
+        uint64_t strange = options->given & ~(OPTION_COMMON_BITS | verb->options);
 
         for (unsigned id = 0; id < _OPTION_MAX; id++)
                 if (strange >> id & 1)

@@ -50,6 +50,8 @@ int group_table_new(const Session *session, const GroupColumns *columns, GroupTa
                       stdout, &table->table);
         if (r < 0)
                 return r;
+        if (options_have(session->options, OPTION_WRAP))
+                table_set_wrap(table->table);
         *ret = TAKE_PTR(table);
         return 0;
 }

@@ -20,7 +20,7 @@ static void print_option(const Lines *lines, const OptionRow *row) {
         lines_print(lines, label, row->help);
 }
 
-static void print_options(const Lines *lines, uint32_t bits) {
+static void print_options(const Lines *lines, uint64_t bits) {
         for (unsigned id = 0; id < _OPTION_MAX; id++)
                 if (bits >> id & 1)
                         print_option(lines, &option_table[id]);

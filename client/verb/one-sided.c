@@ -91,6 +91,8 @@ int one_sided_print(const OneSided *list, const Session *session, const char *si
                                                 .right = true };
         r = table_new(columns, N_COLUMNS, &session->terminal, session_legend(session), stdout,
                       &table);
+        if (r == 0 && options_have(session->options, OPTION_WRAP))
+                table_set_wrap(table);
         for (size_t i = 0; r == 0 && i < list->n_kept; i++)
                 r = add_group(table, &row, list->groups[i], raw);
         if (r == 0)

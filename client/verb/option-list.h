@@ -75,7 +75,9 @@
         O(SELF, "self", 0, NONE, "",                                                            \
           "Also threads of ctprof itself")                                                      \
         O(RAW, "raw", 0, NONE, "",                                                              \
-          "Plain numbers in base units")
+          "Plain numbers in base units")                                                        \
+        O(WRAP, "wrap", 0, NONE, "",                                                            \
+          "On a terminal: go on in the next line instead of cutting names")
 // clang-format on
 
 #define OPTION_ID(id, ...) OPTION_##id,
@@ -83,7 +85,7 @@ typedef enum OptionId {
         OPTIONS_COMMON(OPTION_ID) OPTIONS_OF_VERBS(OPTION_ID) _OPTION_MAX
 } OptionId;
 
-#define OPTION_BIT(id) (UINT32_C(1) << OPTION_##id)
+#define OPTION_BIT(id) (UINT64_C(1) << OPTION_##id)
 
 #define OPTION_COMMON_BIT(id, ...) OPTION_BIT(id) |
 #define OPTION_COMMON_BITS (OPTIONS_COMMON(OPTION_COMMON_BIT) 0)
@@ -92,7 +94,8 @@ typedef enum OptionId {
 #define OPTION_VIEW_BITS                                                                        \
         (OPTION_BIT(GROUP_BY) | OPTION_BIT(NO_THREAD_NORMALIZE) | OPTION_BIT(SECTIONS) |        \
          OPTION_BIT(METRICS) | OPTION_BIT(COLUMNS) | OPTION_BIT(LIMIT) | OPTION_BIT(ALL_ROWS) | \
-         OPTION_BIT(SELF) | OPTION_BIT(RAW) | OPTION_BIT(FORMAT))
+         OPTION_BIT(SELF) | OPTION_BIT(RAW) | OPTION_BIT(FORMAT) | \
+         OPTION_BIT(WRAP))
 
 typedef enum OptionArgument {
         OPTION_ARGUMENT_NONE,

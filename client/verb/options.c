@@ -40,6 +40,8 @@ static const struct option long_options[] = {
 static const char *const option_names[] = { OPTIONS_COMMON(OPTION_NAME)
                                                     OPTIONS_OF_VERBS(OPTION_NAME) };
 
+_Static_assert(_OPTION_MAX <= 64, "a bit for each option");
+
 static const char *const format_names[] = {
         [FORMAT_CTPROF] = "ctprof", [FORMAT_KTSTR] = "ktstr", [FORMAT_NDJSON] = "ndjson",
         [FORMAT_TABLE] = "table",   [FORMAT_CSV] = "csv",
@@ -222,6 +224,7 @@ static int set_option(Options *options, OptionId id, const char *value, uint64_t
         case OPTION_ALL:
         case OPTION_ALL_ROWS:
         case OPTION_RAW:
+        case OPTION_WRAP:
         case _OPTION_MAX:
                 return 0; /* that they were given is all there is to know */
         }
@@ -304,7 +307,7 @@ int options_parse(int argc, char *argv[], uint64_t now_realtime_ns, Options *ret
                         if (!is_in_full(word, id))
                                 return refuse_unknown(word, 0, ret_complaint);
                 }
-                options.given |= UINT32_C(1) << id;
+                options.given |= UINT64_C(1) << id;
                 r = set_option(&options, id, optarg, now_realtime_ns, ret_complaint);
                 if (r != 0)
                         return r;

@@ -40,7 +40,7 @@ typedef enum JsonWish {
 } JsonWish;
 
 typedef struct Options {
-        uint32_t given; /* OPTION_BIT() of every option that was there */
+        uint64_t given; /* OPTION_BIT() of every option that was there */
 
         const char *socket_path; /* NULL: not given */
         const char *spool_path;

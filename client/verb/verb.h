@@ -25,7 +25,7 @@ typedef struct Verb {
         const char *needs;    /* what it is that too few arguments lack: "a snapshot" */
         size_t min_arguments; /* without the verb itself */
         size_t max_arguments;
-        uint32_t options; /* OPTION_BIT() of those it takes besides the common ones */
+        uint64_t options; /* OPTION_BIT() of those it takes besides the common ones */
         uint32_t formats; /* FORMAT_BIT() of those it has, where it takes --format */
         int (*run)(Session *session);
 } Verb;

@@ -100,6 +100,36 @@ START_TEST(colour_is_for_terminals_that_want_it) {
 }
 END_TEST
 
+/* Rows of two_rows under wrapping; owned. */
+static char *print_wrapped(const Terminal *terminal) {
+        Table *table = NULL;
+        char *text = NULL;
+        size_t n_text;
+        FILE *out = open_memstream(&text, &n_text);
+
+        ck_assert_int_eq(table_new(columns, N, terminal, TABLE_LEGEND_SHOWN, out, &table), 0);
+        table_set_wrap(table);
+        for (size_t i = 0; i < 2; i++)
+                ck_assert_int_eq(table_add(table, two_rows[i], 0), 0);
+        ck_assert_int_eq(table_end(table), 0);
+        table = table_free(table);
+        ck_assert_int_eq(fclose(out), 0);
+        return text;
+}
+
+START_TEST(wrapping_loses_nothing) {
+        _cleanup_(freep) char *wrapped = print_wrapped(&narrow);
+        _cleanup_(freep) char *piped = print_wrapped(&a_pipe);
+        _cleanup_(freep) char *plain = print(&a_pipe, TABLE_LEGEND_SHOWN, two_rows, 2, NULL);
+
+        ck_assert_str_eq(wrapped, "group          metric       delta   rate\n"
+                                  "nginx          run_time_ns +1.5\u00b5s +2ns/s\n"
+                                  "a-name-that-   minflt           -      -\n"
+                                  "is-rather-long\n");
+        ck_assert_str_eq(piped, plain);
+}
+END_TEST
+
 START_TEST(many_rows_come_in_one_shape) {
         static const char *const row[] = { "g", "metric", "+1", "+2", "t" };
         static const char *const wide[] = { "a-wider-one", "metric", "+1", "+2", "t" };
@@ -149,6 +179,7 @@ int main(void) {
         tcase_add_test(layout, a_table_without_rows_is_its_headers);
         tcase_add_test(layout, colour_is_for_terminals_that_want_it);
         tcase_add_loop_test(layout, no_line_ends_in_a_blank_or_passes_the_edge, 20, 90);
+        tcase_add_test(layout, wrapping_loses_nothing);
         tcase_add_test(block, many_rows_come_in_one_shape);
         suite_add_tcase(suite, layout);
         suite_add_tcase(suite, block);

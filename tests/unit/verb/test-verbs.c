@@ -286,6 +286,31 @@ START_TEST(raw_and_columns_are_the_users) {
 }
 END_TEST
 
+static const Exchange long_name[] = { { REPLIES("{\"parameters\":{\"snapshot\":" HEAD(
+        "a") ",\"sources\":[]},\"continues\":true}\0"
+             "{\"parameters\":{\"groups\":[{\"key\":\"/system.slice/"
+             "a-service-of-a-name-that-takes.slice/all-"
+             "of-the-line-and-then-some.service\",\"threads\":1,\"metrics\":{\"minflt\":{\"value\":"
+             "1}}}]},"
+             "\"continues\":true}\0"
+             "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}}") } };
+
+START_TEST(wrap_shows_names_whole) {
+        begin(long_name, 1);
+        CTL_RUN_TERMINAL(&ctl, 80, "show", "a", "--group-by", "cgroup");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\u2026 "));
+        CTL_RUN_TERMINAL(&ctl, 80, "show", "a", "--group-by", "cgroup", "--wrap");
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "\n/system.slice/a-service-of-a-name-that-takes.slice/"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "and-then-some.service\r\n"));
+        ck_assert_ptr_null(strstr(ctl.out, "\u2026"));
+        CTL_RUN(&ctl, "show", "a", "--group-by", "cgroup", "--wrap");
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "takes.slice/all-of-the-line-and-then-some.service "));
+        end();
+}
+END_TEST
+
 START_TEST(compare_fits_a_terminal) {
         const size_t columns = (size_t) _i;
         char *rest;
@@ -815,6 +840,7 @@ int main(void) {
         tcase_add_test(view, without_one_boot_there_is_no_time_between);
         tcase_add_test(view, raw_and_columns_are_the_users);
         tcase_add_loop_test(view, compare_fits_a_terminal, 79, 82);
+        tcase_add_test(view, wrap_shows_names_whole);
         tcase_add_test(view, show_prints_values);
         tcase_add_test(view, compare_csv_is_a_row_a_metric);
         tcase_add_test(view, compare_ndjson_is_an_object_a_row);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * MemberScan
+ *
+ * What objects inside a snapshot's records have in common: any of them may be null, and all they
+ * have is handed out member by member.
+ */
+
+#include "base/macro.h"
+#include "base/span.h"
+#include "json/json-scanner.h"
+
+/*
+ * Consumes the value of the member @key, which is borrowed until the scanner moves. 0, a negative
+ * errno, or JSON_E_MALFORMED.
+ */
+typedef int (*MemberScan)(void *userdata, JsonScanner *scanner, Span key);
+
+/* The next value: an object or null. */
+_must_check_ int member_scan_value(JsonScanner *scanner, MemberScan on_member, void *userdata);
+
+/* Long enough for any complaint of the scanner with the place where it stands. */
+#define MEMBER_COMPLAINT_BYTES 192
+
+/*
+ * A whole text that is one such value. JSON_E_MALFORMED: *ret_complaint tells what and where.
+ */
+_must_check_ int member_scan_text(Span json, MemberScan on_member, void *userdata,
+                                  char ret_complaint[static MEMBER_COMPLAINT_BYTES]);

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "section/section-json.h"
+
+#include "check-main.h"
+#include "sectioned.h"
+
+#define LIMITED                                                                                \
+        "{\"cpu\":{\"usage_usec\":7,\"nr_throttled\":1,\"throttled_usec\":2,"                  \
+        "\"max_quota_us\":50000,\"max_period_us\":100000,\"weight\":100,\"weight_nice\":-5},"  \
+        "\"memory\":{\"current\":4096,\"max\":\"max\",\"high\":null,\"low\":0,\"min\":0,"      \
+        "\"stat\":{\"pgfault\":3,\"anon\":4096,\"file\":0},\"events\":{\"oom\":0}},"           \
+        "\"pids\":{\"current\":2,\"max\":10},"                                                 \
+        "\"psi\":{\"io\":{\"some\":{\"avg10\":150,\"avg60\":0,\"avg300\":0,\"total_usec\":9}," \
+        "\"full\":null}}}"
+
+/* One cgroup on one side. */
+static const struct {
+        const char *section;
+        bool changed_only;
+        const char *text;
+} show_rows[] = {
+        { "cgroup-stats", false,
+          "{\"cgroup-stats\":[{\"cgroup\":\"/a\",\"cpu\":{\"usage_usec\":7,\"nr_throttled\":1,"
+          "\"throttled_usec\":2},\"memory\":{\"current\":4096}}]}" },
+        { "cgroup-limits", false,
+          "{\"cgroup-limits\":[{\"cgroup\":\"/a\",\"cpu\":{\"max_quota_us\":50000,"
+          "\"max_period_us\":100000,\"cpus\":0.5,\"weight\":100,\"weight_nice\":-5},"
+          "\"memory\":{\"max\":\"max\",\"high\":null,\"low\":0,\"min\":0},"
+          "\"pids\":{\"current\":2,\"max\":10}}]}" },
+        { "memory-stat", false,
+          "{\"memory-stat\":["
+          "{\"cgroup\":\"/a\",\"key\":\"anon\",\"unit\":\"bytes\",\"value\":4096},"
+          "{\"cgroup\":\"/a\",\"key\":\"file\",\"unit\":\"bytes\",\"value\":0},"
+          "{\"cgroup\":\"/a\",\"key\":\"pgfault\",\"unit\":\"count\",\"value\":3}]}" },
+        { "memory-stat", true,
+          "{\"memory-stat\":["
+          "{\"cgroup\":\"/a\",\"key\":\"anon\",\"unit\":\"bytes\",\"value\":4096},"
+          "{\"cgroup\":\"/a\",\"key\":\"pgfault\",\"unit\":\"count\",\"value\":3}]}" },
+        { "memory-events", false, "{}" },
+        { "pressure", false,
+          "{\"pressure\":[{\"cgroup\":\"/a\",\"resource\":\"io\",\"row\":\"some\",\"avg10\":150,"
+          "\"avg60\":0,\"avg300\":0,\"total_usec\":9}]}" },
+};
+
+START_TEST(one_side_is_numbers) {
+        _cleanup_(sections_freep) Sections *sections =
+                sectioned_new(VIEW_AXIS_CGROUP, show_rows[_i].section, 1);
+
+        sections->view.changed_only = show_rows[_i].changed_only;
+        sectioned_cgroup(sections, 0, "/a", LIMITED);
+        ck_assert_str_eq(sectioned_text(sections), show_rows[_i].text);
+}
+END_TEST
+
+#define PAIR(before, after, delta) "{\"before\":" before ",\"after\":" after ",\"delta\":" delta "}"
+
+/* Two cgroups, one on each side only. */
+static const struct {
+        const char *section;
+        const char *before, *after; /* of /b and /a */
+        const char *text;
+} absent_rows[] = {
+        { "cgroup-stats", "{\"cpu\":{\"usage_usec\":0}}", "{\"memory\":{\"current\":5}}",
+          "{\"cgroup-stats\":["
+          "{\"cgroup\":\"/a\",\"cpu\":{\"usage_usec\":" PAIR(
+                  "null", "null",
+                  "null") ",\"nr_throttled\":" PAIR("null", "null",
+                                                    "null") ",\"throttled_usec\":" PAIR("null",
+                                                                                        "null",
+                                                                                        "null") "},"
+                                                                                                "\""
+                                                                                                "me"
+                                                                                                "mo"
+                                                                                                "ry"
+                                                                                                "\""
+                                                                                                ":{"
+                                                                                                "\""
+                                                                                                "cu"
+                                                                                                "rr"
+                                                                                                "en"
+                                                                                                "t"
+                                                                                                "\""
+                                                                                                ":" PAIR("null",
+                                                                                                         "5",
+                                                                                                         "null") "}},"
+                                                                                                                 "{\"cgroup\":\"/b\",\"cpu\":{\"usage_usec\":" PAIR("0", "null", "null") ",\"nr_throttled\":" PAIR(
+                                                                                                                         "null",
+                                                                                                                         "null",
+                                                                                                                         "null") ",\"throttled_usec\":" PAIR("null",
+                                                                                                                                                             "null",
+                                                                                                                                                             "null") "},\"memory\":{\"current\":" PAIR("null",
+                                                                                                                                                                                                       "null",
+                                                                                                                                                                                                       "null") "}}]}" },
+        { "memory-stat", "{\"memory\":{\"stat\":{\"anon\":0}}}",
+          "{\"memory\":{\"stat\":{\"pgfault\":2}}}",
+          "{\"memory-stat\":["
+          "{\"cgroup\":\"/a\",\"key\":\"pgfault\",\"unit\":\"count\",\"value\":" PAIR(
+                  "null", "2",
+                  "null") "},"
+                          "{\"cgroup\":\"/b\",\"key\":\"anon\",\"unit\":\"bytes\",\"value\":" PAIR(
+                                  "0", "null", "null") "}]}" },
+        { "memory-events", "{\"memory\":{\"events\":{\"oom\":0}}}", "{}",
+          "{\"memory-events\":[{\"cgroup\":\"/"
+          "b\",\"event\":\"oom\",\"unit\":\"count\",\"count\":" PAIR("0", "null", "null") "}]}" },
+        { "pressure", "{\"psi\":{\"irq\":{\"full\":{\"total_usec\":1}}}}", "{}",
+          "{\"pressure\":[{\"cgroup\":\"/b\",\"resource\":\"irq\",\"row\":\"full\",\"avg10\":" PAIR(
+                  "null", "null",
+                  "null") ",\"avg60\":" PAIR("null", "null",
+                                             "null") ",\"avg300\":" PAIR("null", "null",
+                                                                         "null") ",\"total_"
+                                                                                 "usec\":" PAIR("1",
+                                                                                                "nu"
+                                                                                                "l"
+                                                                                                "l",
+                                                                                                "nu"
+                                                                                                "l"
+                                                                                                "l") "}]}" },
+};
+
+START_TEST(absent_on_one_side_is_null_without_a_difference) {
+        _cleanup_(sections_freep) Sections *sections =
+                sectioned_new(VIEW_AXIS_CGROUP, absent_rows[_i].section, 2);
+
+        sectioned_cgroup(sections, 0, "/b", absent_rows[_i].before);
+        sectioned_cgroup(sections, 1, "/a", absent_rows[_i].after);
+        ck_assert_str_eq(sectioned_text(sections), absent_rows[_i].text);
+}
+END_TEST
+
+START_TEST(limits_compare_word_by_word) {
+        _cleanup_(sections_freep) Sections *sections =
+                sectioned_new(VIEW_AXIS_CGROUP, "cgroup-limits", 2);
+
+        sectioned_cgroup(sections, 0, "/a",
+                         "{\"cpu\":{\"max_quota_us\":150000,\"max_period_us\":100000}}");
+        sectioned_cgroup(sections, 1, "/a",
+                         "{\"cpu\":{\"max_quota_us\":20000,\"max_period_us\":100000},"
+                         "\"memory\":{\"max\":\"max\"}}");
+        sectioned_cgroup(sections, 1, "/without", "{\"cpu\":{\"max_quota_us\":\"max\"}}");
+        ck_assert_str_eq(sectioned_text(sections),
+                         "{\"cgroup-limits\":[{\"cgroup\":\"/a\",\"cpu\":{\"max_quota_us\":" PAIR(
+                                 "150000", "20000", "-130000") ",\"max_period_us\":" PAIR("100000", "100000", "0") ",\"cpus\":" PAIR("1.5", "0.2", "-1.3") ",\"weight\":" PAIR("null",
+                                                                                                                                                                               "null", "null") ",\"weight_nice\":" PAIR("null", "null", "null") "},\"memory\":{\"max\":" PAIR("null", "\"max\"", "null") ",\"high\":" PAIR("null",
+                                                                                                                                                                                                                                                                                                                           "null",
+                                                                                                                                                                                                                                                                                                                           "null") ",\"low\":" PAIR("null",
+                                                                                                                                                                                                                                                                                                                                                    "null", "null") ",\"min\":" PAIR("null", "null", "null") "},\"pids\":{\"current\":" PAIR("null",
+                                                                                                                                                                                                                                                                                                                                                                                                                                             "null",
+                                                                                                                                                                                                                                                                                                                                                                                                                                             "null") ",\"max\":" PAIR("null",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "null", "null") "}}]}");
+}
+END_TEST
+
+START_TEST(unchanged_rows_can_be_left_out) {
+        _cleanup_(sections_freep) Sections *sections =
+                sectioned_new(VIEW_AXIS_CGROUP, "memory-stat,memory-events", 2);
+
+        sections->view.changed_only = true;
+        sectioned_cgroup(sections, 0, "/a",
+                         "{\"memory\":{\"stat\":{\"anon\":1,\"file\":2},\"events\":{\"oom\":0}}}");
+        sectioned_cgroup(sections, 1, "/a",
+                         "{\"memory\":{\"stat\":{\"anon\":1,\"file\":3},\"events\":{\"oom\":0}}}");
+        ck_assert_str_eq(sectioned_text(sections),
+                         "{\"memory-stat\":[{\"cgroup\":\"/a\",\"key\":\"file\",\"unit\":\"bytes\","
+                         "\"value\":" PAIR("2", "3", "1") "}],\"memory-events\":[]}");
+}
+END_TEST
+
+START_TEST(the_host_has_rows_on_every_axis) {
+        _cleanup_(sections_freep) Sections *sections = sectioned_new(VIEW_AXIS_PCOMM, NULL, 2);
+
+        ck_assert_int_eq(
+                sections_add_smaps(sections, 0, SPAN_LITERAL("a\xff"), SPAN_LITERAL("{\"Rss\":1}")),
+                0);
+        ck_assert_int_eq(
+                sections_add_host_pressure(sections, 1,
+                                           SPAN_LITERAL("{\"cpu\":{\"some\":{\"avg10\":1}},"
+                                                        "\"io\":{\"some\":{\"avg10\":0}}}")),
+                0);
+        ck_assert_int_eq(
+                sections_add_sched_ext(sections, 1,
+                                       SPAN_LITERAL("{\"state\":\"enabled\",\"switch_all\":1,"
+                                                    "\"ops\":\"simple\",\"events\":{\"E\":3}}")),
+                0);
+        sectioned_cgroup(sections, 0, "/a", LIMITED);
+        ck_assert_str_eq(
+                sectioned_text(sections),
+                "{\"smaps-rollup\":[{\"process\":\"a\xee\xbf\xbf\",\"key\":\"Rss\","
+                "\"unit\":\"bytes\",\"value\":" PAIR(
+                        "1024", "null",
+                        "null") "}],"
+                                "\"host-pressure\":[{\"resource\":\"cpu\",\"row\":\"some\","
+                                "\"avg10\":" PAIR("null", "1", "null") ",\"avg60\":" PAIR("null", "null", "null") ",\"avg300\":" PAIR("null", "null", "null") ",\"total_usec\":" PAIR(
+                                        "null", "null",
+                                        "null") "}],"
+                                                "\"sched-ext\":["
+                                                "{\"attr\":\"state\",\"value\":" PAIR(
+                                                        "null", "\"enabled\"",
+                                                        "null") "},"
+                                                                "{\"attr\":\"switch_all\","
+                                                                "\"value\":" PAIR(
+                                                                        "null", "1",
+                                                                        "null") "},"
+                                                                                "{\"attr\":\"nr_"
+                                                                                "rejected\","
+                                                                                "\"value\":" PAIR(
+                                                                                        "null",
+                                                                                        "null",
+                                                                                        "null") "},"
+                                                                                                "{"
+                                                                                                "\""
+                                                                                                "at"
+                                                                                                "tr"
+                                                                                                "\""
+                                                                                                ":"
+                                                                                                "\""
+                                                                                                "ho"
+                                                                                                "tp"
+                                                                                                "lu"
+                                                                                                "g_"
+                                                                                                "se"
+                                                                                                "q"
+                                                                                                "\""
+                                                                                                ","
+                                                                                                "\""
+                                                                                                "va"
+                                                                                                "lu"
+                                                                                                "e"
+                                                                                                "\""
+                                                                                                ":" PAIR(
+                                                                                                        "null",
+                                                                                                        "null",
+                                                                                                        "null") "},"
+                                                                                                                "{\"attr\":\"enable_seq\",\"value\":" PAIR(
+                                                                                                                        "null",
+                                                                                                                        "null",
+                                                                                                                        "null") "},"
+                                                                                                                                "{\"attr\":\"ops\",\"value\":" PAIR(
+                                                                                                                                        "null",
+                                                                                                                                        "\"simple\"",
+                                                                                                                                        "null") "},"
+                                                                                                                                                "{\"attr\":\"E\",\"value\":" PAIR(
+                                                                                                                                                        "null",
+                                                                                                                                                        "3",
+                                                                                                                                                        "null") "}]}");
+}
+END_TEST
+
+/* What stands between the brackets of arrays of one name, part after part, is one list. */
+static void collect(json_object *into, const char *text) {
+        json_object *part = json_tokener_parse(text);
+
+        ck_assert_ptr_nonnull(part);
+        json_object_object_foreach(part, name, rows) {
+                json_object *list;
+
+                if (!json_object_object_get_ex(into, name, &list)) {
+                        list = json_object_new_array();
+                        json_object_object_add(into, name, list);
+                }
+                for (size_t i = 0; i < json_object_array_length(rows); i++)
+                        json_object_array_add(list,
+                                              json_object_get(json_object_array_get_idx(rows, i)));
+        }
+        json_object_put(part);
+}
+
+static const size_t part_rows[] = { 0, 1, 100, 300, 1000 };
+
+START_TEST(parts_make_up_the_whole) {
+        _cleanup_(sections_freep) Sections *sections = sectioned_new(VIEW_AXIS_CGROUP, NULL, 2);
+        json_object *whole = json_object_new_object(), *parts = json_object_new_object();
+        SectionCursor cursor = {};
+        size_t n_parts = 0;
+        bool done = false;
+
+        for (unsigned side = 0; side < 2; side++) {
+                sectioned_cgroup(sections, side, "/a", LIMITED);
+                sectioned_cgroup(sections, side, "/b", LIMITED);
+                ck_assert_int_eq(
+                        sections_add_host_pressure(sections, side,
+                                                   SPAN_LITERAL("{\"cpu\":{\"some\":{\"avg10\":1},"
+                                                                "\"full\":{\"avg10\":0}}}")),
+                        0);
+                ck_assert_int_eq(sections_add_smaps(sections, side, SPAN_LITERAL("p"),
+                                                    SPAN_LITERAL("{\"Rss\":1,\"Pss\":2}")),
+                                 0);
+        }
+        ck_assert_int_eq(
+                sections_add_sched_ext(sections, 0, SPAN_LITERAL("{\"events\":{\"E\":3,\"F\":4}}")),
+                0);
+        collect(whole, sectioned_text(sections));
+        ck_assert_int_eq(json_object_object_length(whole), _SECTION_MAX);
+        while (!done) {
+                const char *text = sectioned_part(sections, &cursor, part_rows[_i], &done);
+
+                collect(parts, text);
+                ck_assert_uint_lt(++n_parts, 1000);
+        }
+        ck_assert_uint_gt(n_parts, 1);
+        ck_assert_str_eq(json_object_to_json_string(parts), json_object_to_json_string(whole));
+        json_object_put(whole);
+        json_object_put(parts);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("section-json");
+        TCase *rows = tcase_create("rows");
+
+        tcase_add_loop_test(rows, one_side_is_numbers, 0, ELEMENTSOF(show_rows));
+        tcase_add_loop_test(rows, absent_on_one_side_is_null_without_a_difference, 0,
+                            ELEMENTSOF(absent_rows));
+        tcase_add_test(rows, limits_compare_word_by_word);
+        tcase_add_test(rows, unchanged_rows_can_be_left_out);
+        tcase_add_test(rows, the_host_has_rows_on_every_axis);
+        tcase_add_loop_test(rows, parts_make_up_the_whole, 0, ELEMENTSOF(part_rows));
+        suite_add_tcase(suite, rows);
+        return check_main(suite);
+}

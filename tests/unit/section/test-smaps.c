@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "section/smaps.h"
+
+#include "check-main.h"
+
+static void add(Smaps *smaps, KeyTree *names, unsigned side, const char *process,
+                const char *json) {
+        char complaint[MEMBER_COMPLAINT_BYTES] = "";
+
+        ck_assert_int_eq(smaps_add(smaps, side, span_of(process), span_of(json), names, complaint),
+                         0);
+}
+
+static Reading get(Smaps *smaps, const char *process, unsigned side, const char *key) {
+        for (KeyNode *node = smaps->processes.first; node; node = node->next)
+                if (span_is(node->key, process))
+                        return count_map_get(&smaps_entry(node)->sides[side], span_of(key));
+        return (Reading){};
+}
+
+START_TEST(processes_of_one_name_add_up_in_bytes) {
+        KeyTree names;
+        Smaps smaps;
+
+        key_tree_init(&names, 0);
+        smaps_init(&smaps);
+        add(&smaps, &names, 0, "a", "{\"Rss\":1,\"Swap\":2}");
+        add(&smaps, &names, 0, "a", "{\"Rss\":3,\"Pss\":4}");
+        add(&smaps, &names, 1, "a", "{\"Rss\":18446744073709551615}");
+        ck_assert(reading_equal(get(&smaps, "a", 0, "Rss"), READING(4096)));
+        ck_assert(reading_equal(get(&smaps, "a", 0, "Pss"), READING(4096)));
+        ck_assert(reading_equal(get(&smaps, "a", 0, "Swap"), READING(2048)));
+        ck_assert(reading_equal(get(&smaps, "a", 1, "Rss"), READING(UINT64_MAX)));
+        ck_assert(reading_equal(get(&smaps, "a", 1, "Pss"), (Reading){}));
+        smaps_done(&smaps);
+        key_tree_done(&names, NULL);
+}
+END_TEST
+
+static int first_letter(void *userdata, Span name, Span *ret) {
+        *ret = (Span){ name.bytes, 1 };
+        return 0;
+}
+
+static int refuse(void *userdata, Span name, Span *ret) {
+        return -ENOMEM;
+}
+
+START_TEST(names_are_put_under_their_keys) {
+        KeyTree names;
+        Smaps smaps;
+
+        key_tree_init(&names, 0);
+        smaps_init(&smaps);
+        add(&smaps, &names, 0, "a1", "{\"Rss\":1}");
+        add(&smaps, &names, 0, "a2", "{\"Rss\":2}");
+        add(&smaps, &names, 1, "a3", "{\"Rss\":4}");
+        add(&smaps, &names, 1, "b", "{\"Rss\":8}");
+        ck_assert_int_eq(smaps_regroup(&smaps, refuse, NULL), -ENOMEM);
+        ck_assert_uint_eq(smaps.processes.n, 4);
+        ck_assert_int_eq(smaps_regroup(&smaps, first_letter, NULL), 0);
+        ck_assert_uint_eq(smaps.processes.n, 2);
+        ck_assert(reading_equal(get(&smaps, "a", 0, "Rss"), READING(3072)));
+        ck_assert(reading_equal(get(&smaps, "a", 1, "Rss"), READING(4096)));
+        ck_assert(reading_equal(get(&smaps, "b", 0, "Rss"), (Reading){}));
+        smaps_done(&smaps);
+        key_tree_done(&names, NULL);
+}
+END_TEST
+
+static const struct {
+        unsigned n_sides;
+        const char *order;
+} order_rows[] = {
+        { 1, "dbca" },  /* Rss, Pss, name */
+        { 2, "edabc" }, /* distance, larger Rss, name */
+};
+
+START_TEST(the_largest_comes_first) {
+        KeyTree names;
+        Smaps smaps;
+
+        key_tree_init(&names, 0);
+        smaps_init(&smaps);
+        add(&smaps, &names, 0, "d", "{\"Rss\":100,\"Pss\":1}");
+        add(&smaps, &names, 0, "c", "{\"Rss\":50,\"Pss\":1}");
+        add(&smaps, &names, 0, "b", "{\"Rss\":50,\"Pss\":1}");
+        add(&smaps, &names, 0, "a", "{\"Rss\":50}");
+        if (order_rows[_i].n_sides > 1) {
+                add(&smaps, &names, 1, "d", "{\"Rss\":90}");
+                add(&smaps, &names, 1, "c", "{\"Rss\":50}");
+                add(&smaps, &names, 1, "b", "{\"Rss\":50}");
+                add(&smaps, &names, 1, "a", "{\"Rss\":55}");
+                add(&smaps, &names, 1, "e", "{\"Rss\":11}"); /* new */
+        }
+        ck_assert_int_eq(smaps_order(&smaps, order_rows[_i].n_sides), 0);
+        ck_assert_uint_eq(smaps.processes.n, strlen(order_rows[_i].order));
+        for (size_t i = 0; i < smaps.processes.n; i++)
+                ck_assert_int_eq(smaps.list[i]->key.bytes[0], order_rows[_i].order[i]);
+        smaps_done(&smaps);
+        key_tree_done(&names, NULL);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("smaps");
+        TCase *processes = tcase_create("processes");
+
+        tcase_add_test(processes, processes_of_one_name_add_up_in_bytes);
+        tcase_add_test(processes, names_are_put_under_their_keys);
+        tcase_add_loop_test(processes, the_largest_comes_first, 0, ELEMENTSOF(order_rows));
+        suite_add_tcase(suite, processes);
+        return check_main(suite);
+}

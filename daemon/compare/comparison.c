@@ -5,8 +5,10 @@
 #include <stdlib.h>
 
 #include "compare/group-json.h"
+#include "compare/group-name.h"
 #include "compare/group.h"
 #include "compare/impact.h"
+#include "compare/order.h"
 #include "compare/thread-key.h"
 
 /* Groups of the table in the order of display; the groups are the table's. */
@@ -25,6 +27,7 @@ struct Comparison {
         ImpactScale scale;
         GroupList lists[_COMPARISON_LIST_MAX];
         uint64_t n_hidden_rows;
+        uint64_t n_rows_above_threshold;
 };
 
 _Static_assert((int) _COMPARISON_SIDE_MAX == GROUP_SIDES, "a group has the sides of a comparison");
@@ -116,6 +119,8 @@ static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
                 .scale = &comparison->scale,
                 .sources = { comparison->sources[0], comparison->sources[1] },
                 .changed_only = comparison->view.changed_only && list == COMPARISON_GROUPS,
+                .threshold = comparison->view.has_threshold && comparison->setup.n_sides > 1 &&
+                             list == COMPARISON_GROUPS,
                 .same_boot = comparison->setup.boots == COMPARISON_BOOTS_SAME,
                 .elapsed_ns = comparison->setup.boots == COMPARISON_BOOTS_SAME
                                       ? comparison->setup.elapsed_ns
@@ -162,7 +167,9 @@ static int fill_lists(Comparison *comparison) {
                 Group *group = comparison->table.groups[i];
                 ComparisonList list = list_of(comparison, group);
 
-                if (list == COMPARISON_GROUPS && lens.changed_only &&
+                if (!group_passes(group, &comparison->view))
+                        continue;
+                if (list == COMPARISON_GROUPS && (lens.changed_only || lens.threshold) &&
                     !group_lens_has_rows(&lens, group, side_of(comparison, list))) {
                         comparison->n_hidden_rows += n_rows;
                         continue;
@@ -172,17 +179,22 @@ static int fill_lists(Comparison *comparison) {
         return 0;
 }
 
-static void order_lists(Comparison *comparison) {
+static int order_lists(Comparison *comparison) {
         GroupList *groups = &comparison->lists[COMPARISON_GROUPS];
+        Order order = { .sort = &comparison->view.sort,
+                        .scale = &comparison->scale,
+                        .n_sides = comparison->setup.n_sides,
+                        .same_boot = comparison->setup.boots == COMPARISON_BOOTS_SAME };
+        int r;
 
-        for (size_t i = 0; i < groups->n_groups; i++)
-                impact_rank_group(&comparison->scale, comparison->setup.n_sides, groups->groups[i]);
-        impact_sort_groups(groups->groups, groups->n_groups);
-
+        r = order_groups(&order, groups->groups, groups->n_groups);
+        if (r != 0)
+                return r;
         for (unsigned list = COMPARISON_ONLY_BEFORE; list <= COMPARISON_ONLY_AFTER; list++)
                 impact_sort_one_sided(comparison->lists[list].groups,
                                       comparison->lists[list].n_groups,
                                       side_of(comparison, (ComparisonList) list));
+        return 0;
 }
 
 static void cut_lists(Comparison *comparison) {
@@ -203,12 +215,17 @@ static void count_hidden_rows(Comparison *comparison) {
         size_t n_rows = group_lens_n_rows(&lens);
         Row rows[ROW_MAX];
 
-        if (!lens.changed_only)
+        if (!lens.changed_only && !lens.threshold)
                 return;
-        for (size_t i = 0; i < list->n_shown; i++)
-                comparison->n_hidden_rows +=
-                        n_rows - group_lens_rows(&lens, list->groups[i],
-                                                 side_of(comparison, COMPARISON_GROUPS), rows);
+        for (size_t i = 0; i < list->n_groups; i++) {
+                size_t n_left = group_lens_rows(&lens, list->groups[i],
+                                                side_of(comparison, COMPARISON_GROUPS), rows);
+
+                if (lens.threshold)
+                        comparison->n_rows_above_threshold += n_left;
+                if (i < list->n_shown)
+                        comparison->n_hidden_rows += n_rows - n_left;
+        }
 }
 
 int comparison_finish(Comparison *comparison,
@@ -221,7 +238,9 @@ int comparison_finish(Comparison *comparison,
         r = fill_lists(comparison);
         if (r != 0)
                 return r;
-        order_lists(comparison);
+        r = order_lists(comparison);
+        if (r != 0)
+                return r;
         cut_lists(comparison);
         count_hidden_rows(comparison);
         return 0;
@@ -242,6 +261,10 @@ void comparison_write(const Comparison *comparison, ComparisonList list, size_t 
 
 uint64_t comparison_hidden_rows(const Comparison *comparison) {
         return comparison->n_hidden_rows;
+}
+
+uint64_t comparison_rows_above_threshold(const Comparison *comparison) {
+        return comparison->n_rows_above_threshold;
 }
 
 uint64_t comparison_hidden(const Comparison *comparison, ComparisonList list) {

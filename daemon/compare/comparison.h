@@ -19,8 +19,8 @@
  *     comparison_finish()   once: everything is reduced and ordered
  *     comparison_n(), comparison_write(), comparison_hidden_*()
  *
- * Groups are ordered by impact (impact.h): by their largest movement as a share of the host's; with
- * one side, where nothing moves, by their largest share.
+ * Groups are in the order that the view wants (order.h). What its filter does not match is nowhere
+ * in the output, but counts where a row is measured against the whole host.
  *
  * Threads marked self are left out by census and fold themselves, unless the view wants them.
  */
@@ -97,11 +97,17 @@ void comparison_write(const Comparison *comparison, ComparisonList list, size_t 
                       JsonWriter *writer);
 
 /*
- * Rows that changed_only hid: unchanged or absent on both sides (with one side: absent). A group
+ * Rows that changed_only hid: unchanged or absent on both sides (with one side: absent); and those
+ * that did not move by more than the threshold. A group
  * none of whose rows is left is hidden with them, before the limit is applied. Rows of groups that
  * the limit cut off do not count, nor do rows that the view does not want; one-sided lists hide
  * none.
  */
 uint64_t comparison_hidden_rows(const Comparison *comparison);
+/*
+ * Rows that are left above the view's threshold, those of groups that the limit cut off included; 0
+ * without a threshold or with one side.
+ */
+uint64_t comparison_rows_above_threshold(const Comparison *comparison);
 /* Entries of @list that the view's limit cut off. */
 uint64_t comparison_hidden(const Comparison *comparison, ComparisonList list);

@@ -52,6 +52,45 @@ Delta delta_between(const Value *before, const Value *after) {
         return none;
 }
 
+Delta delta_of_value(const Value *value) {
+        switch (value->kind) {
+        case VALUE_INTEGER:
+                return (Delta){ .kind = DELTA_INTEGER, .integer = value->integer };
+        case VALUE_REAL:
+                return (Delta){ .kind = DELTA_REAL, .real = value->real };
+        case VALUE_RANGE:
+                return half_of_sum(value->range.min, value->range.max);
+        case VALUE_CPUS:
+                return half_of_sum(integer_of_u64(value->cpus.min),
+                                   integer_of_u64(value->cpus.max));
+        case VALUE_ABSENT:
+        case VALUE_MODE:
+                break;
+        }
+        return (Delta){ .kind = DELTA_NONE };
+}
+
+static bool is_negative(const Delta *delta) {
+        return delta->integer.negative && (delta->integer.magnitude > 0 || delta->half);
+}
+
+int delta_compare(const Delta *a, const Delta *b) {
+        int more = 0;
+
+        if (a->kind != DELTA_INTEGER || b->kind != DELTA_INTEGER) {
+                double left = delta_number(a), right = delta_number(b);
+
+                return left > right ? 1 : left < right ? -1 : 0;
+        }
+        if (is_negative(a) != is_negative(b))
+                return is_negative(a) ? -1 : 1;
+        if (a->integer.magnitude != b->integer.magnitude)
+                more = a->integer.magnitude > b->integer.magnitude ? 1 : -1;
+        else if (a->half != b->half)
+                more = a->half ? 1 : -1;
+        return is_negative(a) ? -more : more;
+}
+
 double delta_number(const Delta *delta) {
         double magnitude;
 

@@ -29,6 +29,10 @@ typedef struct Delta {
 
 /* @after - @before, which are of one metric; ranges and CPU sets by their midpoints. */
 Delta delta_between(const Value *before, const Value *after);
+/* A value by itself: its distance from 0; ranges and CPU sets by their midpoints. */
+Delta delta_of_value(const Value *value);
+/* Which of two is more, signs counted; both must be there. Exact for integers. */
+int delta_compare(const Delta *a, const Delta *b);
 /* The nearest double; 0 when there is none. */
 double delta_number(const Delta *delta);
 /* 100 * @delta / |@before|: false when that has no meaning, as after a before of 0. */

@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 #include "compare/absence.h"
-#include "compare/thread-key.h"
+#include "compare/group-name.h"
+#include "compare/order.h"
 
 size_t group_lens_n_rows(const GroupLens *lens) {
         size_t n = 0;
@@ -26,6 +27,12 @@ static double metric_impact(const GroupLens *lens, const Row *row, unsigned side
                                                   : row->values[0].integer.magnitude);
 }
 
+static bool row_is_above(const Row *row, const GroupLens *lens) {
+        double percent;
+
+        return row_growth(row, &percent) && percent > lens->view->threshold;
+}
+
 /*
  * Metrics are numbered first and derived values behind them: false when the view does not want the
  * @index-th, or when it is hidden.
@@ -44,6 +51,8 @@ static bool init_row(Row *row, const GroupLens *lens, const Group *group, unsign
                 row_init_derived(row, group, side, (DerivedId) index);
                 row->impact = IMPACT_NONE;
         }
+        if (lens->threshold && !row_is_above(row, lens))
+                return false;
         if (!lens->changed_only)
                 return true;
         return side == GROUP_BOTH_SIDES ? row->changed : row->values[0].kind != VALUE_ABSENT;
@@ -66,47 +75,23 @@ bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned sid
         return false;
 }
 
-/* The name in front of, and the one behind the last joint of a thread's own key. */
-static void write_thread_parts(JsonWriter *writer, const Group *group) {
-        Span rest = group_key(group), process;
-
-        for (unsigned i = 0; i < 3; i++) { /* pid, tid and start are digits */
-                const char *joint = memchr(rest.bytes, KEY_JOINT, rest.n);
-
-                if (!joint)
-                        return;
-                rest = (Span){ joint + 1, rest.n - (size_t) (joint + 1 - rest.bytes) };
-        }
-        process = (Span){ rest.bytes, group->n_process };
-        json_write_member_name(writer, "process", process);
-        json_write_member_name(writer, "thread",
-                               (Span){ process.bytes + process.n + 1, rest.n - process.n - 1 });
-        json_write_member_i64(writer, "pid", group->pid);
-        json_write_member_i64(writer, "tid", group->tid);
-        json_write_member_u64(writer, "startTicks", group->start_ticks);
+static void write_name(JsonWriter *writer, const char *key, Span name) {
+        if (name.bytes)
+                json_write_member_name(writer, key, name);
 }
 
 static void write_key(JsonWriter *writer, ViewAxis axis, const Group *group) {
-        Span key = group_key(group);
+        GroupNames names = group_names(group, axis);
 
-        json_write_member_name(writer, "key", key);
-        switch (axis) {
-        case VIEW_AXIS_PCOMM:
-                json_write_member_name(writer, "process", key);
-                break;
-        case VIEW_AXIS_COMM:
-        case VIEW_AXIS_COMM_EXACT:
-                json_write_member_name(writer, "thread", key);
-                break;
-        case VIEW_AXIS_CGROUP:
-                if (key.n > 0) /* "" stands for threads whose cgroup is not known */
-                        json_write_member_name(writer, "cgroup", key);
-                break;
-        case VIEW_AXIS_THREAD:
-                write_thread_parts(writer, group);
-                break;
-        case _VIEW_AXIS_MAX:
-                break;
+        json_write_member_name(writer, "key", group_key(group));
+        if (names.cgroup.n > 0) /* "" stands for threads whose cgroup is not known */
+                write_name(writer, "cgroup", names.cgroup);
+        write_name(writer, "process", names.process);
+        write_name(writer, "thread", names.thread);
+        if (axis == VIEW_AXIS_THREAD) {
+                json_write_member_i64(writer, "pid", group->pid);
+                json_write_member_i64(writer, "tid", group->tid);
+                json_write_member_u64(writer, "startTicks", group->start_ticks);
         }
         if (group->is_pattern)
                 member_list_write_json(writer, &group->members);
@@ -188,9 +173,13 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
                       unsigned side) {
         Row rows[ROW_MAX];
         size_t n_rows = group_lens_rows(lens, group, side, rows);
+        Order order = { .sort = &lens->view->sort,
+                        .scale = lens->scale,
+                        .n_sides = side == GROUP_BOTH_SIDES ? 2 : 1,
+                        .same_boot = lens->same_boot };
         bool in_derived = false;
 
-        impact_sort_rows(rows, n_rows);
+        order_rows(&order, rows, n_rows);
         json_write_object(writer);
         write_key(writer, lens->view->axis, group);
         write_threads(writer, group, side);

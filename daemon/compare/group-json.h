@@ -26,6 +26,7 @@ typedef struct GroupLens {
         const ImpactScale *scale;
         const SourceTable *sources[GROUP_SIDES]; /* NULL: not recorded */
         bool changed_only; /* hide rows that did not change; of one side, those without a value */
+        bool threshold;    /* hide rows that moved by no more than the view's, too */
         bool same_boot;
         uint64_t elapsed_ns;
 } GroupLens;

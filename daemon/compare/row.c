@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "compare/row.h"
 
+#include <math.h>
+
 #include "base/macro.h"
 
 /* What follows from the values, once they are there. */
@@ -50,6 +52,19 @@ bool row_percent(const Row *row, double *ret) {
         if (row->reset || (row->is_derived && derived_table[row->id].unit == METRIC_UNIT_RATIO))
                 return false;
         return delta_percent(&row->delta, &row->values[0], ret);
+}
+
+bool row_growth(const Row *row, double *ret) {
+        if (row_percent(row, ret)) {
+                *ret = fabs(*ret);
+                return true;
+        }
+        if (row->reset || row->delta.kind == DELTA_NONE ||
+            (row->is_derived && derived_table[row->id].unit == METRIC_UNIT_RATIO) ||
+            fabs(value_number(&row->values[0])) > 0)
+                return false;
+        *ret = fabs(delta_number(&row->delta)) > 0 ? INFINITY : 0;
+        return true;
 }
 
 bool row_per_second(const Row *row, uint64_t elapsed_ns, double *ret) {

@@ -42,5 +42,10 @@ void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id)
 
 /* Percents: none without a delta, from 0, for ratios and after a reset. */
 bool row_percent(const Row *row, double *ret);
+/*
+ * How far it moved, in percent and without a sign: infinitely far when it grew from 0. False where
+ * a row has no percent for any other reason.
+ */
+bool row_growth(const Row *row, double *ret);
 /* Rates: sums only, none after a reset. @elapsed_ns of 0: none. */
 bool row_per_second(const Row *row, uint64_t elapsed_ns, double *ret);

@@ -263,6 +263,9 @@ static int analysis_answer(Analysis *analysis) {
         json_write_object(writer);
         json_write_end(writer);
         json_write_member_u64(writer, "hiddenRows", comparison_hidden_rows(comparison));
+        if (analysis->view.has_threshold && analysis->n_sides > 1)
+                json_write_member_u64(writer, "rowsAboveThreshold",
+                                      comparison_rows_above_threshold(comparison));
         json_write_member_u64(writer, "hiddenGroups",
                               comparison_hidden(comparison, COMPARISON_GROUPS));
         if (analysis->n_sides > 1) {

@@ -2,18 +2,14 @@
 #include "interface/view.h"
 
 #include <fnmatch.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <strings.h>
+#include <float.h>
 
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/name.h"
 #include "interface/glob.h"
+#include "interface/view-words.h"
 #include "wire/limits.h"
-
-#define WORD_CHARS 64 /* longer than any name there is */
-#define QUOTED_CHARS 48
 
 #define AXIS_NAME(id, name, header) name,
 #define AXIS_HEADER(id, name, header) header,
@@ -25,6 +21,8 @@ static const char *const axis_headers[] = { VIEW_AXES(AXIS_HEADER) };
 static const char *const section_names[] = { METRIC_SECTIONS(SECTION_NAME) SECTIONS(SECTION_NAME) };
 static const char *const *const table_names = section_names + _METRIC_SECTION_MAX;
 static const bool table_needs_cgroups[] = { SECTIONS(SECTION_NEEDS_CGROUPS) };
+
+#define THRESHOLD_CHARS 15 /* so many digits a double holds exactly */
 
 /* Puts one word of a list into @view. */
 typedef int (*ViewAdd)(View *view, Span word, char *ret_complaint);
@@ -42,35 +40,6 @@ void view_init(View *view) {
                 view->tables[id] = true;
 }
 
-static _printf_(2, 3) int complain(char *ret_complaint, const char *format, ...) {
-        va_list arguments;
-
-        va_start(arguments, format);
-        (void) vsnprintf(ret_complaint, VIEW_COMPLAINT_BYTES, format, arguments);
-        va_end(arguments);
-        return VIEW_E_INVALID;
-}
-
-/* A word from outside as it may stand in a sentence: bounded, and nothing a terminal would obey. */
-static const char *quote(Span word, char ret_quoted[static QUOTED_CHARS + 4]) {
-        size_t n = MIN_OF(word.n, (size_t) QUOTED_CHARS);
-
-        for (size_t i = 0; i < n; i++)
-                ret_quoted[i] = word.bytes[i] >= ' ' && word.bytes[i] <= '~' ? word.bytes[i] : '?';
-        (void) snprintf(ret_quoted + n, 4, "%s", n < word.n ? "..." : "");
-        return ret_quoted;
-}
-
-static int complain_unknown(char *ret_complaint, const char *noun, Span word, const char *nearest,
-                            const char *way_out) {
-        char quoted[QUOTED_CHARS + 4];
-
-        if (nearest)
-                return complain(ret_complaint, "Unknown %s \"%s\", did you mean \"%s\"? %s", noun,
-                                quote(word, quoted), nearest, way_out);
-        return complain(ret_complaint, "Unknown %s \"%s\". %s", noun, quote(word, quoted), way_out);
-}
-
 static int set_axis(View *view, Span word, char *ret_complaint) {
         for (unsigned axis = 0; axis < _VIEW_AXIS_MAX; axis++) {
                 if (!span_is(word, axis_names[axis]))
@@ -78,9 +47,9 @@ static int set_axis(View *view, Span word, char *ret_complaint) {
                 view->axis = (ViewAxis) axis;
                 return VIEW_OK;
         }
-        return complain_unknown(ret_complaint, "grouping", word,
-                                name_nearest(word, axis_names, ELEMENTSOF(axis_names)),
-                                "Valid are pcomm, comm, comm-exact, cgroup and thread.");
+        return view_complain_unknown(ret_complaint, "grouping", word,
+                                     name_nearest(word, axis_names, ELEMENTSOF(axis_names)),
+                                     "Valid are pcomm, comm, comm-exact, cgroup and thread.");
 }
 
 static int add_section(View *view, Span word, char *ret_complaint) {
@@ -96,11 +65,12 @@ static int add_section(View *view, Span word, char *ret_complaint) {
                 view->tables[id] = true;
                 return VIEW_OK;
         }
-        return complain_unknown(ret_complaint, "section", word,
-                                name_nearest(word, section_names, ELEMENTSOF(section_names)),
-                                "Valid are primary, taskstats-delay, taskstats-accounting, "
-                                "derived, smaps-rollup, cgroup-stats, cgroup-limits, memory-stat, "
-                                "memory-events, pressure, host-pressure and sched-ext.");
+        return view_complain_unknown(
+                ret_complaint, "section", word,
+                name_nearest(word, section_names, ELEMENTSOF(section_names)),
+                "Valid are primary, taskstats-delay, taskstats-accounting, "
+                "derived, smaps-rollup, cgroup-stats, cgroup-limits, memory-stat, "
+                "memory-events, pressure, host-pressure and sched-ext.");
 }
 
 static int add_metric(View *view, Span word, char *ret_complaint) {
@@ -112,26 +82,28 @@ static int add_metric(View *view, Span word, char *ret_complaint) {
         else if (derived < _DERIVED_MAX)
                 view->derived[derived] = true;
         else
-                return complain_unknown(ret_complaint, "metric", word, metric_nearest_name(word),
-                                        "\"ctprofctl metric-list\" lists them all.");
+                return view_complain_unknown(ret_complaint, "metric", word,
+                                             metric_nearest_name(word),
+                                             "\"ctprofctl metric-list\" lists them all.");
         return VIEW_OK;
 }
 
 static int add_flatten(View *view, Span glob, char *ret_complaint) {
-        char quoted[QUOTED_CHARS + 4];
+        char quoted[VIEW_QUOTED_BYTES];
         int r = glob_check_path(glob);
 
         if (r != GLOB_OK)
-                return complain(ret_complaint, "The glob \"%s\" for cgroups is malformed: %s.",
-                                quote(glob, quoted), glob_fault(r));
+                return view_complain(ret_complaint, "The glob \"%s\" for cgroups is malformed: %s.",
+                                     view_quote(glob, quoted), glob_fault(r));
         for (unsigned i = 0; i < view->cgroup_flatten.n; i++)
                 if (span_equal(view_texts_get(&view->cgroup_flatten, i), glob))
                         return VIEW_OK; /* the earlier one wins every time */
         if (!view_texts_add(&view->cgroup_flatten, glob))
-                return complain(ret_complaint,
-                                "The globs for cgroups are more than %u, or longer than %u bytes "
-                                "in all.",
-                                VIEW_TEXTS_MAX, VIEW_TEXTS_BYTES);
+                return view_complain(
+                        ret_complaint,
+                        "The globs for cgroups are more than %u, or longer than %u bytes "
+                        "in all.",
+                        VIEW_TEXTS_MAX, VIEW_TEXTS_BYTES);
         return VIEW_OK;
 }
 
@@ -153,7 +125,7 @@ static bool has_wildcard(Span word) {
 }
 
 static int add_metric_glob(View *view, Span word, char *ret_complaint) {
-        char glob[WORD_CHARS], quoted[QUOTED_CHARS + 4];
+        char glob[VIEW_WORD_CHARS], quoted[VIEW_QUOTED_BYTES];
         bool matched = false;
 
         if (word.n >= sizeof(glob) || !has_wildcard(word))
@@ -174,51 +146,11 @@ static int add_metric_glob(View *view, Span word, char *ret_complaint) {
                 matched = true;
         }
         if (!matched)
-                return complain(
+                return view_complain(
                         ret_complaint,
                         "No metric matches \"%s\". \"ctprofctl metric-list\" lists them all.",
-                        quote(word, quoted));
+                        view_quote(word, quoted));
         return VIEW_OK;
-}
-
-static Span trim(Span word) {
-        while (word.n > 0 && (word.bytes[0] == ' ' || word.bytes[0] == '\t'))
-                word = (Span){ word.bytes + 1, word.n - 1 };
-        while (word.n > 0 && (word.bytes[word.n - 1] == ' ' || word.bytes[word.n - 1] == '\t'))
-                word.n--;
-        return word;
-}
-
-/* Cuts the text before the first comma off @rest; false when nothing was left. */
-static bool next_entry(Span *rest, Span *ret) {
-        const char *comma;
-
-        if (!rest->bytes)
-                return false;
-        comma = memchr(rest->bytes, ',', rest->n);
-        if (!comma) {
-                *ret = trim(*rest);
-                rest->bytes = NULL;
-                return true;
-        }
-        *ret = trim((Span){ rest->bytes, (size_t) (comma - rest->bytes) });
-        *rest = (Span){ comma + 1, rest->n - (size_t) (comma - rest->bytes) - 1 };
-        return true;
-}
-
-static bool span_equal_any_case(Span a, Span b) {
-        return a.n == b.n && strncasecmp(a.bytes, b.bytes, a.n) == 0;
-}
-
-/* All names are lower-case, so that folding the word is all it takes to accept either. */
-static Span fold_case(Span word, char ret_folded[static WORD_CHARS]) {
-        if (word.n > WORD_CHARS)
-                return word;
-        for (size_t i = 0; i < word.n; i++)
-                ret_folded[i] = word.bytes[i] >= 'A' && word.bytes[i] <= 'Z'
-                                        ? (char) (word.bytes[i] - 'A' + 'a')
-                                        : word.bytes[i];
-        return (Span){ ret_folded, word.n };
 }
 
 static int add_list(View *view, Span list, ViewAdd add, const char *noun, char *ret_complaint) {
@@ -226,24 +158,26 @@ static int add_list(View *view, Span list, ViewAdd add, const char *noun, char *
         unsigned n = 0;
         int r;
 
-        while (next_entry(&rest, &entry)) {
-                char folded[WORD_CHARS], quoted[QUOTED_CHARS + 4];
+        while (view_next_entry(&rest, &entry)) {
+                char folded[VIEW_WORD_CHARS], quoted[VIEW_QUOTED_BYTES];
                 Span before = { whole.bytes, (size_t) (entry.bytes - whole.bytes) }, earlier;
 
                 if (entry.n == 0)
-                        return complain(ret_complaint,
-                                        "The list of %ss has an empty entry: separate names by one "
-                                        "comma each.",
-                                        noun);
+                        return view_complain(
+                                ret_complaint,
+                                "The list of %ss has an empty entry: separate names by one "
+                                "comma each.",
+                                noun);
                 if (++n > LIMIT_NAMES_PER_LIST)
-                        return complain(ret_complaint, "The list of %ss has more than %u entries.",
-                                        noun, LIMIT_NAMES_PER_LIST);
-                while (n > 1 && next_entry(&before, &earlier))
-                        if (span_equal_any_case(earlier, entry))
-                                return complain(ret_complaint,
-                                                "The %s \"%s\" is named twice: name it once.", noun,
-                                                quote(entry, quoted));
-                r = add(view, fold_case(entry, folded), ret_complaint);
+                        return view_complain(ret_complaint,
+                                             "The list of %ss has more than %u entries.", noun,
+                                             LIMIT_NAMES_PER_LIST);
+                while (n > 1 && view_next_entry(&before, &earlier))
+                        if (view_equal_any_case(earlier, entry))
+                                return view_complain(ret_complaint,
+                                                     "The %s \"%s\" is named twice: name it once.",
+                                                     noun, view_quote(entry, quoted));
+                r = add(view, view_fold_case(entry, folded), ret_complaint);
                 if (r != VIEW_OK)
                         return r;
         }
@@ -263,9 +197,9 @@ static void drop_metrics(View *view) {
 }
 
 int view_set_axis(View *view, Span name, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
-        char folded[WORD_CHARS];
+        char folded[VIEW_WORD_CHARS];
 
-        return set_axis(view, fold_case(trim(name), folded), ret_complaint);
+        return set_axis(view, view_fold_case(view_trim(name), folded), ret_complaint);
 }
 
 int view_set_sections(View *view, Span list, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
@@ -295,6 +229,53 @@ int view_set_metrics(View *view, Span list, char ret_complaint[static VIEW_COMPL
 int view_add_cgroup_flatten(View *view, Span glob,
                             char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
         return add_flatten(view, glob, ret_complaint);
+}
+
+int view_set_sort(View *view, Span text, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
+        return view_sort_parse(text, &view->sort, ret_complaint);
+}
+
+int view_set_filter(View *view, Span glob, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
+        char quoted[VIEW_QUOTED_BYTES];
+        int r = glob_check_text(glob);
+
+        if (r != GLOB_OK)
+                return view_complain(ret_complaint, "The filter \"%s\" is malformed: %s.",
+                                     view_quote(glob, quoted), glob_fault(r));
+        memcpy(view->filter, glob.bytes, glob.n);
+        view->n_filter = glob.n;
+        return VIEW_OK;
+}
+
+int view_set_threshold(View *view, Span text, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
+        Span digits = view_trim(text);
+        char quoted[VIEW_QUOTED_BYTES];
+        double value = 0, place = 0;
+        bool has_digit = false;
+
+        if (digits.n > 0 && digits.bytes[digits.n - 1] == '%')
+                digits = view_trim((Span){ digits.bytes, digits.n - 1 });
+        for (size_t i = 0; i < digits.n && digits.n <= THRESHOLD_CHARS; i++) {
+                char byte = digits.bytes[i];
+
+                if (byte == '.' && !(place > 0)) {
+                        place = 1;
+                        continue;
+                }
+                has_digit = byte >= '0' && byte <= '9';
+                if (!has_digit)
+                        break;
+                value = value * 10 + (byte - '0');
+                place *= 10;
+        }
+        if (!has_digit)
+                return view_complain(ret_complaint,
+                                     "The threshold \"%s\" is no percentage: it is a number of at "
+                                     "most %d characters, as 5 or 0.5.",
+                                     view_quote(text, quoted), THRESHOLD_CHARS);
+        view->has_threshold = true;
+        view->threshold = place > 0 ? value / place : value;
+        return VIEW_OK;
 }
 
 static void write_texts(JsonWriter *writer, const char *key, const ViewTexts *texts) {
@@ -335,6 +316,14 @@ void view_write_json(JsonWriter *writer, const View *view) {
                 json_write_end(writer);
         }
         json_write_member_u64(writer, "limit", view->limit);
+        json_write_key(writer, "sortBy");
+        view_sort_write_json(writer, &view->sort);
+        if (view->n_filter > 0)
+                json_write_member_name(writer, "filter", (Span){ view->filter, view->n_filter });
+        if (view->has_threshold) {
+                json_write_key(writer, "threshold");
+                json_write_double(writer, view->threshold);
+        }
         json_write_member_bool(writer, "changedOnly", view->changed_only);
         json_write_member_bool(writer, "self", view->self);
         json_write_end(writer);
@@ -346,29 +335,30 @@ static Span json_text(json_object *value) {
 
 static int decode_list(View *view, json_object *array, ViewAdd add, const char *noun,
                        char *ret_complaint) {
-        char quoted[QUOTED_CHARS + 4];
+        char quoted[VIEW_QUOTED_BYTES];
         size_t n;
         int r;
 
         if (!json_object_is_type(array, json_type_array))
-                return complain(ret_complaint, "The %ss of a view are an array of texts.", noun);
+                return view_complain(ret_complaint, "The %ss of a view are an array of texts.",
+                                     noun);
         n = json_object_array_length(array);
         if (n > LIMIT_NAMES_PER_LIST)
-                return complain(ret_complaint, "The list of %ss has more than %u entries.", noun,
-                                LIMIT_NAMES_PER_LIST);
+                return view_complain(ret_complaint, "The list of %ss has more than %u entries.",
+                                     noun, LIMIT_NAMES_PER_LIST);
 
         for (size_t i = 0; i < n; i++) {
                 json_object *element = json_object_array_get_idx(array, i);
 
                 if (!json_object_is_type(element, json_type_string))
-                        return complain(ret_complaint, "The %ss of a view are an array of texts.",
-                                        noun);
+                        return view_complain(ret_complaint,
+                                             "The %ss of a view are an array of texts.", noun);
                 for (size_t j = 0; j < i; j++)
                         if (span_equal(json_text(json_object_array_get_idx(array, j)),
                                        json_text(element)))
-                                return complain(ret_complaint,
-                                                "The %s \"%s\" is named twice: name it once.", noun,
-                                                quote(json_text(element), quoted));
+                                return view_complain(ret_complaint,
+                                                     "The %s \"%s\" is named twice: name it once.",
+                                                     noun, view_quote(json_text(element), quoted));
                 r = add(view, json_text(element), ret_complaint);
                 if (r != VIEW_OK)
                         return r;
@@ -378,7 +368,8 @@ static int decode_list(View *view, json_object *array, ViewAdd add, const char *
 
 static int decode_bool(json_object *value, const char *key, bool *ret, char *ret_complaint) {
         if (!json_object_is_type(value, json_type_boolean))
-                return complain(ret_complaint, "The member %s of a view is true or false.", key);
+                return view_complain(ret_complaint, "The member %s of a view is true or false.",
+                                     key);
         *ret = json_object_get_boolean(value);
         return VIEW_OK;
 }
@@ -386,19 +377,51 @@ static int decode_bool(json_object *value, const char *key, bool *ret, char *ret
 static int decode_limit(json_object *value, uint32_t *ret, char *ret_complaint) {
         if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0 ||
             json_object_get_int64(value) > UINT32_MAX)
-                return complain(ret_complaint,
-                                "The member limit of a view is a number of groups, 0 for all.");
+                return view_complain(
+                        ret_complaint,
+                        "The member limit of a view is a number of groups, 0 for all.");
         *ret = (uint32_t) json_object_get_int64(value);
         return VIEW_OK;
 }
 
+static int decode_filter(json_object *value, View *view, char *ret_complaint) {
+        _cleanup_(buffer_done) Buffer bytes;
+        int r;
+
+        buffer_init(&bytes, 0);
+        if (!json_object_is_type(value, json_type_string))
+                return view_complain(ret_complaint, "The member filter of a view is a text.");
+        r = name_unescape(&bytes, json_text(value));
+        return r == 0 ? view_set_filter(view, buffer_span(&bytes), ret_complaint) : r;
+}
+
+static int decode_threshold(json_object *value, View *view, char *ret_complaint) {
+        double threshold = json_object_get_double(value);
+
+        if ((!json_object_is_type(value, json_type_int) &&
+             !json_object_is_type(value, json_type_double)) ||
+            !(threshold >= 0 && threshold <= DBL_MAX))
+                return view_complain(ret_complaint, "The member threshold of a view is a number of "
+                                                    "percent, not less than 0.");
+        view->has_threshold = true;
+        view->threshold = threshold;
+        return VIEW_OK;
+}
+
+static int decode_order(json_object *value, View *view, char *ret_complaint) {
+        if (!json_object_is_type(value, json_type_string))
+                return view_complain(ret_complaint, "The member sortBy of a view is a text.");
+        return view_sort_parse(json_text(value), &view->sort, ret_complaint);
+}
+
 static int decode_member(View *view, const char *key, json_object *value, char *ret_complaint) {
-        char quoted[QUOTED_CHARS + 4];
+        char quoted[VIEW_QUOTED_BYTES];
         Span name = span_of(key);
 
         if (span_is(name, "groupBy")) {
                 if (!json_object_is_type(value, json_type_string))
-                        return complain(ret_complaint, "The member groupBy of a view is a text.");
+                        return view_complain(ret_complaint,
+                                             "The member groupBy of a view is a text.");
                 return set_axis(view, json_text(value), ret_complaint);
         }
         if (span_is(name, "sections")) {
@@ -417,15 +440,21 @@ static int decode_member(View *view, const char *key, json_object *value, char *
                 return decode_bool(value, key, &view->cgroup_normalize, ret_complaint);
         if (span_is(name, "cgroupFlatten"))
                 return decode_list(view, value, add_flatten_name, "glob", ret_complaint);
+        if (span_is(name, "sortBy"))
+                return decode_order(value, view, ret_complaint);
+        if (span_is(name, "filter"))
+                return decode_filter(value, view, ret_complaint);
+        if (span_is(name, "threshold"))
+                return decode_threshold(value, view, ret_complaint);
         if (span_is(name, "changedOnly"))
                 return decode_bool(value, key, &view->changed_only, ret_complaint);
         if (span_is(name, "self"))
                 return decode_bool(value, key, &view->self, ret_complaint);
-        return complain(ret_complaint,
-                        "A view has no member \"%s\": it has groupBy, threadNormalize, "
-                        "cgroupNormalize, cgroupFlatten, sections, metrics, limit, changedOnly "
-                        "and self.",
-                        quote(name, quoted));
+        return view_complain(ret_complaint,
+                             "A view has no member \"%s\": it has groupBy, threadNormalize, "
+                             "cgroupNormalize, cgroupFlatten, sections, metrics, sortBy, filter, "
+                             "threshold, limit, changedOnly and self.",
+                             view_quote(name, quoted));
 }
 
 int view_decode(json_object *object, View *ret, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
@@ -435,7 +464,7 @@ int view_decode(json_object *object, View *ret, char ret_complaint[static VIEW_C
         view_init(&view);
         if (object) {
                 if (!json_object_is_type(object, json_type_object))
-                        return complain(ret_complaint, "A view is an object.");
+                        return view_complain(ret_complaint, "A view is an object.");
 
                 /* A null member is the same as none: that is how optional members may be sent. */
                 json_object_object_foreach(object, key, value) {
@@ -476,4 +505,9 @@ const char *view_table_name(SectionId id) {
 
 bool view_wants_table(const View *view, SectionId id) {
         return view->tables[id] && (!table_needs_cgroups[id] || view->axis == VIEW_AXIS_CGROUP);
+}
+
+bool view_filter_matches(const View *view, Span text) {
+        return view->n_filter == 0 ||
+               glob_matches_text((Span){ view->filter, view->n_filter }, text);
 }

@@ -14,12 +14,14 @@
 #include <stdint.h>
 #include "base/span.h"
 #include "interface/section-list.h"
+#include "interface/glob.h"
+#include "interface/view-sort.h"
 #include "interface/view-texts.h"
+#include "interface/view-words.h"
 #include "json/json-writer.h"
 #include "metric/metric.h"
 
 #define VIEW_DEFAULT_LIMIT 40
-#define VIEW_COMPLAINT_BYTES 512
 
 // clang-format off
 #define VIEW_AXES(A)                                                                               \
@@ -46,14 +48,14 @@ typedef struct View {
         bool metrics[_METRIC_MAX];
         bool derived[_DERIVED_MAX];
         uint32_t limit; /* groups; 0: all */
+        ViewSort sort;
+        char filter[GLOB_MAX_BYTES]; /* a well-formed glob for texts (glob.h), not terminated */
+        size_t n_filter;             /* 0: none */
+        bool has_threshold;
+        double threshold; /* percent, finite and not negative; only compare has one */
         bool changed_only;
         bool self;
 } View;
-
-enum {
-        VIEW_OK,
-        VIEW_E_INVALID, /* the complaint is a whole sentence that names the word and the way out */
-};
 
 /* pcomm, normalised, all sections but taskstats-accounting, all metrics, the default limit. */
 void view_init(View *view);
@@ -73,6 +75,15 @@ _must_check_ int view_set_metrics(View *view, Span list,
 /* Adds one glob behind those that are there; it is taken as it is, blanks included. */
 _must_check_ int view_add_cgroup_flatten(View *view, Span glob,
                                          char ret_complaint[static VIEW_COMPLAINT_BYTES]);
+/* The order: view-sort.h tells the grammar. */
+_must_check_ int view_set_sort(View *view, Span text,
+                               char ret_complaint[static VIEW_COMPLAINT_BYTES]);
+/* A glob, taken as it is; the one that was there is replaced. */
+_must_check_ int view_set_filter(View *view, Span glob,
+                                 char ret_complaint[static VIEW_COMPLAINT_BYTES]);
+/* A number of percent: digits, with at most one point, and perhaps a '%' behind. */
+_must_check_ int view_set_threshold(View *view, Span text,
+                                    char ret_complaint[static VIEW_COMPLAINT_BYTES]);
 
 void view_write_json(JsonWriter *writer, const View *view);
 /* @object: the View parameter, or NULL for the defaults. *ret is written on VIEW_OK only. */
@@ -91,3 +102,5 @@ bool view_wants_derived(const View *view, DerivedId id);
 const char *view_table_name(SectionId id);
 /* The section is wanted, and there can be rows of it on this axis. */
 bool view_wants_table(const View *view, SectionId id);
+/* Any text does when there is no filter. */
+bool view_filter_matches(const View *view, Span text);

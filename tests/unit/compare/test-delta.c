@@ -85,11 +85,62 @@ START_TEST(swapping_the_sides_negates_a_delta) {
 }
 END_TEST
 
+START_TEST(deltas_are_compared_with_their_signs) {
+        static const Delta rising[] = {
+                { .kind = DELTA_INTEGER, .integer = { true, UINT64_MAX } },
+                { .kind = DELTA_INTEGER, .integer = { true, UINT64_MAX - 1 } },
+                { .kind = DELTA_INTEGER, .integer = { true, 1 } },
+                { .kind = DELTA_INTEGER, .integer = { true, 0 }, .half = true },
+                { .kind = DELTA_INTEGER },
+                { .kind = DELTA_INTEGER, .half = true },
+                { .kind = DELTA_INTEGER, .integer = { false, 1 } },
+                { .kind = DELTA_INTEGER, .integer = { false, UINT64_MAX - 1 } },
+                { .kind = DELTA_INTEGER, .integer = { false, UINT64_MAX } },
+        };
+        static const Delta low = { .kind = DELTA_REAL, .real = 0.25 };
+        static const Delta high = { .kind = DELTA_REAL, .real = 0.75 };
+
+        for (int i = 0; i < (int) ELEMENTSOF(rising); i++)
+                for (int j = 0; j < (int) ELEMENTSOF(rising); j++)
+                        ck_assert_int_eq(delta_compare(&rising[i], &rising[j]), (i > j) - (i < j));
+        ck_assert_int_eq(delta_compare(&low, &high), -1);
+        ck_assert_int_eq(delta_compare(&high, &low), 1);
+        ck_assert_int_eq(delta_compare(&low, &low), 0);
+}
+END_TEST
+
+START_TEST(a_value_by_itself_is_its_distance_from_0) {
+        Value range = { .kind = VALUE_RANGE };
+        Value cpus = { .kind = VALUE_CPUS };
+        Value mode = { .kind = VALUE_MODE };
+        Value sum = { .kind = VALUE_INTEGER };
+        Value real = { .kind = VALUE_REAL, .real = 0.25 };
+        Delta delta;
+
+        range.range.min = integer_of_i64(-4);
+        range.range.max = integer_of_i64(1);
+        cpus.cpus.min = 1;
+        cpus.cpus.max = 2;
+        sum.integer = integer_of_u64(UINT64_MAX);
+        delta = delta_of_value(&range);
+        ck_assert_double_eq(delta_number(&delta), -1.5);
+        delta = delta_of_value(&cpus);
+        ck_assert_double_eq(delta_number(&delta), 1.5);
+        delta = delta_of_value(&real);
+        ck_assert_double_eq(delta_number(&delta), 0.25);
+        delta = delta_of_value(&sum);
+        ck_assert_uint_eq(delta.integer.magnitude, UINT64_MAX);
+        ck_assert_int_eq(delta_of_value(&mode).kind, DELTA_NONE);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("delta");
         TCase *deltas = tcase_create("deltas");
 
         tcase_add_loop_test(deltas, deltas_are_exact_and_signed, 0, ELEMENTSOF(rows));
+        tcase_add_test(deltas, deltas_are_compared_with_their_signs);
+        tcase_add_test(deltas, a_value_by_itself_is_its_distance_from_0);
         tcase_add_loop_test(deltas, swapping_the_sides_negates_a_delta, 0, ELEMENTSOF(rows));
         suite_add_tcase(suite, deltas);
         return check_main(suite);

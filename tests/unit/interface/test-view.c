@@ -242,6 +242,61 @@ START_TEST(globs_are_bounded) {
 }
 END_TEST
 
+START_TEST(a_filter_is_one_glob) {
+        static char long_glob[GLOB_MAX_BYTES + 1];
+        char complaint[VIEW_COMPLAINT_BYTES] = "";
+        View view;
+
+        view_init(&view);
+        ck_assert(view_filter_matches(&view, span_of("anything")));
+        ck_assert_int_eq(view_set_filter(&view, span_of("first"), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set_filter(&view, span_of("w*/?"), complaint), VIEW_OK);
+        ck_assert(view_filter_matches(&view, span_of("work/er/3")));
+        ck_assert(!view_filter_matches(&view, span_of("first")));
+        ck_assert_int_eq(view_set_filter(&view, span_of("w["), complaint), VIEW_E_INVALID);
+        ck_assert_ptr_nonnull(strstr(complaint, "\"w[\" is malformed: a [ in it is never closed"));
+        ck_assert_int_eq(view_set_filter(&view, span_of(""), complaint), VIEW_E_INVALID);
+        memset(long_glob, '*', sizeof(long_glob));
+        ck_assert_int_eq(view_set_filter(&view, (Span){ long_glob, GLOB_MAX_BYTES + 1 }, complaint),
+                         VIEW_E_INVALID);
+        ck_assert_int_eq(view_set_filter(&view, (Span){ long_glob, GLOB_MAX_BYTES }, complaint),
+                         VIEW_OK);
+}
+END_TEST
+
+static const struct {
+        const char *text;
+        double threshold; /* less than 0: refused */
+} threshold_rows[] = {
+        { "5", 5 },     { "0", 0 },
+        { "0.5", 0.5 }, { ".25", 0.25 },
+        { "5.", 5 },    { " 10 % ", 10 },
+        { "", -1 },     { ".", -1 },
+        { "-1", -1 },   { "1.2.3", -1 },
+        { "%", -1 },    { "5x", -1 },
+        { "1e3", -1 },  { "1234567890123456", -1 },
+        { "nan", -1 },
+};
+
+START_TEST(a_threshold_is_a_percentage) {
+        char complaint[VIEW_COMPLAINT_BYTES] = "";
+        View view;
+        int r;
+
+        view_init(&view);
+        r = view_set_threshold(&view, span_of(threshold_rows[_i].text), complaint);
+        if (threshold_rows[_i].threshold < 0) {
+                ck_assert_int_eq(r, VIEW_E_INVALID);
+                ck_assert_ptr_nonnull(strstr(complaint, "no percentage"));
+                ck_assert(!view.has_threshold);
+                return;
+        }
+        ck_assert_int_eq(r, VIEW_OK);
+        ck_assert(view.has_threshold);
+        ck_assert_double_eq(view.threshold, threshold_rows[_i].threshold);
+}
+END_TEST
+
 static int decode(const char *text, View *ret, char *ret_complaint) {
         json_object *object = json_tokener_parse(text);
         int r = view_decode(object, ret, ret_complaint);
@@ -314,6 +369,10 @@ START_TEST(a_view_survives_the_wire) {
                 view.limit = UINT32_MAX;
                 view.changed_only = view.self = true;
                 view.cgroup_normalize = false;
+                ck_assert_int_eq(view_set_sort(&view, span_of("minflt:asc,avg_wait_ns"), complaint),
+                                 VIEW_OK);
+                ck_assert_int_eq(view_set_filter(&view, span_of("\xfe*"), complaint), VIEW_OK);
+                ck_assert_int_eq(view_set_threshold(&view, span_of("2.5"), complaint), VIEW_OK);
                 ck_assert_int_eq(view_add_cgroup_flatten(&view, span_of("/\xff/*"), complaint),
                                  VIEW_OK);
                 ck_assert_int_eq(view_add_cgroup_flatten(&view, span_of("/b/**"), complaint),
@@ -334,6 +393,11 @@ START_TEST(a_view_survives_the_wire) {
         ck_assert(again.changed_only == view.changed_only);
         ck_assert(again.self == view.self);
         ck_assert(again.cgroup_normalize == view.cgroup_normalize);
+        ck_assert_mem_eq(&again.sort, &view.sort, sizeof(view.sort));
+        ck_assert(span_equal((Span){ again.filter, again.n_filter },
+                             (Span){ view.filter, view.n_filter }));
+        ck_assert(again.has_threshold == view.has_threshold);
+        ck_assert_double_eq(again.threshold, view.threshold);
         assert_texts_equal(&again.cgroup_flatten, &view.cgroup_flatten);
         json_object_put(object);
 }
@@ -377,6 +441,13 @@ static const struct {
         { "{\"cgroupFlatten\":\"/a\"}", "array" },
         { "{\"cgroupFlatten\":[\"/a\",\"/a**\"]}", "\"/a**\"" },
         { "{\"cgroupFlatten\":[\"\"]}", "empty" },
+        { "{\"sortBy\":1}", "sortBy" },
+        { "{\"sortBy\":\"policy\"}", "policy" },
+        { "{\"filter\":[]}", "filter" },
+        { "{\"filter\":\"\"}", "it is empty" },
+        { "{\"threshold\":\"5\"}", "threshold" },
+        { "{\"threshold\":-0.5}", "threshold" },
+        { "{\"threshold\":1e999}", "threshold" },
         { "{\"sortDown\":\"name\"}", "\"sortDown\"" },
 };
 
@@ -405,6 +476,8 @@ int main(void) {
         tcase_add_test(words, tables_are_named_like_sections);
         tcase_add_loop_test(words, globs_are_checked_where_they_enter, 0, ELEMENTSOF(flatten_rows));
         tcase_add_test(words, globs_are_bounded);
+        tcase_add_test(words, a_filter_is_one_glob);
+        tcase_add_loop_test(words, a_threshold_is_a_percentage, 0, ELEMENTSOF(threshold_rows));
         suite_add_tcase(suite, words);
         tcase_add_loop_test(wire, a_view_survives_the_wire, 0, 8);
         tcase_add_test(wire, no_view_is_the_default_one);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "compare/group-name.h"
+
+#include "compare/thread-key.h"
+
+/* The name in front of, and the one behind the last joint of a thread's own key. */
+static GroupNames thread_names(const Group *group) {
+        GroupNames names = { .cgroup = { NULL, 0 } };
+        Span rest = group_key(group);
+
+        for (unsigned i = 0; i < 3; i++) { /* pid, tid and start are digits */
+                const char *joint = memchr(rest.bytes, KEY_JOINT, rest.n);
+
+                if (!joint)
+                        return names;
+                rest = (Span){ joint + 1, rest.n - (size_t) (joint + 1 - rest.bytes) };
+        }
+        names.process = (Span){ rest.bytes, group->n_process };
+        names.thread = (Span){ rest.bytes + group->n_process + 1, rest.n - group->n_process - 1 };
+        return names;
+}
+
+GroupNames group_names(const Group *group, ViewAxis axis) {
+        Span key = group_key(group);
+
+        switch (axis) {
+        case VIEW_AXIS_PCOMM:
+                return (GroupNames){ .process = key };
+        case VIEW_AXIS_COMM:
+        case VIEW_AXIS_COMM_EXACT:
+                return (GroupNames){ .thread = key };
+        case VIEW_AXIS_CGROUP:
+                return (GroupNames){ .cgroup = key };
+        case VIEW_AXIS_THREAD:
+                return thread_names(group);
+        case _VIEW_AXIS_MAX:
+                break;
+        }
+        return (GroupNames){ .cgroup = { NULL, 0 } };
+}
+
+static bool name_passes(Span name, const View *view) {
+        return name.bytes && view_filter_matches(view, name);
+}
+
+bool group_passes(const Group *group, const View *view) {
+        GroupNames names = group_names(group, view->axis);
+
+        return view_filter_matches(view, group_key(group)) || name_passes(names.cgroup, view) ||
+               name_passes(names.process, view) || name_passes(names.thread, view);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Words of a view
+ *
+ * How words and lists of them are taken from a command line or a call, and what is said when one
+ * cannot be taken. Whatever came from outside is quoted: bounded, and without what a terminal would
+ * obey.
+ */
+
+#include <stdbool.h>
+#include "base/macro.h"
+#include "base/span.h"
+
+#define VIEW_COMPLAINT_BYTES 512
+#define VIEW_WORD_CHARS 64 /* longer than any name there is */
+#define VIEW_QUOTED_CHARS 48
+#define VIEW_QUOTED_BYTES (VIEW_QUOTED_CHARS + 4)
+
+enum {
+        VIEW_OK,
+        VIEW_E_INVALID, /* the complaint is a whole sentence that names the word and the way out */
+};
+
+/* Writes the complaint, of VIEW_COMPLAINT_BYTES; VIEW_E_INVALID. */
+_printf_(2, 3) int view_complain(char *ret_complaint, const char *format, ...);
+/* @nearest: what may have been meant, NULL when nothing is near. */
+int view_complain_unknown(char *ret_complaint, const char *noun, Span word, const char *nearest,
+                          const char *way_out);
+const char *view_quote(Span word, char ret_quoted[static VIEW_QUOTED_BYTES]);
+
+/* Without blanks around it. */
+Span view_trim(Span word);
+/* Cuts the text before the first comma off @rest, trimmed; false when nothing was left. */
+bool view_next_entry(Span *rest, Span *ret);
+bool view_equal_any_case(Span a, Span b);
+/* All names are lower-case, so that folding the word is all it takes to accept either. */
+Span view_fold_case(Span word, char ret_folded[static VIEW_WORD_CHARS]);

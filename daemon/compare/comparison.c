@@ -104,6 +104,10 @@ int comparison_fold(Comparison *comparison, ComparisonSide side, const ThreadSam
                 if (r != 0)
                         return r;
         }
+        if (comparison->view.axis == VIEW_AXIS_ALL) {
+                group->n_cgroup = key.n_cgroup;
+                group->n_process = key.n_process;
+        }
         if (thread_keys_has_patterns(&comparison->keys)) {
                 group->is_pattern = group->is_pattern || key.is_pattern;
                 r = member_list_add(&group->members, key.name);

@@ -20,6 +20,17 @@ static GroupNames thread_names(const Group *group) {
         return names;
 }
 
+/* Cgroup, joint, process, joint, thread; the names themselves may hold the joint. */
+static GroupNames all_names(const Group *group) {
+        Span key = group_key(group);
+        const char *process = key.bytes + group->n_cgroup + 1;
+        const char *thread = process + group->n_process + 1;
+
+        return (GroupNames){ .cgroup = { key.bytes, group->n_cgroup },
+                             .process = { process, group->n_process },
+                             .thread = { thread, key.n - (size_t) (thread - key.bytes) } };
+}
+
 GroupNames group_names(const Group *group, ViewAxis axis) {
         Span key = group_key(group);
 
@@ -31,6 +42,8 @@ GroupNames group_names(const Group *group, ViewAxis axis) {
                 return (GroupNames){ .thread = key };
         case VIEW_AXIS_CGROUP:
                 return (GroupNames){ .cgroup = key };
+        case VIEW_AXIS_ALL:
+                return all_names(group);
         case VIEW_AXIS_THREAD:
                 return thread_names(group);
         case _VIEW_AXIS_MAX:

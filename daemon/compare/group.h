@@ -33,7 +33,9 @@ typedef struct Group {
         /* Of a group that is one thread: the parts of its label. */
         pid_t pid, tid;
         uint64_t start_ticks;
-        size_t n_process; /* bytes of the process's name */
+
+        /* Of a label with several parts: bytes of those. */
+        size_t n_cgroup, n_process;
 
         Aggregate *sides[GROUP_SIDES]; /* owned; NULL: no thread there */
         uint64_t lives[GROUP_SIDES]; /* sum of hashes of the threads' lives, whatever their order */

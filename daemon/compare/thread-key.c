@@ -1,34 +1,80 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "compare/thread-key.h"
 
-#include <errno.h>
-
-int thread_keys_init(ThreadKeys *keys, const View *view, ComparisonBoots boots) {
-        *keys = (ThreadKeys){ .axis = view->axis, .boots = boots };
-        switch (view->axis) {
+/* What the key of an axis is made of. */
+static unsigned parts_of(ViewAxis axis, KeyPartName ret_names[static THREAD_KEY_MAX_PARTS]) {
+        ret_names[0] = KEY_PART_CGROUP;
+        ret_names[1] = KEY_PART_PROCESS;
+        ret_names[2] = KEY_PART_THREAD;
+        switch (axis) {
         case VIEW_AXIS_PCOMM:
-                return key_part_init(&keys->part, KEY_PART_PROCESS, view, view->thread_normalize);
+                ret_names[0] = KEY_PART_PROCESS;
+                return 1;
         case VIEW_AXIS_COMM:
-                return key_part_init(&keys->part, KEY_PART_THREAD, view, view->thread_normalize);
         case VIEW_AXIS_COMM_EXACT:
-                return key_part_init(&keys->part, KEY_PART_THREAD, view, false);
+                ret_names[0] = KEY_PART_THREAD;
+                return 1;
         case VIEW_AXIS_CGROUP:
-                return key_part_init(&keys->part, KEY_PART_CGROUP, view, view->cgroup_normalize);
+                return 1;
+        case VIEW_AXIS_ALL:
+                return 3;
         case VIEW_AXIS_THREAD:
-                return 0;
         case _VIEW_AXIS_MAX:
                 break;
         }
-        return -EINVAL;
+        return 0;
+}
+
+int thread_keys_init(ThreadKeys *keys, const View *view, ComparisonBoots boots) {
+        KeyPartName names[THREAD_KEY_MAX_PARTS];
+        unsigned n_parts = parts_of(view->axis, names);
+        int r;
+
+        *keys = (ThreadKeys){ .axis = view->axis, .boots = boots };
+        while (keys->n_parts < n_parts) {
+                KeyPartName name = names[keys->n_parts];
+                bool patterns =
+                        name == KEY_PART_CGROUP
+                                ? view->cgroup_normalize
+                                : view->thread_normalize && view->axis != VIEW_AXIS_COMM_EXACT;
+
+                r = key_part_init(&keys->parts[keys->n_parts], name, view, patterns);
+                if (r != 0)
+                        return r;
+                keys->n_parts++;
+        }
+        return 0;
 }
 
 void thread_keys_done(ThreadKeys *keys) {
-        key_part_done(&keys->part);
+        for (unsigned i = 0; i < keys->n_parts; i++)
+                key_part_done(&keys->parts[i]);
+        keys->n_parts = 0;
         buffer_done(&keys->text);
 }
 
+bool thread_keys_wants_census(const ThreadKeys *keys) {
+        for (unsigned i = 0; i < keys->n_parts; i++)
+                if (keys->parts[i].census)
+                        return true;
+        return false;
+}
+
+bool thread_keys_has_patterns(const ThreadKeys *keys) {
+        for (unsigned i = 0; i < keys->n_parts; i++)
+                if (keys->parts[i].census || keys->parts[i].flatten)
+                        return true;
+        return false;
+}
+
 int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample) {
-        return key_part_census(&keys->part, sample);
+        for (unsigned i = 0; i < keys->n_parts; i++) {
+                int r = key_part_census(&keys->parts[i], sample);
+
+                if (r != 0)
+                        return r;
+        }
+        return 0;
 }
 
 /* pid, tid, start, process, thread; the first three are the life, the names may change in it. */
@@ -90,15 +136,40 @@ static int make_thread_key(ThreadKeys *keys, ComparisonSide side, const ThreadSa
         return 0;
 }
 
+/* Several parts with joints between them; the last is what groups differ in most. */
+static int join_parts(ThreadKeys *keys, const ThreadSample *sample, ThreadKey *ret) {
+        Span parts[THREAD_KEY_MAX_PARTS] = { { NULL, 0 } };
+        int r;
+
+        buffer_clear(&keys->text);
+        for (unsigned i = 0; i < keys->n_parts; i++) {
+                r = key_part_make(&keys->parts[i], sample, &parts[i]);
+                if (r == 0 && i > 0)
+                        r = buffer_append_byte(&keys->text, KEY_JOINT);
+                if (r == 0)
+                        r = buffer_append(&keys->text, parts[i].bytes, parts[i].n);
+                if (r != 0)
+                        return r;
+        }
+        *ret = (ThreadKey){ .id = buffer_span(&keys->text), .label = buffer_span(&keys->text) };
+        ret->name = key_part_name(&keys->parts[keys->n_parts - 1], sample);
+        ret->is_pattern = !span_equal(parts[keys->n_parts - 1], ret->name);
+        ret->n_cgroup = parts[0].n;
+        ret->n_process = parts[1].n;
+        return 0;
+}
+
 int thread_keys_make(ThreadKeys *keys, ComparisonSide side, const ThreadSample *sample,
                      ThreadKey *ret) {
         Span name, key;
         int r;
 
-        if (keys->axis == VIEW_AXIS_THREAD)
+        if (keys->n_parts == 0)
                 return make_thread_key(keys, side, sample, ret);
-        name = key_part_name(&keys->part, sample);
-        r = key_part_make(&keys->part, sample, &key);
+        if (keys->n_parts > 1)
+                return join_parts(keys, sample, ret);
+        name = key_part_name(&keys->parts[0], sample);
+        r = key_part_make(&keys->parts[0], sample, &key);
         if (r != 0)
                 return r;
         *ret = (ThreadKey){ .id = key, .label = key, .name = name };

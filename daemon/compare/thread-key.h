@@ -19,33 +19,33 @@
 
 #define KEY_JOINT '\x1f' /* between the parts of a key */
 
+#define THREAD_KEY_MAX_PARTS 3
+
 typedef struct ThreadKeys {
         ViewAxis axis;
         ComparisonBoots boots;
-        KeyPart part; /* of axes that are one name */
-        Buffer text;  /* of a thread's own key */
+        KeyPart parts[THREAD_KEY_MAX_PARTS]; /* names that make up the key; none: a thread's own */
+        unsigned n_parts;
+        Buffer text; /* of keys that have several parts */
 } ThreadKeys;
 
 /* Borrowed from the ThreadKeys and the sample, until either changes. */
 typedef struct ThreadKey {
         Span id;          /* what makes two threads one group */
         Span label;       /* what is shown; the same bytes as the id unless the group is a thread */
-        bool is_pattern;  /* stands for names other than itself */
+        bool is_pattern;  /* stands for names other than itself; of several parts, the last does */
         Span name;        /* the name behind the pattern */
-        size_t n_process; /* of a thread's own key: bytes of the process's name in the label */
+        size_t n_cgroup;  /* of a key with several parts: bytes of the cgroup in the label */
+        size_t n_process; /* the same of the process */
 } ThreadKey;
 
 /* @view outlives the keys. */
 _must_check_ int thread_keys_init(ThreadKeys *keys, const View *view, ComparisonBoots boots);
 void thread_keys_done(ThreadKeys *keys);
 
-static inline bool thread_keys_wants_census(const ThreadKeys *keys) {
-        return keys->part.census != NULL;
-}
+bool thread_keys_wants_census(const ThreadKeys *keys);
 /* Keys may stand for names other than themselves. */
-static inline bool thread_keys_has_patterns(const ThreadKeys *keys) {
-        return keys->part.census || keys->part.flatten;
-}
+bool thread_keys_has_patterns(const ThreadKeys *keys);
 _must_check_ int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample);
 _must_check_ int thread_keys_make(ThreadKeys *keys, ComparisonSide side, const ThreadSample *sample,
                                   ThreadKey *ret);

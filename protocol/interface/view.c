@@ -49,7 +49,7 @@ static int set_axis(View *view, Span word, char *ret_complaint) {
         }
         return view_complain_unknown(ret_complaint, "grouping", word,
                                      name_nearest(word, axis_names, ELEMENTSOF(axis_names)),
-                                     "Valid are pcomm, comm, comm-exact, cgroup and thread.");
+                                     "Valid are pcomm, comm, comm-exact, cgroup, all and thread.");
 }
 
 static int add_section(View *view, Span word, char *ret_complaint) {

@@ -29,6 +29,7 @@
         A(COMM,       "comm",       "thread")                                                      \
         A(COMM_EXACT, "comm-exact", "thread")                                                      \
         A(CGROUP,     "cgroup",     "cgroup")                                                      \
+        A(ALL,        "all",        "cgroup / process / thread")                                   \
         A(THREAD,     "thread",     "thread")
 // clang-format on
 

@@ -136,6 +136,7 @@ START_TEST(an_axis_takes_its_own_name) {
                 { VIEW_AXIS_COMM, "thr" },
                 { VIEW_AXIS_COMM_EXACT, "thr" },
                 { VIEW_AXIS_CGROUP, "/a" },
+                { VIEW_AXIS_ALL, "/a\x1fproc\x1fthr" },
                 { VIEW_AXIS_THREAD, "100\x1f"
                                     "123\x1f"
                                     "130\x1fproc\x1fthr" },
@@ -232,7 +233,7 @@ int main(void) {
 
         tcase_add_test(names, buckets_follow_the_vectors);
         tcase_add_loop_test(names, literal_axes_keep_names, 0, 3);
-        tcase_add_loop_test(names, an_axis_takes_its_own_name, 0, 5);
+        tcase_add_loop_test(names, an_axis_takes_its_own_name, 0, 6);
         tcase_add_test(names, an_unknown_cgroup_is_the_empty_key);
         suite_add_tcase(suite, names);
         tcase_add_loop_test(lives, a_life_is_within_a_boot, 0, ELEMENTSOF(life_rows));

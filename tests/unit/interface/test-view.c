@@ -33,6 +33,7 @@ static const struct {
         { "comm-exact", VIEW_AXIS_COMM_EXACT },
         { "cgroup", VIEW_AXIS_CGROUP },
         { "thread", VIEW_AXIS_THREAD },
+        { "all", VIEW_AXIS_ALL },
         { "Thread", VIEW_AXIS_THREAD },
         { "", _VIEW_AXIS_MAX },
         { "pid", _VIEW_AXIS_MAX },
@@ -60,6 +61,7 @@ END_TEST
 START_TEST(axes_have_names_and_headers) {
         ck_assert_str_eq(view_axis_name(VIEW_AXIS_PCOMM), "pcomm");
         ck_assert_str_eq(view_axis_header(VIEW_AXIS_PCOMM), "process");
+        ck_assert_str_eq(view_axis_header(VIEW_AXIS_ALL), "cgroup / process / thread");
         ck_assert_str_eq(view_axis_name(VIEW_AXIS_COMM_EXACT), "comm-exact");
         ck_assert_str_eq(view_axis_header(VIEW_AXIS_COMM_EXACT), "thread");
 }

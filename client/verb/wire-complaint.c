@@ -69,13 +69,9 @@ static int format(WireError error, const Facts *facts, Buffer *sentence) {
                 return buffer_append_format(sentence, "%s cannot be read as a snapshot: %s.", value,
                                             reason);
         case WIRE_ERROR_SPOOL_FULL:
-                return buffer_append_format(
-                        sentence,
-                        "The spool is full: %s; \"ctprofctl remove NAME\" makes "
-                        "room.",
-                        reason);
         case WIRE_ERROR_SPOOL_UNAVAILABLE:
-                return buffer_append_format(sentence, "The spool cannot be used: %s.", reason);
+                /* The reason is a sentence about the spool, by its path. */
+                return buffer_append_format(sentence, "%s.", reason);
         case WIRE_ERROR_BUSY:
                 return buffer_append_format(sentence, "ctprofd is busy: %s; try again later.",
                                             reason);

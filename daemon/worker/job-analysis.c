@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "worker/work.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/number.h"
 #include "compare/comparison.h"
 #include "interface/view.h"
+#include "section/section-json.h"
 #include "wire/limits.h"
 #include "worker/host-change.h"
+#include "worker/section-feed.h"
 #include "worker/subject.h"
 
 /* How many threads go by between two looks at the clock. */
@@ -25,6 +29,7 @@ typedef struct Analysis {
         bool elapsed_backwards;
         uint64_t elapsed_ns; /* a magnitude */
         Comparison *comparison;
+        SectionFeed feed;
 
         ComparisonSide side; /* of the pass that is running */
         uint64_t n_read;
@@ -43,6 +48,7 @@ static void analysis_init(Analysis *analysis, Work *work, unsigned n_sides) {
 }
 
 static void analysis_done(Analysis *analysis) {
+        section_feed_done(&analysis->feed);
         /* The comparison borrows the subjects' sources. */
         analysis->comparison = comparison_free(analysis->comparison);
         for (unsigned i = 0; i < _COMPARISON_SIDE_MAX; i++)
@@ -112,6 +118,8 @@ static int analysis_census_thread(void *userdata, const ThreadSample *sample, Sp
         int r;
 
         r = analysis_look(analysis);
+        if (r == 0)
+                r = section_feed_census(&analysis->feed, sample);
         return r == 0 ? comparison_census(analysis->comparison, sample) : r;
 }
 
@@ -120,7 +128,25 @@ static int analysis_fold_thread(void *userdata, const ThreadSample *sample, Span
         int r;
 
         r = analysis_look(analysis);
+        if (r == 0)
+                r = section_feed_thread(&analysis->feed, analysis->side, sample, smaps_json);
         return r == 0 ? comparison_fold(analysis->comparison, analysis->side, sample) : r;
+}
+
+static int analysis_fold_cgroup(void *userdata, Span path, Span stats_json) {
+        Analysis *analysis = userdata;
+
+        return section_feed_cgroup(&analysis->feed, analysis->side, path, stats_json);
+}
+
+/* What a pass came to: a record that sections cannot read is the file's fault. */
+static int analysis_section_result(Analysis *analysis, Subject *subject, int r) {
+        if (r != -EBADMSG || !analysis->feed.malformed)
+                return r;
+        subject->fault = (SnapshotFault){};
+        (void) snprintf(subject->fault.text, sizeof(subject->fault.text), "%s",
+                        sections_complaint(analysis->feed.sections));
+        return work_refuse_fault(analysis->work, subject_name(subject), &subject->fault);
 }
 
 static int analysis_pass(Analysis *analysis, const SubjectVisitor *visitor) {
@@ -130,14 +156,30 @@ static int analysis_pass(Analysis *analysis, const SubjectVisitor *visitor) {
                 analysis->side = (ComparisonSide) i;
                 r = work_pass_subject(analysis->work, &analysis->subjects[i], visitor, analysis);
                 if (r != 0)
-                        return r;
+                        return analysis_section_result(analysis, &analysis->subjects[i], r);
         }
         return 0;
 }
 
+static int analysis_read_sections(Analysis *analysis) {
+        int r;
+
+        for (unsigned i = 0; i < analysis->n_sides; i++) {
+                Subject *subject = &analysis->subjects[i];
+
+                r = section_feed_subject(&analysis->feed, i, subject);
+                if (r != 0)
+                        return analysis_section_result(analysis, subject, r);
+        }
+        return section_feed_finish(&analysis->feed);
+}
+
 static int analysis_read(Analysis *analysis) {
         static const SubjectVisitor census = { .on_thread = analysis_census_thread };
-        static const SubjectVisitor fold = { .on_thread = analysis_fold_thread };
+        static const SubjectVisitor fold = {
+                .on_thread = analysis_fold_thread,
+                .on_cgroup = analysis_fold_cgroup,
+        };
         const SourceTable *sources[_COMPARISON_SIDE_MAX] = {};
         unsigned n_passes;
         int r;
@@ -145,6 +187,9 @@ static int analysis_read(Analysis *analysis) {
         r = comparison_new(&analysis->view, &analysis->setup, &analysis->comparison);
         if (r != 0)
                 return err_fold(r);
+        r = section_feed_init(&analysis->feed, &analysis->view, analysis->n_sides);
+        if (r != 0)
+                return r;
 
         n_passes = comparison_wants_census(analysis->comparison) ? 2 : 1;
         for (unsigned i = 0; i < analysis->n_sides; i++) {
@@ -157,6 +202,8 @@ static int analysis_read(Analysis *analysis) {
         r = n_passes > 1 ? analysis_pass(analysis, &census) : 0;
         if (r == 0)
                 r = analysis_pass(analysis, &fold);
+        if (r == 0)
+                r = analysis_read_sections(analysis);
         if (r != 0)
                 return r;
         for (unsigned i = 0; i < analysis->n_sides; i++)
@@ -243,6 +290,25 @@ static int analysis_answer_list(Analysis *analysis, ComparisonList list, const c
         return 0;
 }
 
+/* In parts of about LIMIT_BATCH_BYTES each; the last one's reply stays open for what follows. */
+static int analysis_answer_sections(Analysis *analysis) {
+        Answer *answer = &analysis->work->answer;
+        SectionCursor cursor = {};
+        bool done = false;
+        int r = 0;
+
+        while (r == 0 && !done) {
+                JsonWriter *writer = answer_begin(answer);
+
+                json_write_key(writer, "sections");
+                done = section_part_write(analysis->feed.sections, &cursor, writer,
+                                          LIMIT_BATCH_BYTES);
+                if (!done)
+                        r = answer_reply(answer);
+        }
+        return r;
+}
+
 static int analysis_answer(Analysis *analysis) {
         const Comparison *comparison = analysis->comparison;
         JsonWriter *writer;
@@ -258,10 +324,10 @@ static int analysis_answer(Analysis *analysis) {
         if (r != 0)
                 return r;
 
-        writer = answer_begin(&analysis->work->answer);
-        json_write_key(writer, "sections");
-        json_write_object(writer);
-        json_write_end(writer);
+        r = analysis_answer_sections(analysis);
+        if (r != 0)
+                return r;
+        writer = &analysis->work->answer.writer;
         json_write_member_u64(writer, "hiddenRows", comparison_hidden_rows(comparison));
         if (analysis->view.has_threshold && analysis->n_sides > 1)
                 json_write_member_u64(writer, "rowsAboveThreshold",

@@ -10,7 +10,7 @@
  */
 
 // clang-format off
-/*        id             name             only with groups by cgroup */
+/*        id             name             only where groups have a cgroup */
 #define SECTIONS(S)                                                                                \
         S(SMAPS_ROLLUP,  "smaps-rollup",  false)                                                   \
         S(CGROUP_STATS,  "cgroup-stats",  true)                                                    \

@@ -52,7 +52,10 @@ START_TEST(one_side_is_numbers) {
 }
 END_TEST
 
-#define PAIR(before, after, delta) "{\"before\":" before ",\"after\":" after ",\"delta\":" delta "}"
+// clang-format off
+#define PAIR(before, after, delta) \
+        "{\"before\":" before ",\"after\":" after ",\"delta\":" delta "}"
+#define NONE PAIR("null", "null", "null")
 
 /* Two cgroups, one on each side only. */
 static const struct {
@@ -62,60 +65,56 @@ static const struct {
 } absent_rows[] = {
         { "cgroup-stats", "{\"cpu\":{\"usage_usec\":0}}", "{\"memory\":{\"current\":5}}",
           "{\"cgroup-stats\":["
-          "{\"cgroup\":\"/a\",\"cpu\":{\"usage_usec\":" PAIR(
-                  "null", "null",
-                  "null") ",\"nr_throttled\":" PAIR("null", "null",
-                                                    "null") ",\"throttled_usec\":" PAIR("null",
-                                                                                        "null",
-                                                                                        "null") "},"
-                                                                                                "\""
-                                                                                                "me"
-                                                                                                "mo"
-                                                                                                "ry"
-                                                                                                "\""
-                                                                                                ":{"
-                                                                                                "\""
-                                                                                                "cu"
-                                                                                                "rr"
-                                                                                                "en"
-                                                                                                "t"
-                                                                                                "\""
-                                                                                                ":" PAIR("null",
-                                                                                                         "5",
-                                                                                                         "null") "}},"
-                                                                                                                 "{\"cgroup\":\"/b\",\"cpu\":{\"usage_usec\":" PAIR("0", "null", "null") ",\"nr_throttled\":" PAIR(
-                                                                                                                         "null",
-                                                                                                                         "null",
-                                                                                                                         "null") ",\"throttled_usec\":" PAIR("null",
-                                                                                                                                                             "null",
-                                                                                                                                                             "null") "},\"memory\":{\"current\":" PAIR("null",
-                                                                                                                                                                                                       "null",
-                                                                                                                                                                                                       "null") "}}]}" },
+          "{\"cgroup\":\"/a\",\"cpu\":{\"usage_usec\":" NONE ",\"nr_throttled\":" NONE
+          ",\"throttled_usec\":" NONE "},\"memory\":{\"current\":" PAIR("null", "5", "null") "}},"
+          "{\"cgroup\":\"/b\",\"cpu\":{\"usage_usec\":" PAIR("0", "null", "null")
+          ",\"nr_throttled\":" NONE ",\"throttled_usec\":" NONE
+          "},\"memory\":{\"current\":" NONE "}}]}" },
         { "memory-stat", "{\"memory\":{\"stat\":{\"anon\":0}}}",
           "{\"memory\":{\"stat\":{\"pgfault\":2}}}",
           "{\"memory-stat\":["
-          "{\"cgroup\":\"/a\",\"key\":\"pgfault\",\"unit\":\"count\",\"value\":" PAIR(
-                  "null", "2",
-                  "null") "},"
-                          "{\"cgroup\":\"/b\",\"key\":\"anon\",\"unit\":\"bytes\",\"value\":" PAIR(
-                                  "0", "null", "null") "}]}" },
+          "{\"cgroup\":\"/a\",\"key\":\"pgfault\",\"unit\":\"count\",\"value\":"
+          PAIR("null", "2", "null") "},"
+          "{\"cgroup\":\"/b\",\"key\":\"anon\",\"unit\":\"bytes\",\"value\":"
+          PAIR("0", "null", "null") "}]}" },
         { "memory-events", "{\"memory\":{\"events\":{\"oom\":0}}}", "{}",
-          "{\"memory-events\":[{\"cgroup\":\"/"
-          "b\",\"event\":\"oom\",\"unit\":\"count\",\"count\":" PAIR("0", "null", "null") "}]}" },
+          "{\"memory-events\":[{\"cgroup\":\"/b\",\"event\":\"oom\",\"unit\":\"count\","
+          "\"count\":" PAIR("0", "null", "null") "}]}" },
         { "pressure", "{\"psi\":{\"irq\":{\"full\":{\"total_usec\":1}}}}", "{}",
-          "{\"pressure\":[{\"cgroup\":\"/b\",\"resource\":\"irq\",\"row\":\"full\",\"avg10\":" PAIR(
-                  "null", "null",
-                  "null") ",\"avg60\":" PAIR("null", "null",
-                                             "null") ",\"avg300\":" PAIR("null", "null",
-                                                                         "null") ",\"total_"
-                                                                                 "usec\":" PAIR("1",
-                                                                                                "nu"
-                                                                                                "l"
-                                                                                                "l",
-                                                                                                "nu"
-                                                                                                "l"
-                                                                                                "l") "}]}" },
+          "{\"pressure\":[{\"cgroup\":\"/b\",\"resource\":\"irq\",\"row\":\"full\","
+          "\"avg10\":" NONE ",\"avg60\":" NONE ",\"avg300\":" NONE
+          ",\"total_usec\":" PAIR("1", "null", "null") "}]}" },
 };
+
+static const char limits_compared[] =
+        "{\"cgroup-limits\":[{\"cgroup\":\"/a\",\"cpu\":{"
+        "\"max_quota_us\":" PAIR("150000", "20000", "-130000")
+        ",\"max_period_us\":" PAIR("100000", "100000", "0")
+        ",\"cpus\":" PAIR("1.5", "0.2", "-1.3")
+        ",\"weight\":" NONE ",\"weight_nice\":" NONE
+        "},\"memory\":{\"max\":" PAIR("null", "\"max\"", "null")
+        ",\"high\":" NONE ",\"low\":" NONE ",\"min\":" NONE
+        "},\"pids\":{\"current\":" NONE ",\"max\":" NONE "}}]}";
+
+static const char host_compared[] =
+        "{\"smaps-rollup\":[{\"process\":\"a\xee\xbf\xbf\",\"key\":\"Rss\","
+        "\"unit\":\"bytes\",\"value\":" PAIR("1024", "null", "null") "}],"
+        "\"host-pressure\":[{\"resource\":\"cpu\",\"row\":\"some\","
+        "\"avg10\":" PAIR("null", "1", "null") ",\"avg60\":" NONE ",\"avg300\":" NONE
+        ",\"total_usec\":" NONE "}],"
+        "\"sched-ext\":["
+        "{\"attr\":\"state\",\"value\":" PAIR("null", "\"enabled\"", "null") "},"
+        "{\"attr\":\"switch_all\",\"value\":" PAIR("null", "1", "null") "},"
+        "{\"attr\":\"nr_rejected\",\"value\":" NONE "},"
+        "{\"attr\":\"hotplug_seq\",\"value\":" NONE "},"
+        "{\"attr\":\"enable_seq\",\"value\":" NONE "},"
+        "{\"attr\":\"ops\",\"value\":" PAIR("null", "\"simple\"", "null") "},"
+        "{\"attr\":\"E\",\"value\":" PAIR("null", "3", "null") "}]}";
+
+static const char changed_compared[] =
+        "{\"memory-stat\":[{\"cgroup\":\"/a\",\"key\":\"file\",\"unit\":\"bytes\","
+        "\"value\":" PAIR("2", "3", "1") "}],\"memory-events\":[]}";
+// clang-format on
 
 START_TEST(absent_on_one_side_is_null_without_a_difference) {
         _cleanup_(sections_freep) Sections *sections =
@@ -137,16 +136,7 @@ START_TEST(limits_compare_word_by_word) {
                          "{\"cpu\":{\"max_quota_us\":20000,\"max_period_us\":100000},"
                          "\"memory\":{\"max\":\"max\"}}");
         sectioned_cgroup(sections, 1, "/without", "{\"cpu\":{\"max_quota_us\":\"max\"}}");
-        ck_assert_str_eq(sectioned_text(sections),
-                         "{\"cgroup-limits\":[{\"cgroup\":\"/a\",\"cpu\":{\"max_quota_us\":" PAIR(
-                                 "150000", "20000", "-130000") ",\"max_period_us\":" PAIR("100000", "100000", "0") ",\"cpus\":" PAIR("1.5", "0.2", "-1.3") ",\"weight\":" PAIR("null",
-                                                                                                                                                                               "null", "null") ",\"weight_nice\":" PAIR("null", "null", "null") "},\"memory\":{\"max\":" PAIR("null", "\"max\"", "null") ",\"high\":" PAIR("null",
-                                                                                                                                                                                                                                                                                                                           "null",
-                                                                                                                                                                                                                                                                                                                           "null") ",\"low\":" PAIR("null",
-                                                                                                                                                                                                                                                                                                                                                    "null", "null") ",\"min\":" PAIR("null", "null", "null") "},\"pids\":{\"current\":" PAIR("null",
-                                                                                                                                                                                                                                                                                                                                                                                                                                             "null",
-                                                                                                                                                                                                                                                                                                                                                                                                                                             "null") ",\"max\":" PAIR("null",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "null", "null") "}}]}");
+        ck_assert_str_eq(sectioned_text(sections), limits_compared);
 }
 END_TEST
 
@@ -159,9 +149,7 @@ START_TEST(unchanged_rows_can_be_left_out) {
                          "{\"memory\":{\"stat\":{\"anon\":1,\"file\":2},\"events\":{\"oom\":0}}}");
         sectioned_cgroup(sections, 1, "/a",
                          "{\"memory\":{\"stat\":{\"anon\":1,\"file\":3},\"events\":{\"oom\":0}}}");
-        ck_assert_str_eq(sectioned_text(sections),
-                         "{\"memory-stat\":[{\"cgroup\":\"/a\",\"key\":\"file\",\"unit\":\"bytes\","
-                         "\"value\":" PAIR("2", "3", "1") "}],\"memory-events\":[]}");
+        ck_assert_str_eq(sectioned_text(sections), changed_compared);
 }
 END_TEST
 
@@ -182,66 +170,7 @@ START_TEST(the_host_has_rows_on_every_axis) {
                                                     "\"ops\":\"simple\",\"events\":{\"E\":3}}")),
                 0);
         sectioned_cgroup(sections, 0, "/a", LIMITED);
-        ck_assert_str_eq(
-                sectioned_text(sections),
-                "{\"smaps-rollup\":[{\"process\":\"a\xee\xbf\xbf\",\"key\":\"Rss\","
-                "\"unit\":\"bytes\",\"value\":" PAIR(
-                        "1024", "null",
-                        "null") "}],"
-                                "\"host-pressure\":[{\"resource\":\"cpu\",\"row\":\"some\","
-                                "\"avg10\":" PAIR("null", "1", "null") ",\"avg60\":" PAIR("null", "null", "null") ",\"avg300\":" PAIR("null", "null", "null") ",\"total_usec\":" PAIR(
-                                        "null", "null",
-                                        "null") "}],"
-                                                "\"sched-ext\":["
-                                                "{\"attr\":\"state\",\"value\":" PAIR(
-                                                        "null", "\"enabled\"",
-                                                        "null") "},"
-                                                                "{\"attr\":\"switch_all\","
-                                                                "\"value\":" PAIR(
-                                                                        "null", "1",
-                                                                        "null") "},"
-                                                                                "{\"attr\":\"nr_"
-                                                                                "rejected\","
-                                                                                "\"value\":" PAIR(
-                                                                                        "null",
-                                                                                        "null",
-                                                                                        "null") "},"
-                                                                                                "{"
-                                                                                                "\""
-                                                                                                "at"
-                                                                                                "tr"
-                                                                                                "\""
-                                                                                                ":"
-                                                                                                "\""
-                                                                                                "ho"
-                                                                                                "tp"
-                                                                                                "lu"
-                                                                                                "g_"
-                                                                                                "se"
-                                                                                                "q"
-                                                                                                "\""
-                                                                                                ","
-                                                                                                "\""
-                                                                                                "va"
-                                                                                                "lu"
-                                                                                                "e"
-                                                                                                "\""
-                                                                                                ":" PAIR(
-                                                                                                        "null",
-                                                                                                        "null",
-                                                                                                        "null") "},"
-                                                                                                                "{\"attr\":\"enable_seq\",\"value\":" PAIR(
-                                                                                                                        "null",
-                                                                                                                        "null",
-                                                                                                                        "null") "},"
-                                                                                                                                "{\"attr\":\"ops\",\"value\":" PAIR(
-                                                                                                                                        "null",
-                                                                                                                                        "\"simple\"",
-                                                                                                                                        "null") "},"
-                                                                                                                                                "{\"attr\":\"E\",\"value\":" PAIR(
-                                                                                                                                                        "null",
-                                                                                                                                                        "3",
-                                                                                                                                                        "null") "}]}");
+        ck_assert_str_eq(sectioned_text(sections), host_compared);
 }
 END_TEST
 

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/section-feed.h"
+
+#include <errno.h>
+#include "base/err.h"
+
+int section_feed_init(SectionFeed *feed, const View *view, unsigned n_sides) {
+        int r;
+
+        *feed = (SectionFeed){ .view = view };
+        thread_sample_clear(&feed->stand_in);
+        r = key_part_init(&feed->cgroups, KEY_PART_CGROUP, view, view->cgroup_normalize);
+        if (r == 0)
+                r = key_part_init(&feed->processes, KEY_PART_PROCESS, view, view->thread_normalize);
+        if (r == 0)
+                r = sections_new(view, n_sides, &feed->sections);
+        return err_fold(r);
+}
+
+void section_feed_done(SectionFeed *feed) {
+        key_part_done(&feed->cgroups);
+        key_part_done(&feed->processes);
+        feed->sections = sections_free(feed->sections);
+}
+
+static int settle(SectionFeed *feed, int r) {
+        if (r != SECTIONS_E_MALFORMED)
+                return err_fold(r);
+        feed->malformed = true;
+        return -EBADMSG;
+}
+
+static bool is_left_out(const SectionFeed *feed, const ThreadSample *sample) {
+        return sample->self && !feed->view->self;
+}
+
+int section_feed_census(SectionFeed *feed, const ThreadSample *sample) {
+        if (is_left_out(feed, sample) || !sections_want_cgroups(feed->sections))
+                return 0;
+        return key_part_census(&feed->cgroups, sample);
+}
+
+int section_feed_thread(SectionFeed *feed, unsigned side, const ThreadSample *sample,
+                        Span smaps_json) {
+        int r;
+
+        if (is_left_out(feed, sample) || !sections_want_smaps(feed->sections))
+                return 0;
+        /* Memory maps wait under their literal names until all names were counted. */
+        r = key_part_census(&feed->processes, sample);
+        if (r != 0 || smaps_json.n == 0)
+                return r;
+        return settle(feed, sections_add_smaps(feed->sections, side, sample->pcomm, smaps_json));
+}
+
+int section_feed_cgroup(SectionFeed *feed, unsigned side, Span path, Span stats_json) {
+        Span key;
+        int r;
+
+        if (!sections_want_cgroups(feed->sections))
+                return 0;
+        feed->stand_in.cgroup = path;
+        r = key_part_make(&feed->cgroups, &feed->stand_in, &key);
+        if (r != 0)
+                return r;
+        return settle(feed, sections_add_cgroup(feed->sections, side, key, stats_json));
+}
+
+int section_feed_subject(SectionFeed *feed, unsigned side, const Subject *subject) {
+        int r = 0;
+
+        if (subject->psi.n > 0)
+                r = sections_add_host_pressure(feed->sections, side, buffer_span(&subject->psi));
+        if (r == 0 && subject->sched_ext.n > 0)
+                r = sections_add_sched_ext(feed->sections, side, buffer_span(&subject->sched_ext));
+        return settle(feed, r);
+}
+
+static int key_of_process(void *userdata, Span name, Span *ret) {
+        SectionFeed *feed = userdata;
+
+        feed->stand_in.pcomm = name;
+        return key_part_make(&feed->processes, &feed->stand_in, ret);
+}
+
+int section_feed_finish(SectionFeed *feed) {
+        return err_fold(sections_finish(feed->sections, key_of_process, feed));
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/section-feed.h"
+
+#include "check-main.h"
+#include "conversation.h"
+#include "snapshot-fixture.h"
+
+#define SHOW "io.ctprof.Profiler.Show"
+#define COMPARE "io.ctprof.Profiler.Compare"
+#define SHOW_BY_CGROUP "{\"snapshot\":{\"fileDescriptor\":0},\"view\":{\"groupBy\":\"cgroup\"}}"
+
+/* A file of format version 0. */
+static int document(const char *threads, const char *rest) {
+        Buffer text;
+        int fd;
+
+        buffer_init(&text, 0);
+        ck_assert_int_eq(
+                buffer_append_format(&text, "{\"threads\":[%s],\"host\":null%s}", threads, rest),
+                0);
+        fd = fixture_zstd(text.bytes, text.n);
+        buffer_done(&text);
+        return fd;
+}
+
+#define THREAD(id, pcomm, cgroup, rss)                                                          \
+        "{\"tid\":" id ",\"tgid\":" id ",\"start_time_clock_ticks\":1,\"pcomm\":\"" pcomm       \
+        "\",\"comm\":\"" pcomm "\",\"cgroup\":\"" cgroup "\",\"smaps_rollup_kb\":{\"Rss\":" rss \
+        "}}"
+
+static void analyse(const char *method, const char *parameters, const int *fds, size_t n_fds,
+                    Conversation *ret) {
+        converse("analysis", method, parameters, true, fds, n_fds, WORKER_FREE, ret);
+        ck_assert_int_eq(ret->status, 0);
+}
+
+/* All rows of a section in all replies, as one array to put. */
+static json_object *rows_of(const Conversation *answer, const char *section) {
+        json_object *all = json_object_new_array();
+
+        for (size_t i = 0; i < answer->n; i++) {
+                json_object *rows = json_path(answer->replies[i], "sections", section, NULL);
+
+                for (size_t j = 0; rows && j < json_object_array_length(rows); j++)
+                        json_object_array_add(all,
+                                              json_object_get(json_object_array_get_idx(rows, j)));
+        }
+        return all;
+}
+
+static const char *text_of(json_object *value) {
+        return json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN |
+                                                             JSON_C_TO_STRING_NOSLASHESCAPE);
+}
+
+START_TEST(records_have_the_keys_of_the_groups) {
+        int fd = document(
+                THREAD("1", "a", "/w-1.slice", "1") "," THREAD("2", "b", "/w-2.slice", "2"),
+                ",\"cgroup_stats\":{\"/\":{\"cpu\":{\"usage_usec\":5}},"
+                "\"/w-1.slice\":{\"cpu\":{\"usage_usec\":1}},"
+                "\"/w-2.slice\":{\"cpu\":{\"usage_usec\":2}}}");
+        Conversation answer;
+        json_object *rows;
+
+        analyse(SHOW, SHOW_BY_CGROUP, &fd, 1, &answer);
+        ck_assert_ptr_null(answer.error);
+        rows = rows_of(&answer, "cgroup-stats");
+        ck_assert_str_eq(text_of(rows),
+                         "[{\"cgroup\":\"/\",\"cpu\":{\"usage_usec\":5,\"nr_throttled\":null,"
+                         "\"throttled_usec\":null},\"memory\":{\"current\":null}},"
+                         "{\"cgroup\":\"/w-{N}.slice\",\"cpu\":{\"usage_usec\":3,"
+                         "\"nr_throttled\":null,\"throttled_usec\":null},"
+                         "\"memory\":{\"current\":null}}]");
+        json_object_put(rows);
+        conversation_done(&answer);
+        (void) close(fd);
+}
+END_TEST
+
+/* What a view makes of the names of two processes, side by side. */
+static const struct {
+        const char *view;
+        const char *rows;
+} process_rows[] = {
+        { "{\"groupBy\":\"thread\"}",
+          "[{\"process\":\"w{N}\",\"key\":\"Rss\",\"unit\":\"bytes\",\"value\":"
+          "{\"before\":1024,\"after\":2048,\"delta\":1024}}]" },
+        { "{\"threadNormalize\":false}",
+          "[{\"process\":\"w2\",\"key\":\"Rss\",\"unit\":\"bytes\",\"value\":"
+          "{\"before\":null,\"after\":2048,\"delta\":null}},"
+          "{\"process\":\"w1\",\"key\":\"Rss\",\"unit\":\"bytes\",\"value\":"
+          "{\"before\":1024,\"after\":null,\"delta\":null}}]" },
+        { "{\"sections\":[\"primary\"]}", "[]" },
+};
+
+START_TEST(memory_maps_have_the_keys_of_processes) {
+        const int fds[] = { document(THREAD("1", "w1", "/a", "1"), ""),
+                            document(THREAD("1", "w2", "/a", "2"), "") };
+        char parameters[256];
+        Conversation answer;
+        json_object *rows;
+
+        (void) snprintf(parameters, sizeof(parameters),
+                        "{\"before\":{\"fileDescriptor\":0},\"after\":{\"fileDescriptor\":1},"
+                        "\"view\":%s}",
+                        process_rows[_i].view);
+        analyse(COMPARE, parameters, fds, 2, &answer);
+        ck_assert_ptr_null(answer.error);
+        rows = rows_of(&answer, "smaps-rollup");
+        ck_assert_str_eq(text_of(rows), process_rows[_i].rows);
+        json_object_put(rows);
+        conversation_done(&answer);
+        (void) close(fds[0]);
+        (void) close(fds[1]);
+}
+END_TEST
+
+static const char *const malformed_rows[] = {
+        ",\"cgroup_stats\":{\"/a\":{\"cpu\":{\"usage_usec\":\"7\"}}}",
+        ",\"psi\":{\"cpu\":7}",
+        ",\"sched_ext\":{\"state\":7}",
+};
+
+START_TEST(a_record_of_another_shape_is_the_fault_of_the_file) {
+        int fd = document(THREAD("1", "a", "/a", "1"), malformed_rows[_i]);
+        Conversation answer;
+
+        analyse(SHOW, SHOW_BY_CGROUP, &fd, 1, &answer);
+        ck_assert_ptr_nonnull(answer.error);
+        ck_assert_str_eq(answer.error, "io.ctprof.Profiler.SnapshotUnreadable");
+        conversation_done(&answer);
+
+        /* Who does not ask for it is not told. */
+        analyse(SHOW,
+                "{\"snapshot\":{\"fileDescriptor\":0},\"view\":{\"groupBy\":\"cgroup\","
+                "\"sections\":[\"primary\"]}}",
+                &fd, 1, &answer);
+        ck_assert_ptr_null(answer.error);
+        conversation_done(&answer);
+        (void) close(fd);
+}
+END_TEST
+
+#define N_CGROUPS 4000
+
+START_TEST(many_rows_come_in_many_replies) {
+        Conversation answer;
+        json_object *rows;
+        size_t n_parts = 0;
+        Buffer text;
+        int fd;
+
+        buffer_init(&text, 0);
+        ck_assert_int_eq(buffer_append_text(&text, ",\"cgroup_stats\":{"), 0);
+        for (unsigned i = 0; i < N_CGROUPS; i++)
+                ck_assert_int_eq(buffer_append_format(&text,
+                                                      "%s\"/c%05u\":{\"pids\":{\"current\":%u}}",
+                                                      i > 0 ? "," : "", i, i),
+                                 0);
+        ck_assert_int_eq(buffer_append(&text, "}\0", 2), 0);
+        fd = document("", text.bytes);
+        buffer_done(&text);
+
+        analyse(SHOW,
+                "{\"snapshot\":{\"fileDescriptor\":0},\"view\":{\"groupBy\":\"cgroup\","
+                "\"cgroupNormalize\":false,\"sections\":[\"cgroup-limits\"]}}",
+                &fd, 1, &answer);
+        ck_assert_ptr_null(answer.error);
+        for (size_t i = 0; i < answer.n; i++) {
+                json_object *part = json_path(answer.replies[i], "sections", NULL);
+
+                if (!part)
+                        continue;
+                n_parts++;
+                ck_assert_uint_lt(strlen(text_of(part)), 2 * LIMIT_BATCH_BYTES);
+        }
+        ck_assert_uint_gt(n_parts, 1);
+        ck_assert_ptr_nonnull(json_path(answer.replies[answer.n - 1], "sections", NULL));
+        rows = rows_of(&answer, "cgroup-limits");
+        ck_assert_uint_eq(json_object_array_length(rows), N_CGROUPS);
+        for (size_t i = 0; i < N_CGROUPS; i++)
+                ck_assert_int_eq(json_object_get_int(json_path(json_object_array_get_idx(rows, i),
+                                                               "pids", "current", NULL)),
+                                 (int) i);
+        json_object_put(rows);
+        conversation_done(&answer);
+        (void) close(fd);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("section-feed");
+        TCase *sections = tcase_create("sections");
+
+        tcase_add_test(sections, records_have_the_keys_of_the_groups);
+        tcase_add_loop_test(sections, memory_maps_have_the_keys_of_processes, 0,
+                            ELEMENTSOF(process_rows));
+        tcase_add_loop_test(sections, a_record_of_another_shape_is_the_fault_of_the_file, 0,
+                            ELEMENTSOF(malformed_rows));
+        tcase_add_test(sections, many_rows_come_in_many_replies);
+        suite_add_tcase(suite, sections);
+        return check_main(suite);
+}

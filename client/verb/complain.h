@@ -17,6 +17,7 @@ enum {
         STATUS_DONE = 0,
         STATUS_FAILED = 1, /* from the state of the host, spool or daemon */
         STATUS_USAGE = 2,  /* the command line is wrong */
+        STATUS_ABOVE = 3,  /* done, and rows above the threshold were found */
 };
 
 /* Prints the sentence; returns @status, so that a verb can end in it. */

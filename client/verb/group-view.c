@@ -27,6 +27,7 @@ struct GroupView {
         GroupColumns columns;
         GroupViewLead lead;
         void *lead_userdata;
+        bool above; /* rows moved by more than the threshold */
         bool begun; /* the first reply is out */
 
         JsonOut json;
@@ -119,6 +120,10 @@ void group_view_write_parameter(const GroupView *view, JsonWriter *writer) {
         view_write_json(writer, &parameter);
 }
 
+bool group_view_is_above(const GroupView *view) {
+        return view->above;
+}
+
 /* AFTER that was taken first is nearly always a slip. */
 static void warn_backwards(json_object *reply) {
         json_object *elapsed = cell_member(reply, "elapsedNs");
@@ -132,6 +137,10 @@ static void warn_backwards(json_object *reply) {
                 "show what happened.",
                 quote_json(cell_member(cell_member(reply, "after"), "name"), quoted_after),
                 quote_json(cell_member(cell_member(reply, "before"), "name"), quoted_before));
+}
+
+static uint64_t count_of(json_object *reply, const char *key) {
+        return json_object_get_uint64(cell_member(reply, key));
 }
 
 /* JSON */
@@ -189,7 +198,7 @@ static int add_json(GroupView *view, json_object *reply) {
 
 static int end_json(GroupView *view, json_object *reply) {
         static const char *const counts[] = { "hiddenRows", "hiddenGroups", "hiddenOnlyBefore",
-                                              "hiddenOnlyAfter" };
+                                              "hiddenOnlyAfter", "rowsAboveThreshold" };
         static const char *const source_names[][2] = {
                 [GROUP_SIDES_ONE] = { "sources", NULL },
                 [GROUP_SIDES_TWO] = { "sourcesBefore", "sourcesAfter" },
@@ -308,10 +317,6 @@ static int add_text(GroupView *view, json_object *reply) {
         return r;
 }
 
-static uint64_t count_of(json_object *reply, const char *key) {
-        return json_object_get_uint64(cell_member(reply, key));
-}
-
 /* What is not there, and how to see it. */
 static int print_hints(const GroupView *view, json_object *reply) {
         uint64_t n_rows = count_of(reply, "hiddenRows"), n_groups = count_of(reply, "hiddenGroups");
@@ -327,7 +332,10 @@ static int print_hints(const GroupView *view, json_object *reply) {
                 return r;
         if (n_rows > 0 || n_groups > 0 || omitted.n > 0)
                 (void) putchar('\n');
-        if (n_rows > 0)
+        if (n_rows > 0 && view->session->options->view.has_threshold)
+                (void) printf("%llu row%s hidden that did not move by more (--threshold)\n",
+                              (unsigned long long) n_rows, n_rows == 1 ? "" : "s");
+        else if (n_rows > 0)
                 (void) printf("%llu %s row%s hidden (--all-rows)\n", (unsigned long long) n_rows,
                               view->sides == GROUP_SIDES_ONE ? "empty" : "unchanged",
                               n_rows == 1 ? "" : "s");
@@ -360,6 +368,8 @@ int group_view_on_reply(void *userdata, Connection *connection, json_object *par
         int r = 0;
 
         view->begun = true;
+        if (last)
+                view->above = count_of(parameters, "rowsAboveThreshold") > 0;
         if (first && view->sides == GROUP_SIDES_TWO)
                 warn_backwards(parameters);
         if (view->rows)

@@ -32,5 +32,7 @@ void group_view_set_lead(GroupView *view, GroupViewLead lead, void *userdata);
 
 /* The View parameter that fits what is printed; @writer is in an object. */
 void group_view_write_parameter(const GroupView *view, JsonWriter *writer);
+/* After the last reply: there were rows above the threshold. */
+bool group_view_is_above(const GroupView *view);
 /* A SessionOnReply; @userdata is the GroupView. */
 int group_view_on_reply(void *userdata, Connection *connection, json_object *parameters, bool last);

@@ -57,9 +57,20 @@
           "ctprof-rows(5)); export: ctprof (as it is), ktstr (for the prior tool) or "          \
           "ndjson (an object a thread)")                                                        \
         O(GROUP_BY, "group-by", 0, REQUIRED, "AXIS",                                            \
-          "pcomm (default), comm, comm-exact, cgroup or thread")                                \
+          "pcomm (default), comm, comm-exact, cgroup, all (cgroup, process and thread) "         \
+          "or thread")                                \
         O(NO_THREAD_NORMALIZE, "no-thread-normalize", 0, NONE, "",                              \
           "Literal names: no patterns for runs of digits")                                      \
+        O(CGROUP_FLATTEN, "cgroup-flatten", 0, REQUIRED, "GLOB",                                \
+          "One group of all cgroups whose path matches; may be given several times")            \
+        O(NO_CG_NORMALIZE, "no-cg-normalize", 0, NONE, "",                                      \
+          "Literal cgroups: no patterns for instances and numbers")                             \
+        O(FILTER, "filter", 0, REQUIRED, "GLOB",                                                \
+          "Only groups of which the label matches")                                             \
+        O(SORT_BY, "sort-by", 0, REQUIRED, "SPEC",                                              \
+          "impact (default), delta, percent, name, or METRIC[:asc|desc][,...]")                 \
+        O(THRESHOLD, "threshold", 0, REQUIRED, "PCT",                                           \
+          "Only rows that moved by more percent; compare exits 3 when there are any")           \
         O(SECTIONS, "sections", 0, REQUIRED, "LIST",                                            \
           "Only rows of these sections: primary, taskstats-delay, "                             \
           "taskstats-accounting, derived")                                                      \
@@ -94,8 +105,9 @@ typedef enum OptionId {
 #define OPTION_VIEW_BITS                                                                        \
         (OPTION_BIT(GROUP_BY) | OPTION_BIT(NO_THREAD_NORMALIZE) | OPTION_BIT(SECTIONS) |        \
          OPTION_BIT(METRICS) | OPTION_BIT(COLUMNS) | OPTION_BIT(LIMIT) | OPTION_BIT(ALL_ROWS) | \
-         OPTION_BIT(SELF) | OPTION_BIT(RAW) | OPTION_BIT(FORMAT) | \
-         OPTION_BIT(WRAP))
+         OPTION_BIT(SELF) | OPTION_BIT(RAW) | OPTION_BIT(FORMAT) | OPTION_BIT(WRAP) |           \
+         OPTION_BIT(CGROUP_FLATTEN) | OPTION_BIT(NO_CG_NORMALIZE) | OPTION_BIT(FILTER) |        \
+         OPTION_BIT(SORT_BY))
 
 typedef enum OptionArgument {
         OPTION_ARGUMENT_NONE,

@@ -202,6 +202,14 @@ static int set_option(Options *options, OptionId id, const char *value, uint64_t
                 return set_view(view_set_sections(view, span_of(value), ret_complaint));
         case OPTION_METRICS:
                 return set_view(view_set_metrics(view, span_of(value), ret_complaint));
+        case OPTION_CGROUP_FLATTEN:
+                return set_view(view_add_cgroup_flatten(view, span_of(value), ret_complaint));
+        case OPTION_FILTER:
+                return set_view(view_set_filter(view, span_of(value), ret_complaint));
+        case OPTION_SORT_BY:
+                return set_view(view_set_sort(view, span_of(value), ret_complaint));
+        case OPTION_THRESHOLD:
+                return set_view(view_set_threshold(view, span_of(value), ret_complaint));
         case OPTION_LIMIT:
                 return set_limit(options, value, ret_complaint);
         case OPTION_COLUMNS:
@@ -209,6 +217,9 @@ static int set_option(Options *options, OptionId id, const char *value, uint64_t
                 return 0;
         case OPTION_NO_THREAD_NORMALIZE:
                 view->thread_normalize = false;
+                return 0;
+        case OPTION_NO_CG_NORMALIZE:
+                view->cgroup_normalize = false;
                 return 0;
         case OPTION_SELF:
                 view->self = true;

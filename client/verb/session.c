@@ -43,7 +43,7 @@ int session_done(Session *session, int status) {
         progress_clear(&session->progress);
         errno = 0;
         written = fflush(stdout) == 0 && !ferror(stdout);
-        if (!written && status == STATUS_DONE)
+        if (!written && (status == STATUS_DONE || status == STATUS_ABOVE))
                 status = complain(STATUS_FAILED, "The result could not be written to stdout: %s.",
                                   strerror(errno > 0 ? errno : EIO));
         pager_close(&session->pager);

@@ -227,7 +227,7 @@ const Verb verb_run = {
         .needs = "a command",
         .min_arguments = 1,
         .max_arguments = VERB_ANY_ARGUMENTS,
-        .options = OPTION_BIT(TAG) | OPTION_VIEW_BITS,
+        .options = OPTION_BIT(TAG) | OPTION_BIT(THRESHOLD) | OPTION_VIEW_BITS,
         .formats = VERB_VIEW_FORMATS,
         .run = run_run,
 };

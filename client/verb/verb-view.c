@@ -76,7 +76,9 @@ static int run_compare(Session *session) {
         int r;
 
         r = group_view_new(session, GROUP_SIDES_TWO, &view);
-        return r == 0 ? compare_snapshots(session, view, arguments[1], arguments[2]) : r;
+        if (r == 0)
+                r = compare_snapshots(session, view, arguments[1], arguments[2]);
+        return r == 0 && group_view_is_above(view) ? STATUS_ABOVE : r;
 }
 
 const Verb verb_show = {
@@ -98,7 +100,7 @@ const Verb verb_compare = {
         .needs = "two snapshots",
         .min_arguments = 2,
         .max_arguments = 2,
-        .options = OPTION_VIEW_BITS,
+        .options = OPTION_VIEW_BITS | OPTION_BIT(THRESHOLD),
         .formats = VERB_VIEW_FORMATS,
         .run = run_compare,
 };

@@ -233,6 +233,61 @@ START_TEST(compare_json_is_the_contract_digit_by_digit) {
 }
 END_TEST
 
+static const Exchange above[] = { { REPLIES(
+        "{\"parameters\":{\"before\":" HEAD("a") ",\"after\":" HEAD(
+                "b") ",\"sameBoot\":false,\"elapsedNs\":null,\"hostChanges\":[],"
+                     "\"sourcesBefore\":[],\"sourcesAfter\":[]},\"continues\":true}\0"
+                     "{\"parameters\":{\"sections\":{},\"hiddenRows\":2,\"hiddenGroups\":0,"
+                     "\"rowsAboveThreshold\":1}}") } };
+static const Exchange below[] = { { REPLIES(
+        "{\"parameters\":{\"before\":" HEAD("a") ",\"after\":" HEAD(
+                "b") ",\"sameBoot\":false,\"elapsedNs\":null,\"hostChanges\":[],"
+                     "\"sourcesBefore\":[],\"sourcesAfter\":[]},\"continues\":true}\0"
+                     "{\"parameters\":{\"sections\":{},\"hiddenRows\":2,\"hiddenGroups\":0,"
+                     "\"rowsAboveThreshold\":0}}") } };
+static const char *const forms[] = { "--json", "--format=csv", "--format=ndjson",
+                                     "--format=table" };
+
+START_TEST(a_threshold_decides_the_exit_status) {
+        begin(above, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--threshold", "12.5", forms[_i]);
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_int_eq(ctl.status, 3);
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"threshold\":12.5"));
+        end();
+        begin(below, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--threshold", "12.5", forms[_i]);
+        ck_assert_int_eq(ctl.status, 0);
+        end();
+}
+END_TEST
+
+START_TEST(a_threshold_says_what_it_hides) {
+        begin(above, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--threshold", "5");
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "\n2 rows hidden that did not move by more (--threshold)\n"));
+        CTL_RUN(&ctl, "compare", "a", "b", "--threshold", "5", "--json");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\"rowsAboveThreshold\":1}\n"));
+        end();
+}
+END_TEST
+
+START_TEST(the_view_is_asked_for_as_it_was_given) {
+        begin(below, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--group-by=all", "--cgroup-flatten", "/a/*",
+                "--cgroup-flatten=/b/**", "--no-cg-normalize", "--filter", "x*", "--sort-by",
+                "minflt:asc,run_time_ns");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"groupBy\":\"all\""));
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"cgroupNormalize\":false"));
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"cgroupFlatten\":[\"/a/*\",\"/b/**\"]"));
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"filter\":\"x*\""));
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"sortBy\":\"minflt:asc,run_time_ns"));
+        end();
+}
+END_TEST
+
 START_TEST(an_explicit_limit_is_for_json_too) {
         begin(compared, 1);
         CTL_RUN(&ctl, "compare", "a", "b", "--json", "--limit", "5");
@@ -764,6 +819,7 @@ static const struct {
           "--format and --json are two forms of one result: give either.\n" },
         { { "show", "a", "--format=ktstr" },
           "\"show\" has no --format ktstr: there are table, csv, ndjson.\n" },
+        { { "show", "a", "--threshold=5" }, "\"show\" does not take --threshold.\n" },
         { { "export", "a", "--format=csv" },
           "\"export\" has no --format csv: there are ctprof, ktstr, ndjson.\n" },
         { { "verify" }, "\"verify\" needs snapshots, or --all and none.\n" },
@@ -835,6 +891,9 @@ int main(void) {
         tcase_add_test(take, run_checks_before_it_starts);
         tcase_add_test(view, compare_prints_heads_rows_and_what_is_hidden);
         tcase_add_test(view, compare_json_is_the_contract_digit_by_digit);
+        tcase_add_loop_test(view, a_threshold_decides_the_exit_status, 0, ELEMENTSOF(forms));
+        tcase_add_test(view, a_threshold_says_what_it_hides);
+        tcase_add_test(view, the_view_is_asked_for_as_it_was_given);
         tcase_add_test(view, an_explicit_limit_is_for_json_too);
         tcase_add_test(view, the_wrong_way_round_is_warned_about);
         tcase_add_test(view, without_one_boot_there_is_no_time_between);

@@ -3,6 +3,23 @@
 
 #include <stdio.h>
 
+/* Why threads lack a value whose source could be read. */
+static const char *absence_despite_source(MetricId id) {
+        const Metric *metric = &metric_table[id];
+
+        if (id == METRIC_nr_threads)
+                return "only the first thread of a process has it";
+        if (id == METRIC_hiwater_rss_bytes || id == METRIC_hiwater_vm_bytes ||
+            id == METRIC_acct_rss_mb_us || id == METRIC_acct_vm_mb_us)
+                return "these threads have no memory of their own";
+        if (metric->class == METRIC_CLASS_FAIR_POLICY)
+                return "the scheduling policy of these threads has none";
+        if (metric->section == METRIC_SECTION_TASKSTATS_DELAY &&
+            (metric->shape == METRIC_SHAPE_MAX || metric->shape == METRIC_SHAPE_MIN))
+                return "this kernel's taskstats does not keep it";
+        return "this kernel does not give it for these threads";
+}
+
 const char *absence_of_metric(const SourceTable *sources, MetricId id) {
         const Source *source;
 
@@ -10,7 +27,7 @@ const char *absence_of_metric(const SourceTable *sources, MetricId id) {
                 return "not recorded by this file";
         source = &sources->sources[metric_table[id].explained_by];
         if (source->state == SOURCE_STATE_OK)
-                return "this kernel does not give it for these threads";
+                return absence_despite_source(id);
         return source->reason[0] != '\0' ? source->reason : source_state_name(source->state);
 }
 

@@ -9,6 +9,7 @@
 #include "compare/group.h"
 #include "compare/impact.h"
 #include "compare/order.h"
+#include "compare/pairing.h"
 #include "compare/thread-key.h"
 
 /* Groups of the table in the order of display; the groups are the table's. */
@@ -23,6 +24,7 @@ struct Comparison {
         ComparisonSetup setup;
         ThreadKeys keys;
         GroupTable table;
+        Pairing *pairing; /* owned; NULL: the axis has no cgroups, or there is one side */
         const SourceTable *sources[_COMPARISON_SIDE_MAX]; /* borrowed */
         ImpactScale scale;
         GroupList lists[_COMPARISON_LIST_MAX];
@@ -44,6 +46,13 @@ int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **
         r = thread_keys_init(&comparison->keys, &comparison->view, setup->boots);
         if (r != 0)
                 return r;
+        if (setup->n_sides == 2 &&
+            (view->axis == VIEW_AXIS_CGROUP || view->axis == VIEW_AXIS_ALL) &&
+            (view->pairing || view->pairs.n > 0)) {
+                r = pairing_new(&comparison->pairing);
+                if (r != 0)
+                        return r;
+        }
         *ret = TAKE_PTR(comparison);
         return 0;
 }
@@ -53,6 +62,7 @@ Comparison *comparison_free(Comparison *comparison) {
                 return NULL;
         for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++)
                 free(comparison->lists[list].groups);
+        pairing_free(comparison->pairing);
         group_table_done(&comparison->table);
         thread_keys_done(&comparison->keys);
         free(comparison);
@@ -114,7 +124,57 @@ int comparison_fold(Comparison *comparison, ComparisonSide side, const ThreadSam
                 if (r != 0)
                         return r;
         }
+        if (comparison->pairing) {
+                r = pairing_add(comparison->pairing,
+                                group_names(group, comparison->view.axis).cgroup, side, sample);
+                if (r != 0)
+                        return r;
+        }
         return group_fold(group, side, sample);
+}
+
+/* The group of @after's process and thread in the cgroup of that key; NULL when there is none. */
+static int find_counterpart(Comparison *comparison, Span cgroup, const Group *after, Group **ret) {
+        Span key = group_key(after), old = group_names(after, comparison->view.axis).cgroup;
+        _cleanup_(buffer_done) Buffer id = { .bytes = NULL };
+        int r;
+
+        r = buffer_append(&id, cgroup.bytes, cgroup.n);
+        if (r == 0)
+                r = buffer_append(&id, key.bytes + old.n, key.n - old.n);
+        if (r != 0)
+                return r;
+        *ret = group_table_find(&comparison->table, buffer_span(&id));
+        return 0;
+}
+
+/* Groups of a cgroup that was renamed go by its old name, where there is one to be compared with. */
+static int apply_match(Comparison *comparison, const PairingMatch *match) {
+        for (size_t i = 0; i < comparison->table.n_groups; i++) {
+                Group *after = comparison->table.groups[i], *before;
+                int r;
+
+                if (group_is_empty(after) ||
+                    !span_equal(group_names(after, comparison->view.axis).cgroup, match->after))
+                        continue;
+                r = find_counterpart(comparison, match->before, after, &before);
+                if (r == 0 && before && !before->sides[COMPARISON_AFTER])
+                        r = group_adopt(before, COMPARISON_AFTER, after);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int pair_cgroups(Comparison *comparison) {
+        int r;
+
+        if (!comparison->pairing)
+                return 0;
+        r = pairing_match(comparison->pairing, &comparison->view);
+        for (size_t i = 0; r == 0 && i < pairing_n(comparison->pairing); i++)
+                r = apply_match(comparison, pairing_get(comparison->pairing, i));
+        return r;
 }
 
 static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
@@ -159,7 +219,8 @@ static int fill_lists(Comparison *comparison) {
         size_t counts[_COMPARISON_LIST_MAX] = { 0 };
 
         for (size_t i = 0; i < comparison->table.n_groups; i++)
-                counts[list_of(comparison, comparison->table.groups[i])]++;
+                if (!group_is_empty(comparison->table.groups[i]))
+                        counts[list_of(comparison, comparison->table.groups[i])]++;
         for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++) {
                 /* One more than needed: calloc(0) may answer NULL. */
                 comparison->lists[list].groups = calloc(counts[list] + 1, sizeof(Group *));
@@ -171,7 +232,7 @@ static int fill_lists(Comparison *comparison) {
                 Group *group = comparison->table.groups[i];
                 ComparisonList list = list_of(comparison, group);
 
-                if (!group_passes(group, &comparison->view))
+                if (group_is_empty(group) || !group_passes(group, &comparison->view))
                         continue;
                 if (list == COMPARISON_GROUPS && (lens.changed_only || lens.threshold) &&
                     !group_lens_has_rows(&lens, group, side_of(comparison, list))) {
@@ -238,6 +299,9 @@ int comparison_finish(Comparison *comparison,
 
         for (unsigned side = 0; side < _COMPARISON_SIDE_MAX; side++)
                 comparison->sources[side] = sources[side];
+        r = pair_cgroups(comparison);
+        if (r != 0)
+                return r;
         impact_scale_init(&comparison->scale, &comparison->table);
         r = fill_lists(comparison);
         if (r != 0)
@@ -269,6 +333,19 @@ uint64_t comparison_hidden_rows(const Comparison *comparison) {
 
 uint64_t comparison_rows_above_threshold(const Comparison *comparison) {
         return comparison->n_rows_above_threshold;
+}
+
+size_t comparison_n_pairings(const Comparison *comparison) {
+        return comparison->pairing ? pairing_n(comparison->pairing) : 0;
+}
+
+void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer) {
+        if (comparison->pairing) {
+                pairing_write_json(comparison->pairing, writer);
+                return;
+        }
+        json_write_array(writer);
+        json_write_end(writer);
 }
 
 uint64_t comparison_hidden(const Comparison *comparison, ComparisonList list) {

@@ -109,5 +109,9 @@ uint64_t comparison_hidden_rows(const Comparison *comparison);
  * without a threshold or with one side.
  */
 uint64_t comparison_rows_above_threshold(const Comparison *comparison);
+/* Renamed cgroups: what became one group although the keys differ (pairing.h). */
+size_t comparison_n_pairings(const Comparison *comparison);
+/* The array "pairings" of the interface. */
+void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer);
 /* Entries of @list that the view's limit cut off. */
 uint64_t comparison_hidden(const Comparison *comparison, ComparisonList list);

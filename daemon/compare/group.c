@@ -102,6 +102,12 @@ static int make_room(GroupTable *table) {
         return 0;
 }
 
+Group *group_table_find(const GroupTable *table, Span id) {
+        if (table->n_slots == 0)
+                return NULL;
+        return *find_slot(table, id, XXH3_64bits(id.bytes ? id.bytes : "", id.n));
+}
+
 int group_table_obtain(GroupTable *table, Span id, Group **ret) {
         uint64_t hash = XXH3_64bits(id.bytes ? id.bytes : "", id.n);
         Group *group, **slot;
@@ -121,6 +127,7 @@ int group_table_obtain(GroupTable *table, Span id, Group **ret) {
         if (r != 0)
                 return r;
         *find_slot(table, id, hash) = group;
+        group->index = table->n_groups;
         table->groups[table->n_groups++] = group;
         *ret = group;
         return 0;
@@ -165,6 +172,23 @@ int group_fold(Group *group, unsigned side, const ThreadSample *sample) {
         }
         group->lives[side] += life_hash(sample);
         return aggregate_fold(group->sides[side], sample);
+}
+
+bool group_is_empty(const Group *group) {
+        return !group->sides[0] && !group->sides[1];
+}
+
+int group_adopt(Group *group, unsigned side, Group *from) {
+        int r;
+
+        r = member_list_merge(&group->members, &from->members);
+        if (r != 0)
+                return r;
+        member_list_done(&from->members);
+        group->is_pattern = group->is_pattern || from->is_pattern;
+        group->sides[side] = TAKE_PTR(from->sides[side]);
+        group->lives[side] = from->lives[side];
+        return 0;
 }
 
 bool group_survived(const Group *group) {

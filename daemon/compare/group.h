@@ -25,7 +25,8 @@ typedef struct Group {
         uint64_t hash; /* of the id */
         char *id;      /* owned: what makes two threads one group */
         size_t n_id;
-        char *label; /* owned: the key that is shown, when it says more than the id; else NULL */
+        size_t index; /* among the groups of its table */
+        char *label;  /* owned: the key that is shown, when it says more than the id; else NULL */
         size_t n_label;
 
         bool is_pattern;
@@ -54,6 +55,8 @@ typedef struct GroupTable {
 } GroupTable;
 
 void group_table_done(GroupTable *table);
+/* NULL when there is no group of @id. */
+Group *group_table_find(const GroupTable *table, Span id);
 /* The group of @id, made when there is none. Borrowed; it stays where it is. */
 _must_check_ int group_table_obtain(GroupTable *table, Span id, Group **ret);
 
@@ -64,5 +67,12 @@ _must_check_ int group_set_label(Group *group, Span label);
 
 /* One more thread; the aggregate is made for the first. */
 _must_check_ int group_fold(Group *group, unsigned side, const ThreadSample *sample);
+/* There is no thread in it, any more. */
+bool group_is_empty(const Group *group);
+/*
+ * Moves the threads of @from, which are on @side only, to @group, which has none there; @from is
+ * empty then.
+ */
+_must_check_ int group_adopt(Group *group, unsigned side, Group *from);
 /* Both sides are made of the same lives of threads, however many. */
 bool group_survived(const Group *group);

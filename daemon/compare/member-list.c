@@ -38,18 +38,18 @@ static int make_room(MemberList *list) {
         return 0;
 }
 
-int member_list_add(MemberList *list, Span name) {
+static int add_threads(MemberList *list, Span name, uint64_t n_threads) {
         uint64_t hash = XXH3_64bits(name.bytes ? name.bytes : "", name.n);
         Member *member = find_member(list, name, hash);
         char *copy;
         int r;
 
         if (member) {
-                member->n_threads++;
+                member->n_threads += n_threads;
                 return 0;
         }
         if (list->n_members == MEMBER_LIST_MAX_NAMES) {
-                list->n_omitted++;
+                list->n_omitted += n_threads;
                 return 0;
         }
         r = make_room(list);
@@ -61,7 +61,23 @@ int member_list_add(MemberList *list, Span name) {
         if (name.n > 0)
                 memcpy(copy, name.bytes, name.n);
         list->members[list->n_members++] =
-                (Member){ .hash = hash, .n_threads = 1, .n_name = name.n, .name = copy };
+                (Member){ .hash = hash, .n_threads = n_threads, .n_name = name.n, .name = copy };
+        return 0;
+}
+
+int member_list_add(MemberList *list, Span name) {
+        return add_threads(list, name, 1);
+}
+
+int member_list_merge(MemberList *list, const MemberList *from) {
+        for (size_t i = 0; i < from->n_members; i++) {
+                const Member *member = &from->members[i];
+                int r = add_threads(list, member_name(member), member->n_threads);
+
+                if (r != 0)
+                        return r;
+        }
+        list->n_omitted += from->n_omitted;
         return 0;
 }
 

@@ -34,6 +34,8 @@ typedef struct MemberList {
 void member_list_done(MemberList *list);
 /* One thread of that name. */
 _must_check_ int member_list_add(MemberList *list, Span name);
+/* All threads of @from, which is left as it is. */
+_must_check_ int member_list_merge(MemberList *list, const MemberList *from);
 /* Most threads first, then bytewise. */
 void member_list_sort(MemberList *list);
 /* The members "members" and, when there are any, "membersOmitted" of an open object. */

@@ -32,6 +32,7 @@ void view_init(View *view) {
                 .axis = VIEW_AXIS_PCOMM,
                 .thread_normalize = true,
                 .cgroup_normalize = true,
+                .pairing = true,
                 .limit = VIEW_DEFAULT_LIMIT,
         };
         for (unsigned section = 0; section < _METRIC_SECTION_MAX; section++)
@@ -231,6 +232,34 @@ int view_add_cgroup_flatten(View *view, Span glob,
         return add_flatten(view, glob, ret_complaint);
 }
 
+static int add_pair(View *view, Span old_key, Span new_key, char *ret_complaint) {
+        ViewTexts pairs = view->pairs;
+
+        if (old_key.n == 0 || new_key.n == 0 || span_equal(old_key, new_key))
+                return view_complain(ret_complaint,
+                                     "A pair of cgroups is two different paths, OLD=NEW.");
+        if (!view_texts_add(&pairs, old_key) || !view_texts_add(&pairs, new_key))
+                return view_complain(ret_complaint,
+                                     "The pairs of cgroups are more than %u, or longer than %u "
+                                     "bytes in all.",
+                                     VIEW_TEXTS_MAX / 2, VIEW_TEXTS_BYTES);
+        view->pairs = pairs;
+        return VIEW_OK;
+}
+
+int view_add_pair(View *view, Span text, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
+        const char *sign = text.n > 0 ? memchr(text.bytes, '=', text.n) : NULL;
+        char quoted[VIEW_QUOTED_BYTES];
+        size_t n_old;
+
+        if (!sign)
+                return view_complain(ret_complaint, "\"%s\" is no pair of cgroups: write OLD=NEW.",
+                                     view_quote(text, quoted));
+        n_old = (size_t) (sign - text.bytes);
+        return add_pair(view, (Span){ text.bytes, n_old }, (Span){ sign + 1, text.n - n_old - 1 },
+                        ret_complaint);
+}
+
 int view_set_sort(View *view, Span text, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
         return view_sort_parse(text, &view->sort, ret_complaint);
 }
@@ -286,6 +315,18 @@ static void write_texts(JsonWriter *writer, const char *key, const ViewTexts *te
         json_write_end(writer);
 }
 
+static void write_pairs(JsonWriter *writer, const ViewTexts *pairs) {
+        json_write_key(writer, "pairs");
+        json_write_array(writer);
+        for (unsigned i = 0; i + 1 < pairs->n; i += 2) {
+                json_write_object(writer);
+                json_write_member_name(writer, "old", view_texts_get(pairs, i));
+                json_write_member_name(writer, "new", view_texts_get(pairs, i + 1));
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+}
+
 void view_write_json(JsonWriter *writer, const View *view) {
         json_write_object(writer);
         json_write_member_text(writer, "groupBy", axis_names[view->axis]);
@@ -315,6 +356,9 @@ void view_write_json(JsonWriter *writer, const View *view) {
                                 json_write_text(writer, derived_table[id].name);
                 json_write_end(writer);
         }
+        json_write_member_bool(writer, "pairing", view->pairing);
+        if (view->pairs.n > 0)
+                write_pairs(writer, &view->pairs);
         json_write_member_u64(writer, "limit", view->limit);
         json_write_key(writer, "sortBy");
         view_sort_write_json(writer, &view->sort);
@@ -395,6 +439,37 @@ static int decode_filter(json_object *value, View *view, char *ret_complaint) {
         return r == 0 ? view_set_filter(view, buffer_span(&bytes), ret_complaint) : r;
 }
 
+static int decode_pair(json_object *pair, View *view, char *ret_complaint) {
+        _cleanup_(buffer_done) Buffer old_key = { .bytes = NULL }, new_key = { .bytes = NULL };
+        json_object *old_name, *new_name;
+        int r;
+
+        if (!json_object_is_type(pair, json_type_object) || json_object_object_length(pair) != 2 ||
+            !json_object_object_get_ex(pair, "old", &old_name) ||
+            !json_object_object_get_ex(pair, "new", &new_name) ||
+            !json_object_is_type(old_name, json_type_string) ||
+            !json_object_is_type(new_name, json_type_string))
+                return view_complain(ret_complaint,
+                                     "The pairs of a view are an array of {old, new}, two texts.");
+        r = name_unescape(&old_key, json_text(old_name));
+        if (r == 0)
+                r = name_unescape(&new_key, json_text(new_name));
+        if (r != 0)
+                return r;
+        return add_pair(view, buffer_span(&old_key), buffer_span(&new_key), ret_complaint);
+}
+
+static int decode_pairs(json_object *value, View *view, char *ret_complaint) {
+        int r = VIEW_OK;
+
+        if (!json_object_is_type(value, json_type_array))
+                return view_complain(ret_complaint,
+                                     "The pairs of a view are an array of {old, new}, two texts.");
+        for (size_t i = 0; i < json_object_array_length(value) && r == VIEW_OK; i++)
+                r = decode_pair(json_object_array_get_idx(value, i), view, ret_complaint);
+        return r;
+}
+
 static int decode_threshold(json_object *value, View *view, char *ret_complaint) {
         double threshold = json_object_get_double(value);
 
@@ -444,6 +519,10 @@ static int decode_member(View *view, const char *key, json_object *value, char *
                 return decode_order(value, view, ret_complaint);
         if (span_is(name, "filter"))
                 return decode_filter(value, view, ret_complaint);
+        if (span_is(name, "pairing"))
+                return decode_bool(value, key, &view->pairing, ret_complaint);
+        if (span_is(name, "pairs"))
+                return decode_pairs(value, view, ret_complaint);
         if (span_is(name, "threshold"))
                 return decode_threshold(value, view, ret_complaint);
         if (span_is(name, "changedOnly"))
@@ -453,6 +532,7 @@ static int decode_member(View *view, const char *key, json_object *value, char *
         return view_complain(ret_complaint,
                              "A view has no member \"%s\": it has groupBy, threadNormalize, "
                              "cgroupNormalize, cgroupFlatten, sections, metrics, sortBy, filter, "
+                             "pairing, pairs, "
                              "threshold, limit, changedOnly and self.",
                              view_quote(name, quoted));
 }
@@ -504,7 +584,9 @@ const char *view_table_name(SectionId id) {
 }
 
 bool view_wants_table(const View *view, SectionId id) {
-        return view->tables[id] && (!table_needs_cgroups[id] || view->axis == VIEW_AXIS_CGROUP);
+        bool has_cgroups = view->axis == VIEW_AXIS_CGROUP || view->axis == VIEW_AXIS_ALL;
+
+        return view->tables[id] && (has_cgroups || !table_needs_cgroups[id]);
 }
 
 bool view_filter_matches(const View *view, Span text) {

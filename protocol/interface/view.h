@@ -48,7 +48,9 @@ typedef struct View {
         bool has_metrics; /* else all of the sections */
         bool metrics[_METRIC_MAX];
         bool derived[_DERIVED_MAX];
-        uint32_t limit; /* groups; 0: all */
+        bool pairing;    /* find cgroups that were renamed, on the axes cgroup and all */
+        ViewTexts pairs; /* keys of cgroups that are one by decree: old, new, old, new... */
+        uint32_t limit;  /* groups; 0: all */
         ViewSort sort;
         char filter[GLOB_MAX_BYTES]; /* a well-formed glob for texts (glob.h), not terminated */
         size_t n_filter;             /* 0: none */
@@ -76,6 +78,9 @@ _must_check_ int view_set_metrics(View *view, Span list,
 /* Adds one glob behind those that are there; it is taken as it is, blanks included. */
 _must_check_ int view_add_cgroup_flatten(View *view, Span glob,
                                          char ret_complaint[static VIEW_COMPLAINT_BYTES]);
+/* Adds "OLD=NEW", the keys of one cgroup before and after; the first '=' divides them. */
+_must_check_ int view_add_pair(View *view, Span text,
+                               char ret_complaint[static VIEW_COMPLAINT_BYTES]);
 /* The order: view-sort.h tells the grammar. */
 _must_check_ int view_set_sort(View *view, Span text,
                                char ret_complaint[static VIEW_COMPLAINT_BYTES]);

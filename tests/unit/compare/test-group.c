@@ -105,11 +105,37 @@ START_TEST(a_tid_that_began_again_is_another_life) {
 }
 END_TEST
 
+START_TEST(adopted_threads_change_their_group) {
+        GroupTable table = { .slots = NULL };
+        ThreadSample sample = thread_of("p", "t", 1);
+        Group *group, *from;
+
+        ck_assert_ptr_null(group_table_find(&table, span_of("to")));
+        ck_assert_int_eq(group_table_obtain(&table, span_of("to"), &group), 0);
+        ck_assert_int_eq(group_table_obtain(&table, span_of("from"), &from), 0);
+        ck_assert_uint_eq(group->index, 0);
+        ck_assert_uint_eq(from->index, 1);
+        ck_assert_int_eq(group_fold(group, 0, &sample), 0);
+        ck_assert_int_eq(group_fold(from, 1, &sample), 0);
+        ck_assert_int_eq(member_list_add(&from->members, span_of("t")), 0);
+        from->is_pattern = true;
+        ck_assert_int_eq(group_adopt(group, 1, from), 0);
+        ck_assert(group_is_empty(from));
+        ck_assert(!group_is_empty(group));
+        ck_assert(group->is_pattern);
+        ck_assert_uint_eq(group->members.n_members, 1);
+        ck_assert(group_survived(group)); /* lives move along */
+        ck_assert_ptr_eq(group_table_find(&table, span_of("to")), group);
+        group_table_done(&table);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("group");
         TCase *table = tcase_create("table");
         TCase *lives = tcase_create("lives");
 
+        tcase_add_test(table, adopted_threads_change_their_group);
         tcase_add_test(table, one_id_is_one_group);
         tcase_add_test(table, groups_stay_where_they_are_while_the_table_grows);
         tcase_add_test(table, a_label_takes_the_place_of_the_id);

@@ -68,10 +68,31 @@ START_TEST(names_past_the_bound_are_counted) {
 }
 END_TEST
 
+START_TEST(merged_lists_count_all_threads) {
+        MemberList list = { .members = NULL }, from = { .members = NULL };
+        char name[16];
+
+        ck_assert_int_eq(member_list_add(&list, span_of("n0")), 0);
+        for (unsigned i = 0; i < MEMBER_LIST_MAX_NAMES + 3; i++) {
+                (void) snprintf(name, sizeof(name), "n%u", i);
+                ck_assert_int_eq(member_list_add(&from, span_of(name)), 0);
+        }
+        ck_assert_int_eq(member_list_add(&list, span_of("other")), 0);
+        ck_assert_int_eq(member_list_merge(&list, &from), 0);
+        ck_assert_uint_eq(list.n_members, MEMBER_LIST_MAX_NAMES);
+        ck_assert_uint_eq(list.members[0].n_threads, 2);
+        ck_assert_uint_eq(list.n_omitted, 4); /* three that were, and one for the other */
+        ck_assert_uint_eq(from.n_members, MEMBER_LIST_MAX_NAMES);
+        member_list_done(&from);
+        member_list_done(&list);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("member-list");
         TCase *members = tcase_create("members");
 
+        tcase_add_test(members, merged_lists_count_all_threads);
         tcase_add_test(members, members_stand_by_threads_then_name);
         tcase_add_test(members, names_are_bytes_and_may_be_empty);
         tcase_add_test(members, names_past_the_bound_are_counted);

@@ -268,6 +268,44 @@ END_TEST
 
 static const struct {
         const char *text;
+        const char *complaint; /* part of it; NULL: accepted */
+} pair_rows[] = {
+        { "/a=/b", NULL },
+        { "/a=/b=c", NULL }, /* the first sign divides */
+        { "/a", "\"/a\" is no pair" },
+        { "", "no pair" },
+        { "=/b", "two different" },
+        { "/a=", "two different" },
+        { "/a=/a", "two different" },
+};
+
+START_TEST(a_pair_is_two_keys) {
+        char complaint[VIEW_COMPLAINT_BYTES] = "";
+        View view;
+        int r;
+
+        view_init(&view);
+        ck_assert(view.pairing);
+        r = view_add_pair(&view, span_of(pair_rows[_i].text), complaint);
+        if (pair_rows[_i].complaint) {
+                ck_assert_int_eq(r, VIEW_E_INVALID);
+                ck_assert_msg(strstr(complaint, pair_rows[_i].complaint) != NULL, "%s", complaint);
+                ck_assert_uint_eq(view.pairs.n, 0);
+                return;
+        }
+        ck_assert_int_eq(r, VIEW_OK);
+        ck_assert(span_is(view_texts_get(&view.pairs, 0), "/a"));
+        ck_assert(span_is(view_texts_get(&view.pairs, 1), pair_rows[_i].text + 3));
+        for (unsigned i = 1; i < VIEW_TEXTS_MAX / 2; i++)
+                ck_assert_int_eq(view_add_pair(&view, span_of("x=y"), complaint), VIEW_OK);
+        ck_assert_int_eq(view_add_pair(&view, span_of("x=y"), complaint), VIEW_E_INVALID);
+        ck_assert_ptr_nonnull(strstr(complaint, "more than 32"));
+        ck_assert_uint_eq(view.pairs.n, VIEW_TEXTS_MAX);
+}
+END_TEST
+
+static const struct {
+        const char *text;
         double threshold; /* less than 0: refused */
 } threshold_rows[] = {
         { "5", 5 },     { "0", 0 },
@@ -331,6 +369,8 @@ START_TEST(tables_are_named_like_sections) {
         view_init(&view);
         ck_assert(view_wants_table(&view, SECTION_SMAPS_ROLLUP));
         ck_assert(!view_wants_table(&view, SECTION_MEMORY_STAT));
+        view.axis = VIEW_AXIS_ALL;
+        ck_assert(view_wants_table(&view, SECTION_MEMORY_STAT));
         view.axis = VIEW_AXIS_CGROUP;
         for (SectionId id = 0; id < _SECTION_MAX; id++)
                 ck_assert(view_wants_table(&view, id));
@@ -370,7 +410,9 @@ START_TEST(a_view_survives_the_wire) {
                 view.thread_normalize = false;
                 view.limit = UINT32_MAX;
                 view.changed_only = view.self = true;
-                view.cgroup_normalize = false;
+                view.cgroup_normalize = view.pairing = false;
+                ck_assert_int_eq(view_add_pair(&view, span_of("/old\xfe=/new"), complaint),
+                                 VIEW_OK);
                 ck_assert_int_eq(view_set_sort(&view, span_of("minflt:asc,avg_wait_ns"), complaint),
                                  VIEW_OK);
                 ck_assert_int_eq(view_set_filter(&view, span_of("\xfe*"), complaint), VIEW_OK);
@@ -400,6 +442,8 @@ START_TEST(a_view_survives_the_wire) {
                              (Span){ view.filter, view.n_filter }));
         ck_assert(again.has_threshold == view.has_threshold);
         ck_assert_double_eq(again.threshold, view.threshold);
+        ck_assert(again.pairing == view.pairing);
+        assert_texts_equal(&again.pairs, &view.pairs);
         assert_texts_equal(&again.cgroup_flatten, &view.cgroup_flatten);
         json_object_put(object);
 }
@@ -447,6 +491,13 @@ static const struct {
         { "{\"sortBy\":\"policy\"}", "policy" },
         { "{\"filter\":[]}", "filter" },
         { "{\"filter\":\"\"}", "it is empty" },
+        { "{\"pairing\":1}", "pairing" },
+        { "{\"pairs\":{}}", "array of {old, new}" },
+        { "{\"pairs\":[[]]}", "array of {old, new}" },
+        { "{\"pairs\":[{\"old\":\"/a\"}]}", "array of {old, new}" },
+        { "{\"pairs\":[{\"old\":\"/a\",\"new\":1}]}", "array of {old, new}" },
+        { "{\"pairs\":[{\"old\":\"/a\",\"new\":\"/b\",\"x\":1}]}", "array of {old, new}" },
+        { "{\"pairs\":[{\"old\":\"/a\",\"new\":\"/a\"}]}", "two different" },
         { "{\"threshold\":\"5\"}", "threshold" },
         { "{\"threshold\":-0.5}", "threshold" },
         { "{\"threshold\":1e999}", "threshold" },
@@ -479,6 +530,7 @@ int main(void) {
         tcase_add_loop_test(words, globs_are_checked_where_they_enter, 0, ELEMENTSOF(flatten_rows));
         tcase_add_test(words, globs_are_bounded);
         tcase_add_test(words, a_filter_is_one_glob);
+        tcase_add_loop_test(words, a_pair_is_two_keys, 0, ELEMENTSOF(pair_rows));
         tcase_add_loop_test(words, a_threshold_is_a_percentage, 0, ELEMENTSOF(threshold_rows));
         suite_add_tcase(suite, words);
         tcase_add_loop_test(wire, a_view_survives_the_wire, 0, 8);

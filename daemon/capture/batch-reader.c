@@ -168,6 +168,12 @@ static int read_threads(BatchReader *reader, const BatchProcess *process) {
 
 /* rows */
 
+static bool is_another_of_us(const BatchScene *scene, const ThreadSample *sample) {
+        return scene->has_self_exe && sample->has_exe &&
+               sample->exe_dev == scene->self_exe_dev &&
+               sample->exe_inode == scene->self_exe_inode;
+}
+
 static int encode_row(BatchReader *reader, Batch *batch, BatchProcess *process, ThreadSlot *slot,
                       const ProcessReading *reading) {
         ThreadSample *sample = &slot->sample;
@@ -175,7 +181,7 @@ static int encode_row(BatchReader *reader, Batch *batch, BatchProcess *process, 
         int r;
 
         sample->tgid = process->tgid;
-        sample->self = reading->self;
+        sample->self = reading->self || is_another_of_us(reader->scene, sample);
         sample->comm = thread_text_get(&reader->texts, slot->comm);
         sample->cpus = thread_text_get(&reader->texts, slot->cpus);
         sample->cgroup = thread_text_get(&reader->texts, slot->cgroup);

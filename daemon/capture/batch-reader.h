@@ -36,6 +36,8 @@ typedef struct BatchScene {
         const Cgroupfs *cgroupfs; /* NULL: none is mounted */
         const pid_t *self_pids;
         size_t n_self_pids;
+        bool has_self_exe; /* what this program is: other instances of it are ctprof too */
+        uint64_t self_exe_dev, self_exe_inode;
         SmapsBudget *smaps;
 } BatchScene;
 

@@ -2,9 +2,12 @@
 #include "capture/capture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -126,6 +129,7 @@ static int look_around(Capture *capture, Head *head) {
                 return -ENOMEM;
         gates_read(options->proc_fd, system, &host, capture->cgroupfs, &capture->gates);
         head->smaps_requested = options->smaps;
+        head->has_smaps_requested = true;
         head->has_taskstats_version = capture->gates.taskstats_version != 0;
         head->taskstats_version = capture->gates.taskstats_version;
         return 0;
@@ -178,9 +182,20 @@ static int finish(Capture *capture, Head *head, SourceTable *sources) {
                                    buffer_span(&capture->sched_ext_json), sources, head);
 }
 
+/* Which executable this job runs, as taskstats and statx(2) tell it of others. */
+static void find_own_executable(const CaptureOptions *options, BatchScene *scene) {
+        struct statx file;
+
+        if (statx(options->proc_fd, "self/exe", AT_STATX_DONT_SYNC, STATX_INO, &file) < 0)
+                return;
+        scene->has_self_exe = true;
+        scene->self_exe_dev = makedev(file.stx_dev_major, file.stx_dev_minor);
+        scene->self_exe_inode = file.stx_ino;
+}
+
 static int walk(Capture *capture, pid_t only) {
         const CaptureOptions *options = capture->options;
-        const BatchScene scene = {
+        BatchScene scene = {
                 .proc_fd = options->proc_fd,
                 .system = options->system,
                 .gates = &capture->gates,
@@ -190,6 +205,7 @@ static int walk(Capture *capture, pid_t only) {
                 .smaps = &capture->smaps,
         };
 
+        find_own_executable(options, &scene);
         return walk_run(&scene, only == 0 ? options->n_workers : 0, only, &capture->pace,
                         capture->writer, &capture->tally, &capture->cgroups, &capture->walk);
 }

@@ -96,7 +96,8 @@ static unsigned choose_groups(const ThreadStats *stats, ThreadSlot *slot, const 
         uint64_t irq_count = 0;
         bool accounted, sent = taskstats_get(answer, TASKSTATS_IRQ_COUNT, &irq_count);
 
-        if (gates->has_xacct_members)
+        /* Memory is integrated and marked only for tasks that have some: a 0 is no measurement. */
+        if (gates->has_xacct_members && !slot->sample.kthread)
                 groups |= TASKSTATS_GROUP_XACCT;
         if (gates->has_delay_members)
                 groups |= TASKSTATS_GROUP_CPU;

@@ -137,7 +137,9 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
                 return;
         }
         log_debug("uid %u calls %s", (unsigned) request->uid, method->name);
-        r = method->handle(request);
+        r = spool_refresh(request_setup(request)->spool);
+        if (r == 0)
+                r = method->handle(request);
         request_settle(request, r);
 }
 

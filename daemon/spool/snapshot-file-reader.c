@@ -169,7 +169,9 @@ static int begin_frame(SnapshotFileReader *reader) {
         uint32_t magic;
 
         if (reader->n_filled - reader->n_used < FRAME_MAGIC_BYTES)
-                return damaged(reader, "the file is cut short");
+                return damaged(reader, file_position(reader) == 0
+                                               ? "the file is cut short"
+                                               : "something other than a zstd frame follows");
         memcpy(&magic, reader->space + reader->n_used, sizeof(magic));
         magic = le32toh(magic);
         if (magic != ZSTD_MAGICNUMBER &&

@@ -2,6 +2,7 @@
 #include "spool/spool.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/macro.h"
 #include "base/number.h"
 #include "spool/spool-directory.h"
 
@@ -17,7 +19,6 @@
 #define DEFAULT_MAX_PERCENT 10
 #define DEFAULT_KEEP_FREE_PERCENT 15
 
-#define MIB (1024.0 * 1024.0)
 
 SpoolLimits spool_default_limits(int dir_fd) {
         SpoolLimits limits = { .max_bytes = DEFAULT_MAX_BYTES };
@@ -84,20 +85,41 @@ static void plan_rotation(RoomPlan *plan, const SpoolLimits *limits, uint64_t no
                         doom(plan, i);
 }
 
+typedef struct Amount {
+        char text[32];
+} Amount;
+
+/* For people: 1023B, 1.5KiB, 4.0GiB. */
+static Amount amount_of(uint64_t bytes) {
+        static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };
+        double value = (double) bytes;
+        size_t unit = 0;
+        Amount amount;
+
+        if (bytes < 1024) {
+                (void) snprintf(amount.text, sizeof(amount.text), "%uB", (unsigned) bytes);
+                return amount;
+        }
+        value /= 1024;
+        for (; value >= 1024 && unit + 1 < ELEMENTSOF(units); unit++)
+                value /= 1024;
+        (void) snprintf(amount.text, sizeof(amount.text), "%.1f%s", value, units[unit]);
+        return amount;
+}
+
 static int complain_full(Spool *spool, const RoomPlan *plan, const SpoolLimits *limits) {
         if (!fits_budget(plan, limits))
                 return spool_complain(
                         spool, SPOOL_E_FULL,
-                        "is full: %.1f MiB more do not fit into its budget of %.1f MiB, of which "
-                        "snapshots that may not be rotated use %.1f MiB; remove some or raise the "
-                        "budget",
-                        (double) plan->n_wanted / MIB, (double) limits->max_bytes / MIB,
-                        (double) plan->n_used / MIB);
+                        "is full: %s more do not fit into its budget of %s, of which snapshots "
+                        "that may not be rotated use %s; remove some or raise the budget",
+                        amount_of(plan->n_wanted).text, amount_of(limits->max_bytes).text,
+                        amount_of(plan->n_used).text);
         return spool_complain(
                 spool, SPOOL_E_FULL,
-                "is full: its file system has %.1f MiB free, of which %.1f MiB are to stay free; "
-                "remove snapshots, make room there or lower that floor",
-                (double) plan->n_free / MIB, (double) limits->keep_free_bytes / MIB);
+                "is full: its file system has %s free, of which %s are to stay free; remove "
+                "snapshots, make room there or lower that floor",
+                amount_of(plan->n_free).text, amount_of(limits->keep_free_bytes).text);
 }
 
 static int carry_out(Spool *spool, const RoomPlan *plan, Buffer *rotated) {

@@ -132,6 +132,20 @@ int spool_open(const char *path, Spool **ret) {
         return r;
 }
 
+int spool_refresh(Spool *spool) {
+        struct stat st;
+        int r;
+
+        if (spool->dir_fd >= 0 && fstat(spool->dir_fd, &st) == 0 && st.st_nlink > 0)
+                return 0;
+        spool->dir_fd = fd_close(spool->dir_fd);
+        r = open_directory(spool);
+        if (r < 0)
+                return r;
+        spool->is_unavailable = r == SPOOL_E_UNAVAILABLE;
+        return 0;
+}
+
 int spool_dir_fd(const Spool *spool) {
         return spool->dir_fd;
 }

@@ -64,6 +64,12 @@ _must_check_ int spool_adopt(int dir_fd, const char *path, Spool **ret);
 Spool *spool_free(Spool *spool);
 DEFINE_CLEANUP(Spool *, spool_free);
 
+/*
+ * Opens the path again when the directory was not there or is no longer: whoever repairs a spool need
+ * not restart the daemon. Whether it is available now, the calls tell.
+ */
+_must_check_ int spool_refresh(Spool *spool);
+
 int spool_dir_fd(const Spool *spool);
 const char *spool_path(const Spool *spool);
 /* One sentence for the last SPOOL_E_FULL or SPOOL_E_UNAVAILABLE. */

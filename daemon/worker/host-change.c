@@ -232,6 +232,7 @@ static int host_fact_compare(const void *a, const void *b, void *text) {
 int host_facts_flatten(HostFacts *facts, Span json, const Head *head) {
         int r;
 
+        facts->is_sparse = head->format_version == 0;
         r = json.n > 0 ? host_facts_scan(facts, json) : 0;
         if (r == 0)
                 r = host_facts_complete(facts, "host_name", head->host_name);
@@ -277,6 +278,8 @@ void host_changes_write(JsonWriter *writer, const HostFacts *before, const HostF
                 const char *old = order <= 0 ? host_facts_value(before, i++) : NULL;
                 const char *new = order >= 0 ? host_facts_value(after, j++) : NULL;
 
+                if ((!old && before->is_sparse) || (!new && after->is_sparse))
+                        continue;
                 if (!old || !new || strcmp(old, new) != 0)
                         host_change_write(writer, host_facts_key(owner, key), old, new);
         }

@@ -32,6 +32,8 @@ typedef struct HostFact {
 typedef struct HostFacts {
         Buffer text;
         Buffer facts; /* of HostFact */
+        /* Format version 0 records little: what it lacks is unknown, not absent on the host. */
+        bool is_sparse;
 } HostFacts;
 
 void host_facts_init(HostFacts *facts);

@@ -30,7 +30,7 @@
           "CPU number the thread was last on") \
         M(state,                       CategoricalChar,   ModeChar,      PRIMARY,              ANY,         STAT, "", \
           "One-letter run state at the instant of reading (R S D T t X Z P I)") \
-        M(ext_enabled,                 CategoricalBool,   ModeBool,      PRIMARY,              ANY,         SCHED, "CONFIG_SCHED_CLASS_EXT", \
+        M(ext_enabled,                 CategoricalBool,   ModeBool,      PRIMARY,              ANY,         SCHED_EXT, "CONFIG_SCHED_CLASS_EXT", \
           "Whether sched_ext currently runs the thread") \
         M(nr_threads,                  GaugeCount,        MaxGaugeCount, PRIMARY,              ANY,         STAT, "", \
           "Live thread total of the process, stored on the leader record alone") \

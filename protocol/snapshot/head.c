@@ -150,7 +150,7 @@ static void write_cost(JsonWriter *writer, const Head *head) {
 
 /* The prior tool had no such option, so of its files this is not known. */
 static void write_smaps(JsonWriter *writer, const Head *head) {
-        if (head->format_version > 0)
+        if (head->has_smaps_requested)
                 json_write_member_bool(writer, "smapsRequested", head->smaps_requested);
 }
 
@@ -316,8 +316,10 @@ static int scan_any(JsonScanner *scanner, Span key, Head *head, bool *has_versio
                                 *has_version = true;
                         return scan_member(scanner, &members[i], head);
                 }
-        if (span_is(key, "smapsRequested"))
+        if (span_is(key, "smapsRequested")) {
+                head->has_smaps_requested = true;
                 return json_scanner_bool(scanner, &head->smaps_requested);
+        }
         if (span_is(key, "cost"))
                 return scan_cost(scanner, head);
         if (span_is(key, "importedFrom"))

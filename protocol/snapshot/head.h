@@ -48,7 +48,7 @@ typedef struct Head {
         uint32_t page_size;
         uint64_t document_bytes; /* of the JSON document, uncompressed: decompression stops there */
         uint32_t taskstats_version;
-        bool smaps_requested;
+        bool has_smaps_requested, smaps_requested;
 
         /* Owned; JSON object with the origin's name, uid, hostName; NULL if none. */
         char *imported_from;

@@ -70,6 +70,7 @@ static Head full_head(void) {
                 .document_bytes = UINT64_MAX,
                 .has_taskstats_version = true,
                 .taskstats_version = 16,
+                .has_smaps_requested = true,
                 .smaps_requested = true,
                 .imported_from = origin,
         };

@@ -8,6 +8,7 @@
 #include "snapshot/thread-column.h"
 
 static const Head head = {
+        .has_smaps_requested = true,
         .format_version = 1,
         .tool_version = "1.2",
         .host_name = "node",

@@ -700,6 +700,29 @@ START_TEST(a_spool_that_may_not_be_written_can_be_read) {
 }
 END_TEST
 
+START_TEST(a_spool_that_comes_back_is_used_again) {
+        SpoolEntry *entries;
+        size_t n_entries;
+        char path[128];
+        Spool *late;
+
+        (void) snprintf(path, sizeof(path), "%s/late", dir.path);
+        ck_assert_int_eq(spool_open(path, &late), SPOOL_E_UNAVAILABLE);
+        ck_assert_int_eq(spool_refresh(late), 0);
+        ck_assert_int_eq(spool_list(late, &entries, &n_entries), SPOOL_E_UNAVAILABLE);
+        for (unsigned i = 0; i < 2; i++) {
+                ck_assert_int_eq(mkdir(path, 0755), 0);
+                ck_assert_int_eq(spool_refresh(late), 0);
+                ck_assert_int_eq(spool_list(late, &entries, &n_entries), 0);
+                spool_entries_free(entries, n_entries);
+                ck_assert_int_eq(rmdir(path), 0); /* and made anew: another directory */
+        }
+        ck_assert_int_eq(spool_refresh(late), 0);
+        ck_assert_int_eq(spool_list(late, &entries, &n_entries), SPOOL_E_UNAVAILABLE);
+        (void) spool_free(late);
+}
+END_TEST
+
 START_TEST(an_adopted_directory_is_a_spool) {
         Spool *adopted;
         Head head;
@@ -777,5 +800,6 @@ int main(void) {
         tcase_add_test(life, a_spool_that_is_no_directory_says_so);
         tcase_add_test(life, a_spool_that_may_not_be_written_can_be_read);
         tcase_add_test(life, an_adopted_directory_is_a_spool);
+        tcase_add_test(life, a_spool_that_comes_back_is_used_again);
         return check_main(suite);
 }

@@ -58,7 +58,7 @@ static void write_changes(const HostFacts *before, const HostFacts *after, Buffe
 
 START_TEST(what_differs_is_listed) {
         HostFacts before, after;
-        Head head = {};
+        Head head = { .format_version = HEAD_FORMAT_VERSION };
         Buffer text;
 
         host_facts_init(&before);
@@ -67,6 +67,24 @@ START_TEST(what_differs_is_listed) {
         ck_assert_int_eq(host_facts_flatten(&after, span_of(rows[_i].after), &head), 0);
         write_changes(&before, &after, &text);
         ck_assert_str_eq(text.bytes, rows[_i].changes);
+        buffer_done(&text);
+        host_facts_done(&before);
+        host_facts_done(&after);
+}
+END_TEST
+
+START_TEST(what_an_old_file_lacks_is_unknown) {
+        Head old = {}, head = { .format_version = HEAD_FORMAT_VERSION };
+        HostFacts before, after;
+        Buffer text;
+
+        host_facts_init(&before);
+        host_facts_init(&after);
+        ck_assert_int_eq(host_facts_flatten(&before, span_of("{\"a\":1,\"b\":1}"), &old), 0);
+        ck_assert_int_eq(host_facts_flatten(&after, span_of("{\"b\":2,\"c\":3}"), &head), 0);
+        write_changes(&before, &after, &text);
+        ck_assert_str_eq(text.bytes, "[{\"key\":\"a\",\"before\":\"1\",\"after\":null},"
+                                     "{\"key\":\"b\",\"before\":\"1\",\"after\":\"2\"}]");
         buffer_done(&text);
         host_facts_done(&before);
         host_facts_done(&after);
@@ -146,6 +164,7 @@ int main(void) {
 
         tcase_add_loop_test(changes, what_differs_is_listed, 0, ELEMENTSOF(rows));
         tcase_add_test(changes, the_head_tells_what_the_context_does_not);
+        tcase_add_test(changes, what_an_old_file_lacks_is_unknown);
         tcase_add_loop_test(bad, what_is_no_object_is_malformed, 0, ELEMENTSOF(malformed));
         tcase_add_test(bad, long_paths_do_not_multiply);
         suite_add_tcase(suite, changes);

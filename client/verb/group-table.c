@@ -15,7 +15,8 @@ struct GroupTable {
         TableColumn table_columns[_GROUP_COLUMN_MAX];
         Table *table;
         bool raw;
-        Buffer label; /* of the group whose rows are added */
+        Buffer label;      /* of the group whose rows are added */
+        Buffer next_label; /* after its first row, where that differs */
         Buffer threads;
         TableRow row;
 };
@@ -61,6 +62,7 @@ GroupTable *group_table_free(GroupTable *table) {
                 return NULL;
         table->table = table_free(table->table);
         buffer_done(&table->label);
+        buffer_done(&table->next_label);
         buffer_done(&table->threads);
         table_row_done(&table->row);
         free(table);
@@ -230,23 +232,78 @@ static int add_rows(GroupTable *table, json_object *metrics) {
                 GroupRow row = describe_row(table, member.key, member.val);
                 int r = add_row(table, &row);
 
+                if (r == 0 && table->next_label.n > 0) {
+                        buffer_clear(&table->label);
+                        r = buffer_append(&table->label, table->next_label.bytes,
+                                          table->next_label.n);
+                }
                 if (r < 0)
                         return r;
         }
         return 0;
 }
 
+static int add_group(GroupTable *table, json_object *group) {
+        int r;
+
+        buffer_clear(&table->threads);
+        r = append_threads(&table->threads, group);
+        if (r == 0)
+                r = add_rows(table, cell_member(group, "metrics"));
+        return r < 0 ? r : add_rows(table, cell_member(group, "derived"));
+}
+
 int group_table_add(GroupTable *table, json_object *group) {
         int r;
 
         buffer_clear(&table->label);
-        buffer_clear(&table->threads);
+        buffer_clear(&table->next_label);
         r = group_label_append(&table->label, group);
+        return r < 0 ? r : add_group(table, group);
+}
+
+/* @label is @before and the part of a key. */
+static int set_label(Buffer *label, const char *before, json_object *part) {
+        Span name = cell_string(part);
+        int r;
+
+        buffer_clear(label);
+        r = buffer_append_text(label, before);
+        if (r < 0)
+                return r;
+        if (name.n == 0)
+                return buffer_append_text(label, part ? "\"\"" : "(unknown)");
+        return printable_append_name(label, name);
+}
+
+int group_table_add_heading(GroupTable *table, const char *before, json_object *part) {
+        bool shown = false;
+        int r;
+
+        r = set_label(&table->label, before, part);
+        for (size_t i = 0; r == 0 && i < table->columns.n; i++)
+                shown = shown || table->columns.ids[i] == GROUP_COLUMN_GROUP;
+        if (r < 0 || !shown)
+                return r;
+        for (size_t i = 0; r == 0 && i < table->columns.n; i++) {
+                Buffer *cell = table_row_next(&table->row);
+
+                if (table->columns.ids[i] == GROUP_COLUMN_GROUP)
+                        r = buffer_append(cell, table->label.bytes, table->label.n);
+                else
+                        r = buffer_append_byte(cell, ' '); /* nothing would be shown as absent */
+        }
+        return r < 0 ? r : table_add_row(table->table, &table->row, 0);
+}
+
+int group_table_add_branch(GroupTable *table, json_object *group, const GroupBranch *branch) {
+        json_object *thread = cell_member(group, "thread");
+        int r;
+
+        r = set_label(&table->label, branch->first, thread);
         if (r == 0)
-                r = append_threads(&table->threads, group);
-        if (r == 0)
-                r = add_rows(table, cell_member(group, "metrics"));
-        return r < 0 ? r : add_rows(table, cell_member(group, "derived"));
+                r = set_label(&table->next_label, branch->next, thread);
+        return r < 0 ? r : add_group(table, group);
 }
 
 int group_table_end(GroupTable *table) {

@@ -25,6 +25,17 @@ DEFINE_CLEANUP(GroupTable *, group_table_free);
 
 /* One Group of the interface. */
 _must_check_ int group_table_add(GroupTable *table, json_object *group);
+/* A part of a key above the groups that share it, in a line of its own; NULL is not known. */
+_must_check_ int group_table_add_heading(GroupTable *table, const char *before, json_object *part);
+
+/* What stands before the thread's name in the first and in the further rows of a group. */
+typedef struct GroupBranch {
+        const char *first, *next;
+} GroupBranch;
+
+/* As group_table_add(), but called by its thread alone. */
+_must_check_ int group_table_add_branch(GroupTable *table, json_object *group,
+                                        const GroupBranch *branch);
 _must_check_ int group_table_end(GroupTable *table);
 /* As table_omitted(). */
 _must_check_ int group_table_omitted(const GroupTable *table, Buffer *ret_names);

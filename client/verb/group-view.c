@@ -9,8 +9,10 @@
 #include "verb/complain.h"
 #include "verb/group-rows.h"
 #include "verb/group-table.h"
+#include "verb/group-tree.h"
 #include "verb/head-lines.h"
 #include "verb/one-sided.h"
+#include "verb/section-out.h"
 
 /* The lists of groups, in the order they come and are printed in. */
 enum { LIST_GROUPS, LIST_ONLY_BEFORE, LIST_ONLY_AFTER, N_LISTS };
@@ -32,11 +34,13 @@ struct GroupView {
 
         JsonOut json;
         size_t list;             /* JSON: the one that is open */
+        SectionOut sections;     /* JSON: behind the lists */
         json_object *sources[2]; /* owned; JSON has them after the groups */
 
         GroupRows *rows;
 
         GroupTable *table;
+        GroupTree tree; /* of axis all */
         OneSided only[2];
 };
 
@@ -94,6 +98,7 @@ GroupView *group_view_free(GroupView *view) {
         json_out_done(&view->json);
         view->rows = group_rows_free(view->rows);
         view->table = group_table_free(view->table);
+        group_tree_done(&view->tree);
         for (size_t i = 0; i < 2; i++) {
                 (void) json_object_put(view->sources[i]);
                 one_sided_done(&view->only[i]);
@@ -172,7 +177,7 @@ static size_t n_lists(const GroupView *view) {
 
 /* Closes lists until @list is the open one; lists never come back. */
 static int open_list(GroupView *view, size_t list) {
-        if (list < view->list)
+        if (list < view->list || view->sections.begun)
                 return complain(STATUS_FAILED, "ctprofd sent its groups out of order.");
         while (view->list < list) {
                 json_out_end(&view->json);
@@ -182,7 +187,21 @@ static int open_list(GroupView *view, size_t list) {
         return 0;
 }
 
+/* The lists end where the sections begin. */
+static int close_lists(GroupView *view) {
+        int r;
+
+        if (view->sections.begun)
+                return 0;
+        r = open_list(view, n_lists(view) - 1);
+        if (r == 0)
+                json_out_end(&view->json);
+        return r;
+}
+
 static int add_json(GroupView *view, json_object *reply) {
+        json_object *sections = cell_member(reply, "sections");
+
         for (size_t list = 0; list < n_lists(view); list++) {
                 json_object *groups = cell_member(reply, list_names[list]);
                 size_t n = cell_length(groups);
@@ -192,6 +211,13 @@ static int add_json(GroupView *view, json_object *reply) {
                         return r;
                 for (size_t i = 0; i < n; i++)
                         json_out_value(&view->json, json_object_array_get_idx(groups, i));
+        }
+        if (sections) {
+                int r = close_lists(view);
+
+                if (r != 0)
+                        return r;
+                section_out_add(&view->sections, &view->json, sections);
         }
         return 0;
 }
@@ -205,17 +231,10 @@ static int end_json(GroupView *view, json_object *reply) {
         };
         int r;
 
-        r = open_list(view, n_lists(view) - 1);
+        r = close_lists(view);
         if (r != 0)
                 return r;
-        json_out_end(&view->json);
-        json_out_key(&view->json, "sections");
-        if (cell_member(reply, "sections")) {
-                json_out_value(&view->json, cell_member(reply, "sections"));
-        } else {
-                json_out_object(&view->json);
-                json_out_end(&view->json);
-        }
+        section_out_end(&view->sections, &view->json);
         for (size_t i = 0; i < 2 && source_names[view->sides][i]; i++)
                 json_out_member(&view->json, source_names[view->sides][i], view->sources[i]);
         for (size_t i = 0; i < ELEMENTSOF(counts); i++)
@@ -304,10 +323,15 @@ static int begin_text(GroupView *view, json_object *reply) {
 static int add_text(GroupView *view, json_object *reply) {
         json_object *groups = cell_member(reply, list_names[LIST_GROUPS]);
         size_t n = cell_length(groups);
+        bool is_tree = view->session->options->view.axis == VIEW_AXIS_ALL;
         int r = 0;
 
-        for (size_t i = 0; r == 0 && i < n; i++)
-                r = group_table_add(view->table, json_object_array_get_idx(groups, i));
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                json_object *group = json_object_array_get_idx(groups, i);
+
+                r = is_tree ? group_tree_add(&view->tree, group)
+                            : group_table_add(view->table, group);
+        }
         for (size_t side = 0; side < 2; side++) {
                 groups = cell_member(reply, list_names[LIST_ONLY_BEFORE + side]);
                 n = cell_length(groups);
@@ -350,7 +374,9 @@ static int print_hints(const GroupView *view, json_object *reply) {
 static int end_text(GroupView *view, json_object *reply) {
         int r;
 
-        r = group_table_end(view->table);
+        r = group_tree_print(&view->tree, view->table);
+        if (r == 0)
+                r = group_table_end(view->table);
         if (r == 0)
                 r = one_sided_print(&view->only[0], view->session, "BEFORE",
                                     count_of(reply, "hiddenOnlyBefore"));

@@ -233,6 +233,33 @@ START_TEST(compare_json_is_the_contract_digit_by_digit) {
 }
 END_TEST
 
+/* Sections in parts; a name that could end its quotes is dropped. */
+static const Exchange in_parts[] = { { REPLIES("{\"parameters\":{\"snapshot\":" HEAD(
+        "a") ",\"sources\":[]},\"continues\":true}\0"
+             "{\"parameters\":{\"groups\":[]},"
+             "\"continues\":true}\0"
+             "{\"parameters\":{\"sections\":{\"cgroup-stats\":"
+             "[{\"cgroup\":\"/a\"}],\"x\\\"y\":[1],"
+             "\"memory-stat\":[{\"key\":\"anon\"}]}},"
+             "\"continues\":true}\0"
+             "{\"parameters\":{\"sections\":{\"memory-stat\":"
+             "[{\"key\":\"file\"}],\"memory-events\":[]},"
+             "\"hiddenRows\":0,\"hiddenGroups\":0}}") } };
+
+START_TEST(sections_in_parts_become_one) {
+        begin(in_parts, 1);
+        CTL_RUN(&ctl, "show", "a", "--json=short");
+        expect(0,
+               "{\"snapshot\":" HEAD("a") ",\"groups\":[],\"sections\":{\"cgroup-stats\":"
+                                          "[{\"cgroup\":\"/a\"}],\"memory-stat\":"
+                                          "[{\"key\":\"anon\"},{\"key\":\"file\"}],"
+                                          "\"memory-events\":[]},\"sources\":[],"
+                                          "\"hiddenRows\":0,\"hiddenGroups\":0}\n",
+               "");
+        end();
+}
+END_TEST
+
 static const Exchange above[] = { { REPLIES(
         "{\"parameters\":{\"before\":" HEAD("a") ",\"after\":" HEAD(
                 "b") ",\"sameBoot\":false,\"elapsedNs\":null,\"hostChanges\":[],"
@@ -349,6 +376,58 @@ static const Exchange long_name[] = { { REPLIES("{\"parameters\":{\"snapshot\":"
              "1}}}]},"
              "\"continues\":true}\0"
              "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}}") } };
+
+#define LEAF(cgroup, process, thread, value)                                        \
+        "{\"key\":\"k\"," cgroup "\"process\":\"" process "\",\"thread\":\"" thread \
+        "\",\"threads\":1,\"metrics\":{\"minflt\":{\"value\":" value                \
+        "},\"majflt\":{\"value\":0}}}"
+
+static const Exchange forest[] = { { REPLIES("{\"parameters\":{\"snapshot\":" HEAD(
+        "a") ",\"sources\":[]},\"continues\":true}\0"
+             "{\"parameters\":{\"groups\":[" LEAF("\"cgroup\":\"/b\",", "p", "t2", "9") "," LEAF(
+                     "", "q", "t",
+                     "8") "," LEAF("\"cgroup\":\"/b\",", "o", "",
+                                   "7") "]},"
+                                        "\"continues\":true}\0"
+                                        "{\"parameters\":{\"groups\":[" LEAF(
+                                                "\"cgroup\":\"/b\",", "p", "t1",
+                                                "6") "]},"
+                                                     "\"continues\":true}\0"
+                                                     "{\"parameters\":{\"sections\":{},"
+                                                     "\"hiddenRows\":0,\"hiddenGroups\":0}}") } };
+
+START_TEST(all_at_once_is_a_tree) {
+        const char *tree;
+
+        begin(forest, 1);
+        CTL_RUN(&ctl, "show", "a", "--group-by", "all");
+        ck_assert_int_eq(ctl.status, 0);
+        tree = strstr(ctl.out, "cgroup / process / thread ");
+        ck_assert_ptr_nonnull(tree);
+        ck_assert_str_eq(tree, "cgroup / process / thread threads metric value\n"
+                               "/b\n"
+                               "\u251c\u2500p\n"
+                               "\u2502 \u251c\u2500t2                          1 minflt     9\n"
+                               "\u2502 \u2502 t2                          1 majflt     0\n"
+                               "\u2502 \u2514\u2500t1                          1 minflt     6\n"
+                               "\u2502   t1                          1 majflt     0\n"
+                               "\u2514\u2500o\n"
+                               "  \u2514\u2500\"\"                          1 minflt     7\n"
+                               "    \"\"                          1 majflt     0\n"
+                               "(unknown)\n"
+                               "\u2514\u2500q\n"
+                               "  \u2514\u2500t                           1 minflt     8\n"
+                               "    t                           1 majflt     0\n");
+        CTL_RUN(&ctl, "show", "a", "--group-by", "all", "--columns", "metric,value", "--no-legend");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "minflt 9\nmajflt 0\nminflt 6\n"));
+        CTL_RUN(&ctl, "show", "a", "--group-by", "all", "--format", "csv", "--no-legend");
+        ck_assert_ptr_eq(strstr(ctl.out, "/b,p,t2,,,,1,primary,minflt,"), ctl.out);
+        CTL_RUN(&ctl, "show", "a", "--group-by", "all", "--json");
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "\"groups\":[" LEAF("\"cgroup\":\"/b\",", "p", "t2", "9") ","));
+        end();
+}
+END_TEST
 
 START_TEST(wrap_shows_names_whole) {
         begin(long_name, 1);
@@ -891,6 +970,7 @@ int main(void) {
         tcase_add_test(take, run_checks_before_it_starts);
         tcase_add_test(view, compare_prints_heads_rows_and_what_is_hidden);
         tcase_add_test(view, compare_json_is_the_contract_digit_by_digit);
+        tcase_add_test(view, sections_in_parts_become_one);
         tcase_add_loop_test(view, a_threshold_decides_the_exit_status, 0, ELEMENTSOF(forms));
         tcase_add_test(view, a_threshold_says_what_it_hides);
         tcase_add_test(view, the_view_is_asked_for_as_it_was_given);
@@ -899,6 +979,7 @@ int main(void) {
         tcase_add_test(view, without_one_boot_there_is_no_time_between);
         tcase_add_test(view, raw_and_columns_are_the_users);
         tcase_add_loop_test(view, compare_fits_a_terminal, 79, 82);
+        tcase_add_test(view, all_at_once_is_a_tree);
         tcase_add_test(view, wrap_shows_names_whole);
         tcase_add_test(view, show_prints_values);
         tcase_add_test(view, compare_csv_is_a_row_a_metric);

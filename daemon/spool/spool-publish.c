@@ -81,10 +81,15 @@ static int named_temporary(const Spool *spool, int *ret_fd) {
 }
 
 int spool_temporary(Spool *spool, int *ret_fd) {
+        struct stat st;
         int fd, r;
 
         if (spool->is_unavailable)
                 return SPOOL_E_UNAVAILABLE;
+        /* Some file systems give files of a removed directory that could never be linked. */
+        if (fstat(spool->dir_fd, &st) == 0 && st.st_nlink == 0)
+                return spool_complain(spool, SPOOL_E_UNAVAILABLE,
+                                      "was removed while it was in use");
         fd = openat(spool->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
         if (fd < 0 && errno != EOPNOTSUPP && errno != EISDIR)
                 return spool_explain(spool, -errno);

@@ -65,8 +65,8 @@ Spool *spool_free(Spool *spool);
 DEFINE_CLEANUP(Spool *, spool_free);
 
 /*
- * Opens the path again when the directory was not there or is no longer: whoever repairs a spool need
- * not restart the daemon. Whether it is available now, the calls tell.
+ * Opens the path again when the directory was not there or is no longer: whoever repairs a spool
+ * need not restart the daemon. Whether it is available now, the calls tell.
  */
 _must_check_ int spool_refresh(Spool *spool);
 

@@ -148,18 +148,31 @@ static int find_counterpart(Comparison *comparison, Span cgroup, const Group *af
         return 0;
 }
 
-/* Groups of a cgroup that was renamed go by its old name, where there is one to be compared with. */
+/* A group of a renamed cgroup goes by its old name, where there is one to be compared with. */
+static int rename_group(Comparison *comparison, Span cgroup, Group *after) {
+        Group *before;
+        int r;
+
+        r = find_counterpart(comparison, cgroup, after, &before);
+        if (r != 0 || !before || before->sides[COMPARISON_AFTER])
+                return r;
+        return group_adopt(before, COMPARISON_AFTER, after);
+}
+
 static int apply_match(Comparison *comparison, const PairingMatch *match) {
+        ViewAxis axis = comparison->view.axis;
+        Group *group = group_table_find(&comparison->table, match->after);
+
+        if (axis == VIEW_AXIS_CGROUP) /* there, a cgroup is one group */
+                return group ? rename_group(comparison, match->before, group) : 0;
         for (size_t i = 0; i < comparison->table.n_groups; i++) {
-                Group *after = comparison->table.groups[i], *before;
                 int r;
 
-                if (group_is_empty(after) ||
-                    !span_equal(group_names(after, comparison->view.axis).cgroup, match->after))
+                group = comparison->table.groups[i];
+                if (group_is_empty(group) ||
+                    !span_equal(group_names(group, axis).cgroup, match->after))
                         continue;
-                r = find_counterpart(comparison, match->before, after, &before);
-                if (r == 0 && before && !before->sides[COMPARISON_AFTER])
-                        r = group_adopt(before, COMPARISON_AFTER, after);
+                r = rename_group(comparison, match->before, group);
                 if (r != 0)
                         return r;
         }

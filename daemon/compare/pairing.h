@@ -7,8 +7,8 @@
  * Cgroups that were renamed between two snapshots, found by what runs in them. Of every cgroup and
  * side the set of its kinds of threads is kept: the skeletons of process and thread, as hashes. A
  * cgroup that is on one side only is paired with one of the other side when they share at least
- * PAIRING_MIN_SHARED kinds and these are nine tenths of all kinds of both; or when the view says so.
- * Each cgroup is in one pairing at most, the best matches are taken first.
+ * PAIRING_MIN_SHARED kinds and these are nine tenths of the kinds of either; or when the view says
+ * so. Each cgroup is in one pairing at most, the best matches are taken first.
  *
  * Memory grows with the number of distinct kinds in distinct cgroups, not with that of threads.
  */
@@ -48,5 +48,8 @@ _must_check_ int pairing_match(Pairing *pairing, const View *view);
 
 size_t pairing_n(const Pairing *pairing);
 const PairingMatch *pairing_get(const Pairing *pairing, size_t index);
-/* An array of {before, after, shared, jaccard}, best matches first, those of the view before all. */
+/*
+ * An array of {before, after, shared, jaccard}: pairs that the view states, then equal sets, then
+ * the others, best matches first.
+ */
 void pairing_write_json(const Pairing *pairing, JsonWriter *writer);

@@ -82,9 +82,11 @@ void reference_done(Reference *reference) {
 Span reference_label(const char *path) {
         const char *slash = strrchr(path, '/');
         Span label = span_of(slash ? slash + 1 : path);
+        const char *suffix =
+                ends_in(label, SNAPSHOT_FILE_SUFFIX) ? SNAPSHOT_FILE_SUFFIX : FILE_SUFFIX;
 
-        if (ends_in(label, SNAPSHOT_FILE_SUFFIX) && label.n > strlen(SNAPSHOT_FILE_SUFFIX))
-                label.n -= strlen(SNAPSHOT_FILE_SUFFIX);
+        if (ends_in(label, suffix) && label.n > strlen(suffix))
+                label.n -= strlen(suffix);
         return label;
 }
 
@@ -92,7 +94,7 @@ void reference_write_json(JsonWriter *writer, const Reference *reference, size_t
         json_write_object(writer);
         if (reference->is_file) {
                 json_write_member_u64(writer, "fileDescriptor", fd_index);
-                json_write_member_name(writer, "label", reference_label(reference->text));
+                json_write_member_name(writer, "label", span_of(reference->text));
         } else {
                 json_write_member_text(writer, "name", reference->text);
         }

@@ -47,9 +47,22 @@ const char *fault_reason(const SnapshotFault *fault, char ret_text[static FAULT_
 }
 
 const char *subject_name(const Subject *subject) {
-        if (subject->head.name[0] != '\0')
-                return subject->head.name;
-        return subject->label ? subject->label : "";
+        return subject->label ? subject->label : subject->head.name;
+}
+
+/* Of a file that has no name inside: the last part of its path, without what marks a snapshot. */
+static Span label_base(const char *label) {
+        static const char *const suffixes[] = { SNAPSHOT_FILE_SUFFIX, ".zst" };
+        const char *slash = strrchr(label, '/');
+        Span base = span_of(slash ? slash + 1 : label);
+
+        for (size_t i = 0; i < ELEMENTSOF(suffixes); i++) {
+                size_t n = strlen(suffixes[i]);
+
+                if (base.n >= n && memcmp(base.bytes + base.n - n, suffixes[i], n) == 0)
+                        return (Span){ base.bytes, base.n > n ? base.n - n : base.n };
+        }
+        return base;
 }
 
 uint64_t subject_n_threads(const Subject *subject) {
@@ -57,20 +70,23 @@ uint64_t subject_n_threads(const Subject *subject) {
 }
 
 void subject_write_head(const Subject *subject, JsonWriter *writer) {
-        const char *name = subject_name(subject);
+        Span name = span_of(subject->head.name);
         Head shown = subject->head; /* a view: what it owns stays the subject's */
         size_t n = 0;
 
+        if (name.n == 0 && subject->label)
+                name = label_base(subject->label);
+
         /* A label can be longer than a name; it ends at a whole character then. */
-        while (name[n] != '\0') {
-                size_t n_character = utf8_character(span_of(name + n));
+        while (n < name.n) {
+                size_t n_character = utf8_character((Span){ name.bytes + n, name.n - n });
 
                 n_character = MAX_OF(n_character, (size_t) 1);
                 if (n + n_character >= sizeof(shown.name))
                         break;
                 n += n_character;
         }
-        memmove(shown.name, name, n);
+        memmove(shown.name, name.bytes, n);
         shown.name[n] = '\0';
         head_write_json(writer, &shown);
 }

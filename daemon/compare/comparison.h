@@ -111,7 +111,7 @@ uint64_t comparison_hidden_rows(const Comparison *comparison);
 uint64_t comparison_rows_above_threshold(const Comparison *comparison);
 /* Renamed cgroups: what became one group although the keys differ (pairing.h). */
 size_t comparison_n_pairings(const Comparison *comparison);
-/* The array "pairings" of the interface. */
+/* The array "pairings" of the interface, of the first PAIRING_MAX_WRITTEN. */
 void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer);
 /* Entries of @list that the view's limit cut off. */
 uint64_t comparison_hidden(const Comparison *comparison, ComparisonList list);

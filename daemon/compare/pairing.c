@@ -342,7 +342,7 @@ const PairingMatch *pairing_get(const Pairing *pairing, size_t index) {
 
 void pairing_write_json(const Pairing *pairing, JsonWriter *writer) {
         json_write_array(writer);
-        for (size_t i = 0; i < pairing->n_matches; i++) {
+        for (size_t i = 0; i < MIN_OF(pairing->n_matches, (size_t) PAIRING_MAX_WRITTEN); i++) {
                 const PairingMatch *match = &pairing->matches[i];
 
                 json_write_object(writer);

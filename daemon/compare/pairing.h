@@ -25,7 +25,8 @@
 
 #define PAIRING_MIN_SHARED 10
 #define PAIRING_MAX_MATCHES \
-        65536 /* that are weighed against each other; further ones are not seen */
+        65536                   /* that are weighed against each other; further ones are not seen */
+#define PAIRING_MAX_WRITTEN 256 /* paths may be long, and a reply has a bound */
 
 typedef struct Pairing Pairing;
 
@@ -50,6 +51,6 @@ size_t pairing_n(const Pairing *pairing);
 const PairingMatch *pairing_get(const Pairing *pairing, size_t index);
 /*
  * An array of {before, after, shared, jaccard}: pairs that the view states, then equal sets, then
- * the others, best matches first.
+ * the others, best matches first; at most PAIRING_MAX_WRITTEN.
  */
 void pairing_write_json(const Pairing *pairing, JsonWriter *writer);

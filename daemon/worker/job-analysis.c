@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "compare/comparison.h"
+#include "compare/pairing.h"
 #include "interface/view.h"
 #include "section/section-json.h"
 #include "wire/limits.h"
@@ -309,6 +310,17 @@ static int analysis_answer_sections(Analysis *analysis) {
         return r;
 }
 
+static void analysis_write_pairings(const Analysis *analysis, JsonWriter *writer) {
+        size_t n = comparison_n_pairings(analysis->comparison);
+
+        if (analysis->view.axis != VIEW_AXIS_CGROUP && analysis->view.axis != VIEW_AXIS_ALL)
+                return;
+        json_write_key(writer, "pairings");
+        comparison_write_pairings(analysis->comparison, writer);
+        json_write_member_u64(writer, "hiddenPairings",
+                              n > PAIRING_MAX_WRITTEN ? n - PAIRING_MAX_WRITTEN : 0);
+}
+
 static int analysis_answer(Analysis *analysis) {
         const Comparison *comparison = analysis->comparison;
         JsonWriter *writer;
@@ -339,6 +351,7 @@ static int analysis_answer(Analysis *analysis) {
                                       comparison_hidden(comparison, COMPARISON_ONLY_BEFORE));
                 json_write_member_u64(writer, "hiddenOnlyAfter",
                                       comparison_hidden(comparison, COMPARISON_ONLY_AFTER));
+                analysis_write_pairings(analysis, writer);
         }
         return answer_final(&analysis->work->answer);
 }

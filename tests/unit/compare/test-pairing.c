@@ -139,6 +139,33 @@ START_TEST(numbers_in_names_make_no_kinds) {
 }
 END_TEST
 
+START_TEST(a_report_is_bounded) {
+        json_object *written;
+        JsonWriter writer;
+        Pairing *pairing;
+        View view;
+
+        view_init(&view);
+        ck_assert_int_eq(pairing_new(&pairing), 0);
+        for (unsigned i = 0; i < 2 * (PAIRING_MAX_WRITTEN + 1); i++)
+                for (unsigned kind = 0; kind < PAIRING_MIN_SHARED; kind++) {
+                        const Range range = { "/", i % 2, 0, 0 };
+                        ThreadSample sample = thread_in(&range, kind);
+                        char cgroup[16];
+
+                        (void) snprintf(cgroup, sizeof(cgroup), "/%u", i);
+                        ck_assert_int_eq(pairing_add(pairing, span_of(cgroup), i % 2, &sample), 0);
+                }
+        ck_assert_int_eq(pairing_match(pairing, &view), 0);
+        ck_assert_uint_eq(pairing_n(pairing), PAIRING_MAX_WRITTEN + 1);
+        pairing_write_json(pairing, json_text_begin(&writer));
+        written = json_tokener_parse(json_text_end(&writer));
+        ck_assert_uint_eq(json_object_array_length(written), PAIRING_MAX_WRITTEN);
+        json_object_put(written);
+        pairing_free(pairing);
+}
+END_TEST
+
 #define N_KINDS 12
 
 /* A rename, in which one kind went and one came. */
@@ -229,6 +256,7 @@ int main(void) {
         TCase *groups = tcase_create("groups");
 
         tcase_add_loop_test(matches, renamed_cgroups_are_found_by_content, 0, ELEMENTSOF(rows));
+        tcase_add_test(matches, a_report_is_bounded);
         tcase_add_test(matches, numbers_in_names_make_no_kinds);
         suite_add_tcase(suite, matches);
         tcase_add_test(groups, paired_cgroups_are_one_group);

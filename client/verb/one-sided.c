@@ -17,7 +17,27 @@ static const MetricId main_figures[] = {
         METRIC_hiwater_rss_bytes,
 };
 
-#define N_COLUMNS (2 + ELEMENTSOF(main_figures))
+#define MAX_FIGURES ELEMENTSOF(main_figures)
+
+/* The columns of the list: only metrics that were asked for are in the answer. */
+typedef struct Figures {
+        MetricId ids[MAX_FIGURES];
+        size_t n;
+} Figures;
+
+static Figures choose_figures(const View *view) {
+        Figures figures = { .n = 0 };
+
+        for (size_t i = 0; i < MAX_FIGURES; i++)
+                if (view_wants_metric(view, main_figures[i]))
+                        figures.ids[figures.n++] = main_figures[i];
+        if (figures.n > 0)
+                return figures;
+        for (unsigned id = 0; figures.n < MAX_FIGURES && id < _METRIC_MAX; id++)
+                if (view_wants_metric(view, (MetricId) id))
+                        figures.ids[figures.n++] = (MetricId) id;
+        return figures;
+}
 
 static json_object *figure_of(json_object *group, MetricId id) {
         return cell_member(cell_member(cell_member(group, "metrics"), metric_table[id].name),
@@ -54,17 +74,18 @@ void one_sided_done(OneSided *list) {
         *list = (OneSided){};
 }
 
-static int add_group(Table *table, TableRow *row, json_object *group, bool raw) {
+static int add_group(Table *table, TableRow *row, json_object *group, const Figures *figures,
+                     bool raw) {
         int r;
 
         r = group_label_append(table_row_next(row), group);
         if (r == 0)
                 r = cell_append_number(table_row_next(row), cell_member(group, "threads"),
                                        QUANTITY_LADDER_NONE);
-        for (size_t i = 0; r == 0 && i < ELEMENTSOF(main_figures); i++) {
-                const CellStyle style = { .unit = metric_table[main_figures[i]].unit, .raw = raw };
+        for (size_t i = 0; r == 0 && i < figures->n; i++) {
+                const CellStyle style = { .unit = metric_table[figures->ids[i]].unit, .raw = raw };
 
-                r = cell_append_value(table_row_next(row), figure_of(group, main_figures[i]),
+                r = cell_append_value(table_row_next(row), figure_of(group, figures->ids[i]),
                                       &style);
         }
         return r < 0 ? r : table_add_row(table, row, 0);
@@ -76,7 +97,8 @@ int one_sided_print(const OneSided *list, const Session *session, const char *si
         _cleanup_(table_row_done) TableRow row = {};
         bool raw = options_have(session->options, OPTION_RAW);
         uint64_t n_groups = number_add_saturating(list->n_groups, n_hidden);
-        TableColumn columns[N_COLUMNS] = {
+        const Figures figures = choose_figures(&session->options->view);
+        TableColumn columns[2 + MAX_FIGURES] = {
                 { .header = view_axis_header(session->options->view.axis), .shrink_to = 12 },
                 { .header = "threads", .right = true },
         };
@@ -86,15 +108,15 @@ int one_sided_print(const OneSided *list, const Session *session, const char *si
                 return 0;
         (void) printf("\nonly in %s (%llu group%s)\n", side, (unsigned long long) n_groups,
                       n_groups == 1 ? "" : "s");
-        for (size_t i = 0; i < ELEMENTSOF(main_figures); i++)
-                columns[2 + i] = (TableColumn){ .header = metric_table[main_figures[i]].name,
-                                                .right = true };
-        r = table_new(columns, N_COLUMNS, &session->terminal, session_legend(session), stdout,
+        for (size_t i = 0; i < figures.n; i++)
+                columns[2 + i] =
+                        (TableColumn){ .header = metric_table[figures.ids[i]].name, .right = true };
+        r = table_new(columns, 2 + figures.n, &session->terminal, session_legend(session), stdout,
                       &table);
         if (r == 0 && options_have(session->options, OPTION_WRAP))
                 table_set_wrap(table);
         for (size_t i = 0; r == 0 && i < list->n_kept; i++)
-                r = add_group(table, &row, list->groups[i], raw);
+                r = add_group(table, &row, list->groups[i], &figures, raw);
         if (r == 0)
                 r = table_end(table);
         if (r == 0 && n_groups > list->n_kept)

@@ -153,7 +153,8 @@ static int set_limit(Options *options, const char *value, char *ret_complaint) {
 
         if (!number_parse_u32(span_of(value), &options->view.limit))
                 return refuse(ret_complaint,
-                              "--limit %s is not a number of groups: it is 0 for all, or more.",
+                              "--limit takes a number of groups up to 4294967295, 0 for all: "
+                              "%s is none.",
                               quote(value, quoted));
         return 0;
 }

@@ -29,13 +29,19 @@ struct Output {
 static int complain_path(const Output *output, int error, const char *what) {
         char quoted[QUOTE_BYTES];
 
-        return complain(STATUS_FAILED, "%s cannot be %s: %s.", quote(output->path, quoted), what,
-                        strerror(error));
+        return complain(STATUS_FAILED, "%s cannot be %s: %s.",
+                        output->fd == STDOUT_FILENO ? "Standard output"
+                                                    : quote(output->path, quoted),
+                        what, strerror(error));
 }
 
 static int complain_exists(const Output *output) {
         char quoted[QUOTE_BYTES];
+        struct stat st;
 
+        if (stat(output->path, &st) == 0 && S_ISDIR(st.st_mode))
+                return complain(STATUS_FAILED, "%s is a directory: name a file in it.",
+                                quote(output->path, quoted));
         return complain(
                 STATUS_FAILED,
                 "%s is there already, and export never overwrites: remove it or name another "

@@ -151,9 +151,10 @@ static const struct {
           "The tag \"x\\x1b[2J\" has a character other than A-Z a-z 0-9 . _ -." },
         { { "--json=long" }, "--json=\"long\" is not a style: it is short, pretty or off." },
         { { "--limit", "-1" },
-          "--limit \"-1\" is not a number of groups: it is 0 for all, or more." },
+          "--limit takes a number of groups up to 4294967295, 0 for all: \"-1\" is none." },
         { { "--limit", "4294967296" },
-          "--limit \"4294967296\" is not a number of groups: it is 0 for all, or more." },
+          "--limit takes a number of groups up to 4294967295, 0 for all: \"4294967296\" is "
+          "none." },
         { { "--timeout", "0" }, "--timeout \"0\" is not a number of seconds above 0." },
         { { "--timeout", "0.000" }, "--timeout \"0.000\" is not a number of seconds above 0." },
         { { "--timeout", "1." }, "--timeout \"1.\" is not a number of seconds above 0." },

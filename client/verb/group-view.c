@@ -57,16 +57,18 @@ static void warn_tables(const View *view, const char *format) {
 /* JSON and tables need no more. */
 static int set_form(GroupView *view) {
         Session *session = view->session;
-        Format format = session->options->format;
+        Format format = options_have(session->options, OPTION_FORMAT) ? session->options->format
+                                                                      : FORMAT_TABLE;
         int r;
 
         if (options_have(session->options, OPTION_FORMAT) && session_has_json(session))
                 return complain(STATUS_USAGE,
                                 "--format and --json are two forms of one result: give either.");
+        if (!session_has_json(session))
+                warn_tables(&session->options->view, format_name(format));
         if (format != FORMAT_CSV && format != FORMAT_NDJSON)
                 return 0;
         session->rows = true;
-        warn_tables(&session->options->view, format_name(format));
         r = group_rows_new(format == FORMAT_CSV ? ROW_STYLE_CSV : ROW_STYLE_NDJSON, view->sides,
                            stdout, &view->rows);
         return r < 0 ? complain_errno(r, "prepare the rows") : 0;

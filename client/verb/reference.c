@@ -79,17 +79,6 @@ void reference_done(Reference *reference) {
         reference->fd = fd_close(reference->fd);
 }
 
-Span reference_label(const char *path) {
-        const char *slash = strrchr(path, '/');
-        Span label = span_of(slash ? slash + 1 : path);
-        const char *suffix =
-                ends_in(label, SNAPSHOT_FILE_SUFFIX) ? SNAPSHOT_FILE_SUFFIX : FILE_SUFFIX;
-
-        if (ends_in(label, suffix) && label.n > strlen(suffix))
-                label.n -= strlen(suffix);
-        return label;
-}
-
 void reference_write_json(JsonWriter *writer, const Reference *reference, size_t fd_index) {
         json_write_object(writer);
         if (reference->is_file) {

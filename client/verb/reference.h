@@ -40,8 +40,6 @@ int reference_open(const char *text, Reference *ret);
 int reference_open_file(const char *path, Reference *ret);
 void reference_done(Reference *reference);
 
-/* What a file is called that has no name inside: the last component without .ctprof.zst. */
-Span reference_label(const char *path);
 /* The SnapshotRef object; a file's descriptor is the @fd_index-th sent with the call. */
 void reference_write_json(JsonWriter *writer, const Reference *reference, size_t fd_index);
 /*

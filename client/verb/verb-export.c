@@ -169,7 +169,7 @@ static int convert_file(Export *export) {
 static int export_file(Export *export) {
         int r;
 
-        r = open_output(export, reference_label(export->source.text));
+        r = open_output(export, snapshot_name_of_path(export->source.text));
         if (r != 0)
                 return r;
         return export->format == FORMAT_CTPROF ? copy_file(export) : convert_file(export);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <stdio.h>
 
+#include "base/name.h"
 #include "interface/error-list.h"
 #include "json/json-writer.h"
 #include "render/cell.h"
@@ -26,7 +27,7 @@ static int call_import(Session *session, const Reference *file, json_object **re
         json_write_member_u64(&writer, "fileDescriptor", 0);
         if (tag)
                 json_write_member_text(&writer, "tag", tag);
-        json_write_member_name(&writer, "label", reference_label(file->text));
+        json_write_member_name(&writer, "label", snapshot_name_of_path(file->text));
         json_write_end(&writer);
         r = session_call_set(&call, &writer, &parameters);
         if (r != 0)

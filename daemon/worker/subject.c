@@ -50,21 +50,6 @@ const char *subject_name(const Subject *subject) {
         return subject->label ? subject->label : subject->head.name;
 }
 
-/* Of a file that has no name inside: the last part of its path, without what marks a snapshot. */
-static Span label_base(const char *label) {
-        static const char *const suffixes[] = { SNAPSHOT_FILE_SUFFIX, ".zst" };
-        const char *slash = strrchr(label, '/');
-        Span base = span_of(slash ? slash + 1 : label);
-
-        for (size_t i = 0; i < ELEMENTSOF(suffixes); i++) {
-                size_t n = strlen(suffixes[i]);
-
-                if (base.n >= n && memcmp(base.bytes + base.n - n, suffixes[i], n) == 0)
-                        return (Span){ base.bytes, base.n > n ? base.n - n : base.n };
-        }
-        return base;
-}
-
 uint64_t subject_n_threads(const Subject *subject) {
         return subject->head.has_threads ? subject->head.threads : 0;
 }
@@ -75,7 +60,7 @@ void subject_write_head(const Subject *subject, JsonWriter *writer) {
         size_t n = 0;
 
         if (name.n == 0 && subject->label)
-                name = label_base(subject->label);
+                name = snapshot_name_of_path(subject->label);
 
         /* A label can be longer than a name; it ends at a whole character then. */
         while (n < name.n) {

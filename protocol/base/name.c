@@ -30,6 +30,20 @@ const char *snapshot_name_complaint(Span name) {
         return NULL;
 }
 
+Span snapshot_name_of_path(const char *path) {
+        static const char *const suffixes[] = { SNAPSHOT_FILE_SUFFIX, ".zst" };
+        const char *slash = strrchr(path, '/');
+        Span base = span_of(slash ? slash + 1 : path);
+
+        for (size_t i = 0; i < ELEMENTSOF(suffixes); i++) {
+                size_t n = strlen(suffixes[i]);
+
+                if (base.n >= n && memcmp(base.bytes + base.n - n, suffixes[i], n) == 0)
+                        return (Span){ base.bytes, base.n > n ? base.n - n : base.n };
+        }
+        return base;
+}
+
 size_t utf8_character(Span text) {
         const unsigned char *b = (const unsigned char *) text.bytes;
         unsigned char low = 0x80, high = 0xbf;

@@ -24,6 +24,12 @@
  */
 const char *snapshot_name_complaint(Span name);
 
+/*
+ * What a snapshot file is called that has no name inside: the last component of its path without
+ * ".ctprof.zst" or ".zst". Borrowed from @path; not necessarily a valid name.
+ */
+Span snapshot_name_of_path(const char *path);
+
 /* Appends @bytes as valid UTF-8 under the escape; nothing else is changed (no JSON quoting). */
 _must_check_ int name_escape(Buffer *buffer, Span bytes);
 /* The inverse. */

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/name.h"
 #include "check-main.h"
 #include "temporary.h"
 #include "verb/complain.h"
@@ -72,7 +73,7 @@ static const struct {
 };
 
 START_TEST(files_are_called_by_their_last_component) {
-        ck_assert(span_is(reference_label(labels[_i].path), labels[_i].label));
+        ck_assert(span_is(snapshot_name_of_path(labels[_i].path), labels[_i].label));
 }
 END_TEST
 

@@ -50,6 +50,8 @@ typedef struct View {
         bool derived[_DERIVED_MAX];
         bool pairing;    /* find cgroups that were renamed, on the axes cgroup and all */
         ViewTexts pairs; /* keys of cgroups that are one by decree: old, new, old, new... */
+        bool window;     /* compare lives of threads: what was done between the two */
+        bool spread;     /* also how each sum is spread over the threads */
         uint32_t limit;  /* groups; 0: all */
         ViewSort sort;
         char filter[GLOB_MAX_BYTES]; /* a well-formed glob for texts (glob.h), not terminated */

@@ -411,6 +411,7 @@ START_TEST(a_view_survives_the_wire) {
                 view.limit = UINT32_MAX;
                 view.changed_only = view.self = true;
                 view.cgroup_normalize = view.pairing = false;
+                view.window = view.spread = true;
                 ck_assert_int_eq(view_add_pair(&view, span_of("/old\xfe=/new"), complaint),
                                  VIEW_OK);
                 ck_assert_int_eq(view_set_sort(&view, span_of("minflt:asc,avg_wait_ns"), complaint),
@@ -443,6 +444,8 @@ START_TEST(a_view_survives_the_wire) {
         ck_assert(again.has_threshold == view.has_threshold);
         ck_assert_double_eq(again.threshold, view.threshold);
         ck_assert(again.pairing == view.pairing);
+        ck_assert(again.window == view.window);
+        ck_assert(again.spread == view.spread);
         assert_texts_equal(&again.pairs, &view.pairs);
         assert_texts_equal(&again.cgroup_flatten, &view.cgroup_flatten);
         json_object_put(object);
@@ -492,6 +495,8 @@ static const struct {
         { "{\"filter\":[]}", "filter" },
         { "{\"filter\":\"\"}", "it is empty" },
         { "{\"pairing\":1}", "pairing" },
+        { "{\"window\":1}", "window" },
+        { "{\"spread\":\"yes\"}", "spread" },
         { "{\"pairs\":{}}", "array of {old, new}" },
         { "{\"pairs\":[[]]}", "array of {old, new}" },
         { "{\"pairs\":[{\"old\":\"/a\"}]}", "array of {old, new}" },

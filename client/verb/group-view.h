@@ -4,31 +4,26 @@
 /*
  * GroupView
  *
- * The replies of Show and Compare on their way to stdout: as tables for a person, as the one JSON
- * object of the contract, or as rows for a program. All are written while the replies come, so that
- * memory stays as it is.
+ * The replies of Show and Compare on their way to stdout, in whatever form the user wants
+ * (group-sink.h). They are written while they come, so that memory stays as it is; an answer whose
+ * parts come out of order is refused.
  */
 
 #include <json-c/json.h>
 #include "call/connection.h"
 #include "json/json-writer.h"
-#include "verb/group-columns.h"
+#include "verb/group-sink.h"
 #include "verb/session.h"
 
 typedef struct GroupView GroupView;
-
-/*
- * Called once before the first output: what a verb has to say ahead. JSON: members of the object.
- */
-typedef int (*GroupViewLead)(void *userdata, JsonOut *out);
 
 /* Functions that return int: 0, or an exit status with the sentence said. */
 
 int group_view_new(Session *session, GroupSides sides, GroupView **ret);
 GroupView *group_view_free(GroupView *view);
 DEFINE_CLEANUP(GroupView *, group_view_free);
-/* @out is NULL for all but JSON. */
-void group_view_set_lead(GroupView *view, GroupViewLead lead, void *userdata);
+/* @lead is called once, before the first output. */
+void group_view_set_lead(GroupView *view, GroupLead lead, void *userdata);
 
 /* The View parameter that fits what is printed; @writer is in an object. */
 void group_view_write_parameter(const GroupView *view, JsonWriter *writer);

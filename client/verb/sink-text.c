@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "verb/group-sink.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "render/cell.h"
+#include "render/lines.h"
+#include "verb/group-table.h"
+#include "verb/group-tree.h"
+#include "verb/head-lines.h"
+#include "verb/one-sided.h"
+
+typedef struct SinkText {
+        GroupSink sink;
+        GroupTable *table;
+        GroupTree tree;   /* of axis all */
+        OneSided only[2]; /* BEFORE, AFTER */
+} SinkText;
+
+static uint64_t count_of(json_object *reply, const char *key) {
+        return json_object_get_uint64(cell_member(reply, key));
+}
+
+/* Everything above the first table: heads, what differs, what could not be read. */
+static int print_head(const GroupForm *form, json_object *reply) {
+        const Lines lines = { stdout, &form->session->terminal, HEAD_LABEL_COLUMNS };
+        int r;
+
+        if (form->sides == GROUP_SIDES_ONE) {
+                r = head_lines_print(&lines, "snapshot", cell_member(reply, "snapshot"));
+                if (r == 0)
+                        r = source_lines_print(&lines, cell_member(reply, "sources"));
+        } else {
+                r = head_lines_print(&lines, "before", cell_member(reply, "before"));
+                if (r == 0)
+                        r = head_lines_print(&lines, "after", cell_member(reply, "after"));
+                if (r == 0)
+                        r = change_lines_print(&lines, reply);
+                if (r == 0)
+                        r = source_lines_print_pair(&lines, cell_member(reply, "sourcesBefore"),
+                                                    cell_member(reply, "sourcesAfter"));
+        }
+        (void) putchar('\n');
+        return r;
+}
+
+static int begin(GroupSink *sink, json_object *reply) {
+        SinkText *text = (SinkText *) sink;
+        int r;
+
+        r = session_page(sink->form->session);
+        if (r == 0)
+                r = group_form_lead(sink->form, NULL);
+        if (r == 0)
+                r = print_head(sink->form, reply);
+        if (r == 0)
+                r = group_table_new(sink->form->session, &sink->form->columns, &text->table);
+        return r;
+}
+
+static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
+        bool is_tree = sink->form->session->options->view.axis == VIEW_AXIS_ALL;
+        SinkText *text = (SinkText *) sink;
+        size_t n = cell_length(groups);
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                json_object *group = json_object_array_get_idx(groups, i);
+
+                if (list != GROUP_LIST_GROUPS)
+                        one_sided_add(&text->only[list - GROUP_LIST_ONLY_BEFORE], group);
+                else if (is_tree)
+                        r = group_tree_add(&text->tree, group);
+                else
+                        r = group_table_add(text->table, group);
+        }
+        return r;
+}
+
+static int add_sections(GroupSink *sink, json_object *part) {
+        return 0;
+}
+
+/* What is not there, and how to see it. */
+static int print_hints(const SinkText *text, json_object *reply) {
+        uint64_t n_rows = count_of(reply, "hiddenRows"), n_groups = count_of(reply, "hiddenGroups");
+        const Session *session = text->sink.form->session;
+        _cleanup_(buffer_done) Buffer omitted = {};
+        const char *names;
+        int r;
+
+        r = group_table_omitted(text->table, &omitted);
+        if (r == 0)
+                r = buffer_terminate(&omitted, &names);
+        if (r < 0 || !session_is_chatty(session) ||
+            options_have(session->options, OPTION_NO_LEGEND))
+                return r;
+        if (n_rows > 0 || n_groups > 0 || omitted.n > 0)
+                (void) putchar('\n');
+        if (n_rows > 0 && session->options->view.has_threshold)
+                (void) printf("%llu row%s hidden that did not move by more (--threshold)\n",
+                              (unsigned long long) n_rows, n_rows == 1 ? "" : "s");
+        else if (n_rows > 0)
+                (void) printf("%llu %s row%s hidden (--all-rows)\n", (unsigned long long) n_rows,
+                              text->sink.form->sides == GROUP_SIDES_ONE ? "empty" : "unchanged",
+                              n_rows == 1 ? "" : "s");
+        if (n_groups > 0)
+                (void) printf("%llu more group%s (--limit 0)\n", (unsigned long long) n_groups,
+                              n_groups == 1 ? "" : "s");
+        if (omitted.n > 0)
+                (void) printf("no room for %s (--columns, or a wider terminal)\n", names);
+        return 0;
+}
+
+static int end(GroupSink *sink, json_object *reply) {
+        static const char *const sides[] = { "BEFORE", "AFTER" };
+        static const char *const hidden[] = { "hiddenOnlyBefore", "hiddenOnlyAfter" };
+        SinkText *text = (SinkText *) sink;
+        int r;
+
+        r = group_tree_print(&text->tree, text->table);
+        if (r == 0)
+                r = group_table_end(text->table);
+        for (size_t i = 0; r == 0 && i < 2; i++)
+                r = one_sided_print(&text->only[i], sink->form->session, sides[i],
+                                    count_of(reply, hidden[i]));
+        return r < 0 ? r : print_hints(text, reply);
+}
+
+static void free_sink(GroupSink *sink) {
+        SinkText *text = (SinkText *) sink;
+
+        text->table = group_table_free(text->table);
+        group_tree_done(&text->tree);
+        for (size_t i = 0; i < 2; i++)
+                one_sided_done(&text->only[i]);
+        free(text);
+}
+
+int sink_text_new(const GroupForm *form, GroupSink **ret) {
+        static const GroupSinkType type = { .begin = begin,
+                                            .groups = add_groups,
+                                            .sections = add_sections,
+                                            .end = end,
+                                            .free = free_sink };
+        SinkText *text = malloc(sizeof(*text));
+
+        if (!text)
+                return -ENOMEM;
+        *text = (SinkText){ .sink = { &type, form } };
+        *ret = &text->sink;
+        return 0;
+}

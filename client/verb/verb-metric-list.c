@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "interface/interface.h"
+#include "interface/legend.h"
 #include "metric/metric.h"
 #include "render/lines.h"
 #include "render/table.h"
@@ -103,6 +104,40 @@ static int print_derived(const Session *session) {
         return r < 0 ? r : table_end(table);
 }
 
+static const TableColumn legend_columns[] = {
+        { .header = "NAME" },
+        { .header = "MEANING" },
+};
+
+/* For a terminal. */
+static void print_legend_lines(const Session *session) {
+        const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS };
+
+        for (size_t i = 0; i < _LEGEND_MAX; i++) {
+                const LegendList *list = &legend_lists[i];
+
+                (void) printf("\n%s\n", list->heading);
+                for (size_t j = 0; j < list->n_terms; j++)
+                        lines_print(&lines, list->terms[j].name, list->terms[j].meaning);
+        }
+}
+
+static int print_legend(const Session *session, const LegendList *list) {
+        _cleanup_(table_freep) Table *table = NULL;
+        int r;
+
+        (void) printf("\n%s\n", list->heading);
+        r = table_new(legend_columns, ELEMENTSOF(legend_columns), &session->terminal,
+                      session_legend(session), stdout, &table);
+        for (size_t i = 0; r == 0 && i < list->n_terms; i++) {
+                const char *const cells[ELEMENTSOF(legend_columns)] = { list->terms[i].name,
+                                                                        list->terms[i].meaning };
+
+                r = table_add(table, cells, 0);
+        }
+        return r < 0 ? r : table_end(table);
+}
+
 /* The registry is ours as much as the daemon's: asking would only tell of another version. */
 static int print_json(Session *session) {
         _cleanup_(buffer_done) Buffer text = {};
@@ -136,18 +171,21 @@ static int run_metric_list(Session *session) {
         /* All that is known does not fit side by side: a terminal gets it as text. */
         if (session->terminal.out) {
                 print_metric_lines(session);
+                print_legend_lines(session);
                 return STATUS_DONE;
         }
         r = print_metrics(session);
         if (r == 0)
                 r = print_derived(session);
+        for (size_t i = 0; r == 0 && i < _LEGEND_MAX; i++)
+                r = print_legend(session, &legend_lists[i]);
         return r < 0 ? complain_errno(r, "print the registry") : 0;
 }
 
 const Verb verb_metric_list = {
         .name = "metric-list",
         .synopsis = "",
-        .summary = "List every metric and derived value",
+        .summary = "List every metric and derived value, and what the words beside them mean",
         .options = 0,
         .run = run_metric_list,
 };

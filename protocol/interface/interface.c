@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "interface/interface.h"
 
+#include "interface/legend.h"
 #include "metric/metric.h"
 
 #define ERROR_NAME(id, name, parameter) name,
@@ -84,6 +85,18 @@ static void write_derived(JsonWriter *writer, const Derived *derived) {
         json_write_end(writer);
 }
 
+static void write_legend(JsonWriter *writer, const LegendList *list) {
+        json_write_key(writer, list->key);
+        json_write_array(writer);
+        for (size_t i = 0; i < list->n_terms; i++) {
+                json_write_object(writer);
+                json_write_member_text(writer, "name", list->terms[i].name);
+                json_write_member_text(writer, "description", list->terms[i].meaning);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+}
+
 void metric_list_write_json(JsonWriter *writer) {
         json_write_object(writer);
         json_write_key(writer, "metrics");
@@ -96,5 +109,7 @@ void metric_list_write_json(JsonWriter *writer) {
         for (unsigned id = 0; id < _DERIVED_MAX; id++)
                 write_derived(writer, &derived_table[id]);
         json_write_end(writer);
+        for (unsigned i = 0; i < _LEGEND_MAX; i++)
+                write_legend(writer, &legend_lists[i]);
         json_write_end(writer);
 }

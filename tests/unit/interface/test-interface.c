@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "interface/interface.h"
+#include "interface/legend.h"
+#include "interface/view.h"
 #include "metric/metric.h"
 
 static const struct {
@@ -152,6 +154,47 @@ START_TEST(gates_are_an_array_of_options) {
 }
 END_TEST
 
+static bool has_term(unsigned list, Span name) {
+        for (size_t i = 0; i < legend_lists[list].n_terms; i++)
+                if (span_is(name, legend_lists[list].terms[i].name))
+                        return true;
+        return false;
+}
+
+START_TEST(every_word_of_the_registry_has_a_term) {
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                const Metric *metric = &metric_table[id];
+                const char *gates = metric->gates;
+
+                ck_assert(has_term(LEGEND_SECTIONS, span_of(metric_section_name(metric->section))));
+                ck_assert(has_term(LEGEND_RULES, span_of(metric->rule_name)));
+                ck_assert(has_term(LEGEND_CLASSES, span_of(metric_class_name(metric->class))));
+                while (*gates) {
+                        size_t n = strcspn(gates, ",");
+
+                        ck_assert(has_term(LEGEND_GATES, (Span){ gates, n }));
+                        gates += n + (gates[n] == ',');
+                }
+        }
+        for (unsigned id = 0; id < _SECTION_MAX; id++)
+                ck_assert(has_term(LEGEND_SECTIONS, span_of(view_table_name((SectionId) id))));
+}
+END_TEST
+
+START_TEST(the_legend_is_listed_behind_the_registry) {
+        json_object *list = metric_list();
+
+        for (unsigned i = 0; i < _LEGEND_MAX; i++) {
+                json_object *terms = json_object_object_get(list, legend_lists[i].key);
+
+                ck_assert_uint_eq(json_object_array_length(terms), legend_lists[i].n_terms);
+                ck_assert_str_eq(text_of(json_object_array_get_idx(terms, 0), "name"),
+                                 legend_lists[i].terms[0].name);
+        }
+        json_object_put(list);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("interface");
         TCase *errors = tcase_create("errors");
@@ -165,6 +208,8 @@ int main(void) {
         suite_add_tcase(suite, errors);
         tcase_add_test(registry, the_registry_is_listed_in_order);
         tcase_add_test(registry, gates_are_an_array_of_options);
+        tcase_add_test(registry, every_word_of_the_registry_has_a_term);
+        tcase_add_test(registry, the_legend_is_listed_behind_the_registry);
         suite_add_tcase(suite, registry);
         return check_main(suite);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "base/cleanup.h"
@@ -10,13 +11,14 @@
 #include "base/name.h"
 #include "wire/limits.h"
 
-/* One pass: what the document's visitor needs. */
-typedef struct Pass {
+struct SubjectPass {
         Subject *subject;
         SnapshotFileReader *file;
+        SnapshotReader *reader;
+        SnapshotVisitor document; /* of what a pass does not hand out itself */
         const SubjectVisitor *visitor;
         void *userdata;
-} Pass;
+};
 
 void subject_init(Subject *subject) {
         *subject = (Subject){ .fd = -EBADF };
@@ -120,45 +122,39 @@ static int subject_keep(Subject *subject, Buffer *buffer, Span json) {
 }
 
 static int pass_on_host(void *userdata, Span json) {
-        Pass *pass = userdata;
+        SubjectPass *pass = userdata;
 
         return subject_keep(pass->subject, &pass->subject->host, json);
 }
 
 static int pass_on_psi(void *userdata, Span json) {
-        Pass *pass = userdata;
+        SubjectPass *pass = userdata;
 
         return subject_keep(pass->subject, &pass->subject->psi, json);
 }
 
 static int pass_on_sched_ext(void *userdata, Span json) {
-        Pass *pass = userdata;
+        SubjectPass *pass = userdata;
 
         return subject_keep(pass->subject, &pass->subject->sched_ext, json);
 }
 
 static int pass_on_sources(void *userdata, const SourceTable *sources) {
-        Pass *pass = userdata;
+        SubjectPass *pass = userdata;
 
         pass->subject->sources = *sources;
         pass->subject->has_sources = true;
         return 0;
 }
 
-static int pass_on_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
-        Pass *pass = userdata;
-
-        return pass->visitor->on_thread(pass->userdata, sample, smaps_json);
-}
-
 static int pass_on_cgroup(void *userdata, Span path, Span stats_json) {
-        Pass *pass = userdata;
+        SubjectPass *pass = userdata;
 
         return pass->visitor->on_cgroup(pass->userdata, path, stats_json);
 }
 
 static int pass_refill(void *userdata, char *space, size_t n_space, size_t *ret_n) {
-        Pass *pass = userdata;
+        SubjectPass *pass = userdata;
         int r;
 
         r = snapshot_file_refill(pass->file, space, n_space, ret_n);
@@ -168,7 +164,8 @@ static int pass_refill(void *userdata, char *space, size_t n_space, size_t *ret_
 }
 
 /* A result of the document's reader. */
-static int pass_result(Pass *pass, const SnapshotReader *reader, int r) {
+static int pass_result(SubjectPass *pass, int r) {
+        const SnapshotReader *reader = pass->reader;
         Subject *subject = pass->subject;
         SnapshotFault *fault = &subject->fault;
 
@@ -221,35 +218,11 @@ static void subject_complete_sources(Subject *subject) {
                 };
 }
 
-int subject_pass(Subject *subject, const SubjectVisitor *visitor, void *userdata) {
-        _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
-        _cleanup_(snapshot_reader_freep) SnapshotReader *reader = NULL;
-        _cleanup_(head_done) Head head = {};
-        Pass pass = { .subject = subject, .visitor = visitor, .userdata = userdata };
-        const SnapshotVisitor document = {
-                .on_thread = visitor->on_thread ? pass_on_thread : NULL,
-                .on_cgroup = visitor->on_cgroup ? pass_on_cgroup : NULL,
-                .on_host = pass_on_host,
-                .on_psi = pass_on_psi,
-                .on_sched_ext = pass_on_sched_ext,
-                .on_sources = pass_on_sources,
-        };
-        int r;
+/* What only a whole document tells. */
+static int pass_end(SubjectPass *pass) {
+        const SnapshotReader *reader = pass->reader;
+        Subject *subject = pass->subject;
 
-        r = snapshot_file_reader_new(subject->fd, &file, &head, &subject->fault);
-        if (r != 0 && r != SNAPSHOT_FILE_E_NO_HEAD)
-                return subject_file_result(subject, r);
-        r = snapshot_reader_new(
-                pass_refill, &pass,
-                head.has_document_bytes ? head.document_bytes : LIMIT_DOCUMENT_0_BYTES, &reader);
-        if (r != 0)
-                return err_fold(r);
-
-        pass.file = file;
-        subject->read_error = 0;
-        r = snapshot_reader_run(reader, &document, &pass);
-        if (r != 0)
-                return pass_result(&pass, reader, r);
         /* A whole document of ours from whose file only the end was cut off. */
         if (subject->head.format_version == 0 && snapshot_reader_format_version(reader) > 0) {
                 subject->fault = (SnapshotFault){};
@@ -263,4 +236,74 @@ int subject_pass(Subject *subject, const SubjectVisitor *visitor, void *userdata
         }
         subject->passed = true;
         return 0;
+}
+
+int subject_pass_new(Subject *subject, const SubjectVisitor *visitor, void *userdata,
+                     SubjectPass **ret) {
+        _cleanup_(subject_pass_freep) SubjectPass *pass = NULL;
+        _cleanup_(head_done) Head head = {};
+        int r;
+
+        pass = calloc(1, sizeof(*pass));
+        if (!pass)
+                return -ENOMEM;
+        *pass = (SubjectPass){
+                .subject = subject,
+                .visitor = visitor,
+                .userdata = userdata,
+                .document = { .on_cgroup = visitor->on_cgroup ? pass_on_cgroup : NULL,
+                              .on_host = pass_on_host,
+                              .on_psi = pass_on_psi,
+                              .on_sched_ext = pass_on_sched_ext,
+                              .on_sources = pass_on_sources },
+        };
+        subject->read_error = 0;
+        r = snapshot_file_reader_new(subject->fd, &pass->file, &head, &subject->fault);
+        if (r != 0 && r != SNAPSHOT_FILE_E_NO_HEAD)
+                return subject_file_result(subject, r);
+        r = snapshot_reader_new(pass_refill, pass,
+                                head.has_document_bytes ? head.document_bytes
+                                                        : LIMIT_DOCUMENT_0_BYTES,
+                                &pass->reader);
+        if (r != 0)
+                return err_fold(r);
+        *ret = TAKE_PTR(pass);
+        return 0;
+}
+
+SubjectPass *subject_pass_free(SubjectPass *pass) {
+        if (!pass)
+                return NULL;
+        snapshot_reader_free(pass->reader);
+        snapshot_file_reader_free(pass->file);
+        free(pass);
+        return NULL;
+}
+
+int subject_pass_next(SubjectPass *pass, const ThreadSample **ret_sample) {
+        Span smaps;
+        int r;
+
+        r = snapshot_reader_next(pass->reader, &pass->document, pass, ret_sample, &smaps);
+        if (r != 0)
+                return pass_result(pass, r);
+        if (!*ret_sample)
+                return pass_end(pass);
+        if (!pass->visitor->on_thread)
+                return 0;
+        return err_fold(pass->visitor->on_thread(pass->userdata, *ret_sample, smaps));
+}
+
+int subject_pass(Subject *subject, const SubjectVisitor *visitor, void *userdata) {
+        _cleanup_(subject_pass_freep) SubjectPass *pass = NULL;
+        const ThreadSample *sample = NULL;
+        int r;
+
+        r = subject_pass_new(subject, visitor, userdata, &pass);
+        if (r != 0)
+                return r;
+        do
+                r = subject_pass_next(pass, &sample);
+        while (r == 0 && sample);
+        return r;
 }

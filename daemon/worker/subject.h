@@ -13,12 +13,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/buffer.h"
+#include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
 #include "json/json-writer.h"
 #include "snapshot/head.h"
 #include "snapshot/snapshot-reader.h"
 #include "snapshot/source.h"
+#include "snapshot/thread-sample.h"
 #include "spool/snapshot-file.h"
 #include "worker/parameters.h"
 
@@ -58,6 +60,20 @@ _must_check_ int subject_open(Subject *subject, SnapshotRef *ref);
  * trouble.
  */
 _must_check_ int subject_pass(Subject *subject, const SubjectVisitor *visitor, void *userdata);
+
+/*
+ * A pass thread by thread, for whoever reads several subjects side by side. @subject and @visitor
+ * outlive it. Each step gives the next thread to on_thread and then returns it, borrowed until the
+ * next step; NULL at the end of the document, when it is known to be whole. Results are as above,
+ * and after one that is not 0 there is nothing left but to free it.
+ */
+typedef struct SubjectPass SubjectPass;
+
+_must_check_ int subject_pass_new(Subject *subject, const SubjectVisitor *visitor, void *userdata,
+                                  SubjectPass **ret);
+SubjectPass *subject_pass_free(SubjectPass *pass);
+DEFINE_CLEANUP(SubjectPass *, subject_pass_free);
+_must_check_ int subject_pass_next(SubjectPass *pass, const ThreadSample **ret_sample);
 
 /* "" when neither the file nor the caller has a name for it; borrowed. */
 const char *subject_name(const Subject *subject);

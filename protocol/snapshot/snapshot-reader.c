@@ -19,13 +19,26 @@
 #define PAGE_IDS (UINT32_C(1) << 20)
 #define N_PAGES ((UINT32_C(1) << 31) / PAGE_IDS)
 
+/* Between which tokens reading stopped. */
+typedef enum Place {
+        PLACE_START,
+        PLACE_DOCUMENT, /* between two of its members */
+        PLACE_TABLE,    /* between two members of the table */
+        PLACE_ROWS,     /* between two of its rows */
+        PLACE_OBJECTS,  /* between two threads of format version 0 */
+        PLACE_END,
+} Place;
+
 struct SnapshotReader {
         JsonScanner *scanner;
         ThreadReader thread;
         const SnapshotVisitor *visitor;
         void *userdata;
 
-        bool has_version, is_too_new, has_threads, is_table;
+        Place place;
+        bool has_thread; /* the last one read is to be handed out */
+
+        bool has_version, is_too_new, has_threads, is_table, has_columns, has_rows;
         uint64_t version;
         uint64_t captured_realtime_ns;
         uint64_t n_threads, n_processes;
@@ -124,76 +137,78 @@ static int count_process(SnapshotReader *reader, pid_t tgid) {
         return 0;
 }
 
-static int hand_out_thread(SnapshotReader *reader) {
-        const SnapshotVisitor *visitor = reader->visitor;
+static int count_thread(SnapshotReader *reader) {
         int r;
 
         r = count_process(reader, reader->thread.sample.tgid);
         if (r < 0)
                 return r;
         reader->n_threads++;
-        if (!visitor->on_thread)
-                return 0;
-        r = visitor->on_thread(reader->userdata, &reader->thread.sample,
-                               thread_reader_smaps(&reader->thread));
-        return err_fold(r);
+        return 0;
 }
 
-/* The elements of an array whose opening token was read, each with @opener and @read_thread. */
-static int read_threads(SnapshotReader *reader, JsonToken opener, const char *complaint,
-                        int (*read_thread)(ThreadReader *)) {
+/* The next element of an array of threads, each with @opener and @read_thread; or its end. */
+static int read_thread(SnapshotReader *reader, JsonToken opener, const char *complaint,
+                       int (*read)(ThreadReader *), Place behind) {
         JsonToken token;
         int r;
 
-        for (;;) {
-                r = json_scanner_element(reader->scanner, &token);
-                if (r != 0 || token == JSON_TOKEN_ARRAY_END)
-                        return r;
-                if (token != opener)
-                        return fail(reader, complaint);
-                reader->is_in_thread = true;
-                r = read_thread(&reader->thread);
-                if (r == 0)
-                        r = hand_out_thread(reader);
-                if (r != 0)
-                        return r;
-                reader->is_in_thread = false;
+        r = json_scanner_element(reader->scanner, &token);
+        if (r != 0)
+                return r;
+        if (token == JSON_TOKEN_ARRAY_END) {
+                reader->place = behind;
+                return 0;
         }
+        if (token != opener)
+                return fail(reader, complaint);
+        reader->is_in_thread = true;
+        r = read(&reader->thread);
+        if (r == 0)
+                r = count_thread(reader);
+        if (r != 0)
+                return r;
+        reader->is_in_thread = false;
+        reader->has_thread = true;
+        return 0;
 }
 
-static int read_table(SnapshotReader *reader) {
-        bool has_columns = false, has_rows = false;
+static int read_row(SnapshotReader *reader) {
+        return read_thread(reader, JSON_TOKEN_ARRAY, "a row must be an array", thread_reader_row,
+                           PLACE_TABLE);
+}
+
+static int read_object(SnapshotReader *reader) {
+        return read_thread(reader, JSON_TOKEN_OBJECT, "a thread must be an object",
+                           thread_reader_object, PLACE_DOCUMENT);
+}
+
+static int read_table_member(SnapshotReader *reader) {
         Span key;
         int r;
 
-        for (;;) {
-                r = json_scanner_member(reader->scanner, &key);
-                if (r != 0)
-                        return r;
-                if (!key.bytes)
-                        break;
-                if (span_is(key, "columns")) {
-                        r = thread_reader_columns(&reader->thread);
-                        has_columns = true;
-                } else if (span_is(key, "rows")) {
-                        if (!has_columns)
-                                return fail(reader, "the columns must come before the rows");
-                        has_rows = true;
-                        r = json_scanner_expect(reader->scanner, JSON_TOKEN_ARRAY);
-                        if (r == 0)
-                                r = read_threads(reader, JSON_TOKEN_ARRAY, "a row must be an array",
-                                                 thread_reader_row);
-                } else {
-                        r = json_scanner_skip(reader->scanner);
-                }
-                if (r != 0)
-                        return r;
+        r = json_scanner_member(reader->scanner, &key);
+        if (r != 0)
+                return r;
+        if (!key.bytes) {
+                reader->place = PLACE_DOCUMENT;
+                return reader->has_rows ? 0 : fail(reader, "a table must have columns and rows");
         }
-        return has_rows ? 0 : fail(reader, "a table must have columns and rows");
+        if (span_is(key, "columns")) {
+                reader->has_columns = true;
+                return thread_reader_columns(&reader->thread);
+        }
+        if (!span_is(key, "rows"))
+                return json_scanner_skip(reader->scanner);
+        if (!reader->has_columns)
+                return fail(reader, "the columns must come before the rows");
+        reader->has_rows = true;
+        reader->place = PLACE_ROWS;
+        return json_scanner_expect(reader->scanner, JSON_TOKEN_ARRAY);
 }
 
 /* The shape is that of the format version; where that follows later, end_document() compares. */
-static int read_thread_list(SnapshotReader *reader) {
+static int begin_threads(SnapshotReader *reader) {
         JsonToken token;
         int r;
 
@@ -202,12 +217,10 @@ static int read_thread_list(SnapshotReader *reader) {
                 return r;
         reader->has_threads = true;
         reader->is_table = token == JSON_TOKEN_OBJECT;
-        if (reader->is_table)
-                return read_table(reader);
-        if (token != JSON_TOKEN_ARRAY || reader->version > 0)
+        if (!reader->is_table && (token != JSON_TOKEN_ARRAY || reader->version > 0))
                 return fail(reader, "an object with columns and rows is expected");
-        return read_threads(reader, JSON_TOKEN_OBJECT, "a thread must be an object",
-                            thread_reader_object);
+        reader->place = reader->is_table ? PLACE_TABLE : PLACE_OBJECTS;
+        return 0;
 }
 
 /* values handed on */
@@ -394,24 +407,13 @@ static const struct {
         { "page_size", check_number },
         { "smapsRequested", check_bool },
         { "host", read_host },
-        { "threads", read_thread_list },
+        { "threads", begin_threads },
         { "cgroup_stats", read_cgroups },
         { "psi", read_psi },
         { "sched_ext", read_sched_ext },
         { "sources", read_sources },
         { "end", read_end },
 };
-
-static int read_member(SnapshotReader *reader, Span key) {
-        for (size_t i = 0; i < ELEMENTSOF(members); i++)
-                if (span_is(key, members[i].key)) {
-                        (void) snprintf(reader->member, sizeof(reader->member), "%s",
-                                        members[i].key);
-                        return members[i].read(reader);
-                }
-        reader->member[0] = '\0';
-        return json_scanner_skip(reader->scanner);
-}
 
 /* What only the whole document can tell. */
 static int end_document(SnapshotReader *reader) {
@@ -428,29 +430,47 @@ static int end_document(SnapshotReader *reader) {
         return 0;
 }
 
-static int read_document(SnapshotReader *reader) {
+static int begin_document(SnapshotReader *reader) {
+        reader->place = PLACE_DOCUMENT;
+        return json_scanner_expect(reader->scanner, JSON_TOKEN_OBJECT);
+}
+
+static int read_member(SnapshotReader *reader) {
         JsonToken token;
         Span key;
         int r;
 
-        r = json_scanner_expect(reader->scanner, JSON_TOKEN_OBJECT);
+        reader->member[0] = '\0';
+        r = json_scanner_member(reader->scanner, &key);
         if (r != 0)
                 return r;
-        for (;;) {
-                reader->member[0] = '\0';
-                r = json_scanner_member(reader->scanner, &key);
-                if (r != 0)
-                        return r;
-                if (!key.bytes)
-                        break;
-                r = read_member(reader, key);
-                if (r != 0)
-                        return r;
+        if (!key.bytes) {
+                reader->place = PLACE_END;
+                r = json_scanner_next(reader->scanner, &token);
+                return r == 0 ? end_document(reader) : r;
         }
-        r = json_scanner_next(reader->scanner, &token);
-        if (r != 0)
-                return r;
-        return end_document(reader);
+        for (size_t i = 0; i < ELEMENTSOF(members); i++)
+                if (span_is(key, members[i].key)) {
+                        (void) snprintf(reader->member, sizeof(reader->member), "%s",
+                                        members[i].key);
+                        return members[i].read(reader);
+                }
+        return json_scanner_skip(reader->scanner);
+}
+
+/* Reads on, until there is a thread or the document ends. */
+static int read_on(SnapshotReader *reader) {
+        static int (*const steps[PLACE_END])(SnapshotReader *) = {
+                [PLACE_START] = begin_document,    [PLACE_DOCUMENT] = read_member,
+                [PLACE_TABLE] = read_table_member, [PLACE_ROWS] = read_row,
+                [PLACE_OBJECTS] = read_object,
+        };
+        int r = 0;
+
+        reader->has_thread = false;
+        while (r == 0 && !reader->has_thread && reader->place != PLACE_END)
+                r = steps[reader->place](reader);
+        return r;
 }
 
 /* "threads, row 17, wait_sum: a string is expected" */
@@ -467,14 +487,37 @@ static void complain(SnapshotReader *reader) {
                         where, reader->member[0] != '\0' ? ": " : "", what);
 }
 
-int snapshot_reader_run(SnapshotReader *reader, const SnapshotVisitor *visitor, void *userdata) {
+int snapshot_reader_next(SnapshotReader *reader, const SnapshotVisitor *visitor, void *userdata,
+                         const ThreadSample **ret_sample, Span *ret_smaps_json) {
         int r;
 
         reader->visitor = visitor;
         reader->userdata = userdata;
-        r = read_document(reader);
-        if (r != JSON_E_MALFORMED)
+        r = read_on(reader);
+        if (r == JSON_E_MALFORMED) {
+                complain(reader);
+                return reader->is_too_new ? SNAPSHOT_E_TOO_NEW : SNAPSHOT_E_MALFORMED;
+        }
+        if (r != 0)
                 return err_fold(r);
-        complain(reader);
-        return reader->is_too_new ? SNAPSHOT_E_TOO_NEW : SNAPSHOT_E_MALFORMED;
+        *ret_sample = reader->has_thread ? &reader->thread.sample : NULL;
+        *ret_smaps_json = reader->has_thread ? thread_reader_smaps(&reader->thread) : (Span){};
+        return 0;
+}
+
+int snapshot_reader_run(SnapshotReader *reader, const SnapshotVisitor *visitor, void *userdata) {
+        const ThreadSample *sample;
+        Span smaps;
+        int r;
+
+        for (;;) {
+                r = snapshot_reader_next(reader, visitor, userdata, &sample, &smaps);
+                if (r != 0 || !sample)
+                        return r;
+                if (!visitor->on_thread)
+                        continue;
+                r = visitor->on_thread(userdata, sample, smaps);
+                if (r != 0)
+                        return err_fold(r);
+        }
 }

@@ -25,8 +25,8 @@
 
 enum {
         SNAPSHOT_OK,
-        SNAPSHOT_E_MALFORMED,   /* snapshot_reader_complaint(), snapshot_reader_offset() */
-        SNAPSHOT_E_TOO_NEW,     /* "formatVersion" above what this program reads */
+        SNAPSHOT_E_MALFORMED, /* snapshot_reader_complaint(), snapshot_reader_offset() */
+        SNAPSHOT_E_TOO_NEW,   /* "formatVersion" above what this program reads */
 };
 
 /*
@@ -52,8 +52,18 @@ _must_check_ int snapshot_reader_new(JsonRefill refill, void *userdata, uint64_t
 SnapshotReader *snapshot_reader_free(SnapshotReader *reader);
 DEFINE_CLEANUP(SnapshotReader *, snapshot_reader_free);
 
+/* Reads the document from front to back. */
 _must_check_ int snapshot_reader_run(SnapshotReader *reader, const SnapshotVisitor *visitor,
                                      void *userdata);
+/*
+ * The same thread by thread, for whoever reads two documents side by side: reads on up to the next
+ * thread, which is *ret_sample and not given to on_thread, and hands out to the rest of @visitor
+ * what there is on the way; NULL when the document has ended and is whole. What is returned is
+ * borrowed until the next call, of which there is none after a failure.
+ */
+_must_check_ int snapshot_reader_next(SnapshotReader *reader, const SnapshotVisitor *visitor,
+                                      void *userdata, const ThreadSample **ret_sample,
+                                      Span *ret_smaps_json);
 
 uint32_t snapshot_reader_format_version(const SnapshotReader *reader);
 /* "captured_at_unix_ns", 0 when missing. */

@@ -638,6 +638,36 @@ START_TEST(a_visitor_may_want_nothing) {
 }
 END_TEST
 
+START_TEST(threads_can_be_fetched_one_by_one) {
+        static const char document[] =
+                "{\"formatVersion\":1,\"host\":{},\"threads\":{\"columns\":[" ID_COLUMNS
+                "],\"rows\":[[1,1,0],[2,1,0]]},\"cgroup_stats\":{\"/\":{}}}";
+        static const struct {
+                pid_t tid; /* 0: none is left */
+                const char *order;
+        } steps[] = { { 1, "h" }, { 2, "h" }, { 0, "hc" }, { 0, "hc" } };
+        _cleanup_(snapshot_reader_freep) SnapshotReader *reader = NULL;
+        DocumentStream stream = { SPAN_LITERAL(document), 5 };
+        Visited *visited = calloc(1, sizeof(*visited));
+
+        ck_assert_ptr_nonnull(visited);
+        ck_assert_int_eq(snapshot_reader_new(document_refill, &stream, 0, &reader), 0);
+        for (size_t i = 0; i < ELEMENTSOF(steps); i++) {
+                const ThreadSample *sample;
+                Span smaps;
+
+                ck_assert_int_eq(
+                        snapshot_reader_next(reader, &visited_all, visited, &sample, &smaps), 0);
+                ck_assert_int_eq(sample ? sample->tid : 0, steps[i].tid);
+                ck_assert_str_eq(visited->order, steps[i].order);
+                ck_assert_uint_eq(visited->n_threads, 0);
+        }
+        ck_assert_uint_eq(snapshot_reader_n_threads(reader), 2);
+        ck_assert_uint_eq(snapshot_reader_n_processes(reader), 1);
+        visited_free(visited);
+}
+END_TEST
+
 static int failing_refill(void *userdata, char *space, size_t n_space, size_t *ret_n) {
         return -EIO;
 }
@@ -678,6 +708,7 @@ int main(void) {
         suite_add_tcase(suite, malformed);
         tcase_add_loop_test(visitor, a_visitor_can_stop_the_reading, 0, ELEMENTSOF(refusing_rows));
         tcase_add_test(visitor, a_visitor_may_want_nothing);
+        tcase_add_test(visitor, threads_can_be_fetched_one_by_one);
         tcase_add_test(visitor, a_failing_refill_is_passed_on);
         suite_add_tcase(suite, visitor);
         return check_main(suite);

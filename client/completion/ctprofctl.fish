@@ -15,6 +15,7 @@ function __ctprofctl_verbs
         echo 'import	Put a snapshot file into the spool'
         echo 'status	Show how the daemon is and what it can read'
         echo 'metric-list	List every metric and derived value'
+        echo 'help	Show help for the program, or for a verb'
 end
 
 function __ctprofctl_options # VERB
@@ -32,6 +33,7 @@ function __ctprofctl_options # VERB
         case import; echo '--tag'
         case status; echo ''
         case metric-list; echo ''
+        case help; echo ''
     end
 end
 
@@ -128,6 +130,8 @@ function __ctprofctl_complete
         switch $verb:$n
             case show:0 info:0 export:0 rename:0 compare:0 compare:1 'verify:*' 'remove:*'
                 __ctprofctl_snapshots "$cur" $target
+            case help:0
+                __ctprofctl_verbs
             case import:0 export:1
                 __fish_complete_path "$cur"
         end

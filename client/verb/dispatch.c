@@ -60,16 +60,6 @@ static int check_arguments(const Options *options, const Verb *verb) {
         return 0;
 }
 
-static int complain_verb(const char *word, const char *nearest) {
-        char quoted[QUOTE_BYTES];
-
-        if (nearest)
-                return complain(STATUS_USAGE, "Unknown verb %s, did you mean \"%s\"?",
-                                quote(word, quoted), nearest);
-        return complain(STATUS_USAGE, "Unknown verb %s: \"ctprofctl --help\" lists them all.",
-                        quote(word, quoted));
-}
-
 static int run(Session *session) {
         const Options *options = session->options;
         const char *nearest = NULL;
@@ -79,7 +69,7 @@ static int run(Session *session) {
         if (options->n_arguments > 0) {
                 verb = verb_find(options->arguments[0], &nearest);
                 if (!verb)
-                        return complain_verb(options->arguments[0], nearest);
+                        return verb_complain_unknown(options->arguments[0], nearest);
         }
         if (options_have(options, OPTION_VERSION)) {
                 (void) puts("ctprofctl " CTPROF_VERSION);

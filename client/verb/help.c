@@ -2,12 +2,23 @@
 #include "verb/help.h"
 
 #include "render/lines.h"
+#include "verb/complain.h"
 #include "verb/option-list.h"
 
 #define LABEL_COLUMNS 25
 #define LABEL_BYTES 64
 
-static void print_option(const Lines *lines, const OptionRow *row) {
+/* NULL where @verb has nothing of its own to say. */
+static const VerbOptionHelp *find_help(const Verb *verb, unsigned id) {
+        for (const VerbOptionHelp *help = verb ? verb->helps : NULL; help && help->text; help++)
+                if (help->id == id)
+                        return help;
+        return NULL;
+}
+
+static void print_option(const Lines *lines, const Verb *verb, unsigned id) {
+        const OptionRow *row = &option_table[id];
+        const VerbOptionHelp *help = find_help(verb, id);
         char label[LABEL_BYTES], letter[] = "-x, ";
 
         letter[1] = row->letter;
@@ -16,14 +27,15 @@ static void print_option(const Lines *lines, const OptionRow *row) {
                         row->argument == OPTION_ARGUMENT_REQUIRED   ? " "
                         : row->argument == OPTION_ARGUMENT_OPTIONAL ? "[="
                                                                     : "",
-                        row->argument_name, row->argument == OPTION_ARGUMENT_OPTIONAL ? "]" : "");
-        lines_print(lines, label, row->help);
+                        help && help->argument_name ? help->argument_name : row->argument_name,
+                        row->argument == OPTION_ARGUMENT_OPTIONAL ? "]" : "");
+        lines_print(lines, label, help ? help->text : row->help);
 }
 
-static void print_options(const Lines *lines, uint64_t bits) {
+static void print_options(const Lines *lines, const Verb *verb, uint64_t bits) {
         for (unsigned id = 0; id < _OPTION_MAX; id++)
                 if (bits >> id & 1)
-                        print_option(lines, &option_table[id]);
+                        print_option(lines, verb, id);
 }
 
 static void print_verb(const Lines *lines, const Verb *verb) {
@@ -40,11 +52,11 @@ void help_print(const Verb *verb, const Terminal *terminal, FILE *out) {
         const Lines lines = { out, &page, LABEL_COLUMNS };
 
         if (verb) {
-                (void) fprintf(out, "ctprofctl [OPTIONS...] %s%s%s\n\n%s.\n", verb->name,
+                (void) fprintf(out, "ctprofctl %s [OPTIONS...]%s%s\n\n%s.\n", verb->name,
                                verb->synopsis[0] != '\0' ? " " : "", verb->synopsis, verb->summary);
                 if (verb->options != 0)
                         (void) fputs("\nOptions:\n", out);
-                print_options(&lines, verb->options);
+                print_options(&lines, verb, verb->options);
         } else {
                 (void) fputs("ctprofctl [OPTIONS...] VERB [ARGUMENTS...]\n\n"
                              "Take host-wide snapshots of every thread, show and compare them.\n\n"
@@ -54,7 +66,7 @@ void help_print(const Verb *verb, const Terminal *terminal, FILE *out) {
                         print_verb(&lines, verb_table[i]);
         }
         (void) fprintf(out, "\n%s:\n", verb ? "Common options" : "Options of all verbs");
-        print_options(&lines, OPTION_COMMON_BITS);
+        print_options(&lines, verb, OPTION_COMMON_BITS);
         if (!verb)
                 (void) fputs(
                         "\n\"ctprofctl VERB --help\" tells the options of a verb; a SNAPSHOT is a "
@@ -62,3 +74,28 @@ void help_print(const Verb *verb, const Terminal *terminal, FILE *out) {
                         "ctprofctl(1).\n",
                         out);
 }
+
+static int run_help(Session *session) {
+        const Options *options = session->options;
+        const char *nearest;
+        const Verb *verb = NULL;
+        int r;
+
+        if (options->n_arguments > 1) {
+                verb = verb_find(options->arguments[1], &nearest);
+                if (!verb)
+                        return verb_complain_unknown(options->arguments[1], nearest);
+        }
+        r = session_page(session);
+        if (r == 0)
+                help_print(verb, &session->terminal, stdout);
+        return r;
+}
+
+const Verb verb_help = {
+        .name = "help",
+        .synopsis = "[VERB]",
+        .summary = "Show help for the program, or for a verb",
+        .max_arguments = 1,
+        .run = run_help,
+};

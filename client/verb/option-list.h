@@ -38,7 +38,7 @@
 
 #define OPTIONS_OF_VERBS(O)                                                                     \
         O(TAG, "tag", 0, REQUIRED, "NAME",                                                      \
-          "Name of the snapshot, or of the two that run takes")                                 \
+          "Name of the snapshot (default: the time of the capture)")                                 \
         O(REPLACE, "replace", 0, NONE, "",                                                      \
           "Replace a snapshot of that name")                                                    \
         O(NO_SMAPS, "no-smaps", 0, NONE, "",                                                    \
@@ -53,9 +53,8 @@
         O(ALL, "all", 0, NONE, "",                                                              \
           "All snapshots of the spool")                                                         \
         O(FORMAT, "format", 0, REQUIRED, "FORMAT",                                              \
-          "show, compare, run: table, csv or ndjson (a row a metric, see "                      \
-          "ctprof-rows(5)); export: ctprof (as it is), ktstr (for the prior tool) or "          \
-          "ndjson (an object a thread)")                                                        \
+          "table (default), csv or ndjson (a row for each group and metric, see "                \
+          "ctprof-rows(5))")                                                        \
         O(GROUP_BY, "group-by", 0, REQUIRED, "AXIS",                                            \
           "pcomm (default), comm, comm-exact, cgroup, all (cgroup, process and thread) "         \
           "or thread")                                \
@@ -70,7 +69,7 @@
         O(SORT_BY, "sort-by", 0, REQUIRED, "SPEC",                                              \
           "impact (default), delta, percent, name, or METRIC[:asc|desc][,...]")                 \
         O(THRESHOLD, "threshold", 0, REQUIRED, "PCT",                                           \
-          "Only rows that moved by more percent; compare exits 3 when there are any")           \
+          "Only rows that moved by more percent, growth from zero included")           \
         O(SECTIONS, "sections", 0, REQUIRED, "LIST",                                            \
           "Only rows of these sections: primary, taskstats-delay, "                             \
           "taskstats-accounting, derived")                                                      \
@@ -82,7 +81,7 @@
         O(LIMIT, "limit", 0, REQUIRED, "N",                                                     \
           "At most N groups, 0 for all (default: 40)")                                          \
         O(ALL_ROWS, "all-rows", 0, NONE, "",                                                    \
-          "Also rows that did not change or have no value")                                     \
+          "Also rows that did not change")                                     \
         O(SELF, "self", 0, NONE, "",                                                            \
           "Also threads of ctprof itself")                                                      \
         O(RAW, "raw", 0, NONE, "",                                                              \

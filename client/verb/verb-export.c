@@ -216,6 +216,13 @@ static int run_export(Session *session) {
         return r == 0 ? print_export(&export) : r;
 }
 
+static const VerbOptionHelp helps[] = {
+        { OPTION_FORMAT, NULL,
+          "ctprof (default: the file as it is), ktstr (for the prior tool) or ndjson (an object a "
+          "thread)" },
+        {},
+};
+
 const Verb verb_export = {
         .name = "export",
         .synopsis = "SNAPSHOT [FILE|-]",
@@ -225,5 +232,6 @@ const Verb verb_export = {
         .max_arguments = 2,
         .options = OPTION_BIT(FORMAT),
         .formats = FORMAT_BIT(CTPROF) | FORMAT_BIT(KTSTR) | FORMAT_BIT(NDJSON),
+        .helps = helps,
         .run = run_export,
 };

@@ -63,6 +63,11 @@ static int run_import(Session *session) {
         return STATUS_DONE;
 }
 
+static const VerbOptionHelp helps[] = {
+        { OPTION_TAG, NULL, "Name of the snapshot (default: that of the file, without suffix)" },
+        {},
+};
+
 const Verb verb_import = {
         .name = "import",
         .synopsis = "FILE",
@@ -71,5 +76,6 @@ const Verb verb_import = {
         .min_arguments = 1,
         .max_arguments = 1,
         .options = OPTION_BIT(TAG),
+        .helps = helps,
         .run = run_import,
 };

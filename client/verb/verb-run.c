@@ -220,6 +220,11 @@ static int run_run(Session *session) {
         return r == 0 ? command_status(&run.result) : r;
 }
 
+static const VerbOptionHelp helps[] = {
+        { OPTION_TAG, "PREFIX", "Name the snapshots PREFIX-before and PREFIX-after" },
+        {},
+};
+
 const Verb verb_run = {
         .name = "run",
         .synopsis = "-- COMMAND...",
@@ -229,5 +234,6 @@ const Verb verb_run = {
         .max_arguments = VERB_ANY_ARGUMENTS,
         .options = OPTION_BIT(TAG) | OPTION_BIT(THRESHOLD) | OPTION_VIEW_BITS,
         .formats = VERB_VIEW_FORMATS,
+        .helps = helps,
         .run = run_run,
 };

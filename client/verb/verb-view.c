@@ -81,6 +81,11 @@ static int run_compare(Session *session) {
         return r == 0 && group_view_is_above(view) ? STATUS_ABOVE : r;
 }
 
+static const VerbOptionHelp show_helps[] = {
+        { OPTION_ALL_ROWS, NULL, "Also rows without a value" },
+        {},
+};
+
 const Verb verb_show = {
         .name = "show",
         .synopsis = "SNAPSHOT",
@@ -90,7 +95,15 @@ const Verb verb_show = {
         .max_arguments = 1,
         .options = OPTION_VIEW_BITS,
         .formats = VERB_VIEW_FORMATS,
+        .helps = show_helps,
         .run = run_show,
+};
+
+static const VerbOptionHelp compare_helps[] = {
+        { OPTION_THRESHOLD, NULL,
+          "Only rows that moved by more percent, growth from zero included; exit 3 when there are "
+          "any" },
+        {},
 };
 
 const Verb verb_compare = {
@@ -102,5 +115,6 @@ const Verb verb_compare = {
         .max_arguments = 2,
         .options = OPTION_VIEW_BITS | OPTION_BIT(THRESHOLD),
         .formats = VERB_VIEW_FORMATS,
+        .helps = compare_helps,
         .run = run_compare,
 };

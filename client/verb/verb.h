@@ -18,6 +18,13 @@
 /* What views come in. */
 #define VERB_VIEW_FORMATS (FORMAT_BIT(TABLE) | FORMAT_BIT(CSV) | FORMAT_BIT(NDJSON))
 
+/* What an option means to a verb, where it is not the same to all that have it. */
+typedef struct VerbOptionHelp {
+        OptionId id;
+        const char *argument_name; /* NULL: as in the table */
+        const char *text;
+} VerbOptionHelp;
+
 typedef struct Verb {
         const char *name;
         const char *synopsis; /* what follows the name */
@@ -25,8 +32,9 @@ typedef struct Verb {
         const char *needs;    /* what it is that too few arguments lack: "a snapshot" */
         size_t min_arguments; /* without the verb itself */
         size_t max_arguments;
-        uint64_t options; /* OPTION_BIT() of those it takes besides the common ones */
-        uint32_t formats; /* FORMAT_BIT() of those it has, where it takes --format */
+        uint64_t options;            /* OPTION_BIT() of those it takes besides the common ones */
+        uint32_t formats;            /* FORMAT_BIT() of those it has, where it takes --format */
+        const VerbOptionHelp *helps; /* ended by one without text; NULL: none */
         int (*run)(Session *session);
 } Verb;
 
@@ -43,9 +51,12 @@ extern const Verb verb_rename;
 extern const Verb verb_export;
 extern const Verb verb_import;
 extern const Verb verb_status;
+extern const Verb verb_help;
 
 /* In the order of the help, ended by NULL. */
 extern const Verb *const verb_table[];
 
 /* NULL when there is none of that name; *ret_nearest is then what may have been meant, or NULL. */
 const Verb *verb_find(const char *name, const char **ret_nearest);
+/* Says that there is no verb @word; @nearest as verb_find() has it. STATUS_USAGE. */
+int verb_complain_unknown(const char *word, const char *nearest);

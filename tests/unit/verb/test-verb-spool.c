@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <check.h>
+#include <string.h>
+
+#include "check-main.h"
+#include "ctl-answers.h"
+
+/* list */
+
+static const Exchange listed[] = { { REPLIES("{\"parameters\":{\"snapshots\":[" HEAD(
+        "newest") "," HEAD("a-name\\uef9b") "],"
+                                            "\"unreadable\":[{\"name\":\"bad\",\"ok\":false,"
+                                            "\"error\":\"Its head is cut off.\","
+                                            "\"offset\":null}]}}") } };
+
+START_TEST(list_is_a_table) {
+        begin(listed, 1);
+        CTL_RUN(&ctl, "list", "--since", "2026-11-20", "--until", "2026-11-21 00:00");
+        ck_assert_str_eq(ctl.err, "\"bad\" cannot be read: Its head is cut off.\n");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "NAME"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "newest"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "a-name\\x9b"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "2026-11-20 15:35:01"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, " h    6.1        213        98 48.126KiB root\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"sinceRealtimeNs\":1795132800000000000,"
+                                                "\"untilRealtimeNs\":1795219200000000000"));
+        end();
+}
+END_TEST
+
+START_TEST(list_json_is_the_contract) {
+        begin(listed, 1);
+        CTL_RUN(&ctl, "list", "-j");
+        expect(0, "{\"snapshots\":[" HEAD("newest") "," HEAD("a-name\uef9b") "]}\n",
+               "\"bad\" cannot be read: Its head is cut off.\n");
+        end();
+}
+END_TEST
+
+/* the small ones */
+
+static const Exchange verified[] = { { REPLIES("{\"parameters\":{\"results\":[{\"name\":\"a\","
+                                               "\"ok\":true,\"error\":null,\"offset\":null}]},"
+                                               "\"continues\":true}\0"
+                                               "{\"parameters\":{\"results\":[{\"name\":\"b\","
+                                               "\"ok\":false,\"error\":\"the digest differs\","
+                                               "\"offset\":512}]}}") } };
+
+START_TEST(verify_says_what_and_where) {
+        begin(verified, 1);
+        CTL_RUN(&ctl, "verify", "--all");
+        expect(1, "a: ok\nb: damaged at byte 512: the digest differs\n",
+               "1 of 2 snapshots is damaged.\n");
+        CTL_RUN(&ctl, "verify", "a", "b", "--json");
+        expect(1,
+               "{\"results\":[{\"name\":\"a\",\"ok\":true,\"error\":null,\"offset\":null},"
+               "{\"name\":\"b\",\"ok\":false,\"error\":\"the digest differs\",\"offset\":512}]}\n",
+               "1 of 2 snapshots is damaged.\n");
+        end();
+}
+END_TEST
+
+START_TEST(remove_looks_latest_up_once) {
+        begin((const Exchange[]){ { REPLIES("{\"parameters\":{\"snapshots\":[" HEAD(
+                                          "newest") "]}}") },
+                                  { REPLIES("{\"parameters\":{\"snapshots\":[]}}") } },
+              2);
+        CTL_RUN(&ctl, "remove", "old", "latest");
+        expect(0, "removed old\nremoved newest\n", "");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"names\":[\"old\",\"newest\"]"));
+        CTL_RUN(&ctl, "remove", "latest~1");
+        expect(1, "", "There is no snapshot \"latest~1\": the spool has 1.\n");
+        CTL_RUN(&ctl, "remove", "./f");
+        expect(2, "", "\"./f\" is a file, and remove is for snapshots of the spool.\n");
+        end();
+}
+END_TEST
+
+START_TEST(rename_checks_the_new_name_first) {
+        begin((const Exchange[]){ { REPLIES("{\"parameters\":{\"snapshots\":[" HEAD("n") "]}}") } },
+              1);
+        CTL_RUN(&ctl, "rename", "o", "n");
+        expect(0, "renamed o to n\n", "");
+        CTL_RUN(&ctl, "rename", "o", "latest");
+        expect(2, "", "The new name \"latest\" is reserved for the newest snapshot.\n");
+        ck_assert_str_eq(ctl.asked, "");
+        end();
+}
+END_TEST
+
+static const Exchange exported[] = { {
+        REPLIES("{\"parameters\":{\"snapshot\":" HEAD("a") ",\"fileDescriptor\":0}}"),
+        .file = "bytes",
+} };
+
+START_TEST(export_never_overwrites) {
+        begin(exported, 1);
+        CTL_RUN(&ctl, "export", "latest");
+        expect(0, "exported \"a\" to \"./a.ctprof.zst\"\n", "");
+        CTL_RUN(&ctl, "export", "latest");
+        expect(1, "",
+               "\"./a.ctprof.zst\" is there already, and export never overwrites: remove it or "
+               "name "
+               "another file.\n");
+        CTL_RUN(&ctl, "export", "a", "a.ctprof.zst");
+        ck_assert_int_eq(ctl.status, 1);
+        ck_assert_str_eq(ctl.asked, ""); /* known before anything was asked for */
+        CTL_RUN(&ctl, "export", "a", "-");
+        expect(0, "bytes", "");
+        CTL_RUN(&ctl, "export", "a", "--json", "--format", "ndjson");
+        expect(0, "{\"snapshots\":[" HEAD("a") "]}\n", "");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"format\":\"ndjson\""));
+        end();
+}
+END_TEST
+
+static const Exchange exported_nowhere[] = { {
+        REPLIES("{\"parameters\":{\"snapshot\":{\"name\":\"../../x\"},\"fileDescriptor\":0}}"),
+        .file = "bytes",
+} };
+
+START_TEST(a_name_from_the_daemon_is_no_path) {
+        begin(exported_nowhere, 1);
+        CTL_RUN(&ctl, "export", "a");
+        expect(1, "", "The snapshot has no name to make a file name of: name the file.\n");
+        end();
+}
+END_TEST
+
+static const Exchange imported[] = { { REPLIES(
+        "{\"parameters\":{\"snapshots\":[" HEAD("a") "]}}") } };
+
+START_TEST(import_sends_the_file) {
+        char path[TEMPORARY_PATH_BYTES];
+
+        begin(imported, 1);
+        (void) fclose(fopen(temporary_path(&ctl.temporary, "f.ctprof.zst", path), "we"));
+        CTL_RUN(&ctl, "import", "f.ctprof.zst", "--tag", "t");
+        expect(0, "imported \"a\": 213 threads of 98 processes\n", "");
+        ck_assert_str_eq(ctl.asked, "{\"method\":\"io.ctprof.Profiler.Import\",\"parameters\":"
+                                    "{\"fileDescriptor\":0,\"tag\":\"t\",\"label\":\"f\"}} +1\n");
+        end();
+}
+END_TEST
+
+static const Exchange informed[] = { { REPLIES("{\"parameters\":{\"snapshot\":" HEAD(
+        "a") ",\"host\":{\"cpus\":4,\"tunables\":"
+             "{\"kernel.x\":\"1\",\"none\":null}},\"sources\":" SOURCES "}}") } };
+
+START_TEST(info_tells_all_there_is) {
+        begin(informed, 1);
+        CTL_RUN(&ctl, "info", "a");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "name          a\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "complete      no\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "took          52.301ms\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "io       partial      12    201"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "jemalloc          it is never read\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "tunables.kernel.x  1\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "tunables.none      -\n"));
+        end();
+}
+END_TEST
+
+static const Exchange status_of[] = { { REPLIES(
+        "{\"parameters\":{\"daemon\":{\"version\":\"0.1.0\",\"uptimeNs\":61000000000,\"uid\":0,"
+        "\"capabilities\":[\"cap_net_admin\"]},\"sources\":" SOURCES ",\"spool\":{\"path\":\"/s\","
+        "\"snapshots\":2,\"bytes\":2048,\"maxBytes\":1073741824,\"keepFreeBytes\":0},"
+        "\"jobs\":{\"running\":1,\"waiting\":0}}}") } };
+
+START_TEST(status_tells_how_the_daemon_is) {
+        begin(status_of, 1);
+        CTL_RUN(&ctl, "status");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "ctprofd       0.1.0, up 1min 1.000s, uid 0\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "capabilities  cap_net_admin\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "spool         /s\n"));
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "2 snapshots, 2.000KiB of 1.000GiB used; nothing of"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "jobs          1 running, 0 waiting\n"));
+        end();
+}
+END_TEST
+
+START_TEST(metric_list_needs_no_daemon) {
+        begin(NULL, 0);
+        CTL_RUN(&ctl, "metric-list");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "run_time_ns"));
+        CTL_RUN(&ctl, "metric-list", "--json");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "{\"metrics\":[{\"name\":\"thread_count\","));
+        ck_assert_str_eq(ctl.asked, "");
+        end();
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("verb-spool");
+        TCase *keep = tcase_create("keep");
+
+        tcase_add_test(keep, list_is_a_table);
+        tcase_add_test(keep, list_json_is_the_contract);
+        tcase_add_test(keep, verify_says_what_and_where);
+        tcase_add_test(keep, remove_looks_latest_up_once);
+        tcase_add_test(keep, rename_checks_the_new_name_first);
+        tcase_add_test(keep, export_never_overwrites);
+        tcase_add_test(keep, a_name_from_the_daemon_is_no_path);
+        tcase_add_test(keep, import_sends_the_file);
+        tcase_add_test(keep, info_tells_all_there_is);
+        tcase_add_test(keep, status_tells_how_the_daemon_is);
+        tcase_add_test(keep, metric_list_needs_no_daemon);
+        suite_add_tcase(suite, keep);
+        return check_main(suite);
+}

@@ -1,98 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every value of a snapshot equals an independent read of the same kernel file, for idle threads."""
-import collections
-import json
-import os
 import subprocess
 
 import kernel
+import parity
 from harness import Idle, Local, Skip, expect, expect_equal, main, need_root, sysctl, temporary, test
 
 THREADS = 1200
 PROCESSES = 12
-
-# Columns that no kernel file gives, or that this version never measures.
-OURS = {"self", "allocated_bytes", "deallocated_bytes"}
-ACCT = {"acct_run_real_ns", "acct_run_virtual_ns", "acct_run_scaled_ns", "acct_utime_ns", "acct_stime_ns",
-        "acct_utime_scaled_ns", "acct_stime_scaled_ns", "acct_elapsed_ns", "acct_rss_mb_us", "acct_vm_mb_us"}
-
-
-SWITCHED_CATEGORIES = ("blkio", "swapin", "freepages", "thrashing", "compact", "wpcopy", "irq")
-SWITCHED_COUNTS = [f"{category}_delay_count" for category in SWITCHED_CATEGORIES]
-SWITCHED = {f"{category}_delay_{part}" for category in SWITCHED_CATEGORIES if category != "irq"
-            for part in ("count", "total_ns", "max_ns", "min_ns")}
-
-
-def delayacct_booted():
-    with open("/proc/cmdline", encoding="ascii") as file:
-        return "delayacct" in file.read().split()
-
-
-def is_taskstats(name):
-    return "_delay_" in name or name.startswith("hiwater_") or name in ACCT or name.startswith("exe_")
-
-
-def undo(text):
-    return b"".join(bytes([ord(c) - 0xEF00]) if 0xEF80 <= ord(c) <= 0xEFFF else c.encode() for c in text)
-
-
-def read_all(pids, taskstats):
-    """All threads of the idle processes: {(tgid, tid): row}."""
-    rows = {}
-    for tgid in pids:
-        for tid in map(int, os.listdir(f"/proc/{tgid}/task")):
-            row = kernel.read_thread(tgid, tid)
-            version, stats = taskstats.read(tid)
-            if version == 15:
-                raise Skip("taskstats version 15 has a layout of its own")
-            expect_equal(stats.pop("nvcsw"), row["voluntary_csw"], "the kernel's two counts of switches")
-            expect_equal(stats.pop("nivcsw"), row["nonvoluntary_csw"], "the kernel's two counts of switches")
-            row.update(stats)
-            rows[tgid, tid] = row
-    return rows
-
-
-def document(ctl, directory):
-    file = directory / "parity.ctprof.zst"
-    expect_equal(ctl("capture", "--tag", "parity").status, 0, "capture")
-    expect_equal(ctl("export", "parity", file).status, 0, "export")
-    plain = subprocess.run(["zstd", "-dcq", str(file)], capture_output=True, check=True).stdout
-    return json.loads(plain)
-
-
-def hold(rows, snapshot, counts):
-    """Compares the table with what was read; counts comparisons by column."""
-    columns = snapshot["threads"]["columns"]
-    table = {}
-    for cells in snapshot["threads"]["rows"]:
-        row = dict(zip(columns, cells))
-        table[row["tgid"], row["tid"]] = row
-    irq = os.path.exists("/proc/pressure/irq")
-    for key, wanted in rows.items():
-        expect(key in table, "thread", key, "is missing")
-        got = table[key]
-        for name in columns:
-            if name in OURS:
-                continue
-            value = got[name]
-            expect(name in wanted, "the test does not know column", name)
-            expected = wanted[name]
-            if name in ("comm", "pcomm"):
-                value = undo(value)
-            if name == "smaps_rollup_kb" and expected:
-                value = {part: value[part] for part in expected}
-            if name == "acct_elapsed_ns":
-                expect(expected <= value, name, value, "is before", expected)
-            elif value is None and name in SWITCHED and not any(wanted[count] for count in SWITCHED_COUNTS):
-                # Forked before delay accounting was on, or never delayed: the kernel's zeros cannot tell.
-                expect(not delayacct_booted(), name, "is absent though delay accounting was booted")
-            elif name.startswith("irq_") and value is None:
-                # Without IRQ time accounting the kernel's zeros measure nothing.
-                expect(not irq and not expected, name, "is absent and the kernel says", expected)
-            elif value != expected:
-                raise AssertionError(f"thread {key}, {name}: snapshot {value!r}, kernel {expected!r}")
-            counts[name] += 1
 
 
 @test
@@ -106,36 +22,18 @@ def every_field_of_every_idle_thread():
             raise Skip(f"no taskstats: {error}") from error
         ctl = Local(directory / "spool")
         with Idle(THREADS, PROCESSES, "worker-1", "worker-2", r"odd\x20\x29name") as idle:
-            before = read_all(idle.pids, taskstats)
-            snapshot = document(ctl, directory)
-            after = read_all(idle.pids, taskstats)
-        # Whatever moved meanwhile by itself cannot be compared; idle threads have next to nothing.
-        moved = {name for key in before for name in before[key]
-                 if before[key][name] != after[key][name]} - {"acct_elapsed_ns", "smaps_rollup_kb"}
-        expect_equal(moved, set(), "fields that moved by themselves")
-        # What a process shares of its libraries moves with every other process that comes and goes.
-        for row in before.values():
-            for name in ("Pss", "Pss_File", "Shared_Clean", "Private_Clean"):
-                if row["smaps_rollup_kb"]:
-                    del row["smaps_rollup_kb"][name]
-        counts = collections.Counter()
-        hold(before, snapshot, counts)
-        expect(len(before) >= 1000, "only", len(before), "threads")
+            rows, counts = parity.compare(idle.pids, taskstats, lambda: parity.document(ctl, directory))
+        expect(len(rows) >= 1000, "only", len(rows), "threads")
         # smaps_rollup and nr_threads are per process and null elsewhere, which is compared too.
         short = {name: n for name, n in counts.items() if n < 1000}
         expect_equal(short, {}, "columns compared too rarely")
-        lacking = {name for name in snapshot["threads"]["columns"] if name not in OURS} - set(counts)
-        expect_equal(lacking, set(), "columns never compared")
-        with_delay = sum(1 for row in before.values() if row["wpcopy_delay_count"])
+        with_delay = sum(1 for row in rows.values() if row["wpcopy_delay_count"])
         expect(with_delay >= 1000, "only", with_delay, "threads have a copy-on-write delay")
         # A null against a null proves nothing about a number: say how many numbers there were.
-        numbers = sum(1 for row in before.values() for value in row.values() if value is not None)
-        absent = sorted({name for row in before.values() for name, value in row.items()}
-                        - {name for row in before.values() for name, value in row.items()
-                           if value is not None})
-        task = sum(n for name, n in counts.items() if is_taskstats(name))
-        print(f"# {len(before)} threads, {sum(counts.values())} cells, {numbers} of them numbers or names;"
-              f" {task} from taskstats; not in this kernel: {', '.join(absent) or 'nothing'}")
+        numbers = sum(1 for row in rows.values() for value in row.values() if value is not None)
+        task = sum(n for name, n in counts.items() if parity.is_taskstats(name))
+        print(f"# {len(rows)} threads, {sum(counts.values())} cells, {numbers} of them numbers or names;"
+              f" {task} from taskstats; not in this kernel: {', '.join(parity.absent(rows)) or 'nothing'}")
 
 
 @test

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The package under test, and an older one of the same content to upgrade from."""
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import image
+from archive import Failure, output
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def sources():
+    """What the package is made of: the files that git knows or would add, but for the tests."""
+    try:
+        listed = output("git", "-C", SOURCE, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        names = [name for name in listed.split("\0") if name]
+    except (Failure, OSError):
+        names = [str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*")
+                 if not re.match(r"(\.git|build[^/]*)(/|$)", str(path.relative_to(SOURCE)))]
+    return sorted(name for name in names if not name.startswith("tests/") and (SOURCE / name).is_file())
+
+
+def build(cache):
+    """The .deb of this tree; built once for each content."""
+    names = sources()
+    content = hashlib.sha256()
+    for name in names:
+        content.update(name.encode() + b"\0" + hashlib.sha256((SOURCE / name).read_bytes()).digest())
+
+    def make(directory):
+        tree = directory / "ctprof"
+        for name in names:
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(SOURCE / name, tree / name)
+        options = f"nocheck noautodbgsym parallel={os.cpu_count()}"
+        with open(directory / "log", "wb") as log:
+            status = subprocess.run(["dpkg-buildpackage", "-b", "-us", "-uc"], cwd=tree, check=False, stdout=log,
+                                    stderr=log, stdin=subprocess.DEVNULL,
+                                    env={**os.environ, "DEB_BUILD_OPTIONS": options}).returncode
+        if status != 0:
+            raise Failure("dpkg-buildpackage failed:\n" + (directory / "log").read_text(errors="replace")[-3000:])
+        shutil.rmtree(tree)
+
+    kept = image.keep(cache, f"package-{content.hexdigest()[:16]}", make)
+    return next(kept.glob("ctprof_*.deb"))
+
+
+def field(deb, name):
+    return output("dpkg-deb", "--field", deb, name).strip()
+
+
+def older(deb, work):
+    """The same content under a version that sorts just before."""
+    tree = work / "older"
+    output("dpkg-deb", "--raw-extract", deb, tree)
+    control = tree / "DEBIAN/control"
+    text = control.read_text(encoding="utf-8")
+    control.write_text(re.sub(r"^(Version: .*)$", r"\1~before", text, flags=re.M), encoding="utf-8")
+    target = work / "older.deb"
+    output("dpkg-deb", "--build", "--root-owner-group", tree, target)
+    shutil.rmtree(tree)
+    return target

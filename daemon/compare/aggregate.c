@@ -140,6 +140,9 @@ int aggregate_fold(Aggregate *aggregate, const ThreadSample *sample) {
         int r;
 
         aggregate->n_threads++;
+        aggregate->n_started += sample->start_ticks > 0;
+        aggregate->start_ticks = number_add_saturating(aggregate->start_ticks, sample->start_ticks);
+        aggregate->last_start = MAX_OF(aggregate->last_start, sample->start_ticks);
         aggregate->present[METRIC_thread_count]++;
         aggregate->numbers[number_slots[METRIC_thread_count]]++;
 

@@ -70,6 +70,8 @@ typedef struct Tally {
 
 typedef struct Aggregate {
         uint64_t n_threads;
+        /* In ticks since boot: the sum over threads of which it is known, how many, the last. */
+        uint64_t start_ticks, n_started, last_start;
         uint32_t present[_METRIC_MAX]; /* threads that had it */
         uint64_t numbers[_AGGREGATE_NUMBER_MAX];
         Tally tallies[_AGGREGATE_TALLY_MAX];

@@ -10,7 +10,9 @@
 #include "compare/impact.h"
 #include "compare/order.h"
 #include "compare/pairing.h"
+#include "compare/spread-names.h"
 #include "compare/thread-key.h"
+#include "compare/uptime.h"
 
 /* Groups of the table in the order of display; the groups are the table's. */
 typedef struct GroupList {
@@ -24,6 +26,8 @@ struct Comparison {
         ComparisonSetup setup;
         ThreadKeys keys;
         GroupTable table;
+        SpreadNames *spread_names; /* owned; NULL: the view wants no spread */
+        Uptimes uptimes;
         Pairing *pairing; /* owned; NULL: the axis has no cgroups, or there is one side */
         const SourceTable *sources[_COMPARISON_SIDE_MAX]; /* borrowed */
         ImpactScale scale;
@@ -46,6 +50,11 @@ int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **
         r = thread_keys_init(&comparison->keys, &comparison->view, setup->boots);
         if (r != 0)
                 return r;
+        if (view->spread) {
+                r = spread_names_new(&comparison->spread_names);
+                if (r != 0)
+                        return r;
+        }
         if (setup->n_sides == 2 &&
             (view->axis == VIEW_AXIS_CGROUP || view->axis == VIEW_AXIS_ALL) &&
             (view->pairing || view->pairs.n > 0)) {
@@ -63,6 +72,7 @@ Comparison *comparison_free(Comparison *comparison) {
         for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++)
                 free(comparison->lists[list].groups);
         pairing_free(comparison->pairing);
+        spread_names_free(comparison->spread_names);
         group_table_done(&comparison->table);
         thread_keys_done(&comparison->keys);
         free(comparison);
@@ -130,6 +140,11 @@ int comparison_fold(Comparison *comparison, ComparisonSide side, const ThreadSam
                 if (r != 0)
                         return r;
         }
+        if (comparison->spread_names) {
+                r = spread_fold_sample(&group->spreads[side], comparison->spread_names, sample);
+                if (r != 0)
+                        return r;
+        }
         return group_fold(group, side, sample);
 }
 
@@ -194,6 +209,8 @@ static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
         return (GroupLens){
                 .view = &comparison->view,
                 .scale = &comparison->scale,
+                .spread_names = comparison->spread_names,
+                .uptimes = comparison->setup.n_sides > 1 ? &comparison->uptimes : NULL,
                 .sources = { comparison->sources[0], comparison->sources[1] },
                 .changed_only = comparison->view.changed_only && list == COMPARISON_GROUPS,
                 .threshold = comparison->view.has_threshold && comparison->setup.n_sides > 1 &&
@@ -316,6 +333,7 @@ int comparison_finish(Comparison *comparison,
         if (r != 0)
                 return r;
         impact_scale_init(&comparison->scale, &comparison->table);
+        uptimes_init(&comparison->uptimes, &comparison->table);
         r = fill_lists(comparison);
         if (r != 0)
                 return r;

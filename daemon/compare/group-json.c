@@ -114,13 +114,49 @@ static void write_double_or_null(JsonWriter *writer, const char *key, bool has, 
                 json_write_null(writer);
 }
 
+static void write_uptime(JsonWriter *writer, const GroupLens *lens, const Group *group,
+                         unsigned side) {
+        double percent = 0;
+        bool has;
+
+        if (!lens->uptimes || side != GROUP_BOTH_SIDES)
+                return;
+        has = uptimes_percent(lens->uptimes, group, &percent);
+        write_double_or_null(writer, "uptimePercent", has, percent);
+}
+
 static void write_reason(JsonWriter *writer, const char *text) {
         /* A reason from a file may be cut within a character. */
         json_write_member_name(writer, "reason", span_of(text));
 }
 
-static void write_side_row(JsonWriter *writer, const GroupLens *lens, const Row *row,
-                           unsigned side) {
+/* How the row is spread over the threads of @side; null when no thread has a value. */
+static void write_spread(JsonWriter *writer, const GroupLens *lens, const Group *group,
+                         const Row *row, unsigned side, const char *key) {
+        SpreadFigures figures;
+
+        if (!lens->spread_names || row->is_derived ||
+            metric_table[row->id].shape != METRIC_SHAPE_SUM)
+                return;
+        json_write_key(writer, key);
+        if (!spread_read(&group->spreads[side], lens->spread_names, (MetricId) row->id, &figures)) {
+                json_write_null(writer);
+                return;
+        }
+        json_write_object(writer);
+        json_write_key(writer, "top");
+        json_write_object(writer);
+        json_write_member_i64(writer, "tid", figures.top_tid);
+        json_write_member_name(writer, "name", figures.top_name);
+        json_write_member_u64(writer, "value", figures.top);
+        json_write_end(writer);
+        json_write_member_u64(writer, "p50", figures.p50);
+        json_write_member_u64(writer, "p99", figures.p99);
+        json_write_end(writer);
+}
+
+static void write_side_row(JsonWriter *writer, const GroupLens *lens, const Group *group,
+                           const Row *row, unsigned side) {
         char text[ABSENCE_BYTES];
 
         json_write_key(writer, "value");
@@ -129,6 +165,7 @@ static void write_side_row(JsonWriter *writer, const GroupLens *lens, const Row 
                 json_write_member_u64(writer, "present", row->present);
         if (row->values[0].kind == VALUE_ABSENT)
                 write_reason(writer, absence_of_value(row, 0, lens->sources[side], text));
+        write_spread(writer, lens, group, row, side, "spread");
 }
 
 static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const Row *row) {
@@ -150,7 +187,8 @@ static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const R
                 write_reason(writer, text);
 }
 
-static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Row *row) {
+static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Group *group,
+                           const Row *row) {
         double number = 0;
         bool has;
 
@@ -167,6 +205,10 @@ static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Row 
         json_write_member_bool(writer, "changed", row->changed);
         json_write_member_bool(writer, "reset", row->reset);
         write_pair_reason(writer, lens, row);
+        write_spread(writer, lens, group, row, 1, "spread");
+        /* Over a window, the spread is that of what was done in it. */
+        if (!lens->view->window)
+                write_spread(writer, lens, group, row, 0, "spreadBefore");
 }
 
 void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *group,
@@ -183,6 +225,7 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
         json_write_object(writer);
         write_key(writer, lens->view->axis, group);
         write_threads(writer, group, side);
+        write_uptime(writer, lens, group, side);
         json_write_key(writer, "metrics");
         json_write_object(writer);
         for (size_t i = 0; i < n_rows; i++) {
@@ -196,9 +239,9 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
                                                           : metric_table[rows[i].id].name);
                 json_write_object(writer);
                 if (side == GROUP_BOTH_SIDES)
-                        write_pair_row(writer, lens, &rows[i]);
+                        write_pair_row(writer, lens, group, &rows[i]);
                 else
-                        write_side_row(writer, lens, &rows[i], side);
+                        write_side_row(writer, lens, group, &rows[i], side);
                 json_write_end(writer);
         }
         json_write_end(writer);

@@ -16,6 +16,8 @@
 #include "compare/group.h"
 #include "compare/impact.h"
 #include "compare/row.h"
+#include "compare/spread-names.h"
+#include "compare/uptime.h"
 #include "interface/view.h"
 #include "json/json-writer.h"
 #include "snapshot/source.h"
@@ -24,6 +26,8 @@
 typedef struct GroupLens {
         const View *view;
         const ImpactScale *scale;
+        const SpreadNames *spread_names;         /* NULL: how sums are spread is not written */
+        const Uptimes *uptimes;                  /* with two sides only */
         const SourceTable *sources[GROUP_SIDES]; /* NULL: not recorded */
         bool changed_only; /* hide rows that did not change; of one side, those without a value */
         bool threshold;    /* hide rows that moved by no more than the view's, too */

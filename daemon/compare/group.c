@@ -10,8 +10,10 @@
 static Group *group_free(Group *group) {
         if (!group)
                 return NULL;
-        for (unsigned side = 0; side < GROUP_SIDES; side++)
+        for (unsigned side = 0; side < GROUP_SIDES; side++) {
                 aggregate_free(group->sides[side]);
+                spread_done(&group->spreads[side]);
+        }
         member_list_done(&group->members);
         free(group->label);
         free(group->id);
@@ -188,6 +190,8 @@ int group_adopt(Group *group, unsigned side, Group *from) {
         group->is_pattern = group->is_pattern || from->is_pattern;
         group->sides[side] = TAKE_PTR(from->sides[side]);
         group->lives[side] = from->lives[side];
+        spread_done(&group->spreads[side]);
+        group->spreads[side] = TAKE(from->spreads[side], (Spread){});
         return 0;
 }
 

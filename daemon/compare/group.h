@@ -17,6 +17,7 @@
 #include "base/span.h"
 #include "compare/aggregate.h"
 #include "compare/member-list.h"
+#include "compare/spread.h"
 
 #define GROUP_SIDES 2
 #define GROUP_BOTH_SIDES GROUP_SIDES /* in place of one: both, and what differs between them */
@@ -39,6 +40,8 @@ typedef struct Group {
         size_t n_cgroup, n_process;
 
         Aggregate *sides[GROUP_SIDES]; /* owned; NULL: no thread there */
+        Spread spreads
+                [GROUP_SIDES]; /* of sums over threads; empty unless somebody folds into them */
         uint64_t lives[GROUP_SIDES]; /* sum of hashes of the threads' lives, whatever their order */
 
         /* Place in the order of display, filled in at the end. */

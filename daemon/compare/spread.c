@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "compare/spread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare/spread-bucket.h"
+
+#define ABSENT UINT16_MAX
+_Static_assert(SPREAD_BUCKETS < ABSENT, "a place is sixteen bits wide");
+
+/* Which metrics have a spread, numbered without gaps. */
+#define SHAPE_OF_RULE(rule, shape, folds) enum { SHAPE_OF_##rule = METRIC_SHAPE_##shape };
+METRIC_RULES(SHAPE_OF_RULE)
+#define HAS_SPREAD(member, rule) \
+        ((int) SHAPE_OF_##rule == METRIC_SHAPE_SUM && (int) METRIC_##member != METRIC_thread_count)
+#define SLOT_ID(member, type, rule, ...) \
+        SLOT_##member, SLOT_END_##member = SLOT_##member + HAS_SPREAD(member, rule) - 1,
+enum { METRICS(SLOT_ID) N_SLOTS };
+_Static_assert(N_SLOTS <= 64, "a lone thread's values have a bit each");
+
+#define NO_SLOT UINT8_MAX
+#define SLOT_OF(member, type, rule, ...) \
+        [METRIC_##member] = HAS_SPREAD(member, rule) ? (int) SLOT_##member : NO_SLOT,
+static const uint8_t slots[_METRIC_MAX] = { METRICS(SLOT_OF) };
+
+/* A group of one thread: the values themselves. */
+typedef struct SpreadLone {
+        pid_t tid;
+        uint32_t name;
+        uint64_t present; /* a bit a slot */
+        uint64_t values[N_SLOTS];
+} SpreadLone;
+
+/* Nobody yet, when the least is larger than the top. */
+typedef struct SpreadTop {
+        uint64_t top, least;
+        pid_t tid;
+        uint32_t name;
+} SpreadTop;
+
+/* How many threads are in each place of one slot. */
+typedef struct SpreadCount {
+        uint64_t n_zero;
+        uint32_t *buckets; /* owned, SPREAD_BUCKETS of them; NULL: there is nothing but zeros */
+} SpreadCount;
+
+typedef struct SpreadRow {
+        uint16_t buckets[N_SLOTS]; /* or ABSENT */
+} SpreadRow;
+
+/* Places are rows of threads until there are too many of these, then counts. */
+typedef struct SpreadMany {
+        SpreadTop tops[N_SLOTS];
+        pid_t tid; /* whose row is the last */
+        uint32_t n_rows, n_allocated;
+        SpreadRow *rows;     /* owned */
+        SpreadCount *counts; /* owned, N_SLOTS; NULL as long as there are rows */
+} SpreadMany;
+
+bool spread_has(MetricId id) {
+        return slots[id] != NO_SLOT;
+}
+
+/* life */
+
+static SpreadMany *many_free(SpreadMany *many) {
+        if (!many)
+                return NULL;
+        for (unsigned i = 0; many->counts && i < N_SLOTS; i++)
+                free(many->counts[i].buckets);
+        free(many->counts);
+        free(many->rows);
+        free(many);
+        return NULL;
+}
+DEFINE_CLEANUP(SpreadMany *, many_free);
+
+void spread_done(Spread *spread) {
+        free(spread->lone);
+        many_free(spread->many);
+        *spread = (Spread){ .lone = NULL };
+}
+
+static int many_new(SpreadMany **ret) {
+        SpreadMany *many = calloc(1, sizeof(*many));
+
+        if (!many)
+                return -ENOMEM;
+        for (unsigned i = 0; i < N_SLOTS; i++)
+                many->tops[i].least = UINT64_MAX;
+        *ret = many;
+        return 0;
+}
+
+/* places */
+
+static int count_bucket(SpreadCount *count, unsigned bucket) {
+        if (bucket == 0) {
+                count->n_zero++;
+                return 0;
+        }
+        if (!count->buckets) {
+                count->buckets = calloc(SPREAD_BUCKETS, sizeof(*count->buckets));
+                if (!count->buckets)
+                        return -ENOMEM;
+        }
+        count->buckets[bucket]++;
+        return 0;
+}
+
+static int count_rows(SpreadMany *many) {
+        many->counts = calloc(N_SLOTS, sizeof(*many->counts));
+        if (!many->counts)
+                return -ENOMEM;
+        for (uint32_t i = 0; i < many->n_rows; i++)
+                for (unsigned slot = 0; slot < N_SLOTS; slot++) {
+                        unsigned bucket = many->rows[i].buckets[slot];
+                        int r = bucket == ABSENT ? 0 : count_bucket(&many->counts[slot], bucket);
+
+                        if (r != 0)
+                                return r;
+                }
+        free(TAKE_PTR(many->rows));
+        many->n_rows = many->n_allocated = 0;
+        return 0;
+}
+
+/* One more row, of which nothing is present; or none when rows are counted from here on. */
+static int add_row(SpreadMany *many, pid_t tid) {
+        if (many->n_rows == SPREAD_MAX_ROWS)
+                return count_rows(many);
+        if (many->n_rows == many->n_allocated) {
+                uint32_t n = many->n_rows + MAX_OF(many->n_rows / 2, 4u);
+                SpreadRow *rows;
+
+                n = MIN_OF(n, (uint32_t) SPREAD_MAX_ROWS);
+                rows = realloc(many->rows, n * sizeof(*rows));
+                if (!rows)
+                        return -ENOMEM;
+                many->rows = rows;
+                many->n_allocated = n;
+        }
+        memset(&many->rows[many->n_rows++], 0xff, sizeof(*many->rows));
+        many->tid = tid;
+        return 0;
+}
+
+static int put_bucket(SpreadMany *many, pid_t tid, unsigned slot, unsigned bucket) {
+        int r;
+
+        if (!many->counts && (many->n_rows == 0 || many->tid != tid ||
+                              many->rows[many->n_rows - 1].buckets[slot] != ABSENT)) {
+                r = add_row(many, tid);
+                if (r != 0)
+                        return r;
+        }
+        if (many->counts)
+                return count_bucket(&many->counts[slot], bucket);
+        many->rows[many->n_rows - 1].buckets[slot] = (uint16_t) bucket;
+        return 0;
+}
+
+/* tops */
+
+static int raise_top(SpreadTop *top, SpreadNames *names, pid_t tid, Span name, uint64_t value) {
+        bool first = top->least > top->top;
+        uint32_t index;
+        int r;
+
+        top->least = MIN_OF(top->least, value);
+        if (!first && (value < top->top || (value == top->top && tid > top->tid)))
+                return 0;
+        r = spread_names_add(names, name, &index);
+        if (r != 0)
+                return r;
+        /* One tid twice, which takes a race in the reader: the bytewise smaller name. */
+        if (!first && value == top->top && tid == top->tid &&
+            span_compare(spread_names_get(names, index), spread_names_get(names, top->name)) > 0)
+                return 0;
+        top->top = value;
+        top->tid = tid;
+        top->name = index;
+        return 0;
+}
+
+static int many_fold(SpreadMany *many, SpreadNames *names, pid_t tid, Span name, unsigned slot,
+                     uint64_t value) {
+        int r;
+
+        r = put_bucket(many, tid, slot, spread_bucket_of(value));
+        return r != 0 ? r : raise_top(&many->tops[slot], names, tid, name, value);
+}
+
+/* a lone thread */
+
+static int lone_new(SpreadNames *names, pid_t tid, Span name, SpreadLone **ret) {
+        SpreadLone *lone = calloc(1, sizeof(*lone));
+        int r;
+
+        if (!lone)
+                return -ENOMEM;
+        lone->tid = tid;
+        r = spread_names_add(names, name, &lone->name);
+        if (r != 0) {
+                free(lone);
+                return r;
+        }
+        *ret = lone;
+        return 0;
+}
+
+/* It is one of many from here on. */
+static int join(Spread *spread) {
+        const SpreadLone *lone = spread->lone;
+        _cleanup_(many_freep) SpreadMany *many = NULL;
+        int r;
+
+        r = many_new(&many);
+        for (unsigned slot = 0; r == 0 && slot < N_SLOTS; slot++)
+                if (lone->present >> slot & 1) {
+                        r = put_bucket(many, lone->tid, slot, spread_bucket_of(lone->values[slot]));
+                        many->tops[slot] = (SpreadTop){ .top = lone->values[slot],
+                                                        .least = lone->values[slot],
+                                                        .tid = lone->tid,
+                                                        .name = lone->name };
+                }
+        if (r != 0)
+                return r;
+        spread->many = TAKE_PTR(many);
+        free(TAKE_PTR(spread->lone));
+        return 0;
+}
+
+/* folding */
+
+static int fold_slot(Spread *spread, SpreadNames *names, pid_t tid, Span name, unsigned slot,
+                     uint64_t value) {
+        int r;
+
+        if (spread->many)
+                return many_fold(spread->many, names, tid, name, slot, value);
+        if (!spread->lone) {
+                r = lone_new(names, tid, name, &spread->lone);
+                if (r != 0)
+                        return r;
+        }
+        if (spread->lone->tid == tid && (spread->lone->present >> slot & 1) == 0) {
+                spread->lone->present |= UINT64_C(1) << slot;
+                spread->lone->values[slot] = value;
+                return 0;
+        }
+        r = join(spread);
+        return r != 0 ? r : many_fold(spread->many, names, tid, name, slot, value);
+}
+
+int spread_fold(Spread *spread, SpreadNames *names, pid_t tid, Span name, MetricId id,
+                uint64_t value) {
+        return spread_has(id) ? fold_slot(spread, names, tid, name, slots[id], value) : 0;
+}
+
+int spread_fold_sample(Spread *spread, SpreadNames *names, const ThreadSample *sample) {
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                int r;
+
+                if (slots[id] == NO_SLOT || !thread_sample_has(sample, (MetricId) id))
+                        continue;
+                r = fold_slot(spread, names, sample->tid, sample->comm, slots[id],
+                              thread_sample_get(sample, (MetricId) id));
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* reading */
+
+/* Of @n values in order, the one that @percent of 100 do not exceed; the first is 1. */
+static uint64_t nearest_rank(uint64_t n, unsigned percent) {
+        return (n * percent + 99) / 100;
+}
+
+/* Where the @rank-th of the @n_counts counts is, and how many are in front of that place. */
+static unsigned find_rank(const uint32_t *counts, unsigned n_counts, uint64_t rank,
+                          uint64_t *ret_before) {
+        uint64_t before = 0;
+        unsigned i = 0;
+
+        while (i + 1 < n_counts && before + counts[i] < rank)
+                before += counts[i++];
+        *ret_before = before;
+        return i;
+}
+
+static uint64_t count_octaves(const SpreadMany *many, unsigned slot,
+                              uint32_t octaves[static SPREAD_OCTAVES]) {
+        uint64_t n = 0;
+
+        for (uint32_t i = 0; i < many->n_rows; i++) {
+                unsigned bucket = many->rows[i].buckets[slot];
+
+                if (bucket == ABSENT)
+                        continue;
+                octaves[bucket / SPREAD_OCTAVE]++;
+                n++;
+        }
+        return n;
+}
+
+/* The octave of the rank first, then the place in it: two short sweeps instead of a long one. */
+static unsigned bucket_of_rows(const SpreadMany *many, unsigned slot,
+                               const uint32_t octaves[static SPREAD_OCTAVES], uint64_t rank) {
+        uint32_t steps[SPREAD_OCTAVE] = { 0 };
+        uint64_t before, unused;
+        unsigned octave = find_rank(octaves, SPREAD_OCTAVES, rank, &before);
+
+        for (uint32_t i = 0; i < many->n_rows; i++) {
+                unsigned bucket = many->rows[i].buckets[slot];
+
+                if (bucket / SPREAD_OCTAVE == octave)
+                        steps[bucket % SPREAD_OCTAVE]++;
+        }
+        return octave * SPREAD_OCTAVE + find_rank(steps, SPREAD_OCTAVE, rank - before, &unused);
+}
+
+static uint64_t count_counts(const SpreadCount *count) {
+        uint64_t n = count->n_zero;
+
+        for (unsigned i = 0; count->buckets && i < SPREAD_BUCKETS; i++)
+                n += count->buckets[i];
+        return n;
+}
+
+static unsigned bucket_of_counts(const SpreadCount *count, uint64_t rank) {
+        uint64_t unused;
+
+        if (rank <= count->n_zero)
+                return 0;
+        return find_rank(count->buckets, SPREAD_BUCKETS, rank - count->n_zero, &unused);
+}
+
+/* The ends are known exactly. */
+static uint64_t value_of_rank(const SpreadMany *many, unsigned slot,
+                              const uint32_t octaves[static SPREAD_OCTAVES], uint64_t n,
+                              unsigned percent) {
+        const SpreadTop *top = &many->tops[slot];
+        uint64_t rank = nearest_rank(n, percent), middle;
+
+        if (rank == n)
+                return top->top;
+        middle = spread_bucket_middle(many->counts ? bucket_of_counts(&many->counts[slot], rank)
+                                                   : bucket_of_rows(many, slot, octaves, rank));
+        middle = MIN_OF(middle, top->top);
+        return MAX_OF(middle, top->least);
+}
+
+static bool read_many(const SpreadMany *many, unsigned slot, SpreadFigures *ret) {
+        const SpreadTop *top = &many->tops[slot];
+        uint32_t octaves[SPREAD_OCTAVES] = { 0 };
+        uint64_t n;
+
+        if (top->least > top->top)
+                return false;
+        n = many->counts ? count_counts(&many->counts[slot]) : count_octaves(many, slot, octaves);
+        ret->n_threads = n;
+        ret->top = top->top;
+        ret->top_tid = top->tid;
+        ret->p50 = value_of_rank(many, slot, octaves, n, 50);
+        ret->p99 = value_of_rank(many, slot, octaves, n, 99);
+        return true;
+}
+
+bool spread_read(const Spread *spread, const SpreadNames *names, MetricId id, SpreadFigures *ret) {
+        const SpreadLone *lone = spread->lone;
+        unsigned slot = slots[id];
+        SpreadFigures figures = { .n_threads = 1 };
+
+        if (slot == NO_SLOT)
+                return false;
+        if (spread->many) {
+                if (!read_many(spread->many, slot, &figures))
+                        return false;
+                figures.top_name = spread_names_get(names, spread->many->tops[slot].name);
+        } else {
+                if (!lone || (lone->present >> slot & 1) == 0)
+                        return false;
+                figures.top_tid = lone->tid;
+                figures.top_name = spread_names_get(names, lone->name);
+                figures.top = figures.p50 = figures.p99 = lone->values[slot];
+        }
+        *ret = figures;
+        return true;
+}
+
+size_t spread_bytes(const Spread *spread) {
+        const SpreadMany *many = spread->many;
+        size_t n = spread->lone ? sizeof(*spread->lone) : 0;
+
+        if (!many)
+                return n;
+        n += sizeof(*many) + many->n_allocated * sizeof(*many->rows);
+        for (unsigned i = 0; many->counts && i < N_SLOTS; i++)
+                n += sizeof(*many->counts) +
+                     (many->counts[i].buckets ? SPREAD_BUCKETS * sizeof(*many->counts[i].buckets)
+                                              : 0);
+        return n;
+}

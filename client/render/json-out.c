@@ -2,6 +2,7 @@
 #include "render/json-out.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "json/json-writer.h"
 #include "wire/message.h"
@@ -19,9 +20,52 @@ static void fail(JsonOut *out, int error) {
                 out->error = error;
 }
 
-static void put(JsonOut *out, Span text) {
+static void put_bytes(JsonOut *out, Span text) {
         if (out->error == 0 && fwrite(text.bytes, 1, text.n, out->file) != text.n)
                 fail(out, errno > 0 ? -errno : -EIO);
+}
+
+/*
+ * What a parser of HTML or of JavaScript takes for something else, as JSON also writes it. It
+ * stands in strings only, and whole in what is put at once.
+ */
+static const struct {
+        Span character, escape;
+} markup[] = {
+        { { "<", 1 }, { "\\u003c", 6 } },
+        { { ">", 1 }, { "\\u003e", 6 } },
+        { { "\u2028", 3 }, { "\\u2028", 6 } },
+        { { "\u2029", 3 }, { "\\u2029", 6 } },
+};
+
+/* The row of @markup at the start of @text, ELEMENTSOF(markup) for none. */
+static size_t find_markup(Span text) {
+        size_t i = 0;
+
+        while (i < ELEMENTSOF(markup) &&
+               (markup[i].character.n > text.n ||
+                memcmp(markup[i].character.bytes, text.bytes, markup[i].character.n) != 0))
+                i++;
+        return i;
+}
+
+static void put(JsonOut *out, Span text) {
+        size_t n = 0;
+
+        while (out->in_markup && n < text.n) {
+                Span rest = { text.bytes + n, text.n - n };
+                size_t i = find_markup(rest);
+
+                if (i == ELEMENTSOF(markup)) {
+                        n++;
+                        continue;
+                }
+                put_bytes(out, (Span){ text.bytes, n });
+                put_bytes(out, markup[i].escape);
+                text = (Span){ rest.bytes + markup[i].character.n, rest.n - markup[i].character.n };
+                n = 0;
+        }
+        put_bytes(out, text);
 }
 
 static void put_line(JsonOut *out) {
@@ -148,6 +192,11 @@ void json_out_text(JsonOut *out, const char *text) {
         json_writer_init(&writer, &out->scratch);
         json_write_text(&writer, text);
         put_scratch(out, json_writer_finish(&writer));
+}
+
+void json_out_raw(JsonOut *out, Span json) {
+        begin_element(out);
+        put(out, json);
 }
 
 void json_out_name(JsonOut *out, Span bytes) {

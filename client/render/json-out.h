@@ -29,7 +29,8 @@ typedef enum JsonStyle {
 typedef struct JsonOut {
         FILE *file; /* borrowed */
         bool pretty;
-        int error; /* first failure, -errno */
+        bool in_markup; /* inside an element of HTML: no byte of it may look like a tag */
+        int error;      /* first failure, -errno */
         unsigned depth;
         bool filled[JSON_OUT_MAX_DEPTH]; /* the container has an element already */
         bool after_key;
@@ -50,6 +51,8 @@ void json_out_value(JsonOut *out, json_object *value);
 void json_out_u64(JsonOut *out, uint64_t value);
 /* Valid UTF-8. */
 void json_out_text(JsonOut *out, const char *text);
+/* One complete, valid JSON value, as it is. */
+void json_out_raw(JsonOut *out, Span json);
 /* Arbitrary bytes, escaped as names are. */
 void json_out_name(JsonOut *out, Span bytes);
 

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+"use strict";
+
+// The data of the page: pieces of JSON in elements that are no scripts, as html-data.h describes them.
+
+const CHANGED = 1, RESET = 2;
+
+class Row {
+  constructor(data, group, list) {
+    const [name, flags, reason, ...values] = list;
+    this.group = group;
+    this.metric = typeof name === "number" ? data.metrics[name] : data.unknownMetric(name);
+    this.changed = (flags & CHANGED) !== 0;
+    this.reset = (flags & RESET) !== 0;
+    this.reason = data.reason(reason);
+    if (data.isPair && !group.side) {
+      [this.before = null, this.after = null, this.delta = null, this.percent = null, this.rate = null,
+        this.spread = null, this.spreadBefore = null] = values;
+      this.absent = this.before === null && this.after === null;
+    } else {
+      [this.value = null, this.present = null, this.spread = null] = values;
+      this.absent = this.value === null;
+    }
+  }
+}
+
+class Data {
+  constructor() {
+    this.info = {};
+    this.settings = {};
+    this.metrics = [];
+    this.reasons = [];
+    this.lists = {groups: [], onlyBefore: [], onlyAfter: []};
+    this.sections = {};
+    this.complete = false;
+    this.isPair = false;
+  }
+
+  // A registry newer than this page: there is no more to say than the name.
+  unknownMetric(name) {
+    let metric = this.metrics.find((known) => known.name === name);
+    if (!metric) {
+      metric = {name, unit: "none", section: "", text: "", index: this.metrics.length};
+      this.metrics.push(metric);
+    }
+    return metric;
+  }
+
+  reason(reason) {
+    if (typeof reason === "number")
+      return this.reasons[reason];
+    if (typeof reason === "string")
+      this.reasons.push(reason);
+    return Array.isArray(reason) ? reason[0] : reason;
+  }
+
+  add(item) {
+    for (const [kind, value] of Object.entries(item)) {
+      if (kind === "metrics") {
+        this.metrics = value.map((metric, index) => ({...metric, index}));
+      } else if (kind === "settings") {
+        this.settings = value;
+      } else if (kind === "sections") {
+        for (const [name, rows] of Object.entries(value)) {
+          const all = this.sections[name] ??= [];
+          for (const row of rows)
+            all.push(row);
+        }
+      } else if (kind in this.lists) {
+        for (const group of value)
+          this.addGroup(kind, group);
+      } else {
+        this.addInfo(value);
+        this.complete ||= kind === "end";
+      }
+    }
+  }
+
+  addInfo(members) {
+    for (const [key, value] of Object.entries(members))
+      if (value !== null)
+        this.info[key] = value;
+    this.isPair = this.info.before !== undefined;
+  }
+
+  addGroup(list, group) {
+    if (list !== "groups")
+      group.side = list === "onlyBefore" ? "before" : "after";
+    group.label = groupLabel(group);
+    group.search = group.label.toLowerCase();
+    group.rows = group.rows.map((row) => new Row(this, group, row));
+    group.byName = new Map(group.rows.map((row) => [row.metric.name, row]));
+    this.lists[list].push(group);
+  }
+
+  get groups() {
+    return this.lists.groups;
+  }
+}
+
+// Each piece goes once it is read, so that the text is not kept beside what it says.
+function readData() {
+  const data = new Data();
+  for (const element of document.querySelectorAll("script.data")) {
+    for (const item of JSON.parse(element.textContent))
+      data.add(item);
+    element.remove();
+  }
+  return data;
+}
+
+// Names of threads and cgroups are bytes. Those that are not UTF-8 come as U+EF00 + byte; they, and
+// characters that are not seen or turn others around, are shown as \xNN.
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\uef80-\uefff]|[\u{e0000}-\u{e0fff}]/gu;
+
+function printable(text) {
+  const hex = (byte) => "\\x" + byte.toString(16).padStart(2, "0");
+  return String(text).replace(HIDDEN, (character) => {
+    const code = character.codePointAt(0);
+    return code >= 0xef80 && code <= 0xefff ? hex(code - 0xef00)
+      : Array.from(new TextEncoder().encode(character), hex).join("");
+  });
+}
+
+// As group_label_append() of the tables.
+function groupLabel(group) {
+  if (group.tid !== undefined && group.tid !== null) {
+    const process = group.process && group.process !== group.thread ? printable(group.process) + "/" : "";
+    return `${process}${printable(group.thread ?? "")}[${group.tid}]`;
+  }
+  if (group.key === "")
+    return group.process !== undefined || group.thread !== undefined ? '""' : "(unknown)";
+  return group.key.split("\u001f").map(printable).join(" / ");
+}
+
+// The totals of each metric over all groups of the page, for shares: rounding does not show in a bar.
+function sumMetrics(groups) {
+  const totals = new Map();
+  for (const group of groups)
+    for (const row of group.rows) {
+      if (!row.metric.sum)
+        continue;
+      const total = totals.get(row.metric) ?? {before: 0, after: 0};
+      totals.set(row.metric, total);
+      total.before += Number(row.before ?? 0);
+      total.after += Number(row.after ?? row.value ?? 0);
+    }
+  return totals;
+}
+
+// Below this a change is none to speak of, whatever its share.
+const FLOORS = {ns: 1e9, ticks: 100, bytes: 1048576, count: 1000};
+
+// How much of all there was of a metric moved in a group: the order "impact" of --sort-by.
+function impactOf(row, totals) {
+  const total = totals.get(row.metric);
+  const amount = row.delta !== undefined ? row.delta : row.value;
+  if (!total || amount === null)
+    return null;
+  return Math.abs(Number(amount)) / Math.max(total.before, total.after, FLOORS[row.metric.unit] ?? 1000);
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+"use strict";
+
+// A table that is sorted by its headers and walked with the keys, of any number of rows: only those in
+// sight are elements, between two empty rows as high as the ones that are not.
+//
+// A column: {title, hint, number, width (characters; 0: the rest), cell(row) -> text or element,
+//   text(row): of a cell that is an element, to measure and to sort, order(row): what to sort by
+//   (null comes last), family(row): rows of different families are not compared, but kept apart}
+
+const ROW_PIXELS = 22;
+const ROWS_WITHOUT_SCROLLING = 60;
+const ROWS_ON_PAPER = 1000;
+const ROWS_MEASURED = 400;
+// Browsers do not lay out elements that are higher than this.
+const MAX_ROWS = Math.floor(15e6 / ROW_PIXELS);
+
+function compareOrders(a, b) {
+  return typeof a === "string" && typeof b === "string" && !/^-?\d+$/.test(a + b)
+    ? (a < b ? -1 : a > b ? 1 : 0) : compareNumbers(a, b);
+}
+
+class Grid {
+  constructor(label, columns, {onSelect = null, rowKey = null} = {}) {
+    this.columns = columns;
+    this.onSelect = onSelect;
+    this.rowKey = rowKey;
+    this.all = this.rows = [];
+    this.sorted = null;
+    this.selected = -1;
+    this.first = this.last = 0;
+    this.head = make("tr", {}, columns.map((column, i) => this.headerOf(column, i)));
+    this.body = make("tbody");
+    this.sizes = make("colgroup", {}, columns.map(() => make("col")));
+    this.table = make("table", {class: "grid", role: "grid", "aria-label": label}, this.sizes,
+      make("thead", {}, this.head), this.body);
+    this.element = make("div", {class: "scroll", tabIndex: 0, role: "region", "aria-label": label}, this.table);
+    this.more = note();
+    this.more.hidden = true;
+    this.element.addEventListener("scroll", () => this.later());
+    this.element.addEventListener("keydown", (event) => this.onKey(event));
+    this.body.addEventListener("click", (event) => this.onClick(event));
+    window.addEventListener("resize", () => this.later());
+    window.addEventListener("beforeprint", () => this.print(true));
+    window.addEventListener("afterprint", () => this.print(false));
+  }
+
+  headerOf(column, i) {
+    const button = make("button", {type: "button", title: column.hint ?? ""}, column.title);
+    button.addEventListener("click", () => this.sort(i));
+    return make("th", {scope: "col", class: column.number ? "number" : "", "aria-sort": "none"}, button);
+  }
+
+  setRows(rows) {
+    this.all = rows;
+    this.order();
+    this.measure();
+    this.selected = -1;
+    this.element.scrollTop = 0;
+    this.draw(true);
+  }
+
+  // Numbers go down first, names up; the third time is the order the rows came in.
+  sort(index) {
+    const first = this.columns[index].number ? "descending" : "ascending";
+    const second = first === "descending" ? "ascending" : "descending";
+    const direction = this.sorted?.index !== index ? first : this.sorted.direction === first ? second : null;
+    this.sorted = direction && {index, direction};
+    Array.from(this.head.cells).forEach((cell, i) =>
+      cell.setAttribute("aria-sort", i === index && direction ? direction : "none"));
+    this.order();
+    this.selected = -1;
+    this.element.scrollTop = 0;
+    this.draw(true);
+  }
+
+  order() {
+    this.rows = this.all;
+    if (!this.sorted)
+      return;
+    const column = this.columns[this.sorted.index], sign = this.sorted.direction === "ascending" ? 1 : -1;
+    const keyed = this.all.map((row, i) => ({row, i, key: this.orderOf(column, row), family: column.family?.(row) ?? 0}));
+    keyed.sort((a, b) => {
+      if (a.key === null || b.key === null)
+        return (a.key === null) - (b.key === null) || a.i - b.i;
+      return a.family - b.family || sign * compareOrders(a.key, b.key) || a.i - b.i;
+    });
+    this.rows = keyed.map(({row}) => row);
+  }
+
+  orderOf(column, row) {
+    const key = column.order ? column.order(row) : this.textOf(column, row);
+    return key === undefined || key === "" ? null : key;
+  }
+
+  textOf(column, row) {
+    const cell = column.text ? column.text(row) : column.cell(row);
+    return typeof cell === "object" ? cell?.textContent ?? "" : String(cell);
+  }
+
+  // Widths must not change while rows come and go: they are those of rows from all over the table.
+  measure() {
+    const step = Math.max(1, Math.floor(this.all.length / ROWS_MEASURED));
+    this.columns.forEach((column, i) => {
+      let width = column.width;
+      if (width === undefined) {
+        width = column.title.length + 2;
+        for (let row = 0; row < this.all.length; row += step)
+          width = Math.max(width, this.textOf(column, this.all[row]).length + 1);
+        width = Math.min(width, column.most ?? 40);
+      }
+      this.sizes.children[i].style.width = width === 0 ? "auto" : `calc(${width}ch + 1rem)`;
+    });
+    // The column that takes the rest must not be squeezed out on a narrow screen.
+    const rest = this.columns.some((column) => column.width === 0) ? "14rem + " : "";
+    const sum = Array.from(this.sizes.children, (col) => col.style.width).filter((width) => width !== "auto");
+    this.table.style.minWidth = `calc(${rest}${sum.map((width) => width.slice(4)).join(" + ") || "0px"})`;
+  }
+
+  later() {
+    if (this.waiting)
+      return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.draw(false);
+    });
+  }
+
+  draw(anew) {
+    const n = Math.min(this.rows.length, this.printing ? ROWS_ON_PAPER : MAX_ROWS);
+    const all = this.printing || n <= ROWS_WITHOUT_SCROLLING;
+    this.element.classList.toggle("tall", !all);
+    const height = this.element.clientHeight || 600;
+    const first = all ? 0 : Math.max(0, Math.floor(this.element.scrollTop / ROW_PIXELS) - 10);
+    const last = all ? n : Math.min(n, first + Math.ceil(height / ROW_PIXELS) + 20);
+    if (!anew && first === this.first && last === this.last)
+      return;
+    this.first = first;
+    this.last = last;
+    const rows = [];
+    // Stripes follow the rows, not the elements.
+    for (let i = first; i < last; i++)
+      rows.push(this.rowOf(i));
+    this.body.replaceChildren(this.gap(first), ...rows, this.gap(n - last));
+    this.table.setAttribute("aria-rowcount", this.rows.length + 1);
+    this.more.hidden = n === this.rows.length;
+    this.more.textContent = `Only the first ${plural(n, "row")} of ${this.rows.length.toLocaleString("en")} are ${this.printing ? "printed" : "shown"}: filter for fewer.`;
+  }
+
+  gap(n) {
+    const cell = make("td", {colSpan: this.columns.length});
+    const row = make("tr", {class: "gap", hidden: n === 0, "aria-hidden": "true"}, cell);
+    cell.style.height = n * ROW_PIXELS + "px";
+    return row;
+  }
+
+  rowOf(i) {
+    const row = this.rows[i];
+    const again = i > this.first && this.rowKey && this.rowKey(row) === this.rowKey(this.rows[i - 1]);
+    const cells = this.columns.map((column, c) => {
+      const cell = column.cell(row, i);
+      const element = make("td", {class: (column.number ? "number" : "") + (again && c === 0 ? " again" : "")}, cell);
+      if (typeof cell === "string")
+        element.title = cell;
+      return element;
+    });
+    const element = make("tr", {class: i % 2 ? "odd" : "", "aria-rowindex": i + 2}, cells);
+    element.dataset.row = i;
+    if (this.onSelect)
+      element.setAttribute("aria-selected", i === this.selected);
+    return element;
+  }
+
+  onClick(event) {
+    const row = event.target.closest("tr[data-row]");
+    if (row && this.onSelect && !event.target.closest("button"))
+      this.select(Number(row.dataset.row));
+  }
+
+  onKey(event) {
+    const page = Math.max(1, Math.floor(this.element.clientHeight / ROW_PIXELS) - 2);
+    const steps = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity};
+    if (!this.onSelect || !(event.key in steps) || event.target !== this.element || this.rows.length === 0)
+      return;
+    event.preventDefault();
+    this.select(Math.max(0, Math.min(this.rows.length - 1, this.selected + steps[event.key])));
+  }
+
+  select(i) {
+    this.selected = i;
+    const top = i * ROW_PIXELS, bottom = top + ROW_PIXELS * 3, view = this.element;
+    if (view.classList.contains("tall")) {
+      if (top < view.scrollTop)
+        view.scrollTop = top;
+      else if (bottom > view.scrollTop + view.clientHeight)
+        view.scrollTop = bottom - view.clientHeight;
+    }
+    this.draw(true);
+    this.onSelect(this.rows[i]);
+  }
+
+  print(printing) {
+    this.printing = printing;
+    this.draw(true);
+  }
+}

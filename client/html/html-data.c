@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "html/html-data.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "metric/metric.h"
+#include "render/cell.h"
+#include "wire/message.h"
+
+/* A browser keeps numbers as doubles: up to here integers are their own neighbours. */
+#define MAX_EXACT ((UINT64_C(1) << 53) - 1)
+
+#define INTEGER_CHARS 24
+
+/* the registry */
+
+static void write_text(JsonOut *out, const char *key, const char *text) {
+        json_out_key(out, key);
+        json_out_text(out, text);
+}
+
+static void write_flag(JsonOut *out, const char *key, bool value) {
+        if (value)
+                json_out_member_u64(out, key, 1);
+}
+
+static void write_metric(JsonOut *out, const Metric *metric) {
+        json_out_object(out);
+        write_text(out, "name", metric->name);
+        write_text(out, "unit", metric_unit_name(metric->unit));
+        write_text(out, "section", metric_section_name(metric->section));
+        write_flag(out, "sum", metric->shape == METRIC_SHAPE_SUM);
+        if (metric->class != METRIC_CLASS_ANY)
+                write_text(out, "class", metric_class_name(metric->class));
+        if (metric->gates[0] != '\0')
+                write_text(out, "gates", metric->gates);
+        write_text(out, "text", metric->description);
+        json_out_end(out);
+}
+
+static void write_derived(JsonOut *out, const Derived *derived) {
+        json_out_object(out);
+        write_text(out, "name", derived->name);
+        write_text(out, "unit", metric_unit_name(derived->unit));
+        write_text(out, "section", metric_section_name(derived->section));
+        write_flag(out, "derived", true);
+        write_text(out, "text", derived->description);
+        json_out_end(out);
+}
+
+void html_data_write_metrics(JsonOut *out) {
+        json_out_array(out);
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                write_metric(out, &metric_table[id]);
+        for (unsigned id = 0; id < _DERIVED_MAX; id++)
+                write_derived(out, &derived_table[id]);
+        json_out_end(out);
+}
+
+/* values */
+
+static void write_object(JsonOut *out, json_object *object) {
+        json_object_iter member;
+
+        json_out_object(out);
+        json_object_object_foreachC(object, member) {
+                json_out_key(out, member.key);
+                html_data_write_value(out, member.val);
+        }
+        json_out_end(out);
+}
+
+static void write_array(JsonOut *out, json_object *array) {
+        size_t n = json_object_array_length(array);
+
+        json_out_array(out);
+        for (size_t i = 0; i < n; i++)
+                html_data_write_value(out, json_object_array_get_idx(array, i));
+        json_out_end(out);
+}
+
+void html_data_write_value(JsonOut *out, json_object *value) {
+        char digits[INTEGER_CHARS];
+        uint64_t magnitude;
+        bool negative;
+
+        /* A container that was refused must not be filled either. */
+        if (out->error != 0)
+                return;
+        if (json_object_is_type(value, json_type_object)) {
+                write_object(out, value);
+        } else if (json_object_is_type(value, json_type_array)) {
+                write_array(out, value);
+        } else if (message_get_integer(value, &negative, &magnitude) && magnitude > MAX_EXACT) {
+                (void) snprintf(digits, sizeof(digits), "%s%" PRIu64, negative ? "-" : "",
+                                magnitude);
+                json_out_text(out, digits);
+        } else {
+                json_out_value(out, value);
+        }
+}
+
+/* rows */
+
+static void write_name(JsonOut *out, const char *name) {
+        MetricId metric = metric_find(span_of(name));
+        DerivedId derived = metric < _METRIC_MAX ? _DERIVED_MAX : derived_find(span_of(name));
+
+        if (metric < _METRIC_MAX)
+                json_out_u64(out, metric);
+        else if (derived < _DERIVED_MAX)
+                json_out_u64(out, (uint64_t) _METRIC_MAX + derived);
+        else
+                json_out_text(out, name);
+}
+
+static void write_reason(JsonOut *out, HtmlReasons *reasons, json_object *reason) {
+        unsigned number = 0;
+
+        if (!json_object_is_type(reason, json_type_string)) {
+                json_out_value(out, NULL);
+                return;
+        }
+        switch (html_reasons_put(reasons, reason, &number)) {
+        case HTML_REASON_KNOWN:
+                json_out_u64(out, number);
+                break;
+        case HTML_REASON_NEW:
+                json_out_value(out, reason);
+                break;
+        case HTML_REASON_HOMELESS:
+                json_out_array(out);
+                json_out_value(out, reason);
+                json_out_end(out);
+                break;
+        }
+}
+
+static unsigned flags_of(json_object *entry) {
+        unsigned flags = 0;
+
+        if (json_object_get_boolean(cell_member(entry, "changed")))
+                flags |= HTML_ROW_CHANGED;
+        if (json_object_get_boolean(cell_member(entry, "reset")))
+                flags |= HTML_ROW_RESET;
+        return flags;
+}
+
+static void write_row(JsonOut *out, HtmlReasons *reasons, const char *name, json_object *entry) {
+        static const char *const one[] = { "value", "present", "spread", NULL };
+        static const char *const two[] = { "before",    "after",  "delta",        "percent",
+                                           "perSecond", "spread", "spreadBefore", NULL };
+        const char *const *members = json_object_object_get_ex(entry, "value", NULL) ? one : two;
+        size_t n = 0;
+
+        for (size_t i = 0; members[i]; i++)
+                if (cell_member(entry, members[i]))
+                        n = i + 1;
+        json_out_array(out);
+        write_name(out, name);
+        json_out_u64(out, flags_of(entry));
+        write_reason(out, reasons, cell_member(entry, "reason"));
+        for (size_t i = 0; i < n; i++)
+                html_data_write_value(out, cell_member(entry, members[i]));
+        json_out_end(out);
+}
+
+static void write_rows(JsonOut *out, HtmlReasons *reasons, json_object *entries) {
+        json_object_iter member;
+
+        if (!json_object_is_type(entries, json_type_object))
+                return;
+        json_object_object_foreachC(entries, member) {
+                write_row(out, reasons, member.key, member.val);
+        }
+}
+
+void html_data_write_group(JsonOut *out, HtmlReasons *reasons, json_object *group) {
+        json_object_iter member;
+
+        json_out_object(out);
+        if (json_object_is_type(group, json_type_object))
+                json_object_object_foreachC(group, member) {
+                        if (strcmp(member.key, "metrics") == 0 ||
+                            strcmp(member.key, "derived") == 0)
+                                continue;
+                        json_out_key(out, member.key);
+                        html_data_write_value(out, member.val);
+                }
+        json_out_key(out, "rows");
+        json_out_array(out);
+        write_rows(out, reasons, cell_member(group, "metrics"));
+        write_rows(out, reasons, cell_member(group, "derived"));
+        json_out_end(out);
+        json_out_end(out);
+}

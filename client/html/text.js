@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+"use strict";
+
+// Elements and cells. Text from outside only ever becomes text, never markup.
+
+// tag, {attribute or property: value}, children: elements, texts, null
+function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key === "class")
+      element.className = value;
+    else if (key in element && key !== "list")
+      element[key] = value;
+    else
+      element.setAttribute(key, value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+// What nothing was measured of: never a 0, and why stands beside it.
+function absent(reason) {
+  return make("span", {class: "absent", title: reason || "not measured"}, "-");
+}
+
+function cellOf(text, reason) {
+  return text === null ? absent(reason) : text;
+}
+
+// A bar of a share from 0 to 1; a share that is there is seen, however small.
+function bar(share, kind = "") {
+  const fill = make("i", {class: "fill " + kind});
+  fill.style.width = share > 0 ? `max(1px, ${Math.min(share, 1) * 100}%)` : "0";
+  return make("span", {class: "bar", "aria-hidden": "true"}, fill);
+}
+
+// The same to both sides of a middle: fell to the left, grew to the right.
+function balance(share, negative) {
+  const element = bar(share, negative ? "fell" : "grew");
+  element.classList.add("balance");
+  return element;
+}
+
+// The heading of a part of the page and its place in the navigation.
+function part(id, title, ...children) {
+  document.getElementById("nav").append(make("a", {href: "#" + id}, title));
+  const section = make("section", {id, "aria-labelledby": id + "-title"},
+    make("h2", {id: id + "-title"}, title), children);
+  document.getElementById("main").append(section);
+  return section;
+}
+
+function note(...children) {
+  return make("p", {class: "note"}, ...children);
+}
+
+function plural(n, one, many = one + "s") {
+  return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+}
+
+function selectOf(label, choices, onChange) {
+  const select = make("select", {}, choices.map(([value, text]) => make("option", {value}, text)));
+  select.addEventListener("change", () => onChange(select.value));
+  return {select, field: make("label", {class: "field"}, label, " ", select)};
+}
+
+function checkbox(label, checked, onChange) {
+  const input = make("input", {type: "checkbox", checked});
+  input.addEventListener("change", () => onChange(input.checked));
+  return make("label", {class: "switch"}, input, " " + label);
+}

@@ -14,7 +14,7 @@ function __ctprofctl_verbs
         echo 'export	Copy a snapshot out of the spool, or into another format'
         echo 'import	Put a snapshot file into the spool'
         echo 'status	Show how the daemon is and what it can read'
-        echo 'metric-list	List every metric and derived value'
+        echo 'metric-list	List every metric and derived value, and what the words beside them mean'
         echo 'help	Show help for the program, or for a verb'
 end
 

@@ -92,15 +92,14 @@ static bool is_calendar(const struct tm *t) {
                t->tm_min < 60 && t->tm_sec < 60;
 }
 
-static bool to_realtime(struct tm *local, uint64_t *ret_realtime_ns) {
+/* Nothing was captured before 1970, so that stands for whatever is earlier. */
+static void to_realtime(struct tm *local, uint64_t *ret_realtime_ns) {
         time_t seconds;
 
         local->tm_isdst = -1;
         seconds = mktime(local);
-        if (seconds < 0)
-                return false;
-        *ret_realtime_ns = number_multiply_saturating((uint64_t) seconds, NSEC_PER_SEC);
-        return true;
+        *ret_realtime_ns =
+                seconds < 0 ? 0 : number_multiply_saturating((uint64_t) seconds, NSEC_PER_SEC);
 }
 
 static bool parse_date(Span text, uint64_t *ret_realtime_ns) {
@@ -122,7 +121,8 @@ static bool parse_date(Span text, uint64_t *ret_realtime_ns) {
                 return false;
         t.tm_year -= 1900;
         t.tm_mon -= 1;
-        return to_realtime(&t, ret_realtime_ns);
+        to_realtime(&t, ret_realtime_ns);
+        return true;
 }
 
 static bool parse_ago(Span text, uint64_t now_realtime_ns, uint64_t *ret_realtime_ns) {
@@ -156,9 +156,7 @@ static bool parse_ago(Span text, uint64_t now_realtime_ns, uint64_t *ret_realtim
                         continue;
                 ago_ns = number_multiply_saturating(
                         amount, number_multiply_saturating(amounts[i].seconds, NSEC_PER_SEC));
-                if (ago_ns > now_realtime_ns)
-                        return false;
-                *ret_realtime_ns = now_realtime_ns - ago_ns;
+                *ret_realtime_ns = ago_ns > now_realtime_ns ? 0 : now_realtime_ns - ago_ns;
                 return true;
         }
         return false;
@@ -173,7 +171,8 @@ static bool midnight(uint64_t now_realtime_ns, int days_ago, uint64_t *ret_realt
                 return false;
         t.tm_mday -= days_ago; /* mktime() mends a day 0 */
         t.tm_hour = t.tm_min = t.tm_sec = 0;
-        return to_realtime(&t, ret_realtime_ns);
+        to_realtime(&t, ret_realtime_ns);
+        return true;
 }
 
 bool when_parse(Span text, uint64_t now_realtime_ns, uint64_t *ret_realtime_ns) {

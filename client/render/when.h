@@ -25,7 +25,7 @@ void when_format_span(uint64_t span_ns, char ret_text[static WHEN_CHARS]);
 
 /*
  * YYYY-MM-DD[ HH:MM[:SS]] in local time, today, yesterday, now, or an amount before now: -5min,
- * -2h, -3d (also -30s, -2w, and unit names in full). False when @text is none of these or before
- * 1970.
+ * -2h, -3d (also -30s, -2w, and unit names in full). False when @text is none of these. What is
+ * before 1970 is 0.
  */
 bool when_parse(Span text, uint64_t now_realtime_ns, uint64_t *ret_realtime_ns);

@@ -38,7 +38,7 @@
 
 #define OPTIONS_OF_VERBS(O)                                                                     \
         O(TAG, "tag", 0, REQUIRED, "NAME",                                                      \
-          "Name of the snapshot (default: the time of the capture)")                                 \
+          "Name of the snapshot (default: the time of the capture)")                              \
         O(REPLACE, "replace", 0, NONE, "",                                                      \
           "Replace a snapshot of that name")                                                    \
         O(NO_SMAPS, "no-smaps", 0, NONE, "",                                                    \

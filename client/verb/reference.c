@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/name.h"
-#include "base/number.h"
 #include "verb/complain.h"
 
 #define FILE_SUFFIX ".zst"
@@ -24,23 +23,17 @@ bool reference_is_file(const char *text) {
         return strchr(text, '/') || ends_in(span_of(text), FILE_SUFFIX);
 }
 
-bool reference_is_relative(const char *text, size_t *ret_back) {
-        size_t n = strlen(LATEST);
-        uint32_t back = 0;
-
-        if (strncmp(text, LATEST, n) != 0)
-                return false;
-        if (text[n] != '\0' && (text[n] != '~' || !number_parse_u32(span_of(text + n + 1), &back)))
-                return false;
-        *ret_back = back;
-        return true;
+bool reference_is_relative(const char *text, uint64_t *ret_back) {
+        return snapshot_name_is_relative(span_of(text), ret_back);
 }
 
 const char *reference_complaint(const char *text) {
-        size_t back;
+        uint64_t back;
 
         if (reference_is_file(text) || reference_is_relative(text, &back))
                 return NULL;
+        if (strncmp(text, LATEST "~", strlen(LATEST "~")) == 0)
+                return "is not " LATEST "~ and a number, as " LATEST "~1 is";
         return snapshot_name_complaint(span_of(text));
 }
 

@@ -161,6 +161,7 @@ static int print_json(Session *session) {
 }
 
 static int run_metric_list(Session *session) {
+        bool has_legend = session_legend(session) == TABLE_LEGEND_SHOWN;
         int r;
 
         if (session_has_json(session))
@@ -171,13 +172,14 @@ static int run_metric_list(Session *session) {
         /* All that is known does not fit side by side: a terminal gets it as text. */
         if (session->terminal.out) {
                 print_metric_lines(session);
-                print_legend_lines(session);
+                if (has_legend)
+                        print_legend_lines(session);
                 return STATUS_DONE;
         }
         r = print_metrics(session);
         if (r == 0)
                 r = print_derived(session);
-        for (size_t i = 0; r == 0 && i < _LEGEND_MAX; i++)
+        for (size_t i = 0; r == 0 && has_legend && i < _LEGEND_MAX; i++)
                 r = print_legend(session, &legend_lists[i]);
         return r < 0 ? complain_errno(r, "print the registry") : 0;
 }

@@ -36,7 +36,7 @@ static int check_word(const char *verb, const char *word) {
 static int resolve(const char *word, json_object *heads, Name *ret) {
         char quoted[QUOTE_BYTES];
         const char *name = word;
-        size_t back;
+        uint64_t back;
 
         if (reference_is_relative(word, &back)) {
                 json_object *value =
@@ -60,7 +60,7 @@ static int resolve(const char *word, json_object *heads, Name *ret) {
 static int resolve_all(Session *session, char *const *words, size_t n_words, Name *ret) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
         const char *verb = session->options->arguments[0];
-        size_t back;
+        uint64_t back;
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < n_words; i++)

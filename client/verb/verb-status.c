@@ -12,10 +12,40 @@
 
 #define LABEL_COLUMNS 12
 
+/* Those that captures are better for; root has dozens more, which --json lists. */
+static const char *const useful_capabilities[] = { "cap_dac_read_search", "cap_net_admin",
+                                                   "cap_sys_ptrace" };
+
+static bool has_text(json_object *list, const char *text) {
+        for (size_t i = 0; i < cell_length(list); i++)
+                if (span_is(cell_string(json_object_array_get_idx(list, i)), text))
+                        return true;
+        return false;
+}
+
+static int print_capabilities(const Lines *lines, json_object *capabilities) {
+        size_t n_others = cell_length(capabilities);
+        _cleanup_(buffer_done) Buffer list = {};
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(useful_capabilities); i++) {
+                if (!has_text(capabilities, useful_capabilities[i]))
+                        continue;
+                r = buffer_append_format(&list, "%s%s", list.n > 0 ? ", " : "",
+                                         useful_capabilities[i]);
+                n_others--;
+        }
+        if (r == 0 && list.n == 0)
+                r = buffer_append_text(&list, "none that captures need");
+        if (r == 0 && n_others > 0)
+                r = buffer_append_format(&list, ", and %zu other%s", n_others,
+                                         n_others == 1 ? "" : "s");
+        return r < 0 ? r : lines_print_buffer(lines, "capabilities", &list);
+}
+
 /* "ctprofd 0.1.0, up 3h 12min, uid 0" */
 static int print_daemon(const Lines *lines, json_object *daemon) {
-        json_object *capabilities = cell_member(daemon, "capabilities");
-        _cleanup_(buffer_done) Buffer line = {}, list = {};
+        _cleanup_(buffer_done) Buffer line = {};
         char uptime[WHEN_CHARS];
         int r;
 
@@ -27,14 +57,7 @@ static int print_daemon(const Lines *lines, json_object *daemon) {
                 r = cell_append_number(&line, cell_member(daemon, "uid"), QUANTITY_LADDER_NONE);
         if (r == 0)
                 r = lines_print_buffer(lines, "ctprofd", &line);
-        for (size_t i = 0; r == 0 && i < cell_length(capabilities); i++) {
-                r = buffer_append_text(&list, i > 0 ? ", " : "");
-                if (r == 0)
-                        r = cell_append_text(&list, json_object_array_get_idx(capabilities, i));
-        }
-        if (r == 0 && list.n == 0)
-                r = buffer_append_text(&list, "none");
-        return r < 0 ? r : lines_print_buffer(lines, "capabilities", &list);
+        return r < 0 ? r : print_capabilities(lines, cell_member(daemon, "capabilities"));
 }
 
 /* A budget of 0 is none. */
@@ -44,32 +67,37 @@ static int append_bytes(Buffer *line, json_object *bytes, const char *none) {
         return cell_append_number(line, bytes, QUANTITY_LADDER_BYTES);
 }
 
-static int print_spool(const Lines *lines, json_object *spool) {
+static int append_spool_use(Buffer *use, json_object *spool) {
         uint64_t n_snapshots = json_object_get_uint64(cell_member(spool, "snapshots"));
-        json_object *max_bytes = cell_member(spool, "maxBytes");
-        json_object *keep_free_bytes = cell_member(spool, "keepFreeBytes");
+        int r;
+
+        r = buffer_append_format(use, "%llu snapshot%s, ", (unsigned long long) n_snapshots,
+                                 n_snapshots == 1 ? "" : "s");
+        if (r == 0)
+                r = append_bytes(use, cell_member(spool, "bytes"), NULL);
+        if (r == 0)
+                r = buffer_append_text(use, " of ");
+        if (r == 0)
+                r = append_bytes(use, cell_member(spool, "maxBytes"), "any number");
+        if (r == 0)
+                r = buffer_append_text(use, " used; ");
+        if (r == 0)
+                r = append_bytes(use, cell_member(spool, "keepFreeBytes"), "nothing");
+        return r < 0 ? r : buffer_append_text(use, " of the file system is kept free");
+}
+
+/* What a spool that cannot be used holds is not known, and not nothing. */
+static int print_spool(const Lines *lines, json_object *spool) {
         _cleanup_(buffer_done) Buffer path = {}, use = {};
         int r;
 
         r = cell_append_text(&path, cell_member(spool, "path"));
         if (r == 0)
                 r = lines_print_buffer(lines, "spool", &path);
-        if (r == 0)
-                r = buffer_append_format(&use, "%llu snapshot%s, ",
-                                         (unsigned long long) n_snapshots,
-                                         n_snapshots == 1 ? "" : "s");
-        if (r == 0)
-                r = append_bytes(&use, cell_member(spool, "bytes"), NULL);
-        if (r == 0)
-                r = buffer_append_text(&use, " of ");
-        if (r == 0)
-                r = append_bytes(&use, max_bytes, "any number");
-        if (r == 0)
-                r = buffer_append_text(&use, " used; ");
-        if (r == 0)
-                r = append_bytes(&use, keep_free_bytes, "nothing");
-        if (r == 0)
-                r = buffer_append_text(&use, " of the file system is kept free");
+        if (r == 0 && cell_member(spool, "snapshots"))
+                r = append_spool_use(&use, spool);
+        else if (r == 0)
+                r = cell_append_text(&use, cell_member(spool, "reason"));
         return r < 0 ? r : lines_print_buffer(lines, "", &use);
 }
 

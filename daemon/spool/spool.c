@@ -381,22 +381,6 @@ int spool_list(Spool *spool, SpoolEntry **ret, size_t *ret_n) {
         return 0;
 }
 
-/* "latest" is 0, "latest~N" N. */
-static bool parse_latest(Span reference, uint64_t *ret_back) {
-        const Span latest = SPAN_LITERAL("latest");
-
-        if (reference.n < latest.n || memcmp(reference.bytes, latest.bytes, latest.n) != 0)
-                return false;
-        if (reference.n == latest.n) {
-                *ret_back = 0;
-                return true;
-        }
-        return reference.bytes[latest.n] == '~' &&
-               number_parse_u64(
-                       (Span){ reference.bytes + latest.n + 1, reference.n - latest.n - 1 },
-                       ret_back);
-}
-
 static int resolve_latest(Spool *spool, uint64_t back, char ret_name[static SPOOL_NAME_BYTES]) {
         SpoolEntry *entries = NULL;
         size_t n_entries = 0;
@@ -420,7 +404,7 @@ int spool_resolve(Spool *spool, Span reference, char ret_name[static SPOOL_NAME_
 
         if (spool->is_unavailable)
                 return SPOOL_E_UNAVAILABLE;
-        if (parse_latest(reference, &back))
+        if (snapshot_name_is_relative(reference, &back))
                 return resolve_latest(spool, back, ret_name);
         if (snapshot_name_complaint(reference))
                 return SPOOL_E_NOT_FOUND;

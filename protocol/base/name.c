@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 static bool is_name_char(char c) {
         return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
                c == '.' || c == '_' || c == '-';
@@ -28,6 +30,28 @@ const char *snapshot_name_complaint(Span name) {
         if (name.n >= 4 && memcmp(name.bytes + name.n - 4, ".zst", 4) == 0)
                 return "ends in .zst, which marks a file";
         return NULL;
+}
+
+bool snapshot_name_is_relative(Span text, uint64_t *ret_back) {
+        const Span latest = SPAN_LITERAL("latest");
+        Span number;
+
+        if (text.n < latest.n || memcmp(text.bytes, latest.bytes, latest.n) != 0)
+                return false;
+        if (text.n == latest.n) {
+                *ret_back = 0;
+                return true;
+        }
+        number = (Span){ text.bytes + latest.n + 1, text.n - latest.n - 1 };
+        if (text.bytes[latest.n] != '~' || number.n == 0 ||
+            (number.bytes[0] == '0' && number.n > 1))
+                return false;
+        for (size_t i = 0; i < number.n; i++)
+                if (number.bytes[i] < '0' || number.bytes[i] > '9')
+                        return false;
+        if (!number_parse_u64(number, ret_back))
+                *ret_back = UINT64_MAX;
+        return true;
 }
 
 Span snapshot_name_of_path(const char *path) {

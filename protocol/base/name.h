@@ -11,6 +11,7 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 #include "base/buffer.h"
 #include "base/macro.h"
 #include "base/span.h"
@@ -23,6 +24,12 @@
  * name ("is longer than 64 characters").
  */
 const char *snapshot_name_complaint(Span name);
+
+/*
+ * "latest" is 0 back, "latest~N" is N; a number past 2^64-1 counts as that. False, also where N has
+ * a leading zero, when @text is neither.
+ */
+bool snapshot_name_is_relative(Span text, uint64_t *ret_back);
 
 /*
  * What a snapshot file is called that has no name inside: the last component of its path without

@@ -105,12 +105,43 @@ START_TEST(unescape_never_makes_ascii) {
 }
 END_TEST
 
+static const struct {
+        const char *text;
+        bool is_relative;
+        uint64_t back;
+} relatives[] = {
+        { "latest", true, 0 },
+        { "latest~0", true, 0 },
+        { "latest~1", true, 1 },
+        { "latest~10", true, 10 },
+        { "latest~18446744073709551615", true, UINT64_MAX },
+        { "latest~18446744073709551616", true, UINT64_MAX },
+        { "latest~", false, 77 },
+        { "latest~01", false, 77 },
+        { "latest~00", false, 77 },
+        { "latest~-1", false, 77 },
+        { "latest~1x", false, 77 },
+        { "latest1", false, 77 },
+        { "late", false, 77 },
+        { "", false, 77 },
+};
+
+START_TEST(latest_counts_back) {
+        uint64_t back = 77;
+
+        ck_assert(snapshot_name_is_relative(span_of(relatives[_i].text), &back) ==
+                  relatives[_i].is_relative);
+        ck_assert_uint_eq(back, relatives[_i].back);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("name");
         TCase *snapshot = tcase_create("snapshot");
         TCase *escape = tcase_create("escape");
 
         tcase_add_loop_test(snapshot, snapshot_names_follow_the_grammar, 0, ELEMENTSOF(name_rows));
+        tcase_add_loop_test(snapshot, latest_counts_back, 0, ELEMENTSOF(relatives));
         tcase_add_loop_test(escape, escape_is_valid_and_undone, 0, ELEMENTSOF(escape_rows));
         tcase_add_test(escape, every_pair_of_bytes_round_trips);
         tcase_add_test(escape, unescape_never_makes_ascii);

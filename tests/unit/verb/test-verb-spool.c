@@ -163,6 +163,17 @@ START_TEST(info_tells_all_there_is) {
 }
 END_TEST
 
+START_TEST(metric_list_has_no_legend_where_none_is_wanted) {
+        begin(NULL, 0);
+        CTL_RUN(&ctl, "metric-list");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "MEANING"));
+        CTL_RUN(&ctl, "metric-list", "--no-legend");
+        ck_assert_ptr_null(strstr(ctl.out, "rules: "));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "run_time_ns"));
+        end();
+}
+END_TEST
+
 static const Exchange status_of[] = { { REPLIES(
         "{\"parameters\":{\"daemon\":{\"version\":\"0.1.0\",\"uptimeNs\":61000000000,\"uid\":0,"
         "\"capabilities\":[\"cap_net_admin\"]},\"sources\":" SOURCES ",\"spool\":{\"path\":\"/s\","
@@ -179,6 +190,32 @@ START_TEST(status_tells_how_the_daemon_is) {
         ck_assert_ptr_nonnull(
                 strstr(ctl.out, "2 snapshots, 2.000KiB of 1.000GiB used; nothing of"));
         ck_assert_ptr_nonnull(strstr(ctl.out, "jobs          1 running, 0 waiting\n"));
+        end();
+}
+END_TEST
+
+static const Exchange status_of_root[] = { { REPLIES(
+        "{\"parameters\":{\"daemon\":{\"version\":\"0.1.0\",\"uptimeNs\":1,\"uid\":0,"
+        "\"capabilities\":[\"cap_chown\",\"cap_net_admin\",\"cap_sys_ptrace\",\"cap_bpf\"]},"
+        "\"sources\":[],\"spool\":{\"path\":\"/s\",\"snapshots\":null,\"bytes\":null,"
+        "\"reason\":\"/s is not a directory\",\"maxBytes\":0,\"keepFreeBytes\":0},"
+        "\"jobs\":{\"running\":0,\"waiting\":0}}}") } };
+
+START_TEST(status_names_the_capabilities_that_matter) {
+        begin(status_of_root, 1);
+        CTL_RUN(&ctl, "status");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "capabilities  cap_net_admin, cap_sys_ptrace, and 2 others\n"));
+        end();
+}
+END_TEST
+
+START_TEST(status_does_not_call_an_unusable_spool_empty) {
+        begin(status_of_root, 1);
+        CTL_RUN(&ctl, "status");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "/s is not a directory\n"));
+        ck_assert_ptr_null(strstr(ctl.out, "0 snapshots"));
         end();
 }
 END_TEST
@@ -210,7 +247,10 @@ int main(void) {
         tcase_add_test(keep, import_sends_the_file);
         tcase_add_test(keep, info_tells_all_there_is);
         tcase_add_test(keep, status_tells_how_the_daemon_is);
+        tcase_add_test(keep, status_names_the_capabilities_that_matter);
+        tcase_add_test(keep, status_does_not_call_an_unusable_spool_empty);
         tcase_add_test(keep, metric_list_needs_no_daemon);
+        tcase_add_test(keep, metric_list_has_no_legend_where_none_is_wanted);
         suite_add_tcase(suite, keep);
         return check_main(suite);
 }

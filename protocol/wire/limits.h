@@ -14,14 +14,15 @@
 /* The socket */
 #define LIMIT_CONNECTIONS 256u
 #define LIMIT_CONNECTIONS_PER_UID 64u
-#define LIMIT_CALL_BYTES (1024u * 1024u)  /* one call, from a client */
-#define LIMIT_CALL_VALUES 16384u          /* in its parameters */
-#define LIMIT_REPLY_BYTES (4096u * 1024u) /* one reply, from the daemon or a job */
-#define LIMIT_BATCH_BYTES (256u * 1024u)  /* when a batch of rows is sent off */
-#define LIMIT_QUEUED_BYTES (8192u * 1024u) /* replies a peer has not read yet */
+#define LIMIT_CALL_BYTES (1024u * 1024u)          /* one call, from a client */
+#define LIMIT_CALL_VALUES 16384u                  /* in its parameters */
+#define LIMIT_REPLY_BYTES (4096u * 1024u)         /* one reply, from the daemon or a job */
+#define LIMIT_BATCH_BYTES (256u * 1024u)          /* when a batch of rows is sent off */
+#define LIMIT_BYTES_PER_UID (64u * 1024u * 1024u) /* calls and unread replies of one user */
+#define LIMIT_QUEUED_BYTES (8192u * 1024u)        /* replies a peer has not read yet */
 #define LIMIT_JSON_DEPTH 16u
 #define LIMIT_FDS_PER_CALL 64u
-#define LIMIT_IDLE_NS (30 * NSEC_PER_SEC) /* for the rest of a call that has begun */
+#define LIMIT_IDLE_NS (30 * NSEC_PER_SEC)    /* for the rest of a call that has begun */
 #define LIMIT_STALLED_NS (60 * NSEC_PER_SEC) /* for a peer that does not read its replies */
 
 /* Jobs */
@@ -31,6 +32,7 @@
 #define LIMIT_ANALYSES_WAITING 64u
 #define LIMIT_ANALYSES_WAITING_PER_UID 16u
 #define LIMIT_JOB_MEMORY_BYTES (1024ull * 1024u * 1024u) /* RLIMIT_DATA of a job */
+#define LIMIT_SMAPS_NS (5 * NSEC_PER_SEC)                /* for smaps_rollup in one capture */
 #define LIMIT_CAPTURE_NS (600 * NSEC_PER_SEC)
 #define LIMIT_ANALYSIS_NS (300 * NSEC_PER_SEC)
 
@@ -39,8 +41,8 @@
 #define LIMIT_NAMES_PER_LIST 256u
 
 /* Files */
-#define LIMIT_DOCUMENT_BYTES (16ull * 1024u * 1024u * 1024u)   /* uncompressed */
-#define LIMIT_DOCUMENT_0_BYTES (1024ull * 1024u * 1024u)       /* the same, format version 0 */
+#define LIMIT_DOCUMENT_BYTES (16ull * 1024u * 1024u * 1024u) /* uncompressed */
+#define LIMIT_DOCUMENT_0_BYTES (1024ull * 1024u * 1024u)     /* the same, format version 0 */
 #define LIMIT_DOCUMENT_DEPTH 16u
 #define LIMIT_TOKEN_BYTES (64u * 1024u)
 #define LIMIT_VALUE_BYTES (1024u * 1024u) /* one cgroup's record, the host context */

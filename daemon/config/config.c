@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "config/config-private.h"
+
+typedef struct SettingValue {
+        uint64_t number;
+        char *origin; /* owned; NULL: nobody set it */
+} SettingValue;
+
+struct Config {
+        SettingValue values[_SETTING_MAX];
+};
+
+const Setting settings[_SETTING_MAX] = {
+#define SETTING_ROW(id, section_, key_, type_, lowest_, highest_, standard_) \
+        [SETTING_##id] = { .section = (section_),                            \
+                           .key = (key_),                                    \
+                           .type = SETTING_##type_,                          \
+                           .lowest = (lowest_),                              \
+                           .highest = (highest_),                            \
+                           .standard = (standard_) },
+        SETTINGS(SETTING_ROW)
+#undef SETTING_ROW
+};
+
+/* types */
+
+static bool parse_bool(Span text, uint64_t *ret) {
+        static const char *const words[2][5] = {
+                { "no", "false", "off", "0", "n" },
+                { "yes", "true", "on", "1", "y" },
+        };
+
+        for (uint64_t value = 0; value <= 1; value++)
+                for (size_t i = 0; i < ELEMENTSOF(words[0]); i++)
+                        if (span_is(text, words[value][i])) {
+                                *ret = value;
+                                return true;
+                        }
+        return false;
+}
+
+static void format_bool(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
+        (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%s", value ? "yes" : "no");
+}
+
+static void format_count(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
+        (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%" PRIu64, value);
+}
+
+static const struct {
+        bool (*parse)(Span text, uint64_t *ret);
+        void (*format)(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]);
+        const char *description;
+} types[] = {
+        [SETTING_SIZE] = { quantity_parse_size, quantity_format_size, "a size like 512M or 4G" },
+        [SETTING_TIME] = { quantity_parse_time, quantity_format_time,
+                           "a time like 90s or 1h 30min" },
+        [SETTING_COUNT] = { number_parse_u64, format_count, "a number" },
+        [SETTING_BOOL] = { parse_bool, format_bool, "yes or no" },
+};
+
+/* life */
+
+int config_new(Config **ret) {
+        Config *config = calloc(1, sizeof(*config));
+
+        if (!config)
+                return -ENOMEM;
+        for (unsigned id = 0; id < _SETTING_MAX; id++)
+                config->values[id].number = settings[id].standard;
+        *ret = config;
+        return 0;
+}
+
+Config *config_free(Config *config) {
+        if (!config)
+                return NULL;
+        for (unsigned id = 0; id < _SETTING_MAX; id++)
+                free(config->values[id].origin);
+        free(config);
+        return NULL;
+}
+
+/* setting */
+
+void config_tell(const ConfigListener *listener, ConfigFault fault, const char *origin,
+                 const char *what) {
+        char text[CONFIG_COMPLAINT_BYTES];
+
+        (void) snprintf(text, sizeof(text), "%s: %s", origin, what);
+        listener->on_fault(fault, text, listener->userdata);
+}
+
+static int refuse_value(const ConfigListener *listener, const Setting *setting, Span value,
+                        const char *origin) {
+        char lowest[QUANTITY_TEXT_BYTES], highest[QUANTITY_TEXT_BYTES];
+        char what[CONFIG_COMPLAINT_BYTES];
+        int n = (int) MIN_OF(value.n, (size_t) 64);
+        uint64_t number;
+
+        if (!types[setting->type].parse(value, &number)) {
+                (void) snprintf(what, sizeof(what), "%s=: \"%.*s\" is not %s", setting->key, n,
+                                value.bytes, types[setting->type].description);
+        } else {
+                types[setting->type].format(setting->lowest, lowest);
+                types[setting->type].format(setting->highest, highest);
+                (void) snprintf(what, sizeof(what), "%s=: \"%.*s\" is not between %s and %s",
+                                setting->key, n, value.bytes, lowest, highest);
+        }
+        config_tell(listener, CONFIG_FAULT_WRONG, origin, what);
+        return CONFIG_E_WRONG;
+}
+
+int config_set(Config *config, SettingId id, Span value, const char *origin,
+               const ConfigListener *listener) {
+        const Setting *setting = &settings[id];
+        uint64_t number = setting->standard;
+        char *copy = NULL;
+
+        if (value.n > 0) {
+                if (!types[setting->type].parse(value, &number) || number < setting->lowest ||
+                    number > setting->highest)
+                        return refuse_value(listener, setting, value, origin);
+                copy = strdup(origin);
+                if (!copy)
+                        return -ENOMEM;
+        }
+        free(config->values[id].origin);
+        config->values[id] = (SettingValue){ .number = number, .origin = copy };
+        return CONFIG_OK;
+}
+
+/* what is known */
+
+bool config_is_set(const Config *config, SettingId id) {
+        return config->values[id].origin;
+}
+
+uint64_t config_get(const Config *config, SettingId id) {
+        return config->values[id].number;
+}
+
+static int dump_setting(const Setting *setting, const SettingValue *value, Buffer *ret) {
+        char text[QUANTITY_TEXT_BYTES] = "";
+
+        if (value->origin || value->number != SETTING_AUTOMATIC || setting->type != SETTING_SIZE)
+                types[setting->type].format(value->number, text);
+        return value->origin ? buffer_append_format(ret, "# %s\n%s=%s\n", value->origin,
+                                                    setting->key, text)
+                             : buffer_append_format(ret, "#%s=%s\n", setting->key, text);
+}
+
+int config_dump(const Config *config, Buffer *ret) {
+        const char *section = NULL;
+        int r = 0;
+
+        for (unsigned id = 0; id < _SETTING_MAX && r == 0; id++) {
+                if (!section || strcmp(section, settings[id].section) != 0)
+                        r = buffer_append_format(ret, "%s[%s]\n", section ? "\n" : "",
+                                                 settings[id].section);
+                section = settings[id].section;
+                if (r == 0)
+                        r = dump_setting(&settings[id], &config->values[id], ret);
+        }
+        return r;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Config
+ *
+ * The settings of the daemon: what the files say, else the defaults. A line that cannot be used is
+ * told with its file and number and changes nothing; whether the rest then holds is for the caller
+ * to decide. What is loaded later overrides what was loaded before it.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/span.h"
+#include "config/setting-list.h"
+
+#define CONFIG_COMPLAINT_BYTES 512
+
+enum {
+        CONFIG_OK,
+        CONFIG_E_WRONG, /* the listener was told what, all of it; the rest was taken */
+};
+
+typedef struct Config Config;
+
+typedef enum ConfigFault {
+        CONFIG_FAULT_WRONG,   /* a value, a line or a file that cannot be used */
+        CONFIG_FAULT_UNKNOWN, /* a section or key of another version: no reason to refuse the rest */
+} ConfigFault;
+
+typedef struct ConfigListener {
+        /* @text: one sentence without its full stop, "FILE:LINE: ...". */
+        void (*on_fault)(ConfigFault fault, const char *text, void *userdata);
+        void *userdata;
+} ConfigListener;
+
+/* life */
+
+/* Everything at its default. */
+_must_check_ int config_new(Config **ret);
+Config *config_free(Config *config);
+DEFINE_CLEANUP(Config *, config_free);
+
+/* reading */
+
+/* One file, which must exist: else the negative errno of opening it, and nothing was told. */
+_must_check_ int config_load_file(Config *config, const char *path, const ConfigListener *listener);
+/*
+ * What an administrator, a running system and a package have put into @directories, the most
+ * important one first: the first "@name" that there is, then every "*.conf" of the directories
+ * "@name.d", sorted by name; of two with one name the first directory's counts. None is fine.
+ */
+_must_check_ int config_load(Config *config, const char *const *directories, size_t n_directories,
+                             const char *name, const ConfigListener *listener);
+/* A setting from elsewhere; @origin is where, for messages. An empty value is the default. */
+_must_check_ int config_set(Config *config, SettingId id, Span value, const char *origin,
+                            const ConfigListener *listener);
+
+/* what is known */
+
+bool config_is_set(const Config *config, SettingId id);
+/* Bytes, nanoseconds, a count or 0 and 1; QUANTITY_INFINITY for "infinity", and for automatic. */
+uint64_t config_get(const Config *config, SettingId id);
+
+/* The same settings as a file, with where each comes from; those at their default as comments. */
+_must_check_ int config_dump(const Config *config, Buffer *ret);

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <sys/stat.h>
+
+#include "heard.h"
+#include "temporary.h"
+
+#define N_DIRECTORIES 3
+#define NAME "ctprofd.conf"
+
+/* What stands for /etc, /run and /usr/lib. */
+typedef struct Places {
+        Temporary temporary;
+        char paths[N_DIRECTORIES][TEMPORARY_PATH_BYTES];
+        const char *directories[N_DIRECTORIES];
+} Places;
+
+static void places_init(Places *places) {
+        static const char *const names[N_DIRECTORIES] = { "etc", "run", "lib" };
+
+        temporary_init(&places->temporary);
+        for (size_t i = 0; i < N_DIRECTORIES; i++)
+                places->directories[i] =
+                        temporary_path(&places->temporary, names[i], places->paths[i]);
+}
+
+/* @name: NAME, or that of a drop-in; its directories are made. */
+static void put(Places *places, size_t directory, const char *name, const char *text) {
+        char path[2 * TEMPORARY_PATH_BYTES];
+        FILE *file;
+
+        (void) mkdir(places->directories[directory], 0700);
+        (void) snprintf(path, sizeof(path), "%s/" NAME ".d", places->directories[directory]);
+        (void) mkdir(path, 0700);
+        (void) snprintf(path, sizeof(path), "%s/%s", places->directories[directory], name);
+        file = fopen(path, "we");
+        ck_assert_ptr_nonnull(file);
+        ck_assert_int_ge(fputs(text, file), 0);
+        ck_assert_int_eq(fclose(file), 0);
+}
+
+static int load(const Places *places, Config **ret, Heard *heard) {
+        const ConfigListener listener = heard_listener(heard);
+
+        ck_assert_int_eq(config_new(ret), 0);
+        return config_load(*ret, places->directories, N_DIRECTORIES, NAME, &listener);
+}
+
+START_TEST(nowhere_is_the_default) {
+        _cleanup_(config_freep) Config *config = NULL;
+        Places places;
+        Heard heard;
+
+        places_init(&places);
+        ck_assert_int_eq(load(&places, &config, &heard), CONFIG_OK);
+        for (unsigned id = 0; id < _SETTING_MAX; id++)
+                ck_assert(!config_is_set(config, (SettingId) id));
+        temporary_done(&places.temporary);
+}
+END_TEST
+
+START_TEST(the_main_file_is_that_of_the_first_directory) {
+        _cleanup_(config_freep) Config *config = NULL;
+        Places places;
+        Heard heard;
+
+        places_init(&places);
+        put(&places, 2, NAME, "[Server]\nMaxConnections=3\nMaxConnectionsPerUser=3\n");
+        put(&places, 1, NAME, "[Server]\nMaxConnections=2\n");
+        ck_assert_int_eq(load(&places, &config, &heard), CONFIG_OK);
+        ck_assert_uint_eq(config_get(config, SETTING_CONNECTIONS), 2);
+        ck_assert(!config_is_set(config, SETTING_CONNECTIONS_PER_USER));
+        temporary_done(&places.temporary);
+}
+END_TEST
+
+static const struct {
+        size_t directory;
+        const char *name, *text;
+} drop_ins[] = {
+        { 0, "10-a.conf", "[Server]\nMaxConnections=10\n" },
+        { 2, "50-m.conf", "[Server]\nMaxConnections=50\n" }, /* of lib, and later in the sort */
+        { 1, "30-k.conf", "[Server]\nMaxConnections=30\nMaxConnectionsPerUser=30\n" },
+        { 0, "90-z.config", "[Server]\nMaxConnections=90\n" }, /* not a .conf */
+        { 0, ".95.conf", "[Server]\nMaxConnections=95\n" },
+        { 0, ".conf", "[Server]\nMaxConnections=96\n" },
+};
+
+START_TEST(drop_ins_override_in_the_order_of_their_names) {
+        _cleanup_(config_freep) Config *config = NULL;
+        char name[TEMPORARY_PATH_BYTES];
+        Places places;
+        Heard heard;
+
+        places_init(&places);
+        put(&places, 0, NAME, "[Server]\nMaxConnections=5\n[Jobs]\nMaxAnalyses=5\n");
+        for (size_t i = 0; i < ELEMENTSOF(drop_ins); i++) {
+                (void) snprintf(name, sizeof(name), NAME ".d/%s", drop_ins[i].name);
+                put(&places, drop_ins[i].directory, name, drop_ins[i].text);
+        }
+        ck_assert_int_eq(load(&places, &config, &heard), CONFIG_OK);
+        ck_assert_uint_eq(config_get(config, SETTING_CONNECTIONS), 50);
+        ck_assert_uint_eq(config_get(config, SETTING_CONNECTIONS_PER_USER), 30);
+        ck_assert_uint_eq(config_get(config, SETTING_ANALYSES), 5);
+        temporary_done(&places.temporary);
+}
+END_TEST
+
+START_TEST(a_drop_in_hides_its_namesake_of_a_later_directory) {
+        _cleanup_(config_freep) Config *config = NULL;
+        char path[TEMPORARY_PATH_BYTES];
+        Places places;
+        Heard heard;
+
+        places_init(&places);
+        put(&places, 2, NAME ".d/50.conf", "[Server]\nMaxConnections=2\nMaxConnectionsPerUser=2\n");
+        put(&places, 0, NAME ".d/50.conf", "[Server]\nMaxConnections=1\n");
+        put(&places, 2, NAME ".d/60.conf", "[Jobs]\nMaxAnalyses=2\n");
+        ck_assert_int_eq(symlink("/dev/null",
+                                 temporary_path(&places.temporary, "etc/" NAME ".d/60.conf", path)),
+                         0);
+        ck_assert_int_eq(load(&places, &config, &heard), CONFIG_OK);
+        ck_assert_uint_eq(config_get(config, SETTING_CONNECTIONS), 1);
+        ck_assert(!config_is_set(config, SETTING_CONNECTIONS_PER_USER));
+        ck_assert(!config_is_set(config, SETTING_ANALYSES));
+        temporary_done(&places.temporary);
+}
+END_TEST
+
+START_TEST(a_wrong_line_anywhere_is_told_and_the_rest_is_read) {
+        _cleanup_(config_freep) Config *config = NULL;
+        Places places;
+        Heard heard;
+
+        places_init(&places);
+        put(&places, 0, NAME, "[Server]\nMaxConnections=none\n");
+        put(&places, 0, NAME ".d/10.conf", "[Jobs]\nMaxAnalyses=none\n");
+        put(&places, 0, NAME ".d/20.conf", "[Jobs]\nMaxAnalyses=7\n");
+        ck_assert_int_eq(load(&places, &config, &heard), CONFIG_E_WRONG);
+        ck_assert_uint_eq(heard.n_wrong, 2);
+        ck_assert_ptr_nonnull(strstr(heard.text, "etc/" NAME ":2: MaxConnections="));
+        ck_assert_ptr_nonnull(strstr(heard.text, "etc/" NAME ".d/10.conf:2: MaxAnalyses="));
+        ck_assert_uint_eq(config_get(config, SETTING_ANALYSES), 7);
+        temporary_done(&places.temporary);
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be_read_is_told) {
+        _cleanup_(config_freep) Config *config = NULL;
+        char path[TEMPORARY_PATH_BYTES];
+        Places places;
+        Heard heard;
+
+        places_init(&places);
+        put(&places, 0, NAME ".d/10.conf", "[Jobs]\nMaxAnalyses=7\n");
+        ck_assert_int_eq(
+                mkdir(temporary_path(&places.temporary, "etc/" NAME ".d/20.conf", path), 0700), 0);
+        ck_assert_int_eq(load(&places, &config, &heard), CONFIG_E_WRONG);
+        ck_assert_ptr_nonnull(strstr(heard.text, NAME ".d/20.conf: Is a directory\n"));
+        ck_assert_uint_eq(config_get(config, SETTING_ANALYSES), 7);
+        temporary_done(&places.temporary);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("config-places");
+        TCase *places = tcase_create("places");
+
+        tcase_add_test(places, nowhere_is_the_default);
+        tcase_add_test(places, the_main_file_is_that_of_the_first_directory);
+        tcase_add_test(places, drop_ins_override_in_the_order_of_their_names);
+        tcase_add_test(places, a_drop_in_hides_its_namesake_of_a_later_directory);
+        tcase_add_test(places, a_wrong_line_anywhere_is_told_and_the_rest_is_read);
+        tcase_add_test(places, a_file_that_cannot_be_read_is_told);
+        suite_add_tcase(suite, places);
+        return check_main(suite);
+}

@@ -75,28 +75,6 @@ bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned sid
         return false;
 }
 
-static void write_name(JsonWriter *writer, const char *key, Span name) {
-        if (name.bytes)
-                json_write_member_name(writer, key, name);
-}
-
-static void write_key(JsonWriter *writer, ViewAxis axis, const Group *group) {
-        GroupNames names = group_names(group, axis);
-
-        json_write_member_name(writer, "key", group_key(group));
-        if (names.cgroup.n > 0) /* "" stands for threads whose cgroup is not known */
-                write_name(writer, "cgroup", names.cgroup);
-        write_name(writer, "process", names.process);
-        write_name(writer, "thread", names.thread);
-        if (axis == VIEW_AXIS_THREAD) {
-                json_write_member_i64(writer, "pid", group->pid);
-                json_write_member_i64(writer, "tid", group->tid);
-                json_write_member_u64(writer, "startTicks", group->start_ticks);
-        }
-        if (group->is_pattern)
-                member_list_write_json(writer, &group->members);
-}
-
 static void write_threads(JsonWriter *writer, const Group *group, unsigned side) {
         if (side != GROUP_BOTH_SIDES) {
                 json_write_member_u64(writer, "threads", group->sides[side]->n_threads);
@@ -223,7 +201,7 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
 
         order_rows(&order, rows, n_rows);
         json_write_object(writer);
-        write_key(writer, lens->view->axis, group);
+        group_write_key(writer, group, lens->view->axis);
         write_threads(writer, group, side);
         write_uptime(writer, lens, group, side);
         json_write_key(writer, "metrics");

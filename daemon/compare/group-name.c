@@ -62,3 +62,25 @@ bool group_passes(const Group *group, const View *view) {
         return view_filter_matches(view, group_key(group)) || name_passes(names.cgroup, view) ||
                name_passes(names.process, view) || name_passes(names.thread, view);
 }
+
+static void write_name(JsonWriter *writer, const char *key, Span name) {
+        if (name.bytes)
+                json_write_member_name(writer, key, name);
+}
+
+void group_write_key(JsonWriter *writer, const Group *group, ViewAxis axis) {
+        GroupNames names = group_names(group, axis);
+
+        json_write_member_name(writer, "key", group_key(group));
+        if (names.cgroup.n > 0) /* "" stands for threads whose cgroup is not known */
+                write_name(writer, "cgroup", names.cgroup);
+        write_name(writer, "process", names.process);
+        write_name(writer, "thread", names.thread);
+        if (axis == VIEW_AXIS_THREAD) {
+                json_write_member_i64(writer, "pid", group->pid);
+                json_write_member_i64(writer, "tid", group->tid);
+                json_write_member_u64(writer, "startTicks", group->start_ticks);
+        }
+        if (group->is_pattern)
+                member_list_write_json(writer, &group->members);
+}

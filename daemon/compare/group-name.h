@@ -11,6 +11,7 @@
 #include "base/span.h"
 #include "compare/group.h"
 #include "interface/view.h"
+#include "json/json-writer.h"
 
 /* Borrowed from the group; bytes are NULL where the axis has no such part. */
 typedef struct GroupNames {
@@ -20,3 +21,5 @@ typedef struct GroupNames {
 GroupNames group_names(const Group *group, ViewAxis axis);
 /* The view's filter lets the group through: it matches the key, or one of the parts of the key. */
 bool group_passes(const Group *group, const View *view);
+/* The members of an open object that say which group it is: its key, the parts of it, its names. */
+void group_write_key(JsonWriter *writer, const Group *group, ViewAxis axis);

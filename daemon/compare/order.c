@@ -6,10 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define UNIT_FAMILIES 6
-
-/* Units as they follow each other. */
-static unsigned family_of(MetricUnit unit) {
+unsigned order_unit_family(MetricUnit unit) {
         switch (unit) {
         case METRIC_UNIT_NS:
                 return 0;
@@ -24,7 +21,7 @@ static unsigned family_of(MetricUnit unit) {
         case METRIC_UNIT_RATIO:
                 break;
         }
-        return UNIT_FAMILIES - 1;
+        return ORDER_UNIT_FAMILIES - 1;
 }
 
 static MetricUnit unit_of(const Row *row) {
@@ -45,7 +42,7 @@ static ViewOrder kind_of(const Order *order) {
 static unsigned n_keys_of(const Order *order) {
         switch (order->sort->order) {
         case VIEW_ORDER_DELTA:
-                return UNIT_FAMILIES;
+                return ORDER_UNIT_FAMILIES;
         case VIEW_ORDER_PERCENT:
                 return 1;
         case VIEW_ORDER_METRICS:
@@ -82,8 +79,8 @@ static void add_row(const Order *order, const Row *row, unsigned index, Group *g
 
         if (order->sort->order == VIEW_ORDER_DELTA) {
                 if (delta.kind != DELTA_NONE)
-                        raise_key(&keys[family_of(unit_of(row))], fabs(delta_number(&delta)), group,
-                                  index);
+                        raise_key(&keys[order_unit_family(unit_of(row))],
+                                  fabs(delta_number(&delta)), group, index);
         } else if (row_growth(row, &percent)) {
                 raise_key(&keys[0], percent, group, index);
         }
@@ -182,7 +179,8 @@ static int by_movement(const void *a, const void *b, void *userdata) {
         const Row *left = a, *right = b;
         const Order *order = userdata;
         Delta of_left = movement(order, left), of_right = movement(order, right);
-        unsigned left_family = family_of(unit_of(left)), right_family = family_of(unit_of(right));
+        unsigned left_family = order_unit_family(unit_of(left)),
+                 right_family = order_unit_family(unit_of(right));
         double left_number, right_number;
 
         if (left->has_number != right->has_number)

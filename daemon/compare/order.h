@@ -35,6 +35,10 @@ typedef struct Order {
         bool same_boot;
 } Order;
 
+/* Units as they follow each other. */
+#define ORDER_UNIT_FAMILIES 6
+unsigned order_unit_family(MetricUnit unit);
+
 /* All of @groups have the sides of the order. 0 or -ENOMEM. */
 _must_check_ int order_groups(const Order *order, Group **groups, size_t n_groups);
 /* @rows are those of one group, in the order of the registry. */

@@ -132,6 +132,7 @@ static int complain_reply(const SessionCall *call, const Reply *error) {
 static int conclude(Session *session, const SessionCall *call, int r, const char *complaint,
                     const Reply *error) {
         progress_clear(&session->progress);
+        session->is_refused = r == CONNECTION_E_ERROR;
         switch (r) {
         case 0:
                 return 0;

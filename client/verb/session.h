@@ -27,6 +27,7 @@ typedef struct Session {
         Progress progress;
         Pager pager;
         bool rows;        /* the result is rows for a program */
+        bool is_refused;  /* the last call was: another may fare better */
         int left_status;  /* what to end with when the person leaves the pager early */
         char *spool_path; /* owned; absolute, once a private ctprofd was wanted */
 } Session;

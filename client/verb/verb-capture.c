@@ -43,7 +43,7 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
         return session_call_one(session, &call, ret, ret_fd);
 }
 
-/* "before: 213 threads of 98 processes in 52.301ms, 48.126KiB" */
+/* "before: 213 threads of 98 processes in 52.301ms, 48.126KiB"; before the colon also where to */
 static int print_summary(FILE *out, json_object *head, const char *path) {
         const struct {
                 json_object *value;
@@ -59,8 +59,11 @@ static int print_summary(FILE *out, json_object *head, const char *path) {
         const char *text;
         int r;
 
-        r = path ? printable_append(&line, span_of(path))
-                 : cell_append_text(&line, cell_member(head, "name"));
+        r = cell_append_text(&line, cell_member(head, "name"));
+        if (r == 0 && path)
+                r = buffer_append_text(&line, " written to ");
+        if (r == 0 && path)
+                r = printable_append_name(&line, span_of(path));
         if (r == 0)
                 r = buffer_append_text(&line, ": ");
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(parts); i++) {
@@ -135,7 +138,8 @@ static int capture_into(Session *session, const char *path) {
                 return r;
         return session_has_json(session)
                        ? print_capture_json(session, reply)
-                       : print_capture(session, reply, to_stdout ? stderr : stdout, path);
+                       : print_capture(session, reply, to_stdout ? stderr : stdout,
+                                       to_stdout ? "stdout" : path);
 }
 
 static int run_capture(Session *session) {

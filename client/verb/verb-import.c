@@ -35,6 +35,18 @@ static int call_import(Session *session, const Reference *file, json_object **re
         return session_call_one(session, &call, ret, NULL);
 }
 
+/* A name that was not given is the file's, which may be none. */
+static int check_label(const Session *session, const Reference *file) {
+        Span label = snapshot_name_of_path(file->text);
+        const char *complaint = snapshot_name_complaint(label);
+        char quoted[QUOTE_BYTES];
+
+        if (session->options->tag || !complaint)
+                return 0;
+        return complain(STATUS_USAGE, "The file's name %s %s: name the snapshot with --tag NAME.",
+                        quote_span(label, quoted), complaint);
+}
+
 static void print_import(json_object *head) {
         char name[QUOTE_BYTES];
 
@@ -51,6 +63,8 @@ static int run_import(Session *session) {
         int r;
 
         r = reference_open_file(session->options->arguments[1], &file);
+        if (r == 0)
+                r = check_label(session, &file);
         if (r == 0)
                 r = call_import(session, &file, &reply);
         if (r != 0)

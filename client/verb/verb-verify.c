@@ -9,15 +9,13 @@
 #include "verb/reference.h"
 #include "verb/verb.h"
 
-/* As many as go into one call; more are asked about in turns. */
-#define BATCH 32
-
 /* Results as they come, from however many calls. */
 typedef struct Verification {
         Session *session;
         JsonOut json;
         bool begun; /* JSON: the list is open */
         uint64_t n_checked, n_damaged;
+        bool is_incomplete; /* some could not be opened, of which was said why */
 } Verification;
 
 /* "NAME: ok", "NAME: damaged at byte 512: REASON" */
@@ -77,54 +75,72 @@ static int on_results(void *userdata, Connection *connection, json_object *param
         return r;
 }
 
-/* One call about @n references, none of them for all of the spool. */
-static int verify_batch(Verification *verification, const Reference *references, size_t n) {
-        _cleanup_(buffer_done) Buffer parameters = {};
-        SessionCall call = {
-                .endpoint = n == 0 ? ENDPOINT_DAEMON : ENDPOINT_ANALYSIS,
-                .request = { .method = PROFILER_INTERFACE ".Verify", .more = true },
+static int verify_all(Verification *verification) {
+        const SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".Verify",
+                             .parameters = SPAN_LITERAL("{\"snapshots\":[]}"),
+                             .more = true },
                 .unhurried = true,
         };
-        int fds[BATCH], r;
+
+        return session_call(verification->session, &call, on_results, verification);
+}
+
+/* A call of its own for each, so that one that is not there does not stop the others. */
+static int verify_reference(Verification *verification, const Reference *reference) {
+        _cleanup_(buffer_done) Buffer parameters = {};
+        SessionCall call = {
+                .endpoint = reference->is_file ? ENDPOINT_ANALYSIS : ENDPOINT_DAEMON,
+                .request = { .method = PROFILER_INTERFACE ".Verify",
+                             .more = true,
+                             .fds = &reference->fd,
+                             .n_fds = reference->is_file },
+                .unhurried = true,
+                .subject = reference->text,
+        };
         JsonWriter writer;
-        size_t n_fds = 0;
+        int r;
 
         json_writer_init(&writer, &parameters);
         json_write_object(&writer);
         json_write_key(&writer, "snapshots");
         json_write_array(&writer);
-        for (size_t i = 0; i < n; i++) {
-                reference_write_json(&writer, &references[i], n_fds);
-                if (references[i].is_file)
-                        fds[n_fds++] = references[i].fd;
-                else
-                        call.endpoint = ENDPOINT_DAEMON;
-        }
+        reference_write_json(&writer, reference, 0);
         json_write_end(&writer);
         json_write_end(&writer);
         r = session_call_set(&call, &writer, &parameters);
-        if (r != 0)
-                return r;
-        call.request.fds = fds;
-        call.request.n_fds = n_fds;
-        return session_call(verification->session, &call, on_results, verification);
+        return r == 0 ? session_call(verification->session, &call, on_results, verification) : r;
 }
 
-static int verify_words(Verification *verification, char *const *words, size_t n_words) {
-        Reference references[BATCH];
-        size_t n = 0;
-        int r = 0;
+/* What a program gets of one that could not be opened; people have the sentence. */
+static void add_unopened(Verification *verification, const char *word) {
+        verification->is_incomplete = true;
+        if (!session_has_json(verification->session))
+                return;
+        begin_json(verification);
+        json_out_object(&verification->json);
+        json_out_key(&verification->json, "name");
+        json_out_name(&verification->json, span_of(word));
+        json_out_key(&verification->json, "ok");
+        json_out_raw(&verification->json, SPAN_LITERAL("false"));
+        json_out_key(&verification->json, "error");
+        json_out_text(&verification->json, "it cannot be opened");
+        json_out_end(&verification->json);
+}
 
-        while (r == 0 && n < n_words) {
-                references[n] = REFERENCE_EMPTY;
-                r = reference_open(words[n], &references[n]);
-                n += r == 0;
-        }
+static int verify_word(Verification *verification, const char *word) {
+        _cleanup_(reference_done) Reference reference = REFERENCE_EMPTY;
+        Session *session = verification->session;
+        int r;
+
+        session->is_refused = true; /* a file is opened without a call */
+        r = reference_open(word, &reference);
         if (r == 0)
-                r = verify_batch(verification, references, n);
-        while (n > 0)
-                reference_done(&references[--n]);
-        return r;
+                r = verify_reference(verification, &reference);
+        if (r != STATUS_FAILED || !session->is_refused)
+                return r;
+        add_unopened(verification, word);
+        return 0;
 }
 
 /* Every word is looked at before the first call. */
@@ -148,10 +164,10 @@ static int verify(Verification *verification) {
         int r;
 
         if (options_have(options, OPTION_ALL))
-                return verify_batch(verification, NULL, 0);
+                return verify_all(verification);
         r = check_words(words, n_words);
-        for (size_t i = 0; r == 0 && i < n_words; i += BATCH)
-                r = verify_words(verification, words + i, MIN_OF(n_words - i, (size_t) BATCH));
+        for (size_t i = 0; r == 0 && i < n_words; i++)
+                r = verify_word(verification, words[i]);
         return r;
 }
 
@@ -187,7 +203,7 @@ static int run_verify(Session *session) {
                                 (unsigned long long) verification.n_checked,
                                 verification.n_checked == 1 ? "" : "s",
                                 verification.n_damaged == 1 ? "is" : "are");
-        return STATUS_DONE;
+        return verification.is_incomplete ? STATUS_FAILED : STATUS_DONE;
 }
 
 const Verb verb_verify = {

@@ -54,7 +54,7 @@ START_TEST(capture_output_writes_the_file_beside_the_spool) {
 
         begin(anonymous, 1);
         CTL_RUN(&ctl, "capture", "--output", "f.zst");
-        expect(0, "f.zst: 213 threads of 98 processes in 52.301ms, 48.126KiB\n", "");
+        expect(0, "a written to f.zst: 213 threads of 98 processes in 52.301ms, 48.126KiB\n", "");
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"anonymous\":true"));
         file = fopen(temporary_path(&ctl.temporary, "f.zst", path), "re");
         ck_assert_ptr_nonnull(file);
@@ -68,7 +68,8 @@ END_TEST
 START_TEST(capture_output_dash_is_stdout_and_nothing_else) {
         begin(anonymous, 1);
         CTL_RUN(&ctl, "capture", "--output", "-");
-        expect(0, "the snapshot", "-: 213 threads of 98 processes in 52.301ms, 48.126KiB\n");
+        expect(0, "the snapshot",
+               "a written to stdout: 213 threads of 98 processes in 52.301ms, 48.126KiB\n");
         CTL_RUN(&ctl, "capture", "--output=-", "--json");
         expect(2, "", "--output - and --json both want stdout: name a file.\n");
         end();

@@ -52,11 +52,43 @@ START_TEST(verify_says_what_and_where) {
         CTL_RUN(&ctl, "verify", "--all");
         expect(1, "a: ok\nb: damaged at byte 512: the digest differs\n",
                "1 of 2 snapshots is damaged.\n");
-        CTL_RUN(&ctl, "verify", "a", "b", "--json");
+        CTL_RUN(&ctl, "verify", "--all", "--json");
         expect(1,
                "{\"results\":[{\"name\":\"a\",\"ok\":true,\"error\":null,\"offset\":null},"
                "{\"name\":\"b\",\"ok\":false,\"error\":\"the digest differs\",\"offset\":512}]}\n",
                "1 of 2 snapshots is damaged.\n");
+        end();
+}
+END_TEST
+
+static const Exchange one_missing[] = {
+        { REPLIES("{\"error\":\"io.ctprof.Profiler.NoSuchSnapshot\",\"parameters\":"
+                  "{\"name\":\"nosuch\"}}") },
+        { REPLIES("{\"parameters\":{\"results\":[{\"name\":\"a\",\"ok\":true,\"error\":null,"
+                  "\"offset\":null}]}}") },
+};
+
+START_TEST(verify_goes_on_behind_what_is_not_there) {
+        begin(one_missing, 2);
+        CTL_RUN(&ctl, "verify", "nosuch", "nofile.zst", "a");
+        expect(1, "a: ok\n",
+               "There is no snapshot \"nosuch\": \"ctprofctl list\" shows those there are.\n"
+               "\"nofile.zst\" cannot be opened: No such file or directory.\n");
+        CTL_RUN(&ctl, "verify", "nosuch", "a", "--json");
+        expect(1,
+               "{\"results\":[{\"name\":\"nosuch\",\"ok\":false,\"error\":\"it cannot be "
+               "opened\"},"
+               "{\"name\":\"a\",\"ok\":true,\"error\":null,\"offset\":null}]}\n",
+               "There is no snapshot \"nosuch\": \"ctprofctl list\" shows those there are.\n");
+        end();
+}
+END_TEST
+
+START_TEST(verify_stops_where_nobody_answers) {
+        begin(NULL, 0);
+        CTL_RUN(&ctl, "verify", "a", "b", "--socket", "none");
+        ck_assert_int_eq(ctl.status, 1);
+        ck_assert_ptr_null(strchr(strchr(ctl.err, '\n') + 1, '\n'));
         end();
 }
 END_TEST
@@ -140,6 +172,22 @@ START_TEST(import_sends_the_file) {
         expect(0, "imported \"a\": 213 threads of 98 processes\n", "");
         ck_assert_str_eq(ctl.asked, "{\"method\":\"io.ctprof.Profiler.Import\",\"parameters\":"
                                     "{\"fileDescriptor\":0,\"tag\":\"t\",\"label\":\"f\"}} +1\n");
+        end();
+}
+END_TEST
+
+START_TEST(import_asks_for_a_name_where_the_files_is_none) {
+        char path[TEMPORARY_PATH_BYTES];
+
+        begin(imported, 1);
+        (void) fclose(fopen(temporary_path(&ctl.temporary, "a b.ctprof.zst", path), "we"));
+        CTL_RUN(&ctl, "import", "a b.ctprof.zst");
+        expect(2, "",
+               "The file's name \"a b\" has a character other than A-Z a-z 0-9 . _ -: name the "
+               "snapshot with --tag NAME.\n");
+        ck_assert_str_eq(ctl.asked, "");
+        CTL_RUN(&ctl, "import", "a b.ctprof.zst", "--tag=t");
+        ck_assert_int_eq(ctl.status, 0);
         end();
 }
 END_TEST
@@ -240,11 +288,14 @@ int main(void) {
         tcase_add_test(keep, list_is_a_table);
         tcase_add_test(keep, list_json_is_the_contract);
         tcase_add_test(keep, verify_says_what_and_where);
+        tcase_add_test(keep, verify_goes_on_behind_what_is_not_there);
+        tcase_add_test(keep, verify_stops_where_nobody_answers);
         tcase_add_test(keep, remove_looks_latest_up_once);
         tcase_add_test(keep, rename_checks_the_new_name_first);
         tcase_add_test(keep, export_never_overwrites);
         tcase_add_test(keep, a_name_from_the_daemon_is_no_path);
         tcase_add_test(keep, import_sends_the_file);
+        tcase_add_test(keep, import_asks_for_a_name_where_the_files_is_none);
         tcase_add_test(keep, info_tells_all_there_is);
         tcase_add_test(keep, status_tells_how_the_daemon_is);
         tcase_add_test(keep, status_names_the_capabilities_that_matter);

@@ -6,6 +6,7 @@
 
 #include "compare/group-json.h"
 #include "compare/group-name.h"
+#include "compare/group-window.h"
 #include "compare/group.h"
 #include "compare/impact.h"
 #include "compare/order.h"
@@ -32,6 +33,7 @@ struct Comparison {
         const SourceTable *sources[_COMPARISON_SIDE_MAX]; /* borrowed */
         ImpactScale scale;
         GroupList lists[_COMPARISON_LIST_MAX];
+        LifeCounts lives;
         uint64_t n_hidden_rows;
         uint64_t n_rows_above_threshold;
 };
@@ -105,14 +107,13 @@ static int name_thread(Group *group, const ThreadKey *key, ComparisonSide side,
         return group_set_label(group, key->label);
 }
 
-int comparison_fold(Comparison *comparison, ComparisonSide side, const ThreadSample *sample) {
+/* The group of @sample, by its names on @side. */
+static int obtain_group(Comparison *comparison, ComparisonSide side, const ThreadSample *sample,
+                        Group **ret) {
         ThreadKey key;
         Group *group;
         int r;
 
-        assert((unsigned) side < comparison->setup.n_sides);
-        if (leaves_out(comparison, sample))
-                return 0;
         r = thread_keys_make(&comparison->keys, side, sample, &key);
         if (r != 0)
                 return r;
@@ -134,18 +135,81 @@ int comparison_fold(Comparison *comparison, ComparisonSide side, const ThreadSam
                 if (r != 0)
                         return r;
         }
-        if (comparison->pairing) {
-                r = pairing_add(comparison->pairing,
-                                group_names(group, comparison->view.axis).cgroup, side, sample);
-                if (r != 0)
-                        return r;
-        }
-        if (comparison->spread_names) {
-                r = spread_fold_sample(&group->spreads[side], comparison->spread_names, sample);
-                if (r != 0)
-                        return r;
-        }
-        return group_fold(group, side, sample);
+        *ret = group;
+        return 0;
+}
+
+static int note_kind(Comparison *comparison, const Group *group, ComparisonSide side,
+                     const ThreadSample *sample) {
+        if (!comparison->pairing)
+                return 0;
+        return pairing_add(comparison->pairing, group_names(group, comparison->view.axis).cgroup,
+                           side, sample);
+}
+
+static int fold_spread(Comparison *comparison, Group *group, ComparisonSide side,
+                       const ThreadSample *sample) {
+        if (!comparison->spread_names)
+                return 0;
+        return spread_fold_sample(&group->spreads[side], comparison->spread_names, sample);
+}
+
+int comparison_fold(Comparison *comparison, ComparisonSide side, const ThreadSample *sample) {
+        Group *group;
+        int r;
+
+        assert((unsigned) side < comparison->setup.n_sides);
+        if (leaves_out(comparison, sample))
+                return 0;
+        r = obtain_group(comparison, side, sample, &group);
+        if (r == 0)
+                r = note_kind(comparison, group, side, sample);
+        if (r == 0)
+                r = fold_spread(comparison, group, side, sample);
+        return r == 0 ? group_fold(group, side, sample) : r;
+}
+
+bool comparison_wants_lives(const Comparison *comparison) {
+        return comparison->view.window && comparison->setup.n_sides == 2 &&
+               comparison->setup.boots == COMPARISON_BOOTS_SAME;
+}
+
+/* How work is spread over threads; that of threads that are gone only where it is all there is. */
+static int fold_spread_of_life(Comparison *comparison, Group *group, const ThreadSample *before,
+                               const ThreadSample *after) {
+        ThreadSample work;
+
+        if (!comparison->spread_names)
+                return 0;
+        if (!before || !after)
+                return fold_spread(comparison, group, after ? COMPARISON_AFTER : COMPARISON_BEFORE,
+                                   after ? after : before);
+        life_work(before, after, &work);
+        return fold_spread(comparison, group, COMPARISON_AFTER, &work);
+}
+
+int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
+                         const ThreadSample *after) {
+        Group *group;
+        int r;
+
+        assert(comparison_wants_lives(comparison));
+        /* What ctprof was once marked as its own is so for its whole life. */
+        if ((before && leaves_out(comparison, before)) || (after && leaves_out(comparison, after)))
+                return 0;
+        r = obtain_group(comparison, after ? COMPARISON_AFTER : COMPARISON_BEFORE,
+                         after ? after : before, &group);
+        if (r == 0 && before)
+                r = note_kind(comparison, group, COMPARISON_BEFORE, before);
+        if (r == 0 && after)
+                r = note_kind(comparison, group, COMPARISON_AFTER, after);
+        if (r == 0)
+                r = fold_spread_of_life(comparison, group, before, after);
+        if (r == 0)
+                r = group_fold_life(group, before, after);
+        if (r == 0)
+                life_counts_add(&comparison->lives, before, after);
+        return r;
 }
 
 /* The group of @after's process and thread in the cgroup of that key; NULL when there is none. */
@@ -202,6 +266,15 @@ static int pair_cgroups(Comparison *comparison) {
         r = pairing_match(comparison->pairing, &comparison->view);
         for (size_t i = 0; r == 0 && i < pairing_n(comparison->pairing); i++)
                 r = apply_match(comparison, pairing_get(comparison->pairing, i));
+        return r;
+}
+
+static int settle_windows(Comparison *comparison) {
+        int r = 0;
+
+        for (size_t i = 0; i < comparison->table.n_groups && r == 0; i++)
+                if (!group_is_empty(comparison->table.groups[i]))
+                        r = group_settle_window(comparison->table.groups[i]);
         return r;
 }
 
@@ -330,6 +403,8 @@ int comparison_finish(Comparison *comparison,
         for (unsigned side = 0; side < _COMPARISON_SIDE_MAX; side++)
                 comparison->sources[side] = sources[side];
         r = pair_cgroups(comparison);
+        if (r == 0)
+                r = settle_windows(comparison);
         if (r != 0)
                 return r;
         impact_scale_init(&comparison->scale, &comparison->table);
@@ -377,6 +452,10 @@ void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer)
         }
         json_write_array(writer);
         json_write_end(writer);
+}
+
+LifeCounts comparison_lives(const Comparison *comparison) {
+        return comparison->lives;
 }
 
 uint64_t comparison_hidden(const Comparison *comparison, ComparisonList list) {

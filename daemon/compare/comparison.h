@@ -15,7 +15,8 @@
  *     comparison_census()   for every thread of every side, only when comparison_wants_census():
  *                           a pattern is a key only when two distinct names share it, which is
  *                           known after all names were seen
- *     comparison_fold()     for every thread of every side again, sides in any order
+ *     comparison_fold()     for every thread of every side again, sides in any order; or
+ *     comparison_fold_life() instead, for every life of a thread, when the view wants a window
  *     comparison_finish()   once: everything is reduced and ordered
  *     comparison_n(), comparison_write(), comparison_hidden_*()
  *
@@ -23,12 +24,16 @@
  * in the output, but counts where a row is measured against the whole host.
  *
  * Threads marked self are left out by census and fold themselves, unless the view wants them.
+ *
+ * Over a window (group-window.h) threads are in the groups of their later names, and there are no
+ * groups on the later side only: what was born began at 0.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "compare/life-counts.h"
 #include "interface/view.h"
 #include "json/json-writer.h"
 #include "snapshot/source.h"
@@ -78,6 +83,12 @@ _must_check_ int comparison_census(Comparison *comparison, const ThreadSample *s
 _must_check_ int comparison_fold(Comparison *comparison, ComparisonSide side,
                                  const ThreadSample *sample);
 
+/* By lives of threads: two sides of one boot, and the view's window. */
+bool comparison_wants_lives(const Comparison *comparison);
+/* Both samples of one life, or the one that there is; see MergeLife of worker/subject-merge.h. */
+_must_check_ int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
+                                      const ThreadSample *after);
+
 /*
  * @sources[side] tells why values are absent: borrowed until the comparison is freed; NULL when the
  * file records no sources (format version 0) or there is no such side.
@@ -113,5 +124,7 @@ uint64_t comparison_rows_above_threshold(const Comparison *comparison);
 size_t comparison_n_pairings(const Comparison *comparison);
 /* The array "pairings" of the interface, of the first PAIRING_MAX_WRITTEN. */
 void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer);
+/* What became of all threads, whether their groups are shown or not; 0 without a window. */
+LifeCounts comparison_lives(const Comparison *comparison);
 /* Entries of @list that the view's limit cut off. */
 uint64_t comparison_hidden(const Comparison *comparison, ComparisonList list);

@@ -5,6 +5,7 @@
 
 #include "compare/absence.h"
 #include "compare/group-name.h"
+#include "compare/group-window.h"
 #include "compare/order.h"
 
 size_t group_lens_n_rows(const GroupLens *lens) {
@@ -75,7 +76,15 @@ bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned sid
         return false;
 }
 
+void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives) {
+        json_write_member_u64(writer, "survived", lives->survived);
+        json_write_member_u64(writer, "born", lives->born);
+        json_write_member_u64(writer, "gone", lives->gone);
+}
+
 static void write_threads(JsonWriter *writer, const Group *group, unsigned side) {
+        if (group->window)
+                life_counts_write_json(writer, &group->window->lives);
         if (side != GROUP_BOTH_SIDES) {
                 json_write_member_u64(writer, "threads", group->sides[side]->n_threads);
                 return;
@@ -182,6 +191,9 @@ static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Grou
         write_double_or_null(writer, "perSecond", has, number);
         json_write_member_bool(writer, "changed", row->changed);
         json_write_member_bool(writer, "reset", row->reset);
+        if (row->window && !row->is_derived && metric_table[row->id].shape == METRIC_SHAPE_SUM)
+                json_write_member_u64(writer, "leftOut",
+                                      group_window_left_out(row->window, (MetricId) row->id));
         write_pair_reason(writer, lens, row);
         write_spread(writer, lens, group, row, 1, "spread");
         /* Over a window, the spread is that of what was done in it. */

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include "compare/group.h"
 #include "compare/impact.h"
+#include "compare/life-counts.h"
 #include "compare/row.h"
 #include "compare/spread-names.h"
 #include "compare/uptime.h"
@@ -42,4 +43,6 @@ size_t group_lens_rows(const GroupLens *lens, const Group *group, unsigned side,
 /* There is at least one of these. */
 bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned side);
 
+/* The members "survived", "born" and "gone". */
+void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives);
 void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *group, unsigned side);

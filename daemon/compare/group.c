@@ -5,6 +5,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "compare/group-window.h"
+
 #define FIRST_SLOTS 256 /* a power of two */
 
 static Group *group_free(Group *group) {
@@ -14,6 +16,7 @@ static Group *group_free(Group *group) {
                 aggregate_free(group->sides[side]);
                 spread_done(&group->spreads[side]);
         }
+        group_window_free(group->window);
         member_list_done(&group->members);
         free(group->label);
         free(group->id);
@@ -192,6 +195,7 @@ int group_adopt(Group *group, unsigned side, Group *from) {
         group->lives[side] = from->lives[side];
         spread_done(&group->spreads[side]);
         group->spreads[side] = TAKE(from->spreads[side], (Spread){});
+        group_window_adopt(group, from);
         return 0;
 }
 

@@ -43,6 +43,7 @@ typedef struct Group {
         Spread spreads
                 [GROUP_SIDES]; /* of sums over threads; empty unless somebody folds into them */
         uint64_t lives[GROUP_SIDES]; /* sum of hashes of the threads' lives, whatever their order */
+        struct GroupWindow *window;  /* owned; NULL: lives are not followed (group-window.h) */
 
         /* Place in the order of display, filled in at the end. */
         double rank;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/macro.h"
+#include "compare/group-window.h"
 
 /* What follows from the values, once they are there. */
 static void init_number(Row *row, unsigned side) {
@@ -22,6 +23,8 @@ static void init_number(Row *row, unsigned side) {
  * there.
  */
 static bool is_reset(const Row *row, const Group *group, MetricId id) {
+        if (row->window) /* each thread was looked at by itself */
+                return group_window_fell(row->window, id);
         return metric_table[id].shape == METRIC_SHAPE_SUM && row->delta.kind == DELTA_INTEGER &&
                row->delta.integer.negative && group_survived(group) &&
                group->sides[0]->present[id] == group->sides[1]->present[id];
@@ -30,6 +33,7 @@ static bool is_reset(const Row *row, const Group *group, MetricId id) {
 void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool same_boot) {
         *row = (Row){ .id = id };
         if (side == GROUP_BOTH_SIDES) {
+                row->window = group->window;
                 for (unsigned i = 0; i < GROUP_SIDES; i++)
                         row->values[i] = aggregate_value(group->sides[i], id);
         } else {
@@ -42,6 +46,7 @@ void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, b
 
 void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id) {
         *row = (Row){ .is_derived = true, .id = id };
+        row->window = side == GROUP_BOTH_SIDES ? group->window : NULL;
         for (unsigned i = 0; i < (side == GROUP_BOTH_SIDES ? GROUP_SIDES : 1); i++)
                 row->outcomes[i] = derived_value(group->sides[side == GROUP_BOTH_SIDES ? i : side],
                                                  id, &row->values[i], &row->inputs[i]);

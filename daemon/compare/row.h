@@ -25,11 +25,13 @@ typedef struct Row {
         /* Why a derived value is absent. */
         DerivedOutcome outcomes[GROUP_SIDES];
         MetricId inputs[GROUP_SIDES];
+        /* Both sides, by lives of threads: the group's, which explains more; else NULL. */
+        const struct GroupWindow *window;
 
         Delta delta;
         bool has_number; /* a delta; with one side, a value that has a number */
         bool changed;    /* the values differ; the winners do, for a mode */
-        bool reset;      /* a counter fell though no thread went: it was set back */
+        bool reset;      /* a counter fell though its thread did not go: it was set back */
         double impact;   /* IMPACT_NONE where rows have none */
 } Row;
 

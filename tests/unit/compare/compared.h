@@ -43,26 +43,68 @@ static inline json_object *compared_list(const Comparison *comparison, Compariso
         return objects;
 }
 
+static inline void compared_begin(Compared *compared, const View *view,
+                                  const ComparisonSetup *setup, const Threads *sides) {
+        ck_assert_int_eq(comparison_new(view, setup, &compared->comparison), 0);
+        for (unsigned side = 0; side < setup->n_sides; side++)
+                for (size_t i = 0;
+                     i < sides[side].n && comparison_wants_census(compared->comparison); i++)
+                        ck_assert_int_eq(
+                                comparison_census(compared->comparison, &sides[side].samples[i]),
+                                0);
+}
+
+static inline void compared_end(Compared *compared,
+                                const SourceTable *const sources[static _COMPARISON_SIDE_MAX]) {
+        ck_assert_int_eq(comparison_finish(compared->comparison, sources), 0);
+        for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++)
+                compared->lists[list] = compared_list(compared->comparison, (ComparisonList) list);
+}
+
 /* @sides has as many entries as @setup. */
 static inline Compared compared_of(const View *view, const ComparisonSetup *setup,
                                    const Threads *sides,
                                    const SourceTable *const sources[static _COMPARISON_SIDE_MAX]) {
         Compared compared = { .comparison = NULL };
 
-        ck_assert_int_eq(comparison_new(view, setup, &compared.comparison), 0);
-        for (unsigned side = 0; side < setup->n_sides; side++)
-                for (size_t i = 0;
-                     i < sides[side].n && comparison_wants_census(compared.comparison); i++)
-                        ck_assert_int_eq(
-                                comparison_census(compared.comparison, &sides[side].samples[i]), 0);
+        compared_begin(&compared, view, setup, sides);
         for (unsigned side = 0; side < setup->n_sides; side++)
                 for (size_t i = 0; i < sides[side].n; i++)
                         ck_assert_int_eq(comparison_fold(compared.comparison, (ComparisonSide) side,
                                                          &sides[side].samples[i]),
                                          0);
-        ck_assert_int_eq(comparison_finish(compared.comparison, sources), 0);
-        for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++)
-                compared.lists[list] = compared_list(compared.comparison, (ComparisonList) list);
+        compared_end(&compared, sources);
+        return compared;
+}
+
+static inline const ThreadSample *compared_life(const Threads *threads,
+                                                const ThreadSample *sample) {
+        for (size_t i = 0; i < threads->n; i++)
+                if (threads->samples[i].tid == sample->tid &&
+                    threads->samples[i].start_ticks == sample->start_ticks)
+                        return &threads->samples[i];
+        return NULL;
+}
+
+/* The same over a window, for which the view has to ask; @sides are two, of one boot. */
+static inline Compared compared_window_of(
+        const View *view, const ComparisonSetup *setup, const Threads *sides,
+        const SourceTable *const sources[static _COMPARISON_SIDE_MAX]) {
+        Compared compared = { .comparison = NULL };
+
+        compared_begin(&compared, view, setup, sides);
+        ck_assert(comparison_wants_lives(compared.comparison));
+        for (size_t i = 0; i < sides[0].n; i++)
+                ck_assert_int_eq(
+                        comparison_fold_life(compared.comparison, &sides[0].samples[i],
+                                             compared_life(&sides[1], &sides[0].samples[i])),
+                        0);
+        for (size_t i = 0; i < sides[1].n; i++)
+                if (!compared_life(&sides[0], &sides[1].samples[i]))
+                        ck_assert_int_eq(comparison_fold_life(compared.comparison, NULL,
+                                                              &sides[1].samples[i]),
+                                         0);
+        compared_end(&compared, sources);
         return compared;
 }
 

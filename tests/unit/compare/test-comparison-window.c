@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "compared.h"
+#include "thread.h"
+
+#define END (const char *) NULL
+#define ABSENT UINT64_MAX /* no value */
+
+static const SourceTable *const no_sources[_COMPARISON_SIDE_MAX] = { NULL, NULL };
+static const ComparisonSetup one_boot = { .n_sides = 2,
+                                          .boots = COMPARISON_BOOTS_SAME,
+                                          .elapsed_ns = 2 * NSEC_PER_SEC };
+
+/* A life: its name and run time on each side; a NULL name: it was not there. */
+typedef struct Life {
+        pid_t tid;
+        const char *before_name;
+        uint64_t before;
+        const char *after_name;
+        uint64_t after;
+} Life;
+
+#define MAX_LIVES 8
+
+typedef struct Made {
+        ThreadSample before[MAX_LIVES], after[MAX_LIVES];
+        Threads sides[2];
+} Made;
+
+static void add(Threads *threads, ThreadSample *samples, const char *name, pid_t tid,
+                uint64_t run_time_ns) {
+        ThreadSample *sample = &samples[threads->n];
+
+        if (!name)
+                return;
+        *sample = thread_of(name, name, tid);
+        sample->cgroup = span_of(name[0] == '/' ? name : "/");
+        thread_sample_put(sample, METRIC_nice, 3);
+        if (run_time_ns != ABSENT)
+                thread_sample_put(sample, METRIC_run_time_ns, run_time_ns);
+        threads->samples = samples;
+        threads->n++;
+}
+
+static void make(const Life *lives, Made *ret) {
+        *ret = (Made){ .sides = { { .n = 0 }, { .n = 0 } } };
+        for (unsigned i = 0; i < MAX_LIVES && lives[i].tid > 0; i++) {
+                add(&ret->sides[0], ret->before, lives[i].before_name, lives[i].tid,
+                    lives[i].before);
+                add(&ret->sides[1], ret->after, lives[i].after_name, lives[i].tid, lives[i].after);
+        }
+}
+
+static View window_by(ViewAxis axis) {
+        View view;
+
+        view_init(&view);
+        view.axis = axis;
+        view.window = true;
+        view.thread_normalize = view.cgroup_normalize = false;
+        return view;
+}
+
+static Compared window_of(const View *view, const Life *lives) {
+        Made made;
+
+        make(lives, &made);
+        return compared_window_of(view, &one_boot, made.sides, no_sources);
+}
+
+/* One group "p" and what its run time comes to. */
+static const struct {
+        const char *what;
+        Life lives[MAX_LIVES];
+        const char *counts;   /* survived, born, gone, threadsBefore, threadsAfter */
+        const char *run_time; /* before, after, delta, percent, reset, leftOut */
+} sum_rows[] = {
+        { "survivors do work",
+          { { 1, "p", 10, "p", 15 }, { 2, "p", 30, "p", 30 } },
+          "2 0 0 2 2",
+          "40 45 5 12.5 false 0" },
+        { "a pool that shrank did no negative work",
+          { { 1, "p", 10, "p", 15 }, { 2, "p", 1000, NULL, 0 }, { 3, "p", 2000, NULL, 0 } },
+          "1 0 2 3 1",
+          "10 15 5 50 false 0" },
+        { "a thread that was born began at 0",
+          { { 1, "p", 10, "p", 15 }, { 2, NULL, 0, "p", 7 } },
+          "1 1 0 1 2",
+          "10 22 12 120 false 0" },
+        { "growth from nothing has no percent",
+          { { 1, NULL, 0, "p", 5 }, { 2, NULL, 0, "p", 7 } },
+          "0 2 0 0 2",
+          "0 12 12 null false 0" },
+        { "some gone and all others born",
+          { { 1, "p", 500, NULL, 0 }, { 2, NULL, 0, "p", 7 } },
+          "0 1 1 1 1",
+          "0 7 7 null false 0" },
+        { "a counter that fell is a reset, and the sum is exact",
+          { { 1, "p", 10, "p", 4 }, { 2, "p", 10, "p", 30 } },
+          "2 0 0 2 2",
+          "20 34 14 null true 0" },
+        { "even where the sum falls",
+          { { 1, "p", 10, "p", 4 } },
+          "1 0 0 1 1",
+          "10 4 -6 null true 0" },
+        { "a value on one side only takes no part",
+          { { 1, "p", 10, "p", 15 }, { 2, "p", ABSENT, "p", 900 }, { 3, "p", 900, "p", ABSENT } },
+          "3 0 0 3 3",
+          "10 15 5 50 false 2" },
+        { "without any pair of values there is no sum",
+          { { 1, "p", ABSENT, "p", 900 } },
+          "1 0 0 1 1",
+          "null null null null false 1" },
+        { "a thread that was born without a value is just absent",
+          { { 1, "p", 10, "p", 15 }, { 2, NULL, 0, "p", ABSENT } },
+          "1 1 0 1 2",
+          "10 15 5 50 false 0" },
+        { "threads that changed their name are where they are now",
+          { { 1, "q", 10, "p", 15 } },
+          "1 0 0 1 1",
+          "10 15 5 50 false 0" },
+        { "large sums are exact",
+          { { 1, "p", UINT64_C(9007199254740993), "p", UINT64_C(9007199254740996) } },
+          "1 0 0 1 1",
+          "9007199254740993 9007199254740996 3 * false 0" },
+};
+
+static void append(char *text, const char *part) {
+        (void) snprintf(text + strlen(text), 256 - strlen(text), "%s%s", text[0] ? " " : "", part);
+}
+
+START_TEST(sums_tell_work) {
+        static const char *const counts[] = { "survived", "born", "gone", "threadsBefore",
+                                              "threadsAfter" };
+        static const char *const members[] = { "before",  "after", "delta",
+                                               "percent", "reset", "leftOut" };
+        View view = window_by(VIEW_AXIS_PCOMM);
+        Compared compared = window_of(&view, sum_rows[_i].lives);
+        json_object *group = compared_group(&compared, COMPARISON_GROUPS, "p");
+        char text[256] = "", run_time[256] = "";
+
+        ck_assert_ptr_nonnull(group);
+        for (unsigned i = 0; i < ELEMENTSOF(counts); i++)
+                append(text, json_at(group, counts[i], END));
+        ck_assert_msg(strcmp(text, sum_rows[_i].counts) == 0, "%s: %s", sum_rows[_i].what, text);
+        for (unsigned i = 0; i < ELEMENTSOF(members); i++) {
+                const char *value = json_at(group, "metrics", "run_time_ns", members[i], END);
+                bool any = i == 3 && strstr(sum_rows[_i].run_time, "*");
+
+                if (strncmp(value, "50.0", 5) == 0)
+                        value = "50";
+                if (strncmp(value, "120.0", 6) == 0)
+                        value = "120";
+                append(run_time, any ? "*" : value);
+        }
+        ck_assert_msg(strcmp(run_time, sum_rows[_i].run_time) == 0, "%s: %s", sum_rows[_i].what,
+                      run_time);
+        /* There is nothing else. */
+        ck_assert_uint_eq(json_object_array_length(compared.lists[COMPARISON_GROUPS]), 1);
+        for (unsigned list = COMPARISON_ONLY_BEFORE; list <= COMPARISON_ONLY_AFTER; list++)
+                ck_assert_uint_eq(json_object_array_length(compared.lists[list]), 0);
+        compared_done(&compared);
+}
+END_TEST
+
+START_TEST(thread_count_and_other_rules_are_of_all_threads) {
+        static const Life lives[MAX_LIVES] = { { 1, "p", 1, "p", 1 },
+                                               { 2, "p", 1, NULL, 0 },
+                                               { 3, "p", 1, NULL, 0 },
+                                               { 4, NULL, 0, "p", 1 } };
+        View view = window_by(VIEW_AXIS_PCOMM);
+        Compared compared;
+        json_object *metrics;
+        Made made;
+
+        make(lives, &made);
+        thread_sample_put(&made.before[1], METRIC_nice, (uint64_t) -7); /* gone, and counts */
+        compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
+        metrics = json_object_object_get(compared_group(&compared, COMPARISON_GROUPS, "p"),
+                                         "metrics");
+        ck_assert_str_eq(json_at(metrics, "thread_count", "before", END), "3");
+        ck_assert_str_eq(json_at(metrics, "thread_count", "after", END), "2");
+        ck_assert_str_eq(json_at(metrics, "thread_count", "delta", END), "-1");
+        ck_assert_str_eq(json_at(metrics, "thread_count", "reset", END), "false");
+        ck_assert_str_eq(json_at(metrics, "nice", "before", END), "{\"min\":-7,\"max\":3}");
+        ck_assert_str_eq(json_at(metrics, "nice", "after", END), "{\"min\":3,\"max\":3}");
+        compared_done(&compared);
+}
+END_TEST
+
+START_TEST(a_group_that_was_born_has_no_past_but_sums) {
+        static const Life lives[MAX_LIVES] = { { 1, NULL, 0, "p", 5 } };
+        View view = window_by(VIEW_AXIS_PCOMM);
+        Compared compared = window_of(&view, lives);
+        json_object *metrics = json_object_object_get(
+                compared_group(&compared, COMPARISON_GROUPS, "p"), "metrics");
+
+        ck_assert_str_eq(json_at(metrics, "nice", "before", END), "null");
+        ck_assert_str_eq(json_at(metrics, "nice", "reason", END),
+                         "\"before: all of these threads were born in between\"");
+        ck_assert_str_eq(json_at(metrics, "thread_count", "before", END), "0");
+        ck_assert_str_eq(json_at(metrics, "run_time_ns", "perSecond", END), "2.5");
+        ck_assert_str_eq(json_at(metrics, "rchar", "before", END), "null");
+        compared_done(&compared);
+}
+END_TEST
+
+START_TEST(a_group_that_is_gone_is_listed_as_it_stood) {
+        static const Life lives[MAX_LIVES] = { { 1, "old", 5, NULL, 0 },
+                                               { 2, "old", 6, NULL, 0 },
+                                               { 3, "p", 1, "p", 1 },
+                                               { 4, NULL, 0, "new", 1 } };
+        View view = window_by(VIEW_AXIS_PCOMM);
+        Compared compared = window_of(&view, lives);
+        json_object *group = compared_group(&compared, COMPARISON_ONLY_BEFORE, "old");
+
+        ck_assert_ptr_nonnull(group);
+        ck_assert_str_eq(json_at(group, "threads", END), "2");
+        ck_assert_str_eq(json_at(group, "gone", END), "2");
+        ck_assert_str_eq(json_at(group, "survived", END), "0");
+        ck_assert_str_eq(json_at(group, "metrics", "run_time_ns", "value", END), "11");
+        ck_assert_str_eq(json_at(group, "metrics", "run_time_ns", "present", END), "2");
+        ck_assert_ptr_nonnull(compared_group(&compared, COMPARISON_GROUPS, "new"));
+        ck_assert_uint_eq(json_object_array_length(compared.lists[COMPARISON_ONLY_AFTER]), 0);
+        compared_done(&compared);
+}
+END_TEST
+
+START_TEST(lives_are_counted_over_all_groups) {
+        static const Life lives[MAX_LIVES] = { { 1, "a", 1, "a", 1 },  { 2, "b", 1, "b", 1 },
+                                               { 3, "c", 1, NULL, 0 }, { 4, NULL, 0, "d", 1 },
+                                               { 5, NULL, 0, "e", 1 }, { 6, NULL, 0, "e", 1 } };
+        View view = window_by(VIEW_AXIS_PCOMM);
+        char complaint[VIEW_COMPLAINT_BYTES];
+        LifeCounts counts;
+        Compared compared;
+
+        view.limit = 1;
+        ck_assert_int_eq(view_set_filter(&view, span_of("a"), complaint), VIEW_OK);
+        compared = window_of(&view, lives);
+        counts = comparison_lives(compared.comparison);
+        ck_assert_uint_eq(counts.survived, 2);
+        ck_assert_uint_eq(counts.born, 3);
+        ck_assert_uint_eq(counts.gone, 1);
+        ck_assert_uint_eq(json_object_array_length(compared.lists[COMPARISON_GROUPS]), 1);
+        compared_done(&compared);
+}
+END_TEST
+
+START_TEST(why_a_sum_is_missing_is_told) {
+        static const struct {
+                Life lives[MAX_LIVES];
+                const char *reason;
+        } rows[] = {
+                { { { 1, "p", ABSENT, "p", 5 } },
+                  "\"before: not recorded by this file; after: the other snapshot lacks it for "
+                  "these threads\"" },
+                { { { 1, "p", 5, "p", ABSENT } },
+                  "\"before: the other snapshot lacks it for these threads; after: not recorded by "
+                  "this file\"" },
+                { { { 1, "p", ABSENT, "p", ABSENT } },
+                  "\"before and after: not recorded by this file\"" },
+                { { { 1, "p", 5, NULL, 0 }, { 2, NULL, 0, "p", ABSENT } },
+                  "\"before: only threads that are gone have it; after: not recorded by this "
+                  "file\"" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                View view = window_by(VIEW_AXIS_PCOMM);
+                Compared compared = window_of(&view, rows[i].lives);
+                json_object *group = compared_group(&compared, COMPARISON_GROUPS, "p");
+
+                ck_assert_str_eq(json_at(group, "metrics", "run_time_ns", "delta", END), "null");
+                ck_assert_str_eq(json_at(group, "metrics", "run_time_ns", "reason", END),
+                                 rows[i].reason);
+                compared_done(&compared);
+        }
+}
+END_TEST
+
+START_TEST(a_life_is_ours_when_either_side_says_so) {
+        for (unsigned side = 0; side < 2; side++) {
+                static const Life lives[MAX_LIVES] = { { 1, "p", 1, "p", 1 },
+                                                       { 2, "p", 1, "p", 9 } };
+                View view = window_by(VIEW_AXIS_PCOMM);
+                Compared compared;
+                Made made;
+
+                make(lives, &made);
+                (side == 0 ? made.before : made.after)[1].self = true;
+                compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
+                ck_assert_uint_eq(comparison_lives(compared.comparison).survived, 1);
+                compared_done(&compared);
+                view.self = true;
+                compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
+                ck_assert_uint_eq(comparison_lives(compared.comparison).survived, 2);
+                compared_done(&compared);
+        }
+}
+END_TEST
+
+#define S(seconds) ((seconds) *NSEC_PER_SEC)
+
+START_TEST(rows_are_hidden_ordered_and_cut_as_ever) {
+        static const Life lives[MAX_LIVES] = { { 1, "idle", 5, "idle", 5 },
+                                               { 2, "some", S(1000), "some", S(1100) },
+                                               { 3, "much", S(100), "much", S(900) },
+                                               { 4, NULL, 0, "new", S(50) } };
+        View view = window_by(VIEW_AXIS_PCOMM);
+        char complaint[VIEW_COMPLAINT_BYTES];
+        json_object *groups;
+        Compared compared;
+
+        ck_assert_int_eq(view_set_metrics(&view, span_of("run_time_ns"), complaint), VIEW_OK);
+        view.changed_only = true;
+        view.has_threshold = true;
+        view.threshold = 20;
+        compared = window_of(&view, lives);
+        groups = compared.lists[COMPARISON_GROUPS];
+        ck_assert_uint_eq(json_object_array_length(groups), 2);
+        ck_assert_str_eq(json_at(json_object_array_get_idx(groups, 0), "key", END), "\"much\"");
+        ck_assert_str_eq(json_at(json_object_array_get_idx(groups, 1), "key", END), "\"new\"");
+        ck_assert_uint_eq(comparison_rows_above_threshold(compared.comparison), 2);
+        ck_assert_uint_eq(comparison_hidden_rows(compared.comparison), 2);
+        compared_done(&compared);
+}
+END_TEST
+
+START_TEST(every_axis_has_windows) {
+        static const Life lives[MAX_LIVES] = { { 1, "/a", 10, "/a", 15 },
+                                               { 2, "/a", 10, NULL, 0 },
+                                               { 3, "/b", 1, "/a", 3 } };
+        static const struct {
+                ViewAxis axis;
+                const char *key;
+                const char *delta, *gone;
+        } rows[] = {
+                { VIEW_AXIS_PCOMM, "/a", "7", "1" },
+                { VIEW_AXIS_COMM, "/a", "7", "1" },
+                { VIEW_AXIS_COMM_EXACT, "/a", "7", "1" },
+                { VIEW_AXIS_CGROUP, "/a", "7", "1" },
+                { VIEW_AXIS_ALL, "/a\x1f/a\x1f/a", "7", "1" },
+                { VIEW_AXIS_THREAD,
+                  "0\x1f"
+                  "1\x1f"
+                  "8\x1f/a\x1f/a",
+                  "5", "0" },
+                { VIEW_AXIS_THREAD,
+                  "0\x1f"
+                  "3\x1f"
+                  "10\x1f/a\x1f/a",
+                  "2", "0" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                View view = window_by(rows[i].axis);
+                Compared compared = window_of(&view, lives);
+                json_object *group = compared_group(&compared, COMPARISON_GROUPS, rows[i].key);
+
+                ck_assert_msg(group != NULL, "%zu", i);
+                ck_assert_str_eq(json_at(group, "metrics", "run_time_ns", "delta", END),
+                                 rows[i].delta);
+                ck_assert_str_eq(json_at(group, "gone", END), rows[i].gone);
+                compared_done(&compared);
+        }
+}
+END_TEST
+
+START_TEST(a_pool_that_moved_to_another_cgroup_is_paired) {
+        static const Life lives[MAX_LIVES] = { { 1, "/old", 1000, NULL, 0 },
+                                               { 2, "/old", 1000, NULL, 0 },
+                                               { 3, NULL, 0, "/new", 7 } };
+        View view = window_by(VIEW_AXIS_CGROUP);
+        char complaint[VIEW_COMPLAINT_BYTES];
+        json_object *group;
+        Compared compared;
+
+        ck_assert_int_eq(view_add_pair(&view, span_of("/old=/new"), complaint), VIEW_OK);
+        compared = window_of(&view, lives);
+        ck_assert_uint_eq(comparison_n_pairings(compared.comparison), 1);
+        ck_assert_uint_eq(json_object_array_length(compared.lists[COMPARISON_GROUPS]), 1);
+        group = json_object_array_get_idx(compared.lists[COMPARISON_GROUPS], 0);
+        ck_assert_ptr_eq(compared_group(&compared, COMPARISON_GROUPS, "/old"), group);
+        ck_assert_str_eq(json_at(group, "gone", END), "2");
+        ck_assert_str_eq(json_at(group, "born", END), "1");
+        ck_assert_str_eq(json_at(group, "threadsBefore", END), "2");
+        ck_assert_str_eq(json_at(group, "metrics", "run_time_ns", "before", END), "0");
+        ck_assert_str_eq(json_at(group, "metrics", "run_time_ns", "delta", END), "7");
+        compared_done(&compared);
+}
+END_TEST
+
+START_TEST(the_spread_is_that_of_the_work) {
+        static const Life lives[MAX_LIVES] = { { 1, "p", 1000, "p", 1001 },
+                                               { 2, "p", 50, "p", 80 },
+                                               { 3, "p", 5000, NULL, 0 },
+                                               { 4, NULL, 0, "p", 20 },
+                                               { 5, "p", 9, "p", 8 } };
+        View view = window_by(VIEW_AXIS_PCOMM);
+        json_object *row;
+        Compared compared;
+
+        view.spread = true;
+        compared = window_of(&view, lives);
+        row = json_object_object_get(
+                json_object_object_get(compared_group(&compared, COMPARISON_GROUPS, "p"),
+                                       "metrics"),
+                "run_time_ns");
+        ck_assert_str_eq(json_at(row, "spread", "top", "tid", END), "2");
+        ck_assert_str_eq(json_at(row, "spread", "top", "value", END), "30");
+        ck_assert_str_eq(json_at(row, "spread", "p50", END), "20");
+        ck_assert_str_eq(json_at(row, "spreadBefore", END), "");
+        compared_done(&compared);
+}
+END_TEST
+
+START_TEST(lives_need_two_sides_of_one_boot) {
+        static const struct {
+                ComparisonSetup setup;
+                bool window, wants;
+        } rows[] = {
+                { { .n_sides = 2, .boots = COMPARISON_BOOTS_SAME }, true, true },
+                { { .n_sides = 2, .boots = COMPARISON_BOOTS_SAME }, false, false },
+                { { .n_sides = 2, .boots = COMPARISON_BOOTS_UNKNOWN }, true, false },
+                { { .n_sides = 2, .boots = COMPARISON_BOOTS_DIFFERENT }, true, false },
+                { { .n_sides = 1 }, true, false },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                Comparison *comparison;
+                View view;
+
+                view_init(&view);
+                view.window = rows[i].window;
+                ck_assert_int_eq(comparison_new(&view, &rows[i].setup, &comparison), 0);
+                ck_assert_int_eq(comparison_wants_lives(comparison), rows[i].wants);
+                comparison_free(comparison);
+        }
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("comparison-window");
+        TCase *sums = tcase_create("sums"), *groups = tcase_create("groups");
+
+        tcase_add_loop_test(sums, sums_tell_work, 0, ELEMENTSOF(sum_rows));
+        tcase_add_test(sums, thread_count_and_other_rules_are_of_all_threads);
+        tcase_add_test(sums, why_a_sum_is_missing_is_told);
+        tcase_add_test(sums, the_spread_is_that_of_the_work);
+        suite_add_tcase(suite, sums);
+        tcase_add_test(groups, a_group_that_was_born_has_no_past_but_sums);
+        tcase_add_test(groups, a_group_that_is_gone_is_listed_as_it_stood);
+        tcase_add_test(groups, lives_are_counted_over_all_groups);
+        tcase_add_test(groups, a_life_is_ours_when_either_side_says_so);
+        tcase_add_test(groups, rows_are_hidden_ordered_and_cut_as_ever);
+        tcase_add_test(groups, every_axis_has_windows);
+        tcase_add_test(groups, a_pool_that_moved_to_another_cgroup_is_paired);
+        tcase_add_test(groups, lives_need_two_sides_of_one_boot);
+        suite_add_tcase(suite, groups);
+        return check_main(suite);
+}

@@ -39,7 +39,7 @@ end
 
 # Several of the names, with commas between.
 function __ctprofctl_list # WORD NAMES...
-    set -l front (string match -r '^.*,' -- $argv[1])
+    set -l front (string match -r '^.*[,+]' -- $argv[1])
     for name in $argv[2..]
         echo "$front$name"
     end
@@ -67,9 +67,9 @@ function __ctprofctl_value # OPTION WORD VERB
             __ctprofctl_list $argv[2] (__ctprofctl_metrics)
         case --columns
             if test "$argv[3]" = show
-                __ctprofctl_list $argv[2] (string split ' ' 'group threads metric value tags unit')
+                __ctprofctl_list $argv[2] (string split ' ' 'group threads metric value top p50 p99 uptime tags unit')
             else
-                __ctprofctl_list $argv[2] (string split ' ' 'group threads metric before after arrow delta % rate tags unit')
+                __ctprofctl_list $argv[2] (string split ' ' 'group threads metric before after arrow delta % rate top p50 p99 uptime tags unit')
             end
         case --json
             string split ' ' 'short pretty off'

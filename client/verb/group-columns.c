@@ -42,10 +42,12 @@ static const struct {
 static const GroupColumns defaults[] = {
         [GROUP_SIDES_ONE] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
                                 GROUP_COLUMN_VALUE },
+                              4,
                               4 },
         [GROUP_SIDES_TWO] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
                                 GROUP_COLUMN_BEFORE, GROUP_COLUMN_AFTER, GROUP_COLUMN_DELTA,
                                 GROUP_COLUMN_PERCENT, GROUP_COLUMN_RATE },
+                              8,
                               8 },
 };
 
@@ -117,7 +119,11 @@ static int add_column(GroupColumns *columns, Span word, GroupSides sides, char *
                 return refuse_unknown(word, sides, ret_complaint);
         for (size_t i = 0; i < columns->n; i++)
                 if (columns->ids[i] == id)
-                        return refuse(ret_complaint, "The column %s is named twice: name it once.",
+                        return refuse(ret_complaint,
+                                      i < columns->n_default
+                                              ? "The column %s is a default one: \"+\" adds "
+                                                "others to these."
+                                              : "The column %s is named twice: name it once.",
                                       quote_span(word, quoted));
         columns->ids[columns->n++] = id;
         return 0;
@@ -140,6 +146,11 @@ int group_columns_parse(const char *list, GroupSides sides, GroupColumns *ret,
                 *ret = defaults[sides];
                 return 0;
         }
+        list += strspn(list, " ");
+        if (*list == '+') {
+                columns = defaults[sides];
+                list++;
+        }
         for (;;) {
                 size_t n = strcspn(list, ",");
 
@@ -152,4 +163,12 @@ int group_columns_parse(const char *list, GroupSides sides, GroupColumns *ret,
         }
         *ret = columns;
         return 0;
+}
+
+bool group_columns_want_spread(const GroupColumns *columns) {
+        for (size_t i = 0; i < columns->n; i++)
+                if (columns->ids[i] == GROUP_COLUMN_TOP || columns->ids[i] == GROUP_COLUMN_P50 ||
+                    columns->ids[i] == GROUP_COLUMN_P99)
+                        return true;
+        return false;
 }

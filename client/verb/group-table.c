@@ -10,6 +10,8 @@
 
 #define BOLD_PERCENT 50
 
+_Static_assert(_GROUP_COLUMN_MAX <= TABLE_MAX_COLUMNS, "all columns at once make a table");
+
 struct GroupTable {
         GroupColumns columns;
         TableColumn table_columns[_GROUP_COLUMN_MAX];
@@ -18,6 +20,7 @@ struct GroupTable {
         Buffer label;      /* of the group whose rows are added */
         Buffer next_label; /* after its first row, where that differs */
         Buffer threads;
+        json_object *uptime; /* of that group; borrowed, may be NULL */
         TableRow row;
 };
 
@@ -44,7 +47,7 @@ int group_table_new(const Session *session, const GroupColumns *columns, GroupTa
                 table->table_columns[i] = group_column_table(
                         columns->ids[i], view_axis_header(session->options->view.axis));
                 /* Who names columns gets them. */
-                if (session->options->columns)
+                if (i >= columns->n_default)
                         table->table_columns[i].omit = 0;
         }
         r = table_new(table->table_columns, columns->n, &session->terminal, session_legend(session),
@@ -152,6 +155,37 @@ static int append_arrow(Buffer *cell, const GroupRow *row) {
         return r < 0 ? r : cell_append_value(cell, cell_member(row->entry, "after"), &row->style);
 }
 
+/* "NAME[TID] VALUE": the thread that has the most. */
+static int append_top(Buffer *cell, const GroupRow *row) {
+        json_object *top = cell_member(cell_member(row->entry, "spread"), "top");
+        int r;
+
+        if (!top)
+                return buffer_append_byte(cell, '-');
+        r = printable_append_name(cell, cell_string(cell_member(top, "name")));
+        if (r == 0)
+                r = buffer_append_format(
+                        cell, "[%lld] ",
+                        (long long) json_object_get_int64(cell_member(top, "tid")));
+        return r < 0 ? r : cell_append_value(cell, cell_member(top, "value"), &row->style);
+}
+
+static int append_percentile(Buffer *cell, const GroupRow *row, const char *key) {
+        return cell_append_value(cell, cell_member(cell_member(row->entry, "spread"), key),
+                                 &row->style);
+}
+
+/* Whole percents: it is a mean of ages. */
+static int append_uptime(Buffer *cell, json_object *uptime, bool raw) {
+        Quantity percent;
+
+        if (!cell_quantity(uptime, &percent))
+                return buffer_append_byte(cell, '-');
+        if (raw)
+                return buffer_append_text(cell, json_object_to_json_string(uptime));
+        return buffer_append_format(cell, "%.0f%%", json_object_get_double(uptime));
+}
+
 /* "[cfs-only] [SCHEDSTATS]": class, then kernel options without what all of them begin with. */
 static int append_tags(Buffer *cell, const Metric *metric) {
         static const char prefix[] = "CONFIG_";
@@ -196,6 +230,14 @@ static int append_cell(GroupTable *table, GroupColumn column, const GroupRow *ro
                 return cell_append_rate(cell, row->entry, &row->style);
         case GROUP_COLUMN_VALUE:
                 return cell_append_value(cell, cell_member(row->entry, "value"), &row->style);
+        case GROUP_COLUMN_TOP:
+                return append_top(cell, row);
+        case GROUP_COLUMN_P50:
+                return append_percentile(cell, row, "p50");
+        case GROUP_COLUMN_P99:
+                return append_percentile(cell, row, "p99");
+        case GROUP_COLUMN_UPTIME:
+                return append_uptime(cell, table->uptime, table->raw);
         case GROUP_COLUMN_TAGS:
                 return append_tags(cell, row->registered);
         case GROUP_COLUMN_UNIT:
@@ -246,6 +288,7 @@ static int add_rows(GroupTable *table, json_object *metrics) {
 static int add_group(GroupTable *table, json_object *group) {
         int r;
 
+        table->uptime = cell_member(group, "uptimePercent");
         buffer_clear(&table->threads);
         r = append_threads(&table->threads, group);
         if (r == 0)

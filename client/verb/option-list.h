@@ -76,8 +76,9 @@
         O(METRICS, "metrics", 0, REQUIRED, "LIST",                                              \
           "Only these metrics; globs may stand in the list")                                    \
         O(COLUMNS, "columns", 0, REQUIRED, "LIST",                                              \
-          "These columns, in this order: group, threads, metric, unit, tags; "                  \
-          "show: value; compare: before, after, arrow, delta, %, rate")                         \
+          "These columns, in this order; \"+\" in front adds them to the default ones: "        \
+          "group, threads, metric, unit, tags, uptime, and of sums over threads top, p50, "     \
+          "p99; show: value; compare: before, after, arrow, delta, %, rate")                    \
         O(LIMIT, "limit", 0, REQUIRED, "N",                                                     \
           "At most N groups, 0 for all (default: 40)")                                          \
         O(ALL_ROWS, "all-rows", 0, NONE, "",                                                    \

@@ -9,7 +9,7 @@ static const struct {
         const char *list;
         GroupSides sides;
         size_t n;
-        GroupColumn ids[4];
+        GroupColumn ids[8];
 } rows[] = {
         { NULL,
           GROUP_SIDES_ONE,
@@ -23,6 +23,20 @@ static const struct {
           GROUP_SIDES_TWO,
           3,
           { GROUP_COLUMN_UNIT, GROUP_COLUMN_TAGS, GROUP_COLUMN_ARROW } },
+        { "top,P50,p99,uptime",
+          GROUP_SIDES_TWO,
+          4,
+          { GROUP_COLUMN_TOP, GROUP_COLUMN_P50, GROUP_COLUMN_P99, GROUP_COLUMN_UPTIME } },
+        { "+top, p99",
+          GROUP_SIDES_ONE,
+          6,
+          { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC, GROUP_COLUMN_VALUE,
+            GROUP_COLUMN_TOP, GROUP_COLUMN_P99 } },
+        { " + unit",
+          GROUP_SIDES_ONE,
+          5,
+          { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC, GROUP_COLUMN_VALUE,
+            GROUP_COLUMN_UNIT } },
 };
 
 START_TEST(columns_come_in_the_order_typed) {
@@ -50,17 +64,28 @@ static const struct {
         { "before,baseline", GROUP_SIDES_TWO,
           "The column \"baseline\" is named twice: name it once." },
         { "delta", GROUP_SIDES_ONE,
-          "Unknown column \"delta\": there are group, threads, metric, value, tags, unit." },
+          "Unknown column \"delta\": there are group, threads, metric, value, top, "
+          "p50, p99, uptime, tags, unit." },
         { "valu", GROUP_SIDES_ONE,
           "Unknown column \"valu\", did you mean \"value\"? There are group, threads, metric, "
-          "value, "
-          "tags, unit." },
+          "value, top, p50, p99, uptime, tags, unit." },
         { "value", GROUP_SIDES_TWO,
           "Unknown column \"value\": there are group, threads, metric, before, after, arrow, "
           "delta, "
-          "%, rate, tags, unit." },
+          "%, rate, top, p50, p99, uptime, tags, unit." },
+        { "+", GROUP_SIDES_ONE,
+          "The list of columns has an empty entry: separate names by one comma each." },
+        { "+top,", GROUP_SIDES_ONE,
+          "The list of columns has an empty entry: separate names by one comma each." },
+        { "+rate", GROUP_SIDES_TWO,
+          "The column \"rate\" is a default one: \"+\" adds others to these." },
+        { "+top,top", GROUP_SIDES_TWO, "The column \"top\" is named twice: name it once." },
+        { "top,+p50", GROUP_SIDES_ONE,
+          "Unknown column \"+p50\", did you mean \"p50\"? There are group, threads, metric, "
+          "value, top, p50, p99, uptime, tags, unit." },
         { "x\033", GROUP_SIDES_ONE,
-          "Unknown column \"x\\x1b\": there are group, threads, metric, value, tags, unit." },
+          "Unknown column \"x\\x1b\": there are group, threads, metric, value, top, "
+          "p50, p99, uptime, tags, unit." },
 };
 
 START_TEST(what_is_no_column_is_named_with_those_that_are) {
@@ -81,8 +106,38 @@ START_TEST(two_sides_have_eight_columns_by_default) {
 
         ck_assert_int_eq(group_columns_parse(NULL, GROUP_SIDES_TWO, &columns, complaint), 0);
         ck_assert_uint_eq(columns.n, 8);
+        ck_assert_uint_eq(columns.n_default, 8);
         ck_assert_str_eq(group_column_table(columns.ids[0], "process").header, "process");
         ck_assert_str_eq(group_column_table(columns.ids[7], "process").header, "rate");
+}
+END_TEST
+
+START_TEST(only_default_columns_may_be_left_out) {
+        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
+        GroupColumns columns;
+
+        ck_assert_int_eq(group_columns_parse("+top", GROUP_SIDES_TWO, &columns, complaint), 0);
+        ck_assert_uint_eq(columns.n, 9);
+        ck_assert_uint_eq(columns.n_default, 8);
+        ck_assert_int_eq(group_columns_parse("group", GROUP_SIDES_TWO, &columns, complaint), 0);
+        ck_assert_uint_eq(columns.n_default, 0);
+}
+END_TEST
+
+static const struct {
+        const char *list;
+        bool wants;
+} spreads[] = { { NULL, false },        { "group,metric,uptime,unit", false },
+                { "metric,top", true }, { "p50", true },
+                { "+p99", true },       { "+unit", false } };
+
+START_TEST(a_spread_is_asked_for_when_a_column_needs_it) {
+        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
+        GroupColumns columns;
+
+        ck_assert_int_eq(
+                group_columns_parse(spreads[_i].list, GROUP_SIDES_ONE, &columns, complaint), 0);
+        ck_assert(group_columns_want_spread(&columns) == spreads[_i].wants);
 }
 END_TEST
 
@@ -94,6 +149,9 @@ int main(void) {
         tcase_add_loop_test(parse, what_is_no_column_is_named_with_those_that_are, 0,
                             ELEMENTSOF(refusals));
         tcase_add_test(parse, two_sides_have_eight_columns_by_default);
+        tcase_add_test(parse, only_default_columns_may_be_left_out);
+        tcase_add_loop_test(parse, a_spread_is_asked_for_when_a_column_needs_it, 0,
+                            ELEMENTSOF(spreads));
         suite_add_tcase(suite, parse);
         return check_main(suite);
 }

@@ -36,7 +36,7 @@ class Movers {
       this.choice.select.value = String(runTime.index);
     this.body = make("div");
     if (groups.length > 0 && metrics.length > 0)
-      part("movers", isPair ? "Largest movers" : "Largest groups", make("div", {class: "controls"}, this.choice.field), this.body);
+      part("movers", "Movers", isPair ? "Largest movers" : "Largest groups", make("div", {class: "controls"}, this.choice.field), this.body);
     this.draw();
   }
 
@@ -56,21 +56,22 @@ class Movers {
     }
     best.sort((a, b) => amountOf(b) - amountOf(a));
     const shown = best.slice(0, MOVERS_SHOWN);
-    const scale = wanted === "" ? 1 : shown.length > 0 ? amountOf(shown[0]) : 1;
+    const scale = shown.length > 0 ? amountOf(shown[0]) : 1;
     const {format} = page;
     const rows = shown.map((row) => isPair
-      ? [groupButton(page, row.group, row.metric.name), row.metric.name, cellOf(format(row.before, row.metric), row.reason),
-        cellOf(format(row.after, row.metric), row.reason), page.formatDelta(row), cellOf(page.formatPercent(row), "no percent of 0"),
-        balance(amountOf(row) / scale, Number(row.delta) < 0)]
-      : [groupButton(page, row.group, row.metric.name), threadsOf(row.group), format(row.value, row.metric), bar(amountOf(row) / scale)]);
+      ? [groupButton(page, row.group, row.metric.name), row.metric.name, balance(amountOf(row) / scale, Number(row.delta) < 0),
+        formatShare(impactOf(row, page.totals)), page.formatDelta(row), cellOf(page.formatPercent(row), "no percent of 0"),
+        cellOf(format(row.before, row.metric), row.reason), cellOf(format(row.after, row.metric), row.reason)]
+      : [groupButton(page, row.group, row.metric.name), bar(amountOf(row) / scale), formatShare(impactOf(row, page.totals)),
+        format(row.value, row.metric), threadsOf(row.group)]);
     const heads = isPair
-      ? [[page.data.settings.header, "name"], ["metric", ""], ["before", "number"], ["after", "number"], ["delta", "number"], ["%", "number"],
-        [wanted === "" ? "impact" : "delta", "graph"]]
-      : [[page.data.settings.header, "name"], ["threads", "number"], ["value", "number"], ["", "graph"]];
-    const said = wanted !== "" ? `${plural(best.length, "group")} moved; bars are to the scale of the largest.`
-      : "For each group the metric of which it moved the largest share. A whole bar is all there was of that metric in the groups of this page; left: fell, right: grew.";
+      ? [[page.data.settings.header, "name"], ["metric", ""], ["", "graph"], ["impact", "number", IMPACT_HINT], ["delta", "number"],
+        ["%", "number"], ["before", "number"], ["after", "number"]]
+      : [[page.data.settings.header, "name"], ["", "graph"], ["share", "number", SHARE_HINT], ["value", "number"], ["threads", "number"]];
+    const said = wanted !== "" ? `${plural(best.length, "group")} moved. `
+      : "For each group the metric of which it moved the largest share. ";
     this.body.replaceChildren(shown.length > 0 ? smallTable("Largest movers", heads, rows) : note(isPair ? "Nothing that adds up over threads moved." : "No group has a value of this metric."),
-      note((isPair ? said : "Bars are to the scale of the largest.") + page.cut()));
+      note((isPair ? said + "Bars to the left fell, to the right grew; all are" : "Bars are") + " to the scale of the largest." + page.cut()));
   }
 }
 
@@ -107,7 +108,7 @@ class TimeParts {
       this.draw();
     });
     if (data.groups.some((group) => PARTS.some(({metric}) => group.byName.has(metric))))
-      part("time", "Where the time went", make("div", {class: "controls"}, data.isPair ? choice.field : null, sleep, this.legend()), this.body);
+      part("time", "Time", "Where the time went", make("div", {class: "controls"}, data.isPair ? choice.field : null, sleep, this.legend()), this.body);
     this.draw();
   }
 
@@ -222,7 +223,7 @@ function pressurePart(page) {
     if (name === "pressure")
       nodes.push(note(`${plural(shown.length, "row")} of ${sections[name].length.toLocaleString("en")}, the longest stalls first; all are under Sections.`));
   }
-  part("pressure", "Pressure", nodes, note("Averages are the kernel's, over the last 10, 60 and 300 seconds before each snapshot; hollow bars are BEFORE" +
+  part("pressure", "Pressure", "Pressure", nodes, note("Averages are the kernel's, over the last 10, 60 and 300 seconds before each snapshot; hollow bars are BEFORE" +
     (elapsed === null ? "." : ". Stalled: the growth of total, as a share of the time between the two snapshots.")));
 }
 

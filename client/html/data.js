@@ -159,3 +159,11 @@ function impactOf(row, totals) {
     return null;
   return Math.abs(Number(amount)) / Math.max(total.before, total.after, FLOORS[row.metric.unit] ?? 1000);
 }
+
+const SHARE_HINT = "The share of all there was of the metric in the groups of this page, counted as at least 1 s, 100 ticks, 1 MiB or 1,000 events";
+const IMPACT_HINT = SHARE_HINT.replace("The share of", "The change as a share of");
+
+// Shares are of doubles: no more digits than they have.
+function formatShare(share) {
+  return share === null ? "" : share === 0 ? "0%" : share < 0.0005 ? "<0.1%" : (share * 100).toFixed(1) + "%";
+}

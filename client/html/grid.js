@@ -112,7 +112,7 @@ class Grid {
       this.sizes.children[i].style.width = width === 0 ? "auto" : `calc(${width}ch + 1rem)`;
     });
     // The column that takes the rest must not be squeezed out on a narrow screen.
-    const rest = this.columns.some((column) => column.width === 0) ? "14rem + " : "";
+    const rest = this.columns.some((column) => column.width === 0) ? "var(--rest) + " : "";
     const sum = Array.from(this.sizes.children, (col) => col.style.width).filter((width) => width !== "auto");
     this.table.style.minWidth = `calc(${rest}${sum.map((width) => width.slice(4)).join(" + ") || "0px"})`;
   }

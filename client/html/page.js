@@ -86,7 +86,7 @@ function headPart(page) {
   const heads = isPair ? [["BEFORE", info.before], ["AFTER", info.after]] : [["", info.snapshot ?? {}]];
   const title = heads.map(([, head]) => printable(head.name ?? "?"));
   document.title = title.join(" → ") + " - ctprof";
-  const section = part("top", "Summary");
+  const section = part("top", "Summary", "Summary");
   section.querySelector("h2").replaceWith(make("h1", {id: "top-title"}, title.join(" → ")));
 
   const facts = [
@@ -101,9 +101,9 @@ function headPart(page) {
   ];
   const rows = facts.map(([name, of]) => make("tr", {}, make("th", {scope: "row"}, name),
     heads.map(([, head]) => make("td", {}, cellOf(of(head), "the snapshot does not say")))));
-  section.append(make("table", {class: "facts"},
+  const table = make("table", {class: "facts"},
     isPair ? make("thead", {}, make("tr", {}, make("td"), heads.map(([side, head]) => make("th", {scope: "col"}, side, " ", make("b", {}, printable(head.name ?? "?")))))) : null,
-    make("tbody", {}, rows)));
+    make("tbody", {}, rows));
 
   const lines = [];
   if (info.command)
@@ -116,7 +116,8 @@ function headPart(page) {
     (isPair ? `; ${lists.onlyBefore.length + Number(info.hiddenOnlyBefore ?? 0)} only in BEFORE, ${lists.onlyAfter.length + Number(info.hiddenOnlyAfter ?? 0)} only in AFTER.` : ".") + page.cut());
   if (Number(info.hiddenRows ?? 0) > 0)
     lines.push(`${plural(Number(info.hiddenRows), "row")} ${Number(info.hiddenRows) === 1 ? "was" : "were"} left out when the page was made (--threshold).`);
-  section.append(make("div", {class: "lines"}, lines.map((line) => make("p", {}, line))));
+  section.append(make("div", {class: "head"}, table,
+    make("div", {class: "lines"}, lines.map((line) => make("p", {}, line)), poorSources(page.data))));
   if (info.hostChanges?.length > 0)
     section.append(make("h3", {}, "What differs about the hosts"), smallTable("Differences of the hosts",
       [["key", ""], ["before", "wrap"], ["after", "wrap"]],
@@ -155,14 +156,14 @@ function oneSidedPart(page) {
       nodes.push(note(`${plural(Number(hidden), "more group")} not in this page (--limit 0 for all).`));
   }
   if (nodes.length > 0)
-    part("one-sided", "On one side only", note("These groups were not there on the other side. That is not the same as having done nothing."), ...nodes);
+    part("one-sided", "One-sided", "On one side only", note("These groups were not there on the other side. That is not the same as having done nothing."), ...nodes);
 }
 
 function pairingsPart(page) {
   const {pairings = [], hiddenPairings = 0} = page.data.info;
   if (pairings.length === 0)
     return;
-  part("pairings", "Paired cgroups", note("Cgroups that were taken for one, because what runs in them is alike, or because --pair says so."),
+  part("pairings", "Pairings", "Paired cgroups", note("Cgroups that were taken for one, because what runs in them is alike, or because --pair says so."),
     smallTable("Paired cgroups", [["before", "wrap"], ["after", "wrap"], ["shared", "number", "Kinds of threads in both"], ["share", "number", "Of the kinds of threads in either"]],
       pairings.map(({before, after, shared, jaccard}) => [printable(before), printable(after), cellOf(shared == null ? null : String(shared)), cellOf(jaccard == null ? null : formatQuantity(jaccard, "ratio"))])),
     Number(hiddenPairings) > 0 ? note(`${plural(Number(hiddenPairings), "more pairing")} not told.`) : null);
@@ -173,7 +174,7 @@ function sectionsPart(page) {
   if (names.length === 0)
     return;
   const idle = Number(page.data.info.idleRows ?? 0);
-  part("sections", "Sections", names.map((name) => sectionTable(name, page.data.sections[name])),
+  part("sections", "Sections", "Sections", names.map((name) => sectionTable(name, page.data.sections[name])),
     idle > 0 ? note(`${plural(idle, "row")} of memory.stat, memory.events and smaps_rollup that ${page.data.isPair ? "did not change" : "are 0"} ${idle === 1 ? "is" : "are"} not in this page (--all-rows).`) : null);
 }
 
@@ -188,18 +189,38 @@ function sourcesPart(page) {
       rows.push({side, ...source});
   if (rows.length === 0)
     return;
-  const poor = new Map();
-  for (const row of rows.filter((source) => source.state !== "ok" && source.state !== "not-applicable")) {
-    const key = [row.name, row.state, row.reason].join("\n");
-    poor.set(key, {...row, side: poor.has(key) ? "before and after" : row.side});
+  const heads = [["source", ""], ...(isPair ? [["side", ""]] : []), ["state", ""], ...SOURCE_COUNTS.map((name) => [name, "number"]), ["reason", "wrap"]];
+  const order = new Map((info.sourcesAfter ?? info.sources ?? []).map(({name}, i) => [name, i]));
+  rows.sort((a, b) => order.get(a.name) - order.get(b.name));
+  part("sources", "Sources", "Sources of readings", note("How many readings went which way. Threads that vanished meanwhile are normal."),
+    smallTable("Sources", heads, rows.map((row) => [printable(row.name), ...(isPair ? [row.side] : []), row.state,
+      ...SOURCE_COUNTS.map((name) => row[name] === undefined ? "" : Number(row[name]).toLocaleString("en")), printable(row.reason ?? "")])));
+}
+
+// Which sources could not be read to the full, and why: what is said of both sides is said once, and
+// so is what is said of all sources.
+function poorSources({info, isPair}) {
+  const sides = isPair ? [["before", info.sourcesBefore], ["after", info.sourcesAfter]] : [["", info.sources]];
+  const said = new Map();
+  for (const [side, sources = []] of sides) {
+    const poor = sources.filter(({state}) => state === "partial" || state === "unavailable");
+    const alike = poor.length > 1 && poor.length >= sources.length - 1 && poor.every(({reason}) => reason === poor[0].reason);
+    for (const {name, state, reason} of alike ? [{...poor[0], name: "every source"}] : poor) {
+      const key = `${printable(name)}\n${state}${reason ? ": " + printable(reason) : ""}`;
+      said.set(key, said.has(key) ? "before and after" : side);
+    }
   }
-  const bad = [...poor.values()];
-  const heads = [["source", ""], ...(isPair ? [["side", ""]] : []), ["state", ""], ["reason", "wrap"]];
-  const all = make("details", {}, make("summary", {}, `All ${rows.length} sources, with counts of readings`),
-    smallTable("Sources", [["source", ""], ...(isPair ? [["side", ""]] : []), ["state", ""], ...SOURCE_COUNTS.map((name) => [name, "number"])],
-      rows.map((row) => [printable(row.name), ...(isPair ? [row.side] : []), row.state, ...SOURCE_COUNTS.map((name) => Number(row[name]).toLocaleString("en"))])));
-  part("sources", "Sources not fully readable", bad.length === 0 ? note("Every source was fully readable, or does not apply.") : smallTable("Sources not fully readable", heads,
-    bad.map((row) => [printable(row.name), ...(isPair ? [row.side] : []), row.state, printable(row.reason ?? "")])), all);
+  if (said.size === 0)
+    return [];
+  return [make("h3", {}, "Not fully readable"), make("ul", {}, [...said].map(([key, side]) => {
+    const [name, text] = key.split("\n");
+    return make("li", {}, make("b", {}, name), side && said.size > 0 && side !== "before and after" ? ` (${side}) ` : " ", text);
+  }))];
+}
+
+// The reason itself, without the side and the input it is about.
+function rootOf(reason) {
+  return reason.replace(/^(before and after|before|after): /, "").replace(/^no [a-z_]+: /, "");
 }
 
 // Every reason a "-" has, in text, for those whom no pointer tells.
@@ -209,15 +230,16 @@ function absentPart(page) {
     for (const row of group.rows) {
       if (!row.reason)
         continue;
-      const entry = why.get(row.reason) ?? {metrics: new Set(), groups: new Set()};
-      why.set(row.reason, entry);
+      const reason = rootOf(row.reason);
+      const entry = why.get(reason) ?? {metrics: new Set(), groups: new Set()};
+      why.set(reason, entry);
       entry.metrics.add(row.metric.name);
       entry.groups.add(group);
     }
   if (why.size === 0)
     return;
   const rows = [...why].sort(([, a], [, b]) => b.groups.size * b.metrics.size - a.groups.size * a.metrics.size).slice(0, 200);
-  part("absent", "What was not measured", note("A value that was not measured is shown as -, never as 0. These are the reasons, with the metrics they are about."),
+  part("absent", "Not measured", "What was not measured", note("A value that was not measured is shown as -, never as 0. These are the reasons, with the metrics they are about."),
     smallTable("What was not measured", [["reason", "wrap"], ["groups", "number"], ["metrics", "wrap"]],
       rows.map(([reason, entry]) => [reason, entry.groups.size.toLocaleString("en"), [...entry.metrics].join(", ")])),
     why.size > rows.length ? note(`${plural(why.size - rows.length, "more reason")}: choose a row of the table of metrics to read its own.`) : null);

@@ -27,6 +27,7 @@ class MetricTable {
     const {data} = page;
     this.rows = data.groups.flatMap((group) => group.rows);
     this.totals = page.totals;
+    this.most = this.rows.reduce((most, row) => Math.max(most, impactOf(row, page.totals) ?? 0), 0) || 1;
     this.filter = {text: "", metric: "", section: "", moved: !data.settings.allRows};
     this.grid = new Grid("Metrics of groups", this.columnsOf(data),
       {onSelect: (row) => this.showDetail(row), rowKey: (row) => row.group});
@@ -34,7 +35,7 @@ class MetricTable {
     this.count.setAttribute("role", "status");
     this.detail = make("aside", {class: "detail", "aria-live": "polite", "aria-label": "The chosen row"},
       "Choose a row, with a click or the arrow keys, for its exact numbers, what it means and, where it has no value, why.");
-    this.section = part("metrics", "All metrics", this.controls(data), this.count, this.grid.element, this.grid.more, this.detail);
+    this.section = part("metrics", "Metrics", "All metrics", this.controls(data), this.count, this.grid.element, this.grid.more, this.detail);
     this.apply();
   }
 
@@ -65,9 +66,7 @@ class MetricTable {
           cell: (row) => cellOf(row.present === null ? null : String(row.present), "nothing tells of how many"),
           order: (row) => row.present});
     }
-    columns.push({title: data.isPair ? "impact" : "share", number: true, width: 10, text: () => "",
-      hint: data.isPair ? "The share of the change in all there was of the metric in the groups of this page"
-        : "The share of all there was of the metric in the groups of this page",
+    columns.push({title: data.isPair ? "impact" : "share", number: true, width: 11, hint: data.isPair ? IMPACT_HINT : SHARE_HINT,
       cell: (row) => this.impactCell(row), order: (row) => impactOf(row, this.totals)});
     if (this.rows.some((row) => row.spread))
       columns.push(...this.spreadColumns());
@@ -76,7 +75,7 @@ class MetricTable {
 
   impactCell(row) {
     const impact = impactOf(row, this.totals);
-    return impact === null ? "" : bar(impact);
+    return impact === null ? "" : [bar(impact / this.most), formatShare(impact)];
   }
 
   spreadColumns() {

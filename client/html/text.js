@@ -14,7 +14,7 @@ function make(tag, properties = {}, ...children) {
     else
       element.setAttribute(key, value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 
@@ -36,14 +36,14 @@ function bar(share, kind = "") {
 
 // The same to both sides of a middle: fell to the left, grew to the right.
 function balance(share, negative) {
-  const element = bar(share, negative ? "fell" : "grew");
+  const element = bar(Math.min(share, 1) / 2, negative ? "fell" : "grew");
   element.classList.add("balance");
   return element;
 }
 
 // The heading of a part of the page and its place in the navigation.
-function part(id, title, ...children) {
-  document.getElementById("nav").append(make("a", {href: "#" + id}, title));
+function part(id, short, title, ...children) {
+  document.getElementById("nav").append(make("a", {href: "#" + id}, short));
   const section = make("section", {id, "aria-labelledby": id + "-title"},
     make("h2", {id: id + "-title"}, title), children);
   document.getElementById("main").append(section);

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "render/cell.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "render/printable.h"
+
+/* Sign, the 309 digits of the largest double, point, decimals. */
+#define RAW_CHARS 320
 
 static const QuantityLadder unit_ladders[] = {
         [METRIC_UNIT_NONE] = QUANTITY_LADDER_NONE,   [METRIC_UNIT_COUNT] = QUANTITY_LADDER_COUNT,
@@ -54,6 +58,23 @@ bool cell_quantity(json_object *value, Quantity *ret) {
         return true;
 }
 
+/* Integers are exact; of a fraction the digits that a quotient of measurements does not have go. */
+static int append_raw(Buffer *cell, json_object *value) {
+        const char *text = text_of(value);
+        double number = strtod(text, NULL);
+        char rounded[RAW_CHARS];
+        size_t n;
+
+        if (text[strcspn(text, ".eE")] == '\0')
+                return buffer_append_text(cell, text);
+        if (number > -1 && number < 1)
+                return buffer_append_format(cell, "%.6g", number);
+        n = (size_t) snprintf(rounded, sizeof(rounded), "%.6f", number);
+        while (rounded[n - 1] == '0')
+                n--;
+        return buffer_append(cell, rounded, rounded[n - 1] == '.' ? n - 1 : n);
+}
+
 static int append_quantity(Buffer *cell, json_object *value, const CellStyle *style,
                            QuantityForm form, QuantityForm derived_form) {
         char text[QUANTITY_CHARS];
@@ -62,7 +83,7 @@ static int append_quantity(Buffer *cell, json_object *value, const CellStyle *st
         if (!cell_quantity(value, &quantity))
                 return buffer_append_text(cell, "-");
         if (style->raw)
-                return buffer_append_text(cell, text_of(value));
+                return append_raw(cell, value);
         return buffer_append(cell, text,
                              quantity_format(quantity, unit_ladders[style->unit],
                                              style->derived ? derived_form : form, text));
@@ -165,7 +186,7 @@ int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style
         if (!cell_quantity(value, &percent))
                 return buffer_append_text(cell, "-");
         if (style->raw)
-                return buffer_append_text(cell, text_of(value));
+                return append_raw(cell, value);
         /* From the integers where both are: the reply's percent was rounded once already. */
         if (cell_quantity(cell_member(entry, "delta"), &delta) && delta.fraction == 0 &&
             cell_quantity(cell_member(entry, "before"), &before) && before.fraction == 0 &&

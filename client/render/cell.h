@@ -5,7 +5,8 @@
  * Cell
  *
  * Values of the interface as text for people: numbers on their ladder, ranges, modes and CPU sets
- * in words, "-" where nothing was measured. With raw, numbers stand as they came, without unit.
+ * in words, "-" where nothing was measured. With raw, numbers stand without unit: integers as they
+ * came, fractions with six decimals at most, below 1 with six digits.
  */
 
 #include <json-c/json.h>

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * SetFamily
+ *
+ * The tests of all rows together, which is what p-values are adjusted over, and what a row looks
+ * like by them. Figures are computed from the samples whenever they are asked for; only what took a
+ * test is kept.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/macro.h"
+#include "compare/impact.h"
+#include "compare/quartiles.h"
+#include "compare/row.h"
+#include "compare/set-comparison.h"
+#include "compare/set-group.h"
+#include "interface/view.h"
+
+typedef struct SetTest {
+        double u, p, adjusted;
+} SetTest;
+
+typedef struct SetFamily {
+        const View *view;          /* borrowed */
+        const SetRowList *list;    /* borrowed */
+        uint64_t sides[SET_SIDES]; /* which captures are of each side */
+        double alpha;
+        double window_ns;  /* how long windows are on average; 0: there is none */
+        ImpactScale scale; /* of rates, and of the number of threads */
+        SetTest *tests;    /* owned */
+        size_t n_tests, n_allocated;
+        size_t n_significant;
+        double least_p; /* that any row can have, given how many samples it has */
+} SetFamily;
+
+/* One row of one group by its family. */
+typedef struct SetRowView {
+        Row row; /* values are medians */
+        Quartiles sides[SET_SIDES];
+        const SetTest *test; /* borrowed; NULL: not tested */
+        bool significant;
+} SetRowView;
+
+void set_family_done(SetFamily *family);
+/*
+ * Tests the rows of @groups, which are all there are: those that the view's filter lets through are
+ * the family, all of them are the host that impacts are measured by. 0 or -ENOMEM.
+ */
+_must_check_ int set_family_test(SetFamily *family, SetGroup *const *groups, size_t n_groups);
+
+void set_family_view(const SetFamily *family, const SetGroup *group, size_t slot, SetRowView *ret);
+/* The view's changed_only and threshold leave the row in. */
+bool set_family_shows(const SetFamily *family, const SetRowView *row);
+/* Significant, and moved by more than the threshold. */
+bool set_family_is_above(const SetFamily *family, const SetRowView *row);

@@ -4,19 +4,32 @@
 #include "service/reference.h"
 #include "wire/message.h"
 
-typedef struct AnalysisFields {
-        json_object *snapshot, *before, *after;
-        json_object *view;
-} AnalysisFields;
+#define MAX_PARTS 4
 
-/* What is in a view is for the job to judge, which knows the metrics. */
-static int pass_object(JsonWriter *writer, const char *key, json_object *object) {
+/* The parameters of a call on their way to the job, which judges all but the references. */
+typedef struct Part {
+        const char *key;
+        FieldType type;
+        bool required;
+        /* Writes the member @key of the order. */
+        int (*pass)(Request *request, JsonWriter *writer, const char *key, json_object *value);
+} Part;
+
+typedef struct PartValues {
+        json_object *values[MAX_PARTS];
+} PartValues;
+
+typedef struct Analysis {
+        bool streams; /* the answer has no bound: ExpectedMore without "more" */
+        size_t n_parts;
+        Part parts[MAX_PARTS];
+} Analysis;
+
+static int pass_value(Request *request, JsonWriter *writer, const char *key, json_object *value) {
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_CALL_BYTES };
         int r;
 
-        if (!object)
-                return 0;
-        r = message_append_object(&text, object);
+        r = message_append_object(&text, value);
         if (r < 0)
                 return r;
         json_write_key(writer, key);
@@ -24,71 +37,68 @@ static int pass_object(JsonWriter *writer, const char *key, json_object *object)
         return 0;
 }
 
-static int submit(Request *request, JsonWriter *writer, const Stage *stage) {
-        return request_submit(request, writer, request->method->name, QUEUE_READING, JOB_ANALYSIS,
-                              stage);
+static int decode(Request *request, const Analysis *analysis, PartValues *ret) {
+        Field table[MAX_PARTS];
+
+        for (size_t i = 0; i < analysis->n_parts; i++) {
+                const Part *part = &analysis->parts[i];
+
+                table[i] = (Field){ part->key, part->type, part->required,
+                                    offsetof(PartValues, values) + i * sizeof(json_object *) };
+        }
+        return request_decode(request, table, analysis->n_parts, ret);
 }
 
-static const Stage streamed = { .tells_progress = true };
-static const Stage single = {};
-
-int method_show(Request *request) {
-        static const Field table[] = {
-                { "snapshot", FIELD_OBJECT, true, offsetof(AnalysisFields, snapshot) },
-                { "view", FIELD_OBJECT, false, offsetof(AnalysisFields, view) },
-        };
-        AnalysisFields fields = { .snapshot = NULL };
+static int analyse(Request *request, const Analysis *analysis) {
+        static const Stage streamed = { .tells_progress = true }, single = {};
+        PartValues parts = { .values = { NULL } };
         JsonWriter writer;
         int r;
 
-        r = request_decode(request, table, ELEMENTSOF(table), &fields);
+        r = decode(request, analysis, &parts);
         if (r != 0)
                 return r;
-        if (!request->more)
+        if (analysis->streams && !request->more)
                 return request_fail(request, WIRE_ERROR_EXPECTED_MORE, NULL);
         request_begin_order(request, &writer);
-        r = reference_pass(request, &writer, "snapshot", fields.snapshot);
-        if (r == 0)
-                r = pass_object(&writer, "view", fields.view);
-        return r == 0 ? submit(request, &writer, &streamed) : r;
+        for (size_t i = 0; r == 0 && i < analysis->n_parts; i++)
+                if (parts.values[i])
+                        r = analysis->parts[i].pass(request, &writer, analysis->parts[i].key,
+                                                    parts.values[i]);
+        if (r != 0)
+                return r;
+        return request_submit(request, &writer, request->method->name, QUEUE_READING, JOB_ANALYSIS,
+                              analysis->streams ? &streamed : &single);
+}
+
+int method_show(Request *request) {
+        static const Analysis show = {
+                .streams = true,
+                .n_parts = 2,
+                .parts = { { "snapshot", FIELD_OBJECT, true, reference_pass },
+                           { "view", FIELD_OBJECT, false, pass_value } },
+        };
+
+        return analyse(request, &show);
 }
 
 int method_compare(Request *request) {
-        static const Field table[] = {
-                { "before", FIELD_OBJECT, true, offsetof(AnalysisFields, before) },
-                { "after", FIELD_OBJECT, true, offsetof(AnalysisFields, after) },
-                { "view", FIELD_OBJECT, false, offsetof(AnalysisFields, view) },
+        static const Analysis compare = {
+                .streams = true,
+                .n_parts = 3,
+                .parts = { { "before", FIELD_OBJECT, true, reference_pass },
+                           { "after", FIELD_OBJECT, true, reference_pass },
+                           { "view", FIELD_OBJECT, false, pass_value } },
         };
-        AnalysisFields fields = { .before = NULL };
-        JsonWriter writer;
-        int r;
 
-        r = request_decode(request, table, ELEMENTSOF(table), &fields);
-        if (r != 0)
-                return r;
-        if (!request->more)
-                return request_fail(request, WIRE_ERROR_EXPECTED_MORE, NULL);
-        request_begin_order(request, &writer);
-        r = reference_pass(request, &writer, "before", fields.before);
-        if (r == 0)
-                r = reference_pass(request, &writer, "after", fields.after);
-        if (r == 0)
-                r = pass_object(&writer, "view", fields.view);
-        return r == 0 ? submit(request, &writer, &streamed) : r;
+        return analyse(request, &compare);
 }
 
 int method_info(Request *request) {
-        static const Field table[] = {
-                { "snapshot", FIELD_OBJECT, true, offsetof(AnalysisFields, snapshot) },
+        static const Analysis info = {
+                .n_parts = 1,
+                .parts = { { "snapshot", FIELD_OBJECT, true, reference_pass } },
         };
-        AnalysisFields fields = { .snapshot = NULL };
-        JsonWriter writer;
-        int r;
 
-        r = request_decode(request, table, ELEMENTSOF(table), &fields);
-        if (r != 0)
-                return r;
-        request_begin_order(request, &writer);
-        r = reference_pass(request, &writer, "snapshot", fields.snapshot);
-        return r == 0 ? submit(request, &writer, &single) : r;
+        return analyse(request, &info);
 }

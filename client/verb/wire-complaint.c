@@ -68,6 +68,11 @@ static int format(WireError error, const Facts *facts, Buffer *sentence) {
                                 (unsigned long long) json_object_get_uint64(facts->offset));
                 return buffer_append_format(sentence, "%s cannot be read as a snapshot: %s.", value,
                                             reason);
+        case WIRE_ERROR_NO_WINDOW:
+                return buffer_append_format(sentence,
+                                            "Threads cannot be followed: %s; without --window the "
+                                            "groups are compared as they stood.",
+                                            reason);
         case WIRE_ERROR_SPOOL_FULL:
         case WIRE_ERROR_SPOOL_UNAVAILABLE:
                 /* The reason is a sentence about the spool, by its path. */

@@ -8,19 +8,29 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "compare/comparison.h"
+#include "compare/group-json.h"
 #include "compare/pairing.h"
 #include "interface/view.h"
 #include "section/section-json.h"
 #include "wire/limits.h"
 #include "worker/host-change.h"
 #include "worker/section-feed.h"
+#include "worker/subject-merge.h"
 #include "worker/subject.h"
 
 /* How many threads go by between two looks at the clock. */
 #define THREADS_PER_LOOK 512
 
+typedef struct Analysis Analysis;
+
+/* Userdata of visitors, who have to know of whom they are told. */
+typedef struct AnalysisSide {
+        Analysis *analysis;
+        ComparisonSide side;
+} AnalysisSide;
+
 /* show and compare: what to look at, and how far that is. */
-typedef struct Analysis {
+struct Analysis {
         Work *work; /* borrowed */
         View view;
         unsigned n_sides;
@@ -32,10 +42,10 @@ typedef struct Analysis {
         Comparison *comparison;
         SectionFeed feed;
 
-        ComparisonSide side; /* of the pass that is running */
+        AnalysisSide sides[_COMPARISON_SIDE_MAX];
         uint64_t n_read;
         uint64_t n_total; /* 0: not known */
-} Analysis;
+};
 
 typedef struct AnalysisParameters {
         json_object *refs[_COMPARISON_SIDE_MAX];
@@ -44,8 +54,10 @@ typedef struct AnalysisParameters {
 
 static void analysis_init(Analysis *analysis, Work *work, unsigned n_sides) {
         *analysis = (Analysis){ .work = work, .n_sides = n_sides };
-        for (unsigned i = 0; i < _COMPARISON_SIDE_MAX; i++)
+        for (unsigned i = 0; i < _COMPARISON_SIDE_MAX; i++) {
                 subject_init(&analysis->subjects[i]);
+                analysis->sides[i] = (AnalysisSide){ analysis, (ComparisonSide) i };
+        }
 }
 
 static void analysis_done(Analysis *analysis) {
@@ -70,6 +82,9 @@ static int analysis_open(Analysis *analysis, const AnalysisParameters *parameter
                 return work_refuse_parameter(analysis->work, "view", complaint);
         if (r != 0)
                 return err_fold(r);
+        if (analysis->view.window && analysis->n_sides < 2)
+                return work_refuse_parameter(analysis->work, "view",
+                                             "a window is between two snapshots");
 
         /* All that can be wrong with the call comes before what can be wrong with the files. */
         for (unsigned i = 0; i < analysis->n_sides && r == 0; i++)
@@ -105,6 +120,42 @@ static void analysis_relate(Analysis *analysis) {
         analysis->setup.elapsed_ns = analysis->elapsed_ns;
 }
 
+/* Refuses a window between snapshots that cannot have lives of threads in common. */
+static int analysis_check_window(Analysis *analysis) {
+        const Subject *subjects = analysis->subjects;
+        const char *before = subject_name(&subjects[COMPARISON_BEFORE]);
+        const char *after = subject_name(&subjects[COMPARISON_AFTER]);
+        _cleanup_(buffer_done) Buffer reason = { .bytes = NULL };
+        WireErrorDetail detail;
+        int r;
+
+        if (!analysis->view.window)
+                return 0;
+        switch (analysis->setup.boots) {
+        case COMPARISON_BOOTS_SAME:
+                if (!analysis->elapsed_backwards)
+                        return 0;
+                r = buffer_append_format(&reason, "\"%s\" was taken before \"%s\"", after, before);
+                break;
+        case COMPARISON_BOOTS_DIFFERENT:
+                r = buffer_append_format(&reason, "\"%s\" and \"%s\" are not of one boot", before,
+                                         after);
+                break;
+        case COMPARISON_BOOTS_UNKNOWN:
+        default:
+                r = buffer_append_format(
+                        &reason, "\"%s\" does not tell of which boot it is",
+                        subjects[COMPARISON_BEFORE].head.boot_id[0] == '\0' ? before : after);
+                break;
+        }
+        if (r == 0)
+                r = buffer_append_byte(&reason, '\0');
+        if (r != 0)
+                return r;
+        detail = (WireErrorDetail){ .reason = reason.bytes };
+        return work_refuse(analysis->work, WIRE_ERROR_NO_WINDOW, &detail);
+}
+
 /* reading */
 
 static int analysis_look(Analysis *analysis) {
@@ -115,7 +166,7 @@ static int analysis_look(Analysis *analysis) {
 }
 
 static int analysis_census_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
-        Analysis *analysis = userdata;
+        Analysis *analysis = ((AnalysisSide *) userdata)->analysis;
         int r;
 
         r = analysis_look(analysis);
@@ -124,20 +175,35 @@ static int analysis_census_thread(void *userdata, const ThreadSample *sample, Sp
         return r == 0 ? comparison_census(analysis->comparison, sample) : r;
 }
 
-static int analysis_fold_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
-        Analysis *analysis = userdata;
+static int analysis_feed_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
+        const AnalysisSide *side = userdata;
         int r;
 
-        r = analysis_look(analysis);
-        if (r == 0)
-                r = section_feed_thread(&analysis->feed, analysis->side, sample, smaps_json);
-        return r == 0 ? comparison_fold(analysis->comparison, analysis->side, sample) : r;
+        r = analysis_look(side->analysis);
+        if (r != 0)
+                return r;
+        return section_feed_thread(&side->analysis->feed, side->side, sample, smaps_json);
+}
+
+static int analysis_fold_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
+        const AnalysisSide *side = userdata;
+        int r;
+
+        r = analysis_feed_thread(userdata, sample, smaps_json);
+        return r == 0 ? comparison_fold(side->analysis->comparison, side->side, sample) : r;
+}
+
+static int analysis_fold_life(void *userdata, const ThreadSample *before,
+                              const ThreadSample *after) {
+        Analysis *analysis = userdata;
+
+        return comparison_fold_life(analysis->comparison, before, after);
 }
 
 static int analysis_fold_cgroup(void *userdata, Span path, Span stats_json) {
-        Analysis *analysis = userdata;
+        const AnalysisSide *side = userdata;
 
-        return section_feed_cgroup(&analysis->feed, analysis->side, path, stats_json);
+        return section_feed_cgroup(&side->analysis->feed, side->side, path, stats_json);
 }
 
 /* What a pass came to: a record that sections cannot read is the file's fault. */
@@ -154,12 +220,33 @@ static int analysis_pass(Analysis *analysis, const SubjectVisitor *visitor) {
         int r;
 
         for (unsigned i = 0; i < analysis->n_sides; i++) {
-                analysis->side = (ComparisonSide) i;
-                r = work_pass_subject(analysis->work, &analysis->subjects[i], visitor, analysis);
+                r = work_pass_subject(analysis->work, &analysis->subjects[i], visitor,
+                                      &analysis->sides[i]);
                 if (r != 0)
                         return analysis_section_result(analysis, &analysis->subjects[i], r);
         }
         return 0;
+}
+
+/* The last pass where lives of threads are followed: over both sides at once. */
+static int analysis_merge(Analysis *analysis) {
+        static const SubjectVisitor visitor = {
+                .on_thread = analysis_feed_thread,
+                .on_cgroup = analysis_fold_cgroup,
+        };
+        MergeSide sides[SUBJECT_MERGE_SIDES];
+        unsigned culprit = 0;
+        Subject *subject;
+        int r;
+
+        _Static_assert(SUBJECT_MERGE_SIDES == (int) _COMPARISON_SIDE_MAX, "the same two sides");
+        for (unsigned i = 0; i < SUBJECT_MERGE_SIDES; i++)
+                sides[i] = (MergeSide){ &analysis->subjects[i], &visitor, &analysis->sides[i] };
+        r = subject_merge(sides, analysis_fold_life, analysis, &culprit);
+        subject = &analysis->subjects[culprit];
+        if (r == SUBJECT_E_UNREADABLE)
+                return work_refuse_fault(analysis->work, subject_name(subject), &subject->fault);
+        return analysis_section_result(analysis, subject, err_fold(r));
 }
 
 static int analysis_read_sections(Analysis *analysis) {
@@ -202,7 +289,8 @@ static int analysis_read(Analysis *analysis) {
 
         r = n_passes > 1 ? analysis_pass(analysis, &census) : 0;
         if (r == 0)
-                r = analysis_pass(analysis, &fold);
+                r = comparison_wants_lives(analysis->comparison) ? analysis_merge(analysis)
+                                                                 : analysis_pass(analysis, &fold);
         if (r == 0)
                 r = analysis_read_sections(analysis);
         if (r != 0)
@@ -248,6 +336,17 @@ static int analysis_write_changes(Analysis *analysis, JsonWriter *writer) {
         return r;
 }
 
+static void analysis_write_window(const Analysis *analysis, JsonWriter *writer) {
+        LifeCounts lives = comparison_lives(analysis->comparison);
+
+        if (!comparison_wants_lives(analysis->comparison))
+                return;
+        json_write_key(writer, "window");
+        json_write_object(writer);
+        life_counts_write_json(writer, &lives);
+        json_write_end(writer);
+}
+
 static int analysis_answer_heads(Analysis *analysis) {
         const Subject *before = &analysis->subjects[COMPARISON_BEFORE];
         const Subject *after = &analysis->subjects[COMPARISON_AFTER];
@@ -266,6 +365,7 @@ static int analysis_answer_heads(Analysis *analysis) {
                 json_write_signed_u64(writer, analysis->elapsed_backwards, analysis->elapsed_ns);
         else
                 json_write_null(writer);
+        analysis_write_window(analysis, writer);
         r = analysis_write_changes(analysis, writer);
         return r == 0 ? answer_reply(&analysis->work->answer) : r;
 }
@@ -366,7 +466,9 @@ static int analysis_run(Work *work, const AnalysisParameters *parameters, unsign
         if (r != 0)
                 return r;
         analysis_relate(&analysis);
-        r = analysis_read(&analysis);
+        r = analysis_check_window(&analysis);
+        if (r == 0)
+                r = analysis_read(&analysis);
         if (r != 0)
                 return r;
         return analysis_answer(&analysis);

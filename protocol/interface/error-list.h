@@ -24,6 +24,7 @@
         E(SNAPSHOT_EXISTS,       PROFILER_INTERFACE ".SnapshotExists",       "name")               \
         E(INVALID_NAME,          PROFILER_INTERFACE ".InvalidName",          "name")               \
         E(SNAPSHOT_UNREADABLE,   PROFILER_INTERFACE ".SnapshotUnreadable",   "name")               \
+        E(NO_WINDOW,             PROFILER_INTERFACE ".NoWindow",             "reason")             \
         E(SPOOL_FULL,            PROFILER_INTERFACE ".SpoolFull",            "reason")             \
         E(SPOOL_UNAVAILABLE,     PROFILER_INTERFACE ".SpoolUnavailable",     "reason")             \
         E(BUSY,                  PROFILER_INTERFACE ".Busy",                 "reason")             \

@@ -32,6 +32,11 @@ static const struct {
           "\"x\" cannot be read as a snapshot: its digest is wrong, at byte 512." },
         { PROFILER "SnapshotUnreadable", "{\"name\":\"x\",\"reason\":\"it is empty.\"}", NULL, NULL,
           1, "\"x\" cannot be read as a snapshot: it is empty." },
+        { PROFILER "NoWindow", "{\"reason\":\"\\\"b\\\" was taken before \\\"a\\\"\"}", NULL, NULL,
+          1,
+          "Threads cannot be followed: \"b\" was taken before \"a\"; without --window the groups "
+          "are "
+          "compared as they stood." },
         { PROFILER "SpoolFull", "{\"reason\":\"Spool \\\"/x\\\" is full: 12KiB do not fit\"}", NULL,
           NULL, 1, "Spool \"/x\" is full: 12KiB do not fit." },
         { PROFILER "SpoolUnavailable", "{\"reason\":\"/x is a symbolic link\"}", NULL, NULL, 1,

@@ -8,18 +8,8 @@
 #include "check-main.h"
 #include "compare/spread-bucket.h"
 #include "compare/spread-names.h"
+#include "random-threads.h"
 #include "thread.h"
-
-static uint64_t random_state;
-
-/* splitmix64 */
-static uint64_t random_u64(void) {
-        uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
-
-        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-        return z ^ (z >> 31);
-}
 
 /* the scale */
 

@@ -151,21 +151,35 @@ static bool set_wrapped(struct libscols_line *line, size_t column, const char *c
         return r == 0 && scols_line_set_data(line, column, text) == 0;
 }
 
+/* Where the end of @cell begins that fits into @width. */
+static const char *fit_end(const char *cell, size_t width) {
+        while (printable_width(cell) > width) {
+                size_t n = printable_fit(cell, 1);
+
+                if (n == 0) /* a wide character */
+                        n = printable_fit(cell, 2);
+                if (n == 0)
+                        break;
+                cell += n;
+        }
+        return cell;
+}
+
 /* @cell, or as much of it as fits with an ellipsis; false for want of memory. */
 static bool set_cell(const Table *table, struct libscols_line *line, size_t column,
-                     const char *cell, size_t width) {
+                     const char *cell, size_t width, bool keep_end) {
         _cleanup_(freep) char *clipped = NULL;
-        size_t n;
+        int n;
 
-        if (printable_width(cell) > width) {
-                if (table->wrap)
-                        return set_wrapped(line, column, cell, width);
-                n = printable_fit(cell, width - 1);
-                if (asprintf(&clipped, "%.*s" ELLIPSIS, (int) n, cell) < 0)
-                        return false;
-                cell = clipped;
-        }
-        return scols_line_set_data(line, column, cell) == 0;
+        if (printable_width(cell) <= width)
+                return scols_line_set_data(line, column, cell) == 0;
+        if (table->wrap)
+                return set_wrapped(line, column, cell, width);
+        if (keep_end)
+                n = asprintf(&clipped, ELLIPSIS "%s", fit_end(cell, width - 1));
+        else
+                n = asprintf(&clipped, "%.*s" ELLIPSIS, (int) printable_fit(cell, width - 1), cell);
+        return n >= 0 && scols_line_set_data(line, column, clipped) == 0;
 }
 
 static bool add_columns(const Table *table, const size_t *widths, struct libscols_table *scols) {
@@ -208,7 +222,8 @@ static bool add_lines(const Table *table, const size_t *widths, struct libscols_
                 for (size_t i = 0; i < table->n_columns; i++, cell += strlen(cell) + 1) {
                         if (table->omitted[i])
                                 continue;
-                        if (!set_cell(table, line, shown, cell, widths[i]))
+                        if (!set_cell(table, line, shown, cell, widths[i],
+                                      table->columns[i].keep_end))
                                 return false;
                         if (table->terminal->colour && table->bold[row] >> i & 1)
                                 (void) scols_cell_set_color(scols_line_get_cell(line, shown), BOLD);

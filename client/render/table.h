@@ -27,6 +27,7 @@ typedef struct TableColumn {
         bool right;       /* numbers stand flush right */
         size_t shrink_to; /* 0: never; else the columns it may be clipped to */
         unsigned omit;    /* 0: never; else the highest is left out first */
+        bool keep_end;    /* clipped in front: of paths the end tells more */
 } TableColumn;
 
 typedef struct Table Table;

@@ -4,22 +4,19 @@
 /*
  * GroupRows
  *
- * Groups as rows for programs, one per group and metric, each with all that is needed to read it
- * alone: CSV after RFC 4180, or a flat JSON object a line. Every row has the same columns in the
- * same order, whatever the metric and the axis; ctprof-rows(5) is their contract. What is written
- * is forgotten, so memory does not grow with the number of groups.
+ * Groups as rows for programs, one per group and metric, and sections likewise, one per value; each
+ * with all that is needed to read it alone. Every row has the same columns in the same order,
+ * whatever the metric and the axis; ctprof-rows(5) is their contract. What is written is forgotten,
+ * so memory does not grow with the number of groups.
  */
 
 #include <json-c/json.h>
 #include <stdio.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "interface/view.h"
 #include "verb/group-columns.h"
-
-typedef enum RowStyle {
-        ROW_STYLE_CSV,
-        ROW_STYLE_NDJSON,
-} RowStyle;
+#include "verb/row-writer.h"
 
 /* Which of two snapshots have the group. */
 typedef enum RowSide {
@@ -30,8 +27,9 @@ typedef enum RowSide {
 
 typedef struct GroupRows GroupRows;
 
-/* @out is borrowed. */
-_must_check_ int group_rows_new(RowStyle style, GroupSides sides, FILE *out, GroupRows **ret);
+/* @view and @out are borrowed. */
+_must_check_ int group_rows_new(RowStyle style, GroupSides sides, const View *view, FILE *out,
+                                GroupRows **ret);
 GroupRows *group_rows_free(GroupRows *rows);
 DEFINE_CLEANUP(GroupRows *, group_rows_free);
 
@@ -41,3 +39,5 @@ _must_check_ int group_rows_add_names(GroupRows *rows);
 _must_check_ int group_rows_begin(GroupRows *rows, json_object *reply);
 /* One Group of the interface. */
 _must_check_ int group_rows_add(GroupRows *rows, json_object *group, RowSide side);
+/* One row of a section, as a row for each of its values. */
+_must_check_ int group_rows_add_section(GroupRows *rows, SectionId id, json_object *row);

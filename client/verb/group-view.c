@@ -36,14 +36,15 @@ struct GroupView {
         bool above; /* rows moved by more than the threshold */
 };
 
-/* The tables of sections have columns of their own, which rows of metrics cannot take. */
-static void warn_tables(const View *view, const char *format) {
+/* Who names a section of cgroups and gets nothing shall know why. */
+static void warn_axis(const View *view) {
         for (unsigned id = 0; view->has_sections && id < _SECTION_MAX; id++)
-                if (view->tables[id])
+                if (view->tables[id] && !view_wants_table(view, (SectionId) id))
                         (void) complain(STATUS_DONE,
-                                        "The section \"%s\" has no rows in --format %s: --json "
-                                        "has it.",
-                                        view_table_name((SectionId) id), format);
+                                        "The section \"%s\" has no rows with --group-by %s: it "
+                                        "needs --group-by cgroup or all.",
+                                        view_table_name((SectionId) id),
+                                        view_axis_name(view->axis));
 }
 
 static int open_sink(GroupView *view) {
@@ -55,10 +56,10 @@ static int open_sink(GroupView *view) {
         if (has_format && session_has_json(session))
                 return complain(STATUS_USAGE,
                                 "--format and --json are two forms of one result: give either.");
+        warn_axis(&session->options->view);
         if (session_has_json(session)) {
                 r = sink_json_new(&view->form, &view->sink);
         } else {
-                warn_tables(&session->options->view, format_name(format));
                 session->rows = forms[format].is_machine;
                 r = forms[format].new(&view->form, &view->sink);
         }

@@ -6,6 +6,7 @@
 
 #include "render/cell.h"
 #include "verb/group-rows.h"
+#include "verb/section-row.h"
 
 typedef struct SinkRows {
         GroupSink sink;
@@ -42,6 +43,20 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
 }
 
 static int add_sections(GroupSink *sink, json_object *part) {
+        SinkRows *rows = (SinkRows *) sink;
+        json_object_iter member;
+
+        json_object_object_foreachC(part, member) {
+                SectionId id = section_find(member.key);
+                size_t n = id < _SECTION_MAX ? cell_length(member.val) : 0;
+                int r = 0;
+
+                for (size_t i = 0; r == 0 && i < n; i++)
+                        r = group_rows_add_section(rows->rows, id,
+                                                   json_object_array_get_idx(member.val, i));
+                if (r != 0)
+                        return r;
+        }
         return 0;
 }
 
@@ -70,7 +85,7 @@ int sink_rows_new(const GroupForm *form, GroupSink **ret) {
         *rows = (SinkRows){ .sink = { &type, form } };
         r = group_rows_new(form->session->options->format == FORMAT_CSV ? ROW_STYLE_CSV
                                                                         : ROW_STYLE_NDJSON,
-                           form->sides, stdout, &rows->rows);
+                           form->sides, &form->session->options->view, stdout, &rows->rows);
         if (r < 0) {
                 free(rows);
                 return r;

@@ -5,22 +5,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/number.h"
 #include "render/cell.h"
 #include "render/lines.h"
 #include "verb/group-table.h"
 #include "verb/group-tree.h"
 #include "verb/head-lines.h"
 #include "verb/one-sided.h"
+#include "verb/section-tables.h"
 
 typedef struct SinkText {
         GroupSink sink;
         GroupTable *table;
         GroupTree tree;   /* of axis all */
         OneSided only[2]; /* BEFORE, AFTER */
+        SectionTables *sections;
+        bool groups_done; /* their table is out */
 } SinkText;
 
 static uint64_t count_of(json_object *reply, const char *key) {
         return json_object_get_uint64(cell_member(reply, key));
+}
+
+/* Who names nothing but sections of their own wants no table of metrics, were it empty. */
+static bool wants_groups(const View *view) {
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                if (view_wants_metric(view, (MetricId) id))
+                        return true;
+        for (unsigned id = 0; id < _DERIVED_MAX; id++)
+                if (view_wants_derived(view, (DerivedId) id))
+                        return true;
+        return false;
 }
 
 /* Everything above the first table: heads, what differs, what could not be read. */
@@ -42,7 +57,9 @@ static int print_head(const GroupForm *form, json_object *reply) {
                         r = source_lines_print_pair(&lines, cell_member(reply, "sourcesBefore"),
                                                     cell_member(reply, "sourcesAfter"));
         }
-        (void) putchar('\n');
+        if (wants_groups(
+                    &form->session->options->view)) /* sections have one before their heading */
+                (void) putchar('\n');
         return r;
 }
 
@@ -57,7 +74,7 @@ static int begin(GroupSink *sink, json_object *reply) {
                 r = print_head(sink->form, reply);
         if (r == 0)
                 r = group_table_new(sink->form->session, &sink->form->columns, &text->table);
-        return r;
+        return r != 0 ? r : section_tables_new(sink->form, &text->sections);
 }
 
 static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
@@ -79,19 +96,39 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
         return r;
 }
 
+static int end_groups(SinkText *text) {
+        int r;
+
+        if (text->groups_done)
+                return 0;
+        text->groups_done = true;
+        if (!wants_groups(&text->sink.form->session->options->view))
+                return 0;
+        r = group_tree_print(&text->tree, text->table);
+        return r < 0 ? r : group_table_end(text->table);
+}
+
 static int add_sections(GroupSink *sink, json_object *part) {
-        return 0;
+        SinkText *text = (SinkText *) sink;
+        int r;
+
+        r = end_groups(text);
+        return r < 0 ? r : section_tables_add(text->sections, part);
 }
 
 /* What is not there, and how to see it. */
 static int print_hints(const SinkText *text, json_object *reply) {
-        uint64_t n_rows = count_of(reply, "hiddenRows"), n_groups = count_of(reply, "hiddenGroups");
+        uint64_t n_rows = number_add_saturating(count_of(reply, "hiddenRows"),
+                                                section_tables_hidden(text->sections));
+        uint64_t n_groups = count_of(reply, "hiddenGroups");
         const Session *session = text->sink.form->session;
         _cleanup_(buffer_done) Buffer omitted = {};
         const char *names;
         int r;
 
         r = group_table_omitted(text->table, &omitted);
+        if (r == 0)
+                r = section_tables_omitted(text->sections, &omitted);
         if (r == 0)
                 r = buffer_terminate(&omitted, &names);
         if (r < 0 || !session_is_chatty(session) ||
@@ -120,9 +157,9 @@ static int end(GroupSink *sink, json_object *reply) {
         SinkText *text = (SinkText *) sink;
         int r;
 
-        r = group_tree_print(&text->tree, text->table);
+        r = end_groups(text);
         if (r == 0)
-                r = group_table_end(text->table);
+                r = section_tables_end(text->sections);
         for (size_t i = 0; r == 0 && i < 2; i++)
                 r = one_sided_print(&text->only[i], sink->form->session, sides[i],
                                     count_of(reply, hidden[i]));
@@ -134,6 +171,7 @@ static void free_sink(GroupSink *sink) {
 
         text->table = group_table_free(text->table);
         group_tree_done(&text->tree);
+        text->sections = section_tables_free(text->sections);
         for (size_t i = 0; i < 2; i++)
                 one_sided_done(&text->only[i]);
         free(text);

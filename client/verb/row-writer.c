@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "verb/row-writer.h"
+
+#include <string.h>
+
+#include "json/json-writer.h"
+#include "render/cell.h"
+#include "wire/message.h"
+
+/* A control character must not reach a terminal from a name, so it is U+EF00 plus itself. */
+static int append_csv_byte(Buffer *to, char byte) {
+        unsigned char code = (unsigned char) byte;
+
+        if (code == '"')
+                return buffer_append_text(to, "\"\"");
+        if (code >= ' ' && code != 0x7f)
+                return buffer_append_byte(to, byte);
+        return buffer_append_format(to, "\xee%c%c", 0xbc | code >> 6, 0x80 | (code & 0x3f));
+}
+
+/* Quoted where RFC 4180 asks for it, and when empty: an empty name is not an absent one. */
+static int append_csv_text(Buffer *to, Span text) {
+        bool quotes = text.n == 0;
+        int r = 0;
+
+        for (size_t i = 0; !quotes && i < text.n; i++)
+                quotes = text.bytes[i] == '"' || text.bytes[i] == ',';
+        if (quotes)
+                r = buffer_append_byte(to, '"');
+        for (size_t i = 0; r == 0 && i < text.n; i++)
+                r = append_csv_byte(to, text.bytes[i]);
+        return r == 0 && quotes ? buffer_append_byte(to, '"') : r;
+}
+
+/* '"name":' in NDJSON. */
+static int begin_field(const RowWriter *writer, Buffer *to, const char *name) {
+        if (writer->naming)
+                return buffer_append_text(to, name);
+        return writer->style == ROW_STYLE_NDJSON ? buffer_append_format(to, "\"%s\":", name) : 0;
+}
+
+static int append_value(const RowWriter *writer, Buffer *to, json_object *value) {
+        if (writer->style == ROW_STYLE_NDJSON)
+                return message_append_object(to, value);
+        if (json_object_is_type(value, json_type_string))
+                return append_csv_text(to, cell_string(value));
+        return value ? message_append_object(to, value) : 0;
+}
+
+int row_write_value(const RowWriter *writer, Buffer *to, const char *name, json_object *value) {
+        int r = begin_field(writer, to, name);
+
+        if (r == 0 && !writer->naming)
+                r = append_value(writer, to, value);
+        return r < 0 ? r : buffer_append_byte(to, ',');
+}
+
+static int append_text(const RowWriter *writer, Buffer *to, Span text) {
+        JsonWriter json;
+
+        if (writer->style == ROW_STYLE_CSV)
+                return text.bytes ? append_csv_text(to, text) : 0;
+        json_writer_init(&json, to);
+        if (text.bytes)
+                json_write_span(&json, text);
+        else
+                json_write_null(&json);
+        return json_writer_finish(&json);
+}
+
+int row_write_text(const RowWriter *writer, Buffer *to, const char *name, Span text) {
+        int r = begin_field(writer, to, name);
+
+        if (r == 0 && !writer->naming)
+                r = append_text(writer, to, text);
+        return r < 0 ? r : buffer_append_byte(to, ',');
+}
+
+int row_write_number(const RowWriter *writer, Buffer *to, const char *name, const char *digits) {
+        int r = begin_field(writer, to, name);
+
+        if (!digits && writer->style == ROW_STYLE_NDJSON)
+                digits = "null";
+        if (r == 0 && !writer->naming && digits)
+                r = buffer_append_text(to, digits);
+        return r < 0 ? r : buffer_append_byte(to, ',');
+}
+
+int row_write_double(const RowWriter *writer, Buffer *to, const char *name, double value) {
+        int r = begin_field(writer, to, name);
+
+        if (r == 0 && !writer->naming) {
+                JsonWriter json;
+
+                json_writer_init(&json, to);
+                json_write_double(&json, value);
+                r = json_writer_finish(&json);
+        }
+        return r < 0 ? r : buffer_append_byte(to, ',');
+}
+
+int row_write_bool(const RowWriter *writer, Buffer *to, const char *name, bool value) {
+        return row_write_number(writer, to, name, value ? "true" : "false");
+}
+
+int row_write_fields(const RowWriter *writer, Buffer *to, json_object *object,
+                     const RowField *fields, size_t n_fields) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < n_fields; i++)
+                r = row_write_value(writer, to, fields[i].name,
+                                    cell_member(object, fields[i].member));
+        return r;
+}
+
+int row_write_end(const RowWriter *writer, Buffer *line) {
+        line->n--; /* the comma of the last field */
+        return buffer_append_text(line, writer->style == ROW_STYLE_CSV ? "\r\n" : "}\n");
+}

@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+#include "ctl-answers.h"
+
+/* An answer of Compare with @groups that are none but @sections, and of Show. */
+#define TWO_SIDES(sections, last)                                                          \
+        REPLIES("{\"parameters\":{\"before\":{\"name\":\"a\"},\"after\":{\"name\":\"b\"}," \
+                "\"sameBoot\":true,\"elapsedNs\":1000000000,\"hostChanges\":[],"           \
+                "\"sourcesBefore\":[],\"sourcesAfter\":[]},\"continues\":true}\0"          \
+                "{\"parameters\":{\"sections\":" sections ",\"hiddenRows\":0," last        \
+                "\"hiddenGroups\":0,\"hiddenOnlyBefore\":0,\"hiddenOnlyAfter\":0}}")
+#define ONE_SIDE(sections)                                                        \
+        REPLIES("{\"parameters\":{\"snapshot\":{\"name\":\"a\"},\"sources\":[]}," \
+                "\"continues\":true}\0"                                           \
+                "{\"parameters\":{\"sections\":" sections                         \
+                ",\"hiddenRows\":0,\"hiddenGroups\":0}}")
+
+#define PAIR(before, after, delta) "{\"before\":" before ",\"after\":" after ",\"delta\":" delta "}"
+#define NONE PAIR("null", "null", "null")
+#define LONG "/system.slice/a-service-with-a-rather-long-name.service/worker.scope"
+
+/* What stands behind the head, which ends in an empty line. */
+static const char *behind_head(void) {
+        const char *text = strstr(ctl.out, "\n\n");
+
+        ck_assert_ptr_nonnull(text);
+        return text + 2;
+}
+
+/* compare: one value a row */
+
+static const struct {
+        const char *list;
+        const Exchange exchange;
+        const char *text;
+} compared_rows
+        [] = {
+                { "smaps-rollup",
+                  { TWO_SIDES(
+                          "{\"smaps-rollup\":["
+                          "{\"process\":\"nginx\",\"key\":\"Rss\",\"unit\":\"bytes\","
+                          "\"value\":" PAIR(
+                                  "1048576", "3145728",
+                                  "2097152") "},{\"process\":\"nginx\",\"key\":\"Swap\","
+                                             "\"unit\":\"bytes\",\"value\":" PAIR(
+                                                     "0", "0",
+                                                     "0") "},"
+                                                          "{\"process\":\"gone\",\"key\":\"Rss\","
+                                                          "\"unit\":\"bytes\",\"value\":" PAIR(
+                                                                  "4096", "null", "null") "}]}",
+                          "") },
+                  "smaps-rollup\n"
+                  "process key   before    after     delta       %\n"
+                  "nginx   Rss 1.000MiB 3.000MiB +2.000MiB +200.0%\n"
+                  "gone    Rss 4.000KiB        -         -       -\n"
+                  "\n"
+                  "1 unchanged row hidden (--all-rows)\n" },
+                { "cgroup-stats",
+                  { TWO_SIDES(
+                          "{\"cgroup-stats\":[{\"cgroup\":\"/a\",\"cpu\":{\"usage_usec\":" PAIR(
+                                  "1000000", "1500000",
+                                  "500000") ",\"nr_throttled\":" PAIR("4", "2",
+                                                                      "-2") ",\"throttled_"
+                                                                            "usec\":" NONE
+                                                                            "},\"memory\":{"
+                                                                            "\"current\":" PAIR(
+                                                                                    "4096", "4096",
+                                                                                    "0") "}},"
+                                                                                         "{\"cgroup"
+                                                                                         "\":\"/"
+                                                                                         "new\","
+                                                                                         "\"cpu\":{"
+                                                                                         "\"usage_"
+                                                                                         "usec\""
+                                                                                         ":" PAIR(
+                                                                                                 "n"
+                                                                                                 "u"
+                                                                                                 "l"
+                                                                                                 "l",
+                                                                                                 "0",
+                                                                                                 "n"
+                                                                                                 "u"
+                                                                                                 "l"
+                                                                                                 "l") ","
+                                                                                                      "\"nr_throttled\":" NONE
+                                                                                                      ","
+                                                                                                      "\"throttled_usec\":" NONE
+                                                                                                      "}"
+                                                                                                      ","
+                                                                                                      "\"memory\":{\"current\":" NONE
+                                                                                                      "}"
+                                                                                                      "}"
+                                                                                                      "]"
+                                                                                                      "}",
+                          "") },
+                  "cgroup-stats\n"
+                  "cgroup counter        before  after      delta      %\n"
+                  "/a     cpu_usage_usec 1.000s 1.500s +500.000ms +50.0%\n"
+                  "/a     nr_throttled        4      2         -2 -50.0%\n"
+                  "/new   cpu_usage_usec      -    0\u00b5s          -      -\n"
+                  "\n"
+                  "5 unchanged rows hidden (--all-rows)\n" },
+                { "cgroup-limits",
+                  { TWO_SIDES(
+                          "{\"cgroup-limits\":[{\"cgroup\":\"/a\",\"cpu\":{\"max_quota_us\":" PAIR("\"max\"", "50000", "null") ",\"max_period_us\":" PAIR(
+                                  "100000", "100000",
+                                  "0") ",\""
+                                       "cpu"
+                                       "s\""
+                                       ":" PAIR("\"max\"", "0.5", "null") ",\"weight\":" PAIR("100", "200", "100") ",\"weight_nice\":" PAIR("0", "-4", "-4") "},\"memory\":{\"max\":" PAIR(
+                                               "1073741824", "\"max\"",
+                                               "null") ",\"high\":" PAIR("\"max\"", "\"max\"",
+                                                                         "null") ",\"low\":" PAIR("null",
+                                                                                                  "0",
+                                                                                                  "null") ",\"min\":" NONE
+                                                                                                          "},\"pids\":{\"current\":" PAIR(
+                                                                                                                  "10",
+                                                                                                                  "12",
+                                                                                                                  "2") ",\"max\":" PAIR("\"max\"",
+                                                                                                                                        "null",
+                                                                                                                                        "null") "}}]}",
+                          "") },
+                  "cgroup-limits\n"
+                  "cgroup limit              before      after delta      %\n"
+                  "/a     cpu.max         max/100ms 50ms/100ms     -      -\n"
+                  "/a     cpu.max.cpus          max      0.500     -      -\n"
+                  "/a     cpu.weight            100        200  +100      -\n"
+                  "/a     cpu.weight.nice         0         -4    -4      -\n"
+                  "/a     memory.max       1.000GiB        max     -      -\n"
+                  "/a     memory.low              -         0B     -      -\n"
+                  "/a     pids.current           10         12    +2 +20.0%\n"
+                  "/a     pids.max              max          -     -      -\n"
+                  "\n"
+                  "2 unchanged rows hidden (--all-rows)\n" },
+                { "memory-stat,memory-events",
+                  { TWO_SIDES(
+                          "{\"memory-stat\":[{\"cgroup\":\"/"
+                          "a\",\"key\":\"anon\",\"unit\":\"bytes\","
+                          "\"value\":" PAIR(
+                                  "4096", "8192",
+                                  "4096") "},{\"cgroup\":\"/a\","
+                                          "\"key\":\"pgfault\",\"unit\":\"count\",\"value\":" PAIR(
+                                                  "4096", "5096",
+                                                  "1000") "},{\"cgroup\":\"/a\",\"key\":\"file\","
+                                                          "\"unit\":\"bytes\",\"value\":" PAIR(
+                                                                  "null", "0",
+                                                                  "null") "}],"
+                                                                          "\"memory-events\":[{"
+                                                                          "\"cgroup\":\"/"
+                                                                          "a\",\"event\":\"oom_"
+                                                                          "kill\","
+                                                                          "\"unit\":\"count\","
+                                                                          "\"count\":" PAIR(
+                                                                                  "0", "1",
+                                                                                  "1") "}]}",
+                          "") },
+                  "memory-stat\n"
+                  "cgroup key       before    after     delta       %\n"
+                  "/a     anon    4.000KiB 8.000KiB +4.000KiB +100.0%\n"
+                  "/a     pgfault   4.096K   5.096K   +1.000K  +24.4%\n"
+                  "/a     file           -       0B         -       -\n"
+                  "\n"
+                  "memory-events\n"
+                  "cgroup event    before after delta %\n"
+                  "/a     oom_kill      0     1    +1 -\n" },
+                { "pressure,host-pressure",
+                  { TWO_SIDES(
+                          "{\"pressure\":[{\"cgroup\":\"/a\",\"resource\":\"io\",\"row\":\"some\","
+                          "\"avg10\":" PAIR("10009", "5", "-10004") ",\"avg60\":" PAIR("0", "0", "0") ",\"avg300\":" PAIR("null", "1", "null") ",\"total_usec\":" PAIR(
+                                  "10", "2000010",
+                                  "2000000") "},"
+                                             "{\"c"
+                                             "grou"
+                                             "p\":"
+                                             "\"/"
+                                             "a\","
+                                             "\"re"
+                                             "sour"
+                                             "ce\""
+                                             ":\"i"
+                                             "o\","
+                                             "\"ro"
+                                             "w\":"
+                                             "\"fu"
+                                             "ll\""
+                                             ",\"a"
+                                             "vg10"
+                                             "\""
+                                             ":" PAIR("0", "0", "0") ",\"avg60\":" PAIR("0", "0", "0") ",\"avg300\":" PAIR("0", "0", "0") ",\"total_usec\":" PAIR(
+                                                     "0", "0",
+                                                     "0") "}],"
+                                                          "\"host-pressure\":[{"
+                                                          "\"resource\":\"cpu\",\"row\":"
+                                                          "\"some\",\"avg10\":" PAIR("1", "2", "1") ",\"avg60\":" PAIR(
+                                                                  "0", "0",
+                                                                  "0") ",\"avg300\""
+                                                                       ":" PAIR(
+                                                                               "0", "0",
+                                                                               "0") ",\""
+                                                                                    "tot"
+                                                                                    "al_"
+                                                                                    "use"
+                                                                                    "c\""
+                                                                                    ":" PAIR(
+                                                                                            "7",
+                                                                                            "7",
+                                                                                            "0") "}"
+                                                                                                 "]"
+                                                                                                 "}",
+                          "") },
+                  "pressure: io\n"
+                  "cgroup row          avg10 avg60  avg300       total   delta            %\n"
+                  "/a     some 100.09%\u21920.05% 0.00% -\u21920.01% 10\u00b5s\u21922.000s +2.000s "
+                  "+20000000.0%\n"
+                  "\n"
+                  "host-pressure: cpu\n"
+                  "row        avg10 avg60 avg300 total delta     %\n"
+                  "some 0.01%\u21920.02% 0.00%  0.00%   7\u00b5s  +0\u00b5s +0.0%\n"
+                  "\n"
+                  "1 unchanged row hidden (--all-rows)\n" },
+                { "sched-ext",
+                  { TWO_SIDES(
+                          "{\"sched-ext\":[{\"attr\":\"state\",\"value\":" PAIR(
+                                  "\"disabled\"", "\"enabled\"",
+                                  "null") "},"
+                                          "{\"attr\":\"nr_rejected\",\"value\":" PAIR(
+                                                  "0", "0",
+                                                  "0") "},"
+                                                       "{\"attr\":\"enable_seq\",\"value\":" PAIR(
+                                                               "1", "3",
+                                                               "2") "},"
+                                                                    "{\"attr\":\"ops\","
+                                                                    "\"value\":" PAIR(
+                                                                            "null", "\"a\\u001b\"",
+                                                                            "null") "}]}",
+                          "") },
+                  "sched-ext\n"
+                  "attr         before   after delta %\n"
+                  "state      disabled enabled     - -\n"
+                  "enable_seq        1       3    +2 -\n"
+                  "ops               -   a\\x1b     - -\n"
+                  "\n"
+                  "1 unchanged row hidden (--all-rows)\n" },
+        };
+
+START_TEST(compare_tells_what_changed) {
+        begin(&compared_rows[_i].exchange, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--group-by", "cgroup", "--sections",
+                compared_rows[_i].list);
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_str_eq(behind_head(), compared_rows[_i].text);
+        ck_assert_int_eq(ctl.status, 0);
+        end();
+}
+END_TEST
+
+START_TEST(all_rows_are_there_when_asked_for) {
+        begin(&compared_rows[0].exchange, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--sections", "smaps-rollup", "--all-rows", "--raw");
+        ck_assert_str_eq(behind_head(), "smaps-rollup\n"
+                                        "process key   before   after   delta   %\n"
+                                        "nginx   Rss  1048576 3145728 2097152 200\n"
+                                        "nginx   Swap       0       0       0   -\n"
+                                        "gone    Rss     4096       -       -   -\n");
+        end();
+}
+END_TEST
+
+START_TEST(a_threshold_is_for_values_of_sections_too) {
+        begin(&compared_rows[2].exchange, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--group-by", "cgroup", "--sections", "cgroup-limits",
+                "--threshold", "25");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "cpu.weight "));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "memory.max"));
+        ck_assert_ptr_null(strstr(ctl.out, "pids.current"));
+        end();
+}
+END_TEST
+
+/* show */
+
+#define LIMITS(cgroup, quota, cpus, memory)                                               \
+        "{\"cgroup\":\"" cgroup "\",\"cpu\":{\"max_quota_us\":" quota                     \
+        ",\"max_period_us\":100000,\"cpus\":" cpus ",\"weight\":100,\"weight_nice\":-1}," \
+        "\"memory\":{\"max\":" memory ",\"high\":\"max\",\"low\":0,\"min\":null},"        \
+        "\"pids\":{\"current\":1234,\"max\":\"max\"}}"
+#define STATS(cgroup)                                                                    \
+        "{\"cgroup\":\"" cgroup "\",\"cpu\":{\"usage_usec\":1500,\"nr_throttled\":null," \
+        "\"throttled_usec\":0},\"memory\":{\"current\":1048576}}"
+
+static const Exchange shown[] = { { ONE_SIDE(
+        "{\"smaps-rollup\":[{\"process\":\"p\",\"key\":\"Rss\",\"unit\":\"bytes\",\"value\":"
+        "2048}],\"cgroup-stats\":[" STATS(LONG) "," STATS("") "],\"cgroup-limits\":[" LIMITS(
+                LONG, "150000", "1.5",
+                "1073741824") "," LIMITS("/b", "\"max\"", "\"max\"",
+                                         "null") "],"
+                                                 "\"memory-stat\":[{\"cgroup\":\"/"
+                                                 "b\",\"key\":\"workingset_refault_anon\","
+                                                 "\"unit\":\"count\",\"value\":1500},{\"cgroup\":"
+                                                 "\"/b\",\"key\":\"anon\","
+                                                 "\"unit\":\"bytes\",\"value\":2048}],"
+                                                 "\"memory-events\":[{\"cgroup\":\"/"
+                                                 "b\",\"event\":\"oom\",\"unit\":\"count\","
+                                                 "\"count\":2}],"
+                                                 "\"pressure\":[{\"cgroup\":\"/"
+                                                 "b\",\"resource\":\"cpu\",\"row\":\"some\","
+                                                 "\"avg10\":101,"
+                                                 "\"avg60\":0,\"avg300\":null,\"total_usec\":5}],"
+                                                 "\"host-pressure\":[{\"resource\":\"cpu\",\"row\":"
+                                                 "\"full\",\"avg10\":0,\"avg60\":0,"
+                                                 "\"avg300\":0,\"total_usec\":18446744073709551615}"
+                                                 "],"
+                                                 "\"sched-ext\":[{\"attr\":\"state\",\"value\":"
+                                                 "null},{\"attr\":\"enable_seq\",\"value\":7}],"
+                                                 "\"of-a-newer-daemon\":[{\"x\":1}]}") } };
+
+static const char shown_text[] =
+        "smaps-rollup\n"
+        "process key    value\n"
+        "p       Rss 2.000KiB\n"
+        "\n"
+        "cgroup-stats\n"
+        "cgroup                                                               cpu_usage_usec "
+        "nr_throttled throttled_usec memory_current\n" LONG
+        "        1.500ms            -            0\u00b5s       1.000MiB\n"
+        "\"\"                                                                          1.500ms"
+        "            -            0\u00b5s       1.000MiB\n"
+        "\n"
+        "cgroup-limits: cpu and pids\n"
+        "cgroup                                                                   cpu.max  cpus "
+        "cpu.weight nice pids.current pids.max\n" LONG
+        " 150ms/100ms 1.500        100   -1       1.234K      max\n"
+        "/b                                                                     max/100ms   max"
+        "        100   -1       1.234K      max\n"
+        "\n"
+        "cgroup-limits: memory\n"
+        "cgroup                                                               memory.max "
+        "memory.high memory.low memory.min\n" LONG "   1.000GiB         max         0B          -\n"
+        "/b                                                                            -"
+        "         max         0B          -\n"
+        "\n"
+        "memory-stat\n"
+        "cgroup key                        value\n"
+        "/b     workingset_refault_anon   1.500K\n"
+        "/b     anon                    2.000KiB\n"
+        "\n"
+        "memory-events\n"
+        "cgroup event value\n"
+        "/b     oom       2\n"
+        "\n"
+        "pressure: cpu\n"
+        "cgroup row  avg10 avg60 avg300 total\n"
+        "/b     some 1.01% 0.00%      -   5\u00b5s\n"
+        "\n"
+        "host-pressure: cpu\n"
+        "row  avg10 avg60 avg300               total\n"
+        "full 0.00% 0.00%  0.00% 18446744073709.552s\n"
+        "\n"
+        "sched-ext\n"
+        "attr       value\n"
+        "state          -\n"
+        "enable_seq     7\n";
+
+#define ALL_TABLES                                                                    \
+        "smaps-rollup,cgroup-stats,cgroup-limits,memory-stat,memory-events,pressure," \
+        "host-pressure,sched-ext"
+
+START_TEST(show_has_a_cgroup_a_line) {
+        begin(shown, 1);
+        CTL_RUN(&ctl, "show", "a", "--group-by", "cgroup", "--sections", ALL_TABLES);
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_str_eq(behind_head(), shown_text);
+        end();
+}
+END_TEST
+
+/* Without escape sequences, in columns of a terminal. */
+static size_t width_of(const char *line, size_t n) {
+        size_t width = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                if (line[i] == '\033')
+                        i += strcspn(line + i, "m");
+                else if (line[i] != '\r' && (line[i] & 0xc0) != 0x80)
+                        width++;
+        }
+        return width;
+}
+
+static void check_width(size_t columns) {
+        for (const char *line = ctl.out; *line != '\0'; line += strcspn(line, "\n") + 1)
+                ck_assert_uint_le(width_of(line, strcspn(line, "\n")), columns);
+}
+
+START_TEST(tables_fit_80_columns) {
+        begin(shown, 1);
+        CTL_RUN_TERMINAL(&ctl, 80, "show", "a", "--group-by", "cgroup", "--no-pager");
+        check_width(80);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\u2026"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "worker.scope"));
+        end();
+        for (size_t i = 0; i < ELEMENTSOF(compared_rows); i++) {
+                begin(&compared_rows[i].exchange, 1);
+                CTL_RUN_TERMINAL(&ctl, 80, "compare", "a", "b", "--group-by", "cgroup",
+                                 "--no-pager");
+                check_width(80);
+                end();
+        }
+}
+END_TEST
+
+static const Exchange wide[] = { { TWO_SIDES(
+        "{\"pressure\":[{\"cgroup\":\"" LONG
+        "\",\"resource\":\"io\",\"row\":\"some\",\"avg10\":" PAIR(
+                "1234", "4321",
+                "3087") ",\"avg60\":" PAIR("1234", "4321",
+                                           "3087") ",\"avg300\":" PAIR("1234", "4321",
+                                                                       "3087") ",\"total_"
+                                                                               "usec\":" PAIR(
+                                                                                       "1234"
+                                                                                       "567"
+                                                                                       "8",
+                                                                                       "2234"
+                                                                                       "567"
+                                                                                       "8",
+                                                                                       "1000"
+                                                                                       "000"
+                                                                                       "0") "}]}",
+        "") } };
+
+START_TEST(what_did_not_fit_is_named) {
+        begin(wide, 1);
+        CTL_RUN_TERMINAL(&ctl, 80, "compare", "a", "b", "--group-by", "cgroup", "--sections",
+                         "pressure", "--no-pager");
+        check_width(80);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "worker.scope "));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "no room for total of pressure: io"));
+        end();
+}
+END_TEST
+
+static const Exchange nothing[] = { { TWO_SIDES("{\"memory-stat\":[]}", "") } };
+
+START_TEST(what_was_named_and_is_not_there_is_told) {
+        begin(nothing, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--group-by", "cgroup", "--sections",
+                "memory-stat,pressure");
+        ck_assert_str_eq(behind_head(), "memory-stat: nothing changed\n"
+                                        "\n"
+                                        "pressure: no data\n");
+        CTL_RUN(&ctl, "compare", "a", "b", "--group-by", "cgroup");
+        ck_assert_ptr_null(strstr(ctl.out, "pressure"));
+        end();
+}
+END_TEST
+
+static const char *const axis_forms[] = { "--json", "--format=csv", "--format=ndjson",
+                                          "--format=table" };
+
+START_TEST(a_section_of_cgroups_needs_an_axis_with_cgroups) {
+        begin(nothing, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--sections", "primary,memory-stat,host-pressure",
+                axis_forms[_i]);
+        ck_assert_str_eq(ctl.err, "The section \"memory-stat\" has no rows with --group-by pcomm: "
+                                  "it needs --group-by cgroup or all.\n");
+        ck_assert_int_eq(ctl.status, 0);
+        CTL_RUN(&ctl, "compare", "a", "b", axis_forms[_i]);
+        ck_assert_str_eq(ctl.err, "");
+        end();
+}
+END_TEST
+
+/* rows */
+
+static const Exchange row_answers[] = { { TWO_SIDES(
+        "{\"cgroup-limits\":[{\"cgroup\":\"/a\",\"cpu\":{\"max_quota_us\":" PAIR(
+                "\"max\"", "50000",
+                "null") ",\"cpus\":" PAIR("2.5", "0.5",
+                                          "-2.0") "},\"memory\":{\"max\":" PAIR("null", "1",
+                                                                                "null") "},"
+                                                                                        "\"pids\":{"
+                                                                                        "},"
+                                                                                        "\"reason\""
+                                                                                        ":\"before:"
+                                                                                        " x\"}],"
+                                                                                        "\"host-"
+                                                                                        "pressure\""
+                                                                                        ":[{"
+                                                                                        "\"resource"
+                                                                                        "\":"
+                                                                                        "\"cpu\","
+                                                                                        "\"row\":"
+                                                                                        "\"some\","
+                                                                                        "\"avg10\""
+                                                                                        ":" PAIR(
+                                                                                                "10"
+                                                                                                "00"
+                                                                                                "9",
+                                                                                                "5",
+                                                                                                "-1"
+                                                                                                "00"
+                                                                                                "0"
+                                                                                                "4") "}]}",
+        "") } };
+
+START_TEST(rows_of_sections_have_the_columns_of_all) {
+        static const char *const lines[] = {
+                ",/a,,,,,,,,cgroup-limits,cpu.max.period,us,,,,,,,,,,,,,,,,,,before: "
+                "x,,,,,,,,,,\r\n",
+                "both,/a,,,,,,,,cgroup-limits,cpu.max.cpus,cpus,2.5,,,,,,0.5,,,,,,-2.0,-80,,true,,,"
+                ",,,,,,,,,\r\n",
+                "after,/a,,,,,,,,cgroup-limits,memory.max,bytes,,,,,,,1,,,,,,,,,,,before: "
+                "x,,,,,,,,,,\r\n",
+                "both,,,,,,,,,host-pressure,cpu.some.avg10,percent,100.09,,,,,,0.05,,,,,,-100.04,"
+                "-99.95004495953641,,true,,,,,,,,,,,,\r\n",
+        };
+
+        begin(row_answers, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--group-by", "cgroup", "--format", "csv");
+        ck_assert_str_eq(ctl.err, "");
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++)
+                ck_assert_msg(strstr(ctl.out, lines[i]) != NULL, "%s is not in %s", lines[i],
+                              ctl.out);
+        end();
+}
+END_TEST
+
+START_TEST(rows_of_sections_are_objects_like_all) {
+        begin(shown, 1);
+        CTL_RUN(&ctl, "show", "a", "--group-by", "cgroup", "--format", "ndjson");
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "\"cgroup\":\"/b\",\"process\":null,\"thread\":null,\"pid\":null,"
+                                "\"tid\":null,\"start_ticks\":null,\"threads\":null,"
+                                "\"section\":\"memory-stat\",\"metric\":\"anon\","
+                                "\"unit\":\"bytes\",\"value\":2048,\"value_min\":null,"
+                                "\"value_max\":null,\"value_text\":null,\"value_count\":null,"
+                                "\"value_total\":null,\"present\":null,\"reason\":null,"
+                                "\"top_tid\":null,\"top_name\":null,\"top_value\":null,"
+                                "\"p50\":null,\"p99\":null}\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\"metric\":\"memory.high\",\"unit\":\"bytes\","
+                                              "\"value\":null,\"value_min\":null,"
+                                              "\"value_max\":null,\"value_text\":\"max\""));
+        end();
+}
+END_TEST
+
+static const Exchange spread[] = { { REPLIES(
+        "{\"parameters\":{\"snapshot\":{\"name\":\"a\"},\"sources\":[]},\"continues\":true}\0"
+        "{\"parameters\":{\"groups\":[{\"key\":\"p\",\"process\":\"p\",\"threads\":2,\"metrics\":"
+        "{\"minflt\":{\"value\":7,\"present\":2,\"spread\":{\"top\":{\"tid\":12,\"name\":\"a,b\","
+        "\"value\":6},\"p50\":1,\"p99\":6}}}}]},\"continues\":true}\0"
+        "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}}") } };
+
+START_TEST(the_spread_of_a_sum_is_in_its_row) {
+        begin(spread, 1);
+        CTL_RUN(&ctl, "show", "a", "--format", "csv", "--no-legend");
+        expect(0, ",p,,,,,2,primary,minflt,count,7,,,,,,2,,12,\"a,b\",6,1,6\r\n", "");
+        end();
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("verb-sections");
+        TCase *tables = tcase_create("tables"), *rows = tcase_create("rows");
+
+        tcase_add_loop_test(tables, compare_tells_what_changed, 0, ELEMENTSOF(compared_rows));
+        tcase_add_test(tables, all_rows_are_there_when_asked_for);
+        tcase_add_test(tables, a_threshold_is_for_values_of_sections_too);
+        tcase_add_test(tables, show_has_a_cgroup_a_line);
+        tcase_add_test(tables, tables_fit_80_columns);
+        tcase_add_test(tables, what_did_not_fit_is_named);
+        tcase_add_test(tables, what_was_named_and_is_not_there_is_told);
+        tcase_add_loop_test(tables, a_section_of_cgroups_needs_an_axis_with_cgroups, 0,
+                            ELEMENTSOF(axis_forms));
+        suite_add_tcase(suite, tables);
+        tcase_add_test(rows, rows_of_sections_have_the_columns_of_all);
+        tcase_add_test(rows, rows_of_sections_are_objects_like_all);
+        tcase_add_test(rows, the_spread_of_a_sum_is_in_its_row);
+        suite_add_tcase(suite, rows);
+        return check_main(suite);
+}

@@ -84,7 +84,7 @@ function __ctprofctl_value # OPTION WORD VERB
             if test "$argv[3]" = export
                 string split ' ' 'ctprof ktstr ndjson'
             else
-                string split ' ' 'table csv ndjson'
+                string split ' ' 'table csv ndjson html'
             end
     end
 end

@@ -76,4 +76,5 @@ static inline int group_form_lead(const GroupForm *form, JsonOut *out) {
 typedef int GroupSinkNew(const GroupForm *form, GroupSink **ret);
 GroupSinkNew sink_json_new; /* the one object of the contract */
 GroupSinkNew sink_rows_new; /* --format csv and ndjson: group-rows.h */
+GroupSinkNew sink_html_new; /* one page for a browser: html/html-page.h */
 GroupSinkNew sink_text_new; /* head, tables, hints */

@@ -15,11 +15,13 @@ const char *const group_list_names[_GROUP_LIST_MAX] = {
 /* What --format names. */
 static const struct {
         GroupSinkNew *new;
-        bool is_machine; /* for a program: all there is, no pager */
+        bool is_machine; /* for a program: no pager, no hints, the result alone on stdout */
+        bool is_page;    /* people read it: no more groups than they would want, but all rows */
 } forms[_FORMAT_MAX] = {
-        [FORMAT_TABLE] = { sink_text_new, false },
-        [FORMAT_CSV] = { sink_rows_new, true },
-        [FORMAT_NDJSON] = { sink_rows_new, true },
+        [FORMAT_TABLE] = { .new = sink_text_new },
+        [FORMAT_CSV] = { .new = sink_rows_new, .is_machine = true },
+        [FORMAT_NDJSON] = { .new = sink_rows_new, .is_machine = true },
+        [FORMAT_HTML] = { .new = sink_html_new, .is_machine = true, .is_page = true },
 };
 
 /* How far the answer has come: a list is STAGE_LISTS and its number. */
@@ -47,15 +49,22 @@ static void warn_axis(const View *view) {
                                         view_axis_name(view->axis));
 }
 
+static Format format_of(const Options *options) {
+        return options_have(options, OPTION_FORMAT) ? options->format : FORMAT_TABLE;
+}
+
 static int open_sink(GroupView *view) {
         Session *session = view->form.session;
-        bool has_format = options_have(session->options, OPTION_FORMAT);
-        Format format = has_format ? session->options->format : FORMAT_TABLE;
+        Format format = format_of(session->options);
         int r;
 
-        if (has_format && session_has_json(session))
+        if (options_have(session->options, OPTION_FORMAT) && session_has_json(session))
                 return complain(STATUS_USAGE,
                                 "--format and --json are two forms of one result: give either.");
+        if (forms[format].is_page && session->terminal.out)
+                return complain(STATUS_USAGE,
+                                "A page is not for a terminal to show: redirect stdout to a file "
+                                "(> report.html).");
         warn_axis(&session->options->view);
         if (session_has_json(session)) {
                 r = sink_json_new(&view->form, &view->sink);
@@ -105,7 +114,8 @@ void group_view_write_parameter(const GroupView *view, JsonWriter *writer) {
 
         /* A program wants all there is unless its user said otherwise. */
         parameter.changed_only = !is_machine && !options_have(options, OPTION_ALL_ROWS);
-        if (is_machine && !options_have(options, OPTION_LIMIT))
+        if (is_machine && !forms[format_of(options)].is_page &&
+            !options_have(options, OPTION_LIMIT))
                 parameter.limit = 0;
         json_write_key(writer, "view");
         view_write_json(writer, &parameter);

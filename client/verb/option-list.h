@@ -53,8 +53,8 @@
         O(ALL, "all", 0, NONE, "",                                                              \
           "All snapshots of the spool")                                                         \
         O(FORMAT, "format", 0, REQUIRED, "FORMAT",                                              \
-          "table (default), csv or ndjson (a row for each group and metric, see "                \
-          "ctprof-rows(5))")                                                        \
+          "table (default), csv or ndjson (a row for each group and metric, see "               \
+          "ctprof-rows(5)), or html (one page for a browser, to redirect into a file)")         \
         O(GROUP_BY, "group-by", 0, REQUIRED, "AXIS",                                            \
           "pcomm (default), comm, comm-exact, cgroup, all (cgroup, process and thread) "         \
           "or thread")                                \

@@ -44,7 +44,7 @@ _Static_assert(_OPTION_MAX <= 64, "a bit for each option");
 
 static const char *const format_names[] = {
         [FORMAT_CTPROF] = "ctprof", [FORMAT_KTSTR] = "ktstr", [FORMAT_NDJSON] = "ndjson",
-        [FORMAT_TABLE] = "table",   [FORMAT_CSV] = "csv",
+        [FORMAT_TABLE] = "table",   [FORMAT_CSV] = "csv",     [FORMAT_HTML] = "html",
 };
 
 const char *format_name(Format format) {
@@ -143,8 +143,8 @@ static int set_format(Options *options, const char *value, char *ret_complaint) 
                         return 0;
                 }
         return refuse(ret_complaint,
-                      "--format %s is not a format: views are table, csv or ndjson, exports are "
-                      "ctprof, ktstr or ndjson.",
+                      "--format %s is not a format: views are table, csv, ndjson or html, exports "
+                      "are ctprof, ktstr or ndjson.",
                       quote(value, quoted));
 }
 

@@ -22,6 +22,7 @@ typedef enum Format {
         FORMAT_TABLE,
         FORMAT_CSV,
         FORMAT_CTPROF,
+        FORMAT_HTML,
         FORMAT_KTSTR,
         FORMAT_NDJSON,
         _FORMAT_MAX, /* not given */

@@ -16,7 +16,8 @@
 #define VERB_ANY_ARGUMENTS SIZE_MAX
 
 /* What views come in. */
-#define VERB_VIEW_FORMATS (FORMAT_BIT(TABLE) | FORMAT_BIT(CSV) | FORMAT_BIT(NDJSON))
+#define VERB_VIEW_FORMATS \
+        (FORMAT_BIT(TABLE) | FORMAT_BIT(CSV) | FORMAT_BIT(NDJSON) | FORMAT_BIT(HTML))
 
 /* What an option means to a verb, where it is not the same to all that have it. */
 typedef struct VerbOptionHelp {

@@ -163,9 +163,9 @@ static const struct {
         { { "--since", "someday" },
           "--since \"someday\" is not a time: write YYYY-MM-DD[ HH:MM[:SS]], today, yesterday, "
           "-5min, -2h or -3d." },
-        { { "--format", "html" },
-          "--format \"html\" is not a format: views are table, csv or ndjson, exports are ctprof, "
-          "ktstr or ndjson." },
+        { { "--format", "pdf" },
+          "--format \"pdf\" is not a format: views are table, csv, ndjson or html, exports are "
+          "ctprof, ktstr or ndjson." },
         { { "--socket=" }, "--socket is given an empty path." },
 };
 

@@ -83,7 +83,7 @@ static const struct {
         { { "show", "a", "--format=table", "-j" },
           "--format and --json are two forms of one result: give either.\n" },
         { { "show", "a", "--format=ktstr" },
-          "\"show\" has no --format ktstr: there are table, csv, ndjson.\n" },
+          "\"show\" has no --format ktstr: there are table, csv, ndjson, html.\n" },
         { { "show", "a", "--threshold=5" }, "\"show\" does not take --threshold.\n" },
         { { "export", "a", "--format=csv" },
           "\"export\" has no --format csv: there are ctprof, ktstr, ndjson.\n" },

@@ -290,12 +290,12 @@ def wait_until(condition, seconds=20, what="condition"):
         time.sleep(0.01)
 
 
-def settled(read, seconds=20):
+def settled(read, seconds=20, moment=0.05):
     """What read() says once it says the same twice, a moment apart."""
     deadline = time.monotonic() + seconds
     last = read()
     while True:
-        time.sleep(0.05)
+        time.sleep(moment)
         now = read()
         if now == last:
             return now

@@ -156,15 +156,18 @@ class Taskstats:
             data = data[(length + 3) & ~3:]
         return found
 
-    def read(self, tid):
+    def ask(self, tid):
+        """The bytes that the kernel answers for one thread."""
         nested = self._attributes(self._ask(self.family, 1, 1, struct.pack("=I", tid)))[4]
-        stats = self._attributes(nested)[3]
+        return self._attributes(nested)[3]
+
+    def read(self, tid):
+        stats = self.ask(tid)
         version = struct.unpack_from("=H", stats)[0]
         fields = dict(self.FIELDS)
-        if version >= 16:
-            for index, category in enumerate(self.CATEGORIES):
-                fields[f"{category}_delay_max_ns"] = 432 + 16 * index
-                fields[f"{category}_delay_min_ns"] = 440 + 16 * index
+        for index, category in enumerate(self.CATEGORIES):  # since version 16
+            fields[f"{category}_delay_max_ns"] = 432 + 16 * index
+            fields[f"{category}_delay_min_ns"] = 440 + 16 * index
         row = {name: struct.unpack_from("=Q", stats, offset)[0] if offset + 8 <= len(stats) else None
                for name, offset in fields.items()}
         for name in ("elapsed", "utime", "stime", "utime_scaled", "stime_scaled"):

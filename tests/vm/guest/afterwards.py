@@ -1,9 +1,51 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The second boot."""
-from harness import expect_equal, run, test
+"""The second boot of one disk: what was taken before is there, and of another boot."""
+import os
+import pathlib
+
+import machine
+from harness import Skip, expect, expect_equal, run, test
+from machine import ctl, shown, systemctl
 
 
 @test
 def survives():
-    """the socket is there after a boot"""
-    print(run("ctprofctl", "status").out)
+    """after a reboot the socket listens, the daemon starts on demand, and the spool is whole"""
+    expect_equal(systemctl("is-active", machine.SOCKET_UNIT), "active")
+    expect_equal(shown("ActiveState"), "inactive", "ctprofd.service")
+    machine.intact(machine.LAST)
+    expect_equal(shown("ActiveState"), "active", "ctprofd.service")
+
+
+@test
+def different_boots():
+    """comparing with a snapshot from before the reboot says that they are of different boots"""
+    expect_equal(ctl("capture", "--tag", "after-reboot").status, 0, "capture")
+    result = ctl("compare", machine.LAST, "after-reboot", "--json").json()
+    expect_equal(result["sameBoot"], False)
+    expect_equal(result["elapsedNs"], None)
+    expect(result["before"]["bootId"] != result["after"]["bootId"], "one boot id")
+    rates = [row for group in result["groups"] for row in group["metrics"].values()
+             if row.get("perSecond") is not None]
+    expect_equal(rates, [], "rates across boots")
+    text = ctl("compare", machine.LAST, "after-reboot", "--limit", "1")
+    expect_equal(text.status, 0, text.err)
+    said = [line for line in text.out.splitlines() if "boot" in line]
+    machine.comment("\n".join(said))
+    expect(any("different boots" in line for line in said), text.out[:600])
+
+
+@test
+def removal():
+    """purging the package stops and removes everything but the snapshots"""
+    if not machine.PACKAGES:
+        raise Skip("the package stays")
+    result = run("dpkg", "--purge", "ctprof")
+    expect_equal(result.status, 0, result.out, result.err)
+    expect(not os.path.exists(machine.SOCKET), "the socket is still there")
+    expect_equal(run("systemctl", "is-active", "--quiet", machine.SERVICE).status != 0, True, "it still runs")
+    left = [str(path) for top in ("/etc", "/usr", "/run") for path in pathlib.Path(top).rglob("*ctprof*")
+            if "/run/log" not in str(path)]
+    machine.comment(f"left: {' '.join(left) or 'nothing'}")
+    expect_equal([path for path in left if not path.startswith("/run/ctprof")], [], "left behind")
+    expect(any(machine.SPOOL.glob("*.zst")), "the snapshots are gone")

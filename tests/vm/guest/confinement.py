@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The sandbox holds, seen from outside in /proc, and each capability is needed for what it is said to be."""
+import contextlib
+import os
+import pathlib
+import pwd
+import re
+import signal
+
+import machine
+from harness import Idle, end, expect, expect_equal, test, wait_until
+from machine import ctl, systemctl
+
+BITS = {"CAP_DAC_READ_SEARCH": 2, "CAP_NET_ADMIN": 12, "CAP_SYS_PTRACE": 19}
+OURS = sum(1 << bit for bit in BITS.values())
+THREADS = 400
+
+UNPRIVILEGED = "ctprofd-unprivileged.socket"
+
+
+def facts(pid):
+    """What /proc/PID/status says, by key."""
+    text = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+    return dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+
+
+def capabilities(status, name):
+    return int(status[name], 16)
+
+
+def mounts(pid):
+    """Mount point: (file system type, options of this mount)."""
+    found = {}
+    for line in pathlib.Path(f"/proc/{pid}/mountinfo").read_text(encoding="utf-8").splitlines():
+        words = line.split()
+        kind = line.split(" - ", 1)[1].split()[0]
+        found[words[4]] = (kind, words[5].split(","))
+    return found
+
+
+def expect_confined(pid):
+    """What holds for the daemon and for each of its jobs."""
+    status = facts(pid)
+    uid = pwd.getpwnam("ctprof").pw_uid
+    expect_equal(status["Uid"].split(), [str(uid)] * 4, "uids")
+    expect_equal(status["NoNewPrivs"], "1", "NoNewPrivs")
+    expect_equal(status["Seccomp"], "2", "Seccomp")
+    for name in ("CapEff", "CapPrm", "CapInh", "CapAmb", "CapBnd"):
+        expect_equal(capabilities(status, name) & ~OURS, 0, name)
+    table = mounts(pid)
+    for point in ("/", "/proc", "/sys/fs/cgroup"):
+        expect("ro" in table[point][1], point, "is writable:", table[point])
+    expect_equal(table[str(machine.SPOOL)][1][0], "rw", "spool")
+    writable = [point for point, (kind, options) in table.items() if "rw" in options
+                and kind not in ("devpts", "mqueue", "hugetlbfs")
+                and not re.match(r"/(var/lib/ctprof|tmp|var/tmp|dev)(/|$)", point)]
+    machine.comment(f"writable besides spool, private /tmp and /dev: {', '.join(writable) or 'nothing'}")
+    expect_equal([point for point in writable if not point.startswith("/run")], [], "writable mounts")
+    expect(os.stat(f"/proc/{pid}/ns/mnt").st_ino != os.stat("/proc/1/ns/mnt").st_ino, "no mount namespace")
+    expect(not os.path.exists(f"/proc/{pid}/root/dev/vda"), "it sees the disk")
+    return status
+
+
+@contextlib.contextmanager
+def stopped(kind, *command):
+    """A job of the daemon, held where it works."""
+    pid = machine.main_pid()
+    client = machine.start(*command)
+    job = machine.wait_for_job(pid, kind)
+    try:
+        if kind == "analysis":
+            # It gives up what it has as its first act: look at it afterwards.
+            wait_until(lambda: facts(job).get("CapPrm", "").strip("0") == ""
+                       and int(facts(job)["Seccomp_filters"]) > int(facts(pid)["Seccomp_filters"]), 30, "its sandbox")
+        os.kill(job, signal.SIGSTOP)
+        wait_until(lambda: facts(job)["State"].startswith("T"), 30, "a stopped job")
+        yield job
+    finally:
+        end(job, signal.SIGCONT)
+        client.communicate(timeout=120)
+
+
+@test
+def daemon():
+    """the daemon runs as ctprof with three capabilities, a filter, and a host that it cannot write"""
+    status = expect_confined(machine.main_pid())
+    for name in ("CapEff", "CapPrm", "CapBnd"):
+        expect_equal(capabilities(status, name), OURS, name)
+    machine.comment(f"Uid {status['Uid'].split()[0]}, CapEff {status['CapEff']}, CapBnd {status['CapBnd']},"
+                    f" Seccomp {status['Seccomp']}, filters {status['Seccomp_filters']}")
+
+
+@test
+def capture_job():
+    """a capture job has what the daemon has, and no more"""
+    with Idle(THREADS, 4), stopped("capture", "capture", "--tag", "held", "--replace") as job:
+        status = expect_confined(job)
+        machine.comment(f"CapEff {status['CapEff']}, Seccomp {status['Seccomp']}, threads {status['Threads']}")
+        expect_equal(capabilities(status, "CapEff") & ~OURS, 0, "CapEff")
+
+
+@test
+def analysis_job():
+    """an analysis job has no capability at all, a filter more, and can open nothing"""
+    with Idle(THREADS, 4):
+        machine.take("large", "--replace")
+    own = int(facts(machine.main_pid())["Seccomp_filters"])
+    with stopped("analysis", "show", "large", "--group-by", "thread", "--limit", "0", "--json") as job:
+        status = expect_confined(job)
+        for name in ("CapEff", "CapPrm", "CapInh", "CapAmb"):
+            expect_equal(capabilities(status, name), 0, name)
+        expect(int(status["Seccomp_filters"]) > own, "no filter of its own")
+        limits = pathlib.Path(f"/proc/{job}/limits").read_text(encoding="ascii")
+        files = re.search(r"Max open files +(\d+)", limits)[1]
+        expect_equal(files, "1", "descriptors that it may have")
+        machine.comment(f"CapEff {status['CapEff']}, Seccomp_filters {status['Seccomp_filters']} (daemon {own}),"
+                        f" open files {files}")
+
+
+def readings(name):
+    """Sources by name, and by column how many threads have a value."""
+    answer = machine.take(name, "--replace")
+    sources = {source["name"]: source for source in answer["sources"]}
+    counts = {}
+    rows = machine.rows(machine.document(name))
+    for column in rows[0]:
+        counts[column] = sum(1 for row in rows if row[column] is not None)
+    return sources, counts, len(rows)
+
+
+def losses(whole, without):
+    """Prints what became absent, with the reasons that users see; returns the names of the sources."""
+    lost = [name for name, source in without[0].items() if source["state"] != whole[0][name]["state"]]
+    for name in lost:
+        source = without[0][name]
+        reason = source.get("reason")
+        machine.comment(f"  {name}: {source['state']}, denied {source['denied']} of"
+                        f" {source['denied'] + source['ok']}: {reason}")
+        expect(reason, "no reason for", name)
+    columns = []
+    for column, count in whole[1].items():
+        if count and without[1][column] < count * without[2] / whole[2] * 0.9:
+            columns.append(f"{column} ({without[1][column]} of {without[2]})")
+    machine.comment(f"  absent: {', '.join(columns) or 'no column'}")
+    return lost
+
+
+@test
+def each_capability():
+    """without any one of its capabilities, readings become absent, each with its reason"""
+    whole = readings("whole-rights")
+    expect_equal(whole[0]["taskstats"]["state"], "ok", "taskstats")
+    needed = {"CAP_NET_ADMIN": "taskstats", "CAP_SYS_PTRACE": "io", "CAP_DAC_READ_SEARCH": "io"}
+    for dropped in machine.CAPABILITIES:
+        rest = " ".join(name for name in machine.CAPABILITIES if name != dropped)
+        with machine.dropin("AmbientCapabilities=", f"AmbientCapabilities={rest}", "CapabilityBoundingSet=",
+                            f"CapabilityBoundingSet={rest}"):
+            machine.comment(f"without {dropped}:")
+            lost = losses(whole, readings("less-rights"))
+        expect(needed[dropped] in lost, f"{dropped} is not needed for {needed[dropped]}:", lost)
+        expect("stat" not in lost, "the threads themselves are gone without", dropped)
+
+
+@test
+def no_capability():
+    """the unprivileged unit serves the same socket with no capability, and says what it lacks"""
+    whole = readings("whole-rights")
+    systemctl("stop", machine.SERVICE)
+    try:
+        systemctl("start", UNPRIVILEGED)
+        expect_equal(ctl("status").status, 0, "status")
+        pid = int(machine.shown("MainPID", "ctprofd-unprivileged.service"))
+        expect(pid > 0, "the unprivileged daemon does not run")
+        status = facts(pid)
+        for name in ("CapEff", "CapPrm", "CapBnd", "CapAmb"):
+            expect_equal(capabilities(status, name), 0, name)
+        expect_equal(status["Seccomp"], "2", "Seccomp")
+        machine.comment("without any:")
+        less = readings("no-rights")
+        expect("taskstats" in losses(whole, less), "taskstats without capabilities")
+    finally:
+        systemctl("stop", UNPRIVILEGED, "ctprofd-unprivileged.service")
+        systemctl("start", machine.SOCKET_UNIT)
+    expect_equal(ctl("status").status, 0, "status afterwards")

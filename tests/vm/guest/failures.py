@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What goes wrong costs the call it hits, never the spool and never the service."""
+import os
+import pathlib
+import pwd
+import signal
+import time
+
+import machine
+from harness import Idle, end, expect, expect_equal, run, test, wait_until
+from machine import ctl, sentence, shown, systemctl
+
+EXEC = "ExecStart=/usr/sbin/ctprofd"
+THREADS = 800
+
+
+def hold(pid, kind):
+    """The pid of a job, stopped as soon as it is there."""
+    job = machine.wait_for_job(pid, kind)
+    os.kill(job, signal.SIGSTOP)
+    return job
+
+
+@test
+def restart_during_a_capture():
+    """a restart during a capture costs that capture: nothing half is left, and the next one works"""
+    pid = machine.main_pid()
+    with Idle(THREADS, 8):
+        client = machine.start("capture", "--tag", "interrupted")
+        job = hold(pid, "capture")
+        restart = machine.subprocess.Popen(["systemctl", "restart", machine.SERVICE])
+        try:
+            wait_until(lambda: shown("ActiveState") != "active" or int(shown("MainPID")) != pid, 30, "the restart")
+        finally:
+            end(job, signal.SIGCONT)
+        expect_equal(restart.wait(60), 0, "systemctl restart")
+        _, complaint = client.communicate(timeout=60)
+        expect_equal(client.returncode, 1, "exit status of the client", complaint)
+        machine.comment(sentence(complaint))
+        after = machine.main_pid()
+        expect(after != pid, "it is still the same daemon")
+        expect_equal(ctl("capture", "--tag", "next").status, 0, "the next capture")
+    machine.intact("next")
+    names = {head["name"] for head in ctl("list", "--json").json()["snapshots"]}
+    expect("interrupted" not in names, "half a snapshot is listed")
+    expect_equal(shown("Result"), "success", "result of the service")
+
+
+def fill(prefix):
+    """Takes tagged snapshots until one is refused; returns their names and the complaint."""
+    taken = []
+    for number in range(200):
+        result = ctl("capture", "--tag", f"{prefix}{number}")
+        if result.status != 0:
+            expect_equal(result.status, 1, "exit status")
+            return taken, sentence(result.err)
+        taken.append(f"{prefix}{number}")
+    raise AssertionError("the spool never fills")
+
+
+@test
+def spool_full():
+    """a spool at its budget refuses the next tagged snapshot, says what to do, and keeps all others"""
+    systemctl("stop", machine.SERVICE)
+    used = sum(file.stat().st_size for file in machine.SPOOL.iterdir())
+    with machine.dropin("ExecStart=", f"{EXEC} --max-bytes={used + 60000}"):
+        taken, complaint = fill("full")
+        machine.comment(f"after {len(taken)} snapshots: {complaint}")
+        expect(taken, "not a single snapshot")
+        machine.intact(*taken)
+        for name in taken:
+            expect_equal(ctl("remove", name).status, 0, "remove")
+        expect_equal(ctl("capture", "--tag", taken[0]).status, 0, "capture once there is room")
+        expect_equal(ctl("remove", taken[0]).status, 0, "remove")
+
+
+@test
+def disk_full():
+    """a file system that is full for real refuses likewise, and nothing half is left"""
+    systemctl("stop", machine.SERVICE)
+    uid = pwd.getpwnam("ctprof").pw_uid
+    options = f"size=100k,mode=0750,uid={uid},gid={uid}"
+    expect_equal(run("mount", "-t", "tmpfs", "-o", options, "spool", str(machine.SPOOL)).status, 0, "mount")
+    try:
+        with machine.dropin("ExecStart=", f"{EXEC} --max-bytes=0 --keep-free=0"):
+            taken, complaint = fill("disk")
+            machine.comment(f"after {len(taken)} snapshots: {complaint}")
+            expect(taken, "not a single snapshot")
+            machine.intact(*taken)
+            systemctl("stop", machine.SERVICE)
+    finally:
+        systemctl("stop", machine.SERVICE)
+        expect_equal(run("umount", str(machine.SPOOL)).status, 0, "umount")
+        machine.restart()
+    machine.intact()
+
+
+def oom_kills():
+    events = pathlib.Path(f"/sys/fs/cgroup/system.slice/{machine.SERVICE}/memory.events").read_text(encoding="ascii")
+    return int(dict(line.split() for line in events.splitlines())["oom_kill"])
+
+
+@test
+def job_out_of_memory():
+    """a job that the kernel kills for memory costs its call: the daemon goes on, and says what happened"""
+    pid = machine.main_pid()
+    with Idle(THREADS, 8):
+        expect_equal(ctl("capture", "--tag", "enough").status, 0, "capture")
+        current = pathlib.Path(f"/sys/fs/cgroup/system.slice/{machine.SERVICE}/memory.current")
+        before = oom_kills()
+        # What the daemon itself needs is in use now, and what was only cached gives way first.
+        limit = int(current.read_text(encoding="ascii")) + (256 << 10)
+        killed = None
+        while limit > 256 << 10 and killed is None:
+            systemctl("set-property", "--runtime", machine.SERVICE, f"MemoryMax={limit}", "MemorySwapMax=0")
+            result = ctl("show", "enough", "--group-by", "thread", "--limit", "0", "--json")
+            if result.status != 0:
+                killed = result
+            limit = limit * 3 // 4
+        systemctl("set-property", "--runtime", machine.SERVICE, "MemoryMax=infinity")
+        expect(killed, "no limit was too small")
+        machine.comment(sentence(killed.err))
+        expect(oom_kills() > before, "the kernel killed nothing")
+        expect("memory" in killed.err, killed.err)
+        expect_equal(int(shown("MainPID")), pid, "the daemon")
+        expect_equal(ctl("capture", "--tag", "enough", "--replace").status, 0, "the next capture")
+    machine.intact("enough")
+
+
+@test
+def watchdog():
+    """a daemon that hangs is ended by systemd and started again; the socket never goes away"""
+    with machine.dropin("WatchdogSec=2s", "TimeoutAbortSec=1s", "RestartSec=100ms"):
+        pid = machine.main_pid()
+        begin = time.monotonic()
+        os.kill(pid, signal.SIGSTOP)
+        client = machine.start("status")
+        after = machine.daemon_ready(pid)
+        machine.comment(f"another daemon after {time.monotonic() - begin:.1f} s,"
+                        f" restarts {shown('NRestarts')}, pid {pid} became {after}")
+        client.communicate(timeout=60)
+        expect_equal(systemctl("is-active", machine.SOCKET_UNIT), "active")
+        expect_equal(ctl("status").status, 0, "status")
+        hung = [entry["MESSAGE"] for entry in machine.journal(f"UNIT={machine.SERVICE}")
+                if "watchdog" in entry["MESSAGE"].lower()]
+        expect(hung, "systemd says nothing of a watchdog")
+        machine.comment(hung[-1])
+    machine.intact()
+
+
+@test
+def stop():
+    """a stop ends the jobs of the daemon and is no failure"""
+    pid = machine.main_pid()
+    with Idle(THREADS, 8):
+        client = machine.start("capture", "--tag", "stopped")
+        job = machine.wait_for_job(pid, "capture")
+        begin = time.monotonic()
+        systemctl("stop", machine.SERVICE)
+        machine.comment(f"stopped in {time.monotonic() - begin:.1f} s")
+        expect(not os.path.exists(f"/proc/{pid}") and not os.path.exists(f"/proc/{job}"), "something still runs")
+        client.communicate(timeout=60)
+    expect_equal(shown("ActiveState"), "inactive")
+    expect_equal(shown("Result"), "success")
+    expect_equal(systemctl("is-active", machine.SOCKET_UNIT), "active")

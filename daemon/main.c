@@ -11,6 +11,7 @@
 #include "log/log.h"
 #include "profiler/options.h"
 #include "profiler/profiler.h"
+#include "profiler/settings.h"
 #include "worker/worker.h"
 
 #define EXIT_WRONG_USE 2
@@ -54,6 +55,9 @@ int main(int argc, char *argv[]) {
                 /* Started from a descriptor, the kernel takes its number for our name. */
                 (void) prctl(PR_SET_NAME, "ctprofd");
                 return worker_main(options.job);
+        case OPTIONS_DUMP_CONFIG:
+                log_open(LOG_INFO);
+                return settings_dump(&options) != SETTINGS_OK ? EXIT_FAILURE : EXIT_SUCCESS;
         case OPTIONS_SERVE:
                 break;
         }

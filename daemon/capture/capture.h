@@ -36,7 +36,6 @@ enum {
 
 #define CAPTURE_DEFAULT_WORKERS 2
 #define CAPTURE_MAX_WORKERS 16
-#define CAPTURE_SMAPS_LIMIT_NS (5 * NSEC_PER_SEC)
 
 typedef struct CaptureOptions {
         int proc_fd, sys_fd; /* borrowed; @sys_fd may be negative */

@@ -28,7 +28,7 @@ typedef struct Config Config;
 
 typedef enum ConfigFault {
         CONFIG_FAULT_WRONG,   /* a value, a line or a file that cannot be used */
-        CONFIG_FAULT_UNKNOWN, /* a section or key of another version: no reason to refuse the rest */
+        CONFIG_FAULT_UNKNOWN, /* a section or key of another version: no reason to refuse */
 } ConfigFault;
 
 typedef struct ConfigListener {

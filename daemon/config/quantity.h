@@ -4,8 +4,8 @@
 /*
  * Quantity
  *
- * Sizes and times as administrators write them for systemd: "4G", "1.5G", "90", "15min", "1h 30min",
- * "infinity". Exact integers inside; what does not fit into 64 bits is refused.
+ * Sizes and times as administrators write them for systemd: "4G", "1.5G", "90", "15min",
+ * "1h 30min", "infinity". Exact integers inside; what does not fit into 64 bits is refused.
  */
 
 #include <stdbool.h>

@@ -27,6 +27,7 @@ struct Workshop {
         char **environment;
         Job **jobs;
         size_t n_jobs, n_allocated;
+        uint64_t max_data_bytes;
 };
 
 int workshop_new(sd_event *event, int executable_fd, const char *name, Workshop **ret) {
@@ -37,7 +38,11 @@ int workshop_new(sd_event *event, int executable_fd, const char *name, Workshop 
         workshop = malloc(sizeof(*workshop));
         if (!workshop)
                 return -ENOMEM;
-        *workshop = (Workshop){ .event = sd_event_ref(event), .executable_fd = -EBADF };
+        *workshop = (Workshop){
+                .event = sd_event_ref(event),
+                .executable_fd = -EBADF,
+                .max_data_bytes = LIMIT_JOB_MEMORY_BYTES,
+        };
 
         workshop->name = strdup(name);
         if (!workshop->name)
@@ -94,6 +99,10 @@ Workshop *workshop_free(Workshop *workshop) {
         return NULL;
 }
 
+void workshop_set_memory(Workshop *workshop, uint64_t max_bytes) {
+        workshop->max_data_bytes = max_bytes;
+}
+
 size_t workshop_n_children(const Workshop *workshop) {
         return workshop->n_jobs;
 }
@@ -118,7 +127,7 @@ int workshop_spawn(Workshop *workshop, const char *kind, int socket_fd, uint64_t
                 .executable_fd = workshop->executable_fd,
                 .socket_fd = socket_fd,
                 .arguments = arguments,
-                .max_data_bytes = LIMIT_JOB_MEMORY_BYTES,
+                .max_data_bytes = workshop->max_data_bytes,
                 .max_file_bytes = max_file_bytes,
         };
 

@@ -30,6 +30,9 @@ _must_check_ int workshop_new(sd_event *event, int executable_fd, const char *na
 Workshop *workshop_free(Workshop *workshop);
 DEFINE_CLEANUP(Workshop *, workshop_free);
 
+/* What a child started from now on may use for data; at first the bound of wire/limits.h. */
+void workshop_set_memory(Workshop *workshop, uint64_t max_bytes);
+
 /* Children that exist: at work, or on their way out. */
 size_t workshop_n_children(const Workshop *workshop);
 /* Up to @n of their process ids; returns how many. */

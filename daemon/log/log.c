@@ -97,8 +97,8 @@ static void put_field(struct iovec *fields, size_t *n, char *space, const char *
 
 static void write_line(int level, const LogEvent *event, const char *line) {
         char message[LOG_LINE_BYTES + 16], priority[16], uid[NUMBER_U64_CHARS + 1] = "";
-        char space[4][LOG_FIELD_BYTES];
-        struct iovec fields[6];
+        char space[5][LOG_FIELD_BYTES];
+        struct iovec fields[7];
         size_t n = 2;
         int saved = errno;
 
@@ -114,9 +114,11 @@ static void write_line(int level, const LogEvent *event, const char *line) {
         if (event) {
                 uid[number_format_u64(event->uid, uid)] = '\0';
                 put_field(fields, &n, space[0], "MESSAGE_ID", event->message_id);
-                put_field(fields, &n, space[1], "CTPROF_UID", uid);
+                put_field(fields, &n, space[1], "CTPROF_UID",
+                          event->uid == LOG_NO_UID ? NULL : uid);
                 put_field(fields, &n, space[2], "CTPROF_METHOD", event->method);
                 put_field(fields, &n, space[3], "CTPROF_SNAPSHOT", event->snapshot);
+                put_field(fields, &n, space[4], "CTPROF_OLD_SNAPSHOT", event->old_snapshot);
         }
         if (sd_journal_sendv(fields, (int) n) < 0)
                 write_stderr(line); /* journald is down: its stream may still be buffered */

@@ -37,12 +37,15 @@ int log_level_parse(Span text);
 #define log_debug(...) log_write(LOG_DEBUG, 0, __VA_ARGS__)
 void log_write(int level, int error, const char *format, ...) _printf_(3, 4);
 
+#define LOG_NO_UID ((uid_t) -1) /* which is no user */
+
 /* What an administrator looks for with journalctl; members that do not apply stay empty. */
 typedef struct LogEvent {
         const char *message_id; /* 32 hex digits */
-        uid_t uid;
+        uid_t uid;              /* LOG_NO_UID: nobody's doing */
         const char *method;
-        const char *snapshot; /* CTPROF_SNAPSHOT=; bytes from outside are fine in a field */
+        const char *snapshot;     /* CTPROF_SNAPSHOT=; bytes from outside are fine in a field */
+        const char *old_snapshot; /* CTPROF_OLD_SNAPSHOT=: the name it had */
 } LogEvent;
 
 void log_event(int level, const LogEvent *event, const char *format, ...) _printf_(3, 4);

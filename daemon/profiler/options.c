@@ -5,55 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/number.h"
-
-#define KIB UINT64_C(1024)
-
-typedef struct Unit {
-        const char *name;
-        uint64_t factor;
-} Unit;
-
-static const Unit size_units[] = {
-        { "", 1 },
-        { "K", KIB },
-        { "M", KIB *KIB },
-        { "G", KIB *KIB *KIB },
-        { "T", KIB *KIB *KIB *KIB },
-};
-
-static const Unit time_units[] = {
-        { "", NSEC_PER_SEC },
-        { "s", NSEC_PER_SEC },
-        { "min", 60 * NSEC_PER_SEC },
-        { "h", 3600 * NSEC_PER_SEC },
-        { "d", 24 * 3600 * NSEC_PER_SEC },
-        { "w", 7 * 24 * 3600 * NSEC_PER_SEC },
-};
-
-static bool parse_quantity(Span text, const Unit *units, size_t n_units, uint64_t *ret) {
-        size_t n_digits = 0;
-        uint64_t value;
-        Span unit;
-
-        while (n_digits < text.n && text.bytes[n_digits] >= '0' && text.bytes[n_digits] <= '9')
-                n_digits++;
-        if (!number_parse_u64((Span){ text.bytes, n_digits }, &value))
-                return false;
-        unit = (Span){ text.bytes + n_digits, text.n - n_digits };
-        for (size_t i = 0; i < n_units; i++)
-                if (span_is(unit, units[i].name))
-                        return !__builtin_mul_overflow(value, units[i].factor, ret);
-        return false;
-}
-
-bool options_parse_size(Span text, uint64_t *ret_bytes) {
-        return parse_quantity(text, size_units, ELEMENTSOF(size_units), ret_bytes);
-}
-
-bool options_parse_time(Span text, uint64_t *ret_ns) {
-        return parse_quantity(text, time_units, ELEMENTSOF(time_units), ret_ns);
-}
+#include "config/quantity.h"
 
 enum {
         OPTION_SPOOL = 256,
@@ -61,6 +13,8 @@ enum {
         OPTION_MAX_BYTES,
         OPTION_KEEP_FREE,
         OPTION_MAX_AGE,
+        OPTION_CONFIG,
+        OPTION_DUMP_CONFIG,
         OPTION_JOB,
         OPTION_VERSION,
 };
@@ -71,6 +25,8 @@ static const struct option option_rows[] = {
         { "max-bytes", required_argument, NULL, OPTION_MAX_BYTES },
         { "keep-free", required_argument, NULL, OPTION_KEEP_FREE },
         { "max-age", required_argument, NULL, OPTION_MAX_AGE },
+        { "config", required_argument, NULL, OPTION_CONFIG },
+        { "dump-config", no_argument, NULL, OPTION_DUMP_CONFIG },
         { "job", required_argument, NULL, OPTION_JOB },
         { "help", no_argument, NULL, 'h' },
         { "version", no_argument, NULL, OPTION_VERSION },
@@ -88,6 +44,8 @@ const char *options_help(void) {
                "  --max-bytes SIZE   let snapshots use up to SIZE in all (K, M, G, T; 0: any)\n"
                "  --keep-free SIZE   leave SIZE free in the file system\n"
                "  --max-age TIME     remove untagged ones after TIME (s, min, h, d, w; 0: never)\n"
+               "  --config FILE      read FILE and no other configuration\n"
+               "  --dump-config      show the configuration and where each part is from\n"
                "  -h, --help         show this\n"
                "      --version      show the version\n"
                "\n"
@@ -99,6 +57,28 @@ static int complain(char *complaint, const char *format, const char *a, const ch
         return OPTIONS_E_WRONG;
 }
 
+/* Tried here, and kept as text for whoever reads the files: there it counts over theirs. */
+static int take_size(Options *options, SettingId id, const char *name, char *complaint) {
+        uint64_t bytes;
+
+        if (!quantity_parse_size(span_of(optarg), &bytes) ||
+            (bytes == QUANTITY_INFINITY && id == SETTING_KEEP_FREE))
+                return complain(complaint, "%s: \"%s\" is not a size like 512M or 4G.", name,
+                                optarg);
+        options->settings[id] = optarg;
+        return 0;
+}
+
+static int take_time(Options *options, SettingId id, const char *name, char *complaint) {
+        uint64_t ns;
+
+        if (!quantity_parse_time(span_of(optarg), &ns))
+                return complain(complaint, "%s: \"%s\" is not a time like 12h or 30d.", name,
+                                optarg);
+        options->settings[id] = optarg;
+        return 0;
+}
+
 static int take_option(Options *options, int option, char *complaint) {
         switch (option) {
         case OPTION_SPOOL:
@@ -108,23 +88,17 @@ static int take_option(Options *options, int option, char *complaint) {
                 options->listen_path = optarg;
                 return 0;
         case OPTION_MAX_BYTES:
-                options->has_max_bytes = true;
-                if (options_parse_size(span_of(optarg), &options->max_bytes))
-                        return 0;
-                return complain(complaint, "--max-bytes: \"%s\" is not a size%s.", optarg,
-                                " like 512M or 4G");
+                return take_size(options, SETTING_MAX_BYTES, "--max-bytes", complaint);
         case OPTION_KEEP_FREE:
-                options->has_keep_free_bytes = true;
-                if (options_parse_size(span_of(optarg), &options->keep_free_bytes))
-                        return 0;
-                return complain(complaint, "--keep-free: \"%s\" is not a size%s.", optarg,
-                                " like 512M or 4G");
+                return take_size(options, SETTING_KEEP_FREE, "--keep-free", complaint);
         case OPTION_MAX_AGE:
-                options->has_max_age = true;
-                if (options_parse_time(span_of(optarg), &options->max_age_ns))
-                        return 0;
-                return complain(complaint, "--max-age: \"%s\" is not a time%s.", optarg,
-                                " like 12h or 30d");
+                return take_time(options, SETTING_MAX_AGE, "--max-age", complaint);
+        case OPTION_CONFIG:
+                options->config_path = optarg;
+                return 0;
+        case OPTION_DUMP_CONFIG:
+                options->action = OPTIONS_DUMP_CONFIG;
+                return 0;
         case OPTION_JOB:
                 options->action = OPTIONS_JOB;
                 options->job = optarg;
@@ -147,6 +121,11 @@ static int complain_of_word(int option, const char *word, char *complaint) {
         return complain(complaint, "There is no option \"%s\"%s; see ctprofd --help.", word, "");
 }
 
+/* What else is on the line does not matter to them. */
+static bool is_decided(OptionsAction action) {
+        return action == OPTIONS_HELP || action == OPTIONS_VERSION || action == OPTIONS_JOB;
+}
+
 int options_parse(int argc, char *argv[], Options *ret,
                   char ret_complaint[static OPTIONS_COMPLAINT_BYTES]) {
         Options options = { .action = OPTIONS_SERVE };
@@ -154,16 +133,15 @@ int options_parse(int argc, char *argv[], Options *ret,
 
         optind = 0; /* glibc: start anew, whoever parsed before */
         opterr = 0;
-        while ((option = getopt_long(argc, argv, ":h", option_rows, NULL)) >= 0) {
+        while (!is_decided(options.action) &&
+               (option = getopt_long(argc, argv, ":h", option_rows, NULL)) >= 0) {
                 if (option == '?' || option == ':')
                         return complain_of_word(option, argv[optind - 1], ret_complaint);
                 r = take_option(&options, option, ret_complaint);
                 if (r != 0)
                         return r;
-                if (options.action != OPTIONS_SERVE)
-                        break;
         }
-        if (options.action == OPTIONS_SERVE && optind < argc)
+        if (!is_decided(options.action) && optind < argc)
                 return complain(ret_complaint, "\"%s\" is one word too many%s.", argv[optind],
                                 ": ctprofd takes only options");
         *ret = options;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +11,12 @@
 #include <sys/socket.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "job/workshop.h"
 #include "log/log.h"
+#include "profiler/settings.h"
 #include "profiler/socket-file.h"
 #include "profiler/spool-path.h"
 #include "server/listener.h"
@@ -24,10 +27,12 @@
 
 #define PROFILER_SOCKET_NAME "varlink"
 
-/* Every connection with every descriptor it may send at once, and what the daemon itself needs. */
-#define PROFILER_DESCRIPTORS (LIMIT_CONNECTIONS * (LIMIT_FDS_PER_CALL + 2u) + 512u)
+/* What the daemon itself needs, beside every connection with all it may send at once. */
+#define PROFILER_DESCRIPTORS 512u
 
 typedef struct Profiler {
+        const Options *options;
+        Config *config;
         sd_event *event;
         Spool *spool;
         Workshop *workshop;
@@ -35,9 +40,22 @@ typedef struct Profiler {
         Server *server;
         Listener *listener;
         SocketFile *socket_file;
-        int socket_fd;  /* from whoever started us, until it is adopted */
-        bool connected; /* ... and it is the one connection to serve */
+        int socket_fd;          /* from whoever started us, until it is adopted */
+        bool connected;         /* ... and it is the one connection to serve */
+        bool config_is_refused; /* what is on disk is wrong, and what was read before holds */
 } Profiler;
+
+/* The soft limit is for programs with select(2); connections may bring descriptors. */
+static void raise_descriptor_limit(const Config *config) {
+        rlim_t wanted = config_get(config, SETTING_CONNECTIONS) * (LIMIT_FDS_PER_CALL + 2u) +
+                        PROFILER_DESCRIPTORS;
+        struct rlimit limit;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+                return;
+        limit.rlim_cur = MIN_OF(limit.rlim_max, wanted);
+        (void) setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 /* events */
 
@@ -57,11 +75,67 @@ static void on_last_connection(void *userdata) {
                 (void) sd_event_exit(profiler->event, 0);
 }
 
-static void on_activity(unsigned n_running, unsigned n_waiting, void *userdata) {
-        const Profiler *profiler = userdata;
-
+/* What "systemctl status" shows. */
+static void tell_status(const Profiler *profiler, unsigned n_running, unsigned n_waiting) {
         if (!profiler->connected)
-                (void) sd_notifyf(0, "STATUS=%u jobs running, %u waiting", n_running, n_waiting);
+                (void) sd_notifyf(0, "STATUS=%u jobs running, %u waiting%s", n_running, n_waiting,
+                                  profiler->config_is_refused
+                                          ? "; the new configuration is wrong and not in use"
+                                          : "");
+}
+
+static void on_activity(unsigned n_running, unsigned n_waiting, void *userdata) {
+        tell_status(userdata, n_running, n_waiting);
+}
+
+/* Everything or nothing: half of a configuration is one that nobody wrote. */
+static int reload(Profiler *profiler) {
+        _cleanup_(config_freep) Config *config = NULL;
+        ServiceSettings settings;
+        ServerLimits limits;
+        int r;
+
+        r = settings_load(profiler->options, profiler->connected, &config);
+        if (r != SETTINGS_OK)
+                return r;
+        settings = settings_of_service(config, spool_dir_fd(profiler->spool));
+        limits = settings_of_server(config);
+        r = server_set_limits(profiler->server, &limits);
+        if (r == 0)
+                r = service_configure(profiler->service, &settings);
+        if (r < 0) {
+                limits = settings_of_server(profiler->config);
+                (void) !server_set_limits(profiler->server, &limits);
+                return r;
+        }
+        workshop_set_memory(profiler->workshop, config_get(config, SETTING_JOB_MEMORY));
+        raise_descriptor_limit(config);
+        (void) config_free(profiler->config);
+        profiler->config = TAKE_PTR(config);
+        return 0;
+}
+
+/* systemd wants to know when it began, by its clock, and when it is over: sd_notify(3). */
+static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata) {
+        Profiler *profiler = userdata;
+        struct timespec now;
+        int r;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &now);
+        (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
+                          (uint64_t) now.tv_sec * USEC_PER_SEC +
+                                  (uint64_t) now.tv_nsec / NSEC_PER_USEC);
+        r = reload(profiler);
+        profiler->config_is_refused = r != SETTINGS_OK;
+        if (r < 0)
+                log_error(r, "Could not read the configuration again; the earlier one holds");
+        else if (r == SETTINGS_E_WRONG)
+                log_error(0, "The configuration is wrong; the earlier one holds, all of it");
+        else
+                log_info("Read the configuration again");
+        (void) sd_notify(0, "READY=1");
+        service_tell_activity(profiler->service);
+        return 0;
 }
 
 /* putting together */
@@ -111,7 +185,15 @@ static int make_socket(Profiler *profiler, const char *path) {
 }
 
 static int open_event_loop(Profiler *profiler) {
-        static const int stop_signals[] = { SIGTERM, SIGINT, SIGHUP };
+        /* Who serves one caller ends with the caller's terminal. */
+        const struct {
+                int number;
+                sd_event_signal_handler_t handler;
+        } rows[] = {
+                { SIGTERM, on_signal },
+                { SIGINT, on_signal },
+                { SIGHUP, profiler->connected ? on_signal : on_reload },
+        };
         sigset_t blocked;
         int r;
 
@@ -119,12 +201,12 @@ static int open_event_loop(Profiler *profiler) {
         if (r < 0)
                 return r;
         (void) sigemptyset(&blocked);
-        for (size_t i = 0; i < ELEMENTSOF(stop_signals); i++)
-                (void) sigaddset(&blocked, stop_signals[i]);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                (void) sigaddset(&blocked, rows[i].number);
         if (sigprocmask(SIG_BLOCK, &blocked, NULL) < 0)
                 return -errno;
-        for (size_t i = 0; i < ELEMENTSOF(stop_signals); i++) {
-                r = sd_event_add_signal(profiler->event, NULL, stop_signals[i], on_signal,
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                r = sd_event_add_signal(profiler->event, NULL, rows[i].number, rows[i].handler,
                                         profiler);
                 if (r < 0)
                         return r;
@@ -159,18 +241,6 @@ static int open_spool(Profiler *profiler, const Options *options) {
         return r == SPOOL_E_UNAVAILABLE ? 0 : err_fold(r);
 }
 
-static SpoolLimits choose_limits(const Profiler *profiler, const Options *options) {
-        SpoolLimits limits = spool_default_limits(spool_dir_fd(profiler->spool));
-
-        if (options->has_max_bytes)
-                limits.max_bytes = options->max_bytes;
-        if (options->has_keep_free_bytes)
-                limits.keep_free_bytes = options->keep_free_bytes;
-        if (options->has_max_age)
-                limits.max_age_ns = options->max_age_ns;
-        return limits;
-}
-
 static int open_workshop(Profiler *profiler) {
         int fd, r;
 
@@ -180,15 +250,18 @@ static int open_workshop(Profiler *profiler) {
         r = workshop_new(profiler->event, fd, "ctprofd", &profiler->workshop);
         if (r < 0)
                 (void) fd_close(fd);
+        else
+                workshop_set_memory(profiler->workshop,
+                                    config_get(profiler->config, SETTING_JOB_MEMORY));
         return r;
 }
 
-static int open_service(Profiler *profiler, const Options *options) {
+static int open_service(Profiler *profiler) {
         const ServiceSetup setup = {
                 .event = profiler->event,
                 .workshop = profiler->workshop,
                 .spool = profiler->spool,
-                .limits = choose_limits(profiler, options),
+                .settings = settings_of_service(profiler->config, spool_dir_fd(profiler->spool)),
                 .on_activity = on_activity,
                 .userdata = profiler,
         };
@@ -201,7 +274,7 @@ static int open_service(Profiler *profiler, const Options *options) {
 }
 
 static int open_server(Profiler *profiler) {
-        const ServerLimits limits = server_default_limits();
+        const ServerLimits limits = settings_of_server(profiler->config);
         int r;
 
         r = server_new(profiler->event, &limits, &service_events, profiler->service,
@@ -218,16 +291,28 @@ static int open_server(Profiler *profiler) {
         return r;
 }
 
-static int open_all(Profiler *profiler, const Options *options) {
+/* A wrong line costs only itself: a host without its profiler is worse off. */
+static int open_config(Profiler *profiler) {
+        int r = settings_load(profiler->options, profiler->connected, &profiler->config);
+
+        if (r < 0)
+                return r;
+        raise_descriptor_limit(profiler->config);
+        return 0;
+}
+
+static int open_all(Profiler *profiler) {
         int r;
 
-        r = open_event_loop(profiler);
+        r = open_config(profiler);
         if (r == 0)
-                r = open_spool(profiler, options);
+                r = open_event_loop(profiler);
+        if (r == 0)
+                r = open_spool(profiler, profiler->options);
         if (r == 0)
                 r = open_workshop(profiler);
         if (r == 0)
-                r = open_service(profiler, options);
+                r = open_service(profiler);
         if (r == 0)
                 r = open_server(profiler);
         if (r < 0)
@@ -248,31 +333,19 @@ static void profiler_done(Profiler *profiler) {
         profiler->event = sd_event_unref(profiler->event);
         profiler->socket_fd = fd_close(profiler->socket_fd);
         profiler->socket_file = socket_file_free(profiler->socket_file);
-}
-
-/* The soft limit is for programs with select(2); connections may bring descriptors. */
-static void raise_descriptor_limit(void) {
-        struct rlimit limit;
-
-        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-                return;
-        if (limit.rlim_cur >= PROFILER_DESCRIPTORS)
-                return;
-        limit.rlim_cur = MIN_OF(limit.rlim_max, (rlim_t) PROFILER_DESCRIPTORS);
-        (void) setrlimit(RLIMIT_NOFILE, &limit);
+        profiler->config = config_free(profiler->config);
 }
 
 int profiler_run(const Options *options) {
-        Profiler profiler = { .socket_fd = -EBADF };
+        Profiler profiler = { .options = options, .socket_fd = -EBADF };
         int r;
 
         r = options->listen_path ? make_socket(&profiler, options->listen_path)
                                  : find_socket(&profiler);
         /* For one command only what went wrong is worth a line. */
         log_open(profiler.connected ? LOG_WARNING : LOG_INFO);
-        raise_descriptor_limit();
         if (r == 0)
-                r = open_all(&profiler, options);
+                r = open_all(&profiler);
         if (r == 0) {
                 if (!profiler.connected)
                         (void) sd_notify(0, "READY=1\nSTATUS=Ready");

@@ -19,6 +19,7 @@ struct Connection {
         FrameStream *stream;
         ConnectionState state;
         void *call_data;
+        size_t n_call_bytes; /* of the call in flight */
 
         bool in_flight;   /* an answer is owed; true in CALLED, perhaps in BROKEN */
         bool oneway;      /* ... to a call that wants none */
@@ -58,8 +59,20 @@ size_t connection_queued_bytes(const Connection *connection) {
         return frame_stream_queued_bytes(connection->stream);
 }
 
+size_t connection_memory(const Connection *connection) {
+        return frame_stream_memory(connection->stream) + connection->n_call_bytes;
+}
+
+static bool user_is_over(const Connection *connection) {
+        return connection->setup->is_over(connection, connection->setup->owner);
+}
+
+/* Without anything queued there would be nothing to drain, and nobody to go on. */
 bool connection_is_full(const Connection *connection) {
-        return connection_queued_bytes(connection) >= connection->setup->limits.pause_bytes;
+        size_t n_queued = connection_queued_bytes(connection);
+
+        return n_queued >= connection->setup->limits.pause_bytes ||
+               (n_queued > 0 && user_is_over(connection));
 }
 
 void *connection_call_data(const Connection *connection) {
@@ -157,6 +170,7 @@ static void queue_frame(Connection *connection, Span frame, const int *fds, size
 static void end_call(Connection *connection) {
         connection->in_flight = connection->oneway = false;
         connection->call_data = NULL;
+        connection->n_call_bytes = 0;
         if (connection->state == CONNECTION_CALLED)
                 connection->state = CONNECTION_READING;
         run_next(connection);
@@ -226,13 +240,17 @@ void connection_error(Connection *connection, WireError error, const WireErrorDe
  * Says why as well as it can, and ends the connection: what follows cannot be trusted to be a
  * frame.
  */
-static void refuse(Connection *connection, const char *reason) {
+static void refuse_as(Connection *connection, WireError error, const char *reason) {
         const WireErrorDetail detail = { .subject = SPAN_LITERAL("call"), .reason = reason };
 
         breach(connection, reason);
-        queue_error(connection, WIRE_ERROR_INVALID_PARAMETER, &detail);
+        queue_error(connection, error, &detail);
         if (connection->state != CONNECTION_BROKEN)
                 connection->state = CONNECTION_CLOSING;
+}
+
+static void refuse(Connection *connection, const char *reason) {
+        refuse_as(connection, WIRE_ERROR_INVALID_PARAMETER, reason);
 }
 
 static void dispatch(Connection *connection, const Call *call) {
@@ -269,10 +287,12 @@ static void take_frame(Connection *connection, Span frame) {
                 return;
         }
         /* Nobody would read the answer, and what is not answered was not asked for. */
-        if (connection->peer_gone && !call.oneway)
+        if (connection->peer_gone && !call.oneway) {
                 connection->state = CONNECTION_BROKEN;
-        else
+        } else {
+                connection->n_call_bytes = frame.n;
                 dispatch(connection, &call);
+        }
         call_done(&call);
 }
 
@@ -280,6 +300,10 @@ static void read_input(Connection *connection) {
         int r;
 
         r = frame_stream_read(connection->stream);
+        if (r == 0 && user_is_over(connection))
+                refuse_as(connection, WIRE_ERROR_BUSY,
+                          "You have too many calls and unread replies under way; let some of them "
+                          "finish.");
         if (r == 0 || (r == FRAME_E_AGAIN && !connection->peer_gone))
                 return;
         connection->input_ended = true;

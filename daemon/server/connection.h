@@ -70,6 +70,8 @@ typedef struct ConnectionSetup {
         void (*on_closed)(Connection *connection, void *owner);
         /* A rule was broken, @what; the connection ends. @owner decides whether to log. */
         void (*on_breach)(Connection *connection, const char *what, void *owner);
+        /* Whether the user of this one holds more memory, over all connections, than one may. */
+        bool (*is_over)(const Connection *connection, void *owner);
         void *owner;
 } ConnectionSetup;
 
@@ -91,6 +93,8 @@ const char *connection_state_name(ConnectionState state);
 const Peer *connection_peer(const Connection *connection);
 bool connection_is_full(const Connection *connection);
 size_t connection_queued_bytes(const Connection *connection);
+/* For what is on its way in and out, the call in flight included. */
+size_t connection_memory(const Connection *connection);
 /* Whatever on_call wants to find again; NULL at first and after the last reply. */
 void *connection_call_data(const Connection *connection);
 void connection_set_call_data(Connection *connection, void *data);

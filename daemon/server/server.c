@@ -14,11 +14,13 @@
 /* More than this unsent, and whoever feeds a connection should wait. */
 #define SERVER_PAUSE_BYTES (4u * LIMIT_BATCH_BYTES)
 
+#define SERVER_BREACH_ID "916b51d33e7d445a872d99ae81cfb2ad"
+
 struct Server {
         ConnectionSetup setup;
         ServerLimits limits;
         Connection **connections; /* owned, all of them */
-        unsigned n_connections;
+        unsigned n_connections, n_allocated;
         LogLimit log_limit; /* for whatever a peer can bring about */
         void (*on_empty)(void *userdata);
         void *on_empty_userdata;
@@ -28,6 +30,7 @@ ServerLimits server_default_limits(void) {
         return (ServerLimits) {
                 .max_connections = LIMIT_CONNECTIONS,
                 .max_connections_per_uid = LIMIT_CONNECTIONS_PER_UID,
+                .max_bytes_per_uid = LIMIT_BYTES_PER_UID,
                 .connection = {
                         .max_call_bytes = LIMIT_CALL_BYTES,
                         .max_queued_bytes = LIMIT_QUEUED_BYTES,
@@ -47,15 +50,16 @@ static uint64_t now_mono_ns(void) {
 }
 
 static void log_peer(Server *server, const Peer *peer, const char *what, const char *state) {
+        const LogEvent event = { .message_id = SERVER_BREACH_ID, .uid = peer->uid };
         char quoted[LOG_QUOTE_BYTES];
         unsigned n_suppressed;
 
         if (!log_limit_pass(&server->log_limit, now_mono_ns(), &n_suppressed))
                 return;
         /* A complaint about a malformed call may cite it. */
-        log_warning(0, "Connection of uid %u (pid %d) ended while %s: %s%s", (unsigned) peer->uid,
-                    (int) peer->pid, state, log_quote(span_of(what), quoted),
-                    n_suppressed > 0 ? " (others were not logged)" : "");
+        log_event(LOG_WARNING, &event, "Connection of uid %u (pid %d) ended while %s: %s%s",
+                  (unsigned) peer->uid, (int) peer->pid, state, log_quote(span_of(what), quoted),
+                  n_suppressed > 0 ? " (others were not logged)" : "");
 }
 
 /* what connections tell */
@@ -63,6 +67,18 @@ static void log_peer(Server *server, const Peer *peer, const char *what, const c
 static void on_breach(Connection *connection, const char *what, void *owner) {
         log_peer(owner, connection_peer(connection), what,
                  connection_state_name(connection_state(connection)));
+}
+
+/* Counted each time: there are few, and a number kept beside them could only be wrong. */
+static bool is_over(const Connection *connection, void *owner) {
+        const Server *server = owner;
+        uid_t uid = connection_peer(connection)->uid;
+        size_t n_bytes = 0;
+
+        for (unsigned i = 0; i < server->n_connections; i++)
+                if (connection_peer(server->connections[i])->uid == uid)
+                        n_bytes += connection_memory(server->connections[i]);
+        return n_bytes > server->limits.max_bytes_per_uid;
 }
 
 static void on_closed(Connection *connection, void *owner) {
@@ -81,24 +97,24 @@ static void on_closed(Connection *connection, void *owner) {
 int server_new(sd_event *event, const ServerLimits *limits, const ConnectionEvents *events,
                void *userdata, Server **ret) {
         _cleanup_(server_freep) Server *server = NULL;
+        int r;
 
         server = calloc(1, sizeof(*server));
         if (!server)
                 return -ENOMEM;
         server->setup = (ConnectionSetup){
                 .event = sd_event_ref(event),
-                .limits = limits->connection,
                 .events = events,
                 .userdata = userdata,
                 .on_closed = on_closed,
                 .on_breach = on_breach,
+                .is_over = is_over,
                 .owner = server,
         };
-        server->limits = *limits;
         server->log_limit = (LogLimit){ .interval_ns = 60 * NSEC_PER_SEC, .burst = 5 };
-        server->connections = calloc(limits->max_connections, sizeof(Connection *));
-        if (!server->connections)
-                return -ENOMEM;
+        r = server_set_limits(server, limits);
+        if (r < 0)
+                return r;
 
         *ret = TAKE_PTR(server);
         return 0;
@@ -114,6 +130,23 @@ Server *server_free(Server *server) {
         sd_event_unref(server->setup.event);
         free(server);
         return NULL;
+}
+
+/* What stands in the setup of the connections holds for all of them, from their next timer on. */
+int server_set_limits(Server *server, const ServerLimits *limits) {
+        Connection **connections;
+
+        if (limits->max_connections > server->n_allocated) {
+                connections = realloc(server->connections,
+                                      limits->max_connections * sizeof(Connection *));
+                if (!connections)
+                        return -ENOMEM;
+                server->connections = connections;
+                server->n_allocated = limits->max_connections;
+        }
+        server->limits = *limits;
+        server->setup.limits = limits->connection;
+        return 0;
 }
 
 unsigned server_n_connections(const Server *server) {

@@ -24,6 +24,7 @@ enum {
 typedef struct ServerLimits {
         unsigned max_connections;
         unsigned max_connections_per_uid;
+        size_t max_bytes_per_uid; /* of calls and replies under way */
         ConnectionLimits connection;
 } ServerLimits;
 
@@ -36,6 +37,12 @@ _must_check_ int server_new(sd_event *event, const ServerLimits *limits,
 /* Ends every connection without telling the events; sends what their sockets take at once. */
 Server *server_free(Server *server);
 DEFINE_CLEANUP(Server *, server_free);
+
+/*
+ * Other limits from now on; nobody is sent away for them who is there already. -ENOMEM, and then
+ * the earlier ones hold.
+ */
+_must_check_ int server_set_limits(Server *server, const ServerLimits *limits);
 
 /* A connected socket becomes a connection; taken over in any case. */
 _must_check_ int server_adopt(Server *server, int fd);

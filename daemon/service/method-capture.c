@@ -104,6 +104,7 @@ static int prepare(Request *request) {
         json_write_member_bool(&writer, "anonymous", fields->anonymous);
         json_write_member_u64(&writer, "uid", request->uid);
         write_own_pids(request, &writer);
+        json_write_member_u64(&writer, "smapsLimitNs", request_settings(request)->smaps_ns);
         request_write_limits(request, &writer);
         r = add_directory(request, &writer, fields);
         if (r != 0)
@@ -130,7 +131,7 @@ int method_capture(Request *request) {
         if (!fields)
                 return -ENOMEM;
         request_keep(request, fields, free);
-        fields->smaps = true;
+        fields->smaps = request_settings(request)->smaps;
         r = request_decode(request, table, ELEMENTSOF(table), fields);
         if (r == 0)
                 r = check_fields(request, fields);

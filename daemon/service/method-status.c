@@ -64,8 +64,8 @@ static int write_spool(const Request *request, JsonWriter *writer) {
                 json_write_member_null(writer, "bytes");
                 json_write_member_name(writer, "reason", span_of(spool_complaint(setup->spool)));
         }
-        json_write_member_u64(writer, "maxBytes", setup->limits.max_bytes);
-        json_write_member_u64(writer, "keepFreeBytes", setup->limits.keep_free_bytes);
+        json_write_member_u64(writer, "maxBytes", setup->settings.spool.max_bytes);
+        json_write_member_u64(writer, "keepFreeBytes", setup->settings.spool.keep_free_bytes);
         json_write_end(writer);
         return 0;
 }

@@ -25,17 +25,32 @@ struct Queue {
         unsigned n_users, max_users;
 };
 
+/* Room for every user never shrinks: those of before may all be here still. */
+int queue_set_limits(Queue *queue, const QueueLimits *limits) {
+        unsigned n = limits->max_running + limits->max_waiting + QUEUE_REMEMBERED_USERS;
+        QueueUser *users;
+
+        if (n > queue->max_users) {
+                users = realloc(queue->users, n * sizeof(*users));
+                if (!users)
+                        return -ENOMEM;
+                queue->users = users;
+                queue->max_users = n;
+        }
+        queue->limits = *limits;
+        return 0;
+}
+
 int queue_new(const QueueLimits *limits, Queue **ret) {
         _cleanup_(queue_freep) Queue *queue = NULL;
+        int r;
 
         queue = calloc(1, sizeof(*queue));
         if (!queue)
                 return -ENOMEM;
-        queue->limits = *limits;
-        queue->max_users = limits->max_running + limits->max_waiting + QUEUE_REMEMBERED_USERS;
-        queue->users = calloc(queue->max_users, sizeof(*queue->users));
-        if (!queue->users)
-                return -ENOMEM;
+        r = queue_set_limits(queue, limits);
+        if (r < 0)
+                return r;
 
         *ret = TAKE_PTR(queue);
         return 0;

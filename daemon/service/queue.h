@@ -44,6 +44,12 @@ _must_check_ int queue_new(const QueueLimits *limits, Queue **ret);
 Queue *queue_free(Queue *queue);
 DEFINE_CLEANUP(Queue *, queue_free);
 
+/*
+ * Other limits from now on. Who is in the line or runs by then stays. -ENOMEM, and then the earlier
+ * ones hold.
+ */
+_must_check_ int queue_set_limits(Queue *queue, const QueueLimits *limits);
+
 /* @entry, which is outside, waits from now on. */
 _must_check_ int queue_add(Queue *queue, QueueEntry *entry, uid_t uid);
 /* Whose turn it is now: it runs from here on. NULL when nobody may run. */

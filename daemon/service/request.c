@@ -94,6 +94,10 @@ const ServiceSetup *request_setup(const Request *request) {
         return service_setup(request->service);
 }
 
+const ServiceSettings *request_settings(const Request *request) {
+        return &service_setup(request->service)->settings;
+}
+
 uint64_t request_uptime_ns(const Request *request) {
         return service_uptime_ns(request->service);
 }
@@ -237,6 +241,8 @@ int request_start_job(Request *request) {
                 .call = buffer_span(&request->call),
                 .fds = request->fds,
                 .n_fds = request->n_fds,
+                .timeout_ns = request->kind == JOB_CAPTURE ? request_settings(request)->capture_ns
+                                                           : request_settings(request)->analysis_ns,
                 .max_file_bytes = request->max_file_bytes,
         };
         r = job_start(request_setup(request)->workshop, &order, &job_events, request,
@@ -289,7 +295,7 @@ int request_add_spool(Request *request, JsonWriter *writer) {
 }
 
 void request_write_limits(const Request *request, JsonWriter *writer) {
-        const SpoolLimits *limits = &request_setup(request)->limits;
+        const SpoolLimits *limits = &request_settings(request)->spool;
 
         json_write_key(writer, "limits");
         json_write_object(writer);

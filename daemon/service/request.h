@@ -39,23 +39,13 @@ enum {
         REQUEST_ANSWERED, /* with an error: nothing is left to do but to pass this up */
 };
 
-/* Where requests wait for their jobs. */
-/*
- *        id        at once              of one user              waiting                  of one
- * user
- */
-// clang-format off
-#define QUEUES(Q)                                                                                  \
-        Q(ADDING,   1u,                  1u,                      LIMIT_CAPTURES_WAITING,          \
-                                                                  LIMIT_CAPTURES_WAITING_PER_UID)  \
-        Q(READING,  LIMIT_ANALYSES,      LIMIT_ANALYSES - 1u,     LIMIT_ANALYSES_WAITING,          \
-                                                                  LIMIT_ANALYSES_WAITING_PER_UID)  \
-        Q(CHANGING, 1u,                  1u,                      LIMIT_ANALYSES_WAITING,          \
-                                                                  LIMIT_ANALYSES_WAITING_PER_UID)
-// clang-format on
-
-#define QUEUE_KIND_ID(id, running, running_per_uid, waiting, waiting_per_uid) QUEUE_##id,
-typedef enum QueueKind { QUEUES(QUEUE_KIND_ID) _QUEUE_KIND_MAX } QueueKind;
+/* Where requests wait for their jobs: what adds to the spool, what reads, and what changes. */
+typedef enum QueueKind {
+        QUEUE_ADDING,
+        QUEUE_READING,
+        QUEUE_CHANGING,
+        _QUEUE_KIND_MAX,
+} QueueKind;
 
 /* What becomes of the replies of a job; a member that is NULL forwards. 0 or a negative errno. */
 typedef struct Stage {
@@ -104,6 +94,7 @@ struct Request {
 /* what a method finds */
 
 const ServiceSetup *request_setup(const Request *request);
+const ServiceSettings *request_settings(const Request *request);
 uint64_t request_uptime_ns(const Request *request);
 
 /* Refuses what is wrong with the parameters: REQUEST_ANSWERED. */

@@ -86,9 +86,16 @@ static Request *request_of(QueueEntry *entry) {
         return (Request *) ((char *) entry - offsetof(Request, entry));
 }
 
+void service_tell_activity(const Service *service) {
+        unsigned n_running, n_waiting;
+
+        service_count_jobs(service, &n_running, &n_waiting);
+        if (service->setup.on_activity)
+                service->setup.on_activity(n_running, n_waiting, service->setup.userdata);
+}
+
 static int on_turn(sd_event_source *source, void *userdata) {
         Service *service = userdata;
-        unsigned n_running, n_waiting;
 
         for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
                 for (;;) {
@@ -98,9 +105,7 @@ static int on_turn(sd_event_source *source, void *userdata) {
                                 break;
                         request_settle(request_of(entry), request_start_job(request_of(entry)));
                 }
-        service_count_jobs(service, &n_running, &n_waiting);
-        if (service->setup.on_activity)
-                service->setup.on_activity(n_running, n_waiting, service->setup.userdata);
+        service_tell_activity(service);
         return 0;
 }
 
@@ -164,17 +169,64 @@ const ConnectionEvents service_events = {
 
 /* life */
 
-static int add_queues(Service *service) {
-        static const QueueLimits limits[] = {
-#define QUEUE_ROW(id, running, running_per_uid, waiting, waiting_per_uid) \
-        [QUEUE_##id] = { running, running_per_uid, waiting, waiting_per_uid },
-                QUEUES(QUEUE_ROW)
-#undef QUEUE_ROW
+ServiceSettings service_default_settings(void) {
+        return (ServiceSettings) {
+                .smaps = true,
+                .smaps_ns = LIMIT_SMAPS_NS,
+                .capture_ns = LIMIT_CAPTURE_NS,
+                .analysis_ns = LIMIT_ANALYSIS_NS,
+                .captures = {
+                        .max_running = 1,
+                        .max_running_per_uid = 1,
+                        .max_waiting = LIMIT_CAPTURES_WAITING,
+                        .max_waiting_per_uid = LIMIT_CAPTURES_WAITING_PER_UID,
+                },
+                .analyses = {
+                        .max_running = LIMIT_ANALYSES,
+                        .max_running_per_uid = LIMIT_ANALYSES - 1,
+                        .max_waiting = LIMIT_ANALYSES_WAITING,
+                        .max_waiting_per_uid = LIMIT_ANALYSES_WAITING_PER_UID,
+                },
         };
+}
+
+static QueueLimits limits_of(const ServiceSettings *settings, unsigned kind) {
+        QueueLimits limits = kind == QUEUE_ADDING ? settings->captures : settings->analyses;
+
+        if (kind == QUEUE_CHANGING)
+                limits.max_running = limits.max_running_per_uid = 1;
+        return limits;
+}
+
+/* Room for a line is only ever added, so what was enough before still is when another fails. */
+int service_configure(Service *service, const ServiceSettings *settings) {
+        int r = 0;
+
+        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX && r == 0; kind++) {
+                const QueueLimits limits = limits_of(settings, kind);
+
+                r = queue_set_limits(service->queues[kind], &limits);
+        }
+        if (r < 0) {
+                for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++) {
+                        const QueueLimits limits = limits_of(&service->setup.settings, kind);
+
+                        (void) !queue_set_limits(service->queues[kind], &limits);
+                }
+                return r;
+        }
+        service->setup.settings = *settings;
+        service_turn(service);
+        return 0;
+}
+
+static int add_queues(Service *service) {
         int r;
 
         for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++) {
-                r = queue_new(&limits[kind], &service->queues[kind]);
+                const QueueLimits limits = limits_of(&service->setup.settings, kind);
+
+                r = queue_new(&limits, &service->queues[kind]);
                 if (r < 0)
                         return r;
         }

@@ -9,21 +9,35 @@
  * caller is gone, and then its job is killed.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "server/connection.h"
+#include "service/queue.h"
 #include "spool/spool.h"
 
 typedef struct Service Service;
 typedef struct Workshop Workshop;
 
+/* What an administrator may choose, and change while calls are served. */
+typedef struct ServiceSettings {
+        SpoolLimits spool;
+        bool smaps;                       /* for a capture that does not say */
+        uint64_t smaps_ns;                /* budget of smaps_rollup in one capture */
+        uint64_t capture_ns, analysis_ns; /* what a job may take */
+        QueueLimits captures, analyses;   /* changes of the spool wait as analyses do, one runs */
+} ServiceSettings;
+
+/* Those of wire/limits.h, and no bounds of the spool. */
+ServiceSettings service_default_settings(void);
+
 typedef struct ServiceSetup {
         sd_event *event;
         Workshop *workshop; /* borrowed */
         Spool *spool;       /* borrowed */
-        SpoolLimits limits;
+        ServiceSettings settings;
         /* Jobs started or ended; NULL: nobody is interested. */
         void (*on_activity)(unsigned n_running, unsigned n_waiting, void *userdata);
         void *userdata;
@@ -41,5 +55,11 @@ DEFINE_CLEANUP(Service *, service_free);
  * and once. Calling it earlier is for daemons that have the time.
  */
 _must_check_ int service_clean_spool(Service *service);
+/*
+ * For what begins from now on; what runs ends as it began. -ENOMEM, and then nothing is changed.
+ */
+_must_check_ int service_configure(Service *service, const ServiceSettings *settings);
+/* on_activity, without anything having happened. */
+void service_tell_activity(const Service *service);
 /* Ends every request with an error: its caller gets to read it if the server is still there. */
 void service_stop(Service *service);

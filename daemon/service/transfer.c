@@ -37,13 +37,13 @@ static int find_room(Request *request, uint64_t *ret_bytes) {
         if (fstatvfs(spool_dir_fd(setup->spool), &fs) < 0)
                 return -errno;
         n_free = number_multiply_saturating(fs.f_bavail, fs.f_frsize);
-        if (n_free <= setup->limits.keep_free_bytes)
+        if (n_free <= setup->settings.spool.keep_free_bytes)
                 return request_fail(request, WIRE_ERROR_SPOOL_FULL,
                                     &(WireErrorDetail){
                                             .reason = "The file system of the spool has no room "
                                                       "beyond what is kept free.",
                                     });
-        *ret_bytes = n_free - setup->limits.keep_free_bytes;
+        *ret_bytes = n_free - setup->settings.spool.keep_free_bytes;
         return 0;
 }
 

@@ -27,9 +27,14 @@ typedef struct CaptureParameters {
         SpoolParameters spool;
         const char *name; /* NULL: the time it begins at */
         bool tagged, replace, smaps, anonymous;
+        uint64_t smaps_limit_ns;
         uid_t uid;
         json_object *self_pids;
 } CaptureParameters;
+
+#define CAPTURE_PARAMETERS_NONE \
+        ((CaptureParameters){   \
+                .spool = SPOOL_PARAMETERS_NONE, .smaps = true, .smaps_limit_ns = LIMIT_SMAPS_NS })
 
 /* One snapshot on its way from the kernel into the spool. */
 typedef struct Recording {
@@ -199,7 +204,7 @@ static CaptureOptions recording_options(Recording *recording) {
                 .system = &capture_system_kernel,
                 .n_workers = CAPTURE_DEFAULT_WORKERS,
                 .smaps = recording->parameters->smaps,
-                .smaps_limit_ns = CAPTURE_SMAPS_LIMIT_NS,
+                .smaps_limit_ns = recording->parameters->smaps_limit_ns,
                 .self_pids = recording->self_pids,
                 .n_self_pids = recording->n_self_pids,
                 .progress = recording_progress,
@@ -371,11 +376,13 @@ static int work_capture(Work *work) {
                 { "tagged", PARAMETER_BOOL, false, offsetof(CaptureParameters, tagged) },
                 { "replace", PARAMETER_BOOL, false, offsetof(CaptureParameters, replace) },
                 { "smaps", PARAMETER_BOOL, false, offsetof(CaptureParameters, smaps) },
+                { "smapsLimitNs", PARAMETER_U64, false,
+                  offsetof(CaptureParameters, smaps_limit_ns) },
                 { "anonymous", PARAMETER_BOOL, false, offsetof(CaptureParameters, anonymous) },
                 { "uid", PARAMETER_UID, true, offsetof(CaptureParameters, uid) },
                 { "selfPids", PARAMETER_ARRAY, false, offsetof(CaptureParameters, self_pids) },
         };
-        CaptureParameters parameters = { .spool = SPOOL_PARAMETERS_NONE, .smaps = true };
+        CaptureParameters parameters = CAPTURE_PARAMETERS_NONE;
         int r;
 
         r = work_decode(work, table, ELEMENTSOF(table), &parameters);
@@ -386,7 +393,7 @@ static int work_capture(Work *work) {
 }
 
 static int work_probe(Work *work) {
-        const CaptureParameters parameters = { .spool = SPOOL_PARAMETERS_NONE, .smaps = true };
+        const CaptureParameters parameters = CAPTURE_PARAMETERS_NONE;
         _cleanup_(recording_done) Recording recording;
         CaptureOptions options;
         JsonWriter *writer;

@@ -121,6 +121,10 @@ size_t frame_stream_queued_bytes(const FrameStream *stream) {
         return stream->queue.n;
 }
 
+size_t frame_stream_memory(const FrameStream *stream) {
+        return stream->n_allocated + stream->queue.n_allocated;
+}
+
 static void move_to_front(FrameStream *stream) {
         memmove(stream->bytes, stream->bytes + stream->first, stream->end - stream->first);
         stream->end -= stream->first;

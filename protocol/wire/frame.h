@@ -44,6 +44,8 @@ int frame_stream_fd(const FrameStream *stream);
 /* A frame has begun and not ended, or complete ones wait. */
 bool frame_stream_has_input(const FrameStream *stream);
 size_t frame_stream_queued_bytes(const FrameStream *stream);
+/* What it holds on to for bytes in both directions. */
+size_t frame_stream_memory(const FrameStream *stream);
 
 /*
  * Reads once. 0 when bytes came; else FRAME_E_AGAIN, FRAME_E_CLOSED, FRAME_E_TOO_LARGE, -errno.

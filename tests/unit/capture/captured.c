@@ -9,6 +9,7 @@
 #include "cgroupfs/cgroupfs.h"
 #include "metric/metric.h"
 #include "snapshot/snapshot-reader.h"
+#include "wire/limits.h"
 
 /* system */
 
@@ -127,7 +128,7 @@ void captured_init(Captured *captured, const Tree *tree, FakeSystem *fake) {
                         .sys_fd = tree->sys_fd,
                         .system = &fake->system,
                         .smaps = true,
-                        .smaps_limit_ns = CAPTURE_SMAPS_LIMIT_NS,
+                        .smaps_limit_ns = LIMIT_SMAPS_NS,
                 },
         };
 }

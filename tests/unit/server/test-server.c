@@ -58,6 +58,123 @@ START_TEST(all_users_together_get_so_many_connections) {
 }
 END_TEST
 
+/* Half a call of @n bytes. */
+static void send_part(int fd, size_t n) {
+        char *bytes = malloc(n);
+
+        ck_assert_ptr_nonnull(bytes);
+        memset(bytes, ' ', n);
+        desk_send(fd, bytes, n);
+        free(bytes);
+}
+
+START_TEST(one_user_has_so_many_bytes_under_way_over_all_connections) {
+        const size_t part = 60000;
+        ServerLimits little = limits;
+        Desk small;
+        int a, b, c;
+
+        /* Two buffers of that size, as they grow, and no third. */
+        little.max_bytes_per_uid = 2 * 65536 + 4096;
+        desk_init(&small, &little);
+        a = desk_connect(&small);
+        b = desk_connect(&small);
+        c = desk_connect(&small);
+        send_part(a, part);
+        desk_turn(&small);
+        send_part(b, part);
+        desk_turn(&small);
+        ck_assert_uint_eq(server_n_connections(small.server), 3);
+        send_part(c, part);
+        ck_assert_ptr_nonnull(strstr((desk_turn(&small), desk_receive(c, text, sizeof(text))),
+                                     "\"error\":\"io.ctprof.Profiler.Busy\""));
+        ck_assert_uint_eq(server_n_connections(small.server), 2);
+        /* What is given back can be used again. */
+        fd_close(a);
+        desk_turn(&small);
+        fd_close(c);
+        c = desk_connect(&small);
+        DESK_SEND(c, "{\"method\":\"x.Say\",\"parameters\":{\"n\":1}}");
+        desk_turn(&small);
+        ck_assert_str_eq(desk_receive(c, text, sizeof(text)), "{\"parameters\":{\"n\":1}}|");
+        fd_close(b);
+        fd_close(c);
+        desk_done(&small);
+}
+END_TEST
+
+START_TEST(a_reply_nobody_reads_counts_and_what_drains_it_goes_on) {
+        ServerLimits little = limits;
+        char *reply = malloc(200000);
+        Desk small;
+        int fd;
+
+        little.max_bytes_per_uid = 1000;
+        desk_init(&small, &little);
+        fd = desk_connect(&small);
+        ck_assert_ptr_nonnull(reply);
+        memset(reply, 'x', 200000);
+        memcpy(reply, "{\"s\":\"", 6);
+        memcpy(reply + 200000 - 2, "\"}", 2);
+        DESK_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
+        /* The first bytes of any call are more than that user may have. */
+        desk_turn(&small);
+        ck_assert_ptr_nonnull(strstr(desk_receive(fd, text, sizeof(text)), "Busy"));
+        fd_close(fd);
+        desk_turn(&small);
+
+        little.max_bytes_per_uid = 100000;
+        ck_assert_int_eq(server_set_limits(small.server, &little), 0);
+        fd = desk_connect(&small);
+        DESK_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
+        desk_turn(&small);
+        ck_assert_ptr_nonnull(small.held);
+        ck_assert(!connection_is_full(small.held));
+        connection_continue(small.held, (Span){ reply, 200000 });
+        ck_assert(connection_is_full(small.held));
+        ck_assert_uint_eq(small.n_drained, 0);
+        for (size_t n = 0; n < 200000;) {
+                ssize_t got;
+
+                desk_turn(&small);
+                got = recv(fd, text, sizeof(text), 0);
+                ck_assert_int_gt(got, 0);
+                n += (size_t) got;
+        }
+        desk_turn(&small);
+        ck_assert_uint_eq(small.n_drained, 1);
+        ck_assert(!connection_is_full(small.held));
+        connection_reply(small.held, SPAN_LITERAL("{}"), NULL, 0);
+        fd_close(fd);
+        free(reply);
+        desk_done(&small);
+}
+END_TEST
+
+START_TEST(other_limits_hold_for_who_comes_next) {
+        ServerLimits other = limits;
+        int fds[4], adopted, late;
+
+        for (size_t i = 0; i < 3; i++)
+                fds[i] = desk_connect(&desk);
+        other.max_connections = 100;
+        other.max_connections_per_uid = 4;
+        ck_assert_int_eq(server_set_limits(desk.server, &other), 0);
+        fds[3] = desk_connect(&desk);
+        /* Fewer than there are: they stay, and nobody joins them. */
+        other.max_connections = other.max_connections_per_uid = 1;
+        ck_assert_int_eq(server_set_limits(desk.server, &other), 0);
+        ck_assert_uint_eq(server_n_connections(desk.server), 4);
+        late = desk_try_connect(&desk, &adopted);
+        ck_assert_int_eq(adopted, SERVER_E_REFUSED);
+        fd_close(late);
+        for (size_t i = 0; i < 4; i++)
+                fd_close(fds[i]);
+        desk_turn(&desk);
+        ck_assert_uint_eq(server_n_connections(desk.server), 0);
+}
+END_TEST
+
 static void count(void *userdata) {
         unsigned *n = userdata;
 
@@ -140,6 +257,9 @@ int main(void) {
         tcase_add_checked_fixture(server, setup, teardown);
         tcase_add_test(server, one_user_gets_so_many_connections_and_then_an_error);
         tcase_add_test(server, all_users_together_get_so_many_connections);
+        tcase_add_test(server, one_user_has_so_many_bytes_under_way_over_all_connections);
+        tcase_add_test(server, a_reply_nobody_reads_counts_and_what_drains_it_goes_on);
+        tcase_add_test(server, other_limits_hold_for_who_comes_next);
         tcase_add_test(server, the_last_connection_to_end_is_told);
         tcase_add_test(server, a_server_that_ends_sends_what_is_queued);
         tcase_add_test(server, a_descriptor_that_is_no_socket_is_refused_and_closed);

@@ -55,7 +55,8 @@ static inline void bench_open(Bench *bench, const char *spool_path) {
         setup.event = bench->event;
         setup.workshop = bench->workshop;
         setup.spool = bench->spool;
-        setup.limits = (SpoolLimits){ .max_bytes = 1 << 20, .max_age_ns = 5 };
+        setup.settings = service_default_settings();
+        setup.settings.spool = (SpoolLimits){ .max_bytes = 1 << 20, .max_age_ns = 5 };
         ck_assert_int_eq(service_new(&setup, &bench->service), 0);
         ck_assert_int_eq(
                 server_new(bench->event, &limits, &service_events, bench->service, &bench->server),

@@ -160,6 +160,31 @@ START_TEST(more_users_than_can_be_remembered_are_served) {
 }
 END_TEST
 
+START_TEST(other_limits_hold_from_then_on) {
+        const QueueLimits limits = { 1, 1, 2, 2 }, more = { 1, 1, 400, 300 };
+        Queue *other;
+
+        ck_assert_int_eq(queue_new(&limits, &other), 0);
+        memset(entries, 0, sizeof(entries));
+        ck_assert_int_eq(queue_add(other, &entries[0], 7), QUEUE_OK);
+        ck_assert_int_eq(queue_add(other, &entries[1], 7), QUEUE_OK);
+        ck_assert_int_eq(queue_add(other, &entries[2], 8), QUEUE_E_FULL);
+        ck_assert_int_eq(queue_set_limits(other, &more), 0);
+        /* Each a user of its own: there is room to remember them all. */
+        for (unsigned i = 2; i < 400; i++)
+                ck_assert_int_eq(queue_add(other, &entries[i], 100 + i), QUEUE_OK);
+        ck_assert_ptr_eq(queue_next(other), &entries[0]);
+        /* Fewer than wait: they keep their places. */
+        ck_assert_int_eq(queue_set_limits(other, &limits), 0);
+        entries[0].next = NULL;
+        queue_remove(other, &entries[0]);
+        ck_assert_int_eq(queue_add(other, &entries[0], 9), QUEUE_E_FULL);
+        ck_assert_uint_eq(queue_n_waiting(other), 399);
+        ck_assert_ptr_eq(queue_next(other), &entries[2]); /* 7 had its turn */
+        queue_free(other);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("queue");
         TCase *turns = tcase_create("turns");
@@ -174,6 +199,7 @@ int main(void) {
         tcase_add_test(turns, waiting_is_bounded_for_a_user_and_for_all);
         tcase_add_test(turns, leaving_the_line_keeps_the_others_in_order);
         tcase_add_test(turns, more_users_than_can_be_remembered_are_served);
+        tcase_add_test(turns, other_limits_hold_from_then_on);
         suite_add_tcase(suite, turns);
         return check_main(suite);
 }

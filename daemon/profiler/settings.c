@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "profiler/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "config.h"
+#include "log/log.h"
+
+#define SETTINGS_FILE "ctprofd.conf"
+#define SETTINGS_WRONG_ID "6ed4d4cb364a43fc8ee07b298455f823"
+
+/* The administrator's, then what holds until the next boot, then the package's. */
+static const char *const directories[] = {
+        CTPROF_SYSCONFDIR "/ctprof",
+        "/run/ctprof",
+        CTPROF_VENDORDIR "/ctprof",
+};
+
+static const char *const option_names[_SETTING_MAX] = {
+        [SETTING_MAX_BYTES] = "--max-bytes",
+        [SETTING_KEEP_FREE] = "--keep-free",
+        [SETTING_MAX_AGE] = "--max-age",
+};
+
+/* An administrator wrote it, but a name in it may come from anywhere. */
+static void on_fault(ConfigFault fault, const char *text, void *userdata) {
+        const LogEvent event = { .message_id = SETTINGS_WRONG_ID, .uid = LOG_NO_UID };
+        char line[CONFIG_COMPLAINT_BYTES];
+        size_t n = 0;
+
+        for (; text[n] && n < sizeof(line) - 1; n++)
+                line[n] = (unsigned char) text[n] < ' ' || text[n] == '\x7f' ? '?' : text[n];
+        line[n] = '\0';
+        log_event(LOG_WARNING, &event, "%s", line);
+}
+
+static const ConfigListener listener = { .on_fault = on_fault };
+
+static int load_files(Config *config, const Options *options, bool is_private) {
+        int r;
+
+        if (!options->config_path)
+                return is_private ? 0
+                                  : config_load(config, directories, ELEMENTSOF(directories),
+                                                SETTINGS_FILE, &listener);
+        r = config_load_file(config, options->config_path, &listener);
+        if (r < 0)
+                log_error(r, "Could not read the configuration %s", options->config_path);
+        return r;
+}
+
+int settings_load(const Options *options, bool is_private, Config **ret) {
+        _cleanup_(config_freep) Config *config = NULL;
+        bool wrong;
+        int r;
+
+        r = config_new(&config);
+        if (r < 0)
+                return r;
+        r = load_files(config, options, is_private);
+        if (r < 0)
+                return r;
+        wrong = r == CONFIG_E_WRONG;
+        for (unsigned id = 0; id < _SETTING_MAX; id++) {
+                if (!options->settings[id])
+                        continue;
+                r = config_set(config, (SettingId) id, span_of(options->settings[id]),
+                               option_names[id], &listener);
+                if (r < 0)
+                        return r;
+                wrong |= r == CONFIG_E_WRONG;
+        }
+        *ret = TAKE_PTR(config);
+        return wrong ? SETTINGS_E_WRONG : SETTINGS_OK;
+}
+
+/* Of a bound that 0 switches off, and "infinity" too. */
+static uint64_t bound_of(const Config *config, SettingId id) {
+        uint64_t value = config_get(config, id);
+
+        return value == QUANTITY_INFINITY ? 0 : value;
+}
+
+static unsigned count_of(const Config *config, SettingId id) {
+        return (unsigned) config_get(config, id);
+}
+
+static SpoolLimits spool_limits(const Config *config, int spool_fd) {
+        SpoolLimits limits = spool_default_limits(spool_fd);
+
+        if (config_is_set(config, SETTING_MAX_BYTES))
+                limits.max_bytes = bound_of(config, SETTING_MAX_BYTES);
+        if (config_is_set(config, SETTING_KEEP_FREE))
+                limits.keep_free_bytes = config_get(config, SETTING_KEEP_FREE);
+        limits.max_age_ns = bound_of(config, SETTING_MAX_AGE);
+        return limits;
+}
+
+ServiceSettings settings_of_service(const Config *config, int spool_fd) {
+        ServiceSettings settings = service_default_settings();
+
+        settings.spool = spool_limits(config, spool_fd);
+        settings.smaps = config_get(config, SETTING_SMAPS) != 0;
+        settings.smaps_ns = config_get(config, SETTING_SMAPS_TIME);
+        settings.capture_ns = config_get(config, SETTING_CAPTURE_TIME);
+        settings.analysis_ns = config_get(config, SETTING_ANALYSIS_TIME);
+        settings.captures.max_waiting = count_of(config, SETTING_CAPTURES_WAITING);
+        settings.captures.max_waiting_per_uid = count_of(config, SETTING_CAPTURES_WAITING_PER_USER);
+        settings.analyses.max_running = count_of(config, SETTING_ANALYSES);
+        /* Somebody else always finds a place, where there is more than one. */
+        settings.analyses.max_running_per_uid =
+                settings.analyses.max_running > 1 ? settings.analyses.max_running - 1 : 1;
+        settings.analyses.max_waiting = count_of(config, SETTING_ANALYSES_WAITING);
+        settings.analyses.max_waiting_per_uid = count_of(config, SETTING_ANALYSES_WAITING_PER_USER);
+        return settings;
+}
+
+ServerLimits settings_of_server(const Config *config) {
+        ServerLimits limits = server_default_limits();
+
+        limits.max_connections = count_of(config, SETTING_CONNECTIONS);
+        limits.max_connections_per_uid = count_of(config, SETTING_CONNECTIONS_PER_USER);
+        limits.max_bytes_per_uid = config_get(config, SETTING_BYTES_PER_USER);
+        limits.connection.idle_ns = config_get(config, SETTING_IDLE_TIME);
+        limits.connection.stalled_ns = config_get(config, SETTING_STALLED_TIME);
+        return limits;
+}
+
+int settings_dump(const Options *options) {
+        _cleanup_(config_freep) Config *config = NULL;
+        _cleanup_(buffer_done) Buffer text = {};
+        int result, r;
+
+        result = settings_load(options, false, &config);
+        if (result < 0)
+                return result;
+        r = config_dump(config, &text);
+        if (r < 0)
+                return r;
+        if (fwrite(text.bytes, 1, text.n, stdout) != text.n || fflush(stdout) != 0)
+                return -EIO;
+        return result;
+}

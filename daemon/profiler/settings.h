@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Settings
+ *
+ * The configuration of a host as what the parts of the daemon want to know: read from where it is
+ * kept, with the command line over it. Every fault is a line in the log.
+ */
+
+#include "base/macro.h"
+#include "config/config.h"
+#include "profiler/options.h"
+#include "server/server.h"
+#include "service/service.h"
+
+enum {
+        SETTINGS_OK,
+        SETTINGS_E_WRONG, /* *ret has what could be used */
+};
+
+/*
+ * A daemon that serves one caller (@is_private) follows only what this caller names. A negative
+ * errno when the file that the command line names cannot be read, or without memory; it was logged.
+ */
+_must_check_ int settings_load(const Options *options, bool is_private, Config **ret);
+
+/* @spool_fd: where the defaults depend on the file system; negative when there is none. */
+ServiceSettings settings_of_service(const Config *config, int spool_fd);
+ServerLimits settings_of_server(const Config *config);
+
+/* "--dump-config": to standard output; 0, SETTINGS_E_WRONG or a negative errno. */
+_must_check_ int settings_dump(const Options *options);

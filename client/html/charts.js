@@ -8,7 +8,7 @@ const MOVERS_SHOWN = 12;
 const GROUPS_SHOWN = 12;
 
 function groupButton(page, group, metric = "") {
-  const button = make("button", {type: "button", class: "link", title: `${group.label}: show its rows`}, group.label);
+  const button = make("button", {type: "button", class: "link", title: `${group.label}: show its rows`}, labelOf(group.label));
   button.addEventListener("click", () => page.table.show(group.label, metric));
   return button;
 }
@@ -238,17 +238,19 @@ function pressureAmount(row, isPair = false) {
 
 function pressureHeads(name, elapsed) {
   return [...(name === "pressure" ? [["cgroup", "name"]] : []), ["resource", ""], ["tasks", "", "some: at least one stood still; full: all did"],
-    ...["avg10", "avg60", "avg300"].map((title) => [title, "number meter"]), ["total", "number"],
-    ...(elapsed === null ? [] : [["stalled", "number"], ["", "graph"]])];
+    ...["avg10", "avg60", "avg300"].map((title) => [title, "number meter"]), ["total", "number", "Since boot, or since the cgroup was made"],
+    ...(elapsed === null ? [] : [["between", "number", "The growth of total"], ["stalled", "number", "The growth of total as a share of the time in between"], ["", "graph"]])];
 }
 
 function pressureCells(row, name, elapsed) {
   const total = sidesOf(row.total_usec);
   const share = elapsed === null || !isNumber(total.delta) ? null : Number(total.delta) / elapsed;
-  return [...(name === "pressure" ? [printable(row.cgroup)] : []), row.resource, row.row,
+  const why = "not readable, or not there, on a side";
+  return [...(name === "pressure" ? [labelOf(printable(row.cgroup))] : []), row.resource, row.row,
     ...["avg10", "avg60", "avg300"].map((key) => pressureMeter(sidesOf(row[key]))),
-    pairText(row.total_usec, "us"),
-    ...(elapsed === null ? [] : [cellOf(share === null ? null : (share * 100).toFixed(2) + "%", "total was not readable on a side"), share === null ? "" : bar(share)])];
+    cellOf(isNumber(total.after) ? formatQuantity(total.after, "us") : null, "not readable, or not there"),
+    ...(elapsed === null ? [] : [cellOf(share === null ? null : formatQuantity(total.delta, "us", {signed: true}), why),
+      cellOf(share === null ? null : (share * 100).toFixed(2) + "%", why), share === null ? "" : bar(share)])];
 }
 
 function pressureMeter({before, after}) {

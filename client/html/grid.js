@@ -202,6 +202,13 @@ class Grid {
 
   print(printing) {
     this.printing = printing;
+    const details = this.element.closest("details");
+    if (details && printing) {
+      details.dataset.open = details.open;
+      details.open = true;
+    } else if (details) {
+      details.open = details.dataset.open === "true";
+    }
     this.draw(true);
   }
 }

@@ -175,6 +175,7 @@ function sectionsPart(page) {
     return;
   const idle = Number(page.data.info.idleRows ?? 0);
   part("sections", "Sections", "Sections", names.map((name) => sectionTable(name, page.data.sections[name])),
+    note("-: not readable, or not there, as the cgroups of one side."),
     idle > 0 ? note(`${plural(idle, "row")} of memory.stat, memory.events and smaps_rollup that ${page.data.isPair ? "did not change" : "are 0"} ${idle === 1 ? "is" : "are"} not in this page (--all-rows).`) : null);
 }
 

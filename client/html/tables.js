@@ -45,11 +45,13 @@ class MetricTable {
       cell: (row) => cellOf(this.page.format(row[key], row.metric, options.form), whyAbsent(row, key)),
       order: (row) => valueNumber(row[key]), ...options});
     const columns = [
-      {title: data.settings.header ?? "group", width: 0, cell: (row) => row.group.label},
+      {title: data.settings.header ?? "group", width: 0, cell: (row) => labelOf(row.group.label)},
       {title: "threads", number: true, cell: (row) => threadsOf(row.group),
         order: (row) => row.group.threads ?? row.group.threadsAfter},
       {title: "metric", most: 30, cell: (row) => row.metric.name, order: (row) => row.metric.index},
     ];
+    columns.push({title: data.isPair ? "impact" : "share", number: true, width: 12, hint: data.isPair ? IMPACT_HINT : SHARE_HINT,
+      cell: (row) => this.impactCell(row), order: (row) => impactOf(row, this.totals)});
     if (data.isPair) {
       columns.push(number("before", "before"), number("after", "after"),
         number("delta", "delta", {cell: (row) => cellOf(this.page.formatDelta(row), whyAbsent(row)),
@@ -66,8 +68,6 @@ class MetricTable {
           cell: (row) => cellOf(row.present === null ? null : String(row.present), "nothing tells of how many"),
           order: (row) => row.present});
     }
-    columns.push({title: data.isPair ? "impact" : "share", number: true, width: 11, hint: data.isPair ? IMPACT_HINT : SHARE_HINT,
-      cell: (row) => this.impactCell(row), order: (row) => impactOf(row, this.totals)});
     if (this.rows.some((row) => row.spread))
       columns.push(...this.spreadColumns());
     return columns;
@@ -75,7 +75,7 @@ class MetricTable {
 
   impactCell(row) {
     const impact = impactOf(row, this.totals);
-    return impact === null ? "" : [bar(impact / this.most), formatShare(impact)];
+    return impact === null ? "" : make("span", {class: "share"}, bar(impact / this.most), make("span", {}, formatShare(impact)));
   }
 
   spreadColumns() {
@@ -138,7 +138,7 @@ class MetricTable {
       (section === "" || row.metric.section === section) &&
       isMetric(row.metric.name) && row.group.search.includes(wanted));
     const groups = new Set(rows.map((row) => row.group)).size;
-    this.count.textContent = `${rows.length.toLocaleString("en")} of ${plural(this.rows.length, "row")}, in ${groups.toLocaleString("en")} of ${plural(this.page.data.groups.length, "group")}` + this.page.cut();
+    this.count.textContent = `${rows.length.toLocaleString("en")} of ${plural(this.rows.length, "row")}, in ${groups.toLocaleString("en")} of ${plural(this.page.data.groups.length, "group")}.` + this.page.cut();
     this.grid.setRows(rows);
   }
 
@@ -171,6 +171,7 @@ class MetricTable {
     fact("means", metric.text);
     fact("kind", [metric.section, metric.unit, metric.class && `scheduling class ${metric.class}`, metric.gates && `needs ${metric.gates}`].filter(Boolean).join(", "));
     fact("threads", threadsOf(group) + (group.survived === undefined ? "" : `: ${group.survived} survived, ${group.born} born, ${group.gone} gone`));
+    fact("age", group.uptimePercent == null ? null : `${Number(group.uptimePercent).toFixed(1)}% of the age of the oldest group`);
     fact("names", (group.members ?? []).map((member) => `${printable(member.name)} (${member.threads})`).join(", ") +
       (group.membersOmitted ? ` and ${plural(group.membersOmitted, "more thread")}` : ""));
     this.detail.replaceChildren(make("h3", {}, `${group.label} · ${metric.name}`), make("dl", {}, facts));
@@ -210,7 +211,7 @@ function sectionColumns(rows) {
   const unitOf = (row, name) => row.unit ?? SECTION_UNITS[name] ?? "none";
   const after = (value) => value !== null && typeof value === "object" ? value.after : value;
   return names.map((name, i) => SECTION_TEXTS.has(name)
-    ? {title: name, width: i === 0 && names.length < 8 ? 0 : undefined, most: 60, cell: (row) => printable(row[name])}
+    ? {title: name, width: i === 0 && names.length < 8 ? 0 : undefined, most: 60, cell: (row) => labelOf(printable(row[name]))}
     : {title: name, number: true, most: 44, family: (row) => UNIT_FAMILIES.indexOf(unitOf(row, name)),
       cell: (row) => pairText(row[name], unitOf(row, name)),
       order: (row) => isNumber(after(row[name])) && after(row[name]) !== "max" ? after(row[name]) : null});
@@ -247,7 +248,7 @@ const ONE_SIDED_METRICS = ["run_time_ns", "wait_time_ns", "voluntary_csw", "nonv
 function oneSidedTable(page, groups, title) {
   const names = ONE_SIDED_METRICS.filter((name) => groups.some((group) => group.byName.get(name)?.value != null));
   const grid = new Grid(title, [
-    {title: page.data.settings.header ?? "group", width: 0, cell: (group) => group.label},
+    {title: page.data.settings.header ?? "group", width: 0, cell: (group) => labelOf(group.label)},
     {title: "threads", number: true, cell: threadsOf, order: (group) => group.threads},
     ...names.map((name) => {
       const row = (group) => group.byName.get(name);

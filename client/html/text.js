@@ -27,6 +27,14 @@ function cellOf(text, reason) {
   return text === null ? absent(reason) : text;
 }
 
+// A long path is told apart by its end: where there is no room, its middle goes.
+function labelOf(label) {
+  const cut = label.lastIndexOf("/", label.length - 2) + 1;
+  if (cut === 0 || label.length < 24)
+    return label;
+  return make("span", {class: "path", title: label}, make("span", {class: "begin"}, label.slice(0, cut)), make("span", {}, label.slice(cut)));
+}
+
 // A bar of a share from 0 to 1; a share that is there is seen, however small.
 function bar(share, kind = "") {
   const fill = make("i", {class: "fill " + kind});

@@ -6,9 +6,8 @@
 
 #include "snapshot/snapshot-reader.h"
 
-int member_scan_value(JsonScanner *scanner, MemberScan on_member, void *userdata) {
+int member_scan_value(JsonScanner *scanner, JsonOnMember on_member, void *userdata) {
         JsonToken token;
-        Span key;
         int r;
 
         r = json_scanner_next(scanner, &token);
@@ -16,17 +15,10 @@ int member_scan_value(JsonScanner *scanner, MemberScan on_member, void *userdata
                 return r;
         if (token != JSON_TOKEN_OBJECT)
                 return json_scanner_fail(scanner, "an object or null is expected");
-        for (;;) {
-                r = json_scanner_member(scanner, &key);
-                if (r != 0 || !key.bytes)
-                        return r;
-                r = on_member(userdata, scanner, key);
-                if (r != 0)
-                        return r;
-        }
+        return json_scanner_members(scanner, on_member, userdata);
 }
 
-int member_scan_text(Span json, MemberScan on_member, void *userdata,
+int member_scan_text(Span json, JsonOnMember on_member, void *userdata,
                      char ret_complaint[static MEMBER_COMPLAINT_BYTES]) {
         static const JsonLimits limits = {
                 .max_depth = SNAPSHOT_MAX_DEPTH,

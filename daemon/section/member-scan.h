@@ -12,14 +12,8 @@
 #include "base/span.h"
 #include "json/json-scanner.h"
 
-/*
- * Consumes the value of the member @key, which is borrowed until the scanner moves. 0, a negative
- * errno, or JSON_E_MALFORMED.
- */
-typedef int (*MemberScan)(void *userdata, JsonScanner *scanner, Span key);
-
 /* The next value: an object or null. */
-_must_check_ int member_scan_value(JsonScanner *scanner, MemberScan on_member, void *userdata);
+_must_check_ int member_scan_value(JsonScanner *scanner, JsonOnMember on_member, void *userdata);
 
 /* Long enough for any complaint of the scanner with the place where it stands. */
 #define MEMBER_COMPLAINT_BYTES 192
@@ -27,5 +21,5 @@ _must_check_ int member_scan_value(JsonScanner *scanner, MemberScan on_member, v
 /*
  * A whole text that is one such value. JSON_E_MALFORMED: *ret_complaint tells what and where.
  */
-_must_check_ int member_scan_text(Span json, MemberScan on_member, void *userdata,
+_must_check_ int member_scan_text(Span json, JsonOnMember on_member, void *userdata,
                                   char ret_complaint[static MEMBER_COMPLAINT_BYTES]);

@@ -22,24 +22,17 @@ static const JsonLimits host_limits = {
 };
 
 /* The one fact of a head that a document of version 0 has: the rest of its host is not ours. */
-static int scan_release(JsonScanner *scanner, Head *head) {
-        Span key, text;
+static int on_host_member(void *userdata, JsonScanner *scanner, Span key) {
+        Head *head = userdata;
+        Span text;
         int r;
 
-        r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
-        while (r == 0) {
-                r = json_scanner_member(scanner, &key);
-                if (r != 0 || !key.bytes)
-                        return r;
-                if (!span_is(key, "kernel_release")) {
-                        r = json_scanner_skip(scanner);
-                        continue;
-                }
-                r = json_scanner_text(scanner, &text);
-                if (r == 0 && text.n < sizeof(head->kernel_release)) {
-                        memcpy(head->kernel_release, text.bytes, text.n);
-                        head->kernel_release[text.n] = '\0';
-                }
+        if (!span_is(key, "kernel_release"))
+                return json_scanner_skip(scanner);
+        r = json_scanner_text(scanner, &text);
+        if (r == 0 && text.n < sizeof(head->kernel_release)) {
+                memcpy(head->kernel_release, text.bytes, text.n);
+                head->kernel_release[text.n] = '\0';
         }
         return r;
 }
@@ -54,7 +47,7 @@ static int on_host(void *userdata, Span json) {
         r = json_scanner_new_text(json, &host_limits, &scanner);
         if (r < 0)
                 return r;
-        r = scan_release(scanner, head);
+        r = json_scanner_object(scanner, on_host_member, head);
         return r == JSON_E_MALFORMED ? 0 : r; /* of another type: then it is unknown */
 }
 

@@ -47,6 +47,26 @@ int json_scanner_member(JsonScanner *scanner, Span *ret_key) {
         return 0;
 }
 
+int json_scanner_members(JsonScanner *scanner, JsonOnMember on_member, void *userdata) {
+        Span key;
+        int r;
+
+        for (;;) {
+                r = json_scanner_member(scanner, &key);
+                if (r != 0 || !key.bytes)
+                        return r;
+                r = on_member(userdata, scanner, key);
+                if (r != 0)
+                        return r;
+        }
+}
+
+int json_scanner_object(JsonScanner *scanner, JsonOnMember on_member, void *userdata) {
+        int r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
+
+        return r == 0 ? json_scanner_members(scanner, on_member, userdata) : r;
+}
+
 int json_scanner_element(JsonScanner *scanner, JsonToken *ret) {
         return json_scanner_next(scanner, ret);
 }

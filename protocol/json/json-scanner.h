@@ -99,6 +99,17 @@ _must_check_ int json_scanner_expect(JsonScanner *scanner, JsonToken wanted);
  * array, json_scanner_element() delivers the next token, JSON_TOKEN_ARRAY_END at its end.
  */
 _must_check_ int json_scanner_member(JsonScanner *scanner, Span *ret_key);
+/*
+ * One member, its key read and borrowed until the scanner moves: must consume the whole value.
+ */
+typedef int (*JsonOnMember)(void *userdata, JsonScanner *scanner, Span key);
+/*
+ * The members of an object whose opening token was read, to its end; a positive or negative value of
+ * @on_member ends that early and is passed on.
+ */
+_must_check_ int json_scanner_members(JsonScanner *scanner, JsonOnMember on_member, void *userdata);
+/* The same from the opening token on. */
+_must_check_ int json_scanner_object(JsonScanner *scanner, JsonOnMember on_member, void *userdata);
 _must_check_ int json_scanner_element(JsonScanner *scanner, JsonToken *ret);
 _must_check_ int json_scanner_u64(JsonScanner *scanner, uint64_t *ret);
 _must_check_ int json_scanner_i64(JsonScanner *scanner, int64_t *ret);

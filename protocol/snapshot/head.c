@@ -260,37 +260,37 @@ static int scan_member(JsonScanner *scanner, const HeadMember *member, Head *hea
         return r;
 }
 
+/* A cost is known where all of it is. */
+typedef struct CostScan {
+        Head *head;
+        bool has_wall, has_cpu, has_rss;
+} CostScan;
+
+static int on_cost_member(void *userdata, JsonScanner *scanner, Span key) {
+        CostScan *cost = userdata;
+
+        if (span_is(key, "wallNs")) {
+                cost->has_wall = true;
+                return json_scanner_u64(scanner, &cost->head->cost_wall_ns);
+        }
+        if (span_is(key, "cpuNs")) {
+                cost->has_cpu = true;
+                return json_scanner_u64(scanner, &cost->head->cost_cpu_ns);
+        }
+        if (span_is(key, "peakRssBytes")) {
+                cost->has_rss = true;
+                return json_scanner_u64(scanner, &cost->head->cost_peak_rss_bytes);
+        }
+        return json_scanner_skip(scanner);
+}
+
 static int scan_cost(JsonScanner *scanner, Head *head) {
-        bool has_wall = false, has_cpu = false, has_rss = false;
-        Span key;
+        CostScan cost = { .head = head };
         int r;
 
-        r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
-        if (r != 0)
-                return r;
-        for (;;) {
-                r = json_scanner_member(scanner, &key);
-                if (r != 0)
-                        return r;
-                if (!key.bytes)
-                        break;
-                if (span_is(key, "wallNs")) {
-                        r = json_scanner_u64(scanner, &head->cost_wall_ns);
-                        has_wall = true;
-                } else if (span_is(key, "cpuNs")) {
-                        r = json_scanner_u64(scanner, &head->cost_cpu_ns);
-                        has_cpu = true;
-                } else if (span_is(key, "peakRssBytes")) {
-                        r = json_scanner_u64(scanner, &head->cost_peak_rss_bytes);
-                        has_rss = true;
-                } else {
-                        r = json_scanner_skip(scanner);
-                }
-                if (r != 0)
-                        return r;
-        }
-        head->has_cost = has_wall && has_cpu && has_rss;
-        return 0;
+        r = json_scanner_object(scanner, on_cost_member, &cost);
+        head->has_cost = r == 0 && cost.has_wall && cost.has_cpu && cost.has_rss;
+        return r;
 }
 
 static int scan_imported_from(JsonScanner *scanner, Head *head) {
@@ -309,11 +309,19 @@ static int scan_imported_from(JsonScanner *scanner, Head *head) {
         return r;
 }
 
-static int scan_any(JsonScanner *scanner, Span key, Head *head, bool *has_version) {
+typedef struct HeadScan {
+        Head *head;
+        bool has_version;
+} HeadScan;
+
+static int on_head_member(void *userdata, JsonScanner *scanner, Span key) {
+        HeadScan *scan = userdata;
+        Head *head = scan->head;
+
         for (size_t i = 0; i < ELEMENTSOF(members); i++)
                 if (span_is(key, members[i].key)) {
                         if (members[i].offset == offsetof(Head, format_version))
-                                *has_version = true;
+                                scan->has_version = true;
                         return scan_member(scanner, &members[i], head);
                 }
         if (span_is(key, "smapsRequested")) {
@@ -329,24 +337,13 @@ static int scan_any(JsonScanner *scanner, Span key, Head *head, bool *has_versio
 
 int head_scan_json(JsonScanner *scanner, Head *ret) {
         _cleanup_(head_done) Head head = {};
-        bool has_version = false;
-        Span key;
+        HeadScan scan = { .head = &head };
         int r;
 
-        r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
+        r = json_scanner_object(scanner, on_head_member, &scan);
         if (r != 0)
                 return r;
-        for (;;) {
-                r = json_scanner_member(scanner, &key);
-                if (r != 0)
-                        return r;
-                if (!key.bytes)
-                        break;
-                r = scan_any(scanner, key, &head, &has_version);
-                if (r != 0)
-                        return r;
-        }
-        if (!has_version)
+        if (!scan.has_version)
                 return json_scanner_fail(scanner, "the head has no formatVersion");
 
         *ret = head;

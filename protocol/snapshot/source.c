@@ -81,7 +81,15 @@ static void copy_reason(Source *source, Span text) {
         source->reason[n] = '\0';
 }
 
-static int scan_member(JsonScanner *scanner, Span key, SourceId *id, Source *source) {
+/* An id or state of _MAX is one we do not know. */
+typedef struct SourceScan {
+        SourceId id;
+        Source source;
+} SourceScan;
+
+static int on_member(void *userdata, JsonScanner *scanner, Span key) {
+        SourceScan *scan = userdata;
+        Source *source = &scan->source;
         unsigned outcome = find_word(key, outcome_names, _SOURCE_OUTCOME_MAX);
         /* The key is borrowed only until the next token is read. */
         bool is_name = span_is(key, "name"), is_state = span_is(key, "state");
@@ -97,7 +105,7 @@ static int scan_member(JsonScanner *scanner, Span key, SourceId *id, Source *sou
         if (r != 0)
                 return r;
         if (is_name)
-                *id = source_find(text);
+                scan->id = source_find(text);
         else if (is_state)
                 source->state = (SourceState) find_word(text, state_names, _SOURCE_STATE_MAX);
         else
@@ -105,27 +113,17 @@ static int scan_member(JsonScanner *scanner, Span key, SourceId *id, Source *sou
         return 0;
 }
 
-/* One object, its opening token read already. An id or state of _MAX is one we do not know. */
-static int scan_source(JsonScanner *scanner, SourceId *ret_id, Source *ret) {
-        Source source = { .state = _SOURCE_STATE_MAX };
-        SourceId id = _SOURCE_MAX;
-        Span key;
+/* One object, its opening token read already. */
+static int scan_source(JsonScanner *scanner, SourceScan *ret) {
+        SourceScan scan = { .id = _SOURCE_MAX, .source = { .state = _SOURCE_STATE_MAX } };
         int r;
 
-        for (;;) {
-                r = json_scanner_member(scanner, &key);
-                if (r != 0)
-                        return r;
-                if (!key.bytes)
-                        break;
-                r = scan_member(scanner, key, &id, &source);
-                if (r != 0)
-                        return r;
-        }
-        if (source.state == SOURCE_STATE_OK)
-                source.reason[0] = '\0';
-        *ret_id = id;
-        *ret = source;
+        r = json_scanner_members(scanner, on_member, &scan);
+        if (r != 0)
+                return r;
+        if (scan.source.state == SOURCE_STATE_OK)
+                scan.source.reason[0] = '\0';
+        *ret = scan;
         return 0;
 }
 
@@ -133,8 +131,7 @@ int source_table_scan_json(JsonScanner *scanner, SourceTable *ret) {
         bool seen[_SOURCE_MAX] = {};
         SourceTable table;
         JsonToken token;
-        Source source;
-        SourceId id;
+        SourceScan scan;
         int r;
 
         for (unsigned i = 0; i < _SOURCE_MAX; i++)
@@ -154,16 +151,16 @@ int source_table_scan_json(JsonScanner *scanner, SourceTable *ret) {
                         break;
                 if (token != JSON_TOKEN_OBJECT)
                         return json_scanner_fail(scanner, "a source must be an object");
-                r = scan_source(scanner, &id, &source);
+                r = scan_source(scanner, &scan);
                 if (r != 0)
                         return r;
-                if (id == _SOURCE_MAX)
+                if (scan.id == _SOURCE_MAX)
                         continue;
-                if (seen[id])
+                if (seen[scan.id])
                         return json_scanner_fail(scanner, "a source is listed twice");
-                seen[id] = true;
-                if (source.state != _SOURCE_STATE_MAX)
-                        table.sources[id] = source;
+                seen[scan.id] = true;
+                if (scan.source.state != _SOURCE_STATE_MAX)
+                        table.sources[scan.id] = scan.source;
         }
         *ret = table;
         return 0;

@@ -89,7 +89,8 @@ static MemberKind find_member(const Envelope *envelope, Span key, size_t *ret_fl
         return MEMBER_UNKNOWN;
 }
 
-static int read_member(Envelope *envelope, JsonScanner *scanner, Span key) {
+static int on_member(void *userdata, JsonScanner *scanner, Span key) {
+        Envelope *envelope = userdata;
         size_t flag = 0;
         MemberKind kind = find_member(envelope, key, &flag);
         JsonToken token;
@@ -115,22 +116,9 @@ static int read_member(Envelope *envelope, JsonScanner *scanner, Span key) {
 }
 
 static int read_members(Envelope *envelope, JsonScanner *scanner) {
-        Span key;
-        int r;
+        int r = json_scanner_object(scanner, on_member, envelope);
 
-        r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
-        if (r != 0)
-                return r;
-        for (;;) {
-                r = json_scanner_member(scanner, &key);
-                if (r != 0)
-                        return r;
-                if (!key.bytes)
-                        return json_scanner_expect(scanner, JSON_TOKEN_END);
-                r = read_member(envelope, scanner, key);
-                if (r != 0)
-                        return r;
-        }
+        return r == 0 ? json_scanner_expect(scanner, JSON_TOKEN_END) : r;
 }
 
 static void describe(const JsonScanner *scanner, char *ret_complaint) {

@@ -46,23 +46,19 @@ static size_t read_source(const char *path, char *space, size_t n_space) {
         return n;
 }
 
-static int scan_source(JsonScanner *scanner, Head *head, Buffer *document) {
-        Span key;
-        int r;
+typedef struct Source {
+        Head head;
+        Buffer document;
+} Source;
 
-        r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
-        while (r == 0) {
-                r = json_scanner_member(scanner, &key);
-                if (r != 0 || !key.bytes)
-                        return r;
-                if (span_is(key, "head"))
-                        r = head_scan_json(scanner, head);
-                else if (span_is(key, "document"))
-                        r = json_scanner_raw(scanner, document);
-                else
-                        r = json_scanner_fail(scanner, "neither head nor document");
-        }
-        return r;
+static int on_member(void *userdata, JsonScanner *scanner, Span key) {
+        Source *source = userdata;
+
+        if (span_is(key, "head"))
+                return head_scan_json(scanner, &source->head);
+        if (span_is(key, "document"))
+                return json_scanner_raw(scanner, &source->document);
+        return json_scanner_fail(scanner, "neither head nor document");
 }
 
 static void write_file(const char *path, Head *head, Span document) {
@@ -79,23 +75,22 @@ static void write_file(const char *path, Head *head, Span document) {
 }
 
 int main(int argc, char **argv) {
-        static char source[SOURCE_MAX_BYTES];
+        static char text[SOURCE_MAX_BYTES];
         _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
-        _cleanup_(buffer_done) Buffer document = {};
-        Head head = {};
+        Source source = {};
         size_t n;
         int r;
 
         if (argc != 3)
                 fail("usage", "make-file SOURCE FILE");
-        buffer_init(&document, 0);
-        n = read_source(argv[1], source, sizeof(source));
-        check(json_scanner_new_text((Span){ source, n }, &limits, &scanner), argv[1]);
-        r = scan_source(scanner, &head, &document);
+        n = read_source(argv[1], text, sizeof(text));
+        check(json_scanner_new_text((Span){ text, n }, &limits, &scanner), argv[1]);
+        r = json_scanner_object(scanner, on_member, &source);
         if (r == JSON_E_MALFORMED)
                 fail(argv[1], json_scanner_complaint(scanner));
         check(r, argv[1]);
-        write_file(argv[2], &head, buffer_span(&document));
-        head_done(&head);
+        write_file(argv[2], &source.head, buffer_span(&source.document));
+        buffer_done(&source.document);
+        head_done(&source.head);
         return EXIT_SUCCESS;
 }

@@ -319,6 +319,46 @@ START_TEST(skip_finds_what_is_wrong_inside) {
 }
 END_TEST
 
+/* Sums numbers up; "stop" ends it with a code of the caller's. */
+static int on_member(void *userdata, JsonScanner *scanner, Span key) {
+        uint64_t *sum = userdata, value;
+        int r;
+
+        if (span_is(key, "stop"))
+                return 77;
+        if (span_is(key, "in"))
+                return json_scanner_object(scanner, on_member, sum);
+        r = json_scanner_u64(scanner, &value);
+        if (r == 0)
+                *sum += value;
+        return r;
+}
+
+static const struct {
+        const char *text;
+        int r;
+        uint64_t sum;
+} object_rows[] = {
+        { "{}", 0, 0 },
+        { "{\"a\":1,\"in\":{\"b\":2},\"c\":4}", 0, 7 },
+        { "{\"a\":1,\"stop\":0,\"c\":4}", 77, 1 },
+        { "{\"a\":1,\"b\":\"x\"}", JSON_E_MALFORMED, 1 },
+        { "{\"a\":1", JSON_E_MALFORMED, 1 },
+        { "[1]", JSON_E_MALFORMED, 0 },
+};
+
+START_TEST(objects_are_read_member_by_member) {
+        JsonScanner *scanner = scan(object_rows[_i].text);
+        uint64_t sum = 0;
+
+        ck_assert_int_eq(json_scanner_object(scanner, on_member, &sum), object_rows[_i].r);
+        ck_assert_uint_eq(sum, object_rows[_i].sum);
+        if (object_rows[_i].r == 0)
+                ck_assert_int_eq(json_scanner_expect(scanner, JSON_TOKEN_END), 0);
+        json_scanner_free(scanner);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("json-expect");
         TCase *expect = tcase_create("expect");
@@ -329,6 +369,7 @@ int main(void) {
         tcase_add_test(expect, an_empty_key_is_not_the_end);
         tcase_add_loop_test(expect, another_kind_is_a_complaint_at_its_offset, 0,
                             ELEMENTSOF(expect_rows));
+        tcase_add_loop_test(expect, objects_are_read_member_by_member, 0, ELEMENTSOF(object_rows));
         tcase_add_test(expect, the_first_complaint_stays);
         tcase_add_test(expect, a_long_complaint_is_cut_between_characters);
         tcase_add_loop_test(skip, skip_consumes_one_value, 0, ELEMENTSOF(value_rows));

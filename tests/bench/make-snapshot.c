@@ -40,8 +40,8 @@ static void fill(ThreadSample *sample, unsigned index, unsigned process, unsigne
         sample->tid = (pid_t) (1000 + index);
         sample->tgid = (pid_t) (1000 + first);
         sample->start_ticks = 1000 + index;
-        snprintf(pcomm, sizeof(pcomm), "service%c%c", 'a' + (int) (process % 26),
-                 'a' + (int) (process / 26 % 26));
+        snprintf(pcomm, sizeof(pcomm), "service%c%c%c", 'a' + (int) (process % 26),
+                 'a' + (int) (process / 26 % 26), 'a' + (int) (process / 26 / 26 % 26));
         snprintf(comm, sizeof(comm), "worker-%u", index - first);
         sample->pcomm = span_of(pcomm);
         sample->comm = span_of(comm);

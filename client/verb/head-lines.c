@@ -6,6 +6,7 @@
 #include "render/cell.h"
 #include "render/printable.h"
 #include "render/when.h"
+#include "verb/host-changes.h"
 
 #define MISSING_LABEL "missing"
 
@@ -205,28 +206,6 @@ static void print_elapsed(const Lines *lines, json_object *reply) {
 }
 
 int change_lines_print(const Lines *lines, json_object *reply) {
-        json_object *changes = cell_member(reply, "hostChanges");
-        size_t n = cell_length(changes);
-        int r;
-
         print_elapsed(lines, reply);
-        for (size_t i = 0; i < n; i++) {
-                json_object *change = json_object_array_get_idx(changes, i);
-                _cleanup_(buffer_done) Buffer line = {};
-
-                r = cell_append_text(&line, cell_member(change, "key"));
-                if (r == 0)
-                        r = buffer_append_text(&line, ": ");
-                if (r == 0)
-                        r = cell_append_text(&line, cell_member(change, "before"));
-                if (r == 0)
-                        r = buffer_append_text(&line, " \u2192 ");
-                if (r == 0)
-                        r = cell_append_text(&line, cell_member(change, "after"));
-                if (r == 0)
-                        r = lines_print_buffer(lines, "changed", &line);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        return host_changes_print(lines, cell_member(reply, "hostChanges"));
 }

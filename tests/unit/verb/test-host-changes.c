@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "verb/host-changes.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check-main.h"
+
+#define CHANGE(key, before, after) "{\"key\":\"" key "\",\"before\":" before ",\"after\":" after "}"
+
+static const struct {
+        const char *changes, *text;
+} rows[] = {
+        { "[]", "" },
+        { "null", "" },
+        { "[" CHANGE("kernel.x", "\"0\"", "\"1\"") "]", "changed   kernel.x: 0 \u2192 1\n" },
+        { "[" CHANGE("gov.0", "\"a\"", "\"b\"") "," CHANGE("gov.1", "\"a\"", "\"b\"") "," CHANGE(
+                  "gov.10", "\"a\"", "\"b\"") "," CHANGE("gov.2", "\"a\"", "\"b\"") "]",
+          "changed   gov.0-2,10: a \u2192 b\n" },
+        { "[" CHANGE("gov.0", "\"a\"", "\"b\"") "," CHANGE("gov.1", "\"b\"", "\"a\"") "]",
+          "changed   gov.0: a \u2192 b\nchanged   gov.1: b \u2192 a\n" },
+        { "[" CHANGE("a.0", "null", "\"1\"") "," CHANGE("a.1", "null", "\"1\"") "]",
+          "changed   a.0-1: - \u2192 1\n" },
+        { "[" CHANGE("a.0", "\"0\"", "\"1\"") "," CHANGE("b.1", "\"0\"", "\"1\"") "]",
+          "changed   a.0: 0 \u2192 1\nchanged   b.1: 0 \u2192 1\n" },
+        { "[" CHANGE("x", "\"0\"", "\"1\"") "," CHANGE("y", "\"0\"", "\"1\"") "]",
+          "changed   x: 0 \u2192 1\nchanged   y: 0 \u2192 1\n" },
+        { "[" CHANGE("v6.12", "\"0\"", "\"1\"") "]", "changed   v6.12: 0 \u2192 1\n" },
+        { "[" CHANGE("a.4294967296", "\"0\"", "\"1\"") "," CHANGE("a.1", "\"0\"", "\"1\"") "]",
+          "changed   a.4294967296: 0 \u2192 1\nchanged   a.1: 0 \u2192 1\n" },
+};
+
+START_TEST(what_changed_alike_on_every_cpu_is_one_line) {
+        json_object *changes = json_tokener_parse(rows[_i].changes);
+        Terminal pipe = {};
+        char *text = NULL;
+        size_t n = 0;
+        FILE *out = open_memstream(&text, &n);
+        const Lines lines = { out, &pipe, 8 };
+
+        ck_assert_int_eq(host_changes_print(&lines, changes), 0);
+        (void) fclose(out);
+        ck_assert_str_eq(text, rows[_i].text);
+        free(text);
+        (void) json_object_put(changes);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("host-changes");
+        TCase *print = tcase_create("print");
+
+        tcase_add_loop_test(print, what_changed_alike_on_every_cpu_is_one_line, 0,
+                            ELEMENTSOF(rows));
+        suite_add_tcase(suite, print);
+        return check_main(suite);
+}

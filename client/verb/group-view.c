@@ -117,6 +117,7 @@ void group_view_write_parameter(const GroupView *view, JsonWriter *writer) {
         if (is_machine && !forms[format_of(options)].is_page &&
             !options_have(options, OPTION_LIMIT))
                 parameter.limit = 0;
+        parameter.spread = is_machine || group_columns_want_spread(&view->form.columns);
         json_write_key(writer, "view");
         view_write_json(writer, &parameter);
 }

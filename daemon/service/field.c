@@ -48,6 +48,10 @@ static bool take(const Field *field, json_object *value, size_t max_elements, vo
         case FIELD_OBJECT:
                 is_valid = json_object_is_type(value, json_type_object);
                 break;
+        case FIELD_NUMBER:
+                is_valid = json_object_is_type(value, json_type_int) ||
+                           json_object_is_type(value, json_type_double);
+                break;
         case FIELD_OBJECTS:
                 is_valid = is_array_of(value, json_type_object, max_elements);
                 break;

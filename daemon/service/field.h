@@ -21,6 +21,7 @@
         T(BOOL, bool)         /* keeps what is there when absent */      \
         T(U64, FieldU64)                                                 \
         T(OBJECT, json_object *)  /* NULL when absent */                 \
+        T(NUMBER, json_object *)  /* the same; any number */             \
         T(OBJECTS, json_object *) /* an array of objects */              \
         T(TEXTS, json_object *)   /* an array of strings */
 

@@ -94,6 +94,19 @@ int method_compare(Request *request) {
         return analyse(request, &compare);
 }
 
+int method_compare_sets(Request *request) {
+        static const Analysis compare_sets = {
+                .streams = true,
+                .n_parts = 4,
+                .parts = { { "before", FIELD_OBJECTS, true, reference_pass_all },
+                           { "after", FIELD_OBJECTS, true, reference_pass_all },
+                           { "view", FIELD_OBJECT, false, pass_value },
+                           { "alpha", FIELD_NUMBER, false, pass_value } },
+        };
+
+        return analyse(request, &compare_sets);
+}
+
 int method_info(Request *request) {
         static const Analysis info = {
                 .n_parts = 1,

@@ -170,28 +170,12 @@ static int pass_some(Request *request) {
 
 static int pass_references(Request *request, json_object *references) {
         static const Stage stage = {};
-        size_t n = json_object_array_length(references);
-        Reference reference = REFERENCE_NONE;
         JsonWriter writer;
         int r;
 
-        if (n > LIMIT_SNAPSHOTS_PER_CALL)
-                return request_refuse_parameter(request, "snapshots",
-                                                "There are too many of them for one call.");
         request_begin_order(request, &writer);
-        json_write_key(&writer, "snapshots");
-        json_write_array(&writer);
-        for (size_t i = 0; i < n; i++) {
-                r = reference_open(request, "snapshots", json_object_array_get_idx(references, i),
-                                   &reference);
-                if (r == 0)
-                        r = reference_write(request, &writer, &reference);
-                reference_done(&reference);
-                if (r != 0)
-                        return r;
-        }
-        json_write_end(&writer);
-        return submit(request, &writer, &stage);
+        r = reference_pass_all(request, &writer, "snapshots", references);
+        return r == 0 ? submit(request, &writer, &stage) : r;
 }
 
 int method_verify(Request *request) {

@@ -22,6 +22,7 @@ typedef struct Request Request;
         M(List,        method_list,          NOTHING)                                              \
         M(Show,        method_show,          NOTHING)                                              \
         M(Compare,     method_compare,       NOTHING)                                              \
+        M(CompareSets, method_compare_sets,  NOTHING)                                              \
         M(Info,        method_info,          NOTHING)                                              \
         M(MetricList,  method_metric_list,   NOTHING)                                              \
         M(Verify,      method_verify,        NOTHING)                                              \

@@ -88,3 +88,24 @@ int reference_pass(Request *request, JsonWriter *writer, const char *key, json_o
         reference_done(&reference);
         return r;
 }
+
+int reference_pass_all(Request *request, JsonWriter *writer, const char *key, json_object *array) {
+        size_t n = json_object_array_length(array);
+        int r = 0;
+
+        if (request->n_fds + n > LIMIT_SNAPSHOTS_PER_CALL)
+                return request_refuse_parameter(request, key,
+                                                "There are too many of them for one call.");
+        json_write_key(writer, key);
+        json_write_array(writer);
+        for (size_t i = 0; i < n && r == 0; i++) {
+                Reference reference = REFERENCE_NONE;
+
+                r = reference_open(request, key, json_object_array_get_idx(array, i), &reference);
+                if (r == 0)
+                        r = reference_write(request, writer, &reference);
+                reference_done(&reference);
+        }
+        json_write_end(writer);
+        return r;
+}

@@ -38,3 +38,6 @@ _must_check_ int reference_write(Request *request, JsonWriter *writer, Reference
 /* Both, as the member @key of the order. */
 _must_check_ int reference_pass(Request *request, JsonWriter *writer, const char *key,
                                 json_object *object);
+/* All of an array of them, which are LIMIT_SNAPSHOTS_PER_CALL at most in one order. */
+_must_check_ int reference_pass_all(Request *request, JsonWriter *writer, const char *key,
+                                    json_object *array);

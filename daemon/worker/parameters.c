@@ -9,8 +9,14 @@ static const json_type parameter_json_types[_PARAMETER_TYPE_MAX] = {
         [PARAMETER_TEXT] = json_type_string,    [PARAMETER_BOOL] = json_type_boolean,
         [PARAMETER_U64] = json_type_int,        [PARAMETER_UID] = json_type_int,
         [PARAMETER_DESCRIPTOR] = json_type_int, [PARAMETER_OBJECT] = json_type_object,
-        [PARAMETER_ARRAY] = json_type_array,
+        [PARAMETER_ARRAY] = json_type_array,    [PARAMETER_REAL] = json_type_double,
 };
+
+/* Every integer is a real number, too. */
+static bool parameter_has_type(const Parameter *parameter, json_object *value) {
+        return json_object_is_type(value, parameter_json_types[parameter->type]) ||
+               (parameter->type == PARAMETER_REAL && json_object_is_type(value, json_type_int));
+}
 
 static int parameters_blame(const char *scope, const char *name,
                             char ret_culprit[static PARAMETER_CULPRIT_BYTES]) {
@@ -55,6 +61,9 @@ static bool parameter_put(const Parameter *parameter, json_object *value, FrameS
                         return false;
                 *(uid_t *) member = (uid_t) number;
                 return true;
+        case PARAMETER_REAL:
+                *(double *) member = json_object_get_double(value);
+                return true;
         case PARAMETER_DESCRIPTOR:
                 *(int *) member = frame_stream_take_fd(stream, (size_t) number);
                 return *(int *) member >= 0;
@@ -89,7 +98,7 @@ int parameters_decode(json_object *object, const Parameter *table, size_t n_tabl
                 value = json_object_object_get(object, parameter->name);
                 if (!value && !parameter->required)
                         continue;
-                if (!json_object_is_type(value, parameter_json_types[parameter->type]) ||
+                if (!parameter_has_type(parameter, value) ||
                     !parameter_put(parameter, value, stream, (char *) ret + parameter->offset))
                         return parameters_blame(scope, parameter->name, ret_culprit);
         }

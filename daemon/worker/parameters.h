@@ -27,6 +27,7 @@ typedef enum ParameterType {
         PARAMETER_BOOL,       /* bool */
         PARAMETER_U64,        /* uint64_t */
         PARAMETER_UID,        /* uid_t */
+        PARAMETER_REAL,       /* double: any number */
         PARAMETER_DESCRIPTOR, /* int: the owned descriptor that the index stands for */
         PARAMETER_OBJECT,     /* json_object * */
         PARAMETER_ARRAY,      /* json_object * */

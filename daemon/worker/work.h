@@ -50,6 +50,7 @@ typedef struct WorkMethod {
 
 /* One table per file, ended by a row without name. */
 extern const WorkMethod work_analysis_methods[]; /* job-analysis.c */
+extern const WorkMethod work_sets_methods[];     /* job-sets.c */
 extern const WorkMethod work_verify_methods[];   /* job-verify.c */
 extern const WorkMethod work_convert_methods[];  /* job-convert.c */
 extern const WorkMethod work_import_methods[];   /* job-import.c */

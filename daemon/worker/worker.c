@@ -21,7 +21,7 @@
 #define WORKER_CALL_BYTES (2 * LIMIT_CALL_BYTES)
 #define WORKER_FDS_PER_CALL (LIMIT_FDS_PER_CALL + 4)
 
-#define WORKER_TABLES 4
+#define WORKER_TABLES 5
 
 typedef struct WorkerKind {
         const char *name;
@@ -41,7 +41,7 @@ static const WorkerKind worker_kinds[] = {
         {
                 .name = "analysis",
                 .tables = { work_analysis_methods, work_verify_methods, work_convert_methods,
-                            work_import_methods },
+                            work_import_methods, work_sets_methods },
                 .sandboxed = true,
         },
         {

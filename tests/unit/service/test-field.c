@@ -9,7 +9,7 @@ typedef struct Sample {
         const char *text;
         bool flag;
         FieldU64 number;
-        json_object *object, *objects, *texts;
+        json_object *object, *objects, *texts, *real;
 } Sample;
 
 static const Field table[] = {
@@ -19,6 +19,7 @@ static const Field table[] = {
         { "object", FIELD_OBJECT, false, offsetof(Sample, object) },
         { "objects", FIELD_OBJECTS, false, offsetof(Sample, objects) },
         { "texts", FIELD_TEXTS, false, offsetof(Sample, texts) },
+        { "real", FIELD_NUMBER, false, offsetof(Sample, real) },
 };
 
 static const struct {
@@ -42,6 +43,11 @@ static const struct {
         { "{\"texts\":[\"a\",null]}", "texts" },
         { "{\"texts\":[\"a\",\"b\",\"c\"]}", NULL },
         { "{\"texts\":[\"a\",\"b\",\"c\",\"d\"]}", "texts" }, /* past the bound of the test */
+        { "{\"real\":1.5}", NULL },
+        { "{\"real\":1}", NULL },
+        { "{\"real\":null}", NULL },
+        { "{\"real\":\"1\"}", "real" },
+        { "{\"real\":{}}", "real" },
         { "{\"other\":1}", "other" },
         { "{\"other\":null}", "other" },
 };

@@ -15,6 +15,7 @@ typedef struct Sample {
         uid_t uid;
         int fd;
         json_object *object, *array;
+        double real;
 } Sample;
 
 static const Parameter table[] = {
@@ -25,6 +26,7 @@ static const Parameter table[] = {
         { "fd", PARAMETER_DESCRIPTOR, false, offsetof(Sample, fd) },
         { "object", PARAMETER_OBJECT, false, offsetof(Sample, object) },
         { "array", PARAMETER_ARRAY, false, offsetof(Sample, array) },
+        { "real", PARAMETER_REAL, false, offsetof(Sample, real) },
 };
 
 /* A stream that has received one frame with one descriptor. */
@@ -96,6 +98,24 @@ START_TEST(missing_and_null_members_keep_their_default) {
 END_TEST
 
 static const struct {
+        const char *text;
+        double real;
+} real_rows[] = {
+        { "{\"text\":\"\",\"real\":0.25}", 0.25 },
+        { "{\"text\":\"\",\"real\":-3}", -3 },
+        { "{\"text\":\"\"}", 0 },
+};
+
+START_TEST(any_number_is_a_real_one) {
+        char culprit[PARAMETER_CULPRIT_BYTES];
+        Sample sample;
+
+        ck_assert_int_eq(decode(real_rows[_i].text, &sample, culprit), 0);
+        ck_assert_double_eq(sample.real, real_rows[_i].real);
+}
+END_TEST
+
+static const struct {
         const char *text, *culprit;
 } wrong_rows[] = {
         { "{}", "x.text" },
@@ -112,6 +132,7 @@ static const struct {
         { "{\"text\":\"\",\"fd\":-1}", "x.fd" },
         { "{\"text\":\"\",\"object\":[]}", "x.object" },
         { "{\"text\":\"\",\"array\":{}}", "x.array" },
+        { "{\"text\":\"\",\"real\":\"1\"}", "x.real" },
         { "{\"text\":\"\",\"other\":1}", "x.other" },
         { "{\"text\":\"\",\"other\":null}", "x.other" },
         { "{\"text\":\"\",\"Text\":\"\"}", "x.Text" },
@@ -173,6 +194,7 @@ int main(void) {
         tcase_add_test(members, members_arrive);
         tcase_add_loop_test(members, missing_and_null_members_keep_their_default, 0,
                             ELEMENTSOF(optional_rows));
+        tcase_add_loop_test(members, any_number_is_a_real_one, 0, ELEMENTSOF(real_rows));
         tcase_add_loop_test(members, what_is_wrong_is_named, 0, ELEMENTSOF(wrong_rows));
         tcase_add_test(members, a_culprit_is_bounded);
         tcase_add_test(refs, one_descriptor_serves_one_parameter);

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/set-subjects.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/number.h"
+
+#define DEFAULT_USER_HZ 100 /* of heads that do not say; it is that everywhere */
+
+void set_subjects_done(SetSubjects *subjects) {
+        for (size_t i = 0; i < subjects->n; i++) {
+                subject_done(subjects->members[i].subject);
+                free(subjects->members[i].subject);
+        }
+        subjects->n = 0;
+}
+
+int set_subjects_add(SetSubjects *subjects, Work *work, unsigned side, SnapshotRef *ref) {
+        Subject *subject = malloc(sizeof(*subject));
+
+        assert(subjects->n < SET_MAX_CAPTURES);
+        if (!subject)
+                return -ENOMEM;
+        subject_init(subject);
+        subjects->members[subjects->n++] = (SetSubject){
+                .subject = subject,
+                .position = subjects->n_sides[side]++,
+                .side = side,
+        };
+        return work_open_subject(work, ref, subject);
+}
+
+static bool is_same_boot(const Subject *a, const Subject *b) {
+        return a->head.boot_id[0] != '\0' && strcmp(a->head.boot_id, b->head.boot_id) == 0;
+}
+
+/* Both are of one boot and say when in it. */
+static bool are_comparable(const Subject *a, const Subject *b) {
+        return is_same_boot(a, b) && a->head.has_start_boottime && b->head.has_start_boottime;
+}
+
+/*
+ * Realtime can be set back while a host runs, boottime cannot: so a boot stands where its first
+ * capture is in realtime, and within it boottime decides.
+ */
+static void find_boots(SetSubjects *subjects) {
+        for (size_t i = 0; i < subjects->n; i++) {
+                SetSubject *member = &subjects->members[i];
+
+                member->boot_realtime_ns = member->subject->head.start_realtime_ns;
+                for (size_t j = 0; j < subjects->n; j++) {
+                        const Subject *other = subjects->members[j].subject;
+
+                        if (are_comparable(member->subject, other))
+                                member->boot_realtime_ns = MIN_OF(member->boot_realtime_ns,
+                                                                  other->head.start_realtime_ns);
+                }
+        }
+}
+
+static int compare_u64(uint64_t a, uint64_t b) {
+        return (a > b) - (a < b);
+}
+
+static int by_time(const void *a, const void *b) {
+        const SetSubject *left = a, *right = b;
+        const Head *left_head = &left->subject->head, *right_head = &right->subject->head;
+        int r;
+
+        if (left->side != right->side)
+                return left->side < right->side ? -1 : 1;
+        r = compare_u64(left->boot_realtime_ns, right->boot_realtime_ns);
+        if (r == 0)
+                r = strcmp(left_head->boot_id, right_head->boot_id);
+        if (r == 0)
+                r = compare_u64(left_head->start_boottime_ns, right_head->start_boottime_ns);
+        return r != 0 ? r : compare_u64(left->position, right->position);
+}
+
+const Subject *set_subjects_sort(SetSubjects *subjects, const Subject **ret_other) {
+        find_boots(subjects);
+        qsort(subjects->members, subjects->n, sizeof(*subjects->members), by_time);
+        for (size_t i = 0; i < subjects->n; i++)
+                for (size_t j = i + 1; j < subjects->n; j++) {
+                        const Subject *a = subjects->members[i].subject;
+                        const Subject *b = subjects->members[j].subject;
+
+                        if (!are_comparable(a, b) ||
+                            a->head.start_boottime_ns != b->head.start_boottime_ns)
+                                continue;
+                        *ret_other = b;
+                        return a;
+                }
+        return NULL;
+}
+
+static uint64_t start_ticks_of(const Subject *subject) {
+        uint64_t hz = subject->head.has_user_hz && subject->head.user_hz > 0 ? subject->head.user_hz
+                                                                             : DEFAULT_USER_HZ;
+        uint64_t seconds = subject->head.start_boottime_ns / NSEC_PER_SEC;
+        uint64_t rest_ns = subject->head.start_boottime_ns % NSEC_PER_SEC;
+
+        return number_add_saturating(number_multiply_saturating(seconds, hz),
+                                     rest_ns * hz / NSEC_PER_SEC);
+}
+
+/* The last of @side, or of both, before @subject in its boot; NULL when there is none. */
+static Subject *find_earlier(const SetSubjects *subjects, const Subject *subject, bool any_side,
+                             unsigned side) {
+        Subject *found = NULL;
+
+        for (size_t i = 0; i < subjects->n; i++) {
+                Subject *other = subjects->members[i].subject;
+
+                if ((!any_side && subjects->members[i].side != side) ||
+                    !are_comparable(subject, other) ||
+                    other->head.start_boottime_ns >= subject->head.start_boottime_ns)
+                        continue;
+                if (!found || other->head.start_boottime_ns > found->head.start_boottime_ns)
+                        found = other;
+        }
+        return found;
+}
+
+SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subject **ret_previous) {
+        const SetSubject *member = &subjects->members[index];
+        const Subject *subject = member->subject;
+        Subject *previous = find_earlier(subjects, subject, false, member->side);
+        const Subject *earlier = find_earlier(subjects, subject, true, 0);
+        SetCapture capture = { .side = member->side };
+
+        if (previous) {
+                capture.elapsed_ns =
+                        subject->head.start_boottime_ns - previous->head.start_boottime_ns;
+                capture.window_ticks = start_ticks_of(previous);
+        }
+        if (earlier) {
+                capture.has_earlier = true;
+                capture.earlier_ticks = start_ticks_of(earlier);
+        }
+        *ret_previous = previous;
+        return capture;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * SetSubjects
+ *
+ * The snapshots of two sets in the order of their captures, and how each stands to those before it:
+ * which begins the window that it ends, and which was the last to see the same boot.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/macro.h"
+#include "compare/set-comparison.h"
+#include "worker/subject.h"
+#include "worker/work.h"
+
+typedef struct SetSubject {
+        Subject *subject; /* owned */
+        size_t position;  /* as the call had it, in its side */
+        unsigned side;
+        uint64_t boot_realtime_ns; /* of the first capture of this boot: boots follow each other */
+} SetSubject;
+
+typedef struct SetSubjects {
+        SetSubject members[SET_MAX_CAPTURES]; /* side after side, each in the order of time */
+        size_t n;
+        size_t n_sides[SET_SIDES];
+} SetSubjects;
+
+void set_subjects_done(SetSubjects *subjects);
+/* Opens the snapshot, one of @side, and adds it. As work_open_subject(). */
+_must_check_ int set_subjects_add(SetSubjects *subjects, Work *work, unsigned side,
+                                  SnapshotRef *ref);
+/*
+ * Puts all into order, once. NULL, or two of them that are one and the same capture: then
+ * *ret_other is the second.
+ */
+const Subject *set_subjects_sort(SetSubjects *subjects, const Subject **ret_other);
+
+/* What the comparison has to know of the @index-th; *ret_previous begins its window, or is NULL. */
+SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subject **ret_previous);

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * SpoolFixture
+ *
+ * A spool of one test, and snapshots of its making.
+ */
+
+#include "check-main.h"
+#include "files.h"
+#include "spool/spool.h"
+
+static TestDir dir;
+static Spool *spool;
+
+static inline void set_up(void) {
+        dir = test_dir_new();
+        ck_assert_int_eq(spool_open(dir.path, &spool), 0);
+}
+
+static inline void tear_down(void) {
+        spool = spool_free(spool);
+        test_dir_free(&dir);
+}
+
+/* An unnamed snapshot, ready to be published. */
+static inline int make_snapshot(const char *name, uint64_t start_ns, uid_t uid, bool tagged) {
+        Head head = test_head(name, start_ns, uid);
+        int fd;
+
+        head.tagged = tagged;
+        ck_assert_int_eq(spool_temporary(spool, &fd), 0);
+        (void) write_snapshot(fd, &head);
+        return fd;
+}
+
+static inline void put(const char *name, uint64_t start_ns, uid_t uid, bool tagged) {
+        int fd = make_snapshot(name, start_ns, uid, tagged);
+
+        ck_assert_int_eq(spool_publish(spool, fd, name, false, uid), 0);
+        (void) close(fd);
+}
+
+static inline bool exists(const char *name) {
+        char file[128];
+        struct stat st;
+
+        (void) snprintf(file, sizeof(file), "%s" SNAPSHOT_FILE_SUFFIX, name);
+        return fstatat(dir.fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static inline unsigned count_files(void) {
+        DIR *stream = opendir(dir.path);
+        unsigned n = 0;
+
+        ck_assert_ptr_nonnull(stream);
+        for (struct dirent *entry; (entry = readdir(stream));)
+                n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+        (void) closedir(stream);
+        return n;
+}
+
+/* The names of the list, each followed by a blank, damaged ones by a "!". */
+static inline void check_list(const char *expected) {
+        SpoolEntry *entries;
+        char names[1024] = "";
+        size_t n_entries;
+
+        ck_assert_int_eq(spool_list(spool, &entries, &n_entries), 0);
+        for (size_t i = 0; i < n_entries; i++) {
+                (void) strcat(names, entries[i].head.name);
+                (void) strcat(names, entries[i].damaged ? "! " : " ");
+                ck_assert(entries[i].head.has_size);
+                ck_assert_int_eq(entries[i].fault.text[0] != '\0', entries[i].damaged);
+        }
+        spool_entries_free(entries, n_entries);
+        ck_assert_str_eq(names, expected);
+}
+
+static inline void put_garbage(const char *file) {
+        int fd = test_dir_file(&dir, file);
+
+        ck_assert_int_eq(write(fd, "garbage", 7), 7);
+        (void) close(fd);
+}
+
+static inline TCase *case_new(Suite *suite, const char *name) {
+        TCase *tcase = tcase_create(name);
+
+        tcase_add_checked_fixture(tcase, set_up, tear_down);
+        suite_add_tcase(suite, tcase);
+        return tcase;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "spool-fixture.h"
+
+#include <sys/file.h>
+
+/* publishing */
+
+START_TEST(a_published_snapshot_is_there_whole) {
+        Head head;
+        int fd;
+
+        put("before", 10, 1000, true);
+        ck_assert_uint_eq(count_files(), 1);
+        ck_assert_int_eq(spool_open_snapshot(spool, "before", &fd, &head), 0);
+        ck_assert_str_eq(head.name, "before");
+        ck_assert(head.tagged);
+        ck_assert_uint_eq(head.uid, 1000);
+        ck_assert_int_eq(snapshot_file_check_digest(fd, NULL), 0);
+        head_done(&head);
+        (void) close(fd);
+}
+END_TEST
+
+START_TEST(nothing_is_seen_before_it_is_published) {
+        int fd = make_snapshot("before", 10, 1000, true);
+
+        check_list("");
+        ck_assert_uint_eq(count_files(), 0);
+        (void) close(fd);
+        ck_assert_uint_eq(count_files(), 0);
+}
+END_TEST
+
+START_TEST(a_taken_name_is_refused_and_kept) {
+        int fd = make_snapshot("x", 20, 1000, true);
+        Head head;
+
+        put("x", 10, 1000, true);
+        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 1000), SPOOL_E_EXISTS);
+        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 0), SPOOL_E_EXISTS);
+        (void) close(fd);
+        ck_assert_uint_eq(count_files(), 1);
+        ck_assert_int_eq(spool_open_snapshot(spool, "x", &fd, &head), 0);
+        ck_assert_uint_eq(head.start_realtime_ns, 10);
+        head_done(&head);
+        (void) close(fd);
+}
+END_TEST
+
+static const struct {
+        uid_t uid;
+        int expected;
+} replace_rows[] = {
+        { 1000, 0 },
+        { 0, 0 },
+        { 1001, SPOOL_E_NOT_OWNER },
+};
+
+START_TEST(only_owners_replace) {
+        int fd = make_snapshot("x", 20, 1000, true);
+        uint64_t start;
+        Head head;
+
+        put("x", 10, 1000, true);
+        ck_assert_int_eq(spool_publish(spool, fd, "x", true, replace_rows[_i].uid),
+                         replace_rows[_i].expected);
+        (void) close(fd);
+        ck_assert_uint_eq(count_files(), 1); /* no dot-name is left */
+        ck_assert_int_eq(spool_open_snapshot(spool, "x", &fd, &head), 0);
+        start = head.start_realtime_ns;
+        ck_assert_uint_eq(start, replace_rows[_i].expected == 0 ? 20 : 10);
+        head_done(&head);
+        (void) close(fd);
+}
+END_TEST
+
+START_TEST(replacing_nothing_is_publishing) {
+        int fd = make_snapshot("x", 20, 1000, true);
+
+        ck_assert_int_eq(spool_publish(spool, fd, "x", true, 1000), 0);
+        ck_assert(exists("x"));
+        (void) close(fd);
+}
+END_TEST
+
+START_TEST(a_reader_keeps_what_it_opened) {
+        int old, fd = make_snapshot("x", 20, 1000, true);
+        Head head;
+
+        put("x", 10, 1000, true);
+        ck_assert_int_eq(spool_open_snapshot(spool, "x", &old, NULL), 0);
+        ck_assert_int_eq(spool_publish(spool, fd, "x", true, 1000), 0);
+        ck_assert_int_eq(snapshot_file_verify(old, &head, NULL), 0);
+        ck_assert_uint_eq(head.start_realtime_ns, 10);
+        head_done(&head);
+        (void) close(old);
+        (void) close(fd);
+}
+END_TEST
+
+static const char *const bad_names[] = {
+        "",      ".x",
+        "-x",    "a/b",
+        "../x",  "latest",
+        "x.zst", "a b",
+        "\xff",  "12345678901234567890123456789012345678901234567890123456789012345",
+};
+
+START_TEST(names_outside_the_grammar_are_never_files) {
+        const char *name = bad_names[_i];
+        char free_name[SNAPSHOT_NAME_MAX_CHARS + 1];
+        int fd = make_snapshot("x", 20, 1000, true), other;
+
+        ck_assert_int_eq(spool_publish(spool, fd, name, false, 0), -EINVAL);
+        ck_assert_int_eq(spool_publish(spool, fd, name, true, 0), -EINVAL);
+        ck_assert_int_eq(spool_free_name(spool, name, free_name), -EINVAL);
+        ck_assert_int_eq(spool_open_snapshot(spool, name, &other, NULL), SPOOL_E_NOT_FOUND);
+        ck_assert_int_eq(spool_remove(spool, name, 0), SPOOL_E_NOT_FOUND);
+        ck_assert_int_eq(spool_rename(spool, name, "y", 0, NULL), SPOOL_E_NOT_FOUND);
+        ck_assert_int_eq(spool_rename(spool, "y", name, 0, NULL), -EINVAL);
+        ck_assert_int_eq(spool_resolve(spool, span_of(name), free_name), SPOOL_E_NOT_FOUND);
+        ck_assert_uint_eq(count_files(), 0);
+        (void) close(fd);
+}
+END_TEST
+
+START_TEST(free_names_count_up) {
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
+        char longest[SNAPSHOT_NAME_MAX_CHARS + 1];
+
+        ck_assert_int_eq(spool_free_name(spool, "t", name), 0);
+        ck_assert_str_eq(name, "t");
+        put("t", 1, 0, false);
+        ck_assert_int_eq(spool_free_name(spool, "t", name), 0);
+        ck_assert_str_eq(name, "t-2");
+        put("t-2", 2, 0, false);
+        put("t-3", 3, 0, false);
+        ck_assert_int_eq(spool_free_name(spool, "t", name), 0);
+        ck_assert_str_eq(name, "t-4");
+
+        memset(longest, 'n', sizeof(longest) - 1);
+        longest[sizeof(longest) - 1] = '\0';
+        put(longest, 4, 0, false);
+        ck_assert_int_eq(spool_free_name(spool, longest, name), -ENAMETOOLONG);
+}
+END_TEST
+
+/* File systems without unnamed files: a file with a dot-name is published like one without. */
+static int make_named(char *ret_name) {
+        Head head = test_head("x", 5, 1000);
+        int fd;
+
+        (void) strcpy(ret_name, ".ctprof-new-0123456789abcdef");
+        fd = test_dir_file(&dir, ret_name);
+        ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+        (void) write_snapshot(fd, &head);
+        return fd;
+}
+
+START_TEST(named_temporaries_are_published_too) {
+        char name[64];
+        int fd = make_named(name);
+
+        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 1000), 0);
+        ck_assert_uint_eq(count_files(), 1);
+        ck_assert(exists("x"));
+        (void) close(fd);
+
+        fd = make_named(name);
+        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 1000), SPOOL_E_EXISTS);
+        ck_assert_int_eq(spool_publish(spool, fd, "x", true, 1000), 0);
+        ck_assert_uint_eq(count_files(), 1);
+        (void) close(fd);
+}
+END_TEST
+
+START_TEST(files_from_elsewhere_are_not_published) {
+        int fd = test_dir_file(&dir, "foreign");
+
+        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 0), -EINVAL);
+        ck_assert(!exists("x"));
+        (void) close(fd);
+}
+END_TEST
+
+/* removing and renaming */
+
+START_TEST(only_owners_remove) {
+        put("x", 10, 1000, true);
+        ck_assert_int_eq(spool_remove(spool, "x", 1001), SPOOL_E_NOT_OWNER);
+        ck_assert(exists("x"));
+        ck_assert_int_eq(spool_remove(spool, "x", 1000), 0);
+        ck_assert(!exists("x"));
+        ck_assert_int_eq(spool_remove(spool, "x", 1000), SPOOL_E_NOT_FOUND);
+        put("x", 10, 1000, true);
+        ck_assert_int_eq(spool_remove(spool, "x", 0), 0);
+        ck_assert_uint_eq(count_files(), 0);
+}
+END_TEST
+
+START_TEST(a_damaged_file_belongs_to_whose_file_it_is) {
+        uid_t stranger = getuid() + 4711;
+
+        put_garbage("x" SNAPSHOT_FILE_SUFFIX);
+        ck_assert_int_eq(spool_remove(spool, "x", stranger), SPOOL_E_NOT_OWNER);
+        ck_assert_int_eq(spool_remove(spool, "x", getuid()), 0);
+        ck_assert(!exists("x"));
+}
+END_TEST
+
+START_TEST(a_renamed_snapshot_is_tagged_and_whole) {
+        Head head, read;
+        int fd;
+
+        put("20260101T000000.000Z", 10, 1000, false);
+        ck_assert_int_eq(spool_rename(spool, "20260101T000000.000Z", "kept", 1000, &head), 0);
+        ck_assert_str_eq(head.name, "kept");
+        ck_assert(head.tagged && head.has_size);
+        head_done(&head);
+        ck_assert_uint_eq(count_files(), 1);
+        ck_assert_int_eq(spool_open_snapshot(spool, "kept", &fd, NULL), 0);
+        ck_assert_int_eq(snapshot_file_verify(fd, &read, NULL), 0);
+        ck_assert_str_eq(read.name, "kept");
+        ck_assert(read.tagged);
+        ck_assert_uint_eq(read.start_realtime_ns, 10);
+        ck_assert_uint_eq(read.uid, 1000);
+        head_done(&read);
+        (void) close(fd);
+}
+END_TEST
+
+START_TEST(renaming_refuses_and_leaves_all_as_it_was) {
+        Head head;
+
+        put("a", 10, 1000, false);
+        put("b", 20, 1000, false);
+        put_garbage("z" SNAPSHOT_FILE_SUFFIX);
+        ck_assert_int_eq(spool_rename(spool, "a", "b", 1000, &head), SPOOL_E_EXISTS);
+        ck_assert_int_eq(spool_rename(spool, "a", "a", 1000, &head), SPOOL_E_EXISTS);
+        ck_assert_int_eq(spool_rename(spool, "a", "c", 1001, &head), SPOOL_E_NOT_OWNER);
+        ck_assert_int_eq(spool_rename(spool, "c", "d", 1000, &head), SPOOL_E_NOT_FOUND);
+        ck_assert_int_eq(spool_rename(spool, "z", "d", 0, &head), SPOOL_E_DAMAGED);
+        check_list("b a z! ");
+        ck_assert_uint_eq(count_files(), 3);
+}
+END_TEST
+
+START_TEST(a_damaged_body_is_not_renamed) {
+        Head head;
+        int fd;
+
+        put("a", 10, 1000, false);
+        fd = openat(dir.fd, "a" SNAPSHOT_FILE_SUFFIX, O_WRONLY);
+        ck_assert_int_eq(pwrite(fd, "\xff", 1, 20), 1);
+        (void) close(fd);
+        ck_assert_int_eq(spool_rename(spool, "a", "b", 1000, &head), SPOOL_E_DAMAGED);
+        ck_assert(exists("a") && !exists("b"));
+        ck_assert_uint_eq(count_files(), 1);
+}
+END_TEST
+
+START_TEST(cleaning_removes_left_over_dot_names_and_nothing_else) {
+        char busy[64];
+        int fd;
+
+        put("a", 10, 0, false);
+        put_garbage(".ctprof-new-00000000000000aa");
+        put_garbage(".ctprof-new-short");
+        put_garbage(".hidden");
+        put_garbage("other");
+        fd = make_named(busy); /* somebody is writing it */
+        ck_assert_int_eq(spool_clean(spool), 0);
+        ck_assert_uint_eq(count_files(), 5);
+        ck_assert_int_eq(faccessat(dir.fd, ".ctprof-new-00000000000000aa", F_OK, 0), -1);
+        ck_assert_int_eq(faccessat(dir.fd, busy, F_OK, 0), 0);
+        (void) close(fd);
+        ck_assert_int_eq(spool_clean(spool), 0);
+        ck_assert_uint_eq(count_files(), 4);
+        check_list("a ");
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("spool-publish");
+        TCase *publish = case_new(suite, "publish");
+        TCase *remove = case_new(suite, "remove");
+
+        tcase_add_test(publish, a_published_snapshot_is_there_whole);
+        tcase_add_test(publish, nothing_is_seen_before_it_is_published);
+        tcase_add_test(publish, a_taken_name_is_refused_and_kept);
+        tcase_add_loop_test(publish, only_owners_replace, 0, ELEMENTSOF(replace_rows));
+        tcase_add_test(publish, replacing_nothing_is_publishing);
+        tcase_add_test(publish, a_reader_keeps_what_it_opened);
+        tcase_add_loop_test(publish, names_outside_the_grammar_are_never_files, 0,
+                            ELEMENTSOF(bad_names));
+        tcase_add_test(publish, free_names_count_up);
+        tcase_add_test(publish, named_temporaries_are_published_too);
+        tcase_add_test(publish, files_from_elsewhere_are_not_published);
+        tcase_add_test(remove, only_owners_remove);
+        tcase_add_test(remove, a_damaged_file_belongs_to_whose_file_it_is);
+        tcase_add_test(remove, a_renamed_snapshot_is_tagged_and_whole);
+        tcase_add_test(remove, renaming_refuses_and_leaves_all_as_it_was);
+        tcase_add_test(remove, a_damaged_body_is_not_renamed);
+        tcase_add_test(remove, cleaning_removes_left_over_dot_names_and_nothing_else);
+        return check_main(suite);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "spool-fixture.h"
+
+#include <sys/statvfs.h>
+#include <time.h>
+
+/* room */
+
+/* Of one snapshot of these tests, names being of one length. */
+static uint64_t size_of(const char *name) {
+        char file[128];
+        struct stat st;
+
+        (void) snprintf(file, sizeof(file), "%s" SNAPSHOT_FILE_SUFFIX, name);
+        ck_assert_int_eq(fstatat(dir.fd, file, &st, 0), 0);
+        return (uint64_t) st.st_size;
+}
+
+static void check_room(const SpoolLimits *limits, uint64_t n_bytes, int expected,
+                       const char *expected_rotated) {
+        Buffer rotated;
+
+        buffer_init(&rotated, 0);
+        ck_assert_int_eq(spool_make_room(spool, limits, n_bytes, &rotated), expected);
+        ck_assert(span_is(buffer_span(&rotated), expected_rotated));
+        buffer_done(&rotated);
+}
+
+START_TEST(within_the_budget_nothing_is_rotated) {
+        SpoolLimits none = {}, exact;
+
+        put("a", 10, 0, false);
+        put("b", 20, 0, false);
+        exact = (SpoolLimits){ .max_bytes = size_of("a") + size_of("b") + 100 };
+        check_room(&none, UINT64_C(1) << 20, 0, "");
+        check_room(&exact, 100, 0, "");
+        check_list("b a ");
+        check_room(&exact, 101, 0, "a\n");
+        check_list("b ");
+}
+END_TEST
+
+START_TEST(the_oldest_untagged_go_first) {
+        SpoolLimits limits;
+
+        put("a", 10, 0, true);
+        put("b", 20, 0, false);
+        put("c", 30, 0, false);
+        put("d", 40, 0, false);
+        put_garbage("z" SNAPSHOT_FILE_SUFFIX);
+        limits = (SpoolLimits){ .max_bytes = size_of("a") + size_of("d") + 7 };
+        check_room(&limits, 0, 0, "b\nc\n");
+        check_list("d a z! ");
+}
+END_TEST
+
+START_TEST(what_cannot_fit_removes_nothing) {
+        SpoolLimits limits;
+
+        put("a", 10, 0, true);
+        put("b", 20, 0, false);
+        limits = (SpoolLimits){ .max_bytes = size_of("a") + 50, .max_age_ns = 1 };
+        check_room(&limits, 51, SPOOL_E_FULL, "");
+        check_list("b a ");
+        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), dir.path));
+        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "budget"));
+        check_room(&limits, 50, 0, "b\n");
+        check_list("a ");
+}
+END_TEST
+
+START_TEST(the_file_system_keeps_its_floor) {
+        SpoolLimits limits = { .keep_free_bytes = UINT64_MAX / 2 };
+
+        put("a", 10, 0, false);
+        check_room(&limits, 0, SPOOL_E_FULL, "");
+        check_list("a ");
+        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), dir.path));
+        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "free"));
+        limits.keep_free_bytes = UINT64_MAX; /* saturates instead of wrapping */
+        check_room(&limits, UINT64_MAX, SPOOL_E_FULL, "");
+        limits.keep_free_bytes = 0;
+        check_room(&limits, 1, 0, "");
+}
+END_TEST
+
+START_TEST(untagged_snapshots_age) {
+        SpoolLimits limits = { .max_age_ns = 3600 * NSEC_PER_SEC };
+        struct timespec now;
+        uint64_t now_ns;
+
+        ck_assert_int_eq(clock_gettime(CLOCK_REALTIME, &now), 0);
+        now_ns = (uint64_t) now.tv_sec * NSEC_PER_SEC;
+        put("old", now_ns - 3700 * NSEC_PER_SEC, 0, false);
+        put("kept", now_ns - 3700 * NSEC_PER_SEC, 0, true);
+        put("young", now_ns - 3500 * NSEC_PER_SEC, 0, false);
+        put("future", now_ns + 3600 * NSEC_PER_SEC, 0, false);
+        check_room(&limits, 0, 0, "old\n");
+        check_list("future young kept ");
+        limits.max_age_ns = 0;
+        check_room(&limits, 0, 0, "");
+}
+END_TEST
+
+START_TEST(default_limits_suit_the_file_system) {
+        SpoolLimits limits = spool_default_limits(dir.fd);
+        struct statvfs fs;
+        uint64_t total;
+
+        ck_assert_int_eq(fstatvfs(dir.fd, &fs), 0);
+        total = (uint64_t) fs.f_blocks * fs.f_frsize;
+        ck_assert_uint_gt(limits.max_bytes, 0);
+        ck_assert_uint_le(limits.max_bytes, UINT64_C(4) << 30);
+        ck_assert_uint_le(limits.max_bytes, total / 10 + 1);
+        ck_assert_uint_le(limits.keep_free_bytes, UINT64_C(4) << 30);
+        ck_assert_uint_le(limits.keep_free_bytes, total / 100 * 15);
+        ck_assert_uint_eq(limits.max_age_ns, 0);
+        /* No file system at all: still a budget. */
+        ck_assert_uint_eq(spool_default_limits(-1).max_bytes, UINT64_C(4) << 30);
+}
+END_TEST
+
+static const struct {
+        int error, code;
+        const char *part;
+} explain_rows[] = {
+        { -ENOSPC, SPOOL_E_FULL, "remove snapshots" },
+        { -EDQUOT, SPOOL_E_FULL, "quota" },
+        { -EROFS, SPOOL_E_UNAVAILABLE, "read-only" },
+        { -EACCES, SPOOL_E_UNAVAILABLE, "written" },
+        { -EPERM, SPOOL_E_UNAVAILABLE, "written" },
+        { -EIO, -EIO, NULL },
+        { 0, 0, NULL },
+        { SPOOL_E_EXISTS, SPOOL_E_EXISTS, NULL },
+};
+
+START_TEST(errors_of_writing_are_explained) {
+        ck_assert_int_eq(spool_explain(spool, explain_rows[_i].error), explain_rows[_i].code);
+        if (explain_rows[_i].part) {
+                ck_assert_ptr_nonnull(strstr(spool_complaint(spool), explain_rows[_i].part));
+                ck_assert_ptr_nonnull(strstr(spool_complaint(spool), dir.path));
+        } else {
+                ck_assert_str_eq(spool_complaint(spool), "");
+        }
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("spool-room");
+        TCase *room = case_new(suite, "room");
+
+        tcase_add_test(room, within_the_budget_nothing_is_rotated);
+        tcase_add_test(room, the_oldest_untagged_go_first);
+        tcase_add_test(room, what_cannot_fit_removes_nothing);
+        tcase_add_test(room, the_file_system_keeps_its_floor);
+        tcase_add_test(room, untagged_snapshots_age);
+        tcase_add_test(room, default_limits_suit_the_file_system);
+        tcase_add_loop_test(room, errors_of_writing_are_explained, 0, ELEMENTSOF(explain_rows));
+        return check_main(suite);
+}

@@ -23,8 +23,8 @@ function __ctprofctl_options # VERB
         case capture; echo '--tag --replace --no-smaps --output'
         case list; echo '--since --until'
         case show; echo '--format --group-by --no-thread-normalize --cgroup-flatten --no-cg-normalize --filter --sort-by --sections --metrics --columns --limit --all-rows --self --raw --wrap'
-        case compare; echo '--format --group-by --no-thread-normalize --cgroup-flatten --no-cg-normalize --filter --sort-by --threshold --sections --metrics --columns --limit --all-rows --self --raw --wrap'
-        case run; echo '--tag --format --group-by --no-thread-normalize --cgroup-flatten --no-cg-normalize --filter --sort-by --threshold --sections --metrics --columns --limit --all-rows --self --raw --wrap'
+        case compare; echo '--format --group-by --no-thread-normalize --cgroup-flatten --no-cg-normalize --pair --no-pairing --window --filter --sort-by --threshold --sections --metrics --columns --limit --all-rows --self --raw --wrap'
+        case run; echo '--tag --format --group-by --no-thread-normalize --cgroup-flatten --no-cg-normalize --pair --no-pairing --window --filter --sort-by --threshold --sections --metrics --columns --limit --all-rows --self --raw --wrap'
         case info; echo ''
         case verify; echo '--all'
         case remove; echo ''
@@ -91,7 +91,7 @@ end
 
 function __ctprofctl_complete
     set -l common '--socket --local --spool --json --timeout --no-pager --no-legend --quiet --help --version'
-    set -l valued (string split ' ' -- '--socket --spool --timeout --tag --output --since --until --format --group-by --cgroup-flatten --filter --sort-by --threshold --sections --metrics --columns --limit')
+    set -l valued (string split ' ' -- '--socket --spool --timeout --tag --output --since --until --format --group-by --cgroup-flatten --pair --filter --sort-by --threshold --sections --metrics --columns --limit')
     set -l before (commandline -opc)[2..]
     set -l cur (commandline -ct)
     set -l target

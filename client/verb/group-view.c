@@ -53,6 +53,15 @@ static Format format_of(const Options *options) {
         return options_have(options, OPTION_FORMAT) ? options->format : FORMAT_TABLE;
 }
 
+/* Which axes have cgroups is the engine's to know; that others ignore pairs, the user's. */
+static void warn_pairs(const View *view) {
+        if (view->pairs.n > 0 && view->axis != VIEW_AXIS_CGROUP && view->axis != VIEW_AXIS_ALL)
+                (void) complain(STATUS_DONE,
+                                "--pair does nothing under --group-by %s: groups by cgroup or all "
+                                "have cgroups.",
+                                view_axis_name(view->axis));
+}
+
 static int open_sink(GroupView *view) {
         Session *session = view->form.session;
         Format format = format_of(session->options);
@@ -89,9 +98,11 @@ int group_view_new(Session *session, GroupSides sides, GroupView **ret) {
                 return complain_errno(-ENOMEM, "prepare the output");
         *view = (GroupView){ .form = { .session = session, .sides = sides, .columns = columns } };
         r = open_sink(view);
-        if (r == 0)
-                *ret = TAKE_PTR(view);
-        return r;
+        if (r != 0)
+                return r;
+        warn_pairs(&session->options->view);
+        *ret = TAKE_PTR(view);
+        return 0;
 }
 
 GroupView *group_view_free(GroupView *view) {

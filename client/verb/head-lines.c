@@ -205,7 +205,24 @@ static void print_elapsed(const Lines *lines, json_object *reply) {
         lines_format(lines, "elapsed", "%s%s", span_ns < 0 ? "-" : "", span);
 }
 
+static unsigned long long count_of(json_object *object, const char *key) {
+        return json_object_get_uint64(cell_member(object, key));
+}
+
+/* What the sums of a window are made of, and what cannot be in them. */
+static void print_window(const Lines *lines, json_object *window) {
+        if (!window)
+                return;
+        lines_format(lines, "window", "%llu threads lived on, %llu were born, %llu are gone",
+                     count_of(window, "survived"), count_of(window, "born"),
+                     count_of(window, "gone"));
+        lines_format(lines, "",
+                     "not included: threads that were born and gone in between, and what those "
+                     "that are gone did after BEFORE");
+}
+
 int change_lines_print(const Lines *lines, json_object *reply) {
         print_elapsed(lines, reply);
+        print_window(lines, cell_member(reply, "window"));
         return host_changes_print(lines, cell_member(reply, "hostChanges"));
 }

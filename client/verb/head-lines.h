@@ -27,7 +27,8 @@ _must_check_ int source_lines_print_pair(const Lines *lines, json_object *before
                                          json_object *after);
 
 /*
- * Elapsed time, or why there is none; then every difference of the hosts. @reply: the first of
+ * Elapsed time, or why there is none; over a window, what became of the threads; then every
+ * difference of the hosts. @reply: the first of
  * Compare.
  */
 _must_check_ int change_lines_print(const Lines *lines, json_object *reply);

@@ -64,6 +64,12 @@
           "One group of all cgroups whose path matches; may be given several times")            \
         O(NO_CG_NORMALIZE, "no-cg-normalize", 0, NONE, "",                                      \
           "Literal cgroups: no patterns for instances and numbers")                             \
+        O(PAIR, "pair", 0, REQUIRED, "OLD=NEW",                                                 \
+          "The cgroup OLD of BEFORE became NEW; may be given several times")                    \
+        O(NO_PAIRING, "no-pairing", 0, NONE, "",                                                \
+          "Do not find renamed cgroups by what runs in them")                                   \
+        O(WINDOW, "window", 0, NONE, "",                                                        \
+          "Follow each thread: what was done between the two, by whoever is left to tell")      \
         O(FILTER, "filter", 0, REQUIRED, "GLOB",                                                \
           "Only groups of which the label matches")                                             \
         O(SORT_BY, "sort-by", 0, REQUIRED, "SPEC",                                              \
@@ -108,6 +114,10 @@ typedef enum OptionId {
          OPTION_BIT(SELF) | OPTION_BIT(RAW) | OPTION_BIT(FORMAT) | OPTION_BIT(WRAP) |           \
          OPTION_BIT(CGROUP_FLATTEN) | OPTION_BIT(NO_CG_NORMALIZE) | OPTION_BIT(FILTER) |        \
          OPTION_BIT(SORT_BY))
+
+/* What only two snapshots have: compare and run. */
+#define OPTION_PAIR_BITS                                                                  \
+        (OPTION_BIT(THRESHOLD) | OPTION_BIT(PAIR) | OPTION_BIT(NO_PAIRING) | OPTION_BIT(WINDOW))
 
 typedef enum OptionArgument {
         OPTION_ARGUMENT_NONE,

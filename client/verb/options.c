@@ -205,6 +205,8 @@ static int set_option(Options *options, OptionId id, const char *value, uint64_t
                 return set_view(view_set_metrics(view, span_of(value), ret_complaint));
         case OPTION_CGROUP_FLATTEN:
                 return set_view(view_add_cgroup_flatten(view, span_of(value), ret_complaint));
+        case OPTION_PAIR:
+                return set_view(view_add_pair(view, span_of(value), ret_complaint));
         case OPTION_FILTER:
                 return set_view(view_set_filter(view, span_of(value), ret_complaint));
         case OPTION_SORT_BY:
@@ -221,6 +223,12 @@ static int set_option(Options *options, OptionId id, const char *value, uint64_t
                 return 0;
         case OPTION_NO_CG_NORMALIZE:
                 view->cgroup_normalize = false;
+                return 0;
+        case OPTION_NO_PAIRING:
+                view->pairing = false;
+                return 0;
+        case OPTION_WINDOW:
+                view->window = true;
                 return 0;
         case OPTION_SELF:
                 view->self = true;

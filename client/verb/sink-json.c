@@ -23,6 +23,8 @@ static void begin_pair(SinkJson *json, json_object *reply) {
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 json_out_member(&json->out, names[i], cell_member(reply, names[i]));
+        if (cell_member(reply, "window"))
+                json_out_member(&json->out, "window", cell_member(reply, "window"));
         json->sources[0] = json_object_get(cell_member(reply, "sourcesBefore"));
         json->sources[1] = json_object_get(cell_member(reply, "sourcesAfter"));
 }
@@ -83,8 +85,10 @@ static int add_sections(GroupSink *sink, json_object *part) {
 }
 
 static int end(GroupSink *sink, json_object *reply) {
-        static const char *const counts[] = { "hiddenRows", "hiddenGroups", "hiddenOnlyBefore",
-                                              "hiddenOnlyAfter", "rowsAboveThreshold" };
+        static const char *const counts[] = { "hiddenRows",         "hiddenGroups",
+                                              "hiddenOnlyBefore",   "hiddenOnlyAfter",
+                                              "rowsAboveThreshold", "pairings",
+                                              "hiddenPairings" };
         static const char *const source_names[][2] = {
                 [GROUP_SIDES_ONE] = { "sources", NULL },
                 [GROUP_SIDES_TWO] = { "sourcesBefore", "sourcesAfter" },

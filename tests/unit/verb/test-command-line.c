@@ -118,6 +118,19 @@ START_TEST(values_are_read) {
 }
 END_TEST
 
+START_TEST(pairs_add_up) {
+        char complaint[OPTIONS_COMPLAINT_BYTES];
+        Options options;
+
+        ck_assert_int_eq(PARSE(&options, complaint, "--pair", "/a=/b", "--pair=/c=/d=e",
+                               "--no-pairing", "--window"),
+                         0);
+        ck_assert_uint_eq(options.view.pairs.n, 4);
+        ck_assert(span_is(view_texts_get(&options.view.pairs, 3), "/d=e"));
+        ck_assert(!options.view.pairing && options.view.window);
+}
+END_TEST
+
 START_TEST(the_last_of_two_counts) {
         char complaint[OPTIONS_COMPLAINT_BYTES];
         Options options;
@@ -139,8 +152,13 @@ static const struct {
         { { "--group=x" }, "Unknown option \"--group\", did you mean \"--group-by\"?" },
         { { "--group", "x" }, "Unknown option \"--group\", did you mean \"--group-by\"?" },
         { { "--all-" }, "Unknown option \"--all-\", did you mean \"--all-rows\"?" },
-        { { "--window" }, "Unknown option \"--window\": \"ctprofctl --help\" lists them all." },
-        { { "--no-pairing" }, "Unknown option \"--no-pairing\", did you mean \"--no-pager\"?" },
+        { { "--baseline" },
+          "Unknown option \"--baseline\": \"ctprofctl --help\" lists them all." },
+        { { "--no-page" }, "Unknown option \"--no-page\", did you mean \"--no-pager\"?" },
+        { { "--window=1" }, "\"--window\" takes no value." },
+        { { "--pair" }, "--pair needs a value." },
+        { { "--pair", "/a" }, "\"/a\" is no pair of cgroups: write OLD=NEW." },
+        { { "--pair", "/a=/a" }, "A pair of cgroups is two different paths, OLD=NEW." },
         { { "-H", "host" }, "Unknown option \"-H\": \"ctprofctl --help\" lists them all." },
         { { "-qx" }, "Unknown option \"-x\": \"ctprofctl --help\" lists them all." },
         { { "--local=1" }, "\"--local\" takes no value." },
@@ -247,6 +265,7 @@ int main(void) {
         tcase_add_loop_test(parse_case, json_takes_a_style_after_an_equals_sign_only, 0,
                             ELEMENTSOF(json_rows));
         tcase_add_test(parse_case, values_are_read);
+        tcase_add_test(parse_case, pairs_add_up);
         tcase_add_test(parse_case, the_last_of_two_counts);
         tcase_add_test(parse_case, every_option_has_help_and_a_name_of_its_own);
         tcase_add_test(parse_case, the_manual_has_every_verb_and_option);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <check.h>
+#include <string.h>
+
+#include "check-main.h"
+#include "ctl-answers.h"
+
+/* A comparison by lives of threads, and of renamed cgroups: @first and @last are more members. */
+#define ANSWER(first, last)                                                                      \
+        REPLIES("{\"parameters\":{\"before\":" HEAD("a") ",\"after\":" HEAD(                     \
+                "b") ",\"sameBoot\":true,\"elapsedNs\":1000000000,\"hostChanges\":[],"           \
+                     "\"sourcesBefore\":[],\"sourcesAfter\":[]" first "},\"continues\":true}\0"  \
+                     "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0" last \
+                     "}}")
+
+static const Exchange window[] = { {
+        ANSWER(",\"window\":{\"survived\":204,\"born\":9,\"gone\":1}", ""),
+} };
+
+START_TEST(a_window_is_asked_for_and_explained) {
+        begin(window, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--window");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"window\":true"));
+        ck_assert_ptr_nonnull(strstr(ctl.out,
+                                     "\nwindow    204 threads lived on, 9 were born, 1 are gone\n"
+                                     "          not included: threads that were born and gone in "
+                                     "between, and what those that are gone did after BEFORE\n"));
+        end();
+}
+END_TEST
+
+START_TEST(json_has_the_window) {
+        begin(window, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--window", "--json=short");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "\"window\":{\"survived\":204,\"born\":9,\"gone\":1}"));
+        end();
+}
+END_TEST
+
+static const Exchange plain[] = { { ANSWER("", "") } };
+
+START_TEST(without_it_nothing_is_said_of_it) {
+        begin(plain, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        ck_assert_ptr_null(strstr(ctl.asked, "\"window\":true"));
+        ck_assert_ptr_null(strstr(ctl.out, "window"));
+        end();
+}
+END_TEST
+
+static const Exchange refused[] = { {
+        REPLIES("{\"error\":\"io.ctprof.Profiler.NoWindow\",\"parameters\":{\"reason\":"
+                "\"\\\"a\\\" and \\\"b\\\" are not of one boot\"}}"),
+} };
+
+START_TEST(what_has_no_window_is_an_error) {
+        begin(refused, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--window");
+        expect(1, "",
+               "Threads cannot be followed: \"a\" and \"b\" are not of one boot; without --window "
+               "the groups are compared as they stood.\n");
+        end();
+}
+END_TEST
+
+static const char *const two_sided[] = { "--window", "--no-pairing", "--pair=/a=/b" };
+
+START_TEST(one_snapshot_has_none_of_it) {
+        char sentence[128];
+
+        (void) snprintf(sentence, sizeof(sentence), "\"show\" does not take %.*s.\n",
+                        (int) strcspn(two_sided[_i], "="), two_sided[_i]);
+        begin(NULL, 0);
+        CTL_RUN(&ctl, "show", "a", two_sided[_i]);
+        ck_assert_int_eq(ctl.status, 2);
+        ck_assert_str_eq(ctl.err, sentence);
+        end();
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("verb-window");
+        TCase *lives = tcase_create("window"), *line = tcase_create("command line");
+
+        tcase_add_test(lives, a_window_is_asked_for_and_explained);
+        tcase_add_test(lives, json_has_the_window);
+        tcase_add_test(lives, without_it_nothing_is_said_of_it);
+        tcase_add_test(lives, what_has_no_window_is_an_error);
+        suite_add_tcase(suite, lives);
+        tcase_add_loop_test(line, one_snapshot_has_none_of_it, 0, ELEMENTSOF(two_sided));
+        suite_add_tcase(suite, line);
+        return check_main(suite);
+}

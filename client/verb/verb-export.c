@@ -75,6 +75,22 @@ static void keep_head(Export *export, json_object *reply) {
         export->head = json_object_get(cell_member(reply, "snapshot"));
 }
 
+/* @output: index of the descriptor that a job writes into, NULL where there is none. */
+static int set_order(const Export *export, SessionCall *call, Buffer *parameters,
+                     const size_t *output) {
+        JsonWriter writer;
+
+        json_writer_init(&writer, parameters);
+        json_write_object(&writer);
+        json_write_key(&writer, "snapshot");
+        reference_write_json(&writer, &export->source, 0);
+        json_write_member_text(&writer, "format", format_name(export->format));
+        if (output)
+                json_write_member_u64(&writer, "output", *output);
+        json_write_end(&writer);
+        return session_call_set(call, &writer, parameters);
+}
+
 /* of a snapshot in the spool: the daemon sends a descriptor, of the file or of a conversion */
 
 static int call_export(Export *export, int *ret_fd) {
@@ -85,16 +101,9 @@ static int call_export(Export *export, int *ret_fd) {
                 .unhurried = export->format != FORMAT_CTPROF,
                 .subject = export->source.text,
         };
-        JsonWriter writer;
         int r;
 
-        json_writer_init(&writer, &parameters);
-        json_write_object(&writer);
-        json_write_key(&writer, "snapshot");
-        reference_write_json(&writer, &export->source, 0);
-        json_write_member_text(&writer, "format", format_name(export->format));
-        json_write_end(&writer);
-        r = session_call_set(&call, &writer, &parameters);
+        r = set_order(export, &call, &parameters, NULL);
         if (r != 0)
                 return r;
         r = session_call_one(export->session, &call, &reply, ret_fd);
@@ -139,6 +148,7 @@ static int copy_file(Export *export) {
 
 static int convert_file(Export *export) {
         const int fds[] = { export->source.fd, output_fd(export->output) };
+        const size_t output = 1; /* of them */
         _cleanup_(message_object_freep) json_object *reply = NULL;
         _cleanup_(buffer_done) Buffer parameters = {};
         SessionCall call = {
@@ -147,17 +157,9 @@ static int convert_file(Export *export) {
                 .unhurried = true,
                 .subject = export->source.text,
         };
-        JsonWriter writer;
         int r;
 
-        json_writer_init(&writer, &parameters);
-        json_write_object(&writer);
-        json_write_key(&writer, "snapshot");
-        reference_write_json(&writer, &export->source, 0);
-        json_write_member_text(&writer, "format", format_name(export->format));
-        json_write_member_u64(&writer, "output", 1);
-        json_write_end(&writer);
-        r = session_call_set(&call, &writer, &parameters);
+        r = set_order(export, &call, &parameters, &output);
         if (r != 0)
                 return r;
         r = session_call_one(export->session, &call, &reply, NULL);

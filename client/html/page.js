@@ -268,7 +268,7 @@ function start() {
   startScheme();
   const data = readData();
   if (!data.complete && data.groups.length === 0 && data.info.before === undefined && data.info.snapshot === undefined)
-    return;
+    return null;
   const incomplete = document.getElementById("incomplete");
   const page = new Page(data);
   page.build();
@@ -277,6 +277,7 @@ function start() {
   const raw = document.getElementById("raw");
   raw.checked = page.raw;
   raw.addEventListener("change", () => page.setRaw(raw.checked));
+  return page;
 }
 
-start();
+const page = start();

@@ -1,0 +1,533 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page of --format html, in a browser: what it says, what it does when touched, what it never does."""
+import csv
+import json
+import os
+import pathlib
+import pty
+import re
+import subprocess
+
+from browser import Browser
+from harness import BUILD, CTPROFCTL, Idle, Local, expect, expect_equal, main, run, temporary, test
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+RANKS = "ns us bytes ticks count ratio none".split()
+HOSTILE = [
+    "</script><script>window.owned=1</script>", "<!--<script>", "-->", "]]>", "<img src=x onerror=window.owned=1>",
+    "\"quotes\" and 'others' & &amp; `ticks` ${window.owned=1}", "\u2028\u2029\u202eright", "bad\uef80\uefffbytes",
+    "pua\uefee\uefbc\uef80", "tab\tnewline\nnul", "{{data}}", "\\u003c/script>", "<\\/script>", "a\u001fb",
+]
+
+
+def compile_snapshot(directory, name, change=lambda source: None):
+    source = json.loads((TESTS / "golden" / f"{name}.json").read_text(encoding="utf-8"))
+    change(source)
+    text = directory / f"{name}.json"
+    text.write_text(json.dumps(source), encoding="utf-8")
+    path = directory / f"{name}.ctprof.zst"
+    expect_equal(run(BUILD / "tests" / "golden" / "make-file", text, path).status, 0, "make-file")
+    return path
+
+
+class Made:
+    """Two made snapshots, with values of every kind, and a browser to look at pages of them."""
+
+    def __init__(self, change=lambda source: None):
+        self.change = change
+
+    def __enter__(self):
+        self.temporary = temporary()
+        self.directory = self.temporary.__enter__()
+        try:
+            self.files = [compile_snapshot(self.directory, name, self.change) for name in ("before", "after")]
+            self.browser = Browser(self.directory)
+        except BaseException:
+            self.temporary.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.browser.close()
+        finally:
+            self.temporary.__exit__(None, None, None)
+
+    def json(self, *options, files=None):
+        files = files or self.files
+        return run(CTPROFCTL, "compare" if len(files) == 2 else "show", *files, "--json", *options).json()
+
+    def open(self, *options, files=None):
+        files = files or self.files
+        page = self.directory / "page.html"
+        result = run(CTPROFCTL, "compare" if len(files) == 2 else "show", *files, "--format", "html", *options)
+        expect_equal((result.status, result.err), (0, ""), "html")
+        page.write_text(result.out, encoding="utf-8")
+        self.browser.open(page)
+        return page
+
+    def rows(self):
+        """Texts of all rows of the table of metrics, however many are elements at a time."""
+        return self.browser.run("""
+            const grid = page.table.grid, texts = [];
+            for (let i = 0; i < grid.rows.length; i++)
+                texts.push(grid.columns.map((column) => {
+                    const cell = column.cell(grid.rows[i], i);
+                    return typeof cell === "object" ? (cell.title && cell.className === "path" ? cell.title : cell.textContent) : cell;
+                }));
+            return [grid.columns.map((column) => column.title), texts];""")
+
+    def filter(self, text=None, metric=None, section=None, moved=None):
+        for name, value in (("text", text), ("metric", metric), ("section", section)):
+            if value is not None:
+                self.browser.run("""
+                    const field = document.getElementById("filter-" + arguments[0]);
+                    field.value = arguments[1];
+                    field.dispatchEvent(new Event(arguments[0] === "section" ? "change" : "input"));""", name, value)
+        if moved is not None:
+            self.browser.run("""
+                const box = document.getElementById("filter-moved");
+                if (box.checked !== arguments[0]) box.click();""", moved)
+        self.browser.run("return new Promise((done) => setTimeout(done, 250));")
+
+
+def json_rows(answer):
+    return [(group, name, entry) for group in answer["groups"]
+            for part in ("metrics", "derived") for name, entry in group.get(part, {}).items()]
+
+
+def registry():
+    answer = run(CTPROFCTL, "--local", "metric-list", "--json").json()
+    return {row["name"]: row for part in ("metrics", "derived") for row in answer[part]}
+
+
+def number_of(value):
+    if isinstance(value, dict):
+        if "minCpus" in value:
+            return (value["minCpus"] + value["maxCpus"]) / 2
+        return (value["min"] + value["max"]) / 2 if "min" in value else None
+    return value
+
+
+@test
+def quiet_and_alone():
+    """the page opens without a word on the console and without asking for any other file"""
+    with Made() as made:
+        for options, files in (([], None), (["--group-by", "all"], None), (["--group-by", "cgroup", "--all-rows", "--raw"], None),
+                               (["--group-by", "thread"], made.files[1:]), (["--filter", "nobody"], None)):
+            page = made.open(*options, files=files)
+            said, asked = made.browser.logs()
+            expect_equal(said, [], options, "console")
+            asked = [url for url in asked if not url.startswith("data:")]
+            expect_equal(asked, [page.as_uri()], options, "requests")
+            expect_equal(made.browser.run("return document.querySelectorAll('script.data').length;"), 0, "pieces left")
+            expect(made.browser.run("return !document.getElementById('incomplete');"), "it says that it is cut")
+
+
+@test
+def head_is_told():
+    """the head has names, hosts, kernels, times, threads, differences of the hosts, and what was not readable"""
+    with Made() as made:
+        answer = made.json()
+        made.open()
+        text = made.browser.run("return document.getElementById('top').innerText;")
+        for side in ("before", "after"):
+            head = answer[side]
+            for key in ("name", "hostName", "kernelRelease", "threads", "processes"):
+                expect(str(head[key]) in text, key, head[key], "in", text)
+            for source in answer["sources" + side.capitalize()]:
+                if source["state"] in ("partial", "unavailable") and source["name"] != "jemalloc":
+                    expect(source["name"] in text and source["reason"] in text, source, "in", text)
+        expect("10.250s" in text, "elapsed time", text)
+        for change in answer["hostChanges"]:
+            expect(change["key"] in text, change, "in", text)
+        expect_equal(made.browser.run("return document.title;"), "before \u2192 after - ctprof", "title")
+
+
+@test
+def numbers_are_exact():
+    """every row of JSON is in the page, in its order, with every digit"""
+    with Made() as made:
+        for options in (["--group-by", "comm"], ["--group-by", "cgroup", "--limit", "0"]):
+            answer = made.json(*options)
+            made.open("--raw", "--all-rows", "--limit", "0", *options)
+            titles, rows = made.rows()
+            wanted = json_rows(answer)
+            expect_equal(len(rows), len(wanted), "rows")
+            largest = 0
+            for texts, (group, name, entry) in zip(rows, wanted):
+                cells = dict(zip(titles, texts))
+                expect_equal(cells["metric"], name, group["key"], "metric")
+                for side in ("before", "after", "delta"):
+                    value = entry[side]
+                    if value is None and not (side == "delta" and "differs same".find(cells[side]) >= 0):
+                        expect_equal(cells[side], "-", group["key"], name, side)
+                    elif isinstance(value, int):
+                        largest = max(largest, abs(value))
+                        expect_equal(cells[side], f"{value:+d}" if side == "delta" else str(value), group["key"], name, side)
+                    elif isinstance(value, float):
+                        expect_equal(float(cells[side]), value, group["key"], name, side)
+                if entry["reset"]:
+                    expect_equal(cells["%"], "reset", group["key"], name)
+                elif isinstance(entry["percent"], (int, float)):
+                    expect_equal(float(cells["%"]), float(entry["percent"]), group["key"], name, "percent")
+            if "comm" in options:
+                expect(largest > 1 << 60, "the fixture has no number that a double would round", largest)
+
+
+@test
+def sorting():
+    """a header sorts by its column, down, up and back, units apart and absent values last"""
+    units = {name: RANKS.index(row["unit"]) for name, row in registry().items()}
+    with Made() as made:
+        answer = made.json("--group-by", "comm", "--limit", "40")
+        made.open("--raw", "--all-rows", "--group-by", "comm")
+        original = [(group["key"], name, entry) for group, name, entry in json_rows(answer)]
+
+        def order():
+            titles, rows = made.rows()
+            return [(texts[titles.index("metric")], texts[titles.index("before")], texts[titles.index("delta")]) for texts in rows]
+
+        start = order()
+        for column, sign in (("delta", -1), ("delta", 1)):
+            made.browser.run("""
+                Array.from(document.querySelectorAll("#metrics th button")).find((b) => b.textContent === arguments[0]).click();""", column)
+            keyed = []
+            for index, (_, name, entry) in enumerate(original):
+                value = number_of(entry[column])
+                keyed.append(((value is None, 0 if value is None else units[name], 0 if value is None else sign * value, index), start[index]))
+            got = order()
+            expect_equal(got, [row for _, row in sorted(keyed, key=lambda item: item[0])], column, sign)
+            expect_equal(made.browser.run("return document.querySelector('#metrics th[aria-sort$=cending]').getAttribute('aria-sort');"),
+                         "descending" if sign < 0 else "ascending", "aria-sort")
+        made.browser.run("Array.from(document.querySelectorAll('#metrics th button')).find((b) => b.textContent === 'delta').click();")
+        expect_equal(order(), start, "the third click")
+
+
+@test
+def filtering():
+    """filters for groups, metrics, sections and what changed leave the rows that JSON says"""
+    sections = {name: row["section"] for name, row in registry().items()}
+    with Made() as made:
+        wanted = json_rows(made.json("--limit", "40"))
+        made.open()
+
+        def check(what, keep, **fields):
+            made.filter(**fields)
+            n = sum(1 for row in wanted if keep(*row))
+            status = made.browser.run("return document.querySelector('#metrics [role=status]').textContent;")
+            expect_equal(int(status.split()[0].replace(",", "")), n, what, status)
+            expect_equal(len(made.rows()[1]), n, what)
+            expect(0 < n < len(wanted), what, n, "of", len(wanted))
+
+        check("changed only", lambda group, name, entry: entry["changed"])
+        check("groups", lambda group, name, entry: "ngin" in group["key"], text="NGIN", moved=False)
+        check("part of a metric", lambda group, name, entry: "delay" in name, text="", metric="delay")
+        check("glob", lambda group, name, entry: re.fullmatch(".*_delay_total_ns", name), metric="*_delay_total_ns")
+        check("section", lambda group, name, entry: sections[name] == "derived", metric="", section="derived")
+        check("all of them", lambda group, name, entry: entry["changed"] and sections[name] == "primary" and "post" in group["key"] and "run" in name,
+              text="post", metric="run", section="primary", moved=True)
+
+
+@test
+def ladders():
+    """the script writes numbers as the tables do, for every vector of the contract"""
+    forms = {"value": {}, "delta": {"signed": True}, "derived-value": {"derived": True}, "derived-delta": {"signed": True, "derived": True}}
+    with open(TESTS / "data" / "vectors-scale.tsv", encoding="utf-8") as file:
+        vectors = [row for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row and not row[0].startswith("#")]
+    done = 0
+    with Made() as made:
+        made.open()
+        for kind, raw, wanted in vectors:
+            unit, _, form = kind.partition("/")
+            if form:
+                value = int(raw) if re.fullmatch(r"-?\d+", raw) else float(raw)
+                # As html-data.h has them.
+                value = str(value) if isinstance(value, int) and abs(value) >= 1 << 53 else value
+                got = made.browser.run("return formatQuantity(arguments[0], arguments[1], arguments[2]);", value, unit, forms[form])
+            elif kind == "percent":
+                before, after = (int(word) for word in raw.split(" -> "))
+                percent = None if before == 0 else 100 * (after - before) / abs(before)
+                got = made.browser.run("""
+                    const [percent, delta, before] = arguments;
+                    return percent === null ? "-" : formatPercent(percent, delta, before);""",
+                                       percent, str(after - before), str(before))
+            elif kind == "range text":
+                low, high = (int(word) for word in raw.split(" and "))
+                got = made.browser.run("return formatValue({min: arguments[0], max: arguments[1]}, {unit: 'none'}, false);", low, high)
+            elif kind == "mode text":
+                counts = [(word, int(n)) for word, n in (part.rsplit(" x", 1) for part in raw.split(", "))]
+                word, count = min(counts, key=lambda item: (-item[1], item[0]))
+                got = made.browser.run("return formatValue(arguments[0], {unit: 'none'}, false);",
+                                       {"mode": word, "count": count, "total": sum(n for _, n in counts)})
+            else:
+                expect_equal(kind, "affinity text", "an unknown kind of vector")
+                cpus = re.search(r"\((.*)\)", wanted)[1]
+                counts = [int(word) for word in re.match(r"(\d+)(?:-(\d+))?", wanted).groups() if word]
+                got = made.browser.run("return formatValue(arguments[0], {unit: 'none'}, false);",
+                                       {"minCpus": counts[0], "maxCpus": counts[-1], "uniform": cpus != "mixed", "cpus": cpus})
+            expect_equal(got, wanted, kind, raw)
+            done += 1
+    expect(done >= 150, "vectors", done)
+
+
+@test
+def same_cells_as_the_table():
+    """cells of the page read as those of the table on a terminal"""
+    with Made() as made:
+        columns = "group,threads,metric,before,after,delta,%,rate,top,p50,p99"
+        table = run(CTPROFCTL, "compare", *made.files, "--columns", columns, "--no-legend").out
+        made.open()
+        titles, rows = made.rows()
+        shares = titles.index("impact")
+        got = [" ".join(" ".join(cell for i, cell in enumerate(texts) if i != shares).split()) for texts in rows]
+        lines = [" ".join(line.split()) for line in table.splitlines()]
+        for text in got:
+            expect(text in lines, repr(text), "is no line of the table")
+        expect(len(got) > 50, "rows", len(got))
+
+
+@test
+def absent_is_never_zero():
+    """what was not measured is a dash with its reason, in the cell, beside the chosen row and in a list"""
+    with Made() as made:
+        answer = made.json()
+        made.open("--all-rows")
+        group, name, entry = next(row for row in json_rows(answer) if row[2]["before"] is None and row[2]["after"] is None)
+        made.filter(text=group["key"], metric=name)
+        cells = made.browser.run("""
+            return Array.from(document.querySelectorAll("#metrics tbody .absent"), (cell) => [cell.textContent, cell.title]);""")
+        expect(len(cells) >= 3, "dashes", cells)
+        expect(all(text == "-" for text, _ in cells) and cells[0][1] == entry["reason"], cells, entry)
+        made.browser.run("document.querySelector('#metrics .scroll').focus();")
+        made.browser.press("\ue015")  # arrow down
+        detail = made.browser.run("return document.querySelector('.detail').innerText;")
+        expect(entry["reason"] in detail and "not measured" in detail, detail)
+        root = re.sub(r"^no [a-z_]+: ", "", re.sub(r"^(before and after|before|after): ", "", entry["reason"]))
+        expect(root in made.browser.run("return document.getElementById('absent').innerText;"), root)
+        # No bar of a part that was not measured, and it says so.
+        said = made.browser.run("return document.getElementById('time').innerText;")
+        expect("Not measured, so no part of any bar: I/O wait, other block" in said, said)
+        expect("sleep" not in made.browser.run("return document.querySelector('#time thead').innerText;"), "a column of nothing")
+
+
+def make_hostile(source):
+    document = source["document"]
+    names = [column if isinstance(column, str) else column.get("name") for column in document["threads"]["columns"]]
+    for key in ("comm", "pcomm"):
+        column = names.index(key)
+        for i, row in enumerate(document["threads"]["rows"]):
+            row[column] = HOSTILE[i % len(HOSTILE)]
+    document["host"]["kernel_cmdline"] = HOSTILE[0] + source["head"]["name"]
+    document["host"]["cpu_model"] = HOSTILE[4] + source["head"]["name"]
+    source["head"]["hostName"] = document["hostName"] = HOSTILE[0]
+    for line in document["sources"]:
+        if "reason" in line:
+            line["reason"] = HOSTILE[0]
+
+
+@test
+def names_stay_names():
+    """no name, host or reason becomes markup, script or an end of the data"""
+    with Made(make_hostile) as made:
+        for axis in ("comm-exact", "thread", "pcomm", "all"):
+            answer = made.json("--group-by", axis, "--limit", "0")
+            page = made.open("--group-by", axis, "--limit", "0", "--all-rows")
+            text = page.read_text(encoding="utf-8")
+            data = re.findall(r'<script type="application/json" class="data">(.*?)</script>', text, re.S)
+            expect(len(data) > 4 and not any(mark in piece for piece in data for mark in "<>\u2028\u2029"), "marks in the data")
+            expect_equal(text.count("<script"), len(data) + 1, axis, "elements")
+            said, _ = made.browser.logs()
+            expect_equal(said, [], axis, "console")
+            expect_equal(made.browser.run("return [window.owned ?? 0, document.scripts.length, document.images.length];"), [0, 1, 0], axis)
+            expect_equal(len(made.rows()[1]), len(json_rows(answer)), axis, "rows")
+            labels = made.browser.run("return page.data.groups.map((group) => group.label);")
+            # Text that is seen, with no character that hides or turns what stands beside it.
+            expect(not any(re.search("[\u0000-\u001f\u2028-\u202e\uef80-\uefff]", label) for label in labels), labels)
+            joined = "\n".join(labels)
+            for seen in (HOSTILE[0], HOSTILE[1], HOSTILE[4], "bad\\x80\\xffbytes", "\\xe2\\x80\\xa8", "tab\\x09newline\\x0anul"):
+                expect(seen in joined, axis, repr(seen), "in", joined)
+
+
+@test
+def policy_holds():
+    """the policy of the page refuses any script, style, image and request that is not its own"""
+    with Made() as made:
+        made.open()
+        refused = made.browser.run("""
+            const refused = [];
+            document.addEventListener("securitypolicyviolation", (event) => refused.push(event.effectiveDirective));
+            const script = document.createElement("script");
+            script.textContent = "window.owned = 1";
+            const style = document.createElement("style");
+            style.textContent = "body { display: none }";
+            document.body.append(script, style, Object.assign(new Image(), {src: "file:///etc/hostname"}));
+            fetch("http://127.0.0.1:9/").catch(() => {});
+            return new Promise((done) => setTimeout(() => done([refused.sort(), window.owned ?? 0]), 300));""")
+        expect_equal(refused, [["connect-src", "img-src", "script-src-elem", "style-src-elem"], 0], "refused")
+
+
+@test
+def colours_and_sizes():
+    """dark and light both render, by the system and by hand; a phone sees no page wider than itself"""
+    with Made() as made:
+        made.open("--group-by", "cgroup")
+        look = "const style = getComputedStyle(document.body); return [style.backgroundColor, style.color];"
+
+        def brightness():
+            return [sum(int(part) for part in re.findall(r"\d+", colour)[:3]) for colour in made.browser.run(look)]
+
+        for scheme in ("light", "dark"):
+            made.browser.scheme(scheme)
+            paper, ink = brightness()
+            expect((paper > 600 and ink < 200) if scheme == "light" else (paper < 200 and ink > 500), scheme, paper, ink)
+        made.browser.scheme("light")
+        seen = []
+        for _ in range(3):
+            made.browser.run("document.getElementById('scheme').click();")
+            seen.append((made.browser.run("return document.getElementById('scheme').textContent;"), brightness()[0] > 600))
+        expect_equal(seen, [("dark", False), ("light", True), ("auto", True)], "by hand")
+        for width, height in ((1280, 900), (390, 844)):
+            made.browser.size(width, height)
+            for which in ("light", "dark"):
+                made.browser.scheme(which)
+                made.browser.screenshot(made.directory / "shot.png")
+                expect((made.directory / "shot.png").stat().st_size > 10000, "an empty picture", width, which)
+            sizes = made.browser.run("return [document.documentElement.scrollWidth, innerWidth];")
+            expect(sizes[0] <= sizes[1], "wider than the window", sizes)
+
+
+@test
+def keys_and_bars():
+    """the keys walk the table, a group's name leads to its rows, and what is chosen is told"""
+    with Made() as made:
+        made.open()
+        label, metric = made.browser.run("""
+            const row = document.querySelector("#movers tbody tr"), button = row.querySelector("button");
+            button.click();
+            return [button.title.replace(": show its rows", ""), row.cells[1].textContent];""")
+        titles, rows = made.rows()
+        expect(rows and all(texts[0] == label and metric in texts[titles.index("metric")] for texts in rows), label, metric, rows)
+        made.filter(text="", metric="", moved=False)
+        made.browser.run("document.querySelector('#metrics .scroll').focus();")
+        made.browser.press("\ue015", "\ue015", "\ue013", "\ue010")  # down, down, up, end
+        last, chosen, shown = made.browser.run("""
+            const grid = page.table.grid, rows = document.querySelectorAll("#metrics tr[aria-selected=true]");
+            return [grid.rows.length - 1, grid.selected, rows.length];""")
+        expect_equal((chosen, shown), (last, 1), "the last row")
+        made.browser.press("\ue011")  # home
+        heading = made.browser.run("return document.querySelector('.detail h3').textContent;")
+        titles, rows = made.rows()
+        expect_equal(heading, f"{rows[0][0]} \u00b7 {rows[0][titles.index('metric')]}", "the chosen row")
+
+
+@test
+def paper():
+    """printing has all rows up to a thousand, opens what is folded, and comes back"""
+    with Made() as made:
+        made.open("--group-by", "cgroup")
+        before, printed, after, folded = made.browser.run("""
+            const grid = page.table.grid, count = () => document.querySelectorAll("#metrics tr[data-row]").length, counts = [count()];
+            window.dispatchEvent(new Event("beforeprint"));
+            counts.push(count());
+            const folded = document.querySelectorAll("#sections details:not([open])").length;
+            window.dispatchEvent(new Event("afterprint"));
+            counts.push(count());
+            return [...counts, folded];""")
+        expect(before < printed and printed == min(1000, len(made.rows()[1])), before, printed)
+        expect_equal((after, folded), (before, 0), "after it, and folded sections")
+        expect(made.browser.pdf().startswith(b"%PDF"), "no PDF")
+
+
+@test
+def cut_pages_say_so():
+    """a page that was cut while it was written says that it is not complete"""
+    with Made() as made:
+        page = made.open()
+        text = page.read_text(encoding="utf-8")
+        for at in (text.index('class="data">[{"groups"') - 40, text.index('class="data">[{"groups"') + 1000):
+            page.write_text(text[:at], encoding="utf-8")
+            made.browser.open(page)
+            expect("not complete" in made.browser.run("return document.body.innerText;"), "cut at", at)
+        # Cut in the middle, with the script behind it.
+        begin, end = text.index('<script type="application/json" class="data">[{"end"'), text.index("<script>")
+        page.write_text(text[:begin] + text[end:], encoding="utf-8")
+        made.browser.open(page)
+        said = made.browser.run("return document.body.innerText;")
+        expect("not complete" in said and "All metrics" in said, "without its end", said[:200])
+
+
+@test
+def many_rows():
+    """200,000 rows open, sort and scroll, with a handful of elements at a time"""
+    with temporary() as directory:
+        ctl = Local(directory / "spool")
+        with Idle(1900, 20):
+            for tag in ("a", "b"):
+                expect_equal(ctl("capture", "--tag", tag, "--no-smaps").status, 0, "capture")
+        result = ctl("compare", "a", "b", "--group-by", "thread", "--limit", "0", "--format", "html", "--all-rows")
+        expect_equal(result.status, 0, "compare", result.err)
+        page = directory / "page.html"
+        page.write_text(result.out, encoding="utf-8")
+        with Browser(directory) as browser:
+            browser.open(page)
+            n, elements, milliseconds = browser.run("""
+                return [page.table.rows.length, document.getElementsByTagName("tr").length,
+                    performance.getEntriesByType("navigation")[0].domComplete];""")
+            expect(n >= 190000, "rows", n)
+            expect(elements < 2000, "rows as elements", elements)
+            expect(milliseconds < 30000, "it takes", milliseconds, "ms to open")
+            milliseconds = browser.run("""
+                const begin = performance.now();
+                page.table.grid.sort(4);
+                return performance.now() - begin;""")
+            expect(milliseconds < 10000, "it takes", milliseconds, "ms to sort")
+            last = browser.run("""
+                const view = page.table.grid.element;
+                view.scrollTop = view.scrollHeight;
+                return new Promise((done) => setTimeout(() => done([
+                    Array.from(view.querySelectorAll("tr[data-row]")).at(-1).dataset.row, page.table.grid.rows.length]), 300));""")
+            expect_equal(int(last[0]), last[1] - 1, "the last row is in sight")
+            expect_equal(browser.logs()[0], [], "console")
+
+
+@test
+def run_tells_its_command():
+    """run has its command's account in the page, and nothing but the page on standard output"""
+    with temporary() as directory:
+        ctl = Local(directory / "spool")
+        result = ctl("run", "--format", "html", "--", "sh", "-c", "echo '<b>said</b>'; exit 7")
+        expect_equal(result.status, 7, "status of the command")
+        expect(result.out.startswith("<!DOCTYPE html>") and result.out.endswith("</html>\n"), "more than a page")
+        expect("<b>said</b>" in result.err, "the command's own words", result.err)
+        page = directory / "page.html"
+        page.write_text(result.out, encoding="utf-8")
+        with Browser(directory) as browser:
+            browser.open(page)
+            text = browser.run("return document.getElementById('top').innerText;")
+            expect("echo '\\''<b>said</b>'\\''; exit 7" in text and ": exit 7, " in text, text)
+
+
+@test
+def terminals_are_refused():
+    """a terminal is told to redirect, with exit status 2 and nothing on it"""
+    with temporary() as directory:
+        files = [compile_snapshot(directory, name) for name in ("before", "after")]
+        master, slave = pty.openpty()
+        try:
+            process = subprocess.run([CTPROFCTL, "compare", *files, "--format", "html"], stdout=slave, stderr=subprocess.PIPE, text=True,
+                                     check=False, env={**os.environ, "TERM": "xterm"})
+            os.set_blocking(master, False)
+            expect_equal(process.returncode, 2, "status")
+            expect("redirect" in process.stderr and process.stderr.count("\n") == 1, process.stderr)
+            try:
+                expect_equal(os.read(master, 100), b"", "on the terminal")
+            except BlockingIOError:
+                pass
+        finally:
+            os.close(master)
+            os.close(slave)
+
+
+main()

@@ -217,6 +217,19 @@ static int read_sets(SetAnalysis *sets) {
 
 /* answering */
 
+/* What is known of all tests together stands in front of the groups: nothing is open any more. */
+static void write_tests(JsonWriter *writer, const SetFigures *figures) {
+        json_write_member_u64(writer, "tested", figures->n_tested);
+        json_write_member_u64(writer, "significant", figures->n_significant);
+        json_write_key(writer, "leastP");
+        json_write_double(writer, figures->least_p);
+        json_write_key(writer, "samplesNeeded");
+        if (figures->n_needed > 0)
+                json_write_u64(writer, figures->n_needed);
+        else
+                json_write_null(writer);
+}
+
 static int answer_heads(SetAnalysis *sets) {
         static const char *const source_names[SET_SIDES] = { "sourcesBefore", "sourcesAfter" };
         JsonWriter *writer = answer_begin(&sets->work->answer);
@@ -233,6 +246,7 @@ static int answer_heads(SetAnalysis *sets) {
         }
         json_write_key(writer, "alpha");
         json_write_double(writer, sets->alpha);
+        write_tests(writer, set_comparison_figures(sets->comparison));
         return answer_reply(&sets->work->answer);
 }
 
@@ -255,19 +269,10 @@ static int answer_groups(SetAnalysis *sets) {
         return r;
 }
 
-static int answer_figures(SetAnalysis *sets) {
+static int answer_hidden(SetAnalysis *sets) {
         const SetFigures *figures = set_comparison_figures(sets->comparison);
         JsonWriter *writer = answer_begin(&sets->work->answer);
 
-        json_write_member_u64(writer, "tested", figures->n_tested);
-        json_write_member_u64(writer, "significant", figures->n_significant);
-        json_write_key(writer, "leastP");
-        json_write_double(writer, figures->least_p);
-        json_write_key(writer, "samplesNeeded");
-        if (figures->n_needed > 0)
-                json_write_u64(writer, figures->n_needed);
-        else
-                json_write_null(writer);
         json_write_member_u64(writer, "hiddenRows", figures->n_hidden_rows);
         if (sets->view.has_threshold)
                 json_write_member_u64(writer, "rowsAboveThreshold", figures->n_above_threshold);
@@ -287,7 +292,7 @@ static int run_sets(SetAnalysis *sets, const SetParameters *parameters) {
                 r = answer_heads(sets);
         if (r == 0)
                 r = answer_groups(sets);
-        return r == 0 ? answer_figures(sets) : r;
+        return r == 0 ? answer_hidden(sets) : r;
 }
 
 static int work_compare_sets(Work *work) {

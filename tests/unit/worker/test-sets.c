@@ -108,19 +108,20 @@ START_TEST(heads_come_in_the_order_of_captures) {
 }
 END_TEST
 
-START_TEST(the_last_reply_tells_of_the_tests) {
-        json_object *last;
+START_TEST(the_first_reply_tells_of_the_tests_and_the_last_of_what_is_hidden) {
+        json_object *first, *last;
 
         add_sets();
         ask(N_SIDE, ",\"alpha\":0.01,\"view\":{\"threshold\":50}", true, WORKER_FREE);
         ck_assert_ptr_null(answer.error);
         ck_assert(answer.finished);
+        first = reply_with("alpha");
         last = answer.replies[answer.n - 1];
-        ck_assert_int_eq(json_object_get_int(json_path(last, "tested", NULL)), 1);
-        ck_assert_int_eq(json_object_get_int(json_path(last, "significant", NULL)), 0);
-        ck_assert_double_eq_tol(json_object_get_double(json_path(last, "leastP", NULL)), 2.0 / 70,
+        ck_assert_int_eq(json_object_get_int(json_path(first, "tested", NULL)), 1);
+        ck_assert_int_eq(json_object_get_int(json_path(first, "significant", NULL)), 0);
+        ck_assert_double_eq_tol(json_object_get_double(json_path(first, "leastP", NULL)), 2.0 / 70,
                                 1e-12);
-        ck_assert_int_eq(json_object_get_int(json_path(last, "samplesNeeded", NULL)), 5);
+        ck_assert_int_eq(json_object_get_int(json_path(first, "samplesNeeded", NULL)), 5);
         ck_assert_int_eq(json_object_get_int(json_path(last, "rowsAboveThreshold", NULL)), 0);
         ck_assert_int_eq(json_object_get_int(json_path(last, "hiddenGroups", NULL)), 0);
         ck_assert_int_eq(json_object_get_int(json_path(last, "groupsOnlyBefore", NULL)), 0);
@@ -131,9 +132,9 @@ END_TEST
 START_TEST(enough_captures_are_significant) {
         add_sets();
         ask(N_SIDE, ",\"view\":{\"changedOnly\":true,\"threshold\":99}", true, WORKER_FREE);
-        ck_assert_int_eq(
-                json_object_get_int(json_path(reply_with("tested"), "rowsAboveThreshold", NULL)),
-                1);
+        ck_assert_int_eq(json_object_get_int(
+                                 json_path(reply_with("hiddenRows"), "rowsAboveThreshold", NULL)),
+                         1);
         ck_assert_ptr_null(json_path(reply_with("tested"), "samplesNeeded", NULL));
         ck_assert_uint_eq(json_object_array_length(json_path(reply_with("groups"), "groups", NULL)),
                           1);
@@ -252,7 +253,7 @@ int main(void) {
         tcase_add_checked_fixture(tests, setup, teardown);
         tcase_add_loop_test(tests, heads_come_in_the_order_of_captures, 0,
                             ELEMENTSOF(confinements));
-        tcase_add_test(tests, the_last_reply_tells_of_the_tests);
+        tcase_add_test(tests, the_first_reply_tells_of_the_tests_and_the_last_of_what_is_hidden);
         tcase_add_test(tests, enough_captures_are_significant);
         tcase_add_test(tests, a_boot_in_between_makes_no_rate);
         tcase_add_loop_test(tests, what_is_wrong_with_a_call_is_named, 0, ELEMENTSOF(refused_rows));

@@ -85,10 +85,10 @@ static int add_sections(GroupSink *sink, json_object *part) {
 }
 
 static int end(GroupSink *sink, json_object *reply) {
-        static const char *const counts[] = { "hiddenRows",         "hiddenGroups",
-                                              "hiddenOnlyBefore",   "hiddenOnlyAfter",
-                                              "rowsAboveThreshold", "pairings",
-                                              "hiddenPairings" };
+        static const char *const counts[] = { "hiddenRows",       "hiddenGroups",
+                                              "hiddenOnlyBefore", "hiddenOnlyAfter",
+                                              "hiddenSections",   "rowsAboveThreshold",
+                                              "pairings",         "hiddenPairings" };
         static const char *const source_names[][2] = {
                 [GROUP_SIDES_ONE] = { "sources", NULL },
                 [GROUP_SIDES_TWO] = { "sourcesBefore", "sourcesAfter" },

@@ -12,6 +12,7 @@
 #include "verb/group-tree.h"
 #include "verb/head-lines.h"
 #include "verb/one-sided.h"
+#include "verb/section-row.h"
 #include "verb/section-tables.h"
 
 typedef struct SinkText {
@@ -116,15 +117,51 @@ static int add_sections(GroupSink *sink, json_object *part) {
         return r < 0 ? r : section_tables_add(text->sections, part);
 }
 
+/* "3 more cgroups in memory-stat, 12 in pressure, 1 more process in smaps-rollup (--limit 0)" */
+static int print_cuts(const Session *session, json_object *cuts) {
+        const Lines lines = { stdout, &session->terminal, 0 };
+        _cleanup_(buffer_done) Buffer line = {};
+        const char *noun = NULL;
+        json_object_iter member;
+        int r = 0;
+
+        json_object_object_foreachC(cuts, member) {
+                SectionId id = section_find(member.key);
+                uint64_t n = json_object_get_uint64(member.val);
+                const char *last_noun = noun;
+
+                if (r < 0 || id == _SECTION_MAX)
+                        continue;
+                noun = id == SECTION_SMAPS_ROLLUP ? n == 1 ? "process" : "processes"
+                       : n == 1                   ? "cgroup"
+                                                  : "cgroups";
+                r = buffer_append_format(&line, "%s%llu", line.n > 0 ? ", " : "",
+                                         (unsigned long long) n);
+                if (r == 0 && noun != last_noun)
+                        r = buffer_append_format(&line, " more %s", noun);
+                if (r == 0)
+                        r = buffer_append_format(&line, " in %s", view_table_name(id));
+        }
+        if (r < 0 || line.n == 0)
+                return r;
+        r = buffer_append_text(&line, " (--limit 0)");
+        return r < 0 ? r : lines_print_buffer(&lines, "", &line);
+}
+
 /* What is not there, and how to see it. */
 static int print_hints(const SinkText *text, json_object *reply) {
         uint64_t n_rows = number_add_saturating(count_of(reply, "hiddenRows"),
                                                 section_tables_hidden(text->sections));
         uint64_t n_groups = count_of(reply, "hiddenGroups");
         const Session *session = text->sink.form->session;
+        json_object *cuts = cell_member(reply, "hiddenSections");
         _cleanup_(buffer_done) Buffer omitted = {};
         const char *names;
+        bool has_cuts;
         int r;
+
+        has_cuts = json_object_is_type(cuts, json_type_object) &&
+                   json_object_object_length(cuts) > 0;
 
         r = group_table_omitted(text->table, &omitted);
         if (r == 0)
@@ -134,7 +171,7 @@ static int print_hints(const SinkText *text, json_object *reply) {
         if (r < 0 || !session_is_chatty(session) ||
             options_have(session->options, OPTION_NO_LEGEND))
                 return r;
-        if (n_rows > 0 || n_groups > 0 || omitted.n > 0)
+        if (n_rows > 0 || n_groups > 0 || omitted.n > 0 || has_cuts)
                 (void) putchar('\n');
         if (n_rows > 0 && session->options->view.has_threshold)
                 (void) printf("%llu row%s hidden that did not move by more (--threshold)\n",
@@ -146,9 +183,11 @@ static int print_hints(const SinkText *text, json_object *reply) {
         if (n_groups > 0)
                 (void) printf("%llu more group%s (--limit 0)\n", (unsigned long long) n_groups,
                               n_groups == 1 ? "" : "s");
+        if (has_cuts)
+                r = print_cuts(session, cuts);
         if (omitted.n > 0)
                 (void) printf("no room for %s (--columns, or a wider terminal)\n", names);
-        return 0;
+        return r;
 }
 
 static int end(GroupSink *sink, json_object *reply) {

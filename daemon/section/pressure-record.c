@@ -75,21 +75,22 @@ static Reading value_of(const PressureRecord *record, unsigned resource, unsigne
         return record ? record->values[resource][half][value] : (Reading){};
 }
 
-bool pressure_row_write(JsonWriter *writer, Span cgroup, unsigned n_sides,
-                        const PressureRecord *const records[static 2], unsigned resource,
-                        unsigned half) {
-        Reading sides[_PRESSURE_VALUE_MAX][2] = {};
+bool pressure_half_sides(const PressureRecord *const records[static 2], unsigned n_sides,
+                         unsigned resource, unsigned half,
+                         Reading ret_sides[static _PRESSURE_VALUE_MAX][2]) {
         bool has = false;
 
         for (unsigned k = 0; k < _PRESSURE_VALUE_MAX; k++)
-                for (unsigned i = 0; i < n_sides; i++) {
-                        sides[k][i] = value_of(records[i], resource, half, k);
-                        has |= sides[k][i].state != READING_ABSENT;
+                for (unsigned i = 0; i < 2; i++) {
+                        ret_sides[k][i] =
+                                i < n_sides ? value_of(records[i], resource, half, k) : (Reading){};
+                        has |= ret_sides[k][i].state != READING_ABSENT;
                 }
-        if (!has)
-                return false;
+        return has;
+}
 
-        json_write_object(writer);
+void pressure_members_write(JsonWriter *writer, Span cgroup, unsigned n_sides, unsigned resource,
+                            unsigned half, const Reading sides[static _PRESSURE_VALUE_MAX][2]) {
         if (cgroup.bytes)
                 json_write_member_name(writer, "cgroup", cgroup);
         json_write_member_text(writer, "resource", resource_names[resource]);
@@ -98,6 +99,4 @@ bool pressure_row_write(JsonWriter *writer, Span cgroup, unsigned n_sides,
                 json_write_key(writer, value_names[k]);
                 reading_write_sides(writer, n_sides, sides[k]);
         }
-        json_write_end(writer);
-        return true;
 }

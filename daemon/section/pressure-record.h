@@ -46,9 +46,12 @@ void pressure_record_merge(PressureRecord *record, const PressureRecord *from);
 bool pressure_record_has(const PressureRecord *record, unsigned resource);
 
 /*
- * The row of one half; @records[side] may be NULL for a side that has none. False, and nothing
- * written, when no side has a value of it. @cgroup: NULL bytes for the host.
+ * The values of one half; @records[side] may be NULL for a side that has none. False when no side
+ * has a value of it.
  */
-bool pressure_row_write(JsonWriter *writer, Span cgroup, unsigned n_sides,
-                        const PressureRecord *const records[static 2], unsigned resource,
-                        unsigned half);
+bool pressure_half_sides(const PressureRecord *const records[static 2], unsigned n_sides,
+                         unsigned resource, unsigned half,
+                         Reading ret_sides[static _PRESSURE_VALUE_MAX][2]);
+/* The members of their row; the caller has the object around. @cgroup: NULL bytes for the host. */
+void pressure_members_write(JsonWriter *writer, Span cgroup, unsigned n_sides, unsigned resource,
+                            unsigned half, const Reading sides[static _PRESSURE_VALUE_MAX][2]);

@@ -94,32 +94,34 @@ static void write_text(JsonWriter *writer, const KeyNode *text) {
 }
 
 static void write_text_row(JsonWriter *writer, const char *attribute, unsigned n_sides,
-                           const KeyNode *before, const KeyNode *after) {
+                           const KeyNode *const sides[static 2], bool *ret_absent) {
         begin_row(writer, span_of(attribute));
+        for (unsigned side = 0; side < n_sides; side++)
+                ret_absent[side] = !sides[side];
         if (n_sides == 1) {
-                write_text(writer, before);
-        } else {
-                json_write_object(writer);
-                json_write_key(writer, "before");
-                write_text(writer, before);
-                json_write_key(writer, "after");
-                write_text(writer, after);
-                json_write_member_null(writer, "delta");
-                json_write_end(writer);
+                write_text(writer, sides[0]);
+                return;
         }
+        json_write_object(writer);
+        json_write_key(writer, "before");
+        write_text(writer, sides[0]);
+        json_write_key(writer, "after");
+        write_text(writer, sides[1]);
+        json_write_member_null(writer, "delta");
         json_write_end(writer);
 }
 
 static void write_number_row(JsonWriter *writer, Span attribute, unsigned n_sides,
-                             const Reading *sides) {
+                             const Reading *sides, bool *ret_absent) {
         begin_row(writer, attribute);
+        for (unsigned side = 0; side < n_sides; side++)
+                ret_absent[side] = sides[side].state == READING_ABSENT;
         reading_write_sides(writer, n_sides, sides);
-        json_write_end(writer);
 }
 
-bool sched_ext_row_write(JsonWriter *writer, unsigned n_sides,
-                         const SchedExtRecord records[static 2], size_t *position,
-                         CountWalk *walk) {
+bool sched_ext_row_begin(JsonWriter *writer, unsigned n_sides,
+                         const SchedExtRecord records[static 2], size_t *position, CountWalk *walk,
+                         bool ret_absent[static 2]) {
         const SchedExtRecord *a = &records[0], *b = &records[1];
         const CountMap *const maps[] = { &a->events, n_sides > 1 ? &b->events : NULL };
         size_t at = (*position)++;
@@ -127,7 +129,8 @@ bool sched_ext_row_write(JsonWriter *writer, unsigned n_sides,
         Span key;
 
         if (at == POSITION_STATE) {
-                write_text_row(writer, "state", n_sides, a->state, b->state);
+                write_text_row(writer, "state", n_sides,
+                               (const KeyNode *const[]){ a->state, b->state }, ret_absent);
                 return true;
         }
         if (at < POSITION_OPS) {
@@ -135,15 +138,16 @@ bool sched_ext_row_write(JsonWriter *writer, unsigned n_sides,
 
                 sides[0] = a->numbers[i];
                 sides[1] = b->numbers[i];
-                write_number_row(writer, span_of(number_names[i]), n_sides, sides);
+                write_number_row(writer, span_of(number_names[i]), n_sides, sides, ret_absent);
                 return true;
         }
         if (at == POSITION_OPS && (a->ops || b->ops)) {
-                write_text_row(writer, "ops", n_sides, a->ops, b->ops);
+                write_text_row(writer, "ops", n_sides, (const KeyNode *const[]){ a->ops, b->ops },
+                               ret_absent);
                 return true;
         }
         if (!count_walk_next(walk, maps, &key, sides))
                 return false;
-        write_number_row(writer, key, n_sides, sides);
+        write_number_row(writer, key, n_sides, sides, ret_absent);
         return true;
 }

@@ -35,8 +35,10 @@ _must_check_ int sched_ext_record_scan(SchedExtRecord *record, Span json, KeyTre
 bool sched_ext_record_differs(const SchedExtRecord *a, const SchedExtRecord *b);
 
 /*
- * Writes the row of the next attribute; false at the end. @position counts from 0; @walk begins
- * zeroed. The five attributes are always written, the name and the events where a side has them.
+ * Begins the row of the next attribute, an object that the caller ends, and tells of which sides it
+ * has no value; false at the end. @position counts from 0; @walk begins zeroed. The five attributes
+ * are always written, the name and the events where a side has them.
  */
-bool sched_ext_row_write(JsonWriter *writer, unsigned n_sides,
-                         const SchedExtRecord records[static 2], size_t *position, CountWalk *walk);
+bool sched_ext_row_begin(JsonWriter *writer, unsigned n_sides,
+                         const SchedExtRecord records[static 2], size_t *position, CountWalk *walk,
+                         bool ret_absent[static 2]);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "section/section-data.h"
 
+#include "section/section-choice.h"
+
 typedef bool (*CgroupPredicate)(const Sections *sections, const CgroupEntry *entry);
 
 static bool any_cgroup(const Sections *sections, CgroupPredicate predicate) {
@@ -100,8 +102,8 @@ static bool any_resource(const Sections *sections,
 }
 
 static bool has_smaps(const Sections *sections) {
-        for (KeyNode *node = sections->smaps.processes.first; node; node = node->next) {
-                const SmapsEntry *entry = smaps_entry(node);
+        for (size_t i = 0; i < sections->smaps.n_listed; i++) {
+                const SmapsEntry *entry = smaps_entry(sections->smaps.list[i]);
                 const CountMap *const maps[] = { &entry->sides[0], &entry->sides[1] };
                 CountWalk walk = {};
                 Reading sides[2];
@@ -110,7 +112,7 @@ static bool has_smaps(const Sections *sections) {
                 if (sections->n_sides == 1 && has_some(&entry->sides[0]))
                         return true;
                 while (sections->n_sides > 1 && count_walk_next(&walk, maps, &key, sides))
-                        if (sections_keep_count(sections, sides))
+                        if (sections_keep(sections, sides))
                                 return true;
         }
         return false;

@@ -20,6 +20,8 @@
  *     host-pressure   the same without cgroup
  *     sched-ext       {"attr", "value": VALUE}
  *
+ * A row with a null has "reason", in words; of two sides "before: ...; after: ...".
+ *
  * Rows are in the order of cgroups bytewise, then of keys; processes as smaps_order() has them;
  * pressure by resource first. "cpus" is the quota over the period, to three decimals.
  */
@@ -33,7 +35,12 @@ typedef struct SectionCursor {
         size_t item;
         size_t position;
         CountWalk walk;
+        uint64_t n_hidden; /* rows left out so far that the view does not want */
+        uint64_t n_rows;   /* written so far */
 } SectionCursor;
+
+/* {NAME: N...}: how many cgroups or processes the view's limit cut off; {} when none. */
+void section_cuts_write(const Sections *sections, JsonWriter *writer);
 
 /*
  * Writes one part, as the object that is due, until the writer's buffer holds @n_bytes; a part has

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "section/cgroup-merge.h"
+#include "section/section-choice.h"
 #include "section/section-data.h"
 
 static void cgroup_entry_done(void *payload) {
@@ -36,6 +37,8 @@ int sections_new(const View *view, unsigned n_sides, Sections **ret) {
 Sections *sections_free(Sections *sections) {
         if (!sections)
                 return NULL;
+        for (unsigned id = 0; id < _SECTION_MAX; id++)
+                free(sections->cut[id]);
         free(sections->cgroup_list);
         key_tree_done(&sections->cgroups, cgroup_entry_done);
         smaps_done(&sections->smaps);
@@ -59,14 +62,6 @@ bool sections_want_cgroups(const Sections *sections) {
 
 bool sections_want_smaps(const Sections *sections) {
         return view_wants_table(&sections->view, SECTION_SMAPS_ROLLUP);
-}
-
-bool sections_keep_count(const Sections *sections, const Reading sides[static SECTION_SIDES]) {
-        if (!sections->view.changed_only)
-                return true;
-        if (sections->n_sides == 1)
-                return reading_is_some(sides[0]);
-        return !reading_equal(sides[0], sides[1]);
 }
 
 /* What the reading of a record came to. */
@@ -100,7 +95,7 @@ int sections_add_cgroup(Sections *sections, unsigned side, Span key, Span json) 
         CgroupRecord *record;
         int r;
 
-        if (!sections_want_cgroups(sections))
+        if (!sections_want_cgroups(sections) || !view_filter_matches(&sections->view, key))
                 return 0;
         record = calloc(1, sizeof(*record));
         if (!record)
@@ -153,6 +148,8 @@ int sections_finish(Sections *sections, KeyOfName key_of, void *userdata) {
                 r = smaps_order(&sections->smaps, sections->n_sides);
         if (r == 0)
                 r = key_tree_list(&sections->cgroups, key_node_compare, &sections->cgroup_list);
+        if (r == 0)
+                r = sections_choose(sections);
         if (r != 0)
                 return err_fold(r);
         for (SectionId id = 0; id < _SECTION_MAX; id++)

@@ -8,13 +8,15 @@
  * out. Memory grows with the number of keys. The calls in their only order:
  *
  *     sections_new()
+ *     sections_set_sources() where the side's file records them
  *     sections_add_*()      whatever the sides have, sides in any order; what no section of the
  *                           view needs is taken and forgotten
  *     sections_finish()     once
  *     section_part_write()  (section-json.h) until it is done
  *
  * A section without data is left out as a whole; with data it may still have no rows, when the view
- * wants only what moved.
+ * wants only what moved. A filter of the view is for the keys of cgroups and processes, and a limit
+ * for how many of them a section has; rows of the host have no key, and stay.
  */
 
 #include "base/cleanup.h"
@@ -22,6 +24,7 @@
 #include "section/cgroup-record.h"
 #include "section/sched-ext-record.h"
 #include "section/smaps.h"
+#include "snapshot/source.h"
 
 #define SECTION_SIDES 2
 
@@ -43,7 +46,13 @@ typedef struct Sections {
         Smaps smaps;
         PressureRecord host[SECTION_SIDES];
         SchedExtRecord sched_ext[SECTION_SIDES];
-        bool shown[_SECTION_MAX]; /* after sections_finish(): wanted, and has data */
+        const SourceTable *sources[SECTION_SIDES]; /* borrowed; NULL: the file records none */
+
+        /* after sections_finish() */
+        bool shown[_SECTION_MAX];     /* wanted, and has data */
+        bool *cut[_SECTION_MAX];      /* owned, by cgroup; NULL: none is */
+        uint64_t n_cut[_SECTION_MAX]; /* cgroups or processes beyond the view's limit */
+
         char complaint[MEMBER_COMPLAINT_BYTES + 64];
 } Sections;
 
@@ -64,6 +73,11 @@ _must_check_ int sections_add_cgroup(Sections *sections, unsigned side, Span key
 _must_check_ int sections_add_smaps(Sections *sections, unsigned side, Span process, Span json);
 _must_check_ int sections_add_host_pressure(Sections *sections, unsigned side, Span json);
 _must_check_ int sections_add_sched_ext(Sections *sections, unsigned side, Span json);
+/* What the capture of @side said of its sources; @sources outlives what is written. */
+static inline void sections_set_sources(Sections *sections, unsigned side,
+                                        const SourceTable *sources) {
+        sections->sources[side] = sources;
+}
 /* A sentence fragment without the name of the snapshot. */
 const char *sections_complaint(const Sections *sections);
 
@@ -73,5 +87,3 @@ _must_check_ int sections_finish(Sections *sections, KeyOfName key_of, void *use
 static inline CgroupEntry *cgroup_entry(KeyNode *node) {
         return (CgroupEntry *) (void *) node->payload;
 }
-/* Whether the view wants a row of these numbers under a key that differs between kernels. */
-bool sections_keep_count(const Sections *sections, const Reading sides[static SECTION_SIDES]);

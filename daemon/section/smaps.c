@@ -18,6 +18,7 @@ void smaps_init(Smaps *smaps) {
 void smaps_done(Smaps *smaps) {
         free(smaps->list);
         smaps->list = NULL;
+        smaps->n_listed = 0;
         key_tree_done(&smaps->processes, entry_done);
 }
 
@@ -94,5 +95,6 @@ int smaps_order(Smaps *smaps, unsigned n_sides) {
                 entry->rank[0] = entry->rank[1] - MIN_OF(rss, other);
         }
         free(TAKE_PTR(smaps->list));
+        smaps->n_listed = smaps->processes.n;
         return key_tree_list(&smaps->processes, compare_entries, &smaps->list);
 }

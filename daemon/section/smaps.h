@@ -20,6 +20,7 @@ typedef struct SmapsEntry {
 typedef struct Smaps {
         KeyTree processes; /* of SmapsEntry */
         KeyNode **list;    /* in the order of display; NULL before smaps_order() */
+        size_t n_listed;   /* all, until somebody leaves some out */
 } Smaps;
 
 void smaps_init(Smaps *smaps);

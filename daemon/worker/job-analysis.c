@@ -392,7 +392,7 @@ static int analysis_answer_list(Analysis *analysis, ComparisonList list, const c
 }
 
 /* In parts of about LIMIT_BATCH_BYTES each; the last one's reply stays open for what follows. */
-static int analysis_answer_sections(Analysis *analysis) {
+static int analysis_answer_sections(Analysis *analysis, SectionCursor *ret_end) {
         Answer *answer = &analysis->work->answer;
         SectionCursor cursor = {};
         bool done = false;
@@ -407,7 +407,19 @@ static int analysis_answer_sections(Analysis *analysis) {
                 if (!done)
                         r = answer_reply(answer);
         }
+        *ret_end = cursor;
         return r;
+}
+
+static void analysis_write_hidden_sections(const Analysis *analysis, JsonWriter *writer) {
+        json_write_key(writer, "hiddenSections");
+        section_cuts_write(analysis->feed.sections, writer);
+}
+
+/* Rows of sections count where the user named the sections: some number always moves. */
+static uint64_t analysis_rows_above(const Analysis *analysis, const SectionCursor *sections) {
+        return number_add_saturating(comparison_rows_above_threshold(analysis->comparison),
+                                     analysis->view.has_sections ? sections->n_rows : 0);
 }
 
 static void analysis_write_pairings(const Analysis *analysis, JsonWriter *writer) {
@@ -423,6 +435,7 @@ static void analysis_write_pairings(const Analysis *analysis, JsonWriter *writer
 
 static int analysis_answer(Analysis *analysis) {
         const Comparison *comparison = analysis->comparison;
+        SectionCursor sections;
         JsonWriter *writer;
         int r;
 
@@ -436,16 +449,19 @@ static int analysis_answer(Analysis *analysis) {
         if (r != 0)
                 return r;
 
-        r = analysis_answer_sections(analysis);
+        r = analysis_answer_sections(analysis, &sections);
         if (r != 0)
                 return r;
         writer = &analysis->work->answer.writer;
-        json_write_member_u64(writer, "hiddenRows", comparison_hidden_rows(comparison));
+        json_write_member_u64(
+                writer, "hiddenRows",
+                number_add_saturating(comparison_hidden_rows(comparison), sections.n_hidden));
         if (analysis->view.has_threshold && analysis->n_sides > 1)
                 json_write_member_u64(writer, "rowsAboveThreshold",
-                                      comparison_rows_above_threshold(comparison));
+                                      analysis_rows_above(analysis, &sections));
         json_write_member_u64(writer, "hiddenGroups",
                               comparison_hidden(comparison, COMPARISON_GROUPS));
+        analysis_write_hidden_sections(analysis, writer);
         if (analysis->n_sides > 1) {
                 json_write_member_u64(writer, "hiddenOnlyBefore",
                                       comparison_hidden(comparison, COMPARISON_ONLY_BEFORE));

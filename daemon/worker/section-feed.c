@@ -69,6 +69,8 @@ int section_feed_cgroup(SectionFeed *feed, unsigned side, Span path, Span stats_
 int section_feed_subject(SectionFeed *feed, unsigned side, const Subject *subject) {
         int r = 0;
 
+        if (subject->has_sources)
+                sections_set_sources(feed->sections, side, &subject->sources);
         if (subject->psi.n > 0)
                 r = sections_add_host_pressure(feed->sections, side, buffer_span(&subject->psi));
         if (r == 0 && subject->sched_ext.n > 0)

@@ -41,7 +41,7 @@ _must_check_ int section_feed_census(SectionFeed *feed, const ThreadSample *samp
 _must_check_ int section_feed_thread(SectionFeed *feed, unsigned side, const ThreadSample *sample,
                                      Span smaps_json);
 _must_check_ int section_feed_cgroup(SectionFeed *feed, unsigned side, Span path, Span stats_json);
-/* What @subject has about the whole, after a pass. */
+/* What @subject has about the whole, after a pass; it outlives what is written. */
 _must_check_ int section_feed_subject(SectionFeed *feed, unsigned side, const Subject *subject);
 /* After all that. */
 _must_check_ int section_feed_finish(SectionFeed *feed);

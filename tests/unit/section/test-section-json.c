@@ -26,7 +26,7 @@ static const struct {
           "{\"cgroup-limits\":[{\"cgroup\":\"/a\",\"cpu\":{\"max_quota_us\":50000,"
           "\"max_period_us\":100000,\"cpus\":0.5,\"weight\":100,\"weight_nice\":-5},"
           "\"memory\":{\"max\":\"max\",\"high\":null,\"low\":0,\"min\":0},"
-          "\"pids\":{\"current\":2,\"max\":10}}]}" },
+          "\"pids\":{\"current\":2,\"max\":10},\"reason\":\"not recorded by this file\"}]}" },
         { "memory-stat", false,
           "{\"memory-stat\":["
           "{\"cgroup\":\"/a\",\"key\":\"anon\",\"unit\":\"bytes\",\"value\":4096},"
@@ -56,6 +56,9 @@ END_TEST
 #define PAIR(before, after, delta) \
         "{\"before\":" before ",\"after\":" after ",\"delta\":" delta "}"
 #define NONE PAIR("null", "null", "null")
+#define REASON(text) ",\"reason\":\"" text "\"}"
+#define GONE "there is no such cgroup"
+#define UNRECORDED "not recorded by this file"
 
 /* Two cgroups, one on each side only. */
 static const struct {
@@ -66,24 +69,27 @@ static const struct {
         { "cgroup-stats", "{\"cpu\":{\"usage_usec\":0}}", "{\"memory\":{\"current\":5}}",
           "{\"cgroup-stats\":["
           "{\"cgroup\":\"/a\",\"cpu\":{\"usage_usec\":" NONE ",\"nr_throttled\":" NONE
-          ",\"throttled_usec\":" NONE "},\"memory\":{\"current\":" PAIR("null", "5", "null") "}},"
+          ",\"throttled_usec\":" NONE "},\"memory\":{\"current\":" PAIR("null", "5", "null") "}"
+          REASON("before: " GONE "; after: " UNRECORDED) ","
           "{\"cgroup\":\"/b\",\"cpu\":{\"usage_usec\":" PAIR("0", "null", "null")
           ",\"nr_throttled\":" NONE ",\"throttled_usec\":" NONE
-          "},\"memory\":{\"current\":" NONE "}}]}" },
+          "},\"memory\":{\"current\":" NONE "}"
+          REASON("before: " UNRECORDED "; after: " GONE) "]}" },
         { "memory-stat", "{\"memory\":{\"stat\":{\"anon\":0}}}",
           "{\"memory\":{\"stat\":{\"pgfault\":2}}}",
           "{\"memory-stat\":["
           "{\"cgroup\":\"/a\",\"key\":\"pgfault\",\"unit\":\"count\",\"value\":"
-          PAIR("null", "2", "null") "},"
+          PAIR("null", "2", "null") REASON("before: " GONE) ","
           "{\"cgroup\":\"/b\",\"key\":\"anon\",\"unit\":\"bytes\",\"value\":"
-          PAIR("0", "null", "null") "}]}" },
+          PAIR("0", "null", "null") REASON("after: " GONE) "]}" },
         { "memory-events", "{\"memory\":{\"events\":{\"oom\":0}}}", "{}",
           "{\"memory-events\":[{\"cgroup\":\"/b\",\"event\":\"oom\",\"unit\":\"count\","
-          "\"count\":" PAIR("0", "null", "null") "}]}" },
+          "\"count\":" PAIR("0", "null", "null") REASON("after: " GONE) "]}" },
         { "pressure", "{\"psi\":{\"irq\":{\"full\":{\"total_usec\":1}}}}", "{}",
           "{\"pressure\":[{\"cgroup\":\"/b\",\"resource\":\"irq\",\"row\":\"full\","
           "\"avg10\":" NONE ",\"avg60\":" NONE ",\"avg300\":" NONE
-          ",\"total_usec\":" PAIR("1", "null", "null") "}]}" },
+          ",\"total_usec\":" PAIR("1", "null", "null")
+          REASON("before: " UNRECORDED "; after: " GONE) "]}" },
 };
 
 static const char limits_compared[] =
@@ -94,22 +100,26 @@ static const char limits_compared[] =
         ",\"weight\":" NONE ",\"weight_nice\":" NONE
         "},\"memory\":{\"max\":" PAIR("null", "\"max\"", "null")
         ",\"high\":" NONE ",\"low\":" NONE ",\"min\":" NONE
-        "},\"pids\":{\"current\":" NONE ",\"max\":" NONE "}}]}";
+        "},\"pids\":{\"current\":" NONE ",\"max\":" NONE "}"
+        REASON("before: " UNRECORDED "; after: " UNRECORDED) "]}";
 
+#define NO_SCX REASON("before: this kernel has no sched_ext")
+#define NO_SCX_AFTER REASON("before: this kernel has no sched_ext; after: " UNRECORDED)
 static const char host_compared[] =
         "{\"smaps-rollup\":[{\"process\":\"a\xee\xbf\xbf\",\"key\":\"Rss\","
-        "\"unit\":\"bytes\",\"value\":" PAIR("1024", "null", "null") "}],"
+        "\"unit\":\"bytes\",\"value\":" PAIR("1024", "null", "null")
+        REASON("after: no process of this name has readable memory maps") "],"
         "\"host-pressure\":[{\"resource\":\"cpu\",\"row\":\"some\","
         "\"avg10\":" PAIR("null", "1", "null") ",\"avg60\":" NONE ",\"avg300\":" NONE
-        ",\"total_usec\":" NONE "}],"
+        ",\"total_usec\":" NONE REASON("before: " UNRECORDED "; after: " UNRECORDED) "],"
         "\"sched-ext\":["
-        "{\"attr\":\"state\",\"value\":" PAIR("null", "\"enabled\"", "null") "},"
-        "{\"attr\":\"switch_all\",\"value\":" PAIR("null", "1", "null") "},"
-        "{\"attr\":\"nr_rejected\",\"value\":" NONE "},"
-        "{\"attr\":\"hotplug_seq\",\"value\":" NONE "},"
-        "{\"attr\":\"enable_seq\",\"value\":" NONE "},"
-        "{\"attr\":\"ops\",\"value\":" PAIR("null", "\"simple\"", "null") "},"
-        "{\"attr\":\"E\",\"value\":" PAIR("null", "3", "null") "}]}";
+        "{\"attr\":\"state\",\"value\":" PAIR("null", "\"enabled\"", "null") NO_SCX ","
+        "{\"attr\":\"switch_all\",\"value\":" PAIR("null", "1", "null") NO_SCX ","
+        "{\"attr\":\"nr_rejected\",\"value\":" NONE NO_SCX_AFTER ","
+        "{\"attr\":\"hotplug_seq\",\"value\":" NONE NO_SCX_AFTER ","
+        "{\"attr\":\"enable_seq\",\"value\":" NONE NO_SCX_AFTER ","
+        "{\"attr\":\"ops\",\"value\":" PAIR("null", "\"simple\"", "null") NO_SCX ","
+        "{\"attr\":\"E\",\"value\":" PAIR("null", "3", "null") NO_SCX "]}";
 
 static const char changed_compared[] =
         "{\"memory-stat\":[{\"cgroup\":\"/a\",\"key\":\"file\",\"unit\":\"bytes\","

@@ -439,6 +439,24 @@ START_TEST(what_did_not_fit_is_named) {
 }
 END_TEST
 
+static const Exchange cut[] = { { TWO_SIDES("{\"memory-stat\":[]}",
+                                            "\"hiddenSections\":{\"smaps-rollup\":1,"
+                                            "\"memory-stat\":2,\"pressure\":12},") } };
+
+START_TEST(what_the_limit_cut_is_told) {
+        begin(cut, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--group-by", "cgroup");
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "\n\n1 more process in smaps-rollup, 2 more cgroups in "
+                                "memory-stat, 12 in pressure (--limit 0)\n"));
+        CTL_RUN(&ctl, "compare", "a", "b", "--group-by", "cgroup", "--json");
+        ck_assert_ptr_nonnull(strstr(
+                ctl.out,
+                "\"hiddenSections\":{\"smaps-rollup\":1,\"memory-stat\":2,\"pressure\":12}"));
+        end();
+}
+END_TEST
+
 static const Exchange nothing[] = { { TWO_SIDES("{\"memory-stat\":[]}", "") } };
 
 START_TEST(what_was_named_and_is_not_there_is_told) {
@@ -569,6 +587,7 @@ int main(void) {
         tcase_add_test(tables, show_has_a_cgroup_a_line);
         tcase_add_test(tables, tables_fit_80_columns);
         tcase_add_test(tables, what_did_not_fit_is_named);
+        tcase_add_test(tables, what_the_limit_cut_is_told);
         tcase_add_test(tables, what_was_named_and_is_not_there_is_told);
         tcase_add_loop_test(tables, a_section_of_cgroups_needs_an_axis_with_cgroups, 0,
                             ELEMENTSOF(axis_forms));

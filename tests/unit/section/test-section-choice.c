@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "section/section-choice.h"
+
+#include <stdio.h>
+
+#include "check-main.h"
+#include "sectioned.h"
+
+#define MAXED \
+        { .state = READING_MAX }
+#define ABSENT \
+        { .state = READING_ABSENT }
+#define NUMBER(n) \
+        { .state = READING_NUMBER, .magnitude = (n) }
+
+/* One value under a view. */
+static const struct {
+        unsigned n_sides;
+        bool changed_only;
+        double threshold; /* below 0: none */
+        Reading sides[SECTION_SIDES];
+        bool kept;
+} keep_rows[] = {
+        { 1, false, -1, { NUMBER(0) }, true },
+        { 1, true, -1, { NUMBER(0) }, false },
+        { 1, true, -1, { NUMBER(1) }, true },
+        { 1, true, -1, { ABSENT }, false },
+        { 2, false, -1, { NUMBER(1), NUMBER(1) }, true },
+        { 2, true, -1, { NUMBER(1), NUMBER(1) }, false },
+        { 2, true, -1, { NUMBER(1), NUMBER(2) }, true },
+        { 2, true, -1, { ABSENT, NUMBER(0) }, true },
+        { 2, true, -1, { ABSENT, ABSENT }, false },
+        { 2, true, -1, { MAXED, MAXED }, false },
+        { 2, true, -1, { MAXED, ABSENT }, true },
+        { 2, false, 10, { NUMBER(100), NUMBER(110) }, false },
+        { 2, false, 10, { NUMBER(100), NUMBER(111) }, true },
+        { 2, false, 10, { NUMBER(100), NUMBER(89) }, true },
+        { 2, false, 10, { NUMBER(100), NUMBER(90) }, false },
+        { 2, false, 10, { NUMBER(0), NUMBER(1) }, true },
+        { 2, false, 0, { NUMBER(7), NUMBER(7) }, false },
+        { 2, false, 10, { MAXED, NUMBER(1) }, true },
+        { 2, false, 10, { NUMBER(UINT64_MAX), NUMBER(0) }, true },
+};
+
+START_TEST(rows_that_say_something_are_kept) {
+        _cleanup_(sections_freep) Sections *sections =
+                sectioned_new(VIEW_AXIS_CGROUP, NULL, keep_rows[_i].n_sides);
+
+        sections->view.changed_only = keep_rows[_i].changed_only;
+        sections->view.has_threshold = keep_rows[_i].threshold >= 0;
+        sections->view.threshold = keep_rows[_i].threshold;
+        ck_assert_int_eq(sections_keep(sections, keep_rows[_i].sides), keep_rows[_i].kept);
+        ck_assert_int_eq(sections_keep_some(sections, &keep_rows[_i].sides, 1), keep_rows[_i].kept);
+        ck_assert(!sections_keep_some(sections, &keep_rows[_i].sides, 0));
+}
+END_TEST
+
+/* A cgroup with @moved of everything on the second side. */
+static void add_cgroup(Sections *sections, unsigned side, const char *key, unsigned moved) {
+        unsigned long long size = side > 0 ? 1000000ULL * moved : 0;
+        char json[768];
+
+        (void) snprintf(json, sizeof(json),
+                        "{\"cpu\":{\"usage_usec\":%llu,\"weight\":%u},\"memory\":{\"max\":%u,"
+                        "\"stat\":{\"anon\":%llu,\"pgfault\":0},\"events\":{\"oom\":%u}},"
+                        "\"pids\":{\"current\":%u},"
+                        "\"psi\":{\"cpu\":{\"some\":{\"avg10\":1,\"total_usec\":%llu}}}}",
+                        size, 100 + (side > 0 && moved > 1), 1 + (side > 0 && moved > 2), size,
+                        side * moved, 1 + side * moved, size);
+        sectioned_cgroup(sections, side, key, json);
+}
+
+/* Cgroups in the order of their keys, /a to /e, of which /b and /d moved most. */
+static Sections *moved(uint32_t limit, const char *list) {
+        static const unsigned amounts[] = { 1, 5, 2, 4, 0 };
+        Sections *sections = sectioned_new(VIEW_AXIS_CGROUP, list, 2);
+
+        sections->view.limit = limit;
+        sections->view.changed_only = true;
+        for (unsigned side = 0; side < SECTION_SIDES; side++)
+                for (unsigned i = 0; i < ELEMENTSOF(amounts); i++) {
+                        const char key[] = { '/', (char) ('a' + i), '\0' };
+
+                        add_cgroup(sections, side, key, amounts[i]);
+                }
+        return sections;
+}
+
+/* "ab..." of the cgroups in the rows of @text, each once. */
+static void cgroups_of(const char *text, char ret_letters[static 64]) {
+        static const char member[] = "\"cgroup\":\"/";
+        size_t n = 0;
+
+        while ((text = strstr(text, member)) != NULL) {
+                text += strlen(member);
+                if (n == 0 || ret_letters[n - 1] != *text)
+                        ret_letters[n++] = *text;
+                ck_assert_uint_lt(n, 64);
+        }
+        ret_letters[n] = '\0';
+}
+
+static const char *cuts_of(const Sections *sections) {
+        JsonWriter writer;
+        const char *text;
+
+        buffer_done(&sectioned_buffer);
+        buffer_init(&sectioned_buffer, 0);
+        json_writer_init(&writer, &sectioned_buffer);
+        section_cuts_write(sections, &writer);
+        ck_assert_int_eq(json_writer_finish(&writer), 0);
+        ck_assert_int_eq(buffer_terminate(&sectioned_buffer, &text), 0);
+        return text;
+}
+
+static const char *const limited_sections[] = { "cgroup-stats", "cgroup-limits", "memory-stat",
+                                                "memory-events", "pressure" };
+
+static const struct {
+        uint32_t limit;
+        const char *letters;
+        unsigned n_cut;
+} limit_rows[] = {
+        { 0, "abcd", 0 }, { 1, "b", 3 },    { 2, "bd", 2 },
+        { 3, "bcd", 1 },  { 4, "abcd", 0 }, { 9, "abcd", 0 },
+};
+
+START_TEST(a_limit_keeps_what_moved_most) {
+        for (size_t i = 0; i < ELEMENTSOF(limited_sections); i++) {
+                _cleanup_(sections_freep) Sections *sections =
+                        moved(limit_rows[_i].limit, limited_sections[i]);
+                char letters[64], cuts[96] = "{}";
+
+                cgroups_of(sectioned_text(sections), letters);
+                ck_assert_str_eq(letters, limit_rows[_i].letters);
+                if (limit_rows[_i].n_cut > 0)
+                        (void) snprintf(cuts, sizeof(cuts), "{\"%s\":%u}", limited_sections[i],
+                                        limit_rows[_i].n_cut);
+                ck_assert_str_eq(cuts_of(sections), cuts);
+        }
+}
+END_TEST
+
+START_TEST(a_filter_is_for_the_keys_of_sections) {
+        _cleanup_(sections_freep) Sections *sections =
+                sectioned_new(VIEW_AXIS_CGROUP, "cgroup-stats,smaps-rollup,host-pressure", 1);
+        char complaint[VIEW_COMPLAINT_BYTES];
+
+        ck_assert_int_eq(view_set_filter(&sections->view, SPAN_LITERAL("/b*"), complaint), VIEW_OK);
+        add_cgroup(sections, 0, "/a", 1);
+        add_cgroup(sections, 0, "/b", 1);
+        ck_assert_int_eq(
+                sections_add_smaps(sections, 0, SPAN_LITERAL("p"), SPAN_LITERAL("{\"Rss\":1}")), 0);
+        ck_assert_int_eq(sections_add_host_pressure(sections, 0,
+                                                    SPAN_LITERAL("{\"cpu\":{\"some\":{\"avg10\":1,"
+                                                                 "\"avg60\":1,\"avg300\":1,"
+                                                                 "\"total_usec\":1}}}")),
+                         0);
+        ck_assert_ptr_nonnull(strstr(sectioned_text(sections), "\"cgroup\":\"/b\""));
+        ck_assert_ptr_null(strstr(sectioned_buffer.bytes, "\"cgroup\":\"/a\""));
+        ck_assert_ptr_null(strstr(sectioned_buffer.bytes, "smaps-rollup"));
+        ck_assert_ptr_nonnull(strstr(sectioned_buffer.bytes, "host-pressure"));
+}
+END_TEST
+
+START_TEST(processes_are_cut_in_their_order) {
+        _cleanup_(sections_freep) Sections *sections =
+                sectioned_new(VIEW_AXIS_PCOMM, "smaps-rollup", 1);
+
+        sections->view.limit = 1;
+        sections->view.changed_only = true;
+        ck_assert_int_eq(
+                sections_add_smaps(sections, 0, SPAN_LITERAL("less"), SPAN_LITERAL("{\"Rss\":1}")),
+                0);
+        ck_assert_int_eq(
+                sections_add_smaps(sections, 0, SPAN_LITERAL("more"), SPAN_LITERAL("{\"Rss\":2}")),
+                0);
+        ck_assert_int_eq(
+                sections_add_smaps(sections, 0, SPAN_LITERAL("none"), SPAN_LITERAL("{\"Rss\":0}")),
+                0);
+        ck_assert_str_eq(sectioned_text(sections),
+                         "{\"smaps-rollup\":[{\"process\":\"more\",\"key\":\"Rss\","
+                         "\"unit\":\"bytes\",\"value\":2048}]}");
+        ck_assert_str_eq(cuts_of(sections), "{\"smaps-rollup\":1}");
+}
+END_TEST
+
+START_TEST(rows_that_are_left_out_are_counted) {
+        _cleanup_(sections_freep) Sections *sections = moved(0, "memory-stat,cgroup-stats");
+        SectionCursor cursor = {};
+        bool done;
+
+        ck_assert_int_eq(sections_finish(sections, NULL, NULL), 0);
+        (void) sectioned_part(sections, &cursor, SIZE_MAX, &done);
+        ck_assert(done);
+        /* /e is still; pgfault is of all five, and anon of it. */
+        ck_assert_uint_eq(cursor.n_hidden, 1 + 5 + 1);
+        ck_assert_uint_eq(cursor.n_rows, 4 + 4);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("section-choice");
+        TCase *choice = tcase_create("choice");
+
+        tcase_add_loop_test(choice, rows_that_say_something_are_kept, 0, ELEMENTSOF(keep_rows));
+        tcase_add_loop_test(choice, a_limit_keeps_what_moved_most, 0, ELEMENTSOF(limit_rows));
+        tcase_add_test(choice, a_filter_is_for_the_keys_of_sections);
+        tcase_add_test(choice, processes_are_cut_in_their_order);
+        tcase_add_test(choice, rows_that_are_left_out_are_counted);
+        suite_add_tcase(suite, choice);
+        return check_main(suite);
+}

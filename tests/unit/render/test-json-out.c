@@ -109,6 +109,59 @@ START_TEST(pieces_become_one_value) {
 }
 END_TEST
 
+static const struct {
+        const char *text, *written;
+} markup_rows[] = {
+        { "</script>", "\"\\u003c/script\\u003e\"" },
+        { "<!--", "\"\\u003c!--\"" },
+        { "<<", "\"\\u003c\\u003c\"" },
+        { "a\u2028b\u2029", "\"a\\u2028b\\u2029\"" },
+        { "\u2027\u202a&'", "\"\u2027\u202a&'\"" },
+        { "", "\"\"" },
+};
+
+START_TEST(in_markup_nothing_looks_like_a_tag) {
+        _cleanup_(json_out_done) JsonOut out;
+        char *text = NULL;
+        size_t n_text;
+        FILE *file = open_memstream(&text, &n_text);
+
+        json_out_init(&out, file, JSON_STYLE_SHORT);
+        out.in_markup = true;
+        json_out_object(&out);
+        json_out_key(&out, markup_rows[_i].text);
+        json_out_text(&out, markup_rows[_i].text);
+        json_out_end(&out);
+        ck_assert_int_eq(json_out_finish(&out), 0);
+        ck_assert_int_eq(fclose(file), 0);
+        ck_assert_int_eq(
+                strncmp(text + 1, markup_rows[_i].written, strlen(markup_rows[_i].written)), 0);
+        ck_assert_ptr_nonnull(strstr(text, ":"));
+        ck_assert_int_eq(strncmp(strstr(text, "\":") + 2, markup_rows[_i].written,
+                                 strlen(markup_rows[_i].written)),
+                         0);
+        free(text);
+}
+END_TEST
+
+START_TEST(raw_values_take_their_places) {
+        _cleanup_(json_out_done) JsonOut out;
+        char *text = NULL;
+        size_t n_text;
+        FILE *file = open_memstream(&text, &n_text);
+
+        json_out_init(&out, file, JSON_STYLE_SHORT);
+        json_out_array(&out);
+        json_out_raw(&out, SPAN_LITERAL("{\"a\":1}"));
+        json_out_raw(&out, SPAN_LITERAL("2"));
+        json_out_end(&out);
+        ck_assert_int_eq(json_out_finish(&out), 0);
+        ck_assert_int_eq(fclose(file), 0);
+        ck_assert_str_eq(text, "[{\"a\":1},2]\n");
+        free(text);
+}
+END_TEST
+
 START_TEST(a_full_disk_is_noticed) {
         FILE *file = fopen("/dev/full", "we");
 
@@ -144,6 +197,8 @@ int main(void) {
         tcase_add_loop_test(value, short_is_one_line_as_it_came, 0, ELEMENTSOF(rows));
         tcase_add_loop_test(value, pretty_is_a_member_a_line, 0, ELEMENTSOF(rows));
         tcase_add_test(pieces, pieces_become_one_value);
+        tcase_add_loop_test(pieces, in_markup_nothing_looks_like_a_tag, 0, ELEMENTSOF(markup_rows));
+        tcase_add_test(pieces, raw_values_take_their_places);
         tcase_add_test(pieces, a_full_disk_is_noticed);
         tcase_add_test(pieces, what_is_not_closed_is_not_finished);
         suite_add_tcase(suite, value);

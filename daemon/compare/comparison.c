@@ -454,6 +454,10 @@ void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer)
         json_write_end(writer);
 }
 
+int comparison_append_old_cgroup(const Comparison *comparison, Span key, Buffer *name) {
+        return comparison->pairing ? pairing_append_old_name(comparison->pairing, key, name) : 0;
+}
+
 LifeCounts comparison_lives(const Comparison *comparison) {
         return comparison->lives;
 }

@@ -31,6 +31,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "compare/life-counts.h"
@@ -126,5 +127,7 @@ size_t comparison_n_pairings(const Comparison *comparison);
 void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer);
 /* What became of all threads, whether their groups are shown or not; 0 without a window. */
 LifeCounts comparison_lives(const Comparison *comparison);
+/* What a cgroup of AFTER was called before: see pairing_append_old_name(). */
+_must_check_ int comparison_append_old_cgroup(const Comparison *comparison, Span key, Buffer *name);
 /* Entries of @list that the view's limit cut off. */
 uint64_t comparison_hidden(const Comparison *comparison, ComparisonList list);

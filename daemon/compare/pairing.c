@@ -6,16 +6,9 @@
 #include <xxhash.h>
 
 #include "base/buffer.h"
+#include "compare/cgroup-root.h"
+#include "compare/kind-set.h"
 #include "compare/pattern.h"
-
-#define FIRST_KINDS 16
-
-/* Hashes of kinds; sorted and distinct once settled. */
-typedef struct KindSet {
-        uint64_t *kinds; /* owned */
-        size_t n_kinds;
-        size_t n_allocated;
-} KindSet;
 
 /* One cgroup; the group's id is its key. */
 typedef struct Cgroup {
@@ -50,69 +43,13 @@ Pairing *pairing_free(Pairing *pairing) {
                 return NULL;
         for (size_t i = 0; i < pairing->n_cgroups; i++)
                 for (unsigned side = 0; side < GROUP_SIDES; side++)
-                        free(pairing->cgroups[i].sides[side].kinds);
+                        kind_set_done(&pairing->cgroups[i].sides[side]);
         free(pairing->cgroups);
         free(pairing->matches);
         buffer_done(&pairing->skeleton);
         group_table_done(&pairing->table);
         free(pairing);
         return NULL;
-}
-
-/* sets of kinds */
-
-static int by_number(const void *a, const void *b) {
-        uint64_t left = *(const uint64_t *) a, right = *(const uint64_t *) b;
-
-        return (left > right) - (left < right);
-}
-
-static void settle(KindSet *set) {
-        size_t n = 0;
-
-        if (set->n_kinds == 0)
-                return;
-        qsort(set->kinds, set->n_kinds, sizeof(*set->kinds), by_number);
-        for (size_t i = 1; i < set->n_kinds; i++)
-                if (set->kinds[i] != set->kinds[n])
-                        set->kinds[++n] = set->kinds[i];
-        set->n_kinds = n + 1;
-}
-
-/* A full set is settled first, and grows only when that did not make it half empty. */
-static int add_kind(KindSet *set, uint64_t kind) {
-        bool grow = false;
-
-        if (set->n_kinds > 0 && set->kinds[set->n_kinds - 1] == kind)
-                return 0;
-        if (set->n_kinds == set->n_allocated) {
-                settle(set);
-                grow = set->n_kinds * 2 >= set->n_allocated;
-        }
-        if (grow) {
-                size_t n_allocated = set->n_allocated > 0 ? set->n_allocated * 2 : FIRST_KINDS;
-                uint64_t *kinds = realloc(set->kinds, n_allocated * sizeof(*kinds));
-
-                if (!kinds)
-                        return -ENOMEM;
-                set->kinds = kinds;
-                set->n_allocated = n_allocated;
-        }
-        set->kinds[set->n_kinds++] = kind;
-        return 0;
-}
-
-static uint64_t count_shared(const KindSet *a, const KindSet *b) {
-        uint64_t n = 0;
-
-        for (size_t i = 0, j = 0; i < a->n_kinds && j < b->n_kinds;) {
-                uint64_t left = a->kinds[i], right = b->kinds[j];
-
-                n += left == right;
-                i += left <= right;
-                j += right <= left;
-        }
-        return n;
 }
 
 /* threads */
@@ -157,8 +94,8 @@ int pairing_add(Pairing *pairing, Span cgroup, unsigned side, const ThreadSample
                 r = pattern_append_skeleton(&pairing->skeleton, sample->comm);
         if (r != 0)
                 return r;
-        return add_kind(&entry->sides[side],
-                        XXH3_64bits(pairing->skeleton.bytes, pairing->skeleton.n));
+        return kind_set_add(&entry->sides[side],
+                            XXH3_64bits(pairing->skeleton.bytes, pairing->skeleton.n));
 }
 
 /* matches */
@@ -173,15 +110,14 @@ static Span key_of(const Cgroup *cgroup) {
 }
 
 static bool is_only(const Cgroup *cgroup, unsigned side) {
-        return !cgroup->paired && cgroup->sides[side].n_kinds > 0 &&
-               cgroup->sides[1 - side].n_kinds == 0;
+        return !cgroup->paired && cgroup->sides[side].n > 0 && cgroup->sides[1 - side].n == 0;
 }
 
 static Candidate weigh(Cgroup *before, Cgroup *after) {
         const KindSet *left = &before->sides[0], *right = &after->sides[1];
-        uint64_t n_shared = count_shared(left, right);
+        uint64_t n_shared = kind_set_shared(left, right);
 
-        return (Candidate){ before, after, n_shared, left->n_kinds + right->n_kinds - n_shared };
+        return (Candidate){ before, after, n_shared, left->n + right->n - n_shared };
 }
 
 static bool is_match(const Candidate *candidate) {
@@ -208,34 +144,122 @@ static int by_key(const void *a, const void *b) {
         return span_compare(key_of(*(Cgroup *const *) a), key_of(*(Cgroup *const *) b));
 }
 
-static void take(Pairing *pairing, const Candidate *candidate) {
-        if (candidate->before->paired || candidate->after->paired)
-                return;
+static void add_match(Pairing *pairing, const Candidate *candidate, const PairingMatch *match) {
+        PairingMatch *added = &pairing->matches[pairing->n_matches++];
+
         candidate->before->paired = candidate->after->paired = true;
-        pairing->matches[pairing->n_matches++] =
-                (PairingMatch){ key_of(candidate->before), key_of(candidate->after),
-                                candidate->n_shared, candidate->n_all };
+        *added = *match;
+        added->before = key_of(candidate->before);
+        added->after = key_of(candidate->after);
+        added->n_shared = candidate->n_shared;
+        added->n_all = candidate->n_all;
 }
 
+static void take(Pairing *pairing, const Candidate *candidate) {
+        PairingMatch match = { .by = PAIRING_CONTENT };
+
+        if (candidate->before->paired || candidate->after->paired)
+                return;
+        cgroup_roots(key_of(candidate->before), key_of(candidate->after), &match.before_root,
+                     &match.after_root);
+        add_match(pairing, candidate, &match);
+}
+
+/* Of a key that is on @side only; else NULL. */
 static Cgroup *find_only(Pairing *pairing, Span key, unsigned side) {
-        for (size_t i = 0; i < pairing->n_cgroups; i++)
-                if (is_only(&pairing->cgroups[i], side) &&
-                    span_equal(key_of(&pairing->cgroups[i]), key))
-                        return &pairing->cgroups[i];
-        return NULL;
+        const Group *group = group_table_find(&pairing->table, key);
+        Cgroup *cgroup = group ? &pairing->cgroups[group->index] : NULL;
+
+        return cgroup && is_only(cgroup, side) ? cgroup : NULL;
 }
 
 static void take_stated(Pairing *pairing, const ViewTexts *pairs) {
         for (unsigned i = 0; i + 1 < pairs->n; i += 2) {
-                Cgroup *before = find_only(pairing, view_texts_get(pairs, i), 0);
-                Cgroup *after = find_only(pairing, view_texts_get(pairs, i + 1), 1);
+                Span old = view_texts_get(pairs, i), new = view_texts_get(pairs, i + 1);
+                PairingMatch match = { .by = PAIRING_STATED,
+                                       .before_root = old,
+                                       .after_root = new };
+                Cgroup *before = find_only(pairing, old, 0);
+                Cgroup *after = find_only(pairing, new, 1);
                 Candidate candidate;
 
                 if (!before || !after)
                         continue;
                 candidate = weigh(before, after);
-                take(pairing, &candidate);
+                add_match(pairing, &candidate, &match);
         }
+}
+
+/* cgroups below those that were paired */
+
+/* Pairs what is on one side only below the roots of @match; whether there was anything. */
+static int take_children(Pairing *pairing, const PairingMatch *match, bool *ret_any) {
+        PairingMatch child = *match;
+
+        child.by = PAIRING_PARENT;
+        *ret_any = false;
+        for (size_t i = 0; i < pairing->n_cgroups; i++) {
+                Cgroup *after = &pairing->cgroups[i], *before;
+                Candidate candidate;
+                Span rest;
+                int r;
+
+                if (!is_only(after, 1) || !cgroup_is_below(key_of(after), match->after_root, &rest))
+                        continue;
+                buffer_clear(&pairing->skeleton);
+                r = cgroup_append_moved(&pairing->skeleton, match->before_root, rest);
+                if (r != 0)
+                        return r;
+                before = find_only(pairing, buffer_span(&pairing->skeleton), 0);
+                if (!before)
+                        continue;
+                candidate = weigh(before, after);
+                add_match(pairing, &candidate, &child);
+                *ret_any = true;
+        }
+        return 0;
+}
+
+/* Pairs that the view states of cgroups without threads of their own. */
+static int take_stated_roots(Pairing *pairing, const ViewTexts *pairs) {
+        for (unsigned i = 0; i + 1 < pairs->n; i += 2) {
+                PairingMatch match = {
+                        .before = view_texts_get(pairs, i),
+                        .after = view_texts_get(pairs, i + 1),
+                        .by = PAIRING_STATED,
+                };
+                size_t at = pairing->n_matches;
+                bool any, taken = false;
+                int r;
+
+                for (size_t k = 0; k < at && !taken; k++)
+                        taken = pairing->matches[k].by == PAIRING_STATED &&
+                                span_equal(pairing->matches[k].after_root, match.after);
+                if (taken)
+                        continue;
+                match.before_root = match.before;
+                match.after_root = match.after;
+                pairing->matches[pairing->n_matches++] = match;
+                r = take_children(pairing, &match, &any);
+                if (r != 0)
+                        return r;
+                if (!any)
+                        pairing->n_matches = at;
+        }
+        return 0;
+}
+
+static int take_all_children(Pairing *pairing, size_t n_parents) {
+        int r = 0;
+
+        for (size_t i = 0; i < n_parents && r == 0; i++) {
+                PairingMatch match = pairing->matches[i];
+                bool any;
+
+                if (match.by != PAIRING_PARENT)
+                        r = take_children(pairing, &match, &any);
+        }
+        return r;
 }
 
 /* Cgroups of one side only, by key. */
@@ -244,7 +268,7 @@ static size_t list_only(Pairing *pairing, unsigned side, Cgroup **ret) {
 
         for (size_t i = 0; i < pairing->n_cgroups; i++)
                 if (is_only(&pairing->cgroups[i], side) &&
-                    pairing->cgroups[i].sides[side].n_kinds >= PAIRING_MIN_SHARED)
+                    pairing->cgroups[i].sides[side].n >= PAIRING_MIN_SHARED)
                         ret[n++] = &pairing->cgroups[i];
         if (n > 1)
                 qsort(ret, n, sizeof(*ret), by_key);
@@ -253,7 +277,7 @@ static size_t list_only(Pairing *pairing, unsigned side, Cgroup **ret) {
 
 /* Too different in size to share nine tenths, whatever is in them. */
 static bool sizes_differ(const Cgroup *before, const Cgroup *after) {
-        uint64_t left = before->sides[0].n_kinds, right = after->sides[1].n_kinds;
+        uint64_t left = before->sides[0].n, right = after->sides[1].n;
 
         return MIN_OF(left, right) * 10 < MAX_OF(left, right) * 9;
 }
@@ -322,14 +346,23 @@ static int take_found(Pairing *pairing) {
 }
 
 int pairing_match(Pairing *pairing, const View *view) {
-        pairing->matches = calloc(pairing->n_cgroups + 1, sizeof(*pairing->matches));
+        size_t n_matches = pairing->n_cgroups + view->pairs.n + 1;
+        int r;
+
+        pairing->matches = calloc(n_matches, sizeof(*pairing->matches));
         if (!pairing->matches)
                 return -ENOMEM;
         for (size_t i = 0; i < pairing->n_cgroups; i++)
                 for (unsigned side = 0; side < GROUP_SIDES; side++)
-                        settle(&pairing->cgroups[i].sides[side]);
+                        kind_set_settle(&pairing->cgroups[i].sides[side]);
+        /* What was said counts more than what was found, below it, too. */
         take_stated(pairing, &view->pairs);
-        return view->pairing ? take_found(pairing) : 0;
+        r = take_stated_roots(pairing, &view->pairs);
+        if (r == 0)
+                r = take_all_children(pairing, pairing->n_matches);
+        if (r == 0 && view->pairing)
+                r = take_found(pairing);
+        return r == 0 ? take_all_children(pairing, pairing->n_matches) : r;
 }
 
 size_t pairing_n(const Pairing *pairing) {
@@ -340,20 +373,52 @@ const PairingMatch *pairing_get(const Pairing *pairing, size_t index) {
         return &pairing->matches[index];
 }
 
+static void write_match(JsonWriter *writer, const PairingMatch *match) {
+        static const char *const origins[] = { [PAIRING_STATED] = "stated",
+                                               [PAIRING_CONTENT] = "content",
+                                               [PAIRING_PARENT] = "parent" };
+
+        json_write_object(writer);
+        json_write_member_name(writer, "before", match->before);
+        json_write_member_name(writer, "after", match->after);
+        json_write_member_name(writer, "by", span_of(origins[match->by]));
+        json_write_member_name(writer, "beforeRoot", match->before_root);
+        json_write_member_name(writer, "afterRoot", match->after_root);
+        json_write_member_u64(writer, "shared", match->n_shared);
+        json_write_key(writer, "jaccard");
+        json_write_double(writer,
+                          match->n_all > 0 ? (double) match->n_shared / (double) match->n_all : 0);
+        json_write_end(writer);
+}
+
 void pairing_write_json(const Pairing *pairing, JsonWriter *writer) {
+        size_t n = 0;
+
         json_write_array(writer);
-        for (size_t i = 0; i < MIN_OF(pairing->n_matches, (size_t) PAIRING_MAX_WRITTEN); i++) {
+        for (unsigned parents = 0; parents < 2; parents++)
+                for (size_t i = 0; i < pairing->n_matches && n < PAIRING_MAX_WRITTEN; i++) {
+                        if ((pairing->matches[i].by == PAIRING_PARENT) != parents)
+                                continue;
+                        write_match(writer, &pairing->matches[i]);
+                        n++;
+                }
+        json_write_end(writer);
+}
+
+int pairing_append_old_name(const Pairing *pairing, Span key, Buffer *name) {
+        const PairingMatch *best = NULL;
+        Span rest, best_rest = { NULL, 0 };
+
+        for (size_t i = 0; i < pairing->n_matches; i++) {
                 const PairingMatch *match = &pairing->matches[i];
 
-                json_write_object(writer);
-                json_write_member_name(writer, "before", match->before);
-                json_write_member_name(writer, "after", match->after);
-                json_write_member_u64(writer, "shared", match->n_shared);
-                json_write_key(writer, "jaccard");
-                json_write_double(writer, match->n_all > 0
-                                                  ? (double) match->n_shared / (double) match->n_all
-                                                  : 0);
-                json_write_end(writer);
+                if (span_equal(match->after, key))
+                        return buffer_append(name, match->before.bytes, match->before.n);
+                if (cgroup_is_below(key, match->after_root, &rest) &&
+                    (!best || match->after_root.n > best->after_root.n)) {
+                        best = match;
+                        best_rest = rest;
+                }
         }
-        json_write_end(writer);
+        return best ? cgroup_append_moved(name, best->before_root, best_rest) : 0;
 }

@@ -82,6 +82,38 @@ static const struct {
                       { "/c", 1, 0, 19 },
                       { "/d", 1, 0, 18 } },
           .matches = "/b=/c:19/19 /a=/d:18/20 " },
+        /* What is below goes with it, under the same names only. */
+        { .ranges = { { "/v1/a", 0, 0, 12 },
+                      { "/v2/a", 1, 0, 12 },
+                      { "/v1/b", 0, 20, 21 },
+                      { "/v2/b", 1, 30, 31 },
+                      { "/v2/c", 1, 20, 21 } },
+          .matches = "/v1/a=/v2/a:12/12 /v1/b=/v2/b:0/2 " },
+        { .ranges = { { "/v1", 0, 0, 12 },
+                      { "/v2", 1, 0, 12 },
+                      { "/v1/b/c", 0, 1, 2 },
+                      { "/v2/b/c", 1, 1, 2 },
+                      { "/v1x/b", 0, 1, 2 },
+                      { "/v2x/b", 1, 1, 2 } },
+          .matches = "/v1=/v2:12/12 /v1/b/c=/v2/b/c:1/1 " },
+        { .ranges = { { "/v1/a", 0, 0, 12 },
+                      { "/v2/a", 1, 0, 12 },
+                      { "/v1/b", 0, 20, 21 },
+                      { "/v2/b", 1, 30, 31 } },
+          .off = true,
+          .matches = "" },
+        /* Pairs by decree need no threads of their own for that, and widen no roots. */
+        { .ranges = { { "/x/v1/a", 0, 0, 2 }, { "/x/v2/a", 1, 1, 3 } },
+          .pairs = { "/x/v1=/x/v2" },
+          .off = true,
+          .matches = "/x/v1=/x/v2:0/0 /x/v1/a=/x/v2/a:1/3 " },
+        { .ranges = { { "/v1/a", 0, 0, 2 },
+                      { "/v2/a", 1, 0, 2 },
+                      { "/v1/b", 0, 0, 2 },
+                      { "/v2/b", 1, 0, 2 } },
+          .pairs = { "/v1/a=/v2/a" },
+          .off = true,
+          .matches = "/v1/a=/v2/a:2/2 " },
         /* Of equals, the bytewise first. */
         { .ranges = { { "/b", 0, 0, 10 },
                       { "/a", 0, 0, 10 },
@@ -113,6 +145,48 @@ START_TEST(renamed_cgroups_are_found_by_content) {
                                  VIEW_OK);
         match(rows[_i].ranges, ELEMENTSOF(rows[_i].ranges), &view, text, sizeof(text));
         ck_assert_str_eq(text, rows[_i].matches);
+}
+END_TEST
+
+static const struct {
+        const char *key, *old_name;
+} name_rows[] = {
+        { "/v2/a", "/v1/a" }, { "/v2", "/v1" },          { "/v2/z/z", "/v1/z/z" },
+        { "/v2x", "" },       { "/said/b", "/known/b" }, { "/other", "" },
+        { "", "" },
+};
+
+START_TEST(old_names_are_for_all_below_the_roots) {
+        static const Range ranges[] = {
+                { "/v1/a", 0, 0, 12 },
+                { "/v2/a", 1, 0, 12 },
+                { "/known", 0, 20, 21 },
+                { "/said", 1, 20, 21 },
+        };
+        char complaint[VIEW_COMPLAINT_BYTES];
+        _cleanup_(buffer_done) Buffer name = { .bytes = NULL };
+        Pairing *pairing;
+        View view;
+
+        view_init(&view);
+        ck_assert_int_eq(view_add_pair(&view, span_of("/known=/said"), complaint), VIEW_OK);
+        ck_assert_int_eq(pairing_new(&pairing), 0);
+        for (size_t i = 0; i < ELEMENTSOF(ranges); i++)
+                for (unsigned kind = ranges[i].first; kind < ranges[i].last; kind++) {
+                        ThreadSample sample = thread_in(&ranges[i], kind);
+
+                        ck_assert_int_eq(
+                                pairing_add(pairing, sample.cgroup, ranges[i].side, &sample), 0);
+                }
+        ck_assert_int_eq(pairing_match(pairing, &view), 0);
+        for (size_t i = 0; i < ELEMENTSOF(name_rows); i++) {
+                buffer_clear(&name);
+                ck_assert_int_eq(pairing_append_old_name(pairing, span_of(name_rows[i].key), &name),
+                                 0);
+                ck_assert_msg(span_is(buffer_span(&name), name_rows[i].old_name), "%s",
+                              name_rows[i].key);
+        }
+        pairing_free(pairing);
 }
 END_TEST
 
@@ -203,6 +277,8 @@ START_TEST(paired_cgroups_are_one_group) {
         ck_assert_str_eq(json_at(group, "before", END), "\"\\/pod-old\"");
         ck_assert_str_eq(json_at(group, "after", END), "\"\\/pod-new\"");
         ck_assert_str_eq(json_at(group, "shared", END), "23");
+        ck_assert_str_eq(json_at(group, "by", END), "\"content\"");
+        ck_assert_str_eq(json_at(group, "afterRoot", END), "\"\\/pod-new\"");
         ck_assert_str_eq(json_at(group, "jaccard", END), "0.92");
         json_object_put(pairings);
         compared_done(&compared);
@@ -256,6 +332,7 @@ int main(void) {
         TCase *groups = tcase_create("groups");
 
         tcase_add_loop_test(matches, renamed_cgroups_are_found_by_content, 0, ELEMENTSOF(rows));
+        tcase_add_test(matches, old_names_are_for_all_below_the_roots);
         tcase_add_test(matches, a_report_is_bounded);
         tcase_add_test(matches, numbers_in_names_make_no_kinds);
         suite_add_tcase(suite, matches);

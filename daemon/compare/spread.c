@@ -18,20 +18,20 @@ METRIC_RULES(SHAPE_OF_RULE)
 #define SLOT_ID(member, type, rule, ...) \
         SLOT_##member, SLOT_END_##member = SLOT_##member + HAS_SPREAD(member, rule) - 1,
 enum { METRICS(SLOT_ID) N_SLOTS };
-_Static_assert(N_SLOTS <= 64, "a lone thread's values have a bit each");
+_Static_assert(N_SLOTS <= 64, "the values of one of few threads have a bit each");
 
 #define NO_SLOT UINT8_MAX
 #define SLOT_OF(member, type, rule, ...) \
         [METRIC_##member] = HAS_SPREAD(member, rule) ? (int) SLOT_##member : NO_SLOT,
 static const uint8_t slots[_METRIC_MAX] = { METRICS(SLOT_OF) };
 
-/* A group of one thread: the values themselves. */
-typedef struct SpreadLone {
+/* One of few: the values themselves. */
+typedef struct SpreadThread {
         pid_t tid;
         uint32_t name;
         uint64_t present; /* a bit a slot */
         uint64_t values[N_SLOTS];
-} SpreadLone;
+} SpreadThread;
 
 /* Nobody yet, when the least is larger than the top. */
 typedef struct SpreadTop {
@@ -78,9 +78,9 @@ static SpreadMany *many_free(SpreadMany *many) {
 DEFINE_CLEANUP(SpreadMany *, many_free);
 
 void spread_done(Spread *spread) {
-        free(spread->lone);
+        free(spread->few);
         many_free(spread->many);
-        *spread = (Spread){ .lone = NULL };
+        *spread = (Spread){ .few = NULL };
 }
 
 static int many_new(SpreadMany **ret) {
@@ -164,72 +164,92 @@ static int put_bucket(SpreadMany *many, pid_t tid, unsigned slot, unsigned bucke
 
 /* tops */
 
-static int raise_top(SpreadTop *top, SpreadNames *names, pid_t tid, Span name, uint64_t value) {
-        bool first = top->least > top->top;
-        uint32_t index;
-        int r;
+/* Of one tid twice, which takes a race in the reader, the bytewise smaller name leads. */
+static bool leads(const SpreadNames *names, const SpreadTop *a, const SpreadTop *b) {
+        if (a->top != b->top)
+                return a->top > b->top;
+        if (a->tid != b->tid)
+                return a->tid < b->tid;
+        return span_compare(spread_names_get(names, a->name), spread_names_get(names, b->name)) < 0;
+}
 
-        top->least = MIN_OF(top->least, value);
-        if (!first && (value < top->top || (value == top->top && tid > top->tid)))
-                return 0;
-        r = spread_names_add(names, name, &index);
-        if (r != 0)
-                return r;
-        /* One tid twice, which takes a race in the reader: the bytewise smaller name. */
-        if (!first && value == top->top && tid == top->tid &&
-            span_compare(spread_names_get(names, index), spread_names_get(names, top->name)) > 0)
-                return 0;
-        top->top = value;
-        top->tid = tid;
-        top->name = index;
-        return 0;
+/* @top of one more thread. */
+static void raise_top(SpreadTop *top, const SpreadNames *names, SpreadTop one) {
+        bool first = top->least > top->top;
+
+        one.least = MIN_OF(top->least, one.top);
+        if (first || leads(names, &one, top))
+                *top = one;
+        else
+                top->least = one.least;
 }
 
 static int many_fold(SpreadMany *many, SpreadNames *names, pid_t tid, Span name, unsigned slot,
                      uint64_t value) {
+        SpreadTop *top = &many->tops[slot], one = { .top = value, .tid = tid };
         int r;
 
         r = put_bucket(many, tid, slot, spread_bucket_of(value));
-        return r != 0 ? r : raise_top(&many->tops[slot], names, tid, name, value);
+        /* Most threads do not lead: their names are not looked up. */
+        if (r == 0 && (value >= top->top || top->least > top->top))
+                r = spread_names_add(names, name, &one.name);
+        if (r == 0)
+                raise_top(top, names, one);
+        return r;
 }
 
-/* a lone thread */
+/* few threads */
 
-static int lone_new(SpreadNames *names, pid_t tid, Span name, SpreadLone **ret) {
-        SpreadLone *lone = calloc(1, sizeof(*lone));
+static SpreadThread *find_last(const Spread *spread) {
+        return spread->n_few > 0 ? &spread->few[spread->n_few - 1] : NULL;
+}
+
+/* Room is made at every power of two. */
+static int add_thread(Spread *spread, SpreadNames *names, pid_t tid, Span name) {
+        unsigned n = spread->n_few;
+        SpreadThread *few = spread->few;
+        uint32_t index;
         int r;
 
-        if (!lone)
-                return -ENOMEM;
-        lone->tid = tid;
-        r = spread_names_add(names, name, &lone->name);
-        if (r != 0) {
-                free(lone);
+        r = spread_names_add(names, name, &index);
+        if (r != 0)
                 return r;
+        if ((n & (n - 1)) == 0) {
+                few = realloc(few, (n > 0 ? 2 * n : 1) * sizeof(*few));
+                if (!few)
+                        return -ENOMEM;
+                spread->few = few;
         }
-        *ret = lone;
+        few[n] = (SpreadThread){ .tid = tid, .name = index };
+        spread->n_few = n + 1;
         return 0;
 }
 
-/* It is one of many from here on. */
-static int join(Spread *spread) {
-        const SpreadLone *lone = spread->lone;
+/* The few are some of many from here on. */
+static int join(Spread *spread, const SpreadNames *names) {
         _cleanup_(many_freep) SpreadMany *many = NULL;
         int r;
 
         r = many_new(&many);
-        for (unsigned slot = 0; r == 0 && slot < N_SLOTS; slot++)
-                if (lone->present >> slot & 1) {
-                        r = put_bucket(many, lone->tid, slot, spread_bucket_of(lone->values[slot]));
-                        many->tops[slot] = (SpreadTop){ .top = lone->values[slot],
-                                                        .least = lone->values[slot],
-                                                        .tid = lone->tid,
-                                                        .name = lone->name };
+        for (unsigned i = 0; r == 0 && i < spread->n_few; i++) {
+                const SpreadThread *thread = &spread->few[i];
+
+                for (unsigned slot = 0; r == 0 && slot < N_SLOTS; slot++) {
+                        SpreadTop one = { .top = thread->values[slot],
+                                          .tid = thread->tid,
+                                          .name = thread->name };
+
+                        if ((thread->present >> slot & 1) == 0)
+                                continue;
+                        r = put_bucket(many, thread->tid, slot, spread_bucket_of(one.top));
+                        raise_top(&many->tops[slot], names, one);
                 }
+        }
         if (r != 0)
                 return r;
         spread->many = TAKE_PTR(many);
-        free(TAKE_PTR(spread->lone));
+        free(TAKE_PTR(spread->few));
+        spread->n_few = 0;
         return 0;
 }
 
@@ -237,22 +257,21 @@ static int join(Spread *spread) {
 
 static int fold_slot(Spread *spread, SpreadNames *names, pid_t tid, Span name, unsigned slot,
                      uint64_t value) {
+        SpreadThread *thread = find_last(spread);
         int r;
 
-        if (spread->many)
-                return many_fold(spread->many, names, tid, name, slot, value);
-        if (!spread->lone) {
-                r = lone_new(names, tid, name, &spread->lone);
+        if (!spread->many && (!thread || thread->tid != tid || (thread->present >> slot & 1))) {
+                r = spread->n_few == SPREAD_MAX_FEW ? join(spread, names)
+                                                    : add_thread(spread, names, tid, name);
                 if (r != 0)
                         return r;
         }
-        if (spread->lone->tid == tid && (spread->lone->present >> slot & 1) == 0) {
-                spread->lone->present |= UINT64_C(1) << slot;
-                spread->lone->values[slot] = value;
-                return 0;
-        }
-        r = join(spread);
-        return r != 0 ? r : many_fold(spread->many, names, tid, name, slot, value);
+        if (spread->many)
+                return many_fold(spread->many, names, tid, name, slot, value);
+        thread = find_last(spread);
+        thread->present |= UINT64_C(1) << slot;
+        thread->values[slot] = value;
+        return 0;
 }
 
 int spread_fold(Spread *spread, SpreadNames *names, pid_t tid, Span name, MetricId id,
@@ -355,54 +374,78 @@ static uint64_t value_of_rank(const SpreadMany *many, unsigned slot,
         return MAX_OF(middle, top->least);
 }
 
-static bool read_many(const SpreadMany *many, unsigned slot, SpreadFigures *ret) {
-        const SpreadTop *top = &many->tops[slot];
+static SpreadTop read_many(const SpreadMany *many, unsigned slot, SpreadFigures *ret) {
         uint32_t octaves[SPREAD_OCTAVES] = { 0 };
         uint64_t n;
 
-        if (top->least > top->top)
-                return false;
+        if (many->tops[slot].least > many->tops[slot].top)
+                return many->tops[slot];
         n = many->counts ? count_counts(&many->counts[slot]) : count_octaves(many, slot, octaves);
         ret->n_threads = n;
-        ret->top = top->top;
-        ret->top_tid = top->tid;
         ret->p50 = value_of_rank(many, slot, octaves, n, 50);
         ret->p99 = value_of_rank(many, slot, octaves, n, 99);
-        return true;
+        return many->tops[slot];
+}
+
+static SpreadTop read_few(const Spread *spread, const SpreadNames *names, unsigned slot,
+                          SpreadFigures *ret) {
+        SpreadTop top = { .least = UINT64_MAX };
+        uint64_t values[SPREAD_MAX_FEW];
+        unsigned n = 0;
+
+        for (unsigned i = 0; i < spread->n_few; i++) {
+                const SpreadThread *thread = &spread->few[i];
+                uint64_t value = thread->values[slot];
+                unsigned at;
+
+                if ((thread->present >> slot & 1) == 0)
+                        continue;
+                for (at = n++; at > 0 && values[at - 1] > value; at--)
+                        values[at] = values[at - 1];
+                values[at] = value;
+                raise_top(&top, names,
+                          (SpreadTop){ .top = value, .tid = thread->tid, .name = thread->name });
+        }
+        ret->n_threads = n;
+        if (n > 0) {
+                ret->p50 = values[nearest_rank(n, 50) - 1];
+                ret->p99 = values[nearest_rank(n, 99) - 1];
+        }
+        return top;
 }
 
 bool spread_read(const Spread *spread, const SpreadNames *names, MetricId id, SpreadFigures *ret) {
-        const SpreadLone *lone = spread->lone;
+        SpreadFigures figures = { .n_threads = 0 };
         unsigned slot = slots[id];
-        SpreadFigures figures = { .n_threads = 1 };
+        SpreadTop top;
 
         if (slot == NO_SLOT)
                 return false;
-        if (spread->many) {
-                if (!read_many(spread->many, slot, &figures))
-                        return false;
-                figures.top_name = spread_names_get(names, spread->many->tops[slot].name);
-        } else {
-                if (!lone || (lone->present >> slot & 1) == 0)
-                        return false;
-                figures.top_tid = lone->tid;
-                figures.top_name = spread_names_get(names, lone->name);
-                figures.top = figures.p50 = figures.p99 = lone->values[slot];
-        }
+        top = spread->many ? read_many(spread->many, slot, &figures)
+                           : read_few(spread, names, slot, &figures);
+        if (figures.n_threads == 0)
+                return false;
+        figures.top = top.top;
+        figures.top_tid = top.tid;
+        figures.top_name = spread_names_get(names, top.name);
         *ret = figures;
         return true;
 }
 
 size_t spread_bytes(const Spread *spread) {
         const SpreadMany *many = spread->many;
-        size_t n = spread->lone ? sizeof(*spread->lone) : 0;
+        size_t n = 0;
 
+        while (n < spread->n_few) /* as add_thread() allocates */
+                n = n > 0 ? 2 * n : 1;
+        n *= sizeof(*spread->few);
         if (!many)
                 return n;
         n += sizeof(*many) + many->n_allocated * sizeof(*many->rows);
-        for (unsigned i = 0; many->counts && i < N_SLOTS; i++)
-                n += sizeof(*many->counts) +
-                     (many->counts[i].buckets ? SPREAD_BUCKETS * sizeof(*many->counts[i].buckets)
-                                              : 0);
+        for (unsigned i = 0; many->counts && i < N_SLOTS; i++) {
+                n += sizeof(*many->counts);
+                if (many->counts[i].buckets)
+                        n += SPREAD_BUCKETS * sizeof(*many->counts[i].buckets);
+        }
         return n;
 }

@@ -9,14 +9,14 @@
  * arrive does not matter.
  *
  * The top is exact. The two others are the nearest rank among the threads that have a value, zeros
- * included, on a scale with an error of at most 1 % (spread-bucket.h). They are exact below 128,
- * when they are the top itself, and when all threads have the same.
+ * included: exact for up to SPREAD_MAX_FEW threads, below 128, where they are the top itself and
+ * where all threads have the same; else on a scale with an error of at most 1 % (spread-bucket.h).
  *
  * thread_count is left out, of which every thread has one.
  *
- * Memory: up to SPREAD_MAX_ROWS threads take two bytes a sum and thread, with at most half of that
- * to spare; more are only counted, at four bytes for each place of the scale of sums that are not
- * all zero.
+ * Memory: few threads are kept as they are. Up to SPREAD_MAX_ROWS take two bytes a sum and thread,
+ * with at most half of that to spare; more are only counted, at four bytes for each place of the
+ * scale of sums that are not all zero.
  */
 
 #include <stdbool.h>
@@ -29,12 +29,14 @@
 #include "metric/metric.h"
 #include "snapshot/thread-sample.h"
 
+#define SPREAD_MAX_FEW 8
 #define SPREAD_MAX_ROWS 8192
 
-/* Empty when zeroed. A group of one thread, as most are, has a form of its own. */
+/* Empty when zeroed. */
 typedef struct Spread {
-        struct SpreadLone *lone; /* owned */
-        struct SpreadMany *many; /* owned; at most one of the two is there */
+        struct SpreadThread *few; /* owned */
+        unsigned n_few;
+        struct SpreadMany *many; /* owned; NULL as long as there are few */
 } Spread;
 
 /* Of one sum. */

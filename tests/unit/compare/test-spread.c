@@ -110,6 +110,8 @@ static const size_t counts[] = { 1,
                                  3,
                                  4,
                                  5,
+                                 SPREAD_MAX_FEW,
+                                 SPREAD_MAX_FEW + 1,
                                  50,
                                  99,
                                  100,
@@ -223,6 +225,24 @@ START_TEST(of_equal_threads_the_smallest_tid_leads) {
 }
 END_TEST
 
+START_TEST(few_threads_are_exact) {
+        size_t n = (size_t) _i + 1;
+        Work works[SPREAD_MAX_FEW];
+        SpreadFigures figures;
+        Fixture fixture;
+
+        for (size_t i = 0; i < n; i++) /* falling, so that they have to be put into order */
+                works[i] = (Work){ (pid_t) (i + 1), "worker", 1000003 * (n - i) };
+        fixture = fixture_of(works, n);
+        figures = read_figures(&fixture);
+        assert_top(&figures, 1, "worker", 1000003 * n);
+        ck_assert_uint_eq(figures.n_threads, n);
+        ck_assert_uint_eq(figures.p50, 1000003 * ((n + 1) / 2));
+        ck_assert_uint_eq(figures.p99, 1000003 * n);
+        fixture_done(&fixture);
+}
+END_TEST
+
 START_TEST(one_stuck_thread_of_64_leads_while_the_median_stays_small) {
         Work works[64];
         SpreadFigures figures;
@@ -328,7 +348,7 @@ static size_t bytes_of(size_t n_groups, size_t n, bool zeros) {
 
         ck_assert_int_eq(spread_names_new(&fixture.names), 0);
         for (size_t group = 0; group < n_groups; group++) {
-                Spread spread = { .lone = NULL };
+                Spread spread = { .few = NULL };
 
                 for (size_t i = 0; i < n; i++)
                         for (unsigned id = 0; id < _METRIC_MAX; id++)
@@ -348,7 +368,8 @@ static const struct {
         bool zeros;
 } sizes[] = {
         { 1, 1, 600, false },
-        { 1, 2, 2500, false },
+        { 1, SPREAD_MAX_FEW, SPREAD_MAX_FEW * 600, false },
+        { 1, SPREAD_MAX_FEW + 1, 4000, false },
         { 20, 25, 20 * 6000, false },      /* a hundredth of a large host, of one side */
         { 1, 2000, 2000 * 62 * 3, false }, /* two bytes a value and half of it to spare */
         { 1, 20000, 1000000, false },      /* counted: however many there are */
@@ -403,6 +424,7 @@ int main(void) {
                             ELEMENTSOF(counts));
         tcase_add_loop_test(tests, the_order_of_threads_does_not_matter, 0, ELEMENTSOF(counts));
         tcase_add_loop_test(tests, of_equal_threads_the_smallest_tid_leads, 0, ELEMENTSOF(ties));
+        tcase_add_loop_test(tests, few_threads_are_exact, 0, SPREAD_MAX_FEW);
         tcase_add_test(tests, one_stuck_thread_of_64_leads_while_the_median_stays_small);
         tcase_add_test(tests, equal_threads_have_their_exact_value);
         tcase_add_test(tests, what_no_thread_has_is_absent_and_zero_is_not);

@@ -6,6 +6,7 @@
 #include "interface/interface.h"
 #include "render/cell.h"
 #include "verb/complain.h"
+#include "verb/reference.h"
 
 /* What is known of the refusal, quoted or made printable. */
 typedef struct Facts {
@@ -31,7 +32,9 @@ static void collect(const Reply *reply, WireError error, const WireTopic *topic,
                 .has_nearest = cell_string(nearest).n > 0,
                 .offset = cell_member(reply->parameters, "offset"),
         };
-        if (value.n == 0 && topic->subject)
+        /* A file goes by what was typed: the daemon knows no more than its last part. */
+        if (topic->subject && (value.n == 0 || (error == WIRE_ERROR_SNAPSHOT_UNREADABLE &&
+                                                reference_is_file(topic->subject))))
                 value = span_of(topic->subject);
         (void) quote_span(value, facts->value);
         (void) quote_json(nearest, facts->nearest);

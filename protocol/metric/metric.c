@@ -103,7 +103,11 @@ const char *source_name(SourceId source) {
         return source_names[source];
 }
 
-/* Levenshtein distance over one row; names longer than the row are "far". */
+static char lower(char c) {
+        return c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c;
+}
+
+/* Levenshtein distance over one row; names longer than the row are "far", case does not count. */
 static size_t edit_distance(Span a, Span b) {
         size_t row[64];
 
@@ -118,7 +122,7 @@ static size_t edit_distance(Span a, Span b) {
                 for (size_t j = 1; j <= b.n; j++) {
                         size_t above = row[j];
                         size_t gap = MIN_OF(row[j - 1], above) + 1;
-                        size_t change = diagonal + (a.bytes[i - 1] != b.bytes[j - 1]);
+                        size_t change = diagonal + (lower(a.bytes[i - 1]) != lower(b.bytes[j - 1]));
 
                         row[j] = MIN_OF(gap, change);
                         diagonal = above;
@@ -127,11 +131,14 @@ static size_t edit_distance(Span a, Span b) {
         return row[b.n];
 }
 
-/* "Near" is at most a third of the word mistyped: farther, and a suggestion only puzzles. */
+/*
+ * "Near" is a third of the word mistyped, and one more, but no more than half of it: farther, and a
+ * suggestion only puzzles.
+ */
 static void consider(Span name, const char *candidate, size_t *best, const char **nearest) {
         size_t distance = edit_distance(name, span_of(candidate));
 
-        if (distance < *best && distance <= name.n / 3 + 1) {
+        if (distance < *best && distance <= MIN_OF(name.n / 3 + 1, name.n / 2)) {
                 *best = distance;
                 *nearest = candidate;
         }

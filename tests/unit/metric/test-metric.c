@@ -271,7 +271,13 @@ START_TEST(nearest_of_any_list) {
         ck_assert_pstr_eq(name_nearest(span_of("befor"), names, ELEMENTSOF(names)), "before");
         ck_assert_pstr_eq(name_nearest(span_of("aftre"), names, ELEMENTSOF(names)), "after");
         ck_assert_ptr_null(name_nearest(span_of("tomorrow"), names, ELEMENTSOF(names)));
+        ck_assert_pstr_eq(name_nearest(span_of("AFTER"), names, ELEMENTSOF(names)), "after");
         ck_assert_ptr_null(name_nearest(span_of("before"), names, 0));
+        ck_assert_ptr_null(name_nearest(span_of("b"), (const char *const[]){ "a" }, 1));
+        ck_assert_ptr_null(name_nearest(span_of("foo"), (const char *const[]){ "top" }, 1));
+        ck_assert_pstr_eq(name_nearest(span_of("shwo"), (const char *const[]){ "show" }, 1),
+                          "show");
+        ck_assert_pstr_eq(name_nearest(span_of("B"), (const char *const[]){ "b" }, 1), "b");
         memset(endless, 'b', sizeof(endless));
         ck_assert_ptr_null(name_nearest((Span){ endless, sizeof(endless) }, names, 3));
 }

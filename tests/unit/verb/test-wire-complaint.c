@@ -32,6 +32,11 @@ static const struct {
           "\"x\" cannot be read as a snapshot: its digest is wrong, at byte 512." },
         { PROFILER "SnapshotUnreadable", "{\"name\":\"x\",\"reason\":\"it is empty.\"}", NULL, NULL,
           1, "\"x\" cannot be read as a snapshot: it is empty." },
+        { PROFILER "SnapshotUnreadable", "{\"name\":\"passwd\",\"reason\":\"it is no zstd file\"}",
+          "/etc/passwd", NULL, 1,
+          "\"/etc/passwd\" cannot be read as a snapshot: it is no zstd file." },
+        { PROFILER "SnapshotUnreadable", "{\"name\":\"a\",\"reason\":\"it is damaged\"}", "latest",
+          NULL, 1, "\"a\" cannot be read as a snapshot: it is damaged." },
         { PROFILER "NoWindow", "{\"reason\":\"\\\"b\\\" was taken before \\\"a\\\"\"}", NULL, NULL,
           1,
           "Threads cannot be followed: \"b\" was taken before \"a\"; without --window the groups "

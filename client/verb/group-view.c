@@ -118,6 +118,18 @@ void group_view_set_lead(GroupView *view, GroupLead lead, void *userdata) {
         view->form.lead_userdata = userdata;
 }
 
+/*
+ * Who asks for some metrics wants no tables of other things below them; JSON has them, as ever. The
+ * metrics stay the same: those of every section.
+ */
+static void leave_out_tables(View *view) {
+        view->has_sections = true;
+        for (unsigned section = 0; section < _METRIC_SECTION_MAX; section++)
+                view->sections[section] = true;
+        for (unsigned id = 0; id < _SECTION_MAX; id++)
+                view->tables[id] = false;
+}
+
 void group_view_write_parameter(const GroupView *view, JsonWriter *writer) {
         const Options *options = view->form.session->options;
         bool is_machine = session_is_machine(view->form.session);
@@ -129,6 +141,9 @@ void group_view_write_parameter(const GroupView *view, JsonWriter *writer) {
             !options_have(options, OPTION_LIMIT))
                 parameter.limit = 0;
         parameter.spread = is_machine || group_columns_want_spread(&view->form.columns);
+        if (!session_has_json(view->form.session) && parameter.has_metrics &&
+            !parameter.has_sections)
+                leave_out_tables(&parameter);
         json_write_key(writer, "view");
         view_write_json(writer, &parameter);
 }

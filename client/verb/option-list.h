@@ -77,8 +77,9 @@
         O(THRESHOLD, "threshold", 0, REQUIRED, "PCT",                                           \
           "Only rows that moved by more percent, growth from zero included")           \
         O(SECTIONS, "sections", 0, REQUIRED, "LIST",                                            \
-          "Only rows of these sections: primary, taskstats-delay, "                             \
-          "taskstats-accounting, derived")                                                      \
+          "Only these sections: primary, taskstats-delay, taskstats-accounting, derived, "      \
+          "smaps-rollup, host-pressure, sched-ext; by cgroup or all also cgroup-stats, "        \
+          "cgroup-limits, memory-stat, memory-events, pressure")                                \
         O(METRICS, "metrics", 0, REQUIRED, "LIST",                                              \
           "Only these metrics; globs may stand in the list")                                    \
         O(COLUMNS, "columns", 0, REQUIRED, "LIST",                                              \
@@ -86,7 +87,7 @@
           "group, threads, metric, unit, tags, uptime, and of sums over threads top, p50, "     \
           "p99; show: value; compare: before, after, arrow, delta, %, rate")                    \
         O(LIMIT, "limit", 0, REQUIRED, "N",                                                     \
-          "At most N groups, 0 for all (default: 40)")                                          \
+          "At most N groups, and N cgroups or processes a section, 0 for all (default: 40)")    \
         O(ALL_ROWS, "all-rows", 0, NONE, "",                                                    \
           "Also rows that did not change")                                     \
         O(SELF, "self", 0, NONE, "",                                                            \

@@ -446,9 +446,9 @@ static const Exchange cut[] = { { TWO_SIDES("{\"memory-stat\":[]}",
 START_TEST(what_the_limit_cut_is_told) {
         begin(cut, 1);
         CTL_RUN(&ctl, "compare", "a", "b", "--group-by", "cgroup");
-        ck_assert_ptr_nonnull(
-                strstr(ctl.out, "\n\n1 more process in smaps-rollup, 2 more cgroups in "
-                                "memory-stat, 12 in pressure (--limit 0)\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out,
+                                     "\n\n1 more process in smaps-rollup, 2 more cgroups in "
+                                     "memory-stat, 12 in pressure (--limit 0)\n"));
         CTL_RUN(&ctl, "compare", "a", "b", "--group-by", "cgroup", "--json");
         ck_assert_ptr_nonnull(strstr(
                 ctl.out,
@@ -468,6 +468,20 @@ START_TEST(what_was_named_and_is_not_there_is_told) {
                                         "pressure: no data\n");
         CTL_RUN(&ctl, "compare", "a", "b", "--group-by", "cgroup");
         ck_assert_ptr_null(strstr(ctl.out, "pressure"));
+        end();
+}
+END_TEST
+
+START_TEST(metrics_that_were_named_come_alone) {
+        begin(nothing, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--metrics", "minflt");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"sections\":[\"primary\",\"taskstats-delay\","
+                                                "\"taskstats-accounting\",\"derived\"]"));
+        CTL_RUN(&ctl, "compare", "a", "b", "--metrics", "minflt", "--sections",
+                "primary,sched-ext");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"sections\":[\"primary\",\"sched-ext\"]"));
+        CTL_RUN(&ctl, "compare", "a", "b", "--metrics", "minflt", "--json");
+        ck_assert_ptr_null(strstr(ctl.asked, "\"sections\""));
         end();
 }
 END_TEST
@@ -589,6 +603,7 @@ int main(void) {
         tcase_add_test(tables, what_did_not_fit_is_named);
         tcase_add_test(tables, what_the_limit_cut_is_told);
         tcase_add_test(tables, what_was_named_and_is_not_there_is_told);
+        tcase_add_test(tables, metrics_that_were_named_come_alone);
         tcase_add_loop_test(tables, a_section_of_cgroups_needs_an_axis_with_cgroups, 0,
                             ELEMENTSOF(axis_forms));
         suite_add_tcase(suite, tables);

@@ -54,7 +54,7 @@ static void write_cpus(JsonWriter *writer, Reading cpus) {
 static void write_cpus_sides(JsonWriter *writer, unsigned n_sides, const CgroupEntry *entry) {
         Reading sides[SECTION_SIDES] = {};
 
-        for (unsigned side = 0; side < n_sides; side++)
+        for (unsigned side = 0; side < MIN_OF(n_sides, (unsigned) SECTION_SIDES); side++)
                 sides[side] = cpus_of(entry->sides[side]);
         if (n_sides == 1) {
                 write_cpus(writer, sides[0]);

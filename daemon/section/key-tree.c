@@ -47,6 +47,12 @@ static KeyNode *key_node_new(size_t n_payload, Span key) {
         return node;
 }
 
+KeyNode *key_tree_find(const KeyTree *tree, Span key) {
+        void *const *found = tfind(&key, &tree->root, compare_keys);
+
+        return found ? node_of_key(*found) : NULL;
+}
+
 int key_tree_put(KeyTree *tree, Span key, KeyNode **ret) {
         void *const *found = tfind(&key, &tree->root, compare_keys);
         KeyNode *node;

@@ -39,6 +39,8 @@ void key_tree_done(KeyTree *tree, void (*payload_done)(void *payload));
 
 /* The node of @key, made when there is none. 0 or -ENOMEM. */
 _must_check_ int key_tree_put(KeyTree *tree, Span key, KeyNode **ret);
+/* NULL when there is none. */
+KeyNode *key_tree_find(const KeyTree *tree, Span key);
 /* All nodes in the order of @compare; *ret is an array to free(), NULL for none. */
 _must_check_ int key_tree_list(const KeyTree *tree, KeyNodeCompare compare, KeyNode ***ret);
 /* Ascending by key. */

@@ -190,7 +190,7 @@ static int compare_candidates(const void *a, const void *b) {
 static int choose_cgroups(Sections *sections, SectionId id, Candidate *candidates) {
         size_t n = 0, limit = sections->view.limit;
 
-        for (size_t i = 0; i < sections->cgroups.n; i++) {
+        for (size_t i = 0; i < sections->n_cgroups; i++) {
                 Candidate candidate = { .index = i };
 
                 if (weighs[id](sections, cgroup_entry(sections->cgroup_list[i]), &candidate.score))
@@ -199,7 +199,7 @@ static int choose_cgroups(Sections *sections, SectionId id, Candidate *candidate
         if (n <= limit)
                 return 0;
         qsort(candidates, n, sizeof(*candidates), compare_candidates);
-        sections->cut[id] = calloc(sections->cgroups.n, sizeof(bool));
+        sections->cut[id] = calloc(sections->n_cgroups, sizeof(bool));
         if (!sections->cut[id])
                 return -ENOMEM;
         for (size_t i = limit; i < n; i++)
@@ -245,9 +245,9 @@ int sections_choose(Sections *sections) {
         int r = 0;
 
         choose_processes(sections);
-        if (sections->view.limit == 0 || sections->cgroups.n <= sections->view.limit)
+        if (sections->view.limit == 0 || sections->n_cgroups <= sections->view.limit)
                 return 0;
-        candidates = reallocarray(NULL, sections->cgroups.n, sizeof(*candidates));
+        candidates = reallocarray(NULL, sections->n_cgroups, sizeof(*candidates));
         if (!candidates)
                 return -ENOMEM;
         for (SectionId id = 0; r == 0 && id < _SECTION_MAX; id++)

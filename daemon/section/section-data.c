@@ -6,7 +6,7 @@
 typedef bool (*CgroupPredicate)(const Sections *sections, const CgroupEntry *entry);
 
 static bool any_cgroup(const Sections *sections, CgroupPredicate predicate) {
-        for (size_t i = 0; i < sections->cgroups.n; i++)
+        for (size_t i = 0; i < sections->n_cgroups; i++)
                 if (predicate(sections, cgroup_entry(sections->cgroup_list[i])))
                         return true;
         return false;
@@ -77,7 +77,7 @@ bool cgroup_has_limits(const CgroupEntry *entry) {
 }
 
 bool section_has_pressure(const Sections *sections, unsigned resource) {
-        for (size_t i = 0; i < sections->cgroups.n; i++) {
+        for (size_t i = 0; i < sections->n_cgroups; i++) {
                 const CgroupEntry *entry = cgroup_entry(sections->cgroup_list[i]);
 
                 for (unsigned side = 0; side < SECTION_SIDES; side++)
@@ -130,7 +130,7 @@ bool section_has_data(const Sections *sections, SectionId id) {
         case SECTION_SMAPS_ROLLUP:
                 return has_smaps(sections);
         case SECTION_CGROUP_STATS:
-                return sections->cgroups.n > 0;
+                return sections->n_cgroups > 0;
         case SECTION_CGROUP_LIMITS:
                 return any_cgroup(sections, has_limits);
         case SECTION_MEMORY_STAT:

@@ -116,7 +116,7 @@ static void write_fields(const Sections *sections, JsonWriter *writer, size_t i,
 /* The next cgroup of either section. */
 static bool write_next_fields(const Sections *sections, SectionCursor *cursor, JsonWriter *writer,
                               SectionId id, CgroupFieldSection section) {
-        while (cursor->item < sections->cgroups.n) {
+        while (cursor->item < sections->n_cgroups) {
                 size_t i = cursor->item++;
 
                 if (section == CGROUP_FIELD_LIMITS && !cgroup_has_limits(cgroup_at(sections, i)))
@@ -255,7 +255,7 @@ static bool write_stat(const Sections *sections, SectionCursor *cursor, JsonWrit
         const CountRows rows = {
                 .id = SECTION_MEMORY_STAT,
                 .list = sections->cgroup_list,
-                .n = sections->cgroups.n,
+                .n = sections->n_cgroups,
                 .there = has_cgroup,
                 .maps_of = stat_of,
                 .unit_of = unit_of_stat,
@@ -271,7 +271,7 @@ static bool write_events(const Sections *sections, SectionCursor *cursor, JsonWr
         const CountRows rows = {
                 .id = SECTION_MEMORY_EVENTS,
                 .list = sections->cgroup_list,
-                .n = sections->cgroups.n,
+                .n = sections->n_cgroups,
                 .there = has_cgroup,
                 .maps_of = events_of,
                 .unit_of = unit_count,
@@ -315,7 +315,7 @@ static bool write_halves(const Sections *sections, SectionCursor *cursor, JsonWr
 }
 
 static bool write_pressure(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
-        size_t n = sections->cgroups.n;
+        size_t n = sections->n_cgroups;
 
         for (; cursor->item < n * _PRESSURE_RESOURCE_MAX; cursor->item++, cursor->position = 0) {
                 unsigned resource = (unsigned) (cursor->item / n);

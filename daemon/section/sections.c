@@ -90,12 +90,18 @@ static int add_record(Sections *sections, unsigned side, Span key, CgroupRecord 
         return 0;
 }
 
+/* Groups are filtered by the names they go by: whatever may be renamed is kept until it was. */
+static bool is_filtered_late(const Sections *sections) {
+        return sections->n_sides == 2 && (sections->view.pairing || sections->view.pairs.n > 0);
+}
+
 int sections_add_cgroup(Sections *sections, unsigned side, Span key, Span json) {
         char complaint[MEMBER_COMPLAINT_BYTES] = "";
         CgroupRecord *record;
         int r;
 
-        if (!sections_want_cgroups(sections) || !view_filter_matches(&sections->view, key))
+        if (!sections_want_cgroups(sections) ||
+            (!is_filtered_late(sections) && !view_filter_matches(&sections->view, key)))
                 return 0;
         record = calloc(1, sizeof(*record));
         if (!record)
@@ -140,6 +146,48 @@ int sections_add_sched_ext(Sections *sections, unsigned side, Span json) {
                       "sched_ext", complaint);
 }
 
+static int rename_entry(Sections *sections, KeyNode *node, KeyOfName old_name_of, void *userdata) {
+        CgroupEntry *entry = cgroup_entry(node), *old;
+        Span name = { NULL, 0 };
+        KeyNode *found;
+        int r;
+
+        if (entry->sides[0] || !entry->sides[1])
+                return 0;
+        r = old_name_of(userdata, node->key, &name);
+        if (r != 0 || name.n == 0)
+                return r;
+        found = key_tree_find(&sections->cgroups, name);
+        old = found ? cgroup_entry(found) : NULL;
+        if (old && old->sides[0] && !old->sides[1])
+                old->sides[1] = TAKE_PTR(entry->sides[1]);
+        return 0;
+}
+
+int sections_rename(Sections *sections, KeyOfName old_name_of, void *userdata) {
+        int r = 0;
+
+        for (KeyNode *node = sections->cgroups.first; node && r == 0; node = node->next)
+                r = err_fold(rename_entry(sections, node, old_name_of, userdata));
+        return r;
+}
+
+static int list_cgroups(Sections *sections) {
+        int r;
+
+        r = key_tree_list(&sections->cgroups, key_node_compare, &sections->cgroup_list);
+        for (size_t i = 0; r == 0 && i < sections->cgroups.n; i++) {
+                KeyNode *node = sections->cgroup_list[i];
+                const CgroupEntry *entry = cgroup_entry(node);
+
+                /* A record that goes by its old name left nothing behind. */
+                if ((entry->sides[0] || entry->sides[1]) &&
+                    view_filter_matches(&sections->view, node->key))
+                        sections->cgroup_list[sections->n_cgroups++] = node;
+        }
+        return r;
+}
+
 int sections_finish(Sections *sections, KeyOfName key_of, void *userdata) {
         int r;
 
@@ -147,7 +195,7 @@ int sections_finish(Sections *sections, KeyOfName key_of, void *userdata) {
         if (r == 0)
                 r = smaps_order(&sections->smaps, sections->n_sides);
         if (r == 0)
-                r = key_tree_list(&sections->cgroups, key_node_compare, &sections->cgroup_list);
+                r = list_cgroups(sections);
         if (r == 0)
                 r = sections_choose(sections);
         if (r != 0)

@@ -11,6 +11,7 @@
  *     sections_set_sources() where the side's file records them
  *     sections_add_*()      whatever the sides have, sides in any order; what no section of the
  *                           view needs is taken and forgotten
+ *     sections_rename()     where cgroups may have been renamed
  *     sections_finish()     once
  *     section_part_write()  (section-json.h) until it is done
  *
@@ -40,9 +41,10 @@ typedef struct CgroupEntry {
 typedef struct Sections {
         View view;
         unsigned n_sides;
-        KeyTree names;   /* keys of count maps, texts */
-        KeyTree cgroups; /* of CgroupEntry */
-        KeyNode **cgroup_list;
+        KeyTree names;         /* keys of count maps, texts */
+        KeyTree cgroups;       /* of CgroupEntry */
+        KeyNode **cgroup_list; /* after sections_finish(): those that are shown, by key */
+        size_t n_cgroups;
         Smaps smaps;
         PressureRecord host[SECTION_SIDES];
         SchedExtRecord sched_ext[SECTION_SIDES];
@@ -81,6 +83,12 @@ static inline void sections_set_sources(Sections *sections, unsigned side,
 /* A sentence fragment without the name of the snapshot. */
 const char *sections_complaint(const Sections *sections);
 
+/*
+ * @old_name_of tells what a cgroup of the later side was called before, nothing for what was not
+ * renamed. Records that are on the later side only become those of the old name where that is on
+ * the earlier side only. 0 or -ENOMEM.
+ */
+_must_check_ int sections_rename(Sections *sections, KeyOfName old_name_of, void *userdata);
 /* @key_of tells under which key a process's name comes; NULL: under itself. */
 _must_check_ int sections_finish(Sections *sections, KeyOfName key_of, void *userdata);
 

@@ -41,6 +41,7 @@ struct Analysis {
         uint64_t elapsed_ns; /* a magnitude */
         Comparison *comparison;
         SectionFeed feed;
+        Buffer name; /* of a cgroup before it was renamed */
 
         AnalysisSide sides[_COMPARISON_SIDE_MAX];
         uint64_t n_read;
@@ -62,6 +63,7 @@ static void analysis_init(Analysis *analysis, Work *work, unsigned n_sides) {
 
 static void analysis_done(Analysis *analysis) {
         section_feed_done(&analysis->feed);
+        buffer_done(&analysis->name);
         /* The comparison borrows the subjects' sources. */
         analysis->comparison = comparison_free(analysis->comparison);
         for (unsigned i = 0; i < _COMPARISON_SIDE_MAX; i++)
@@ -259,7 +261,17 @@ static int analysis_read_sections(Analysis *analysis) {
                 if (r != 0)
                         return analysis_section_result(analysis, subject, r);
         }
-        return section_feed_finish(&analysis->feed);
+        return 0;
+}
+
+static int analysis_old_name(void *userdata, Span name, Span *ret) {
+        Analysis *analysis = userdata;
+        int r;
+
+        buffer_clear(&analysis->name);
+        r = comparison_append_old_cgroup(analysis->comparison, name, &analysis->name);
+        *ret = buffer_span(&analysis->name);
+        return r;
 }
 
 static int analysis_read(Analysis *analysis) {
@@ -298,7 +310,8 @@ static int analysis_read(Analysis *analysis) {
         for (unsigned i = 0; i < analysis->n_sides; i++)
                 if (analysis->subjects[i].has_sources)
                         sources[i] = &analysis->subjects[i].sources;
-        return err_fold(comparison_finish(analysis->comparison, sources));
+        r = err_fold(comparison_finish(analysis->comparison, sources));
+        return r == 0 ? section_feed_finish(&analysis->feed, analysis_old_name, analysis) : r;
 }
 
 /* answering */

@@ -85,6 +85,8 @@ static int key_of_process(void *userdata, Span name, Span *ret) {
         return key_part_make(&feed->processes, &feed->stand_in, ret);
 }
 
-int section_feed_finish(SectionFeed *feed) {
-        return err_fold(sections_finish(feed->sections, key_of_process, feed));
+int section_feed_finish(SectionFeed *feed, KeyOfName old_name_of, void *userdata) {
+        int r = sections_rename(feed->sections, old_name_of, userdata);
+
+        return r != 0 ? r : err_fold(sections_finish(feed->sections, key_of_process, feed));
 }

@@ -43,5 +43,5 @@ _must_check_ int section_feed_thread(SectionFeed *feed, unsigned side, const Thr
 _must_check_ int section_feed_cgroup(SectionFeed *feed, unsigned side, Span path, Span stats_json);
 /* What @subject has about the whole, after a pass; it outlives what is written. */
 _must_check_ int section_feed_subject(SectionFeed *feed, unsigned side, const Subject *subject);
-/* After all that. */
-_must_check_ int section_feed_finish(SectionFeed *feed);
+/* After all that; @old_name_of: as in sections_rename(). */
+_must_check_ int section_feed_finish(SectionFeed *feed, KeyOfName old_name_of, void *userdata);

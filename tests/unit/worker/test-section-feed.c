@@ -115,6 +115,92 @@ START_TEST(memory_maps_have_the_keys_of_processes) {
 }
 END_TEST
 
+/* A deployment: ten threads in /@root/web, one in /@root/db, and records of all three. */
+static int deployment(const char *root, unsigned usec) {
+        Buffer threads, rest;
+        const char *texts[2];
+        int fd;
+
+        buffer_init(&threads, 0);
+        buffer_init(&rest, 0);
+        for (unsigned i = 0; i < 11; i++)
+                ck_assert_int_eq(
+                        buffer_append_format(&threads,
+                                             "%s{\"tid\":%u,\"tgid\":%u,"
+                                             "\"start_time_clock_ticks\":1,\"pcomm\":\"p\","
+                                             "\"comm\":\"kind-%c\",\"cgroup\":\"/%s/%s\"}",
+                                             i > 0 ? "," : "", i + 1, i + 1, 'g' + (int) i, root,
+                                             i < 10 ? "web" : "db"),
+                        0);
+        ck_assert_int_eq(
+                buffer_append_format(&rest,
+                                     ",\"cgroup_stats\":{\"/%s\":{\"cpu\":{\"usage_usec\":%u}},"
+                                     "\"/%s/db\":{\"cpu\":{\"usage_usec\":%u}},"
+                                     "\"/%s/web\":{\"cpu\":{\"usage_usec\":%u}}}",
+                                     root, usec, root, usec + 1, root, usec + 2),
+                0);
+        ck_assert_int_eq(buffer_terminate(&threads, &texts[0]), 0);
+        ck_assert_int_eq(buffer_terminate(&rest, &texts[1]), 0);
+        fd = document(texts[0], texts[1]);
+        buffer_done(&threads);
+        buffer_done(&rest);
+        return fd;
+}
+
+static const struct {
+        const char *view;
+        const char *cgroups; /* and usage before and after of each */
+        size_t n_pairings;
+} deployment_rows[] = {
+        { "", "/old 10 20; /old/db 11 21; /old/web 12 22", 2 },
+        { ",\"pairing\":false",
+          "/new null 20; /new/db null 21; /new/web null 22; "
+          "/old 10 null; /old/db 11 null; /old/web 12 null",
+          0 },
+        { ",\"pairing\":false,\"pairs\":[{\"old\":\"/old/db\",\"new\":\"/new/db\"}]",
+          "/new null 20; /new/web null 22; /old 10 null; /old/db 11 21; /old/web 12 null", 1 },
+        { ",\"pairing\":false,\"pairs\":[{\"old\":\"/old\",\"new\":\"/new\"}]",
+          "/old 10 20; /old/db 11 21; /old/web 12 22", 3 },
+        { ",\"filter\":\"/old/*\"", "/old/db 11 21; /old/web 12 22", 2 },
+};
+
+START_TEST(records_of_renamed_cgroups_are_compared) {
+        const int fds[] = { deployment("old", 10), deployment("new", 20) };
+        char parameters[256], text[256] = "";
+        json_object *rows, *pairings = NULL;
+        Conversation answer;
+
+        (void) snprintf(parameters, sizeof(parameters),
+                        "{\"before\":{\"fileDescriptor\":0},\"after\":{\"fileDescriptor\":1},"
+                        "\"view\":{\"groupBy\":\"%s\"%s}}",
+                        _i % 2 ? "all" : "cgroup", deployment_rows[_i / 2].view);
+        analyse(COMPARE, parameters, fds, 2, &answer);
+        ck_assert_ptr_null(answer.error);
+        rows = rows_of(&answer, "cgroup-stats");
+        for (size_t i = 0; i < json_object_array_length(rows); i++) {
+                json_object *row = json_object_array_get_idx(rows, i);
+                json_object *usage = json_path(row, "cpu", "usage_usec", NULL);
+                size_t n = strlen(text);
+
+                (void) snprintf(text + n, sizeof(text) - n, "%s%s", n > 0 ? "; " : "",
+                                json_string_at(row, "cgroup"));
+                n = strlen(text);
+                (void) snprintf(text + n, sizeof(text) - n, " %s",
+                                text_of(json_object_object_get(usage, "before")));
+                n = strlen(text);
+                (void) snprintf(text + n, sizeof(text) - n, " %s",
+                                text_of(json_object_object_get(usage, "after")));
+        }
+        ck_assert_str_eq(text, deployment_rows[_i / 2].cgroups);
+        (void) json_object_object_get_ex(answer.replies[answer.n - 1], "pairings", &pairings);
+        ck_assert_uint_eq(json_object_array_length(pairings), deployment_rows[_i / 2].n_pairings);
+        json_object_put(rows);
+        conversation_done(&answer);
+        (void) close(fds[0]);
+        (void) close(fds[1]);
+}
+END_TEST
+
 static const char *const malformed_rows[] = {
         ",\"cgroup_stats\":{\"/a\":{\"cpu\":{\"usage_usec\":\"7\"}}}",
         ",\"psi\":{\"cpu\":7}",
@@ -195,6 +281,8 @@ int main(void) {
         tcase_add_test(sections, records_have_the_keys_of_the_groups);
         tcase_add_loop_test(sections, memory_maps_have_the_keys_of_processes, 0,
                             ELEMENTSOF(process_rows));
+        tcase_add_loop_test(sections, records_of_renamed_cgroups_are_compared, 0,
+                            2 * ELEMENTSOF(deployment_rows));
         tcase_add_loop_test(sections, a_record_of_another_shape_is_the_fault_of_the_file, 0,
                             ELEMENTSOF(malformed_rows));
         tcase_add_test(sections, many_rows_come_in_many_replies);

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The rows of --format csv and ndjson, as other programs read them: their grammar, types and numbers."""
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+from harness import BUILD, CTPROFCTL, CTPROFD, expect, expect_equal, main, run, temporary, test
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+AXES = "pcomm comm comm-exact cgroup all thread".split()
+TEXTS = ("snapshot host machine_id boot_id side cgroup process thread section metric unit value_text before_text "
+         "after_text reason top_name before_top_name").split()
+BOOLEANS = {"same_boot", "changed", "reset"}
+HOSTILE = ["comma, \"quote\" and\r\nline", "tab\tnul", "bad\uef80\uefffbytes", " blanks ", "=1+1", ""]
+
+
+def make(directory, name, change=lambda source: None):
+    source = json.loads((TESTS / "golden" / f"{name}.json").read_text(encoding="utf-8"))
+    change(source)
+    text = directory / f"{name}.json"
+    text.write_text(json.dumps(source), encoding="utf-8")
+    path = directory / f"{name}.ctprof.zst"
+    expect_equal(run(BUILD / "tests" / "golden" / "make-file", text, path).status, 0, "make-file")
+    return str(path)
+
+
+def views(directory):
+    """Every view of the two made snapshots: verb, files, axis."""
+    before, after = make(directory, "before"), make(directory, "after")
+    for axis in AXES:
+        yield "show", [before], axis
+        yield "compare", [before, after], axis
+
+
+def rows_of(form, verb, files, axis, *options):
+    # Not run() of the harness: it would turn CR LF into LF.
+    result = subprocess.run([CTPROFCTL, verb, *files, "--group-by", axis, "--format", form, *options],
+                            capture_output=True, check=False, env={**os.environ, "CTPROFD": CTPROFD}, timeout=120)
+    expect_equal(result.returncode, 0, verb, axis, form)
+    expect_equal(result.stderr, b"", verb, axis, form)
+    return result.stdout.decode("utf-8")
+
+
+def read_csv(text):
+    """As RFC 4180 has it; strict, so that a stray quote is an error."""
+    expect(text.endswith("\r\n"), "the last line ends")
+    return list(csv.reader(io.StringIO(text, newline=""), strict=True))
+
+
+def read_objects(text):
+    expect(text.endswith("\n"), "the last line ends")
+    return [json.loads(line, parse_float=str) for line in text[:-1].split("\n")]
+
+
+def is_of_type(name, value):
+    if value is None:
+        return True
+    if name in BOOLEANS:
+        return isinstance(value, bool)
+    if name in TEXTS or name.removeprefix("before_").removeprefix("after_") in TEXTS:
+        return isinstance(value, str)
+    # parse_float=str keeps digits, so a fraction is a str here, too
+    return isinstance(value, int) and not isinstance(value, bool) or bool(re.fullmatch(r"-?[0-9.e+-]+", str(value)))
+
+
+@test
+def csv_is_rfc_4180():
+    """Every line of CSV has the columns of the first, and ends in CR LF outside quotes"""
+    with temporary() as directory:
+        for verb, files, axis in views(directory):
+            text = rows_of("csv", verb, files, axis)
+            rows = read_csv(text)
+            expect_equal(len(rows[0]), len(set(rows[0])), "names are unique")
+            for row in rows:
+                expect_equal(len(row), len(rows[0]), verb, axis, row)
+            expect_equal(text.count("\r\n"), len(rows), "one line a row")
+            expect_equal(text.replace("\r\n", "").count("\n") + text.replace("\r\n", "").count("\r"), 0, "line ends")
+            bare = rows_of("csv", verb, files, axis, "--no-legend")
+            expect_equal(bare, text.split("\r\n", 1)[1], "without the names")
+
+
+@test
+def objects_are_alike():
+    """Every object of NDJSON has the same members in the same order, each of one type"""
+    with temporary() as directory:
+        for verb, files, axis in views(directory):
+            objects = read_objects(rows_of("ndjson", verb, files, axis))
+            expect(len(objects) > 100, verb, axis, len(objects))
+            for row in objects:
+                expect_equal(list(row), list(objects[0]), verb, axis)
+                for name, value in row.items():
+                    expect(is_of_type(name, value), verb, axis, name, value)
+
+
+@test
+def both_forms_say_the_same():
+    """CSV and NDJSON have the same rows, digit by digit"""
+    with temporary() as directory:
+        for verb, files, axis in views(directory):
+            names, *rows = read_csv(rows_of("csv", verb, files, axis))
+            objects = read_objects(rows_of("ndjson", verb, files, axis))
+            expect_equal(len(rows), len(objects), verb, axis)
+            for row, record in zip(rows, objects):
+                for name, field in zip(names, row):
+                    value = record[name]
+                    wanted = {None: "", True: "true", False: "false"}.get(value, value) \
+                        if value is None or isinstance(value, bool) else str(value)
+                    expect_equal(field, re.sub("[\x00-\x1f\x7f]", lambda m: chr(0xef00 + ord(m[0])), wanted),
+                                 verb, axis, name)
+
+
+def members(value):
+    """The VALUEs of a row of a section, by their place."""
+    for key, member in value.items():
+        if isinstance(member, dict) and "delta" not in member:
+            for name, inner in members(member):
+                yield f"{key}.{name}", inner
+        elif key not in ("cgroup", "process", "key", "event", "attr", "unit", "resource", "row", "reason"):
+            yield key, member
+
+
+@test
+def sections_are_there_value_by_value():
+    """Every value of the sections of JSON is a row, and a value that is null has its reason"""
+    with temporary() as directory:
+        before, after = make(directory, "before"), make(directory, "after")
+        for verb, files in (("show", [after]), ("compare", [before, after])):
+            whole = run(CTPROFCTL, verb, *files, "--group-by", "cgroup", "--json").json()
+            rows = read_objects(rows_of("ndjson", verb, files, "cgroup"))
+            sections = whole["sections"]
+            expect({"cgroup-stats", "cgroup-limits", "memory-stat"} <= set(sections), sorted(sections))
+            for name, section in sections.items():
+                values = [value for row in section for _, value in members(row)]
+                mine = [row for row in rows if row["section"] == name]
+                expect_equal(len(mine), len(values), verb, name)
+                for row in mine:
+                    sides = ["value"] if verb == "show" else ["before", "after"]
+                    absent = [row[side] is None and row[side + "_text"] is None for side in sides]
+                    expect_equal(row["reason"] is not None, any(absent), verb, name, row)
+                    if verb == "compare" and None not in (row["before"], row["after"]):
+                        expect(row["delta"] is not None and row["changed"] is not None, row)
+                        expect_equal(row["changed"], row["before"] != row["after"], row)
+
+
+@test
+def nulls_of_json_have_reasons():
+    """A row of a section with a null has a reason in JSON, and no other has one"""
+    with temporary() as directory:
+        before, after = make(directory, "before"), make(directory, "after")
+        for verb, files in (("show", [after]), ("compare", [before, after])):
+            whole = run(CTPROFCTL, verb, *files, "--group-by", "cgroup", "--json").json()
+            for name, section in whole["sections"].items():
+                for row in section:
+                    values = [value for place, value in members(row) if not place.endswith("cpus")]
+                    sides = values if verb == "show" else [value[side] for value in values for side in
+                                                           ("before", "after")]
+                    expect_equal("reason" in row, None in sides, verb, name, row)
+
+
+def rename(source):
+    """Hostile names of threads; columns are looked up by name."""
+    threads = source["document"]["threads"]
+    place = threads["columns"].index("pcomm")
+    for row, name in zip(threads["rows"], HOSTILE):
+        row[place] = name
+
+
+@test
+def hostile_names_come_back():
+    """Commas, quotes and line ends in names do not leave their field"""
+    with temporary() as directory:
+        path = make(directory, "after", rename)
+        names, *rows = read_csv(rows_of("csv", "show", [path], "thread", "--no-thread-normalize"))
+        got = {row[names.index("process")] for row in rows}
+        for name in HOSTILE:
+            expect(re.sub("[\x00-\x1f\x7f]", lambda m: chr(0xef00 + ord(m[0])), name) in got, repr(name), sorted(got))
+        objects = read_objects(rows_of("ndjson", "show", [path], "thread", "--no-thread-normalize"))
+        expect({*HOSTILE} <= {row["process"] for row in objects}, "ndjson")
+
+
+main()

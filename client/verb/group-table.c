@@ -17,6 +17,7 @@ struct GroupTable {
         TableColumn table_columns[_GROUP_COLUMN_MAX];
         Table *table;
         bool raw;
+        bool filled;       /* has a row */
         Buffer label;      /* of the group whose rows are added */
         Buffer next_label; /* after its first row, where that differs */
         Buffer threads;
@@ -262,6 +263,7 @@ static int add_row(GroupTable *table, const GroupRow *row) {
                     percent.whole >= BOLD_PERCENT)
                         bold |= UINT32_C(1) << i;
         }
+        table->filled = true;
         return table_add_row(table->table, &table->row, bold);
 }
 
@@ -347,6 +349,10 @@ int group_table_add_branch(GroupTable *table, json_object *group, const GroupBra
         if (r == 0)
                 r = set_label(&table->next_label, branch->next, thread);
         return r < 0 ? r : add_group(table, group);
+}
+
+bool group_table_is_empty(const GroupTable *table) {
+        return !table->filled;
 }
 
 int group_table_end(GroupTable *table) {

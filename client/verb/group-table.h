@@ -36,6 +36,7 @@ typedef struct GroupBranch {
 /* As group_table_add(), but called by its thread alone. */
 _must_check_ int group_table_add_branch(GroupTable *table, json_object *group,
                                         const GroupBranch *branch);
+bool group_table_is_empty(const GroupTable *table);
 _must_check_ int group_table_end(GroupTable *table);
 /* As table_omitted(). */
 _must_check_ int group_table_omitted(const GroupTable *table, Buffer *ret_names);

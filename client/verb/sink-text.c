@@ -97,6 +97,24 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
         return r;
 }
 
+/* Headers above nothing leave open whether something went wrong. */
+static void print_nothing(const SinkText *text) {
+        const Session *session = text->sink.form->session;
+        const View *view = &session->options->view;
+
+        if (!session_is_chatty(session))
+                return;
+        if (text->sink.form->sides == GROUP_SIDES_ONE)
+                (void) puts(view->n_filter > 0 ? "no group matches the filter" : "no values");
+        else if (view->has_threshold)
+                (void) puts("nothing moved by more than the threshold");
+        else if (text->only[0].n_groups > 0 || text->only[1].n_groups > 0)
+                (void) puts("nothing changed in the groups that both have");
+        else
+                (void) puts(view->n_filter > 0 ? "nothing changed in groups that match the filter"
+                                               : "nothing changed");
+}
+
 static int end_groups(SinkText *text) {
         int r;
 
@@ -106,7 +124,12 @@ static int end_groups(SinkText *text) {
         if (!wants_groups(&text->sink.form->session->options->view))
                 return 0;
         r = group_tree_print(&text->tree, text->table);
-        return r < 0 ? r : group_table_end(text->table);
+        if (r < 0)
+                return r;
+        if (!group_table_is_empty(text->table))
+                return group_table_end(text->table);
+        print_nothing(text);
+        return 0;
 }
 
 static int add_sections(GroupSink *sink, json_object *part) {
@@ -160,8 +183,8 @@ static int print_hints(const SinkText *text, json_object *reply) {
         bool has_cuts;
         int r;
 
-        has_cuts = json_object_is_type(cuts, json_type_object) &&
-                   json_object_object_length(cuts) > 0;
+        has_cuts =
+                json_object_is_type(cuts, json_type_object) && json_object_object_length(cuts) > 0;
 
         r = group_table_omitted(text->table, &omitted);
         if (r == 0)
@@ -186,7 +209,8 @@ static int print_hints(const SinkText *text, json_object *reply) {
         if (has_cuts)
                 r = print_cuts(session, cuts);
         if (omitted.n > 0)
-                (void) printf("no room for %s (--columns, or a wider terminal)\n", names);
+                (void) printf("no room for %s: a wider terminal, a pipe or --columns has it\n",
+                              names);
         return r;
 }
 

@@ -136,6 +136,33 @@ START_TEST(a_threshold_says_what_it_hides) {
 }
 END_TEST
 
+static const Exchange no_groups[] = { { REPLIES("{\"parameters\":{\"snapshot\":" HEAD(
+        "a") ",\"sources\":[]},\"continues\":true}\0"
+             "{\"parameters\":{\"groups\":[],\"sections\":{},\"hiddenRows\":0,"
+             "\"hiddenGroups\":0}}") } };
+
+START_TEST(an_empty_table_is_a_sentence) {
+        begin(below, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\n\nnothing changed\n\n2 unchanged rows hidden"));
+        ck_assert_ptr_null(strstr(ctl.out, "metric"));
+        CTL_RUN(&ctl, "compare", "a", "b", "--threshold=5");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nnothing moved by more than the threshold\n"));
+        CTL_RUN(&ctl, "compare", "a", "b", "--filter=x");
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "\nnothing changed in groups that match the filter\n"));
+        CTL_RUN(&ctl, "compare", "a", "b", "--group-by=all", "-q");
+        ck_assert_ptr_null(strstr(ctl.out, "nothing"));
+        end();
+        begin(no_groups, 1);
+        CTL_RUN(&ctl, "show", "a");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nno values\n"));
+        CTL_RUN(&ctl, "show", "a", "--filter=x");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nno group matches the filter\n"));
+        end();
+}
+END_TEST
+
 START_TEST(the_view_is_asked_for_as_it_was_given) {
         begin(below, 1);
         CTL_RUN(&ctl, "compare", "a", "b", "--group-by=all", "--cgroup-flatten", "/a/*",
@@ -452,6 +479,7 @@ int main(void) {
         tcase_add_test(view, sections_in_parts_become_one);
         tcase_add_loop_test(view, a_threshold_decides_the_exit_status, 0, ELEMENTSOF(forms));
         tcase_add_test(view, a_threshold_says_what_it_hides);
+        tcase_add_test(view, an_empty_table_is_a_sentence);
         tcase_add_test(view, the_view_is_asked_for_as_it_was_given);
         tcase_add_test(view, an_explicit_limit_is_for_json_too);
         tcase_add_test(view, the_wrong_way_round_is_warned_about);

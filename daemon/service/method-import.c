@@ -16,35 +16,8 @@ typedef struct ImportFields {
         const char *tag, *label;
 } ImportFields;
 
-/*
- * The interface has nothing to say about what was rotated away, so only the snapshots are passed
- * on.
- */
-static int on_published(Request *request, Span frame) {
-        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES },
-                                      snapshots_text = { .max_bytes = LIMIT_REPLY_BYTES };
-        json_object *whole, *snapshots;
-        JsonWriter writer;
-        int r;
-
-        r = transfer_decode(frame, "snapshots", json_type_array, &whole, &snapshots);
-        if (r < 0)
-                return r;
-        r = message_append_object(&snapshots_text, snapshots);
-        json_object_put(whole);
-        if (r < 0)
-                return r;
-        json_writer_init(&writer, &text);
-        json_write_object(&writer);
-        json_write_key(&writer, "snapshots");
-        json_write_raw(&writer, buffer_span(&snapshots_text));
-        json_write_end(&writer);
-        r = json_writer_finish(&writer);
-        return r == 0 ? request_answer(request, buffer_span(&text), NULL, 0) : r;
-}
-
 static int on_copied(Request *request, Span frame) {
-        static const Stage stage = { .on_result = on_published };
+        static const Stage stage = {};
         Transfer *transfer = request->state;
         JsonWriter writer;
         int r;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "service/record.h"
 
-#include <json-c/json.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/macro.h"
 #include "interface/interface.h"
 #include "wire/message.h"
 
 #define RECORDER_FAILURES_PER_MINUTE 60
+#define RECORD_DETAIL_BYTES (LOG_QUOTE_BYTES + 64)
 
 static const struct {
         const char *line;
@@ -26,42 +29,98 @@ void recorder_init(Recorder *recorder) {
         };
 }
 
+static size_t array_length(json_object *value) {
+        return json_object_is_type(value, json_type_array) ? json_object_array_length(value) : 0;
+}
+
 static const char *text_member(json_object *object, const char *key) {
         json_object *value = json_object_object_get(object, key);
 
         return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
 }
 
-static void record_snapshot(const Method *method, uid_t uid, json_object *head) {
-        const char *name = text_member(head, "name");
-        char quoted[LOG_QUOTE_BYTES];
+/* One line; @detail ends it. */
+static void record_name(const Method *method, Record record, uid_t uid, const char *name,
+                        const char *old_name, const char *detail) {
         const LogEvent event = {
-                .message_id = record_rows[method->record].message_id,
+                .message_id = record_rows[record].message_id,
                 .uid = uid,
                 .method = method->name,
                 .snapshot = name,
+                .old_snapshot = old_name,
         };
+        char quoted[LOG_QUOTE_BYTES];
 
-        log_event(LOG_INFO, &event, "uid %u %s %s", (unsigned) uid,
-                  record_rows[method->record].line, log_quote(span_of(name ? name : ""), quoted));
+        log_event(LOG_INFO, &event, "uid %u %s %s%s", (unsigned) uid, record_rows[record].line,
+                  log_quote(span_of(name ? name : ""), quoted), detail);
 }
 
-/* A reply has one snapshot, or several. */
+/* " of uid 1000, taken 2026-11-21T07:00:00Z", as far as it is known: nobody can look it up now. */
+static void describe_gone(json_object *head, char ret[static RECORD_DETAIL_BYTES]) {
+        json_object *uid = json_object_object_get(head, "uid");
+        json_object *start = json_object_object_get(head, "startRealtimeNs");
+        struct tm utc;
+        time_t seconds;
+        size_t n = 0;
+
+        ret[0] = '\0';
+        if (json_object_is_type(uid, json_type_int))
+                n = (size_t) snprintf(ret, RECORD_DETAIL_BYTES, " of uid %" PRIi64,
+                                      json_object_get_int64(uid));
+        if (!json_object_is_type(start, json_type_int))
+                return;
+        seconds = (time_t) (json_object_get_uint64(start) / NSEC_PER_SEC);
+        if (gmtime_r(&seconds, &utc))
+                (void) strftime(ret + n, RECORD_DETAIL_BYTES - n, ", taken %FT%TZ", &utc);
+}
+
+static void record_head(const Method *method, Record record, uid_t uid, json_object *head,
+                        const char *old_name) {
+        char detail[RECORD_DETAIL_BYTES] = "", quoted[LOG_QUOTE_BYTES];
+
+        if (record == RECORD_REMOVED || record == RECORD_REPLACED)
+                describe_gone(head, detail);
+        else if (old_name)
+                (void) snprintf(detail, sizeof(detail), ", before %s",
+                                log_quote(span_of(old_name), quoted));
+        record_name(method, record, uid, text_member(head, "name"), old_name, detail);
+}
+
+/* A reply has one snapshot, or several, and what had to go for them. */
 static void record_success(const Method *method, uid_t uid, json_object *parameters) {
         json_object *one = json_object_object_get(parameters, "snapshot");
         json_object *several = json_object_object_get(parameters, "snapshots");
+        json_object *replaced = json_object_object_get(parameters, "replaced");
+        json_object *rotated = json_object_object_get(parameters, "rotated");
 
         if (one)
-                record_snapshot(method, uid, one);
-        if (!json_object_is_type(several, json_type_array))
-                return;
-        for (size_t i = 0; i < json_object_array_length(several); i++)
-                record_snapshot(method, uid, json_object_array_get_idx(several, i));
+                record_head(method, method->record, uid, one, NULL);
+        for (size_t i = 0; i < array_length(several); i++)
+                record_head(method, method->record, uid, json_object_array_get_idx(several, i),
+                            text_member(parameters, "oldName"));
+        if (replaced)
+                record_head(method, RECORD_REPLACED, uid, replaced, NULL);
+        for (size_t i = 0; i < array_length(rotated); i++)
+                record_name(method, RECORD_ROTATED, uid,
+                            json_object_get_string(json_object_array_get_idx(rotated, i)), NULL,
+                            "");
 }
 
-static void record_failure(Recorder *recorder, const Method *method, uid_t uid, const Reply *reply,
-                           uint64_t now_mono_ns) {
-        const char *name = text_member(reply->parameters, "name");
+/* Whatever was named: in the error, else in the call. */
+static const char *find_subject(json_object *error, json_object *call) {
+        static const char *const keys[] = { "name", "tag", "label" };
+        const char *name = text_member(error, "name");
+        json_object *names = json_object_object_get(call, "names");
+
+        for (size_t i = 0; i < ELEMENTSOF(keys) && !name; i++)
+                name = text_member(call, keys[i]);
+        if (!name && array_length(names) > 0)
+                name = json_object_get_string(json_object_array_get_idx(names, 0));
+        return name;
+}
+
+static void record_failure(Recorder *recorder, const Method *method, uid_t uid, const char *name,
+                           const Reply *reply, uint64_t now_mono_ns) {
         const char *reason = text_member(reply->parameters, "reason");
         const LogEvent event = {
                 .message_id = RECORD_REFUSED_ID,
@@ -81,8 +140,8 @@ static void record_failure(Recorder *recorder, const Method *method, uid_t uid, 
                   n_suppressed > 0 ? " (others were not logged)" : "");
 }
 
-void recorder_take(Recorder *recorder, const Method *method, uid_t uid, Span frame, bool is_error,
-                   uint64_t now_mono_ns) {
+void recorder_take(Recorder *recorder, const Method *method, uid_t uid, json_object *call,
+                   Span frame, bool is_error, uint64_t now_mono_ns) {
         char complaint[MESSAGE_COMPLAINT_BYTES];
         Reply reply;
         bool refused;
@@ -97,6 +156,7 @@ void recorder_take(Recorder *recorder, const Method *method, uid_t uid, Span fra
         if (!is_error)
                 record_success(method, uid, reply.parameters);
         else if (refused || method->record != RECORD_NOTHING)
-                record_failure(recorder, method, uid, &reply, now_mono_ns);
+                record_failure(recorder, method, uid, find_subject(reply.parameters, call), &reply,
+                               now_mono_ns);
         reply_done(&reply);
 }

@@ -9,6 +9,7 @@
  * for ever by anybody, and is logged only so often.
  */
 
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,6 +22,6 @@ typedef struct Recorder {
 } Recorder;
 
 void recorder_init(Recorder *recorder);
-/* @frame: the last reply to a call of @method. */
-void recorder_take(Recorder *recorder, const Method *method, uid_t uid, Span frame, bool is_error,
-                   uint64_t now_mono_ns);
+/* @frame: the last reply to a call of @method; @call: its parameters, NULL when it had none. */
+void recorder_take(Recorder *recorder, const Method *method, uid_t uid, json_object *call,
+                   Span frame, bool is_error, uint64_t now_mono_ns);

@@ -70,8 +70,8 @@ void service_record(Service *service, const Request *request, Span frame, bool i
         char quoted[LOG_QUOTE_BYTES];
 
         if (request->method)
-                recorder_take(&service->recorder, request->method, request->uid, frame, is_error,
-                              now_mono_ns());
+                recorder_take(&service->recorder, request->method, request->uid,
+                              request->parameters, frame, is_error, now_mono_ns());
         else if (is_error)
                 log_warning(0, "Could not clean the spool: %s", log_quote(frame, quoted));
 }

@@ -47,6 +47,7 @@ typedef struct Recording {
         pid_t *self_pids;
         size_t n_self_pids;
         uint64_t replaced_bytes; /* of the snapshot that goes when this one comes */
+        Head replaced;           /* that one; without a name there is none */
 
         SnapshotFileWriter *writer;
         int write_error; /* what writing failed with, to be told from reading */
@@ -74,6 +75,7 @@ static void recording_done(Recording *recording) {
         recording->sys_fd = fd_close(recording->sys_fd);
         free(recording->self_pids);
         head_done(&recording->head);
+        head_done(&recording->replaced);
         buffer_done(&recording->rotated);
 }
 
@@ -292,6 +294,25 @@ static int recording_finish_file(Recording *recording) {
         return err_fold(r);
 }
 
+/* For the answer: what is about to go, a damaged one by its name. */
+static int recording_find_replaced(Recording *recording) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        Head *head = &recording->replaced;
+        int r;
+
+        if (!recording->parameters->replace)
+                return 0;
+        r = spool_open_snapshot(recording->spool, recording->head.name, &fd, head);
+        if (r == SPOOL_E_NOT_FOUND)
+                return 0;
+        if (r != 0 && r != SPOOL_E_DAMAGED)
+                return recording_refuse_spool(recording, r);
+        if (r == SPOOL_E_DAMAGED)
+                *head = (Head){};
+        memcpy(head->name, recording->head.name, sizeof(head->name));
+        return 0;
+}
+
 static int recording_publish(Recording *recording) {
         const CaptureParameters *parameters = recording->parameters;
         uint64_t n_bytes = recording->head.size_bytes;
@@ -304,6 +325,8 @@ static int recording_publish(Recording *recording) {
         if (r != 0)
                 return recording_refuse_spool(recording, r);
         r = work_await_disk(recording->work, recording->spool, recording->file);
+        if (r == 0)
+                r = recording_find_replaced(recording);
         if (r != 0)
                 return r;
         r = spool_publish(recording->spool, recording->file, recording->head.name,
@@ -339,6 +362,10 @@ static int recording_answer(Recording *recording) {
         JsonWriter *writer = recording_begin_answer(recording);
 
         work_write_rotated(writer, &recording->rotated);
+        if (recording->replaced.name[0] != '\0') {
+                json_write_key(writer, "replaced");
+                head_write_json(writer, &recording->replaced);
+        }
         return answer_final(&recording->work->answer);
 }
 

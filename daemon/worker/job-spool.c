@@ -9,16 +9,15 @@
 #include "wire/limits.h"
 #include "worker/work-spool.h"
 
-static int work_answer_head(Work *work, const Head *head, const Buffer *rotated) {
+/* The object is left open. */
+static JsonWriter *work_begin_head(Work *work, const Head *head) {
         JsonWriter *writer = answer_begin(&work->answer);
 
         json_write_key(writer, "snapshots");
         json_write_array(writer);
         head_write_json(writer, head);
         json_write_end(writer);
-        if (rotated)
-                work_write_rotated(writer, rotated);
-        return answer_final(&work->answer);
+        return writer;
 }
 
 /* publish */
@@ -55,7 +54,8 @@ static int publish_file(Work *work, const PublishParameters *parameters, Spool *
                           parameters->uid);
         if (r != 0)
                 return work_refuse_spool(work, spool, parameters->name, r);
-        return work_answer_head(work, head, rotated);
+        work_write_rotated(work_begin_head(work, head), rotated);
+        return answer_final(&work->answer);
 }
 
 static int publish_start(Work *work, PublishParameters *parameters) {
@@ -246,7 +246,8 @@ static int rename_start(Work *work, RenameParameters *parameters) {
         if (r != 0)
                 return work_refuse_spool(work, spool,
                                          r == SPOOL_E_EXISTS ? parameters->new_name : name, r);
-        return work_answer_head(work, &head, NULL);
+        json_write_member_text(work_begin_head(work, &head), "oldName", name);
+        return answer_final(&work->answer);
 }
 
 static int work_rename(Work *work) {

@@ -273,6 +273,7 @@ START_TEST(a_renamed_snapshot_is_tagged) {
         head = json_object_array_get_idx(json_path(answer.replies[0], "snapshots", NULL), 0);
         ck_assert_str_eq(json_string_at(head, "name"), "b");
         ck_assert(json_object_get_boolean(json_path(head, "tagged", NULL)));
+        ck_assert_str_eq(json_string_at(answer.replies[0], "oldName"), "a");
         conversation_done(&answer);
         ck_assert(spool_has("b"));
         ck_assert_uint_eq(spool_empty(), 1);

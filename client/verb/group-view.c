@@ -5,6 +5,7 @@
 
 #include "render/cell.h"
 #include "verb/complain.h"
+#include "verb/pairing-table.h"
 
 const char *const group_list_names[_GROUP_LIST_MAX] = {
         [GROUP_LIST_GROUPS] = "groups",
@@ -208,9 +209,11 @@ int group_view_on_reply(void *userdata, Connection *connection, json_object *par
         GroupView *view = userdata;
         int r;
 
-        if (last)
+        if (last) {
                 view->above =
                         json_object_get_uint64(cell_member(parameters, "rowsAboveThreshold")) > 0;
+                pairing_warn_unmatched(&view->form.session->options->view, parameters);
+        }
         r = view->begun ? 0 : begin(view, parameters);
         if (r == 0)
                 r = forward_parts(view, parameters);

@@ -12,6 +12,7 @@
 #include "verb/group-tree.h"
 #include "verb/head-lines.h"
 #include "verb/one-sided.h"
+#include "verb/pairing-table.h"
 #include "verb/section-row.h"
 #include "verb/section-tables.h"
 
@@ -223,6 +224,8 @@ static int end(GroupSink *sink, json_object *reply) {
         r = end_groups(text);
         if (r == 0)
                 r = section_tables_end(text->sections);
+        if (r == 0)
+                r = pairing_table_print(sink->form->session, reply);
         for (size_t i = 0; r == 0 && i < 2; i++)
                 r = one_sided_print(&text->only[i], sink->form->session, sides[i],
                                     count_of(reply, hidden[i]));

@@ -386,8 +386,10 @@ static void write_match(JsonWriter *writer, const PairingMatch *match) {
         json_write_member_name(writer, "afterRoot", match->after_root);
         json_write_member_u64(writer, "shared", match->n_shared);
         json_write_key(writer, "jaccard");
-        json_write_double(writer,
-                          match->n_all > 0 ? (double) match->n_shared / (double) match->n_all : 0);
+        if (match->n_all > 0)
+                json_write_double(writer, (double) match->n_shared / (double) match->n_all);
+        else
+                json_write_null(writer);
         json_write_end(writer);
 }
 

@@ -47,6 +47,8 @@ int group_table_new(const Session *session, const GroupColumns *columns, GroupTa
         for (size_t i = 0; i < columns->n; i++) {
                 table->table_columns[i] = group_column_table(
                         columns->ids[i], view_axis_header(session->options->view.axis));
+                table->table_columns[i].keep_end = columns->ids[i] == GROUP_COLUMN_GROUP &&
+                                                   session->options->view.axis == VIEW_AXIS_CGROUP;
                 /* Who names columns gets them. */
                 if (i >= columns->n_default)
                         table->table_columns[i].omit = 0;

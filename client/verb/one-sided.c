@@ -99,7 +99,9 @@ int one_sided_print(const OneSided *list, const Session *session, const char *si
         uint64_t n_groups = number_add_saturating(list->n_groups, n_hidden);
         const Figures figures = choose_figures(&session->options->view);
         TableColumn columns[2 + MAX_FIGURES] = {
-                { .header = view_axis_header(session->options->view.axis), .shrink_to = 12 },
+                { .header = view_axis_header(session->options->view.axis),
+                  .shrink_to = 12,
+                  .keep_end = session->options->view.axis == VIEW_AXIS_CGROUP },
                 { .header = "threads", .right = true },
         };
         int r;

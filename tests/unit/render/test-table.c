@@ -75,6 +75,33 @@ START_TEST(the_least_important_column_goes_first) {
 }
 END_TEST
 
+static const struct {
+        const char *cell, *line;
+} end_rows[] = {
+        { "0123456789", "0123456789\n" },
+        { "/system.slice/nginx.service", "\u2026x.service\n" },
+        { "abcdefghijk\u00e9", "\u2026defghijk\u00e9\n" },
+        { "0123456\u6f22\u5b57", "\u202623456\u6f22\u5b57\n" },
+        { "\u6f22\u6f22\u6f22\u6f22\u6f22x", "\u2026\u6f22\u6f22\u6f22\u6f22x\n" },
+        { "\u6f22\u6f22\u6f22\u6f22\u6f22\u6f22", "\u2026\u6f22\u6f22\u6f22\u6f22\n" },
+};
+
+START_TEST(of_paths_the_end_is_kept) {
+        static const TableColumn path = { .header = "path", .shrink_to = 10, .keep_end = true };
+        static const Terminal tiny = { .out = true, .columns = 10 };
+        _cleanup_(table_freep) Table *table = NULL;
+        _cleanup_(freep) char *text = NULL;
+        size_t n_text;
+        FILE *out = open_memstream(&text, &n_text);
+
+        ck_assert_int_eq(table_new(&path, 1, &tiny, TABLE_LEGEND_HIDDEN, out, &table), 0);
+        ck_assert_int_eq(table_add(table, &end_rows[_i].cell, 0), 0);
+        ck_assert_int_eq(table_end(table), 0);
+        ck_assert_int_eq(fclose(out), 0);
+        ck_assert_str_eq(text, end_rows[_i].line);
+}
+END_TEST
+
 START_TEST(no_legend_means_no_headers) {
         _cleanup_(freep) char *text = print(&a_pipe, TABLE_LEGEND_HIDDEN, two_rows, 1, NULL);
         _cleanup_(freep) char *none = print(&a_pipe, TABLE_LEGEND_HIDDEN, NULL, 0, NULL);
@@ -175,6 +202,7 @@ int main(void) {
         tcase_add_test(layout, a_pipe_gets_every_cell_whole);
         tcase_add_test(layout, a_terminal_clips_the_label_before_columns_go);
         tcase_add_test(layout, the_least_important_column_goes_first);
+        tcase_add_loop_test(layout, of_paths_the_end_is_kept, 0, ELEMENTSOF(end_rows));
         tcase_add_test(layout, no_legend_means_no_headers);
         tcase_add_test(layout, a_table_without_rows_is_its_headers);
         tcase_add_test(layout, colour_is_for_terminals_that_want_it);

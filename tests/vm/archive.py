@@ -19,6 +19,10 @@ class Failure(Exception):
     """What stands in the way of a boot; the text names it."""
 
 
+class Stale(Failure):
+    """The archive no longer has what its lists said; they were forgotten, so trying again may help."""
+
+
 def output(*command, **options):
     """The standard output of a command that has to succeed."""
     process = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,
@@ -106,7 +110,11 @@ class Archive:
         missing = [f"{name}={version}" for name, version in packages if not self._find(name, version)]
         if missing:
             partial = self.debs / "partial"
-            output("apt-get", *self.options, "download", *missing, cwd=partial)
+            try:
+                output("apt-get", *self.options, "download", *missing, cwd=partial)
+            except Failure as failure:
+                (self.state / "updated").unlink()
+                raise Stale(str(failure)) from failure
             for file in partial.glob("*.deb"):
                 self.downloaded_bytes += file.stat().st_size
                 file.rename(self.debs / file.name)

@@ -64,3 +64,16 @@ def older(deb, work):
     output("dpkg-deb", "--build", "--root-owner-group", tree, target)
     shutil.rmtree(tree)
     return target
+
+
+def lint(deb):
+    """TAP of what lintian says: nothing, or it is a failure."""
+    claim = "lintian is silent about the package"
+    if not shutil.which("lintian"):
+        return f"ok - {claim} # SKIP lintian is not installed\n"
+    changes = next(deb.parent.glob("*.changes"), deb)
+    process = subprocess.run(["lintian", "--tag-display-limit", "0", str(changes)], capture_output=True, text=True,
+                             check=False, stdin=subprocess.DEVNULL)
+    if process.returncode == 0 and not process.stdout.strip():
+        return f"ok - {claim}\n"
+    return "".join(f"# {line}\n" for line in process.stdout.splitlines()) + f"not ok - {claim}\n"

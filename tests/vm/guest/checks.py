@@ -5,16 +5,35 @@
 The modules are named in the order of their checks. Names behind the boot restrict it to those, and to the
 installation.
 """
+import functools
 import importlib
 import sys
+import time
 
 import harness
 
 BOOTS = {
-    "first": ("installation", "readings", "scheduler", "confinement", "failures", "foreign", "parting"),
+    "first": ("installation", "readings", "scheduler", "confinement", "configuration", "failures", "foreign",
+              "parting"),
     "second": ("afterwards",),
 }
 
+
+
+def timed(function):
+    """The same check, which also says how long it took."""
+    @functools.wraps(function)
+    def check():
+        begin = time.monotonic()
+        try:
+            function()
+        finally:
+            print(f"# {time.monotonic() - begin:.1f} s", flush=True)
+    return check
+
+
+register = harness.test
+harness.test = lambda function: register(timed(function))
 for module in BOOTS[sys.argv[1]]:
     if not sys.argv[2:] or module in ("installation", *sys.argv[2:]):
         importlib.import_module(module)

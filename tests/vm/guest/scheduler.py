@@ -45,7 +45,7 @@ def in_the_snapshot():
         kernel = {name: read(name) for name in ("state", "enable_seq", "switch_all", "nr_rejected")}
         document = machine.document("with-scheduler")
         rows = {row["tid"]: row for row in machine.rows(document)}
-        told = {name: rows[process.pid]["ext_enabled"] for name, process in threads.processes.items()}
+        told = {name: rows[pid]["ext_enabled"] for name, pid in threads.pids.items()}
     machine.comment(f"the kernel: {kernel}; the snapshot: {document['sched_ext']}")
     machine.comment(f"ext_enabled: {told}")
     enabled = sum(1 for row in rows.values() if row["ext_enabled"])

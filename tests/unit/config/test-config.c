@@ -232,6 +232,24 @@ START_TEST(the_installed_file_shows_the_defaults) {
 }
 END_TEST
 
+START_TEST(the_manual_has_every_setting) {
+        static const char *const keys[] = {
+#define SETTING_KEY(id, section, key, type, lowest, highest, standard) "\n.BI " key "= ",
+                SETTINGS(SETTING_KEY)
+#undef SETTING_KEY
+        };
+        static char text[32768];
+        FILE *file = fopen(TESTS_DIR "/../man/ctprofd.conf.5", "re");
+        size_t n;
+
+        ck_assert_ptr_nonnull(file);
+        n = fread(text, 1, sizeof(text) - 1, file);
+        (void) fclose(file);
+        text[n] = '\0';
+        ck_assert_ptr_nonnull(strstr(text, keys[_i]));
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("config");
         TCase *file = tcase_create("file"), *dump = tcase_create("dump");
@@ -247,6 +265,7 @@ int main(void) {
         suite_add_tcase(suite, file);
         tcase_add_test(dump, a_dump_is_a_file_with_the_same_settings);
         tcase_add_test(dump, the_installed_file_shows_the_defaults);
+        tcase_add_loop_test(dump, the_manual_has_every_setting, 0, _SETTING_MAX);
         suite_add_tcase(suite, dump);
         return check_main(suite);
 }

@@ -287,6 +287,54 @@ int spool_free_name(Spool *spool, const char *name, char ret_name[static SPOOL_N
         return SPOOL_E_EXISTS;
 }
 
+/* A copy of @from with the new head, published as @new_name. Under the lock. */
+static int publish_copy(Spool *spool, int from, const char *new_name, Head *head) {
+        _cleanup_(fd_closep) int to = -EBADF;
+        uint64_t n_bytes;
+        int r;
+
+        r = spool_temporary(spool, &to);
+        if (r != 0)
+                return r;
+        memcpy(head->name, new_name, strlen(new_name) + 1);
+        r = snapshot_file_rehead(from, to, head, &n_bytes, NULL);
+        if (r == SNAPSHOT_FILE_E_NO_HEAD || r == SNAPSHOT_FILE_E_DAMAGED)
+                return SPOOL_E_DAMAGED;
+        if (r != 0)
+                return err_fold(r);
+        head->size_bytes = n_bytes;
+        head->has_size = true;
+        if (fsync(to) < 0)
+                return -errno;
+        return publish(spool, to, new_name, false, 0);
+}
+
+/* Under the lock, so that the name that is free stays so. */
+static int publish_untagged(Spool *spool, int fd, const char *name, Head *head) {
+        char free_name[SPOOL_NAME_BYTES];
+        int r;
+
+        r = publish(spool, fd, head->name, false, 0);
+        if (r != SPOOL_E_EXISTS)
+                return r;
+        r = spool_free_name(spool, name, free_name);
+        return r == 0 ? publish_copy(spool, fd, free_name, head) : r;
+}
+
+int spool_publish_untagged(Spool *spool, int fd, const char *name, Head *head) {
+        _cleanup_(fd_closep) int lock = -EBADF;
+        int r;
+
+        if (spool->is_unavailable)
+                return SPOOL_E_UNAVAILABLE;
+        if (fsync(fd) < 0)
+                return spool_explain(spool, -errno);
+        r = spool_lock(spool, &lock);
+        if (r < 0)
+                return r;
+        return spool_explain(spool, publish_untagged(spool, fd, name, head));
+}
+
 /* removing */
 
 static int remove_file(Spool *spool, const char *name, uid_t uid) {
@@ -313,27 +361,6 @@ int spool_remove(Spool *spool, const char *name, uid_t uid) {
         return spool_explain(spool, remove_file(spool, name, uid));
 }
 
-/* A copy of @from with the new head, published as @new_name. Under the lock. */
-static int publish_copy(Spool *spool, int from, const char *new_name, Head *head) {
-        _cleanup_(fd_closep) int to = -EBADF;
-        uint64_t n_bytes;
-        int r;
-
-        r = spool_temporary(spool, &to);
-        if (r != 0)
-                return r;
-        memcpy(head->name, new_name, strlen(new_name) + 1);
-        head->tagged = true;
-        r = snapshot_file_rehead(from, to, head, &n_bytes, NULL);
-        if (r == SNAPSHOT_FILE_E_NO_HEAD || r == SNAPSHOT_FILE_E_DAMAGED)
-                return SPOOL_E_DAMAGED;
-        if (r != 0)
-                return err_fold(r);
-        if (fsync(to) < 0)
-                return -errno;
-        return publish(spool, to, new_name, false, 0);
-}
-
 /* All under one lock, so that what is removed in the end is what was copied. */
 static int rename_snapshot(Spool *spool, const char *name, const char *new_name, uid_t uid,
                            Head *head) {
@@ -355,6 +382,7 @@ static int rename_snapshot(Spool *spool, const char *name, const char *new_name,
         r = spool_open_snapshot(spool, name, &from, head);
         if (r != 0)
                 return r;
+        head->tagged = true;
         r = publish_copy(spool, from, new_name, head);
         if (r != 0)
                 return r;

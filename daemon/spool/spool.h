@@ -109,11 +109,16 @@ _must_check_ int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64
  */
 _must_check_ int spool_publish(Spool *spool, int fd, const char *name, bool replace, uid_t uid);
 /*
- * For untagged snapshots: publishes under @name, or the first free of "NAME-2", "NAME-3", ...;
- * because the name stands in the head too, the caller finds it first.
+ * For untagged snapshots: @name, or the first free of "NAME-2", "NAME-3", ...; because the name
+ * stands in the head too, the caller finds it first.
  */
 _must_check_ int spool_free_name(Spool *spool, const char *name,
                                  char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]);
+/*
+ * Publishes @fd as @head has it; where that name was taken since it was found free, a copy under the
+ * first of the names of @name that is free now, which @head then has.
+ */
+_must_check_ int spool_publish_untagged(Spool *spool, int fd, const char *name, Head *head);
 _must_check_ int spool_remove(Spool *spool, const char *name, uid_t uid);
 /*
  * Gives the snapshot @name another one and marks it as tagged: a copy with a new head is published,

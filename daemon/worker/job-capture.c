@@ -256,19 +256,28 @@ static int recording_run(Recording *recording) {
 /* afterwards */
 
 /* "20261120T153501.123Z" */
-static int recording_name_by_time(Recording *recording) {
-        Head *head = &recording->head;
+static int format_time_name(const Head *head, char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]) {
         uint64_t ms = head->start_realtime_ns / NSEC_PER_MSEC;
         time_t seconds = (time_t) (ms / 1000);
-        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
         struct tm utc;
         size_t n;
-        int r;
 
         if (!gmtime_r(&seconds, &utc))
                 return -EOVERFLOW;
-        n = strftime(name, sizeof(name), "%Y%m%dT%H%M%S", &utc);
-        (void) snprintf(name + n, sizeof(name) - n, ".%03uZ", (unsigned) (ms % 1000));
+        n = strftime(ret_name, SNAPSHOT_NAME_MAX_CHARS + 1, "%Y%m%dT%H%M%S", &utc);
+        (void) snprintf(ret_name + n, SNAPSHOT_NAME_MAX_CHARS + 1 - n, ".%03uZ",
+                        (unsigned) (ms % 1000));
+        return 0;
+}
+
+static int recording_name_by_time(Recording *recording) {
+        Head *head = &recording->head;
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
+        int r;
+
+        r = format_time_name(head, name);
+        if (r < 0)
+                return r;
         if (recording->parameters->anonymous) {
                 memcpy(head->name, name, sizeof(name));
                 return 0;
@@ -313,6 +322,17 @@ static int recording_find_replaced(Recording *recording) {
         return 0;
 }
 
+/* Another capture may have begun in the same millisecond, and have come in first. */
+static int recording_publish_untagged(Recording *recording) {
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
+        int r;
+
+        r = format_time_name(&recording->head, name);
+        return r == 0 ? spool_publish_untagged(recording->spool, recording->file, name,
+                                               &recording->head)
+                      : r;
+}
+
 static int recording_publish(Recording *recording) {
         const CaptureParameters *parameters = recording->parameters;
         uint64_t n_bytes = recording->head.size_bytes;
@@ -329,8 +349,11 @@ static int recording_publish(Recording *recording) {
                 r = recording_find_replaced(recording);
         if (r != 0)
                 return r;
-        r = spool_publish(recording->spool, recording->file, recording->head.name,
-                          parameters->replace, parameters->uid);
+        if (parameters->name)
+                r = spool_publish(recording->spool, recording->file, recording->head.name,
+                                  parameters->replace, parameters->uid);
+        else
+                r = recording_publish_untagged(recording);
         return r == 0 ? 0 : recording_refuse_spool(recording, r);
 }
 

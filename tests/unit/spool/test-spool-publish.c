@@ -145,6 +145,32 @@ START_TEST(free_names_count_up) {
 }
 END_TEST
 
+START_TEST(a_name_of_a_time_that_is_taken_meanwhile_counts_up) {
+        Head head;
+        int fd;
+
+        for (unsigned i = 0; i < 3; i++) {
+                static const char *const names[] = { "t", "t-2", "t-3" };
+
+                fd = make_snapshot("t", 10 + i, 1000, false);
+                head = test_head("t", 10 + i, 1000);
+                ck_assert_int_eq(spool_publish_untagged(spool, fd, "t", &head), 0);
+                ck_assert_str_eq(head.name, names[i]);
+                ck_assert(!head.tagged);
+                (void) close(fd);
+                ck_assert_int_eq(spool_open_snapshot(spool, names[i], &fd, &head), 0);
+                ck_assert_str_eq(head.name, names[i]);
+                ck_assert_uint_eq(head.start_realtime_ns, 10 + i);
+                ck_assert(!head.tagged);
+                ck_assert_int_eq(snapshot_file_check_digest(fd, NULL), 0);
+                head_done(&head);
+                (void) close(fd);
+        }
+        check_list("t-3 t-2 t ");
+        ck_assert_uint_eq(count_files(), 3);
+}
+END_TEST
+
 /* File systems without unnamed files: a file with a dot-name is published like one without. */
 static int make_named(char *ret_name) {
         Head head = test_head("x", 5, 1000);
@@ -294,6 +320,7 @@ int main(void) {
         tcase_add_loop_test(publish, names_outside_the_grammar_are_never_files, 0,
                             ELEMENTSOF(bad_names));
         tcase_add_test(publish, free_names_count_up);
+        tcase_add_test(publish, a_name_of_a_time_that_is_taken_meanwhile_counts_up);
         tcase_add_test(publish, named_temporaries_are_published_too);
         tcase_add_test(publish, files_from_elsewhere_are_not_published);
         tcase_add_test(remove, only_owners_remove);

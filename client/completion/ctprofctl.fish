@@ -5,7 +5,7 @@ function __ctprofctl_verbs
         echo 'capture	Take a snapshot of every thread of the host'
         echo 'list	List the snapshots of the spool, newest first'
         echo 'show	Show one snapshot, grouped'
-        echo 'compare	Show two snapshots side by side: what changed between them'
+        echo 'compare	Show two snapshots, or two sets of them, side by side: what changed'
         echo 'run	Capture, run COMMAND, capture again, and compare'
         echo 'info	Show where a snapshot comes from and how complete it is'
         echo 'verify	Check snapshots against their digests and for structure'
@@ -23,7 +23,7 @@ function __ctprofctl_options # VERB
         case capture; echo '--tag --replace --no-smaps --output'
         case list; echo '--since --until'
         case show; echo '--format --group-by --no-thread-normalize --cgroup-flatten --no-cg-normalize --filter --sort-by --sections --metrics --columns --limit --all-rows --self --raw --wrap'
-        case compare; echo '--format --group-by --no-thread-normalize --cgroup-flatten --no-cg-normalize --pair --no-pairing --window --filter --sort-by --threshold --sections --metrics --columns --limit --all-rows --self --raw --wrap'
+        case compare; echo '--format --group-by --no-thread-normalize --cgroup-flatten --no-cg-normalize --pair --no-pairing --window --filter --sort-by --before --after --alpha --threshold --sections --metrics --columns --limit --all-rows --self --raw --wrap'
         case run; echo '--tag --format --group-by --no-thread-normalize --cgroup-flatten --no-cg-normalize --pair --no-pairing --window --filter --sort-by --threshold --sections --metrics --columns --limit --all-rows --self --raw --wrap'
         case info; echo ''
         case verify; echo '--all'
@@ -49,13 +49,17 @@ function __ctprofctl_metrics
     ctprofctl metric-list --no-legend 2>/dev/null | awk '/^[a-z]/ && $2 != "from" { print $1 }'
 end
 
-function __ctprofctl_snapshots # WORD OPTIONS...
+function __ctprofctl_names # OPTIONS...
     printf '%s\n' latest latest~1
-    ctprofctl list --no-legend --timeout 2 $argv[2..] 2>/dev/null | awk '{ print $1 }'
+    ctprofctl list --no-legend --timeout 2 $argv 2>/dev/null | awk '{ print $1 }'
+end
+
+function __ctprofctl_snapshots # WORD OPTIONS...
+    __ctprofctl_names $argv[2..]
     __fish_complete_suffix $argv[1] .zst
 end
 
-function __ctprofctl_value # OPTION WORD VERB
+function __ctprofctl_value # OPTION WORD VERB OPTIONS...
     switch $argv[1]
         case --socket --output
             __fish_complete_path $argv[2]
@@ -63,6 +67,8 @@ function __ctprofctl_value # OPTION WORD VERB
             __fish_complete_directories $argv[2] ''
         case --sections
             __ctprofctl_list $argv[2] (string split ' ' 'primary taskstats-delay taskstats-accounting derived smaps-rollup cgroup-stats cgroup-limits memory-stat memory-events pressure host-pressure sched-ext')
+        case --before --after
+            __ctprofctl_list $argv[2] (__ctprofctl_names $argv[4..])
         case --metrics
             __ctprofctl_list $argv[2] (__ctprofctl_metrics)
         case --columns
@@ -91,7 +97,7 @@ end
 
 function __ctprofctl_complete
     set -l common '--socket --local --spool --json --timeout --no-pager --no-legend --quiet --help --version'
-    set -l valued (string split ' ' -- '--socket --spool --timeout --tag --output --since --until --format --group-by --cgroup-flatten --pair --filter --sort-by --threshold --sections --metrics --columns --limit')
+    set -l valued (string split ' ' -- '--socket --spool --timeout --tag --output --since --until --format --group-by --cgroup-flatten --pair --filter --sort-by --before --after --alpha --threshold --sections --metrics --columns --limit')
     set -l before (commandline -opc)[2..]
     set -l cur (commandline -ct)
     set -l target
@@ -118,10 +124,10 @@ function __ctprofctl_complete
     end
 
     if test -n "$option"
-        __ctprofctl_value $option "$cur" $verb
+        __ctprofctl_value $option "$cur" "$verb" $target
     else if string match -qr '^--[^=]+=' -- $cur
         set option (string replace -r '=.*' '' -- $cur)
-        printf "$option=%s\n" (__ctprofctl_value $option (string replace -r '^[^=]*=' '' -- $cur) $verb)
+        printf "$option=%s\n" (__ctprofctl_value $option (string replace -r '^[^=]*=' '' -- $cur) "$verb" $target)
     else if string match -q -- '-*' $cur
         string split ' ' -- (__ctprofctl_options $verb) $common
     else if test -z "$verb"

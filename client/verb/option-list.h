@@ -74,6 +74,13 @@
           "Only groups of which the label matches")                                             \
         O(SORT_BY, "sort-by", 0, REQUIRED, "SPEC",                                              \
           "impact (default), delta, percent, name, or METRIC[:asc|desc][,...]")                 \
+        O(BEFORE, "before", 0, REQUIRED, "LIST",                                                \
+          "Compare sets: the snapshots before, separated by commas; globs over names may "      \
+          "be among them")                                                                      \
+        O(AFTER, "after", 0, REQUIRED, "LIST",                                                  \
+          "The same after")                                                                     \
+        O(ALPHA, "alpha", 0, REQUIRED, "P",                                                     \
+          "Sets: the adjusted p below which a row is significant (default: 0.05)")              \
         O(THRESHOLD, "threshold", 0, REQUIRED, "PCT",                                           \
           "Only rows that moved by more percent, growth from zero included")           \
         O(SECTIONS, "sections", 0, REQUIRED, "LIST",                                            \

@@ -112,6 +112,27 @@ static int set_timeout(Options *options, const char *value, char *ret_complaint)
         return 0;
 }
 
+/* As many decimals as seconds have are enough of a probability, too. */
+static int set_alpha(Options *options, const char *value, char *ret_complaint) {
+        char quoted[QUOTE_BYTES];
+        uint64_t billionths;
+
+        if (!parse_seconds(value, &billionths) || billionths == 0 || billionths >= NSEC_PER_SEC)
+                return refuse(ret_complaint,
+                              "--alpha %s is not a probability between 0 and 1, as 0.05.",
+                              quote(value, quoted));
+        options->alpha = (double) billionths / (double) NSEC_PER_SEC;
+        return 0;
+}
+
+static int set_list(const char **list, const char *option, const char *value,
+                    char *ret_complaint) {
+        if (value[0] == '\0')
+                return refuse(ret_complaint, "%s is given an empty list.", option);
+        *list = value;
+        return 0;
+}
+
 static int set_tag(Options *options, const char *value, char *ret_complaint) {
         const char *complaint = snapshot_name_complaint(span_of(value));
         char quoted[QUOTE_BYTES];
@@ -213,6 +234,12 @@ static int set_option(Options *options, OptionId id, const char *value, uint64_t
                 return set_view(view_set_sort(view, span_of(value), ret_complaint));
         case OPTION_THRESHOLD:
                 return set_view(view_set_threshold(view, span_of(value), ret_complaint));
+        case OPTION_ALPHA:
+                return set_alpha(options, value, ret_complaint);
+        case OPTION_BEFORE:
+                return set_list(&options->before, "--before", value, ret_complaint);
+        case OPTION_AFTER:
+                return set_list(&options->after, "--after", value, ret_complaint);
         case OPTION_LIMIT:
                 return set_limit(options, value, ret_complaint);
         case OPTION_COLUMNS:

@@ -54,7 +54,9 @@ typedef struct Options {
         Format format;
 
         View view;
-        const char *columns; /* NULL: not given */
+        const char *columns;        /* NULL: not given */
+        const char *before, *after; /* lists of snapshots; NULL: not given */
+        double alpha;               /* when it was given */
 
         char **arguments; /* the verb first */
         size_t n_arguments;

@@ -70,17 +70,6 @@ int compare_snapshots(Session *session, GroupView *view, const char *before, con
         return r;
 }
 
-static int run_compare(Session *session) {
-        char *const *arguments = session->options->arguments;
-        _cleanup_(group_view_freep) GroupView *view = NULL;
-        int r;
-
-        r = group_view_new(session, GROUP_SIDES_TWO, &view);
-        if (r == 0)
-                r = compare_snapshots(session, view, arguments[1], arguments[2]);
-        return r == 0 && group_view_is_above(view) ? STATUS_ABOVE : r;
-}
-
 static const VerbOptionHelp show_helps[] = {
         { OPTION_ALL_ROWS, NULL, "Also rows without a value" },
         {},
@@ -97,24 +86,4 @@ const Verb verb_show = {
         .formats = VERB_VIEW_FORMATS,
         .helps = show_helps,
         .run = run_show,
-};
-
-static const VerbOptionHelp compare_helps[] = {
-        { OPTION_THRESHOLD, NULL,
-          "Only rows that moved by more percent, growth from zero included; exit 3 when there are "
-          "any" },
-        {},
-};
-
-const Verb verb_compare = {
-        .name = "compare",
-        .synopsis = "BEFORE AFTER",
-        .summary = "Show two snapshots side by side: what changed between them",
-        .needs = "two snapshots",
-        .min_arguments = 2,
-        .max_arguments = 2,
-        .options = OPTION_VIEW_BITS | OPTION_PAIR_BITS,
-        .formats = VERB_VIEW_FORMATS,
-        .helps = compare_helps,
-        .run = run_compare,
 };

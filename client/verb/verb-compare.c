@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "interface/error-list.h"
+#include "json/json-writer.h"
+#include "verb/complain.h"
+#include "verb/group-view.h"
+#include "verb/set-view.h"
+#include "verb/snapshot-set.h"
+#include "verb/verb.h"
+#include "verb/verb-view.h"
+
+static int compare_pair(Session *session, const char *before, const char *after) {
+        _cleanup_(group_view_freep) GroupView *view = NULL;
+        int r;
+
+        r = group_view_new(session, GROUP_SIDES_TWO, &view);
+        if (r == 0)
+                r = compare_snapshots(session, view, before, after);
+        return r == 0 && group_view_is_above(view) ? STATUS_ABOVE : r;
+}
+
+/* sets */
+
+static int call_sets(Session *session, SetView *view, const SnapshotSet *before,
+                     const SnapshotSet *after) {
+        _cleanup_(buffer_done) Buffer parameters = {};
+        SessionCall call = {
+                .endpoint = snapshot_set_is_files(before) && snapshot_set_is_files(after)
+                                    ? ENDPOINT_ANALYSIS
+                                    : ENDPOINT_DAEMON,
+                .request = { .method = PROFILER_INTERFACE ".CompareSets", .more = true },
+                .unhurried = true,
+        };
+        int fds[LIMIT_SNAPSHOTS_PER_CALL], r;
+        JsonWriter writer;
+        size_t n_fds = 0;
+
+        json_writer_init(&writer, &parameters);
+        json_write_object(&writer);
+        json_write_key(&writer, "before");
+        snapshot_set_write_json(&writer, before, fds, &n_fds);
+        json_write_key(&writer, "after");
+        snapshot_set_write_json(&writer, after, fds, &n_fds);
+        set_view_write_parameters(view, &writer);
+        json_write_end(&writer);
+        r = session_call_set(&call, &writer, &parameters);
+        if (r != 0)
+                return r;
+        call.request.fds = fds;
+        call.request.n_fds = n_fds;
+        return session_call(session, &call, set_view_on_reply, view);
+}
+
+static int compare_sets(Session *session, const SnapshotSet *before, const SnapshotSet *after) {
+        _cleanup_(set_view_freep) SetView *view = NULL;
+        int r;
+
+        r = snapshot_set_check_pair(before, after);
+        if (r != 0)
+                return r;
+        /* One snapshot has nothing to scatter: two of them are two snapshots. */
+        if (before->n == 1 && after->n == 1)
+                return compare_pair(session, before->texts[0], after->texts[0]);
+        r = set_view_new(session, &view);
+        if (r == 0)
+                r = call_sets(session, view, before, after);
+        return r == 0 && set_view_is_above(view) ? STATUS_ABOVE : r;
+}
+
+static int run_sets(Session *session) {
+        _cleanup_(snapshot_names_done) SnapshotNames names = { .session = session };
+        SnapshotSet before = SNAPSHOT_SET_EMPTY, after = SNAPSHOT_SET_EMPTY;
+        int r;
+
+        r = snapshot_set_parse(&names, "--before", session->options->before, &before);
+        if (r == 0)
+                r = snapshot_set_parse(&names, "--after", session->options->after, &after);
+        if (r == 0)
+                r = compare_sets(session, &before, &after);
+        snapshot_set_done(&before);
+        snapshot_set_done(&after);
+        return r;
+}
+
+static int run_compare(Session *session) {
+        const Options *options = session->options;
+        size_t n = options->n_arguments - 1;
+        bool has_before = options_have(options, OPTION_BEFORE);
+        bool has_after = options_have(options, OPTION_AFTER);
+        char quoted[QUOTE_BYTES];
+
+        if (has_before != has_after)
+                return complain(STATUS_USAGE, "%s needs %s: sets have two sides.",
+                                has_before ? "--before" : "--after",
+                                has_before ? "--after" : "--before");
+        if (has_before && n > 0)
+                return complain(STATUS_USAGE,
+                                "%s is neither before nor after: with --before and --after all "
+                                "snapshots stand in their lists.",
+                                quote(options->arguments[1], quoted));
+        if (has_before)
+                return run_sets(session);
+        if (n < 2)
+                return complain(STATUS_USAGE,
+                                "\"compare\" needs two snapshots, as in \"ctprofctl compare BEFORE "
+                                "AFTER\", or sets of them (--before, --after).");
+        if (options_have(options, OPTION_ALPHA))
+                return complain(STATUS_USAGE,
+                                "--alpha is for sets of snapshots, which --before and --after "
+                                "name: two snapshots are not tested.");
+        return compare_pair(session, options->arguments[1], options->arguments[2]);
+}
+
+static const VerbOptionHelp helps[] = {
+        { OPTION_THRESHOLD, NULL,
+          "Only rows that moved by more percent, growth from zero included; exit 3 when there are "
+          "any" },
+        {},
+};
+
+const Verb verb_compare = {
+        .name = "compare",
+        .synopsis = "BEFORE AFTER | --before LIST --after LIST",
+        .summary = "Show two snapshots, or two sets of them, side by side: what changed",
+        .needs = "two snapshots",
+        .max_arguments = 2,
+        .options = OPTION_VIEW_BITS | OPTION_PAIR_BITS | OPTION_BIT(BEFORE) | OPTION_BIT(AFTER) |
+                   OPTION_BIT(ALPHA),
+        .formats = VERB_VIEW_FORMATS,
+        .helps = helps,
+        .run = run_compare,
+};

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check-main.h"
+#include "ctl-answers.h"
+
+/* Newest first, as the daemon lists them. */
+#define NAMES                                                                          \
+        "{\"parameters\":{\"snapshots\":[{\"name\":\"next-2\"},{\"name\":\"next-1\"}," \
+        "{\"name\":\"base-2\"},{\"name\":\"base-1\"},{\"name\":\"other\"}],\"unreadable\":[]}}"
+
+#define SAMPLE(median) "{\"n\":4,\"median\":" median ",\"min\":1,\"max\":2500.5,\"q1\":1,\"q3\":2}"
+#define SET_GROUP                                                                                  \
+        "{\"key\":\"pool\",\"process\":\"pool\",\"threadsBefore\":4,\"threadsAfter\":4,"           \
+        "\"metrics\":{\"run_time_ns\":{\"before\":" SAMPLE("1000000") ",\"after\":" SAMPLE(        \
+                "1200000") ",\"delta\":200000,\"percent\":20,\"u\":16,\"p\":0.0286,"               \
+                           "\"pAdjusted\":0.0429,\"significant\":true,\"perSecond\":true},"        \
+                           "\"nr_threads\":{\"before\":" SAMPLE(                                   \
+                                   "4") ",\"after\":null,\"delta\":null,\"percent\":null,"         \
+                                        "\"u\":null,\"p\":null,\"pAdjusted\":null,"                \
+                                        "\"significant\":false,\"perSecond\":false,"               \
+                                        "\"reason\":\"after: gone\"}},"                            \
+                                        "\"derived\":{\"cpu_efficiency\":{\"before\":" SAMPLE(     \
+                                                "0.5") ",\"after\":" SAMPLE("0.25") ",\"delta\":-" \
+                                                                                    "0.25,"        \
+                                                                                    "\"percent\":" \
+                                                                                    "null,"        \
+                                                                                    "\"u\":0,"     \
+                                                                                    "\"p\":0."     \
+                                                                                    "00001,"       \
+                                                                                    "\"pAdjusted"  \
+                                                                                    "\":"          \
+                                                                                    "0.00005,"     \
+                                                                                    "\"significan" \
+                                                                                    "t\":true,"    \
+                                                                                    "\"perSecond"  \
+                                                                                    "\":false}}}"
+
+#define FIRST(tested, significant, least, needed)                                               \
+        "{\"parameters\":{\"before\":[" HEAD("base-1") "," HEAD("base-2") "],\"after\":[" HEAD( \
+                "next-1") "],\"sourcesBefore\":" SOURCES ",\"sourcesAfter\":" SOURCES           \
+                          ",\"alpha\":0.05,\"tested\":" tested ",\"significant\":" significant  \
+                          ",\"leastP\":" least ",\"samplesNeeded\":" needed                     \
+                          "},\"continues\":true}\0"
+#define LAST(more)                                                                     \
+        "{\"parameters\":{\"hiddenRows\":7,\"hiddenGroups\":1,\"groupsOnlyBefore\":2," \
+        "\"groupsOnlyAfter\":1" more "}}"
+
+static const Exchange sets[] = { {
+        REPLIES(FIRST("3", "2", "0.0286", "null") "{\"parameters\":{\"groups\":[" SET_GROUP
+                                                  "]},\"continues\":true}\0" LAST("")),
+} };
+
+START_TEST(sets_are_told_in_a_head_and_a_table) {
+        begin(sets, 1);
+        CTL_RUN(&ctl, "compare", "--before", "base-1,base-2", "--after", " next-1 , latest~3");
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"method\":\"io.ctprof.Profiler.CompareSets\""));
+        ck_assert_ptr_nonnull(strstr(ctl.asked,
+                                     "\"before\":[{\"name\":\"base-1\"},{\"name\":\"base-2\"}],"
+                                     "\"after\":[{\"name\":\"next-1\"},{\"name\":\"latest~3\"}]"));
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"changedOnly\":true"));
+        ck_assert_ptr_null(strstr(ctl.asked, "alpha"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "before    2 captures, base-1 to base-2, 20"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "after     1 capture, next-1, 20"));
+        ck_assert_ptr_nonnull(strstr(
+                ctl.out,
+                "tested    3 rows, adjusted for as many: 2 have an adjusted p below 0.05\n"));
+        ck_assert_ptr_nonnull(strstr(
+                ctl.out, "pool    run_time_ns    1.000ms/s 1.200ms/s +200.000µs/s +20.0%   0.043  "
+                         "1ns..2.500µs/s  1ns..2.500µs/s 4+4\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "pool    nr_threads"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "<0.0001"));
+        ck_assert_ptr_nonnull(strstr(ctl.out,
+                                     "7 rows hidden that are not significant (--all-rows)\n"
+                                     "1 more group (--limit 0)\n"
+                                     "2 groups only in BEFORE, 1 group only in AFTER: not "
+                                     "tested\n"));
+        end();
+}
+END_TEST
+
+START_TEST(eighty_columns_hold_what_matters) {
+        char *line;
+
+        begin(sets, 1);
+        CTL_RUN_TERMINAL(&ctl, 80, "compare", "--before", "base-1,base-2", "--after", "next-1");
+        line = strstr(ctl.out, "run_time_ns");
+        ck_assert_ptr_nonnull(line);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "1.200ms/s"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "0.043"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "no room for "));
+        end();
+}
+END_TEST
+
+START_TEST(json_is_one_object_with_all_of_it) {
+        begin(sets, 1);
+        CTL_RUN(&ctl, "compare", "--before", "base-1,base-2", "--after", "next-1", "--alpha",
+                "0.01", "--json=short");
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"alpha\":0.01"));
+        ck_assert_ptr_null(strstr(ctl.asked, "\"changedOnly\":true"));
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"limit\":0"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\"alpha\":0.05,\"tested\":3,\"significant\":2,"
+                                              "\"leastP\":0.0286,\"samplesNeeded\":null,"
+                                              "\"groups\":[" SET_GROUP "],\"sourcesBefore\":["));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\"hiddenRows\":7,\"hiddenGroups\":1,"
+                                              "\"groupsOnlyBefore\":2,\"groupsOnlyAfter\":1}\n"));
+        end();
+}
+END_TEST
+
+static const Exchange globbed[] = {
+        { REPLIES(NAMES) },
+        { REPLIES(FIRST("0", "0", "1", "null") LAST("")) },
+};
+
+START_TEST(globs_are_names_of_the_spool_in_the_order_of_captures) {
+        begin(globbed, 2);
+        CTL_RUN(&ctl, "compare", "--before", "other,base-*,base-1*", "--after", "next-?,x.zst");
+        ck_assert_str_eq(ctl.err, "\"x.zst\" cannot be opened: No such file or directory.\n");
+        ck_assert_int_eq(ctl.status, 1);
+        end();
+
+        begin(globbed, 2);
+        CTL_RUN(&ctl, "compare", "--before", "other,base-*,base-1*", "--after", "next-?");
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"before\":[{\"name\":\"other\"},{\"name\":"
+                                                "\"base-1\"},{\"name\":\"base-2\"}],\"after\":["
+                                                "{\"name\":\"next-1\"},{\"name\":\"next-2\"}]"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "tested    nothing: "));
+        end();
+}
+END_TEST
+
+static const Exchange few[] = { { REPLIES(FIRST("3000", "0", "0.0286", "10") LAST("")) } };
+
+START_TEST(too_few_captures_are_said_with_how_many_would_do) {
+        begin(few, 1);
+        CTL_RUN(&ctl, "compare", "--before", "base-1,base-2", "--after", "next-1");
+        ck_assert_ptr_nonnull(strstr(
+                ctl.out,
+                "          so few samples have a p of 0.029 at best, with which no row alone is "
+                "significant among 3000: it would take 10 a side, for rates 11 captures; or fewer "
+                "rows (--filter, --metrics)\n"));
+        end();
+}
+END_TEST
+
+static const Exchange above[] = { {
+        REPLIES(FIRST("3", "2", "0.0286", "null") LAST(",\"rowsAboveThreshold\":2")),
+} };
+
+START_TEST(significant_rows_above_the_threshold_end_in_3) {
+        begin(above, 1);
+        CTL_RUN(&ctl, "compare", "--before", "base-1,base-2", "--after", "next-1", "--threshold",
+                "10");
+        ck_assert_int_eq(ctl.status, 3);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "(--threshold)\n"));
+        end();
+}
+END_TEST
+
+#define PAIR_ANSWER                                                                    \
+        "{\"parameters\":{\"before\":" HEAD("a") ",\"after\":" HEAD(                   \
+                "b") ",\"sameBoot\":true,\"elapsedNs\":1000000000,\"hostChanges\":[]," \
+                     "\"sourcesBefore\":[],\"sourcesAfter\":[]},\"continues\":true}\0" \
+                     "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}}"
+static const Exchange pair[] = { { REPLIES(PAIR_ANSWER) } };
+
+START_TEST(one_snapshot_a_side_is_the_plain_comparison) {
+        begin(pair, 1);
+        CTL_RUN(&ctl, "compare", "--before", "a", "--after", "b");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"io.ctprof.Profiler.Compare\""));
+        end();
+}
+END_TEST
+
+static const struct {
+        const char *words[8];
+        int status;
+        const char *err;
+} refused_rows[] = {
+        { { "--before", "a" }, 2, "--before needs --after: sets have two sides.\n" },
+        { { "--after", "a" }, 2, "--after needs --before: sets have two sides.\n" },
+        { { "x", "--before", "a", "--after", "b" },
+          2,
+          "\"x\" is neither before nor after: with --before and --after all snapshots stand in "
+          "their lists.\n" },
+        { { "--before", "a,,c", "--after", "b" },
+          2,
+          "--before has an empty entry: separate snapshots by one comma each.\n" },
+        { { "--before", "a,", "--after", "b" },
+          2,
+          "--before has an empty entry: separate snapshots by one comma each.\n" },
+        { { "--before", "", "--after", "b" }, 2, "--before is given an empty list.\n" },
+        { { "--before", "a,c,a", "--after", "b" }, 2, "--before names \"a\" twice.\n" },
+        { { "--before", "a,c", "--after", "b,c" },
+          2,
+          "\"c\" is in both sets: a snapshot is either before or after.\n" },
+        { { "--before", "a,-c", "--after", "b" },
+          2,
+          "The snapshot name \"-c\" starts with a dash.\n" },
+        { { "--before", "a[", "--after", "b" },
+          2,
+          "The glob \"a[\" in --before is wrong: a [ in it is never closed.\n" },
+        { { "--before", "a,c", "--after", "b", "--alpha", "1" },
+          2,
+          "--alpha \"1\" is not a probability between 0 and 1, as 0.05.\n" },
+        { { "--before", "a,c", "--after", "b", "--alpha", "0" },
+          2,
+          "--alpha \"0\" is not a probability between 0 and 1, as 0.05.\n" },
+        { { "a", "b", "--alpha", "0.1" },
+          2,
+          "--alpha is for sets of snapshots, which --before and --after name: two snapshots are "
+          "not tested.\n" },
+        { { "a" },
+          2,
+          "\"compare\" needs two snapshots, as in \"ctprofctl compare BEFORE AFTER\", or sets of "
+          "them (--before, --after).\n" },
+        { { "a", "b", "c" }, 2, "\"compare\" has no use for \"c\".\n" },
+        { { "--before", "a,c", "--after", "b", "--window" },
+          2,
+          "--window is implied: rates of sets are of the work in the windows between captures.\n" },
+        { { "--before", "a,c", "--after", "b", "--pair", "/x=/y" },
+          2,
+          "--pair is for two snapshots: cgroups are not paired in sets.\n" },
+        { { "--before", "a,c", "--after", "b", "--columns", "group" },
+          2,
+          "--columns is for two snapshots: sets have columns of their own.\n" },
+        { { "--before", "a,c", "--after", "b", "--group-by", "thread" },
+          2,
+          "Sets are not compared by thread: a thread of one set need not be in the other. "
+          "--group-by comm-exact has their names.\n" },
+        { { "--before", "a,c", "--after", "b", "--format", "html" },
+          2,
+          "Sets have no --format html: they come as a table or as --json.\n" },
+        { { "--before", "a,c", "--after", "b", "--sections", "pressure" },
+          2,
+          "The section \"pressure\" is of two snapshots: sets have rows of metrics only.\n" },
+};
+
+START_TEST(what_sets_cannot_be_is_refused) {
+        const char *words[ELEMENTSOF(refused_rows[0].words) + 2] = { "compare" };
+
+        for (size_t i = 0; i < ELEMENTSOF(refused_rows[0].words); i++)
+                words[i + 1] = refused_rows[_i].words[i];
+        begin(NULL, 0);
+        ctl_run(&ctl, words);
+        expect(refused_rows[_i].status, "", refused_rows[_i].err);
+        end();
+}
+END_TEST
+
+static const Exchange listed[] = { { REPLIES(NAMES) } };
+
+START_TEST(a_glob_that_matches_nothing_is_an_error) {
+        begin(listed, 1);
+        CTL_RUN(&ctl, "compare", "--before", "nothing-*", "--after", "b");
+        expect(1, "",
+               "No snapshot of the spool has a name that matches \"nothing-*\": \"ctprofctl list\" "
+               "shows those there are.\n");
+        end();
+}
+END_TEST
+
+START_TEST(two_sets_have_a_bound) {
+        char list[512] = "s0", other[512] = "t0";
+
+        for (unsigned i = 1; i < 40; i++) {
+                (void) snprintf(list + strlen(list), sizeof(list) - strlen(list), ",s%u", i);
+                (void) snprintf(other + strlen(other), sizeof(other) - strlen(other), ",t%u", i);
+        }
+        begin(NULL, 0);
+        CTL_RUN(&ctl, "compare", "--before", list, "--after", other);
+        expect(2, "", "Two sets have at most 64 snapshots together: these have 80.\n");
+        for (unsigned i = 40; i < 65; i++)
+                (void) snprintf(list + strlen(list), sizeof(list) - strlen(list), ",s%u", i);
+        CTL_RUN(&ctl, "compare", "--before", list, "--after", other);
+        expect(2, "", "--before names more than 64 snapshots.\n");
+        end();
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("verb-sets");
+        TCase *answers = tcase_create("answers"), *line = tcase_create("command line");
+
+        tcase_add_test(answers, sets_are_told_in_a_head_and_a_table);
+        tcase_add_test(answers, eighty_columns_hold_what_matters);
+        tcase_add_test(answers, json_is_one_object_with_all_of_it);
+        tcase_add_test(answers, globs_are_names_of_the_spool_in_the_order_of_captures);
+        tcase_add_test(answers, too_few_captures_are_said_with_how_many_would_do);
+        tcase_add_test(answers, significant_rows_above_the_threshold_end_in_3);
+        tcase_add_test(answers, one_snapshot_a_side_is_the_plain_comparison);
+        suite_add_tcase(suite, answers);
+        tcase_add_loop_test(line, what_sets_cannot_be_is_refused, 0, ELEMENTSOF(refused_rows));
+        tcase_add_test(line, a_glob_that_matches_nothing_is_an_error);
+        tcase_add_test(line, two_sets_have_a_bound);
+        suite_add_tcase(suite, line);
+        return check_main(suite);
+}

@@ -6,21 +6,17 @@
 
 const MOVERS_SHOWN = 12;
 const GROUPS_SHOWN = 12;
+const STALLS_SHOWN = 24;
 
-function groupButton(page, group, metric = "") {
-  const button = make("button", {type: "button", class: "link", title: `${group.label}: show its rows`}, labelOf(group.label));
-  button.addEventListener("click", () => page.table.show(group.label, metric));
-  return button;
+function groupColumn(page, metricOf) {
+  return [page.data.settings.header, "name", ({group, ...row}) => {
+    const title = `${group.label}: show its rows`;
+    const button = make("button", {type: "button", class: "link", title}, labelOf(group.label));
+    button.addEventListener("click", () => page.table.show(group.label, metricOf(row)));
+    return button;
+  }];
 }
 
-// A table of few rows that is not virtual: [title, kind] and rows of cells.
-function smallTable(label, heads, rows) {
-  return make("div", {class: "wide"}, make("table", {class: "small", "aria-label": label},
-    make("thead", {}, make("tr", {}, heads.map(([title, kind, hint]) => make("th", {scope: "col", class: kind, title: hint ?? ""}, title)))),
-    make("tbody", {}, rows.map((cells) => make("tr", {}, cells.map((cell, i) => make("td", {class: heads[i][1]}, cell)))))));
-}
-
-// Largest movers.
 class Movers {
   constructor(page) {
     this.page = page;
@@ -29,49 +25,64 @@ class Movers {
     const choices = metrics.map((metric) => [String(metric.index), metric.name]);
     if (isPair)
       choices.unshift(["", "any metric, by impact"]);
-    this.choice = selectOf("By", choices, () => this.draw());
-    this.choice.select.id = "movers-metric";
-    const runTime = metrics.find((metric) => metric.name === "run_time_ns");
+    this.choice = selectOf("By", "movers-metric", choices, () => this.draw());
+    const runTime = metrics.find(({name}) => name === "run_time_ns");
     if (!isPair && runTime)
       this.choice.select.value = String(runTime.index);
     this.body = make("div");
     if (groups.length > 0 && metrics.length > 0)
-      part("movers", "Movers", isPair ? "Largest movers" : "Largest groups", make("div", {class: "controls"}, this.choice.field), this.body);
+      part("movers", "Movers", isPair ? "Largest movers" : "Largest groups",
+        make("div", {class: "controls"}, this.choice.field), this.body);
     this.draw();
   }
 
-  draw() {
-    const {page} = this, {isPair, groups} = page.data;
-    const wanted = this.choice.select.value;
-    const amountOf = (row) => wanted === "" ? impactOf(row, page.totals) ?? 0 : Math.abs(Number(isPair ? row.delta : row.value));
-    const best = [];
-    for (const group of groups) {
-      let row = null;
-      for (const candidate of group.rows)
-        if (candidate.metric.sum && (wanted === "" || String(candidate.metric.index) === wanted) &&
-            (isPair ? candidate.delta : candidate.value) !== null && (!row || amountOf(candidate) > amountOf(row)))
-          row = candidate;
-      if (row && amountOf(row) > 0)
-        best.push(row);
+  // Of each group its largest row, or that of the metric that was chosen; the largest first.
+  find() {
+    const {data, totals} = this.page, wanted = this.choice.select.value;
+    const sizeOf = (row) => wanted === "" ? impactOf(row, totals) : Math.abs(Number(movedBy(row)));
+    const found = [];
+    for (const group of data.groups) {
+      let largest = null;
+      for (const row of group.rows) {
+        const isWanted = row.metric.sum && (wanted === "" || String(row.metric.index) === wanted);
+        if (isWanted && movedBy(row) !== null && sizeOf(row) > (largest?.size ?? 0))
+          largest = {row, group, size: sizeOf(row)};
+      }
+      if (largest)
+        found.push(largest);
     }
-    best.sort((a, b) => amountOf(b) - amountOf(a));
-    const shown = best.slice(0, MOVERS_SHOWN);
-    const scale = shown.length > 0 ? amountOf(shown[0]) : 1;
-    const {format} = page;
-    const rows = shown.map((row) => isPair
-      ? [groupButton(page, row.group, row.metric.name), row.metric.name, balance(amountOf(row) / scale, Number(row.delta) < 0),
-        formatShare(impactOf(row, page.totals)), page.formatDelta(row), cellOf(page.formatPercent(row), "no percent of 0"),
-        cellOf(format(row.before, row.metric), row.reason), cellOf(format(row.after, row.metric), row.reason)]
-      : [groupButton(page, row.group, row.metric.name), bar(amountOf(row) / scale), formatShare(impactOf(row, page.totals)),
-        format(row.value, row.metric), threadsOf(row.group)]);
-    const heads = isPair
-      ? [[page.data.settings.header, "name"], ["metric", ""], ["", "graph"], ["impact", "number", IMPACT_HINT], ["delta", "number"],
-        ["%", "number"], ["before", "number"], ["after", "number"]]
-      : [[page.data.settings.header, "name"], ["", "graph"], ["share", "number", SHARE_HINT], ["value", "number"], ["threads", "number"]];
-    const said = wanted !== "" ? `${plural(best.length, "group")} moved. `
-      : "For each group the metric of which it moved the largest share. ";
-    this.body.replaceChildren(shown.length > 0 ? smallTable("Largest movers", heads, rows) : note(isPair ? "Nothing that adds up over threads moved." : "No group has a value of this metric."),
-      note((isPair ? said + "Bars to the left fell, to the right grew; all are" : "Bars are") + " to the scale of the largest." + page.cut()));
+    return found.sort((a, b) => b.size - a.size);
+  }
+
+  draw() {
+    const {page} = this, {isPair} = page.data, isAny = this.choice.select.value === "";
+    const found = this.find(), most = found[0]?.size;
+    const value = (key) => ({row}) => cellOf(page.format(row[key], row.metric), whyAbsent(row, key));
+    const share = ({row}) => formatShare(impactOf(row, page.totals));
+    const columns = isPair ? [
+      groupColumn(page, ({row}) => row.metric.name),
+      ["metric", "", ({row}) => row.metric.name],
+      ["", "graph", ({row, size}) => balance(size / most, Number(row.delta) < 0)],
+      ["impact", "number", share, IMPACT_HINT],
+      ["delta", "number", ({row}) => page.formatDelta(row)],
+      ["%", "number", ({row}) => cellOf(page.formatPercent(row), "there is no percent of 0")],
+      ["before", "number", value("before")],
+      ["after", "number", value("after")],
+    ] : [
+      groupColumn(page, ({row}) => row.metric.name),
+      ["", "graph", ({size}) => bar(size / most)],
+      ["share", "number", share, SHARE_HINT],
+      ["value", "number", value("value")],
+      ["threads", "number", ({group}) => threadsOf(group)],
+    ];
+    const nothing = isPair ? "Nothing that adds up over threads moved." : "No group has any of it.";
+    const said = isPair && isAny ? "For each group the metric of which it moved the largest share. "
+      : `${plural(found.length, "group")}. `;
+    const scale = (isPair ? "Bars to the left fell, to the right grew; all are" : "Bars are") +
+      " to the scale of the largest.";
+    this.body.replaceChildren(
+      found.length > 0 ? smallTable("Largest movers", columns, found.slice(0, MOVERS_SHOWN)) : note(nothing),
+      note(said + scale + page.cut()));
   }
 }
 
@@ -84,173 +95,171 @@ const PARTS = [
   {name: "other block", metric: "block_sum", less: "iowait_sum"},
   {name: "sleep", metric: "voluntary_sleep_ns"},
 ];
-// These overlap the parts above and each other (reclaim runs on a CPU), so they are numbers beside them.
+// These overlap the parts above and each other (reclaim runs on a CPU): numbers beside the bars.
 const DELAYS = ["blkio", "swapin", "thrashing", "freepages", "compact", "wpcopy", "irq"];
 const SIDES = {between: "delta", before: "before", after: "after", now: "value"};
+const NANOSECONDS = {unit: "ns"};
 
 class TimeParts {
   constructor(page) {
     this.page = page;
-    const {data} = page;
-    this.side = !data.isPair ? "now" : data.info.sameBoot ? "between" : "after";
+    const {groups, info, isPair} = page.data;
+    this.side = !isPair ? "now" : info.sameBoot ? "between" : "after";
     this.withSleep = false;
     this.shown = GROUPS_SHOWN;
     this.body = make("div");
     const sides = [["between", "between the two"], ["before", "up to BEFORE"], ["after", "up to AFTER"]];
-    const choice = selectOf("Time", data.info.sameBoot ? sides : sides.slice(1), (value) => {
+    const choice = selectOf("Time", "time-side", info.sameBoot ? sides : sides.slice(1), (value) => {
       this.side = value;
       this.draw();
     });
-    choice.select.id = "time-side";
     choice.select.value = this.side;
-    const sleep = checkbox("with sleep", false, (checked) => {
+    const sleep = checkbox("with sleep", "time-sleep", false, (checked) => {
       this.withSleep = checked;
       this.draw();
     });
-    if (data.groups.some((group) => PARTS.some(({metric}) => group.byName.has(metric))))
-      part("time", "Time", "Where the time went", make("div", {class: "controls"}, data.isPair ? choice.field : null, sleep, this.legend()), this.body);
+    const legend = PARTS.map(({name}, i) => make("span", {}, make("i", {class: "swatch part" + i}), name));
+    if (groups.some(({byName}) => PARTS.some(({metric}) => byName.has(metric))))
+      part("time", "Time", "Where the time went", make("div", {class: "controls"},
+        isPair && choice.field, sleep, make("span", {class: "legend"}, legend)), this.body);
     this.draw();
   }
 
-  legend() {
-    return make("span", {class: "legend"}, PARTS.map(({name}, i) => make("span", {}, make("i", {class: "swatch part" + i}), name)));
+  // Nanoseconds on the chosen side; null when they were not measured.
+  read(group, name) {
+    const value = group.byName.get(name)?.[SIDES[this.side]];
+    return isNumber(value) ? BigInt(value) : null;
   }
 
-  // {value: nanoseconds, null when not measured, reason}
   measure(group, {metric, other, less}) {
-    const key = SIDES[this.side];
-    let row = group.byName.get(metric);
-    if ((!row || row[key] === null) && other)
-      row = group.byName.get(other) ?? row;
-    if (!row || row[key] === null || row[key] === undefined)
-      return {value: null, reason: row ? whyAbsent(row) : "left out by --metrics or --sections"};
-    if (!less)
-      return {value: BigInt(row[key]), row};
-    const part = group.byName.get(less)?.[key];
-    if (part === null || part === undefined)
-      return {value: BigInt(row[key]), row, whole: true};
-    return {value: BigInt(row[key]) - BigInt(part), row};
+    const value = this.read(group, metric) ?? (other ? this.read(group, other) : null);
+    if (value === null || !less)
+      return value;
+    // Blocked beside I/O is what is left; without its share for I/O nothing tells how much that is.
+    const taken = this.read(group, less);
+    return taken === null ? null : value - taken;
+  }
+
+  why(group, {metric, less}) {
+    const row = group.byName.get(this.read(group, metric) !== null && less ? less : metric);
+    return row ? row.reason || "no reason is known" : "left out by --metrics or --sections";
   }
 
   draw() {
     const {page} = this;
-    const used = PARTS.map((part, i) => ({...part, i})).filter(({name}) => this.withSleep || name !== "sleep");
-    const groups = page.data.groups.map((group) => {
-      const parts = used.map((part) => ({...this.measure(group, part), i: part.i, name: part.name}));
+    const used = PARTS.filter(({name}) => this.withSleep || name !== "sleep");
+    const rows = page.data.groups.map((group) => {
+      const values = new Map(used.map((part) => [part, this.measure(group, part)]));
       // What fell is time of threads that are gone: no length tells that.
-      const total = parts.reduce((sum, {value}) => value !== null && value > 0n ? sum + value : sum, 0n);
-      return {group, parts, total};
-    }).filter(({parts}) => parts.some(({value}) => value !== null && value !== 0n));
-    groups.sort((a, b) => a.total < b.total ? 1 : a.total > b.total ? -1 : 0);
-    const shown = groups.slice(0, this.shown);
-    const most = shown.length > 0 ? Number(shown[0].total) || 1 : 1;
-    const delays = DELAYS.filter((name) => groups.some(({group}) => isNumber(group.byName.get(name + "_delay_total_ns")?.[SIDES[this.side]])));
-    const nothing = used.filter((part) => groups.every(({parts}) => parts.find(({i}) => i === part.i).value === null));
-    const columns = used.filter((part) => !nothing.includes(part));
-    const signed = {signed: this.side === "between"};
-    const ns = {unit: "ns", name: ""};
-    const rows = shown.map(({group, parts, total}) => [
-      groupButton(page, group, "*_ns"), this.stack(parts, Number(total), most),
-      ...columns.map(({i}) => {
-        const {value, reason} = parts.find((part) => part.i === i);
-        return cellOf(page.format(value, ns, signed), reason);
-      }),
-      ...delays.map((name) => {
-        const row = group.byName.get(name + "_delay_total_ns");
-        return cellOf(page.format(row?.[SIDES[this.side]] ?? null, ns, signed), row && whyAbsent(row));
-      })]);
-    const heads = [[page.data.settings.header, "name"], ["", "graph stack"],
-      ...columns.map(({name, metric}) => [name, "number", metric]),
-      ...delays.map((name) => [name + " delay", "number overlaps", `${name}_delay_total_ns: overlaps the parts of the bar`])];
-    const more = make("button", {type: "button", hidden: groups.length <= this.shown}, `${Math.min(100, groups.length - this.shown)} more groups`);
-    more.addEventListener("click", () => {
-      this.shown += 100;
-      this.draw();
-    });
-    this.body.replaceChildren(
-      shown.length > 0 ? smallTable("Where the time went", heads, rows) : note("No group has any of this."), more,
-      ...this.missing(nothing, groups),
+      const total = [...values.values()].reduce((sum, value) => value > 0n ? sum + value : sum, 0n);
+      return {group, values, total};
+    }).filter(({values}) => [...values.values()].some((value) => value !== null && value !== 0n));
+    rows.sort((a, b) => compareNumbers(b.total, a.total));
+
+    const nothing = used.filter((part) => rows.every(({values}) => values.get(part) === null));
+    const delays = DELAYS.map((name) => name + "_delay_total_ns")
+      .filter((name) => rows.some(({group}) => this.read(group, name) !== null));
+    const form = {signed: this.side === "between"};
+    const most = Number(rows[0]?.total) || 1;
+    const columns = [
+      groupColumn(page, () => "*_ns"),
+      ["", "graph stack", (row) => this.stack(row, most)],
+      ...used.filter((part) => !nothing.includes(part)).map((part) => [part.name, "number",
+        ({group, values}) => cellOf(page.format(values.get(part), NANOSECONDS, form), this.why(group, part)),
+        part.metric]),
+      ...delays.map((metric) => [metric.replace("_delay_total_ns", " delay"), "number overlaps",
+        ({group}) => cellOf(page.format(this.read(group, metric), NANOSECONDS, form), this.why(group, {metric})),
+        `${metric}: overlaps the parts of the bar`]),
+    ];
+    const table = smallTable("Where the time went", columns, rows.slice(0, this.shown));
+    this.body.replaceChildren(rows.length > 0 ? table : note("No group has any of this."),
+      this.moreButton(rows.length), ...this.missing(nothing, rows),
       note("Bars are to the scale of the largest group" + (this.withSleep ? ". " : ", without sleep. ") +
-        (this.side === "between" ? "What fell, because threads ended, has no length: its number tells. " : "") +
+        (form.signed ? "What fell, because threads ended, has no length: its number tells. " : "") +
         "Delays of taskstats overlap these parts and each other, and are no part of a bar." + page.cut()));
   }
 
-  stack(parts, total, most) {
-    const element = make("span", {class: "bar"});
-    const said = [];
-    for (const {value, i, name} of parts) {
-      if (value === null || value <= 0n)
+  moreButton(n) {
+    const text = `${Math.min(100, n - this.shown)} more groups`;
+    const button = make("button", {type: "button", hidden: n <= this.shown}, text);
+    button.addEventListener("click", () => {
+      this.shown += 100;
+      this.draw();
+    });
+    return button;
+  }
+
+  stack({values, total}, most) {
+    const element = make("span", {class: "bar", role: "img"}), said = [], missing = [];
+    for (const [part, value] of values) {
+      if (value === null)
+        missing.push(part.name);
+      if (!(value > 0n))
         continue;
-      const fill = make("i", {class: "fill part" + i});
+      const fill = make("i", {class: "fill part" + PARTS.indexOf(part)});
       fill.style.width = Number(value) / most * 100 + "%";
       element.append(fill);
-      said.push(`${name} ${(Number(value) / total * 100).toFixed(1)}%`);
+      said.push(`${part.name} ${(Number(value) / Number(total) * 100).toFixed(1)}%`);
     }
-    const missing = parts.filter(({value}) => value === null).map(({name}) => name);
     element.title = said.join(", ") + (missing.length > 0 ? `; not measured: ${missing.join(", ")}` : "");
-    element.setAttribute("role", "img");
     element.setAttribute("aria-label", element.title);
     return element;
   }
 
   // Parts that no group has are said once, with why.
-  missing(nothing, groups) {
-    if (nothing.length === 0 || groups.length === 0)
-      return [];
-    const why = new Map();
-    for (const part of nothing) {
-      const {reason} = this.measure(groups[0].group, part);
-      why.set(reason, [...(why.get(reason) ?? []), part.name]);
+  missing(nothing, rows) {
+    const reasons = new Map();
+    for (const part of rows.length > 0 ? nothing : []) {
+      const reason = this.why(rows[0].group, part);
+      reasons.set(reason, [...reasons.get(reason) ?? [], part.name]);
     }
-    return [...why].map(([reason, names]) => note("Not measured, so no part of any bar: ", make("b", {}, names.join(", ")), ` (${reason || "no reason is known"}).`));
+    return [...reasons].map(([reason, names]) =>
+      note("Not measured, so no part of any bar: ", make("b", {}, names.join(", ")), ` (${reason}).`));
   }
 }
 
 // Pressure: the share of time in which some, or all, of the tasks stood still for want of a resource.
-function pressurePart(page) {
-  const {sections, info, isPair} = page.data;
-  const tables = [["host-pressure", "The host"], ["pressure", "Cgroups"]].filter(([name]) => sections[name]?.length > 0);
-  if (tables.length === 0)
-    return;
+function pressurePart({data: {sections, info, isPair}}) {
+  // Microseconds, as the totals.
   const elapsed = isPair && info.sameBoot && Number(info.elapsedNs) > 0 ? Number(info.elapsedNs) / 1000 : null;
-  const nodes = [];
-  for (const [name, title] of tables) {
-    // Stalls that never happened would fill a page: all cgroups by all resources.
-    const rows = sections[name].filter((row) => name === "host-pressure" || pressureAmount(row) > 0);
-    rows.sort((a, b) => name === "host-pressure" ? 0 : pressureAmount(b, isPair) - pressureAmount(a, isPair));
-    const shown = rows.slice(0, 24);
-    nodes.push(make("h3", {}, title), smallTable(title, pressureHeads(name, elapsed), shown.map((row) => pressureCells(row, name, elapsed))));
-    if (name === "pressure")
-      nodes.push(note(`${plural(shown.length, "row")} of ${sections[name].length.toLocaleString("en")}, the longest stalls first; all are under Sections.`));
-  }
-  part("pressure", "Pressure", "Pressure", nodes, note("Averages are the kernel's, over the last 10, 60 and 300 seconds before each snapshot; hollow bars are BEFORE" +
-    (elapsed === null ? "." : ". Stalled: the growth of total, as a share of the time between the two snapshots.")));
-}
-
-function sidesOf(value) {
-  return value !== null && typeof value === "object" ? value : {after: value, before: undefined, delta: undefined};
-}
-
-function pressureAmount(row, isPair = false) {
-  const total = sidesOf(row.total_usec);
-  return Number((isPair ? total.delta : null) ?? total.after ?? 0);
-}
-
-function pressureHeads(name, elapsed) {
-  return [...(name === "pressure" ? [["cgroup", "name"]] : []), ["resource", ""], ["tasks", "", "some: at least one stood still; full: all did"],
-    ...["avg10", "avg60", "avg300"].map((title) => [title, "number meter"]), ["total", "number", "Since boot, or since the cgroup was made"],
-    ...(elapsed === null ? [] : [["between", "number", "The growth of total"], ["stalled", "number", "The growth of total as a share of the time in between"], ["", "graph"]])];
-}
-
-function pressureCells(row, name, elapsed) {
-  const total = sidesOf(row.total_usec);
-  const share = elapsed === null || !isNumber(total.delta) ? null : Number(total.delta) / elapsed;
+  const sidesOf = (value) => value !== null && typeof value === "object" ? value : {after: value};
+  const stalled = (row) => {
+    const {after, delta} = sidesOf(row.total_usec);
+    return Number((isPair ? delta : null) ?? after ?? 0);
+  };
   const why = "not readable, or not there, on a side";
-  return [...(name === "pressure" ? [labelOf(printable(row.cgroup))] : []), row.resource, row.row,
-    ...["avg10", "avg60", "avg300"].map((key) => pressureMeter(sidesOf(row[key]))),
-    cellOf(isNumber(total.after) ? formatQuantity(total.after, "us") : null, "not readable, or not there"),
-    ...(elapsed === null ? [] : [cellOf(share === null ? null : formatQuantity(total.delta, "us", {signed: true}), why),
-      cellOf(share === null ? null : (share * 100).toFixed(2) + "%", why), share === null ? "" : bar(share)])];
+  const delta = (row, show) => {
+    const moved = sidesOf(row.total_usec).delta;
+    return isNumber(moved) ? show(moved) : absent(why);
+  };
+  const columns = [
+    ["resource", "", ({resource}) => resource],
+    ["tasks", "", ({row}) => row, "some: at least one stood still; full: all did"],
+    ...["avg10", "avg60", "avg300"].map((name) => [name, "number meter", (row) => pressureMeter(sidesOf(row[name]))]),
+    ["total", "number", (row) => sideText(sidesOf(row.total_usec).after, "us"),
+      "Since boot, or since the cgroup was made"],
+    ...elapsed === null ? [] : [
+      ["between", "number", (row) => delta(row, (moved) => formatQuantity(moved, "us", {signed: true})),
+        "The growth of total"],
+      ["stalled", "number", (row) => delta(row, (moved) => (Number(moved) / elapsed * 100).toFixed(2) + "%"),
+        "The growth of total as a share of the time in between"],
+      ["", "graph", (row) => delta(row, (moved) => bar(Number(moved) / elapsed))],
+    ],
+  ];
+  const nodes = [];
+  if (sections["host-pressure"]?.length > 0)
+    nodes.push(make("h3", {}, "The host"), smallTable("The host", columns, sections["host-pressure"]));
+  // Stalls that never happened would fill a page: all cgroups by all resources.
+  const cgroups = (sections.pressure ?? []).filter((row) => stalled(row) > 0).sort((a, b) => stalled(b) - stalled(a));
+  if (cgroups.length > 0)
+    nodes.push(make("h3", {}, "Cgroups"), smallTable("Cgroups",
+      [["cgroup", "name", ({cgroup}) => labelOf(printable(cgroup))], ...columns], cgroups.slice(0, STALLS_SHOWN)),
+    note(`The longest stalls first, ${plural(Math.min(cgroups.length, STALLS_SHOWN), "row")} of ` +
+      `${sections.pressure.length.toLocaleString("en")}; all are under Sections.`));
+  if (nodes.length > 0)
+    part("pressure", "Pressure", "Pressure", nodes,
+      note("Averages are the kernel's, over the last 10, 60 and 300 seconds before each snapshot." +
+        (isPair ? " Hollow bars are BEFORE." : "")));
 }
 
 function pressureMeter({before, after}) {
@@ -258,5 +267,6 @@ function pressureMeter({before, after}) {
   if (!isNumber(before) && !isNumber(after))
     return absent("not readable, or not there");
   const text = before === undefined || before === after ? show(after) : `${show(before)} → ${show(after)}`;
-  return [text, isNumber(before) ? bar(Number(before) / 10000, "hollow") : null, isNumber(after) ? bar(Number(after) / 10000) : null];
+  return [text, isNumber(before) && bar(Number(before) / 10000, "hollow"),
+    isNumber(after) && bar(Number(after) / 10000)];
 }

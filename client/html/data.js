@@ -111,7 +111,8 @@ function readData() {
 
 // Names of threads and cgroups are bytes. Those that are not UTF-8 come as U+EF00 + byte; they, and
 // characters that are not seen or turn others around, are shown as \xNN.
-const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\uef80-\uefff]|[\u{e0000}-\u{e0fff}]/gu;
+const HIDDEN = new RegExp("[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e" +
+  "\\u2060-\\u206f\\ufe00-\\ufe0f\\ufeff\\ufff9-\\ufffb\\uef80-\\uefff\\u{e0000}-\\u{e0fff}]", "gu");
 
 function printable(text) {
   const hex = (byte) => "\\x" + byte.toString(16).padStart(2, "0");
@@ -151,16 +152,21 @@ function sumMetrics(groups) {
 // Below this a change is none to speak of, whatever its share.
 const FLOORS = {ns: 1e9, ticks: 100, bytes: 1048576, count: 1000};
 
+// The number of a row that a bar is of; null where there is none.
+function movedBy(row) {
+  return row.delta !== undefined ? row.delta : row.value;
+}
+
 // How much of all there was of a metric moved in a group: the order "impact" of --sort-by.
 function impactOf(row, totals) {
-  const total = totals.get(row.metric);
-  const amount = row.delta !== undefined ? row.delta : row.value;
+  const total = totals.get(row.metric), amount = movedBy(row);
   if (!total || amount === null)
     return null;
   return Math.abs(Number(amount)) / Math.max(total.before, total.after, FLOORS[row.metric.unit] ?? 1000);
 }
 
-const SHARE_HINT = "The share of all there was of the metric in the groups of this page, counted as at least 1 s, 100 ticks, 1 MiB or 1,000 events";
+const SHARE_HINT = "The share of all there was of the metric in the groups of this page, " +
+  "counted as at least 1 s, 100 ticks, 1 MiB or 1,000 events";
 const IMPACT_HINT = SHARE_HINT.replace("The share of", "The change as a share of");
 
 // Shares are of doubles: no more digits than they have.

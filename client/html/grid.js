@@ -79,7 +79,8 @@ class Grid {
     if (!this.sorted)
       return;
     const column = this.columns[this.sorted.index], sign = this.sorted.direction === "ascending" ? 1 : -1;
-    const keyed = this.all.map((row, i) => ({row, i, key: this.orderOf(column, row), family: column.family?.(row) ?? 0}));
+    const keyed = this.all.map((row, i) =>
+      ({row, i, key: this.orderOf(column, row), family: column.family?.(row) ?? 0}));
     keyed.sort((a, b) => {
       if (a.key === null || b.key === null)
         return (a.key === null) - (b.key === null) || a.i - b.i;
@@ -145,7 +146,8 @@ class Grid {
     this.body.replaceChildren(this.gap(first), ...rows, this.gap(n - last));
     this.table.setAttribute("aria-rowcount", this.rows.length + 1);
     this.more.hidden = n === this.rows.length;
-    this.more.textContent = `Only the first ${plural(n, "row")} of ${this.rows.length.toLocaleString("en")} are ${this.printing ? "printed" : "shown"}: filter for fewer.`;
+    this.more.textContent = `Only the first ${plural(n, "row")} of ${this.rows.length.toLocaleString("en")} ` +
+      `are ${this.printing ? "printed" : "shown"}: filter for fewer.`;
   }
 
   gap(n) {

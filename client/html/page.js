@@ -9,40 +9,43 @@ class Page {
     this.raw = Boolean(data.settings.raw);
     this.grids = [];
     this.totals = sumMetrics(data.groups);
-    this.format = (value, metric, form = {}) => {
-      if (value === null || value === undefined)
-        return null;
-      if (!form.signed || typeof value === "object")
-        return formatValue(value, metric, this.raw);
-      return this.raw ? plainNumber(value, true) : formatQuantity(value, metric.unit, {...form, derived: metric.derived});
-    };
   }
 
-  formatDelta(row) {
-    const {before, after} = row;
+  // The text of a VALUE; null where there is none. form: {signed: a delta}
+  format(value, metric, {signed = false} = {}) {
+    if (value === null || value === undefined)
+      return null;
+    if (!signed)
+      return formatValue(value, metric, this.raw);
+    return this.raw ? plainNumber(value, true)
+      : formatQuantity(value, metric.unit, {signed, derived: metric.derived});
+  }
+
+  formatDelta({before, after, delta, metric}) {
     if (before?.mode !== undefined && after?.mode !== undefined)
       return before.mode === after.mode ? "same" : "differs";
-    return this.format(row.delta, row.metric, {signed: true});
+    return this.format(delta, metric, {signed: true});
   }
 
-  formatPercent(row) {
-    if (row.reset)
+  formatPercent({reset, percent, delta, before}) {
+    if (reset)
       return "reset";
-    if (row.percent === null)
+    if (percent === null)
       return null;
-    return this.raw ? plainNumber(row.percent, true) : formatPercent(row.percent, row.delta, row.before);
+    return this.raw ? plainNumber(percent, true) : formatPercent(percent, delta, before);
   }
 
-  formatRate(row) {
-    if (row.rate === null || row.rate === undefined)
+  formatRate({rate, metric}) {
+    if (rate === null)
       return null;
-    return this.raw ? plainNumber(row.rate, true) : formatQuantity(row.rate, row.metric.unit, {signed: true, derived: true}) + "/s";
+    return this.raw ? plainNumber(rate, true)
+      : formatQuantity(rate, metric.unit, {signed: true, derived: true}) + "/s";
   }
 
   // What --limit cut off is missing from every sum and order of the page.
   cut() {
-    const n = this.data.info.hiddenGroups ?? 0;
-    return n > 0 ? ` ${plural(Number(n), "more group")} ${Number(n) === 1 ? "is" : "are"} not in this page (--limit 0 for all).` : "";
+    const n = Number(this.data.info.hiddenGroups ?? 0);
+    return n > 0 ? ` ${plural(n, "more group")} ${areNot(n)} in this page (--limit 0 for all).` : "";
   }
 
   build() {
@@ -53,13 +56,13 @@ class Page {
     this.time = new TimeParts(this);
     pressurePart(this);
     this.table = new MetricTable(this);
+    this.grids.push(this.table.grid);
     oneSidedPart(this);
     pairingsPart(this);
     sectionsPart(this);
     sourcesPart(this);
     absentPart(this);
     document.getElementById("main").append(aboutText(this));
-    this.grids.push(this.table.grid);
   }
 
   setRaw(raw) {
@@ -73,129 +76,95 @@ class Page {
   }
 }
 
-function formatTime(ns) {
-  if (ns === undefined)
-    return null;
-  const milliseconds = Number(BigInt(ns) / 1000000n);
-  return make("time", {dateTime: new Date(milliseconds).toISOString(), title: new Date(milliseconds).toString()},
-    new Date(milliseconds).toISOString().replace("T", " ").replace("Z", " UTC"));
+function areNot(n) {
+  return n === 1 ? "is not" : "are not";
 }
 
+function formatTime(ns) {
+  const time = new Date(Number(BigInt(ns) / 1000000n)), text = time.toISOString();
+  return make("time", {dateTime: text, title: time.toString()}, text.replace("T", " ").replace("Z", " UTC"));
+}
+
+// [name, member of the head, text(member, head)]
+const HEAD_FACTS = [
+  ["captured", "startRealtimeNs", formatTime],
+  ["host", "hostName", printable],
+  ["kernel", "kernelRelease", printable],
+  ["threads", "threads", (n) => Number(n).toLocaleString("en")],
+  ["processes", "processes", (n) => Number(n).toLocaleString("en")],
+  ["boot", "bootId", (id) => make("code", {}, id.slice(0, 8))],
+  ["sources", "complete", (complete) => complete ? "all readable" : make("a", {href: "#sources"}, "not all readable")],
+  ["written by", "toolVersion", (version, {backend}) => printable(version) + (backend ? ", " + backend : "")],
+];
+
 function headPart(page) {
-  const {info, isPair, groups, lists} = page.data;
+  const {info, isPair} = page.data;
   const heads = isPair ? [["BEFORE", info.before], ["AFTER", info.after]] : [["", info.snapshot ?? {}]];
-  const title = heads.map(([, head]) => printable(head.name ?? "?"));
-  document.title = title.join(" → ") + " - ctprof";
-  const section = part("top", "Summary", "Summary");
-  section.querySelector("h2").replaceWith(make("h1", {id: "top-title"}, title.join(" → ")));
+  const names = heads.map(([, head]) => printable(head.name ?? "?"));
+  document.title = names.join(" → ") + " - ctprof";
+  const section = part("top", "Summary", "");
+  section.querySelector("h2").replaceWith(make("h1", {id: "top-title"}, names.join(" → ")));
+  const rows = HEAD_FACTS.map(([name, member, text]) => make("tr", {}, make("th", {scope: "row"}, name),
+    heads.map(([, head]) => make("td", {},
+      cellOf(head[member] == null ? null : text(head[member], head), "the snapshot does not say")))));
+  const sides = heads.map(([side], i) => make("th", {scope: "col"}, side, " ", make("b", {}, names[i])));
+  section.append(make("div", {class: "head"},
+    make("table", {class: "facts"}, isPair && make("thead", {}, make("tr", {}, make("td"), sides)),
+      make("tbody", {}, rows)),
+    make("div", {class: "lines"}, headLines(page).map((line) => make("p", {}, line)), poorSources(page.data))));
+  const side = (key) => (change) =>
+    cellOf(change[key] === null ? null : printable(change[key]), "not there, or not readable");
+  if (info.hostChanges?.length > 0)
+    section.append(make("h3", {}, "What differs about the hosts"), smallTable("Differences of the hosts",
+      [["key", "", ({key}) => printable(key)], ["before", "wrap", side("before")], ["after", "wrap", side("after")]],
+      info.hostChanges));
+}
 
-  const facts = [
-    ["captured", (head) => formatTime(head.startRealtimeNs)],
-    ["host", (head) => head.hostName === undefined ? null : printable(head.hostName)],
-    ["kernel", (head) => head.kernelRelease === undefined ? null : printable(head.kernelRelease)],
-    ["threads", (head) => head.threads === undefined ? null : Number(head.threads).toLocaleString("en")],
-    ["processes", (head) => head.processes === undefined ? null : Number(head.processes).toLocaleString("en")],
-    ["boot", (head) => head.bootId === undefined ? null : make("code", {}, head.bootId.slice(0, 8))],
-    ["sources", (head) => head.complete === undefined ? null : head.complete ? "all readable" : make("a", {href: "#sources"}, "not all readable")],
-    ["written by", (head) => head.toolVersion === undefined ? null : `${printable(head.toolVersion)}${head.backend ? ", " + head.backend : ""}`],
-  ];
-  const rows = facts.map(([name, of]) => make("tr", {}, make("th", {scope: "row"}, name),
-    heads.map(([, head]) => make("td", {}, cellOf(of(head), "the snapshot does not say")))));
-  const table = make("table", {class: "facts"},
-    isPair ? make("thead", {}, make("tr", {}, make("td"), heads.map(([side, head]) => make("th", {scope: "col"}, side, " ", make("b", {}, printable(head.name ?? "?")))))) : null,
-    make("tbody", {}, rows));
-
+function headLines(page) {
+  const {info, isPair, groups, lists, settings} = page.data;
   const lines = [];
   if (info.command)
     lines.push(commandText(info.command));
   if (isPair)
     lines.push(elapsedText(info));
-  if (info.window)
-    lines.push(`Compared by thread lives: ${plural(Number(info.window.survived), "thread")} survived, ${info.window.born} were born, ${info.window.gone} are gone. What threads did that were born and gone in between is not included, nor what gone threads did after BEFORE.`);
-  lines.push(`${plural(groups.length, "group")}${isPair ? " on both sides" : ""}, grouped by ${page.data.settings.view?.groupBy ?? "?"}` +
-    (isPair ? `; ${lists.onlyBefore.length + Number(info.hiddenOnlyBefore ?? 0)} only in BEFORE, ${lists.onlyAfter.length + Number(info.hiddenOnlyAfter ?? 0)} only in AFTER.` : ".") + page.cut());
-  if (Number(info.hiddenRows ?? 0) > 0)
-    lines.push(`${plural(Number(info.hiddenRows), "row")} ${Number(info.hiddenRows) === 1 ? "was" : "were"} left out when the page was made (--threshold).`);
-  section.append(make("div", {class: "head"}, table,
-    make("div", {class: "lines"}, lines.map((line) => make("p", {}, line)), poorSources(page.data))));
-  if (info.hostChanges?.length > 0)
-    section.append(make("h3", {}, "What differs about the hosts"), smallTable("Differences of the hosts",
-      [["key", ""], ["before", "wrap"], ["after", "wrap"]],
-      info.hostChanges.map(({key, before, after}) => [printable(key), cellOf(before === null ? null : printable(before), "not there, or not readable"), cellOf(after === null ? null : printable(after), "not there, or not readable")])));
+  if (info.window) {
+    const {survived, born, gone} = info.window;
+    lines.push(`Compared by lives of threads: ${plural(survived, "thread")} survived, ${plural(born, "thread")} ` +
+      `born, ${plural(gone, "thread")} gone. What threads did that were born and gone in between is not ` +
+      "included, nor what gone threads did after BEFORE.");
+  }
+  const only = (list, hidden) => lists[list].length + Number(info[hidden] ?? 0);
+  const sides = isPair ? `; ${only("onlyBefore", "hiddenOnlyBefore")} only in BEFORE, ` +
+    `${only("onlyAfter", "hiddenOnlyAfter")} only in AFTER` : "";
+  lines.push(`${plural(groups.length, "group")}, grouped by ${settings.view?.groupBy ?? "?"}${sides}.` + page.cut());
+  const hidden = Number(info.hiddenRows ?? 0);
+  if (hidden > 0)
+    lines.push(`${plural(hidden, "row")} that moved by no more than --threshold ${areNot(hidden)} in this page.`);
+  return lines;
 }
 
-function elapsedText(info) {
-  if (info.elapsedNs === undefined) {
-    const differ = (key) => info.before[key] && info.after[key] && info.before[key] !== info.after[key];
+function elapsedText({elapsedNs, before, after}) {
+  if (elapsedNs === undefined) {
+    const differ = (key) => before[key] && after[key] && before[key] !== after[key];
     const why = differ("machineId") || differ("hostName") ? "different hosts"
-      : !info.before.bootId || !info.after.bootId ? "a file without boot id" : "different boots";
-    return `Elapsed time: unknown (${why}), so there are no rates.`;
+      : !before.bootId || !after.bootId ? "a file without boot id" : "different boots";
+    return `Elapsed: unknown (${why}), so there are no rates.`;
   }
-  const backwards = BigInt(info.elapsedNs) < 0n;
-  return ["Elapsed: ", make("b", {}, formatSpan(backwards ? -BigInt(info.elapsedNs) : info.elapsedNs)),
-    backwards ? " backwards: AFTER is older than BEFORE." : ""].flat();
+  const isBackwards = BigInt(elapsedNs) < 0n;
+  return ["Elapsed: ", make("b", {}, formatSpan(isBackwards ? -BigInt(elapsedNs) : elapsedNs)),
+    isBackwards && " backwards: AFTER is older than BEFORE."];
 }
 
 function commandText(command) {
-  const us = (ns) => formatSpan(ns);
-  const words = command.words.map((word) => /^[\w./:=@%+,-]+$/.test(word) ? word : "'" + printable(word).replace(/'/g, "'\\''") + "'");
-  return [make("code", {}, words.join(" ")), `: ${command.signal === undefined ? "exit " + command.exitStatus : "signal " + command.signal}, ${us(command.elapsedNs)} elapsed, ${us(command.userNs)} user, ${us(command.systemNs)} system, ${formatQuantity(command.peakRssBytes, "bytes")} peak, ${command.minorFaults} minor and ${command.majorFaults} major faults, ${command.voluntarySwitches} voluntary and ${command.involuntarySwitches} involuntary switches, ${command.blocksIn} blocks in, ${command.blocksOut} out.`];
-}
-
-function oneSidedPart(page) {
-  const {lists, info, isPair} = page.data;
-  if (!isPair)
-    return;
-  const nodes = [];
-  for (const [list, side, hidden] of [["onlyBefore", "BEFORE", info.hiddenOnlyBefore], ["onlyAfter", "AFTER", info.hiddenOnlyAfter]]) {
-    const n = lists[list].length + Number(hidden ?? 0);
-    if (n === 0)
-      continue;
-    nodes.push(make("h3", {}, `Only in ${side}: ${plural(n, "group")}`), ...oneSidedTable(page, lists[list], `Only in ${side}`));
-    if (Number(hidden ?? 0) > 0)
-      nodes.push(note(`${plural(Number(hidden), "more group")} not in this page (--limit 0 for all).`));
-  }
-  if (nodes.length > 0)
-    part("one-sided", "One-sided", "On one side only", note("These groups were not there on the other side. That is not the same as having done nothing."), ...nodes);
-}
-
-function pairingsPart(page) {
-  const {pairings = [], hiddenPairings = 0} = page.data.info;
-  if (pairings.length === 0)
-    return;
-  part("pairings", "Pairings", "Paired cgroups", note("Cgroups that were taken for one, because what runs in them is alike, or because --pair says so."),
-    smallTable("Paired cgroups", [["before", "wrap"], ["after", "wrap"], ["shared", "number", "Kinds of threads in both"], ["share", "number", "Of the kinds of threads in either"]],
-      pairings.map(({before, after, shared, jaccard}) => [printable(before), printable(after), cellOf(shared == null ? null : String(shared)), cellOf(jaccard == null ? null : formatQuantity(jaccard, "ratio"))])),
-    Number(hiddenPairings) > 0 ? note(`${plural(Number(hiddenPairings), "more pairing")} not told.`) : null);
-}
-
-function sectionsPart(page) {
-  const names = Object.keys(page.data.sections).filter((name) => page.data.sections[name].length > 0);
-  if (names.length === 0)
-    return;
-  const idle = Number(page.data.info.idleRows ?? 0);
-  part("sections", "Sections", "Sections", names.map((name) => sectionTable(name, page.data.sections[name])),
-    note("-: not readable, or not there, as the cgroups of one side."),
-    idle > 0 ? note(`${plural(idle, "row")} of memory.stat, memory.events and smaps_rollup that ${page.data.isPair ? "did not change" : "are 0"} ${idle === 1 ? "is" : "are"} not in this page (--all-rows).`) : null);
-}
-
-const SOURCE_COUNTS = ["ok", "denied", "vanished", "unsupported", "malformed", "other"];
-
-function sourcesPart(page) {
-  const {info, isPair} = page.data;
-  const sides = isPair ? [["before", info.sourcesBefore], ["after", info.sourcesAfter]] : [["", info.sources]];
-  const rows = [];
-  for (const [side, sources] of sides)
-    for (const source of sources ?? [])
-      rows.push({side, ...source});
-  if (rows.length === 0)
-    return;
-  const heads = [["source", ""], ...(isPair ? [["side", ""]] : []), ["state", ""], ...SOURCE_COUNTS.map((name) => [name, "number"]), ["reason", "wrap"]];
-  const order = new Map((info.sourcesAfter ?? info.sources ?? []).map(({name}, i) => [name, i]));
-  rows.sort((a, b) => order.get(a.name) - order.get(b.name));
-  part("sources", "Sources", "Sources of readings", note("How many readings went which way. Threads that vanished meanwhile are normal."),
-    make("details", {}, make("summary", {}, plural(rows.length, "source") + (isPair ? " of both sides" : "")), smallTable("Sources", heads, rows.map((row) => [printable(row.name), ...(isPair ? [row.side] : []), row.state,
-      ...SOURCE_COUNTS.map((name) => row[name] === undefined ? "" : Number(row[name]).toLocaleString("en")), printable(row.reason ?? "")]))));
+  const words = command.words.map((word) =>
+    /^[\w./:=@%+,-]+$/.test(word) ? word : "'" + printable(word).replace(/'/g, "'\\''") + "'");
+  const end = command.signal === undefined ? `exit ${command.exitStatus}` : `signal ${command.signal}`;
+  return [make("code", {}, words.join(" ")), `: ${end}, ${formatSpan(command.elapsedNs)} elapsed, ` +
+    `${formatSpan(command.userNs)} user, ${formatSpan(command.systemNs)} system, ` +
+    `${formatQuantity(command.peakRssBytes, "bytes")} peak, ` +
+    `${command.minorFaults} minor and ${command.majorFaults} major faults, ` +
+    `${command.voluntarySwitches} voluntary and ${command.involuntarySwitches} involuntary switches, ` +
+    `${command.blocksIn} blocks in, ${command.blocksOut} out.`];
 }
 
 // Which sources could not be read to the full, and why: what is said of both sides is said once, and
@@ -205,20 +174,81 @@ function poorSources({info, isPair}) {
   const said = new Map();
   for (const [side, sources = []] of sides) {
     // Allocators that are not asked are nothing that went wrong.
-    const poor = sources.filter(({name, state}) => name !== "jemalloc" && (state === "partial" || state === "unavailable"));
-    const alike = poor.length > 1 && poor.length >= sources.length - 1 && poor.every(({reason}) => reason === poor[0].reason);
-    for (const {name, state, reason} of alike ? [{...poor[0], name: "every source"}] : poor) {
+    const poor = sources.filter(({name, state}) => name !== "jemalloc" && /^(partial|unavailable)$/.test(state));
+    const isUniform = poor.length > 1 && poor.length >= sources.length - 1 &&
+      poor.every(({reason}) => reason === poor[0].reason);
+    for (const {name, state, reason} of isUniform ? [{...poor[0], name: "every source"}] : poor) {
       const key = `${printable(name)}\n${state}${reason ? ": " + printable(reason) : ""}`;
-      said.set(key, said.has(key) ? "before and after" : side);
+      said.set(key, said.has(key) ? "" : side);
     }
   }
-  if (said.size === 0)
-    return [];
-  return [make("h3", {}, "Not fully readable"), make("ul", {}, [...said].map(([key, side]) => {
+  const items = [...said].map(([key, side]) => {
     const [name, text] = key.split("\n");
-    return make("li", {}, make("b", {}, name), side && said.size > 0 && side !== "before and after" ? ` (${side}) ` : " ", text);
-  }))];
+    return make("li", {}, make("b", {}, name), side ? ` (${side}) ` : " ", text);
+  });
+  return items.length > 0 && [make("h3", {}, "Not fully readable"), make("ul", {}, items)];
 }
+
+function oneSidedPart(page) {
+  const {lists, info} = page.data;
+  const nodes = [];
+  for (const [list, side] of [["onlyBefore", "BEFORE"], ["onlyAfter", "AFTER"]]) {
+    const hidden = Number(info[list.replace("only", "hiddenOnly")] ?? 0), n = lists[list].length + hidden;
+    if (n > 0)
+      nodes.push(make("h3", {}, `Only in ${side}: ${plural(n, "group")}`),
+        oneSidedTable(page, lists[list], `Only in ${side}`));
+    if (hidden > 0)
+      nodes.push(note(`${plural(hidden, "more group")} ${areNot(hidden)} in this page (--limit 0 for all).`));
+  }
+  if (nodes.length > 0)
+    part("one-sided", "One-sided", "On one side only",
+      note("These groups were not there on the other side. That is not the same as having done nothing."), nodes);
+}
+
+function pairingsPart({data: {info: {pairings = [], hiddenPairings = 0}}}) {
+  if (pairings.length === 0)
+    return;
+  part("pairings", "Pairings", "Paired cgroups",
+    note("Cgroups that were taken for one, because what runs in them is alike, or because --pair says so."),
+    smallTable("Paired cgroups", [
+      ["before", "wrap", ({before}) => printable(before)],
+      ["after", "wrap", ({after}) => printable(after)],
+      ["shared", "number", ({shared}) => sideText(shared, "none"), "Kinds of threads in both"],
+      ["share", "number", ({jaccard}) => sideText(jaccard, "ratio"), "Of the kinds of threads in either"],
+    ], pairings),
+    Number(hiddenPairings) > 0 && note(`${plural(hiddenPairings, "more pairing")} not told.`));
+}
+
+function sectionsPart({data: {sections, info, isPair}}) {
+  const names = Object.keys(sections).filter((name) => sections[name].length > 0);
+  const idle = Number(info.idleRows ?? 0);
+  if (names.length > 0)
+    part("sections", "Sections", "Sections", names.map((name) => sectionTable(name, sections[name])),
+      note("-: not readable, or not there, as the cgroups of one side. ", idle > 0 &&
+        `${plural(idle, "row")} of memory.stat, memory.events and smaps_rollup that ` +
+        `${isPair ? "did not change" : "are 0"} ${areNot(idle)} in this page (--all-rows).`));
+}
+
+const SOURCE_COUNTS = ["ok", "denied", "vanished", "unsupported", "malformed", "other"];
+
+function sourcesPart({data: {info, isPair}}) {
+  const sides = isPair ? [["before", info.sourcesBefore], ["after", info.sourcesAfter]] : [["", info.sources]];
+  const rows = sides.flatMap(([side, sources = []]) => sources.map((source, i) => ({side, i, ...source})));
+  rows.sort((a, b) => a.i - b.i);
+  if (rows.length > 0)
+    part("sources", "Sources", "Sources of readings",
+      note("How many readings went which way. Threads that vanished meanwhile are normal."),
+      make("details", {}, make("summary", {}, plural(rows.length, "source") + (isPair ? " of both sides" : "")),
+        smallTable("Sources", [
+          ["source", "", ({name}) => printable(name)],
+          ...isPair ? [["side", "", ({side}) => side]] : [],
+          ["state", "", ({state}) => state],
+          ...SOURCE_COUNTS.map((name) => [name, "number", (row) => Number(row[name] ?? 0).toLocaleString("en")]),
+          ["reason", "wrap", ({reason}) => printable(reason ?? "")],
+        ], rows)));
+}
+
+const REASONS_SHOWN = 200;
 
 // The reason itself, without the side and the input it is about.
 function rootOf(reason) {
@@ -226,32 +256,39 @@ function rootOf(reason) {
 }
 
 // Every reason a "-" has, in text, for those whom no pointer tells.
-function absentPart(page) {
-  const why = new Map();
-  for (const group of [...page.data.groups, ...page.data.lists.onlyBefore, ...page.data.lists.onlyAfter])
+function absentPart({data: {lists}}) {
+  const found = new Map();
+  for (const group of Object.values(lists).flat())
     for (const row of group.rows) {
       if (!row.reason)
         continue;
       const reason = rootOf(row.reason);
-      const entry = why.get(reason) ?? {metrics: new Set(), groups: new Set()};
-      why.set(reason, entry);
+      const entry = found.get(reason) ?? {reason, metrics: new Set(), groups: new Set()};
+      found.set(reason, entry);
       entry.metrics.add(row.metric.name);
       entry.groups.add(group);
     }
-  if (why.size === 0)
-    return;
-  const rows = [...why].sort(([, a], [, b]) => b.groups.size * b.metrics.size - a.groups.size * a.metrics.size).slice(0, 200);
-  part("absent", "Not measured", "What was not measured", note("A value that was not measured is shown as -, never as 0. These are the reasons, with the metrics they are about."),
-    smallTable("What was not measured", [["reason", "wrap"], ["groups", "number"], ["metrics", "wrap"]],
-      rows.map(([reason, entry]) => [reason, entry.groups.size.toLocaleString("en"), [...entry.metrics].join(", ")])),
-    why.size > rows.length ? note(`${plural(why.size - rows.length, "more reason")}: choose a row of the table of metrics to read its own.`) : null);
+  const rows = [...found.values()].sort((a, b) => b.groups.size * b.metrics.size - a.groups.size * a.metrics.size);
+  if (rows.length > 0)
+    part("absent", "Not measured", "What was not measured",
+      note("A value that was not measured is shown as -, never as 0. These are the reasons, " +
+        "with the metrics they are about."),
+      smallTable("What was not measured", [
+        ["reason", "wrap", ({reason}) => printable(reason)],
+        ["groups", "number", ({groups}) => groups.size.toLocaleString("en")],
+        ["metrics", "wrap", ({metrics}) => [...metrics].join(", ")],
+      ], rows.slice(0, REASONS_SHOWN)),
+      rows.length > REASONS_SHOWN && note(`${plural(rows.length - REASONS_SHOWN, "more reason")}: choose a row ` +
+        "of the table of metrics to read its own."));
 }
 
-function aboutText(page) {
-  const {settings} = page.data;
-  const view = Object.entries(settings.view ?? {}).filter(([key, value]) => !["limit", "changedOnly", "spread"].includes(key) && value !== false)
+function aboutText({data: {settings}}) {
+  const quiet = ["limit", "changedOnly", "spread"];
+  const view = Object.entries(settings.view ?? {})
+    .filter(([key, value]) => !quiet.includes(key) && value !== false)
     .map(([key, value]) => `${key} ${typeof value === "string" ? printable(value) : JSON.stringify(value)}`);
-  return make("footer", {}, `Written by ctprofctl ${settings.version ?? ""}. View: ${view.join(", ")}. This file holds all it shows and asks no other for anything.`);
+  return make("footer", {}, `Written by ctprofctl ${settings.version ?? ""}. View: ${view.join(", ")}. ` +
+    "This file holds all it shows and asks no other for anything.");
 }
 
 // The colours: those of the system, until the reader wants others.
@@ -267,7 +304,8 @@ function startScheme() {
 function start() {
   startScheme();
   const data = readData();
-  if (!data.complete && data.groups.length === 0 && data.info.before === undefined && data.info.snapshot === undefined)
+  // Nothing but the frame of a page: what stands there already says that it is not complete.
+  if (data.info.before === undefined && data.info.snapshot === undefined)
     return null;
   const incomplete = document.getElementById("incomplete");
   const page = new Page(data);

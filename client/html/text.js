@@ -3,7 +3,7 @@
 
 // Elements and cells. Text from outside only ever becomes text, never markup.
 
-// tag, {attribute or property: value}, children: elements, texts, null
+// tag, {attribute or property: value}, children: elements, texts, lists of them; null and false are none
 function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [key, value] of Object.entries(properties)) {
@@ -14,7 +14,7 @@ function make(tag, properties = {}, ...children) {
     else
       element.setAttribute(key, value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat(Infinity).filter((child) => child != null && child !== false));
   return element;
 }
 
@@ -29,10 +29,12 @@ function cellOf(text, reason) {
 
 // A long path is told apart by its end: where there is no room, its middle goes.
 function labelOf(label) {
-  const cut = label.lastIndexOf("/", label.length - 2) + 1;
+  const joint = label.lastIndexOf(" / ");
+  const cut = joint > 0 ? joint + 2 : label.lastIndexOf("/", label.length - 2) + 1;
   if (cut === 0 || label.length < 24)
     return label;
-  return make("span", {class: "path", title: label}, make("span", {class: "begin"}, label.slice(0, cut)), make("span", {}, label.slice(cut)));
+  return make("span", {class: "path", title: label},
+    make("span", {class: "begin"}, label.slice(0, cut)), make("span", {}, label.slice(cut)));
 }
 
 // A bar of a share from 0 to 1; a share that is there is seen, however small.
@@ -49,7 +51,16 @@ function balance(share, negative) {
   return element;
 }
 
-// The heading of a part of the page and its place in the navigation.
+// A table of few rows. A column: [title, class, cell(row), hint]
+function smallTable(label, columns, rows) {
+  const heads = columns.map(([title, kind, , hint = ""]) =>
+    make("th", {scope: "col", class: kind, title: hint}, title));
+  const cells = (row) => columns.map(([, kind, cell]) => make("td", {class: kind}, cell(row)));
+  return make("div", {class: "wide"}, make("table", {class: "small", "aria-label": label},
+    make("thead", {}, make("tr", {}, heads)), make("tbody", {}, rows.map((row) => make("tr", {}, cells(row))))));
+}
+
+// A part of the page and its place in the navigation.
 function part(id, short, title, ...children) {
   document.getElementById("nav").append(make("a", {href: "#" + id}, short));
   const section = make("section", {id, "aria-labelledby": id + "-title"},
@@ -62,18 +73,18 @@ function note(...children) {
   return make("p", {class: "note"}, ...children);
 }
 
-function plural(n, one, many = one + "s") {
-  return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+function plural(n, one) {
+  return `${Number(n).toLocaleString("en")} ${one}${Number(n) === 1 ? "" : "s"}`;
 }
 
-function selectOf(label, choices, onChange) {
-  const select = make("select", {}, choices.map(([value, text]) => make("option", {value}, text)));
+function selectOf(label, id, choices, onChange) {
+  const select = make("select", {id}, choices.map(([value, text]) => make("option", {value}, text)));
   select.addEventListener("change", () => onChange(select.value));
   return {select, field: make("label", {class: "field"}, label, " ", select)};
 }
 
-function checkbox(label, checked, onChange) {
-  const input = make("input", {type: "checkbox", checked});
+function checkbox(label, id, checked, onChange) {
+  const input = make("input", {type: "checkbox", id, checked});
   input.addEventListener("change", () => onChange(input.checked));
   return make("label", {class: "switch"}, input, " " + label);
 }

@@ -45,17 +45,14 @@ typedef struct SetComparison SetComparison;
 /* One capture, and what is known of the time before it. */
 typedef struct SetCapture {
         unsigned side; /* 0 before, 1 after */
-        /* Since the capture before it, of the same side and boot; 0: there is none. */
-        uint64_t elapsed_ns;
         /*
-         * When the latest earlier capture of this boot was taken, whichever set it is of, in the
-         * unit of start_ticks: a thread that is older was there then. When there is a window, it
-         * begins there or before.
+         * When the capture before it was taken, in the same boot and whichever set that is of, in
+         * the unit of start_ticks: a thread that is older was there then.
          */
         bool has_earlier;
         uint64_t earlier_ticks;
-        /* The same of the capture at which the window begins. */
-        uint64_t window_ticks;
+        /* The window since then; 0: there is none, as that capture is of the other side. */
+        uint64_t elapsed_ns;
 } SetCapture;
 
 /* @view is copied; n_captures: of both sides, at most SET_MAX_CAPTURES. 0 < @alpha < 1. */

@@ -91,7 +91,7 @@ static void set_bit(uint64_t *words, unsigned id) {
  */
 static bool knows_work(const SetCapture *capture, const ThreadSample *before,
                        const ThreadSample *after) {
-        return capture->elapsed_ns > 0 && (before || after->start_ticks >= capture->window_ticks);
+        return capture->elapsed_ns > 0 && (before || after->start_ticks >= capture->earlier_ticks);
 }
 
 /* What the thread did in the window in one sum; false when that is not known. */

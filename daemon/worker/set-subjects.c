@@ -106,19 +106,18 @@ static uint64_t start_ticks_of(const Subject *subject) {
                                      rest_ns * hz / NSEC_PER_SEC);
 }
 
-/* The last of @side, or of both, before @subject in its boot; NULL when there is none. */
-static Subject *find_earlier(const SetSubjects *subjects, const Subject *subject, bool any_side,
-                             unsigned side) {
-        Subject *found = NULL;
+/* The last before @member in its boot, of either side; NULL when there is none. */
+static const SetSubject *find_earlier(const SetSubjects *subjects, const SetSubject *member) {
+        const Subject *subject = member->subject;
+        const SetSubject *found = NULL;
 
         for (size_t i = 0; i < subjects->n; i++) {
-                Subject *other = subjects->members[i].subject;
+                const SetSubject *other = &subjects->members[i];
+                uint64_t at_ns = other->subject->head.start_boottime_ns;
 
-                if ((!any_side && subjects->members[i].side != side) ||
-                    !are_comparable(subject, other) ||
-                    other->head.start_boottime_ns >= subject->head.start_boottime_ns)
-                        continue;
-                if (!found || other->head.start_boottime_ns > found->head.start_boottime_ns)
+                if (are_comparable(subject, other->subject) &&
+                    at_ns < subject->head.start_boottime_ns &&
+                    (!found || at_ns > found->subject->head.start_boottime_ns))
                         found = other;
         }
         return found;
@@ -126,20 +125,18 @@ static Subject *find_earlier(const SetSubjects *subjects, const Subject *subject
 
 SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subject **ret_previous) {
         const SetSubject *member = &subjects->members[index];
-        const Subject *subject = member->subject;
-        Subject *previous = find_earlier(subjects, subject, false, member->side);
-        const Subject *earlier = find_earlier(subjects, subject, true, 0);
+        const SetSubject *earlier = find_earlier(subjects, member);
         SetCapture capture = { .side = member->side };
 
-        if (previous) {
-                capture.elapsed_ns =
-                        subject->head.start_boottime_ns - previous->head.start_boottime_ns;
-                capture.window_ticks = start_ticks_of(previous);
-        }
-        if (earlier) {
-                capture.has_earlier = true;
-                capture.earlier_ticks = start_ticks_of(earlier);
-        }
-        *ret_previous = previous;
+        *ret_previous = NULL;
+        if (!earlier)
+                return capture;
+        capture.has_earlier = true;
+        capture.earlier_ticks = start_ticks_of(earlier->subject);
+        if (earlier->side != member->side)
+                return capture;
+        capture.elapsed_ns =
+                member->subject->head.start_boottime_ns - earlier->subject->head.start_boottime_ns;
+        *ret_previous = earlier->subject;
         return capture;
 }

@@ -48,10 +48,8 @@ static inline void set_run_fold(SetRun *run, const Shot *shot, const Shot *previ
                                 const Shot *earlier) {
         SetCapture capture = { .side = shot->side };
 
-        if (previous) {
+        if (previous)
                 capture.elapsed_ns = (shot->at_s - previous->at_s) * NSEC_PER_SEC;
-                capture.window_ticks = previous->at_s * SHOT_TICKS;
-        }
         if (earlier) {
                 capture.has_earlier = true;
                 capture.earlier_ticks = earlier->at_s * SHOT_TICKS;
@@ -81,18 +79,14 @@ static inline SetRun set_run_of(const View *view, double alpha, const Shot *shot
                         ck_assert_int_eq(
                                 set_comparison_census(run.comparison, &shots[i].samples[j]), 0);
         for (size_t i = 0; i < n_shots; i++) {
-                const Shot *previous = NULL, *earlier = NULL;
+                const Shot *earlier = NULL;
 
-                for (size_t j = 0; j < n_shots; j++) {
-                        if (shots[j].at_s >= shots[i].at_s)
-                                continue;
-                        if (!earlier || shots[j].at_s > earlier->at_s)
+                for (size_t j = 0; j < n_shots; j++)
+                        if (shots[j].at_s < shots[i].at_s &&
+                            (!earlier || shots[j].at_s > earlier->at_s))
                                 earlier = &shots[j];
-                        if (shots[j].side == shots[i].side &&
-                            (!previous || shots[j].at_s > previous->at_s))
-                                previous = &shots[j];
-                }
-                set_run_fold(&run, &shots[i], previous, earlier);
+                set_run_fold(&run, &shots[i],
+                             earlier && earlier->side == shots[i].side ? earlier : NULL, earlier);
         }
         ck_assert_int_eq(set_comparison_finish(run.comparison, sources), 0);
         run.figures = *set_comparison_figures(run.comparison);

@@ -158,6 +158,29 @@ START_TEST(the_number_of_threads_is_a_level) {
 }
 END_TEST
 
+START_TEST(a_window_that_holds_a_capture_of_the_other_side_is_none) {
+        View view = view_of("minflt,nr_threads");
+        SetRun run;
+
+        put_values("p", 7, METRIC_minflt, rising);
+        for (unsigned i = 0; i < N_SHOTS; i++) /* two of a side at a time */
+                shots[i].side = i / 2 % 2;
+        run = run_of(&view);
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "before", "n", END),
+                         "3");
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "after", "n", END),
+                         "2");
+        set_run_done(&run);
+        for (unsigned i = 0; i < N_SHOTS; i++)
+                shots[i].side = i % 2;
+        run = run_of(&view);
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "reason", END),
+                         "\"before: no two captures in a row, of one boot, have these threads; "
+                         "after: no two captures in a row, of one boot, have these threads\"");
+        set_run_done(&run);
+}
+END_TEST
+
 START_TEST(threads_that_come_and_go_make_no_negative_rates) {
         View view = view_of("minflt");
         SetRun run;
@@ -603,6 +626,7 @@ int main(void) {
         tcase_add_test(tests, gauges_are_compared_by_their_values);
         tcase_add_test(tests, ranges_are_compared_by_their_midpoints);
         tcase_add_test(tests, the_number_of_threads_is_a_level);
+        tcase_add_test(tests, a_window_that_holds_a_capture_of_the_other_side_is_none);
         tcase_add_test(tests, threads_that_come_and_go_make_no_negative_rates);
         tcase_add_test(tests, a_thread_that_was_overlooked_is_not_taken_for_born);
         tcase_add_test(tests, a_counter_that_was_set_back_gives_no_sample);

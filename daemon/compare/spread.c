@@ -25,10 +25,12 @@ _Static_assert(N_SLOTS <= 64, "the values of one of few threads have a bit each"
         [METRIC_##member] = HAS_SPREAD(member, rule) ? (int) SLOT_##member : NO_SLOT,
 static const uint8_t slots[_METRIC_MAX] = { METRICS(SLOT_OF) };
 
-/* One of few: the values themselves. */
+#define NO_NAME UINT32_MAX
+
+/* A thread on its way in, and one of few: the values themselves. */
 typedef struct SpreadThread {
         pid_t tid;
-        uint32_t name;
+        uint32_t name;    /* NO_NAME: it was not needed yet */
         uint64_t present; /* a bit a slot */
         uint64_t values[N_SLOTS];
 } SpreadThread;
@@ -53,15 +55,10 @@ typedef struct SpreadRow {
 /* Places are rows of threads until there are too many of these, then counts. */
 typedef struct SpreadMany {
         SpreadTop tops[N_SLOTS];
-        pid_t tid; /* whose row is the last */
         uint32_t n_rows, n_allocated;
         SpreadRow *rows;     /* owned */
         SpreadCount *counts; /* owned, N_SLOTS; NULL as long as there are rows */
 } SpreadMany;
-
-bool spread_has(MetricId id) {
-        return slots[id] != NO_SLOT;
-}
 
 /* life */
 
@@ -127,124 +124,134 @@ static int count_rows(SpreadMany *many) {
         return 0;
 }
 
-/* One more row, of which nothing is present; or none when rows are counted from here on. */
-static int add_row(SpreadMany *many, pid_t tid) {
+/* Room for one more row; or none when rows are counted from here on. */
+static int make_room(SpreadMany *many) {
+        uint32_t n = many->n_rows + MAX_OF(many->n_rows / 2, 4u);
+        SpreadRow *rows;
+
+        if (many->counts || many->n_rows < many->n_allocated)
+                return 0;
         if (many->n_rows == SPREAD_MAX_ROWS)
                 return count_rows(many);
-        if (many->n_rows == many->n_allocated) {
-                uint32_t n = many->n_rows + MAX_OF(many->n_rows / 2, 4u);
-                SpreadRow *rows;
-
-                n = MIN_OF(n, (uint32_t) SPREAD_MAX_ROWS);
-                rows = realloc(many->rows, n * sizeof(*rows));
-                if (!rows)
-                        return -ENOMEM;
-                many->rows = rows;
-                many->n_allocated = n;
-        }
-        memset(&many->rows[many->n_rows++], 0xff, sizeof(*many->rows));
-        many->tid = tid;
+        n = MIN_OF(n, (uint32_t) SPREAD_MAX_ROWS);
+        rows = realloc(many->rows, n * sizeof(*rows));
+        if (!rows)
+                return -ENOMEM;
+        many->rows = rows;
+        many->n_allocated = n;
         return 0;
 }
 
-static int put_bucket(SpreadMany *many, pid_t tid, unsigned slot, unsigned bucket) {
+static int add_row(SpreadMany *many, const SpreadThread *thread) {
+        SpreadRow row;
         int r;
 
-        if (!many->counts && (many->n_rows == 0 || many->tid != tid ||
-                              many->rows[many->n_rows - 1].buckets[slot] != ABSENT)) {
-                r = add_row(many, tid);
+        r = make_room(many);
+        if (r != 0)
+                return r;
+        memset(&row, 0xff, sizeof(row)); /* all are ABSENT */
+        for (uint64_t bits = thread->present; bits; bits &= bits - 1) {
+                unsigned slot = (unsigned) __builtin_ctzll(bits);
+                unsigned bucket = spread_bucket_of(thread->values[slot]);
+
+                if (!many->counts) {
+                        row.buckets[slot] = (uint16_t) bucket;
+                        continue;
+                }
+                r = count_bucket(&many->counts[slot], bucket);
                 if (r != 0)
                         return r;
         }
-        if (many->counts)
-                return count_bucket(&many->counts[slot], bucket);
-        many->rows[many->n_rows - 1].buckets[slot] = (uint16_t) bucket;
+        if (!many->counts)
+                many->rows[many->n_rows++] = row;
         return 0;
 }
 
 /* tops */
 
 /* Of one tid twice, which takes a race in the reader, the bytewise smaller name leads. */
-static bool leads(const SpreadNames *names, const SpreadTop *a, const SpreadTop *b) {
-        if (a->top != b->top)
-                return a->top > b->top;
-        if (a->tid != b->tid)
-                return a->tid < b->tid;
-        return span_compare(spread_names_get(names, a->name), spread_names_get(names, b->name)) < 0;
+static bool leads(const SpreadNames *names, const SpreadThread *thread, uint64_t value,
+                  const SpreadTop *top) {
+        if (value != top->top)
+                return value > top->top;
+        if (thread->tid != top->tid)
+                return thread->tid < top->tid;
+        return span_compare(spread_names_get(names, thread->name),
+                            spread_names_get(names, top->name)) < 0;
 }
 
-/* @top of one more thread. */
-static void raise_top(SpreadTop *top, const SpreadNames *names, SpreadTop one) {
+/* The thread's name must be known. */
+static void raise_top(SpreadTop *top, const SpreadNames *names, const SpreadThread *thread,
+                      uint64_t value) {
         bool first = top->least > top->top;
 
-        one.least = MIN_OF(top->least, one.top);
-        if (first || leads(names, &one, top))
-                *top = one;
-        else
-                top->least = one.least;
+        if (first || leads(names, thread, value, top)) {
+                top->top = value;
+                top->tid = thread->tid;
+                top->name = thread->name;
+        }
+        top->least = MIN_OF(top->least, value);
 }
 
-static int many_fold(SpreadMany *many, SpreadNames *names, pid_t tid, Span name, unsigned slot,
-                     uint64_t value) {
-        SpreadTop *top = &many->tops[slot], one = { .top = value, .tid = tid };
+static int raise_tops(SpreadMany *many, SpreadNames *names, SpreadThread *thread, Span name) {
+        for (uint64_t bits = thread->present; bits; bits &= bits - 1) {
+                unsigned slot = (unsigned) __builtin_ctzll(bits);
+                SpreadTop *top = &many->tops[slot];
+                uint64_t value = thread->values[slot];
+                int r;
+
+                /* Most threads lead nowhere: their names are not looked up. */
+                if (value < top->top) {
+                        top->least = MIN_OF(top->least, value);
+                        continue;
+                }
+                if (thread->name == NO_NAME) {
+                        r = spread_names_add(names, name, &thread->name);
+                        if (r != 0)
+                                return r;
+                }
+                raise_top(top, names, thread, value);
+        }
+        return 0;
+}
+
+/* folding */
+
+static int add_to_many(SpreadMany *many, SpreadNames *names, SpreadThread *thread, Span name) {
         int r;
 
-        r = put_bucket(many, tid, slot, spread_bucket_of(value));
-        /* Most threads do not lead: their names are not looked up. */
-        if (r == 0 && (value >= top->top || top->least > top->top))
-                r = spread_names_add(names, name, &one.name);
-        if (r == 0)
-                raise_top(top, names, one);
-        return r;
-}
-
-/* few threads */
-
-static SpreadThread *find_last(const Spread *spread) {
-        return spread->n_few > 0 ? &spread->few[spread->n_few - 1] : NULL;
+        r = add_row(many, thread);
+        return r != 0 ? r : raise_tops(many, names, thread, name);
 }
 
 /* Room is made at every power of two. */
-static int add_thread(Spread *spread, SpreadNames *names, pid_t tid, Span name) {
+static int add_to_few(Spread *spread, SpreadNames *names, SpreadThread *thread, Span name) {
         unsigned n = spread->n_few;
-        SpreadThread *few = spread->few;
-        uint32_t index;
         int r;
 
-        r = spread_names_add(names, name, &index);
+        r = spread_names_add(names, name, &thread->name);
         if (r != 0)
                 return r;
         if ((n & (n - 1)) == 0) {
-                few = realloc(few, (n > 0 ? 2 * n : 1) * sizeof(*few));
+                SpreadThread *few = realloc(spread->few, (n > 0 ? 2 * n : 1) * sizeof(*few));
+
                 if (!few)
                         return -ENOMEM;
                 spread->few = few;
         }
-        few[n] = (SpreadThread){ .tid = tid, .name = index };
+        spread->few[n] = *thread;
         spread->n_few = n + 1;
         return 0;
 }
 
 /* The few are some of many from here on. */
-static int join(Spread *spread, const SpreadNames *names) {
+static int join(Spread *spread, SpreadNames *names) {
         _cleanup_(many_freep) SpreadMany *many = NULL;
         int r;
 
         r = many_new(&many);
-        for (unsigned i = 0; r == 0 && i < spread->n_few; i++) {
-                const SpreadThread *thread = &spread->few[i];
-
-                for (unsigned slot = 0; r == 0 && slot < N_SLOTS; slot++) {
-                        SpreadTop one = { .top = thread->values[slot],
-                                          .tid = thread->tid,
-                                          .name = thread->name };
-
-                        if ((thread->present >> slot & 1) == 0)
-                                continue;
-                        r = put_bucket(many, thread->tid, slot, spread_bucket_of(one.top));
-                        raise_top(&many->tops[slot], names, one);
-                }
-        }
+        for (unsigned i = 0; r == 0 && i < spread->n_few; i++)
+                r = add_to_many(many, names, &spread->few[i], (Span){});
         if (r != 0)
                 return r;
         spread->many = TAKE_PTR(many);
@@ -253,44 +260,26 @@ static int join(Spread *spread, const SpreadNames *names) {
         return 0;
 }
 
-/* folding */
-
-static int fold_slot(Spread *spread, SpreadNames *names, pid_t tid, Span name, unsigned slot,
-                     uint64_t value) {
-        SpreadThread *thread = find_last(spread);
+int spread_fold_sample(Spread *spread, SpreadNames *names, const ThreadSample *sample) {
+        SpreadThread thread = { .tid = sample->tid, .name = NO_NAME };
         int r;
 
-        if (!spread->many && (!thread || thread->tid != tid || (thread->present >> slot & 1))) {
-                r = spread->n_few == SPREAD_MAX_FEW ? join(spread, names)
-                                                    : add_thread(spread, names, tid, name);
-                if (r != 0)
-                        return r;
-        }
-        if (spread->many)
-                return many_fold(spread->many, names, tid, name, slot, value);
-        thread = find_last(spread);
-        thread->present |= UINT64_C(1) << slot;
-        thread->values[slot] = value;
-        return 0;
-}
-
-int spread_fold(Spread *spread, SpreadNames *names, pid_t tid, Span name, MetricId id,
-                uint64_t value) {
-        return spread_has(id) ? fold_slot(spread, names, tid, name, slots[id], value) : 0;
-}
-
-int spread_fold_sample(Spread *spread, SpreadNames *names, const ThreadSample *sample) {
         for (unsigned id = 0; id < _METRIC_MAX; id++) {
-                int r;
+                unsigned slot = slots[id];
 
-                if (slots[id] == NO_SLOT || !thread_sample_has(sample, (MetricId) id))
+                if (slot == NO_SLOT || !thread_sample_has(sample, (MetricId) id))
                         continue;
-                r = fold_slot(spread, names, sample->tid, sample->comm, slots[id],
-                              thread_sample_get(sample, (MetricId) id));
+                thread.present |= UINT64_C(1) << slot;
+                thread.values[slot] = thread_sample_get(sample, (MetricId) id);
+        }
+        if (!spread->many && spread->n_few < SPREAD_MAX_FEW)
+                return add_to_few(spread, names, &thread, sample->comm);
+        if (!spread->many) {
+                r = join(spread, names);
                 if (r != 0)
                         return r;
         }
-        return 0;
+        return add_to_many(spread->many, names, &thread, sample->comm);
 }
 
 /* reading */
@@ -403,8 +392,7 @@ static SpreadTop read_few(const Spread *spread, const SpreadNames *names, unsign
                 for (at = n++; at > 0 && values[at - 1] > value; at--)
                         values[at] = values[at - 1];
                 values[at] = value;
-                raise_top(&top, names,
-                          (SpreadTop){ .top = value, .tid = thread->tid, .name = thread->name });
+                raise_top(&top, names, thread, value);
         }
         ret->n_threads = n;
         if (n > 0) {
@@ -436,7 +424,7 @@ size_t spread_bytes(const Spread *spread) {
         const SpreadMany *many = spread->many;
         size_t n = 0;
 
-        while (n < spread->n_few) /* as add_thread() allocates */
+        while (n < spread->n_few) /* as add_to_few() allocates */
                 n = n > 0 ? 2 * n : 1;
         n *= sizeof(*spread->few);
         if (!many)

@@ -50,19 +50,10 @@ typedef struct SpreadFigures {
 
 void spread_done(Spread *spread);
 
-/* There is a spread of it: all sums but thread_count. */
-bool spread_has(MetricId id);
-/*
- * One value of one thread; of a metric without a spread, nothing happens. Values of one thread must
- * follow each other, and a second value of a metric is taken for that of another thread. 0 or
- * -ENOMEM.
- */
-_must_check_ int spread_fold(Spread *spread, SpreadNames *names, pid_t tid, Span name, MetricId id,
-                             uint64_t value);
-/* All that one thread has. */
+/* All that one thread has; 0 or -ENOMEM. */
 _must_check_ int spread_fold_sample(Spread *spread, SpreadNames *names, const ThreadSample *sample);
 
-/* False when no thread has a value. */
+/* False when no thread has a value, and for what is no sum. */
 bool spread_read(const Spread *spread, const SpreadNames *names, MetricId id, SpreadFigures *ret);
 /* What it takes, in bytes, without the names. */
 size_t spread_bytes(const Spread *spread);

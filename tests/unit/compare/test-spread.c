@@ -61,15 +61,19 @@ typedef struct Fixture {
         SpreadNames *names;
 } Fixture;
 
+static int fold(Fixture *fixture, const Work *work) {
+        ThreadSample sample = thread_of("p", work->name, work->tid);
+
+        thread_sample_put(&sample, METRIC_run_time_ns, work->value);
+        return spread_fold_sample(&fixture->spread, fixture->names, &sample);
+}
+
 static Fixture fixture_of(const Work *works, size_t n) {
         Fixture fixture = { .names = NULL };
 
         ck_assert_int_eq(spread_names_new(&fixture.names), 0);
         for (size_t i = 0; i < n; i++)
-                ck_assert_int_eq(spread_fold(&fixture.spread, fixture.names, works[i].tid,
-                                             span_of(works[i].name), METRIC_run_time_ns,
-                                             works[i].value),
-                                 0);
+                ck_assert_int_eq(fold(&fixture, &works[i]), 0);
         return fixture;
 }
 
@@ -299,19 +303,20 @@ END_TEST
 
 START_TEST(only_sums_over_threads_that_differ_have_a_spread) {
         Fixture fixture = { .names = NULL };
+        ThreadSample sample = thread_of("p", "t", 1);
         SpreadFigures figures;
 
         ck_assert_int_eq(spread_names_new(&fixture.names), 0);
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                thread_sample_put(&sample, (MetricId) id, id);
+        ck_assert_int_eq(spread_fold_sample(&fixture.spread, fixture.names, &sample), 0);
         for (unsigned id = 0; id < _METRIC_MAX; id++) {
-                ck_assert(
-                        spread_has((MetricId) id) ==
-                        (metric_table[id].shape == METRIC_SHAPE_SUM && id != METRIC_thread_count));
-                ck_assert_int_eq(spread_fold(&fixture.spread, fixture.names, 1, span_of("t"),
-                                             (MetricId) id, id),
-                                 0);
+                bool is_spread =
+                        metric_table[id].shape == METRIC_SHAPE_SUM && id != METRIC_thread_count;
+
                 ck_assert(spread_read(&fixture.spread, fixture.names, (MetricId) id, &figures) ==
-                          spread_has((MetricId) id));
-                if (spread_has((MetricId) id))
+                          is_spread);
+                if (is_spread)
                         assert_top(&figures, 1, "t", id);
         }
         fixture_done(&fixture);
@@ -350,11 +355,14 @@ static size_t bytes_of(size_t n_groups, size_t n, bool zeros) {
         for (size_t group = 0; group < n_groups; group++) {
                 Spread spread = { .few = NULL };
 
-                for (size_t i = 0; i < n; i++)
+                for (size_t i = 0; i < n; i++) {
+                        ThreadSample sample = thread_of("p", "worker", (pid_t) (i + 1));
+
                         for (unsigned id = 0; id < _METRIC_MAX; id++)
-                                r |= spread_fold(&spread, fixture.names, (pid_t) (i + 1),
-                                                 span_of("worker"), (MetricId) id,
-                                                 zeros ? 0 : random_u64() >> random_u64() % 64);
+                                thread_sample_put(&sample, (MetricId) id,
+                                                  zeros ? 0 : random_u64() >> random_u64() % 64);
+                        r |= spread_fold_sample(&spread, fixture.names, &sample);
+                }
                 ck_assert_int_eq(r, 0);
                 n_bytes += spread_bytes(&spread);
                 spread_done(&spread);

@@ -69,7 +69,7 @@
         O(NO_PAIRING, "no-pairing", 0, NONE, "",                                                \
           "Do not find renamed cgroups by what runs in them")                                   \
         O(WINDOW, "window", 0, NONE, "",                                                        \
-          "Follow each thread: what was done between the two, by whoever is left to tell")      \
+          "Follow each thread: what those that lived on or were born did in between")           \
         O(FILTER, "filter", 0, REQUIRED, "GLOB",                                                \
           "Only groups of which the label matches")                                             \
         O(SORT_BY, "sort-by", 0, REQUIRED, "SPEC",                                              \
@@ -91,8 +91,8 @@
           "Only these metrics; globs may stand in the list")                                    \
         O(COLUMNS, "columns", 0, REQUIRED, "LIST",                                              \
           "These columns, in this order; \"+\" in front adds them to the default ones: "        \
-          "group, threads, metric, unit, tags, uptime, and of sums over threads top, p50, "     \
-          "p99; show: value; compare: before, after, arrow, delta, %, rate")                    \
+          "group, threads, metric, before, after, arrow, delta, %, rate, uptime, tags, unit, "  \
+          "and of sums over threads top, p50, p99")                                             \
         O(LIMIT, "limit", 0, REQUIRED, "N",                                                     \
           "At most N groups, and N cgroups or processes a section, 0 for all (default: 40)")    \
         O(ALL_ROWS, "all-rows", 0, NONE, "",                                                    \

@@ -71,6 +71,9 @@ int compare_snapshots(Session *session, GroupView *view, const char *before, con
 }
 
 static const VerbOptionHelp show_helps[] = {
+        { OPTION_COLUMNS, NULL,
+          "These columns, in this order; \"+\" in front adds them to the default ones: group, "
+          "threads, metric, value, uptime, tags, unit, and of sums over threads top, p50, p99" },
         { OPTION_ALL_ROWS, NULL, "Also rows without a value" },
         {},
 };

@@ -83,7 +83,7 @@ static const struct {
         { { "show", "a", "--format=table", "-j" },
           "--format and --json are two forms of one result: give either.\n" },
         { { "show", "a", "--format=ktstr" },
-          "\"show\" has no --format ktstr: there are table, csv, ndjson, html.\n" },
+          "\"show\" has no --format ktstr: there are table, csv, html, ndjson.\n" },
         { { "show", "a", "--threshold=5" }, "\"show\" does not take --threshold.\n" },
         { { "export", "a", "--format=csv" },
           "\"export\" has no --format csv: there are ctprof, ktstr, ndjson.\n" },
@@ -137,9 +137,11 @@ static const struct {
         { "export", "ctprof (default", "csv" },
         { "show", "table (default)", "ktstr" },
         { "show", "Also rows without a value", "did not change" },
+        { "show", "metric, value", "arrow" },
         { "compare", "exit 3", "ktstr" },
+        { "compare", "arrow, delta", "value" },
         { "capture", "ctprofctl capture [OPTIONS...]\n", "csv" },
-        { "compare", "ctprofctl compare [OPTIONS...] BEFORE AFTER\n", "ktstr" },
+        { "compare", "ctprofctl compare [OPTIONS...] BEFORE AFTER", "ktstr" },
 };
 
 START_TEST(the_help_of_a_verb_is_about_that_verb) {

@@ -28,17 +28,17 @@ typedef struct MergeSide {
 } MergeSide;
 
 /*
- * Called once for every life. Both set: it is in both, with @before->tgid, tid and start_ticks equal
- * to those of @after. @after NULL: gone in between; @before NULL: born in between. Never both NULL.
- * Returns 0 to go on or a negative errno, which is passed on. Samples are borrowed for the call.
+ * Called once for every life. Both set: it is in both, with one tgid, tid and start_ticks. @after
+ * NULL: gone in between; @before NULL: born in between. Never both NULL. Returns 0 to go on or a
+ * negative errno, which is passed on. Samples are borrowed for the call.
  */
 typedef int (*MergeLife)(void *userdata, const ThreadSample *before, const ThreadSample *after);
 
 /*
  * One pass over both. That they are of one boot is the caller's to know: lives of different boots
- * never are the same. 0; SUBJECT_E_UNREADABLE, also when threads are out of order, with the fault in
- * the subject of side *ret_culprit; or a negative errno, with *ret_culprit set to the side that was
- * being read when a visitor failed.
+ * never are the same. 0; SUBJECT_E_UNREADABLE, also when threads are out of order, with the fault
+ * in the subject of side *ret_culprit; or a negative errno, with *ret_culprit set to the side that
+ * was being read when a visitor failed.
  */
 _must_check_ int subject_merge(const MergeSide sides[static SUBJECT_MERGE_SIDES], MergeLife on_life,
                                void *userdata, unsigned *ret_culprit);

@@ -29,219 +29,127 @@ static const char *behind_head(void) {
 
 /* compare: one value a row */
 
+// clang-format off
+#define MEMBER(name, before, after, delta) "\"" name "\":" PAIR(before, after, delta)
+#define UNKNOWN(name) "\"" name "\":" NONE
+#define SAME(name, value) MEMBER(name, value, value, "0")
+#define KEYED(item, key, unit, before, after, delta)                                           \
+        "{" item ",\"key\":\"" key "\",\"unit\":\"" unit "\","                                 \
+        MEMBER("value", before, after, delta) "}"
+#define NGINX "\"process\":\"nginx\""
+#define CGROUP_A "\"cgroup\":\"/a\""
+
 static const struct {
         const char *list;
         const Exchange exchange;
         const char *text;
-} compared_rows
-        [] = {
-                { "smaps-rollup",
-                  { TWO_SIDES(
-                          "{\"smaps-rollup\":["
-                          "{\"process\":\"nginx\",\"key\":\"Rss\",\"unit\":\"bytes\","
-                          "\"value\":" PAIR(
-                                  "1048576", "3145728",
-                                  "2097152") "},{\"process\":\"nginx\",\"key\":\"Swap\","
-                                             "\"unit\":\"bytes\",\"value\":" PAIR(
-                                                     "0", "0",
-                                                     "0") "},"
-                                                          "{\"process\":\"gone\",\"key\":\"Rss\","
-                                                          "\"unit\":\"bytes\",\"value\":" PAIR(
-                                                                  "4096", "null", "null") "}]}",
-                          "") },
-                  "smaps-rollup\n"
-                  "process key   before    after     delta       %\n"
-                  "nginx   Rss 1.000MiB 3.000MiB +2.000MiB +200.0%\n"
-                  "gone    Rss 4.000KiB        -         -       -\n"
-                  "\n"
-                  "1 unchanged row hidden (--all-rows)\n" },
-                { "cgroup-stats",
-                  { TWO_SIDES(
-                          "{\"cgroup-stats\":[{\"cgroup\":\"/a\",\"cpu\":{\"usage_usec\":" PAIR(
-                                  "1000000", "1500000",
-                                  "500000") ",\"nr_throttled\":" PAIR("4", "2",
-                                                                      "-2") ",\"throttled_"
-                                                                            "usec\":" NONE
-                                                                            "},\"memory\":{"
-                                                                            "\"current\":" PAIR(
-                                                                                    "4096", "4096",
-                                                                                    "0") "}},"
-                                                                                         "{\"cgroup"
-                                                                                         "\":\"/"
-                                                                                         "new\","
-                                                                                         "\"cpu\":{"
-                                                                                         "\"usage_"
-                                                                                         "usec\""
-                                                                                         ":" PAIR(
-                                                                                                 "n"
-                                                                                                 "u"
-                                                                                                 "l"
-                                                                                                 "l",
-                                                                                                 "0",
-                                                                                                 "n"
-                                                                                                 "u"
-                                                                                                 "l"
-                                                                                                 "l") ","
-                                                                                                      "\"nr_throttled\":" NONE
-                                                                                                      ","
-                                                                                                      "\"throttled_usec\":" NONE
-                                                                                                      "}"
-                                                                                                      ","
-                                                                                                      "\"memory\":{\"current\":" NONE
-                                                                                                      "}"
-                                                                                                      "}"
-                                                                                                      "]"
-                                                                                                      "}",
-                          "") },
-                  "cgroup-stats\n"
-                  "cgroup counter        before  after      delta      %\n"
-                  "/a     cpu_usage_usec 1.000s 1.500s +500.000ms +50.0%\n"
-                  "/a     nr_throttled        4      2         -2 -50.0%\n"
-                  "/new   cpu_usage_usec      -    0\u00b5s          -      -\n"
-                  "\n"
-                  "5 unchanged rows hidden (--all-rows)\n" },
-                { "cgroup-limits",
-                  { TWO_SIDES(
-                          "{\"cgroup-limits\":[{\"cgroup\":\"/a\",\"cpu\":{\"max_quota_us\":" PAIR("\"max\"", "50000", "null") ",\"max_period_us\":" PAIR(
-                                  "100000", "100000",
-                                  "0") ",\""
-                                       "cpu"
-                                       "s\""
-                                       ":" PAIR("\"max\"", "0.5", "null") ",\"weight\":" PAIR("100", "200", "100") ",\"weight_nice\":" PAIR("0", "-4", "-4") "},\"memory\":{\"max\":" PAIR(
-                                               "1073741824", "\"max\"",
-                                               "null") ",\"high\":" PAIR("\"max\"", "\"max\"",
-                                                                         "null") ",\"low\":" PAIR("null",
-                                                                                                  "0",
-                                                                                                  "null") ",\"min\":" NONE
-                                                                                                          "},\"pids\":{\"current\":" PAIR(
-                                                                                                                  "10",
-                                                                                                                  "12",
-                                                                                                                  "2") ",\"max\":" PAIR("\"max\"",
-                                                                                                                                        "null",
-                                                                                                                                        "null") "}}]}",
-                          "") },
-                  "cgroup-limits\n"
-                  "cgroup limit              before      after delta      %\n"
-                  "/a     cpu.max         max/100ms 50ms/100ms     -      -\n"
-                  "/a     cpu.max.cpus          max      0.500     -      -\n"
-                  "/a     cpu.weight            100        200  +100      -\n"
-                  "/a     cpu.weight.nice         0         -4    -4      -\n"
-                  "/a     memory.max       1.000GiB        max     -      -\n"
-                  "/a     memory.low              -         0B     -      -\n"
-                  "/a     pids.current           10         12    +2 +20.0%\n"
-                  "/a     pids.max              max          -     -      -\n"
-                  "\n"
-                  "2 unchanged rows hidden (--all-rows)\n" },
-                { "memory-stat,memory-events",
-                  { TWO_SIDES(
-                          "{\"memory-stat\":[{\"cgroup\":\"/"
-                          "a\",\"key\":\"anon\",\"unit\":\"bytes\","
-                          "\"value\":" PAIR(
-                                  "4096", "8192",
-                                  "4096") "},{\"cgroup\":\"/a\","
-                                          "\"key\":\"pgfault\",\"unit\":\"count\",\"value\":" PAIR(
-                                                  "4096", "5096",
-                                                  "1000") "},{\"cgroup\":\"/a\",\"key\":\"file\","
-                                                          "\"unit\":\"bytes\",\"value\":" PAIR(
-                                                                  "null", "0",
-                                                                  "null") "}],"
-                                                                          "\"memory-events\":[{"
-                                                                          "\"cgroup\":\"/"
-                                                                          "a\",\"event\":\"oom_"
-                                                                          "kill\","
-                                                                          "\"unit\":\"count\","
-                                                                          "\"count\":" PAIR(
-                                                                                  "0", "1",
-                                                                                  "1") "}]}",
-                          "") },
-                  "memory-stat\n"
-                  "cgroup key       before    after     delta       %\n"
-                  "/a     anon    4.000KiB 8.000KiB +4.000KiB +100.0%\n"
-                  "/a     pgfault   4.096K   5.096K   +1.000K  +24.4%\n"
-                  "/a     file           -       0B         -       -\n"
-                  "\n"
-                  "memory-events\n"
-                  "cgroup event    before after delta %\n"
-                  "/a     oom_kill      0     1    +1 -\n" },
-                { "pressure,host-pressure",
-                  { TWO_SIDES(
-                          "{\"pressure\":[{\"cgroup\":\"/a\",\"resource\":\"io\",\"row\":\"some\","
-                          "\"avg10\":" PAIR("10009", "5", "-10004") ",\"avg60\":" PAIR("0", "0", "0") ",\"avg300\":" PAIR("null", "1", "null") ",\"total_usec\":" PAIR(
-                                  "10", "2000010",
-                                  "2000000") "},"
-                                             "{\"c"
-                                             "grou"
-                                             "p\":"
-                                             "\"/"
-                                             "a\","
-                                             "\"re"
-                                             "sour"
-                                             "ce\""
-                                             ":\"i"
-                                             "o\","
-                                             "\"ro"
-                                             "w\":"
-                                             "\"fu"
-                                             "ll\""
-                                             ",\"a"
-                                             "vg10"
-                                             "\""
-                                             ":" PAIR("0", "0", "0") ",\"avg60\":" PAIR("0", "0", "0") ",\"avg300\":" PAIR("0", "0", "0") ",\"total_usec\":" PAIR(
-                                                     "0", "0",
-                                                     "0") "}],"
-                                                          "\"host-pressure\":[{"
-                                                          "\"resource\":\"cpu\",\"row\":"
-                                                          "\"some\",\"avg10\":" PAIR("1", "2", "1") ",\"avg60\":" PAIR(
-                                                                  "0", "0",
-                                                                  "0") ",\"avg300\""
-                                                                       ":" PAIR(
-                                                                               "0", "0",
-                                                                               "0") ",\""
-                                                                                    "tot"
-                                                                                    "al_"
-                                                                                    "use"
-                                                                                    "c\""
-                                                                                    ":" PAIR(
-                                                                                            "7",
-                                                                                            "7",
-                                                                                            "0") "}"
-                                                                                                 "]"
-                                                                                                 "}",
-                          "") },
-                  "pressure: io\n"
-                  "cgroup row          avg10 avg60  avg300       total   delta            %\n"
-                  "/a     some 100.09%\u21920.05% 0.00% -\u21920.01% 10\u00b5s\u21922.000s +2.000s "
-                  "+20000000.0%\n"
-                  "\n"
-                  "host-pressure: cpu\n"
-                  "row        avg10 avg60 avg300 total delta     %\n"
-                  "some 0.01%\u21920.02% 0.00%  0.00%   7\u00b5s  +0\u00b5s +0.0%\n"
-                  "\n"
-                  "1 unchanged row hidden (--all-rows)\n" },
-                { "sched-ext",
-                  { TWO_SIDES(
-                          "{\"sched-ext\":[{\"attr\":\"state\",\"value\":" PAIR(
-                                  "\"disabled\"", "\"enabled\"",
-                                  "null") "},"
-                                          "{\"attr\":\"nr_rejected\",\"value\":" PAIR(
-                                                  "0", "0",
-                                                  "0") "},"
-                                                       "{\"attr\":\"enable_seq\",\"value\":" PAIR(
-                                                               "1", "3",
-                                                               "2") "},"
-                                                                    "{\"attr\":\"ops\","
-                                                                    "\"value\":" PAIR(
-                                                                            "null", "\"a\\u001b\"",
-                                                                            "null") "}]}",
-                          "") },
-                  "sched-ext\n"
-                  "attr         before   after delta %\n"
-                  "state      disabled enabled     - -\n"
-                  "enable_seq        1       3    +2 -\n"
-                  "ops               -   a\\x1b     - -\n"
-                  "\n"
-                  "1 unchanged row hidden (--all-rows)\n" },
-        };
+} compared_rows[] = {
+        { "smaps-rollup",
+          { TWO_SIDES("{\"smaps-rollup\":["
+                      KEYED(NGINX, "Rss", "bytes", "1048576", "3145728", "2097152") ","
+                      KEYED(NGINX, "Swap", "bytes", "0", "0", "0") ","
+                      KEYED("\"process\":\"gone\"", "Rss", "bytes", "4096", "null", "null")
+                      "]}", "") },
+          "smaps-rollup\n"
+          "process key   before    after     delta       %\n"
+          "nginx   Rss 1.000MiB 3.000MiB +2.000MiB +200.0%\n"
+          "gone    Rss 4.000KiB        -         -       -\n"
+          "\n"
+          "1 unchanged row hidden (--all-rows)\n" },
+        { "cgroup-stats",
+          { TWO_SIDES("{\"cgroup-stats\":["
+                      "{" CGROUP_A ",\"cpu\":{"
+                      MEMBER("usage_usec", "1000000", "1500000", "500000") ","
+                      MEMBER("nr_throttled", "4", "2", "-2") "," UNKNOWN("throttled_usec")
+                      "},\"memory\":{" SAME("current", "4096") "}},"
+                      "{\"cgroup\":\"/new\",\"cpu\":{"
+                      MEMBER("usage_usec", "null", "0", "null") "," UNKNOWN("nr_throttled") ","
+                      UNKNOWN("throttled_usec") "},\"memory\":{" UNKNOWN("current") "}}]}", "") },
+          "cgroup-stats\n"
+          "cgroup counter        before  after      delta      %\n"
+          "/a     cpu_usage_usec 1.000s 1.500s +500.000ms +50.0%\n"
+          "/a     nr_throttled        4      2         -2 -50.0%\n"
+          "/new   cpu_usage_usec      -    0\u00b5s          -      -\n"
+          "\n"
+          "5 unchanged rows hidden (--all-rows)\n" },
+        { "cgroup-limits",
+          { TWO_SIDES("{\"cgroup-limits\":[{" CGROUP_A ",\"cpu\":{"
+                      MEMBER("max_quota_us", "\"max\"", "50000", "null") ","
+                      SAME("max_period_us", "100000") ","
+                      MEMBER("cpus", "\"max\"", "0.5", "null") ","
+                      MEMBER("weight", "100", "200", "100") ","
+                      MEMBER("weight_nice", "0", "-4", "-4") "},\"memory\":{"
+                      MEMBER("max", "1073741824", "\"max\"", "null") ","
+                      MEMBER("high", "\"max\"", "\"max\"", "null") ","
+                      MEMBER("low", "null", "0", "null") "," UNKNOWN("min") "},\"pids\":{"
+                      MEMBER("current", "10", "12", "2") ","
+                      MEMBER("max", "\"max\"", "null", "null") "}}]}", "") },
+          "cgroup-limits\n"
+          "cgroup limit              before      after delta      %\n"
+          "/a     cpu.max         max/100ms 50ms/100ms     -      -\n"
+          "/a     cpu.max.cpus          max      0.500     -      -\n"
+          "/a     cpu.weight            100        200  +100      -\n"
+          "/a     cpu.weight.nice         0         -4    -4      -\n"
+          "/a     memory.max       1.000GiB        max     -      -\n"
+          "/a     memory.low              -         0B     -      -\n"
+          "/a     pids.current           10         12    +2 +20.0%\n"
+          "/a     pids.max              max          -     -      -\n"
+          "\n"
+          "2 unchanged rows hidden (--all-rows)\n" },
+        { "memory-stat,memory-events",
+          { TWO_SIDES("{\"memory-stat\":["
+                      KEYED(CGROUP_A, "anon", "bytes", "4096", "8192", "4096") ","
+                      KEYED(CGROUP_A, "pgfault", "count", "4096", "5096", "1000") ","
+                      KEYED(CGROUP_A, "file", "bytes", "null", "0", "null") "],"
+                      "\"memory-events\":[{" CGROUP_A ",\"event\":\"oom_kill\","
+                      "\"unit\":\"count\"," MEMBER("count", "0", "1", "1") "}]}", "") },
+          "memory-stat\n"
+          "cgroup key       before    after     delta       %\n"
+          "/a     anon    4.000KiB 8.000KiB +4.000KiB +100.0%\n"
+          "/a     pgfault   4.096K   5.096K   +1.000K  +24.4%\n"
+          "/a     file           -       0B         -       -\n"
+          "\n"
+          "memory-events\n"
+          "cgroup event    before after delta %\n"
+          "/a     oom_kill      0     1    +1 -\n" },
+        { "pressure,host-pressure",
+          { TWO_SIDES("{\"pressure\":["
+                      "{" CGROUP_A ",\"resource\":\"io\",\"row\":\"some\","
+                      MEMBER("avg10", "10009", "5", "-10004") "," SAME("avg60", "0") ","
+                      MEMBER("avg300", "null", "1", "null") ","
+                      MEMBER("total_usec", "10", "2000010", "2000000") "},"
+                      "{" CGROUP_A ",\"resource\":\"io\",\"row\":\"full\"," SAME("avg10", "0") ","
+                      SAME("avg60", "0") "," SAME("avg300", "0") "," SAME("total_usec", "0")
+                      "}],\"host-pressure\":[{\"resource\":\"cpu\",\"row\":\"some\","
+                      MEMBER("avg10", "1", "2", "1") "," SAME("avg60", "0") ","
+                      SAME("avg300", "0") "," SAME("total_usec", "7") "}]}", "") },
+          "pressure: io\n"
+          "cgroup row          avg10 avg60  avg300       total   delta            %\n"
+          "/a     some 100.09%\u21920.05% 0.00% -\u21920.01% 10\u00b5s\u21922.000s +2.000s "
+          "+20000000.0%\n"
+          "\n"
+          "host-pressure: cpu\n"
+          "row        avg10 avg60 avg300 total delta     %\n"
+          "some 0.01%\u21920.02% 0.00%  0.00%   7\u00b5s  +0\u00b5s +0.0%\n"
+          "\n"
+          "1 unchanged row hidden (--all-rows)\n" },
+        { "sched-ext",
+          { TWO_SIDES("{\"sched-ext\":["
+                      "{\"attr\":\"state\","
+                      MEMBER("value", "\"disabled\"", "\"enabled\"", "null") "},"
+                      "{\"attr\":\"nr_rejected\"," SAME("value", "0") "},"
+                      "{\"attr\":\"enable_seq\"," MEMBER("value", "1", "3", "2") "},"
+                      "{\"attr\":\"ops\"," MEMBER("value", "null", "\"a\\u001b\"", "null")
+                      "}]}", "") },
+          "sched-ext\n"
+          "attr         before   after delta %\n"
+          "state      disabled enabled     - -\n"
+          "enable_seq        1       3    +2 -\n"
+          "ops               -   a\\x1b     - -\n"
+          "\n"
+          "1 unchanged row hidden (--all-rows)\n" },
+};
+// clang-format on
 
 START_TEST(compare_tells_what_changed) {
         begin(&compared_rows[_i].exchange, 1);
@@ -409,24 +317,15 @@ START_TEST(tables_fit_80_columns) {
 }
 END_TEST
 
-static const Exchange wide[] = { { TWO_SIDES(
-        "{\"pressure\":[{\"cgroup\":\"" LONG
-        "\",\"resource\":\"io\",\"row\":\"some\",\"avg10\":" PAIR(
-                "1234", "4321",
-                "3087") ",\"avg60\":" PAIR("1234", "4321",
-                                           "3087") ",\"avg300\":" PAIR("1234", "4321",
-                                                                       "3087") ",\"total_"
-                                                                               "usec\":" PAIR(
-                                                                                       "1234"
-                                                                                       "567"
-                                                                                       "8",
-                                                                                       "2234"
-                                                                                       "567"
-                                                                                       "8",
-                                                                                       "1000"
-                                                                                       "000"
-                                                                                       "0") "}]}",
-        "") } };
+// clang-format off
+static const Exchange wide[] = {
+        { TWO_SIDES("{\"pressure\":[{\"cgroup\":\"" LONG "\",\"resource\":\"io\",\"row\":\"some\","
+                    MEMBER("avg10", "1234", "4321", "3087") ","
+                    MEMBER("avg60", "1234", "4321", "3087") ","
+                    MEMBER("avg300", "1234", "4321", "3087") ","
+                    MEMBER("total_usec", "12345678", "22345678", "10000000") "}]}", "") }
+};
+// clang-format on
 
 START_TEST(what_did_not_fit_is_named) {
         begin(wide, 1);
@@ -504,36 +403,17 @@ END_TEST
 
 /* rows */
 
-static const Exchange row_answers[] = { { TWO_SIDES(
-        "{\"cgroup-limits\":[{\"cgroup\":\"/a\",\"cpu\":{\"max_quota_us\":" PAIR(
-                "\"max\"", "50000",
-                "null") ",\"cpus\":" PAIR("2.5", "0.5",
-                                          "-2.0") "},\"memory\":{\"max\":" PAIR("null", "1",
-                                                                                "null") "},"
-                                                                                        "\"pids\":{"
-                                                                                        "},"
-                                                                                        "\"reason\""
-                                                                                        ":\"before:"
-                                                                                        " x\"}],"
-                                                                                        "\"host-"
-                                                                                        "pressure\""
-                                                                                        ":[{"
-                                                                                        "\"resource"
-                                                                                        "\":"
-                                                                                        "\"cpu\","
-                                                                                        "\"row\":"
-                                                                                        "\"some\","
-                                                                                        "\"avg10\""
-                                                                                        ":" PAIR(
-                                                                                                "10"
-                                                                                                "00"
-                                                                                                "9",
-                                                                                                "5",
-                                                                                                "-1"
-                                                                                                "00"
-                                                                                                "0"
-                                                                                                "4") "}]}",
-        "") } };
+// clang-format off
+static const Exchange row_answers[] = {
+        { TWO_SIDES("{\"cgroup-limits\":[{" CGROUP_A ",\"cpu\":{"
+                    MEMBER("max_quota_us", "\"max\"", "50000", "null") ","
+                    MEMBER("cpus", "2.5", "0.5", "-2.0") "},"
+                    "\"memory\":{" MEMBER("max", "null", "1", "null") "},\"pids\":{},"
+                    "\"reason\":\"before: x\"}],"
+                    "\"host-pressure\":[{\"resource\":\"cpu\",\"row\":\"some\","
+                    MEMBER("avg10", "10009", "5", "-10004") "}]}", "") }
+};
+// clang-format on
 
 START_TEST(rows_of_sections_have_the_columns_of_all) {
         static const char *const lines[] = {

@@ -67,10 +67,12 @@ START_TEST(records_have_the_keys_of_the_groups) {
         rows = rows_of(&answer, "cgroup-stats");
         ck_assert_str_eq(text_of(rows),
                          "[{\"cgroup\":\"/\",\"cpu\":{\"usage_usec\":5,\"nr_throttled\":null,"
-                         "\"throttled_usec\":null},\"memory\":{\"current\":null}},"
+                         "\"throttled_usec\":null},\"memory\":{\"current\":null},"
+                         "\"reason\":\"not recorded by this file\"},"
                          "{\"cgroup\":\"/w-{N}.slice\",\"cpu\":{\"usage_usec\":3,"
                          "\"nr_throttled\":null,\"throttled_usec\":null},"
-                         "\"memory\":{\"current\":null}}]");
+                         "\"memory\":{\"current\":null},"
+                         "\"reason\":\"not recorded by this file\"}]");
         json_object_put(rows);
         conversation_done(&answer);
         (void) close(fd);
@@ -87,9 +89,11 @@ static const struct {
           "{\"before\":1024,\"after\":2048,\"delta\":1024}}]" },
         { "{\"threadNormalize\":false}",
           "[{\"process\":\"w2\",\"key\":\"Rss\",\"unit\":\"bytes\",\"value\":"
-          "{\"before\":null,\"after\":2048,\"delta\":null}},"
+          "{\"before\":null,\"after\":2048,\"delta\":null},"
+          "\"reason\":\"before: no process of this name has readable memory maps\"},"
           "{\"process\":\"w1\",\"key\":\"Rss\",\"unit\":\"bytes\",\"value\":"
-          "{\"before\":1024,\"after\":null,\"delta\":null}}]" },
+          "{\"before\":1024,\"after\":null,\"delta\":null},"
+          "\"reason\":\"after: no process of this name has readable memory maps\"}]" },
         { "{\"sections\":[\"primary\"]}", "[]" },
 };
 
@@ -249,7 +253,8 @@ START_TEST(many_rows_come_in_many_replies) {
 
         analyse(SHOW,
                 "{\"snapshot\":{\"fileDescriptor\":0},\"view\":{\"groupBy\":\"cgroup\","
-                "\"cgroupNormalize\":false,\"sections\":[\"cgroup-limits\"]}}",
+                "\"cgroupNormalize\":false,\"sections\":[\"cgroup-limits\"],"
+                "\"limit\":0}}",
                 &fd, 1, &answer);
         ck_assert_ptr_null(answer.error);
         for (size_t i = 0; i < answer.n; i++) {

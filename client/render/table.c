@@ -342,6 +342,10 @@ int table_add_row(Table *table, TableRow *row, uint32_t bold) {
         return table_add(table, texts, bold);
 }
 
+bool table_is_empty(const Table *table) {
+        return table->n_rows == 0 && !table->laid_out;
+}
+
 int table_end(Table *table) {
         if (table->n_rows == 0 && table->headed)
                 return 0;

@@ -17,7 +17,6 @@ struct GroupTable {
         TableColumn table_columns[_GROUP_COLUMN_MAX];
         Table *table;
         bool raw;
-        bool filled;       /* has a row */
         Buffer label;      /* of the group whose rows are added */
         Buffer next_label; /* after its first row, where that differs */
         Buffer threads;
@@ -265,7 +264,6 @@ static int add_row(GroupTable *table, const GroupRow *row) {
                     percent.whole >= BOLD_PERCENT)
                         bold |= UINT32_C(1) << i;
         }
-        table->filled = true;
         return table_add_row(table->table, &table->row, bold);
 }
 
@@ -354,7 +352,7 @@ int group_table_add_branch(GroupTable *table, json_object *group, const GroupBra
 }
 
 bool group_table_is_empty(const GroupTable *table) {
-        return !table->filled;
+        return table_is_empty(table->table);
 }
 
 int group_table_end(GroupTable *table) {

@@ -234,6 +234,10 @@ int set_table_add(SetTable *table, json_object *group) {
         return r < 0 ? r : add_rows(table, cell_member(group, "derived"));
 }
 
+bool set_table_is_empty(const SetTable *table) {
+        return table_is_empty(table->table);
+}
+
 int set_table_end(SetTable *table) {
         return table_end(table->table);
 }

@@ -197,8 +197,12 @@ static int print_hints(const SetView *view, json_object *reply) {
 }
 
 static int end_text(SetView *view, json_object *reply) {
-        int r = set_table_end(view->table);
+        int r = 0;
 
+        if (!set_table_is_empty(view->table))
+                r = set_table_end(view->table);
+        else if (session_is_chatty(view->session))
+                (void) puts("no difference is significant");
         return r < 0 ? r : print_hints(view, reply);
 }
 

@@ -34,6 +34,7 @@ static char *print(const Terminal *terminal, TableLegend legend, const char *con
         ck_assert_int_eq(table_new(columns, N, terminal, legend, out, &table), 0);
         for (size_t i = 0; i < n_rows; i++)
                 ck_assert_int_eq(table_add(table, rows[i], 1u << 2), 0);
+        ck_assert_int_eq(table_is_empty(table), n_rows == 0);
         ck_assert_int_eq(table_end(table), 0);
         if (omitted)
                 ck_assert_int_eq(table_omitted(table, omitted), 0);

@@ -295,7 +295,7 @@ END_TEST
 START_TEST(wrap_shows_names_whole) {
         begin(long_name, 1);
         CTL_RUN_TERMINAL(&ctl, 80, "show", "a", "--group-by", "cgroup");
-        ck_assert_ptr_nonnull(strstr(ctl.out, "\u2026 "));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\n\u2026"));
         CTL_RUN_TERMINAL(&ctl, 80, "show", "a", "--group-by", "cgroup", "--wrap");
         ck_assert_ptr_nonnull(
                 strstr(ctl.out, "\n/system.slice/a-service-of-a-name-that-takes.slice/"));

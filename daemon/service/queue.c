@@ -19,7 +19,7 @@ typedef struct QueueUser {
 struct Queue {
         QueueLimits limits;
         QueueEntry *first; /* of the waiting ones, in order of arrival */
-        unsigned n_running, n_waiting;
+        unsigned n_running, n_resting, n_waiting;
         uint64_t n_turns;
         QueueUser *users;
         unsigned n_users, max_users;
@@ -27,7 +27,7 @@ struct Queue {
 
 /* Room for every user never shrinks: those of before may all be here still. */
 int queue_set_limits(Queue *queue, const QueueLimits *limits) {
-        unsigned n = limits->max_running + limits->max_waiting + QUEUE_REMEMBERED_USERS;
+        unsigned n = 2 * limits->max_running + limits->max_waiting + QUEUE_REMEMBERED_USERS;
         QueueUser *users;
 
         if (n > queue->max_users) {
@@ -69,7 +69,7 @@ bool queue_is_busy(const Queue *queue) {
 }
 
 unsigned queue_n_running(const Queue *queue) {
-        return queue->n_running;
+        return queue->n_running + queue->n_resting;
 }
 
 unsigned queue_n_waiting(const Queue *queue) {
@@ -166,6 +166,22 @@ QueueEntry *queue_next(Queue *queue) {
         return chosen;
 }
 
+void queue_rest(Queue *queue, QueueEntry *entry) {
+        if (entry->place != QUEUE_RUNNING || queue->n_resting >= queue->limits.max_running)
+                return;
+        entry->place = QUEUE_RESTING;
+        queue->n_running--;
+        queue->n_resting++;
+}
+
+void queue_wake(Queue *queue, QueueEntry *entry) {
+        if (entry->place != QUEUE_RESTING)
+                return;
+        entry->place = QUEUE_RUNNING;
+        queue->n_resting--;
+        queue->n_running++;
+}
+
 void queue_remove(Queue *queue, QueueEntry *entry) {
         switch (entry->place) {
         case QUEUE_OUTSIDE:
@@ -178,6 +194,10 @@ void queue_remove(Queue *queue, QueueEntry *entry) {
         case QUEUE_RUNNING:
                 find_user(queue, entry->uid)->n_running--;
                 queue->n_running--;
+                break;
+        case QUEUE_RESTING:
+                find_user(queue, entry->uid)->n_running--;
+                queue->n_resting--;
                 break;
         }
         entry->place = QUEUE_OUTSIDE;

@@ -193,6 +193,13 @@ static int take_last(Request *request, Span frame, bool is_error) {
                                 : request_forward(request, frame);
 }
 
+/* The job has nothing to do until the caller reads: the others need not wait for that. */
+static void pause_job(Request *request) {
+        job_pause(request->job);
+        queue_rest(service_queue(request->service, request->queue), &request->entry);
+        service_turn(request->service);
+}
+
 static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *userdata) {
         Request *request = userdata;
         int r = 0;
@@ -201,7 +208,7 @@ static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *
                 r = request->stage->on_part ? request->stage->on_part(request, frame)
                                             : forward_part(request, frame);
                 if (connection_is_full(request->connection))
-                        job_pause(job);
+                        pause_job(request);
         } else if (!continues) {
                 r = take_last(request, frame, is_error);
                 request->job = job_free(request->job);
@@ -257,8 +264,10 @@ int request_start_job(Request *request) {
 int request_resume(Request *request) {
         if (request->on_drained)
                 return request->on_drained(request);
-        if (request->job)
-                job_resume(request->job);
+        if (!request->job)
+                return 0;
+        queue_wake(service_queue(request->service, request->queue), &request->entry);
+        job_resume(request->job);
         return 0;
 }
 

@@ -160,6 +160,48 @@ START_TEST(more_users_than_can_be_remembered_are_served) {
 }
 END_TEST
 
+START_TEST(who_rests_leaves_its_place_to_another_user) {
+        const QueueLimits limits = { 2, 1, 8, 4 };
+        Queue *other;
+
+        ck_assert_int_eq(queue_new(&limits, &other), 0);
+        for (unsigned i = 0; i < 6; i++)
+                ck_assert_int_eq(queue_add(other, &entries[i], 100 + i), QUEUE_OK);
+        ck_assert_int_eq(queue_add(other, &entries[6], 100), QUEUE_OK);
+        ck_assert_ptr_eq(queue_next(other), &entries[0]);
+        ck_assert_ptr_eq(queue_next(other), &entries[1]);
+        queue_rest(other, &entries[0]);
+        queue_rest(other, &entries[0]); /* which is no second place */
+        ck_assert_uint_eq(queue_n_running(other), 2);
+        ck_assert_ptr_eq(queue_next(other), &entries[2]);
+        ck_assert_ptr_null(queue_next(other));
+        queue_rest(other, &entries[1]);
+        ck_assert_ptr_eq(queue_next(other), &entries[3]);
+        /* As many rest as may run: no more. */
+        queue_rest(other, &entries[2]);
+        ck_assert_ptr_null(queue_next(other));
+        ck_assert_uint_eq(queue_n_running(other), 4);
+        /* Awake again, there is one too many until another leaves. */
+        queue_wake(other, &entries[0]);
+        queue_remove(other, &entries[2]);
+        ck_assert_ptr_null(queue_next(other));
+        queue_remove(other, &entries[3]);
+        ck_assert_ptr_eq(queue_next(other), &entries[4]);
+        queue_remove(other, &entries[4]);
+        ck_assert_ptr_eq(queue_next(other), &entries[5]);
+        queue_remove(other, &entries[5]);
+        /* Whoever rests still is one of its user's. */
+        queue_rest(other, &entries[0]);
+        ck_assert_ptr_null(queue_next(other));
+        queue_remove(other, &entries[0]);
+        ck_assert_ptr_eq(queue_next(other), &entries[6]);
+        queue_remove(other, &entries[6]);
+        queue_remove(other, &entries[1]);
+        ck_assert_uint_eq(queue_n_running(other), 0);
+        queue_free(other);
+}
+END_TEST
+
 START_TEST(other_limits_hold_from_then_on) {
         const QueueLimits limits = { 1, 1, 2, 2 }, more = { 1, 1, 400, 300 };
         Queue *other;
@@ -199,6 +241,7 @@ int main(void) {
         tcase_add_test(turns, waiting_is_bounded_for_a_user_and_for_all);
         tcase_add_test(turns, leaving_the_line_keeps_the_others_in_order);
         tcase_add_test(turns, more_users_than_can_be_remembered_are_served);
+        tcase_add_test(turns, who_rests_leaves_its_place_to_another_user);
         tcase_add_test(turns, other_limits_hold_from_then_on);
         suite_add_tcase(suite, turns);
         return check_main(suite);

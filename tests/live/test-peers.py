@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Peers that take all they can: refused or bounded, and everybody else is served meanwhile."""
+import contextlib
+import json
+import os
+import pathlib
+import select
+import socket
+import threading
+import time
+
+from harness import Daemon, Idle, call, expect, expect_equal, main, need_root, receive, temporary, test, wait_until
+
+PROFILER = "io.ctprof.Profiler"
+GREEDY, ACCOMPLICE, BYSTANDER = 65001, 65002, 65003
+
+
+@contextlib.contextmanager
+def acting_as(uid):
+    """What connects meanwhile is taken for this user: the kernel notes who calls connect(2)."""
+    os.seteuid(uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def connect(daemon, uid, receive_bytes=None):
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(60)
+    if receive_bytes:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+    with acting_as(uid):
+        connection.connect(str(daemon.socket))
+    return connection
+
+
+@contextlib.contextmanager
+def open_daemon(directory, settings=""):
+    config = directory / "ctprofd.conf"
+    config.write_text(settings, encoding="ascii")
+    with Daemon(directory, options=["--config", str(config)]) as daemon:
+        os.chmod(daemon.socket, 0o666)
+        yield daemon
+
+
+def frame(method, parameters=None, more=False):
+    message = {"method": f"{PROFILER}.{method}", "parameters": parameters or {}, "more": more}
+    return json.dumps(message).encode() + b"\0"
+
+
+def memory(daemon):
+    """Of the daemon's main process, in bytes: what it has now, and what it ever had."""
+    text = pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text(encoding="ascii", errors="replace")
+    values = {line.split(":")[0]: int(line.split()[1]) << 10 for line in text.splitlines() if line.endswith("kB")}
+    return values["VmRSS"], values["VmHWM"]
+
+
+def latencies(daemon, n=40):
+    """How long a bystander waits for the list, connecting each time; sorted, in milliseconds."""
+    times = []
+    for _ in range(n):
+        begin = time.monotonic()
+        connection = connect(daemon, BYSTANDER)
+        reply = call(connection, f"{PROFILER}.List")[-1]
+        connection.close()
+        times.append((time.monotonic() - begin) * 1000)
+        expect("snapshots" in reply.get("parameters", {}), reply)
+    return sorted(times)
+
+
+def report(what, times, quiet):
+    print(f"# {what}: list took {times[len(times) // 2]:.1f} ms (median), {times[-1]:.1f} ms (worst); "
+          f"undisturbed {quiet[len(quiet) // 2]:.1f} ms, {quiet[-1]:.1f} ms")
+
+
+@test
+def too_many_connections():
+    """one user gets so many connections and then an error, and others still get theirs"""
+    need_root()
+    with temporary() as directory, open_daemon(directory) as daemon:
+        quiet = latencies(daemon)
+        taken = [connect(daemon, GREEDY) for _ in range(64)]
+        refused = 0
+        for _ in range(50):
+            connection = connect(daemon, GREEDY)
+            replies = receive(connection)
+            refused += replies[0]["error"] == f"{PROFILER}.Busy"
+            connection.close()
+        expect_equal(refused, 50, "refused")
+        report("beside 64 connections of one user", latencies(daemon), quiet)
+        log = daemon.log.read_text(encoding="utf-8")
+        expect(f"uid {GREEDY}" in log and log.count("too many connections") <= 6, log)
+        for connection in taken:
+            connection.close()
+        wait_until(lambda: call(connect(daemon, GREEDY), f"{PROFILER}.List")[-1].get("parameters"), what="a place")
+
+
+@test
+def one_byte_a_second():
+    """calls that trickle in are cut off in time, and do not keep anybody else waiting"""
+    need_root()
+    with temporary() as directory, open_daemon(directory, "[Server]\nIdleTime=3s\n") as daemon:
+        quiet = latencies(daemon)
+        text = frame("List")
+        slow = [connect(daemon, GREEDY) for _ in range(60)]
+        begin, measured, sent = time.monotonic(), [], 0
+        while sent < 3:
+            for connection in slow:
+                connection.send(text[sent:sent + 1])
+            sent += 1
+            measured += latencies(daemon, 10)
+            time.sleep(max(0, begin + sent - time.monotonic()))
+        report("beside 60 that send a byte a second", sorted(measured), quiet)
+        ended = [receive(connection) for connection in slow]
+        took = time.monotonic() - begin
+        expect(2.5 < took < 10, "they were cut off after", took)
+        expect(all("not ended in time" in str(replies) for replies in ended), ended[0])
+
+
+@test
+def never_reads():
+    """whoever reads nothing is bounded, others capture and show meanwhile, and memory stays flat"""
+    need_root()
+    settings = "[Server]\nStalledTime=20s\nMaxBytesPerUser=16M\n"
+    with temporary() as directory, Idle(3000, 30), open_daemon(directory, settings) as daemon:
+        bystander = connect(daemon, BYSTANDER)
+        expect("snapshot" in call(bystander, f"{PROFILER}.Capture", {"tag": "a"})[-1]["parameters"], "capture")
+        quiet = latencies(daemon)
+        show = {"snapshot": {"name": "a"}, "view": {"groupBy": "thread", "limit": 0}}
+        before = memory(daemon)[0]
+        deaf = []
+        # Two users, as one alone may not have all places.
+        for uid in (GREEDY, ACCOMPLICE):
+            deaf += [connect(daemon, uid, 4096) for _ in range(12)]
+        for connection in deaf:
+            connection.sendall(frame("Show", show, more=True))
+        wait_until(lambda: len(daemon.children()) >= 4, what="their jobs")
+        time.sleep(0.5)
+        report("beside 24 that read nothing", latencies(daemon), quiet)
+        begin = time.monotonic()
+        replies = call(bystander, f"{PROFILER}.Show", {"snapshot": {"name": "a"}, "view": {"groupBy": "all"}},
+                       more=True)
+        shown = time.monotonic() - begin
+        expect("error" not in replies[-1], replies[-1])
+        begin = time.monotonic()
+        expect("snapshot" in call(bystander, f"{PROFILER}.Capture", {"tag": "b"})[-1]["parameters"], "capture")
+        captured = time.monotonic() - begin
+        print(f"# meanwhile a show took {shown:.2f} s and a capture {captured:.2f} s")
+        expect(shown < 10 and captured < 10, "others waited", shown, captured)
+        grown = memory(daemon)[1] - before
+        print(f"# the daemon grew by {grown >> 20} MiB at most")
+        expect(grown < 48 << 20, "grew by", grown)
+        for connection in deaf:
+            connection.close()
+        wait_until(lambda: not daemon.children(), what="their jobs to end")
+        # Again, and it needs no more than before.
+        first = memory(daemon)[1]
+        for _ in range(3):
+            deaf = [connect(daemon, GREEDY, 4096) for _ in range(12)]
+            for connection in deaf:
+                connection.sendall(frame("Show", show, more=True))
+            wait_until(lambda: len(daemon.children()) >= 3, what="their jobs")
+            time.sleep(0.3)
+            for connection in deaf:
+                connection.close()
+            wait_until(lambda: not daemon.children(), what="their jobs to end")
+        expect(memory(daemon)[1] - first < 8 << 20, "three more rounds took", memory(daemon)[1] - first)
+
+
+@test
+def stalled_reader_is_sent_away():
+    """a reader that stops is sent away after a while, and its job with it"""
+    need_root()
+    with temporary() as directory, Idle(2000, 20), open_daemon(directory, "[Server]\nStalledTime=2s\n") as daemon:
+        expect("snapshot" in call(connect(daemon, BYSTANDER), f"{PROFILER}.Capture", {"tag": "a"})[-1]["parameters"],
+               "capture")
+        deaf = connect(daemon, GREEDY, 4096)
+        deaf.sendall(frame("Show", {"snapshot": {"name": "a"}, "view": {"groupBy": "thread", "limit": 0}}, more=True))
+        wait_until(daemon.children, what="its job")
+        begin = time.monotonic()
+        wait_until(lambda: not daemon.children(), what="the end of its job")
+        expect(time.monotonic() - begin < 8, "it took", time.monotonic() - begin)
+        expect("Replies were not read in time." in daemon.log.read_text(encoding="utf-8"), "the log")
+
+
+@test
+def too_many_bytes():
+    """the halves of large calls of one user are bounded together, over all its connections"""
+    need_root()
+    with temporary() as directory, open_daemon(directory, "[Server]\nMaxBytesPerUser=8M\n") as daemon:
+        quiet = latencies(daemon)
+        before = memory(daemon)[0]
+        block = b'{"method":"' + b"x" * 700000
+        large = [connect(daemon, GREEDY) for _ in range(60)]
+        refused = 0
+        for connection in large:
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.sendall(block)
+        report("beside 60 halves of large calls", latencies(daemon), quiet)
+        for connection in large:
+            if select.select([connection], [], [], 0)[0]:
+                with contextlib.suppress(ConnectionResetError):
+                    refused += b"Busy" in connection.recv(65536)
+        grown = memory(daemon)[1] - before
+        print(f"# {refused} of 60 were told, and the daemon grew by {grown / (1 << 20):.1f} MiB at most")
+        expect(refused > 0, "nobody was told")
+        expect(grown < 24 << 20, "grew by", grown)
+        for connection in large:
+            connection.close()
+
+
+@test
+def captures_of_one_user():
+    """one user's waiting captures are bounded, and another's is next, not last"""
+    need_root()
+    with temporary() as directory, Idle(2000, 20), open_daemon(directory) as daemon:
+        greedy = [connect(daemon, GREEDY) for _ in range(16)]
+        for number, connection in enumerate(greedy):
+            connection.sendall(frame("Capture", {"tag": f"g{number}"}))
+        wait_until(daemon.children, what="a capture")
+        ended = []
+
+        def await_end(connection, name):
+            reply = receive(connection)[-1]
+            ended.append((name, reply.get("error", "")))
+
+        other = connect(daemon, BYSTANDER)
+        other.sendall(frame("Capture", {"tag": "other"}))
+        threads = [threading.Thread(target=await_end, args=pair)
+                   for pair in [*((c, "greedy") for c in greedy), (other, "other")]]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        busy = [name for name, error in ended if error == f"{PROFILER}.Busy"]
+        done = [name for name, error in ended if not error]
+        expect_equal((set(busy), len(busy) + len(done)), ({"greedy"}, 17), ended)
+        expect(7 <= len(busy) <= 8, "one runs and eight wait:", len(busy))
+        expect("other" in done[:3], "the other user came", done.index("other"))
+        print(f"# {len(busy)} of 16 were refused; the other user's capture was number {done.index('other') + 1}")
+
+
+main()

@@ -102,20 +102,18 @@ class Grid {
   // Widths must not change while rows come and go: they are those of rows from all over the table.
   measure() {
     const step = Math.max(1, Math.floor(this.all.length / ROWS_MEASURED));
-    this.columns.forEach((column, i) => {
-      let width = column.width;
-      if (width === undefined) {
-        width = column.title.length + 2;
-        for (let row = 0; row < this.all.length; row += step)
-          width = Math.max(width, this.textOf(column, this.all[row]).length + 1);
-        width = Math.min(width, column.most ?? 40);
-      }
-      this.sizes.children[i].style.width = width === 0 ? "auto" : `calc(${width}ch + 1rem)`;
+    const widths = this.columns.map((column) => {
+      let n = column.title.length + 2;
+      for (let row = 0; row < this.all.length; row += step)
+        n = Math.max(n, this.textOf(column, this.all[row]).length + 1);
+      // The column that takes the rest must not be squeezed out on a narrow screen.
+      return column.width === 0 ? `min(var(--rest), ${n}ch + 1rem)`
+        : `${column.width ?? Math.min(n, column.most ?? 40)}ch + 1rem`;
     });
-    // The column that takes the rest must not be squeezed out on a narrow screen.
-    const rest = this.columns.some((column) => column.width === 0) ? "var(--rest) + " : "";
-    const sum = Array.from(this.sizes.children, (col) => col.style.width).filter((width) => width !== "auto");
-    this.table.style.minWidth = `calc(${rest}${sum.map((width) => width.slice(4)).join(" + ") || "0px"})`;
+    this.columns.forEach((column, i) => {
+      this.sizes.children[i].style.width = column.width === 0 ? "auto" : `calc(${widths[i]})`;
+    });
+    this.table.style.minWidth = `calc(${widths.join(" + ")})`;
   }
 
   later() {

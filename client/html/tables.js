@@ -16,8 +16,8 @@ function whyAbsent({reason}, side) {
 function threadsOf(group) {
   if (group.threads !== undefined)
     return String(group.threads);
-  const {threadsBefore: before, threadsAfter: after} = group;
-  const lives = group.survived === undefined ? "" : ` (+${group.born} −${group.gone})`;
+  const {threadsBefore: before, threadsAfter: after, born = 0, gone = 0} = group;
+  const lives = born > 0 || gone > 0 ? ` (+${born} −${gone})` : "";
   return (before === after ? String(after) : `${before}→${after}`) + lives;
 }
 

@@ -33,7 +33,7 @@ class Browser:
         environment = {**os.environ, "HOME": str(profile), "XDG_CONFIG_HOME": str(profile), "XDG_CACHE_HOME": str(profile)}
         self.process = subprocess.Popen([programs["chromedriver"], "--port=0", "--allowed-ips=127.0.0.1"], env=environment,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.url = None
+        self.url = self.page = None
         try:
             for line in self.process.stdout:
                 port = re.search(r"started successfully on port (\d+)", line)
@@ -64,8 +64,9 @@ class Browser:
             raise AssertionError(f"{what['error']}: {what['message'].splitlines()[0]}") from None
 
     def open(self, path):
+        self.page = pathlib.Path(path).resolve().as_uri()
         self.logs()
-        self._call("POST", "/url", {"url": pathlib.Path(path).resolve().as_uri()})
+        self._call("POST", "/url", {"url": self.page})
 
     def run(self, script, *arguments):
         """The value of a function body, run in the page."""
@@ -93,12 +94,13 @@ class Browser:
         return base64.b64decode(self._call("POST", "/print", {}))
 
     def logs(self):
-        """What the console has said, and the addresses that were asked for, since the last time."""
+        """What the console has said, and the addresses that the page has asked for, since the last time."""
         said = [entry["message"] for entry in self._call("POST", "/se/log", {"type": "browser"})]
         asked = []
         for entry in self._call("POST", "/se/log", {"type": "performance"}):
             message = json.loads(entry["message"])["message"]
-            if message["method"] == "Network.requestWillBeSent":
+            # The window it opens with is busy, too.
+            if message["method"] == "Network.requestWillBeSent" and message["params"]["documentURL"] == self.page:
                 asked.append(message["params"]["request"]["url"])
         return said, asked
 

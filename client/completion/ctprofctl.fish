@@ -90,7 +90,7 @@ function __ctprofctl_value # OPTION WORD VERB OPTIONS...
             if test "$argv[3]" = export
                 string split ' ' 'ctprof ktstr ndjson'
             else
-                string split ' ' 'table csv ndjson html'
+                string split ' ' 'table csv html ndjson'
             end
     end
 end

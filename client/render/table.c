@@ -23,6 +23,7 @@ struct Table {
 
         Buffer cells; /* NUL-terminated, row by row */
         uint32_t bold[BLOCK_ROWS];
+        bool is_heading[BLOCK_ROWS]; /* of which the first cell has the line for itself */
         size_t n_rows;
 
         size_t widths[TABLE_MAX_COLUMNS]; /* natural, of all rows so far */
@@ -222,8 +223,9 @@ static bool add_lines(const Table *table, const size_t *widths, struct libscols_
                 for (size_t i = 0; i < table->n_columns; i++, cell += strlen(cell) + 1) {
                         if (table->omitted[i])
                                 continue;
-                        if (!set_cell(table, line, shown, cell, widths[i],
-                                      table->columns[i].keep_end))
+                        /* Headings replace their line when it is printed. */
+                        if (!set_cell(table, line, shown, table->is_heading[row] ? " " : cell,
+                                      widths[i], table->columns[i].keep_end))
                                 return false;
                         if (table->terminal->colour && table->bold[row] >> i & 1)
                                 (void) scols_cell_set_color(scols_line_get_cell(line, shown), BOLD);
@@ -233,23 +235,54 @@ static bool add_lines(const Table *table, const size_t *widths, struct libscols_
         return true;
 }
 
-/* libsmartcols pads an empty or left-aligned cell also where nothing follows. */
-static int print_trimmed(FILE *out, const char *text) {
-        while (*text != '\0') {
-                size_t n = strcspn(text, "\n"), n_kept = n;
+static int print_bytes(FILE *out, const char *bytes, size_t n) {
+        if (fwrite(bytes, 1, n, out) != n || fputc('\n', out) == EOF)
+                return errno > 0 ? -errno : -EIO;
+        return 0;
+}
 
-                while (n_kept > 0 && text[n_kept - 1] == ' ')
-                        n_kept--;
-                if (fwrite(text, 1, n_kept, out) != n_kept || fputc('\n', out) == EOF)
-                        return errno > 0 ? -errno : -EIO;
+/* libsmartcols pads an empty or left-aligned cell also where nothing follows. */
+static int print_trimmed(FILE *out, const char *line, size_t n) {
+        while (n > 0 && line[n - 1] == ' ')
+                n--;
+        return print_bytes(out, line, n);
+}
+
+static int print_heading(const Table *table, const char *text) {
+        size_t width = table->terminal->out ? table->terminal->columns : SIZE_MAX;
+        _cleanup_(freep) char *clipped = NULL;
+
+        if (printable_width(text) <= width)
+                return print_bytes(table->out, text, strlen(text));
+        if (asprintf(&clipped, ELLIPSIS "%s", fit_end(text, width - 1)) < 0)
+                return -ENOMEM;
+        return print_bytes(table->out, clipped, strlen(clipped));
+}
+
+/* What libsmartcols made of the block: the line of headers, where it was wanted, and the rows. */
+static int print_lines(const Table *table, const char *text) {
+        const char *cell = table->cells.bytes;
+        size_t row = 0;
+        int r = 0;
+
+        for (bool is_headers = !table->headed; r == 0 && *text != '\0'; is_headers = false) {
+                size_t n = strcspn(text, "\n");
+
+                /* A row is a line unless cells go on in the next one, and then there is no heading. */
+                if (!is_headers && row < table->n_rows && table->is_heading[row])
+                        r = print_heading(table, cell);
+                else
+                        r = print_trimmed(table->out, text, n);
+                for (size_t i = 0; !is_headers && row < table->n_rows && i < table->n_columns; i++)
+                        cell += strlen(cell) + 1;
+                row += !is_headers;
                 text += n + (text[n] == '\n');
         }
-        return 0;
+        return r;
 }
 
 static int print_headers(const Table *table, const size_t *widths) {
         _cleanup_(buffer_done) Buffer line = {};
-        const char *text;
         int r;
 
         for (size_t i = 0; i < table->n_columns; i++) {
@@ -264,14 +297,14 @@ static int print_headers(const Table *table, const size_t *widths) {
                 if (r < 0)
                         return r;
         }
-        r = buffer_terminate(&line, &text);
-        return r < 0 ? r : print_trimmed(table->out, text);
+        return print_trimmed(table->out, line.bytes, line.n);
 }
 
 static int print_block(Table *table) {
         _cleanup_(scols_freep) struct libscols_table *scols = NULL;
         _cleanup_(freep) char *text = NULL;
         size_t widths[TABLE_MAX_COLUMNS];
+        int r;
 
         lay_out(table, widths);
         if (table->n_rows == 0)
@@ -290,13 +323,15 @@ static int print_block(Table *table) {
         if (scols_print_table_to_string(scols, &text) != 0)
                 return -ENOMEM;
 
+        r = print_lines(table, text);
         table->headed = true;
         table->n_rows = 0;
         buffer_clear(&table->cells);
-        return print_trimmed(table->out, text);
+        return r;
 }
 
-int table_add(Table *table, const char *const cells[], uint32_t bold) {
+/* As much as is printed at once; a heading's width does not count. */
+static int add_cells(Table *table, const char *const cells[], uint32_t bold, bool is_heading) {
         size_t n_before = table->cells.n;
         int r;
 
@@ -308,10 +343,24 @@ int table_add(Table *table, const char *const cells[], uint32_t bold) {
                         table->cells.n = n_before;
                         return r;
                 }
-                table->widths[i] = MAX_OF(table->widths[i], printable_width(cell));
+                if (!is_heading)
+                        table->widths[i] = MAX_OF(table->widths[i], printable_width(cell));
         }
-        table->bold[table->n_rows++] = bold;
+        table->bold[table->n_rows] = bold;
+        table->is_heading[table->n_rows++] = is_heading;
         return table->n_rows < BLOCK_ROWS ? 0 : print_block(table);
+}
+
+int table_add(Table *table, const char *const cells[], uint32_t bold) {
+        return add_cells(table, cells, bold, false);
+}
+
+int table_add_heading(Table *table, const char *text) {
+        const char *cells[TABLE_MAX_COLUMNS] = { text };
+
+        for (size_t i = 1; i < table->n_columns; i++)
+                cells[i] = " "; /* nothing would be shown as absent */
+        return add_cells(table, cells, 0, !table->wrap);
 }
 
 void table_row_done(TableRow *row) {

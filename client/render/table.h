@@ -60,6 +60,8 @@ Buffer *table_row_next(TableRow *row);
 /* table_add() of the cells so far; the row is empty again. */
 _must_check_ int table_add_row(Table *table, TableRow *row, uint32_t bold);
 /* Prints what was not printed yet, the headers even when there was no row. */
+/* A line across all columns; where cells go on in the next line, one in the first column. */
+_must_check_ int table_add_heading(Table *table, const char *text);
 /* No row was added; table_end() would print the line of headers alone. */
 bool table_is_empty(const Table *table);
 _must_check_ int table_end(Table *table);

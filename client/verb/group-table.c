@@ -321,15 +321,15 @@ static int set_label(Buffer *label, const char *before, json_object *part) {
         return printable_append_name(label, name);
 }
 
-int group_table_add_heading(GroupTable *table, const char *before, json_object *part) {
+/* Of a group's column that is not the first. */
+static int add_inner_heading(GroupTable *table) {
         bool shown = false;
-        int r;
+        int r = 0;
 
-        r = set_label(&table->label, before, part);
-        for (size_t i = 0; r == 0 && i < table->columns.n; i++)
+        for (size_t i = 0; i < table->columns.n; i++)
                 shown = shown || table->columns.ids[i] == GROUP_COLUMN_GROUP;
-        if (r < 0 || !shown)
-                return r;
+        if (!shown)
+                return 0;
         for (size_t i = 0; r == 0 && i < table->columns.n; i++) {
                 Buffer *cell = table_row_next(&table->row);
 
@@ -339,6 +339,19 @@ int group_table_add_heading(GroupTable *table, const char *before, json_object *
                         r = buffer_append_byte(cell, ' '); /* nothing would be shown as absent */
         }
         return r < 0 ? r : table_add_row(table->table, &table->row, 0);
+}
+
+int group_table_add_heading(GroupTable *table, const char *before, json_object *part) {
+        const char *text;
+        int r;
+
+        r = set_label(&table->label, before, part);
+        if (r < 0)
+                return r;
+        if (table->columns.ids[0] != GROUP_COLUMN_GROUP)
+                return add_inner_heading(table);
+        r = buffer_terminate(&table->label, &text);
+        return r < 0 ? r : table_add_heading(table->table, text);
 }
 
 int group_table_add_branch(GroupTable *table, json_object *group, const GroupBranch *branch) {

@@ -103,6 +103,51 @@ START_TEST(of_paths_the_end_is_kept) {
 }
 END_TEST
 
+/* Headings in front of, between and behind rows. */
+static char *print_headings(const Terminal *terminal, bool wrap) {
+        static const char *const rows[][N] = { { "a", "m", "+1", "+2", "t" },
+                                               { "b", "m", "+1", "+2", "t" } };
+        _cleanup_(table_freep) Table *table = NULL;
+        char *text = NULL;
+        size_t n_text;
+        FILE *out = open_memstream(&text, &n_text);
+
+        ck_assert_int_eq(table_new(columns, N, terminal, TABLE_LEGEND_SHOWN, out, &table), 0);
+        if (wrap)
+                table_set_wrap(table);
+        ck_assert_int_eq(table_add_heading(table, "/a-path/that-is-longer/than-the-terminal.is"),
+                         0);
+        for (size_t i = 0; i < 2; i++) {
+                ck_assert_int_eq(table_add(table, rows[i], 0), 0);
+                ck_assert_int_eq(table_add_heading(table, "/a-path/of-31-columns/that-fits"), 0);
+        }
+        ck_assert_int_eq(table_end(table), 0);
+        ck_assert_int_eq(fclose(out), 0);
+        return text;
+}
+
+START_TEST(a_heading_has_the_line_for_itself) {
+        _cleanup_(freep) char *pipe = print_headings(&a_pipe, false);
+        _cleanup_(freep) char *clipped = print_headings(&narrow, false);
+        _cleanup_(freep) char *wrapped = print_headings(&narrow, true);
+
+        ck_assert_str_eq(pipe, "group metric delta rate tags\n"
+                               "/a-path/that-is-longer/than-the-terminal.is\n"
+                               "a     m         +1   +2 t\n"
+                               "/a-path/of-31-columns/that-fits\n"
+                               "b     m         +1   +2 t\n"
+                               "/a-path/of-31-columns/that-fits\n");
+        ck_assert_str_eq(clipped, "group metric delta rate tags\n"
+                                  "\u2026ath/that-is-longer/than-the-terminal.is\n"
+                                  "a     m         +1   +2 t\n"
+                                  "/a-path/of-31-columns/that-fits\n"
+                                  "b     m         +1   +2 t\n"
+                                  "/a-path/of-31-columns/that-fits\n");
+        ck_assert_ptr_null(strstr(wrapped, "\u2026"));
+        ck_assert_ptr_nonnull(strstr(wrapped, "terminal.is"));
+}
+END_TEST
+
 START_TEST(no_legend_means_no_headers) {
         _cleanup_(freep) char *text = print(&a_pipe, TABLE_LEGEND_HIDDEN, two_rows, 1, NULL);
         _cleanup_(freep) char *none = print(&a_pipe, TABLE_LEGEND_HIDDEN, NULL, 0, NULL);
@@ -204,6 +249,7 @@ int main(void) {
         tcase_add_test(layout, a_terminal_clips_the_label_before_columns_go);
         tcase_add_test(layout, the_least_important_column_goes_first);
         tcase_add_loop_test(layout, of_paths_the_end_is_kept, 0, ELEMENTSOF(end_rows));
+        tcase_add_test(layout, a_heading_has_the_line_for_itself);
         tcase_add_test(layout, no_legend_means_no_headers);
         tcase_add_test(layout, a_table_without_rows_is_its_headers);
         tcase_add_test(layout, colour_is_for_terminals_that_want_it);

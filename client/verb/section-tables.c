@@ -468,6 +468,13 @@ int section_tables_end(SectionTables *tables) {
         return r;
 }
 
+bool section_tables_any(const SectionTables *tables) {
+        for (unsigned id = 0; id < _SECTION_MAX; id++)
+                if (tables->came[id])
+                        return true;
+        return false;
+}
+
 uint64_t section_tables_hidden(const SectionTables *tables) {
         return tables->n_hidden;
 }

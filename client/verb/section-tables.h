@@ -25,6 +25,8 @@ DEFINE_CLEANUP(SectionTables *, section_tables_free);
 _must_check_ int section_tables_add(SectionTables *tables, json_object *part);
 /* Finishes the last table, and says of what the user named that there was nothing of it. */
 _must_check_ int section_tables_end(SectionTables *tables);
+/* There was something to show of one of them, were it only of zeros. */
+bool section_tables_any(const SectionTables *tables);
 /* Rows that came and were not shown, because nothing changed in them. */
 uint64_t section_tables_hidden(const SectionTables *tables);
 /* "total" of tables that were too wide; as table_omitted(). */

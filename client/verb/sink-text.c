@@ -172,6 +172,13 @@ static int print_cuts(const Session *session, json_object *cuts) {
         return r < 0 ? r : lines_print_buffer(&lines, "", &line);
 }
 
+/* Sections leave zeros out, too; that is not to be called empty. */
+static const char *hidden_word(const SinkText *text) {
+        if (text->sink.form->sides == GROUP_SIDES_TWO)
+                return "unchanged";
+        return section_tables_any(text->sections) ? "empty or zero" : "empty";
+}
+
 /* What is not there, and how to see it. */
 static int print_hints(const SinkText *text, json_object *reply) {
         uint64_t n_rows = number_add_saturating(count_of(reply, "hiddenRows"),
@@ -202,8 +209,7 @@ static int print_hints(const SinkText *text, json_object *reply) {
                               (unsigned long long) n_rows, n_rows == 1 ? "" : "s");
         else if (n_rows > 0)
                 (void) printf("%llu %s row%s hidden (--all-rows)\n", (unsigned long long) n_rows,
-                              text->sink.form->sides == GROUP_SIDES_ONE ? "empty" : "unchanged",
-                              n_rows == 1 ? "" : "s");
+                              hidden_word(text), n_rows == 1 ? "" : "s");
         if (n_groups > 0)
                 (void) printf("%llu more group%s (--limit 0)\n", (unsigned long long) n_groups,
                               n_groups == 1 ? "" : "s");

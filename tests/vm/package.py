@@ -66,6 +66,15 @@ def older(deb, work):
     return target
 
 
+def declared():
+    """TAP: a library that tests/install installs for the build is one that the package depends on to build."""
+    installed = re.search(r'^packages="(.*?)"', (SOURCE / "tests/install").read_text(encoding="utf-8"), re.M | re.S)
+    control = (SOURCE / "debian/control").read_text(encoding="utf-8")
+    missing = [name for name in installed[1].split() if name.endswith("-dev") and f" {name}" not in control]
+    verdict = f"# missing in debian/control: {' '.join(missing)}\nnot ok" if missing else "ok"
+    return f"{verdict} - the package depends on every library that it is built with\n"
+
+
 def lint(deb):
     """TAP of what lintian says: nothing, or it is a failure."""
     claim = "lintian is silent about the package"

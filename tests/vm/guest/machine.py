@@ -18,7 +18,7 @@ SPOOL = pathlib.Path("/var/lib/ctprof")
 PACKAGES = os.environ.get("CTPROF_PACKAGES")
 # The snapshot that outlives the boot.
 LAST = "before-reboot"
-RESULTS = pathlib.Path("/results")
+RESULTS = pathlib.Path(os.environ.get("CTPROF_RESULTS", "/results"))
 DROPIN = pathlib.Path(f"/run/systemd/system/{SERVICE}.d/50-check.conf")
 CAPABILITIES = ("CAP_NET_ADMIN", "CAP_SYS_PTRACE", "CAP_DAC_READ_SEARCH")
 
@@ -27,6 +27,12 @@ def comment(text):
     """Prints text as comments of TAP."""
     for line in text.splitlines():
         print(f"# {line}", flush=True)
+
+
+def has_all_switches():
+    """Whether the kernel was booted with all that it can count."""
+    with open("/proc/cmdline", encoding="ascii") as file:
+        return {"delayacct", "psi=1", "schedstats=enable"} <= set(file.read().split())
 
 
 def ctl(*arguments, **options):

@@ -10,6 +10,8 @@
 #include <check.h>
 #include <json-c/json.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "compare/comparison.h"
 #include "json-text.h"
@@ -106,6 +108,16 @@ static inline Compared compared_window_of(
                                          0);
         compared_end(&compared, sources);
         return compared;
+}
+
+/* The same output, in the same order. */
+static inline void compared_assert_same(const Compared *a, const Compared *b) {
+        for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++) {
+                char *text = strdup(json_object_to_json_string(a->lists[list]));
+
+                ck_assert_str_eq(text, json_object_to_json_string(b->lists[list]));
+                free(text);
+        }
 }
 
 /* The group of that key; NULL when there is none. */

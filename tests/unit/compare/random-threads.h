@@ -64,3 +64,12 @@ static inline ThreadSample random_thread(pid_t tid) {
                 sample.cpus = span_of(lists[thread_sample_get(&sample, METRIC_cpu_affinity)]);
         return sample;
 }
+
+static inline void threads_reverse(ThreadSample *samples, size_t n) {
+        for (size_t i = 0; i < n / 2; i++) {
+                ThreadSample sample = samples[i];
+
+                samples[i] = samples[n - 1 - i];
+                samples[n - 1 - i] = sample;
+        }
+}

@@ -175,23 +175,10 @@ START_TEST(the_order_of_threads_is_nothing) {
 
         case_init(&one, _i);
         compared = compared_of(&one.view, &setup, one.sides, no_sources);
-        for (size_t side = 0; side < 2; side++) {
-                ThreadSample *samples = side == 0 ? one.before : one.after;
-
-                for (size_t i = 0; i < N_THREADS / 2; i++) {
-                        ThreadSample sample = samples[i];
-
-                        samples[i] = samples[N_THREADS - 1 - i];
-                        samples[N_THREADS - 1 - i] = sample;
-                }
-        }
+        threads_reverse(one.before, N_THREADS);
+        threads_reverse(one.after, N_THREADS);
         reversed = compared_of(&one.view, &setup, one.sides, no_sources);
-        for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++) {
-                char *text = strdup(json_object_to_json_string(compared.lists[list]));
-
-                ck_assert_str_eq(text, json_object_to_json_string(reversed.lists[list]));
-                free(text);
-        }
+        compared_assert_same(&compared, &reversed);
         compared_done(&compared);
         compared_done(&reversed);
 }

@@ -102,7 +102,7 @@ static int print_capture(Session *session, json_object *reply, FILE *out, const 
         return 0;
 }
 
-/* The members of the contract, and what was rotated where something was. */
+/* The members of the contract, and what went for it where something did. */
 static int print_capture_json(Session *session, json_object *reply) {
         _cleanup_(json_out_done) JsonOut out;
 
@@ -112,6 +112,8 @@ static int print_capture_json(Session *session, json_object *reply) {
         json_out_member(&out, "sources", cell_member(reply, "sources"));
         if (cell_length(cell_member(reply, "rotated")) > 0)
                 json_out_member(&out, "rotated", cell_member(reply, "rotated"));
+        if (cell_member(reply, "replaced"))
+                json_out_member(&out, "replaced", cell_member(reply, "replaced"));
         json_out_end(&out);
         return session_finish_json(&out);
 }

@@ -34,6 +34,21 @@ START_TEST(capture_json_is_the_contract) {
 }
 END_TEST
 
+static const Exchange in_place[] = { { REPLIES(
+        "{\"parameters\":{\"snapshot\":" HEAD("a") ",\"sources\":[],\"rotated\":[\"r\"],"
+                                                   "\"replaced\":" HEAD("a") "}}") } };
+
+START_TEST(capture_json_tells_what_went_for_it) {
+        begin(in_place, 1);
+        CTL_RUN(&ctl, "capture", "--json", "--tag=a", "--replace");
+        expect(0,
+               "{\"snapshot\":" HEAD("a") ",\"sources\":[],\"rotated\":[\"r\"],\"replaced\":" HEAD(
+                       "a") "}\n",
+               "");
+        end();
+}
+END_TEST
+
 START_TEST(quiet_says_nothing) {
         begin(captured, 1);
         CTL_RUN(&ctl, "capture", "-q");
@@ -149,6 +164,7 @@ int main(void) {
 
         tcase_add_test(take, capture_tells_what_was_taken_and_what_is_missing);
         tcase_add_test(take, capture_json_is_the_contract);
+        tcase_add_test(take, capture_json_tells_what_went_for_it);
         tcase_add_test(take, quiet_says_nothing);
         tcase_add_test(take, capture_output_writes_the_file_beside_the_spool);
         tcase_add_test(take, capture_output_dash_is_stdout_and_nothing_else);

@@ -211,11 +211,14 @@ static unsigned long long count_of(json_object *object, const char *key) {
 
 /* What the sums of a window are made of, and what cannot be in them. */
 static void print_window(const Lines *lines, json_object *window) {
+        unsigned long long survived = count_of(window, "survived");
+        unsigned long long born = count_of(window, "born"), gone = count_of(window, "gone");
+
         if (!window)
                 return;
-        lines_format(lines, "window", "%llu threads lived on, %llu were born, %llu are gone",
-                     count_of(window, "survived"), count_of(window, "born"),
-                     count_of(window, "gone"));
+        lines_format(lines, "window", "%llu thread%s lived on, %llu %s born, %llu %s gone",
+                     survived, survived == 1 ? "" : "s", born, born == 1 ? "was" : "were", gone,
+                     gone == 1 ? "is" : "are");
         lines_format(lines, "",
                      "not included: threads that were born and gone in between, and what those "
                      "that are gone did after BEFORE");

@@ -177,7 +177,7 @@ def a_whole_host_adds_up():
                         continue
                     expect(cell["delta"] is None or cell["delta"] >= 0, axis, group["key"], name, cell)
         text = ctl("compare", "a", "b", "--window").out
-        expect(f"{window['born']} were born, {window['gone']} are gone" in text, text[:2000])
+        expect(f"{window['survived']} threads lived on, {window['born']} were born" in text, text[:2000])
         expect("not included:" in text, text[:2000])
 
 

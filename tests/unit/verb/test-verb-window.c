@@ -24,7 +24,7 @@ START_TEST(a_window_is_asked_for_and_explained) {
         ck_assert_str_eq(ctl.err, "");
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"window\":true"));
         ck_assert_ptr_nonnull(strstr(ctl.out,
-                                     "\nwindow    204 threads lived on, 9 were born, 1 are gone\n"
+                                     "\nwindow    204 threads lived on, 9 were born, 1 is gone\n"
                                      "          not included: threads that were born and gone in "
                                      "between, and what those that are gone did after BEFORE\n"));
         end();

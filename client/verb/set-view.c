@@ -10,11 +10,13 @@
 #include "verb/complain.h"
 #include "verb/head-lines.h"
 #include "verb/set-head.h"
+#include "verb/set-rows.h"
 #include "verb/set-table.h"
 
 struct SetView {
         Session *session;
         JsonOut out;             /* of JSON */
+        SetRows *rows;           /* owned; of CSV and NDJSON */
         SetTable *table;         /* owned; else */
         json_object *sources[2]; /* owned; JSON has them behind the groups */
         bool begun;
@@ -43,10 +45,9 @@ static int check_options(const Session *session) {
                 return complain(STATUS_USAGE,
                                 "Sets are not compared by thread: a thread of one set need not be "
                                 "in the other. --group-by comm-exact has their names.");
-        if (options_have(options, OPTION_FORMAT) && options->format != FORMAT_TABLE)
-                return complain(STATUS_USAGE,
-                                "Sets have no --format %s: they come as a table or as --json.",
-                                format_name(options->format));
+        if (options_have(options, OPTION_FORMAT) && options->format == FORMAT_HTML)
+                return complain(STATUS_USAGE, "Sets have no --format html: they come as a table, "
+                                              "csv, ndjson or --json.");
         if (options_have(options, OPTION_FORMAT) && session_has_json(session))
                 return complain(STATUS_USAGE,
                                 "--format and --json are two forms of one result: give either.");
@@ -57,6 +58,16 @@ static int check_options(const Session *session) {
                                         "metrics only.",
                                         view_table_name((SectionId) id));
         return 0;
+}
+
+static int open_rows(SetView *view) {
+        const Options *options = view->session->options;
+
+        if (!options_have(options, OPTION_FORMAT) || options->format == FORMAT_TABLE)
+                return 0;
+        view->session->rows = true;
+        return set_rows_new(options->format == FORMAT_CSV ? ROW_STYLE_CSV : ROW_STYLE_NDJSON,
+                            stdout, &view->rows);
 }
 
 int set_view_new(Session *session, SetView **ret) {
@@ -71,6 +82,11 @@ int set_view_new(Session *session, SetView **ret) {
                 return complain_errno(-ENOMEM, "prepare the output");
         view->session = session;
         json_out_init(&view->out, stdout, session->json);
+        r = open_rows(view);
+        if (r < 0) {
+                (void) set_view_free(view);
+                return complain_errno(r, "prepare the output");
+        }
         *ret = view;
         return 0;
 }
@@ -81,6 +97,7 @@ SetView *set_view_free(SetView *view) {
         json_out_done(&view->out);
         for (size_t i = 0; i < ELEMENTSOF(view->sources); i++)
                 (void) json_object_put(view->sources[i]);
+        view->rows = set_rows_free(view->rows);
         view->table = set_table_free(view->table);
         free(view);
         return NULL;
@@ -208,8 +225,19 @@ static int end_text(SetView *view, json_object *reply) {
 
 /* replies */
 
+static int begin_rows(SetView *view, json_object *reply) {
+        int r = set_rows_begin(view->rows, reply);
+
+        if (r < 0 || view->session->options->format != FORMAT_CSV ||
+            session_legend(view->session) != TABLE_LEGEND_SHOWN)
+                return r;
+        return set_rows_add_names(view->rows);
+}
+
 static int begin(SetView *view, json_object *reply) {
         view->begun = true;
+        if (view->rows)
+                return begin_rows(view, reply);
         if (!session_has_json(view->session))
                 return begin_text(view, reply);
         begin_json(view, reply);
@@ -224,6 +252,8 @@ static int add_groups(SetView *view, json_object *groups) {
 
                 if (view->table)
                         r = set_table_add(view->table, group);
+                else if (view->rows)
+                        r = set_rows_add(view->rows, group);
                 else
                         json_out_value(&view->out, group);
         }
@@ -232,6 +262,8 @@ static int add_groups(SetView *view, json_object *groups) {
 
 static int end(SetView *view, json_object *reply) {
         view->above = json_object_get_uint64(cell_member(reply, "rowsAboveThreshold")) > 0;
+        if (view->rows)
+                return 0;
         return view->table ? end_text(view, reply) : end_json(view, reply);
 }
 

@@ -5,7 +5,7 @@
  * SetView
  *
  * The replies of CompareSets on their way to stdout, written while they come: head and table for
- * people, or the one JSON object of the contract.
+ * people, rows for programs, or the one JSON object of the contract.
  */
 
 #include <json-c/json.h>

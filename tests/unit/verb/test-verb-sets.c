@@ -114,6 +114,45 @@ START_TEST(json_is_one_object_with_all_of_it) {
 }
 END_TEST
 
+START_TEST(csv_is_a_row_a_metric) {
+        begin(sets, 1);
+        CTL_RUN(&ctl, "compare", "--before", "base-1,base-2", "--after", "next-1", "--format",
+                "csv");
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_ptr_null(strstr(ctl.asked, "\"changedOnly\":true"));
+        ck_assert_str_eq(
+                ctl.out,
+                "cgroup,process,thread,before_threads,after_threads,section,metric,unit,before_n,"
+                "before_median,before_min,before_max,before_q1,before_q3,after_n,after_median,"
+                "after_min,after_max,after_q1,after_q3,delta,percent,u,p,p_adjusted,significant,"
+                "is_rate,reason\r\n"
+                ",pool,,4,4,primary,run_time_ns,ns,4,1000000,1,2500.5,1,2,4,1200000,1,2500.5,1,2,"
+                "200000,20,16,0.0286,0.0429,true,true,\r\n"
+                ",pool,,4,4,primary,nr_threads,count,4,4,1,2500.5,1,2,,,,,,,,,,,,false,false,"
+                "after: gone\r\n"
+                ",pool,,4,4,derived,cpu_efficiency,ratio,4,0.5,1,2500.5,1,2,4,0.25,1,2500.5,1,2,"
+                "-0.25,,0,0.00001,0.00005,true,false,\r\n");
+        end();
+}
+END_TEST
+
+START_TEST(ndjson_rows_stand_for_themselves) {
+        begin(sets, 1);
+        CTL_RUN(&ctl, "compare", "--before", "base-1,base-2", "--after", "next-1", "--format",
+                "ndjson");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "{\"before_captures\":2,\"before_first\":\"base-1\","
+                                              "\"before_last\":\"base-2\",\"before_host\":\"h\","
+                                              "\"before_machine_id\":null,\"before_boot_id\":null,"
+                                              "\"before_kernel_release\":\"6.1\","
+                                              "\"before_start_realtime_ns\":1795188901123456789,"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\"alpha\":0.05,\"tested\":3,\"cgroup\":null,"
+                                              "\"process\":\"pool\""));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\"p_adjusted\":0.0429,\"significant\":true,"
+                                              "\"is_rate\":true,\"reason\":null}\n"));
+        end();
+}
+END_TEST
+
 static const Exchange globbed[] = {
         { REPLIES(NAMES) },
         { REPLIES(FIRST("0", "0", "1", "null") LAST("")) },
@@ -239,7 +278,7 @@ static const struct {
           "--group-by comm-exact has their names.\n" },
         { { "--before", "a,c", "--after", "b", "--format", "html" },
           2,
-          "Sets have no --format html: they come as a table or as --json.\n" },
+          "Sets have no --format html: they come as a table, csv, ndjson or --json.\n" },
         { { "--before", "a,c", "--after", "b", "--sections", "pressure" },
           2,
           "The section \"pressure\" is of two snapshots: sets have rows of metrics only.\n" },
@@ -294,6 +333,8 @@ int main(void) {
         tcase_add_test(answers, sets_are_told_in_a_head_and_a_table);
         tcase_add_test(answers, eighty_columns_hold_what_matters);
         tcase_add_test(answers, json_is_one_object_with_all_of_it);
+        tcase_add_test(answers, csv_is_a_row_a_metric);
+        tcase_add_test(answers, ndjson_rows_stand_for_themselves);
         tcase_add_test(answers, globs_are_names_of_the_spool_in_the_order_of_captures);
         tcase_add_test(answers, too_few_captures_are_said_with_how_many_would_do);
         tcase_add_test(answers, significant_rows_above_the_threshold_end_in_3);

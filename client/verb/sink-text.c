@@ -142,8 +142,7 @@ static int add_sections(GroupSink *sink, json_object *part) {
 }
 
 /* "3 more cgroups in memory-stat, 12 in pressure, 1 more process in smaps-rollup (--limit 0)" */
-static int print_cuts(const Session *session, json_object *cuts) {
-        const Lines lines = { stdout, &session->terminal, 0 };
+static int print_cuts(const Lines *lines, json_object *cuts) {
         _cleanup_(buffer_done) Buffer line = {};
         const char *noun = NULL;
         json_object_iter member;
@@ -169,7 +168,7 @@ static int print_cuts(const Session *session, json_object *cuts) {
         if (r < 0 || line.n == 0)
                 return r;
         r = buffer_append_text(&line, " (--limit 0)");
-        return r < 0 ? r : lines_print_buffer(&lines, "", &line);
+        return r < 0 ? r : lines_print_buffer(lines, "", &line);
 }
 
 /* Sections leave zeros out, too; that is not to be called empty. */
@@ -185,6 +184,7 @@ static int print_hints(const SinkText *text, json_object *reply) {
                                                 section_tables_hidden(text->sections));
         uint64_t n_groups = count_of(reply, "hiddenGroups");
         const Session *session = text->sink.form->session;
+        const Lines lines = { stdout, &session->terminal, 0 };
         json_object *cuts = cell_member(reply, "hiddenSections");
         _cleanup_(buffer_done) Buffer omitted = {};
         const char *names;
@@ -214,10 +214,10 @@ static int print_hints(const SinkText *text, json_object *reply) {
                 (void) printf("%llu more group%s (--limit 0)\n", (unsigned long long) n_groups,
                               n_groups == 1 ? "" : "s");
         if (has_cuts)
-                r = print_cuts(session, cuts);
+                r = print_cuts(&lines, cuts);
         if (omitted.n > 0)
-                (void) printf("no room for %s: a wider terminal, a pipe or --columns has it\n",
-                              names);
+                lines_format(&lines, "",
+                             "no room for %s: a wider terminal, a pipe or --columns has it", names);
         return r;
 }
 

@@ -65,7 +65,7 @@ _must_check_ int capture_run(const CaptureOptions *options, SnapshotSink sink, v
                              Head *head, SourceTable *ret_sources);
 
 /*
- * How well each source can be read, tried on the calling process alone: cheap, and blind to what is
- * refused for other users' processes only. Results as of capture_run().
+ * How well each source can be read, tried on the calling process and on the first one, which shows
+ * what is refused for processes of another user. Results as of capture_run().
  */
 _must_check_ int capture_probe(const CaptureOptions *options, SourceTable *ret_sources);

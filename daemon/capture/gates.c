@@ -146,21 +146,27 @@ static bool parse_hex(Span text, uint64_t *ret) {
         return true;
 }
 
-static bool read_ptrace_capabilities(int proc_fd) {
-        const uint64_t wanted = UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1) << CAP_DAC_READ_SEARCH;
+static uint64_t read_capabilities(int proc_fd) {
         char text[PROCFS_BUFFER_BYTES];
+        uint64_t set = 0;
         Span key, value;
-        uint64_t set;
         Cursor cursor;
         size_t n;
 
         if (procfs_read(proc_fd, "thread-self/status", text, sizeof(text), &n) != 0)
-                return false;
+                return 0;
         cursor = cursor_over((Span){ text, n });
         while (cursor_colon_pair(&cursor, &key, &value))
                 if (span_is(key, "CapEff"))
-                        return parse_hex(value, &set) && (set & wanted) == wanted;
-        return false;
+                        return parse_hex(value, &set) ? set : 0;
+        return 0;
+}
+
+static void look_at_capabilities(int proc_fd, Gates *gates) {
+        uint64_t set = read_capabilities(proc_fd);
+
+        gates->has_sys_ptrace = set >> CAP_SYS_PTRACE & 1;
+        gates->has_dac_read_search = set >> CAP_DAC_READ_SEARCH & 1;
 }
 
 static void look_at_pressure(int proc_fd, Gates *gates) {
@@ -187,7 +193,7 @@ void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *hos
         gates.foreign_pids = is_foreign(proc_fd, system);
         look_for_files(proc_fd, &gates);
         look_at_pressure(proc_fd, &gates);
-        gates.has_ptrace_capabilities = read_ptrace_capabilities(proc_fd);
+        look_at_capabilities(proc_fd, &gates);
         try_taskstats(system, &gates);
         /* What cannot be read is not known to be whole. */
         if (cgroupfs &&

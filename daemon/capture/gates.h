@@ -47,8 +47,8 @@ typedef struct Gates {
         bool irq_time_accounted; /* /proc/pressure/irq can be read */
         bool has_pressure; /* /proc/pressure is there, so that a missing irq means something */
 
-        bool has_ptrace_capabilities; /* CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH are effective */
-        bool root_is_threaded;        /* threads of one process may differ although in "/" */
+        bool has_sys_ptrace, has_dac_read_search; /* capabilities that are effective */
+        bool root_is_threaded; /* threads of one process may differ although in "/" */
 } Gates;
 
 /* @cgroupfs may be NULL. What cannot be found out stays at its cautious value. */

@@ -10,9 +10,8 @@
 #include "cgroupfs/cgroupfs.h"
 #include "procfs/procfs.h"
 
-#define TASKSTATS_DENIED                                                                       \
-        "taskstats needs CAP_NET_ADMIN in the initial user namespace: run ctprofd as root or " \
-        "through its system service"
+#define PRIVILEGED "run ctprofd as root or as ctprofd.service"
+#define TASKSTATS_DENIED "taskstats needs CAP_NET_ADMIN in the initial user namespace: " PRIVILEGED
 #define FOREIGN_PIDS                                                                              \
         "/proc is of another pid namespace than this process, so threads cannot be asked for by " \
         "their numbers"
@@ -46,8 +45,7 @@ static const struct {
 static const char *const general_reasons[_SOURCE_OUTCOME_MAX] = {
         [SOURCE_OUTCOME_ok] = "",
         [SOURCE_OUTCOME_vanished] = "",
-        [SOURCE_OUTCOME_denied] = "reading it was denied for some: run ctprofd as root or through "
-                                  "its system service",
+        [SOURCE_OUTCOME_denied] = "reading it was denied for some: " PRIVILEGED,
         [SOURCE_OUTCOME_unsupported] = "this kernel does not have it for all",
         [SOURCE_OUTCOME_malformed] = "some of it was not in its grammar and is left out",
         [SOURCE_OUTCOME_other] = "some of it could not be read, for want of memory or descriptors "
@@ -65,18 +63,27 @@ static const char *schedstats_reason(const Gates *gates) {
         return "schedstats were switched on or off during the capture";
 }
 
+/* By whether we have CAP_SYS_PTRACE, and whether CAP_DAC_READ_SEARCH. */
 static const char *io_denied_reason(const Gates *gates) {
-        if (gates->has_ptrace_capabilities)
-                return "/proc/PID/io of some processes is refused even with CAP_SYS_PTRACE and "
-                       "CAP_DAC_READ_SEARCH: a security policy protects them";
-        return "reading other users' /proc/PID/io needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH";
+        static const char *const reasons[2][2] = {
+                { "reading other users' /proc/PID/io needs CAP_SYS_PTRACE and "
+                  "CAP_DAC_READ_SEARCH: " PRIVILEGED,
+                  "reading other users' /proc/PID/io needs CAP_SYS_PTRACE beside "
+                  "CAP_DAC_READ_SEARCH: " PRIVILEGED },
+                { "reading other users' /proc/PID/io needs CAP_DAC_READ_SEARCH beside "
+                  "CAP_SYS_PTRACE: " PRIVILEGED,
+                  "/proc/PID/io of some processes is refused even with CAP_SYS_PTRACE and "
+                  "CAP_DAC_READ_SEARCH: a security policy protects them" },
+        };
+
+        return reasons[gates->has_sys_ptrace][gates->has_dac_read_search];
 }
 
 static const char *smaps_denied_reason(const Gates *gates) {
-        if (gates->has_ptrace_capabilities)
+        if (gates->has_sys_ptrace)
                 return "/proc/PID/smaps_rollup of some processes is refused even with "
                        "CAP_SYS_PTRACE: a security policy protects them";
-        return "reading other users' /proc/PID/smaps_rollup needs CAP_SYS_PTRACE";
+        return "reading other users' /proc/PID/smaps_rollup needs CAP_SYS_PTRACE: " PRIVILEGED;
 }
 
 static const char *taskstats_reason(const Gates *gates, SourceOutcome outcome) {

@@ -192,6 +192,19 @@ static int walk_process(Walk *walk, pid_t tgid) {
         return r == 0 ? add_process(walk, tgid) : 0;
 }
 
+/* @only, and the first process where it is listed: hardly ever the same user's. */
+static void keep_sample(ProcWalk *list, pid_t only) {
+        bool has_first = false;
+        size_t n = 0;
+
+        for (size_t i = 0; i < list->n_ids; i++)
+                has_first |= list->ids[i] == 1;
+        if (has_first && only != 1 && list->n_ids > 1)
+                list->ids[n++] = 1;
+        list->ids[n++] = only;
+        list->n_ids = n;
+}
+
 /* The processes to walk; a failure here is the capture's. */
 static int list_processes(Walk *walk, pid_t only, bool *ret_hidden) {
         int r = list_directory(&walk->processes, walk->scene->proc_fd, ".");
@@ -201,10 +214,8 @@ static int list_processes(Walk *walk, pid_t only, bool *ret_hidden) {
         if (r != 0)
                 return r == PROCFS_E_DENIED ? -EACCES : -ENOENT;
         *ret_hidden = proc_walk_is_filtered(&walk->processes);
-        if (only != 0 && walk->processes.n_ids > 0) {
-                walk->processes.ids[0] = only;
-                walk->processes.n_ids = 1;
-        }
+        if (only != 0 && walk->processes.n_ids > 0)
+                keep_sample(&walk->processes, only);
         return 0;
 }
 

@@ -24,7 +24,7 @@ typedef struct WalkResult {
 
 /*
  * Adds to @tally what became of everything and to @cgroups where the kept threads live, ancestors
- * included. @only: that process alone; 0: all. 0, CAPTURE_E_CANCELLED, -errno.
+ * included. @only: that process and the first one; 0: all. 0, CAPTURE_E_CANCELLED, -errno.
  */
 _must_check_ int walk_run(const BatchScene *scene, unsigned n_workers, pid_t only, Pace *pace,
                           SnapshotWriter *writer, Tally *tally, CgroupSet *cgroups,

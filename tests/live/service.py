@@ -119,9 +119,11 @@ def _filter(unit):
 
 def _mounts(unit, spool):
     """The file system read-only but for the spool."""
-    expect(unit["ProtectSystem"] == ["strict"] and unit["ReadOnlyPaths"] == ["/proc"], "the unit's mounts")
-    mounts = [["--bind", spool, spool], ["--rbind", "/proc", "/proc"], ["-o", "remount,bind,ro", "/proc"],
-              ["-o", "remount,bind,ro", "/"]]
+    expect(unit["ProtectSystem"] == ["strict"] and "/proc" in unit["ReadOnlyPaths"][0].split(), "the mounts")
+    mounts = [["--bind", spool, spool]]
+    for path in unit["ReadOnlyPaths"][0].split():
+        mounts += [["--rbind", path, path], ["-o", "remount,bind,ro", path]]
+    mounts.append(["-o", "remount,bind,ro", "/"])
     for arguments in mounts:
         subprocess.run(["mount", *arguments], check=True)
 

@@ -319,17 +319,23 @@ END_TEST
 
 /* probe */
 
-START_TEST(a_probe_looks_at_its_own_process_alone) {
+START_TEST(a_probe_looks_at_its_own_process_and_the_first) {
         SourceTable sources;
 
         tree_link(&tree, "proc/self", "999");
         tree_add_thread(&tree, &(TreeThread){ .tgid = 999, .tid = 999 });
         tree_add_thread(&tree, &(TreeThread){ .tgid = 1000, .tid = 1000 });
         ck_assert_int_eq(capture_probe(&captured.options, &sources), 0);
-        ck_assert_uint_eq(sources.sources[SOURCE_STAT].counts[SOURCE_OUTCOME_ok], 1);
+        ck_assert_uint_eq(sources.sources[SOURCE_STAT].counts[SOURCE_OUTCOME_ok], 2);
         ck_assert_int_eq(sources.sources[SOURCE_STAT].state, SOURCE_STATE_OK);
         ck_assert_int_eq(sources.sources[SOURCE_TASKSTATS].state, SOURCE_STATE_OK);
         ck_assert_int_eq(sources.sources[SOURCE_JEMALLOC].state, SOURCE_STATE_UNAVAILABLE);
+
+        /* Hidden, it is not missed: that /proc hides it is said anyway. */
+        ck_assert_int_eq(renameat(tree.fd, "proc/1", tree.fd, "proc/x1"), 0);
+        ck_assert_int_eq(capture_probe(&captured.options, &sources), 0);
+        ck_assert_uint_eq(sources.sources[SOURCE_STAT].counts[SOURCE_OUTCOME_ok], 1);
+        ck_assert_int_eq(sources.sources[SOURCE_STAT].state, SOURCE_STATE_PARTIAL);
 }
 END_TEST
 
@@ -357,7 +363,7 @@ int main(void) {
         tcase_add_test(frame, the_head_tells_window_cost_and_host);
         tcase_add_test(frame, pressure_and_scheduler_state_close_the_document);
         tcase_add_test(frame, a_host_without_pressure_says_how_to_have_it);
-        tcase_add_test(frame, a_probe_looks_at_its_own_process_alone);
+        tcase_add_test(frame, a_probe_looks_at_its_own_process_and_the_first);
         tcase_add_test(ends, progress_comes_at_a_tenth_of_a_second_at_most);
         tcase_add_loop_test(ends, a_cancelled_capture_ends_at_once, 0, 3);
         tcase_add_loop_test(ends, a_sink_that_fails_ends_the_capture_with_its_error, 0, 4);

@@ -89,7 +89,7 @@ START_TEST(without_taskstats_the_files_are_read) {
         captured_check_source(&captured, SOURCE_SCHEDSTAT, SOURCE_STATE_OK, 4, 0, 0, 0, 0);
         ck_assert_str_eq(captured.sources.sources[SOURCE_TASKSTATS].reason,
                          "taskstats needs CAP_NET_ADMIN in the initial user namespace: run ctprofd "
-                         "as root or through its system service");
+                         "as root or as ctprofd.service");
         ck_assert(!captured.head.complete);
 }
 END_TEST

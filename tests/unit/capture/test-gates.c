@@ -137,22 +137,20 @@ END_TEST
 
 static const struct {
         const char *set;
-        bool enough;
+        bool sys_ptrace, dac_read_search;
 } capability_rows[] = {
-        { "0000000000080004", true },
-        { "0000000000080000", false },
-        { "0000000000000004", false },
-        { "000001ffffffffff", true },
-        { "", false },
-        { "00000000000800040", false },
-        { "zz", false },
+        { "0000000000080004", true, true },    { "0000000000080000", true, false },
+        { "0000000000000004", false, true },   { "000001ffffffffff", true, true },
+        { "fffffffffff7fffb", false, false },  { "", false, false },
+        { "00000000000800040", false, false }, { "zz", false, false },
 };
 
-START_TEST(both_capabilities_are_needed_to_read_what_is_others) {
+START_TEST(capabilities_are_those_in_effect) {
         tree_write_text(&tree, "proc/thread-self/status", "Name:\tx\nCapEff:\t%s\n",
                         capability_rows[_i].set);
         look();
-        ck_assert_int_eq(gates.has_ptrace_capabilities, capability_rows[_i].enough);
+        ck_assert_int_eq(gates.has_sys_ptrace, capability_rows[_i].sys_ptrace);
+        ck_assert_int_eq(gates.has_dac_read_search, capability_rows[_i].dac_read_search);
 }
 END_TEST
 
@@ -202,7 +200,7 @@ int main(void) {
         tcase_add_test(kernel, taskstats_that_does_not_answer_says_why);
         tcase_add_loop_test(kernel, a_proc_that_numbers_us_differently_is_foreign, 0,
                             ELEMENTSOF(self_rows));
-        tcase_add_loop_test(kernel, both_capabilities_are_needed_to_read_what_is_others, 0,
+        tcase_add_loop_test(kernel, capabilities_are_those_in_effect, 0,
                             ELEMENTSOF(capability_rows));
         tcase_add_test(kernel, schedstats_are_on_off_or_not_built);
         tcase_add_test(kernel, interrupt_time_is_accounted_where_its_pressure_can_be_read);

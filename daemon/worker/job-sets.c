@@ -91,14 +91,14 @@ static int open_side(SetAnalysis *sets, json_object *refs, unsigned side) {
 }
 
 static int sort_subjects(SetAnalysis *sets) {
-        const Subject *other = NULL, *subject = set_subjects_sort(&sets->subjects, &other);
+        const SetSubject *other = NULL, *one = set_subjects_sort(&sets->subjects, &other);
         char complaint[512];
 
-        if (!subject)
+        if (!one)
                 return 0;
         (void) snprintf(complaint, sizeof(complaint), "%.200s and %.200s are the same capture",
-                        subject_name(subject), subject_name(other));
-        return work_refuse_parameter(sets->work, "after", complaint);
+                        subject_name(one->subject), subject_name(other->subject));
+        return work_refuse_parameter(sets->work, side_names[other->side], complaint);
 }
 
 static int open_sets(SetAnalysis *sets, const SetParameters *parameters) {

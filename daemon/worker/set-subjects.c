@@ -79,7 +79,7 @@ static int by_time(const void *a, const void *b) {
         return r != 0 ? r : compare_u64(left->position, right->position);
 }
 
-const Subject *set_subjects_sort(SetSubjects *subjects, const Subject **ret_other) {
+const SetSubject *set_subjects_sort(SetSubjects *subjects, const SetSubject **ret_other) {
         find_boots(subjects);
         qsort(subjects->members, subjects->n, sizeof(*subjects->members), by_time);
         for (size_t i = 0; i < subjects->n; i++)
@@ -90,8 +90,8 @@ const Subject *set_subjects_sort(SetSubjects *subjects, const Subject **ret_othe
                         if (!are_comparable(a, b) ||
                             a->head.start_boottime_ns != b->head.start_boottime_ns)
                                 continue;
-                        *ret_other = b;
-                        return a;
+                        *ret_other = &subjects->members[j];
+                        return &subjects->members[i];
                 }
         return NULL;
 }

@@ -38,7 +38,7 @@ _must_check_ int set_subjects_add(SetSubjects *subjects, Work *work, unsigned si
  * Puts all into order, once. NULL, or two of them that are one and the same capture: then
  * *ret_other is the second.
  */
-const Subject *set_subjects_sort(SetSubjects *subjects, const Subject **ret_other);
+const SetSubject *set_subjects_sort(SetSubjects *subjects, const SetSubject **ret_other);
 
 /* What the comparison has to know of the @index-th; *ret_previous begins its window, or is NULL. */
 SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subject **ret_previous);

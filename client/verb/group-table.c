@@ -157,19 +157,22 @@ static int append_arrow(Buffer *cell, const GroupRow *row) {
         return r < 0 ? r : cell_append_value(cell, cell_member(row->entry, "after"), &row->style);
 }
 
-/* "NAME[TID] VALUE": the thread that has the most. */
+/* "VALUE NAME[TID]": the thread that has the most. Where there is no room, its name is cut first. */
 static int append_top(Buffer *cell, const GroupRow *row) {
         json_object *top = cell_member(cell_member(row->entry, "spread"), "top");
         int r;
 
         if (!top)
                 return buffer_append_byte(cell, '-');
-        r = printable_append_name(cell, cell_string(cell_member(top, "name")));
+        r = cell_append_value(cell, cell_member(top, "value"), &row->style);
         if (r == 0)
-                r = buffer_append_format(
-                        cell, "[%lld] ",
-                        (long long) json_object_get_int64(cell_member(top, "tid")));
-        return r < 0 ? r : cell_append_value(cell, cell_member(top, "value"), &row->style);
+                r = buffer_append_byte(cell, ' ');
+        if (r == 0)
+                r = printable_append_name(cell, cell_string(cell_member(top, "name")));
+        return r < 0 ? r
+                     : buffer_append_format(
+                               cell, "[%lld]",
+                               (long long) json_object_get_int64(cell_member(top, "tid")));
 }
 
 static int append_percentile(Buffer *cell, const GroupRow *row, const char *key) {

@@ -146,6 +146,10 @@ bool section_value_moved(const SectionValue *value, const View *view) {
                 return true;
         if (section_value_percent(value->value, &percent))
                 return fabs(percent) > view->threshold;
-        /* Growth from zero, or a number on one side and a word on the other; texts never count. */
-        return value->unit != SECTION_UNIT_NONE || cell_member(value->value, "delta");
+        /* What was not measured did not move, and words never do. */
+        if (!before || !after ||
+            (json_object_is_type(before, json_type_string) &&
+             json_object_is_type(after, json_type_string)))
+                return false;
+        return true; /* growth from zero, or a limit that was set or lifted */
 }

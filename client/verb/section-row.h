@@ -79,7 +79,8 @@ SectionId section_find(const char *name);
 
 /*
  * Of two sides, whether the view wants to see it: that it differs, or with a threshold that it
- * moved by more. A limit that was set or lifted moved by more than any number.
+ * moved by more. A limit that was set or lifted moved by more than any number; what one side did
+ * not measure did not move.
  */
 bool section_value_moved(const SectionValue *value, const View *view);
 /* False unless both sides are numbers and before is not 0. */

@@ -32,6 +32,7 @@ struct SectionTables {
 
         bool came[_SECTION_MAX], shown[_SECTION_MAX];
         uint64_t n_hidden;
+        bool narrow[_SECTION_MAX]; /* a table of it went without a column */
         Buffer omitted;
 };
 
@@ -81,10 +82,12 @@ static int close_table(SectionTables *tables) {
         r = table_end(tables->table);
         if (r == 0)
                 r = table_omitted(tables->table, &omitted);
-        if (r == 0 && omitted.n > 0)
+        if (r == 0 && omitted.n > 0 && !tables->narrow[tables->id]) {
+                tables->narrow[tables->id] = true;
                 r = buffer_append_format(&tables->omitted, "%s%.*s of %s",
                                          tables->omitted.n > 0 ? ", " : "", (int) omitted.n,
-                                         omitted.bytes, tables->heading);
+                                         omitted.bytes, view_table_name(tables->id));
+        }
         tables->table = table_free(tables->table);
         return r;
 }
@@ -454,6 +457,17 @@ int section_tables_add(SectionTables *tables, json_object *part) {
         return 0;
 }
 
+/* Why a section that was named has no table. */
+static const char *why_not(const SectionTables *tables, SectionId id) {
+        if (tables->came[id] && tables->form->session->options->view.has_threshold)
+                return "nothing moved by more";
+        if (tables->came[id])
+                return is_pair(tables) ? "nothing changed" : "nothing but zeros";
+        /* It does not come either when both sides have the same. */
+        return id == SECTION_SCHED_EXT && is_pair(tables) ? "no data, or nothing changed"
+                                                          : "no data";
+}
+
 int section_tables_end(SectionTables *tables) {
         const View *view = &tables->form->session->options->view;
         int r;
@@ -464,7 +478,7 @@ int section_tables_end(SectionTables *tables) {
         for (unsigned id = 0; r == 0 && view->has_sections && id < _SECTION_MAX; id++)
                 if (view_wants_table(view, (SectionId) id) && !tables->shown[id])
                         (void) printf("\n%s: %s\n", view_table_name((SectionId) id),
-                                      tables->came[id] ? "nothing changed" : "no data");
+                                      why_not(tables, (SectionId) id));
         return r;
 }
 
@@ -480,8 +494,5 @@ uint64_t section_tables_hidden(const SectionTables *tables) {
 }
 
 int section_tables_omitted(const SectionTables *tables, Buffer *ret_names) {
-        if (tables->omitted.n == 0)
-                return 0;
-        return buffer_append_format(ret_names, "%s%.*s", ret_names->n > 0 ? ", " : "",
-                                    (int) tables->omitted.n, tables->omitted.bytes);
+        return buffer_append(ret_names, tables->omitted.bytes, tables->omitted.n);
 }

@@ -29,5 +29,5 @@ _must_check_ int section_tables_end(SectionTables *tables);
 bool section_tables_any(const SectionTables *tables);
 /* Rows that came and were not shown, because nothing changed in them. */
 uint64_t section_tables_hidden(const SectionTables *tables);
-/* "total" of tables that were too wide; as table_omitted(). */
+/* "total of pressure": columns of tables that were too wide. */
 _must_check_ int section_tables_omitted(const SectionTables *tables, Buffer *ret_names);

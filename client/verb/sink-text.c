@@ -178,33 +178,30 @@ static const char *hidden_word(const SinkText *text) {
         return section_tables_any(text->sections) ? "empty or zero" : "empty";
 }
 
-/* What is not there, and how to see it. */
-static int print_hints(const SinkText *text, json_object *reply) {
-        uint64_t n_rows = number_add_saturating(count_of(reply, "hiddenRows"),
-                                                section_tables_hidden(text->sections));
-        uint64_t n_groups = count_of(reply, "hiddenGroups");
-        const Session *session = text->sink.form->session;
-        const Lines lines = { stdout, &session->terminal, 0 };
-        json_object *cuts = cell_member(reply, "hiddenSections");
-        _cleanup_(buffer_done) Buffer omitted = {};
-        const char *names;
-        bool has_cuts;
+/* Columns that a narrow terminal has no room for. */
+typedef struct Omitted {
+        Buffer groups, sections;
+} Omitted;
+
+static void omitted_done(Omitted *omitted) {
+        buffer_done(&omitted->groups);
+        buffer_done(&omitted->sections);
+}
+
+static int print_omitted(const Lines *lines, Buffer *names, const char *way_out) {
+        const char *text;
         int r;
 
-        has_cuts =
-                json_object_is_type(cuts, json_type_object) && json_object_object_length(cuts) > 0;
+        if (names->n == 0)
+                return 0;
+        r = buffer_terminate(names, &text);
+        if (r == 0)
+                lines_format(lines, "", "no room for %s: %s", text, way_out);
+        return r;
+}
 
-        r = group_table_omitted(text->table, &omitted);
-        if (r == 0)
-                r = section_tables_omitted(text->sections, &omitted);
-        if (r == 0)
-                r = buffer_terminate(&omitted, &names);
-        if (r < 0 || !session_is_chatty(session) ||
-            options_have(session->options, OPTION_NO_LEGEND))
-                return r;
-        if (n_rows > 0 || n_groups > 0 || omitted.n > 0 || has_cuts)
-                (void) putchar('\n');
-        if (n_rows > 0 && session->options->view.has_threshold)
+static void print_counts(const SinkText *text, uint64_t n_rows, uint64_t n_groups) {
+        if (n_rows > 0 && text->sink.form->session->options->view.has_threshold)
                 (void) printf("%llu row%s hidden that did not move by more (--threshold)\n",
                               (unsigned long long) n_rows, n_rows == 1 ? "" : "s");
         else if (n_rows > 0)
@@ -213,12 +210,40 @@ static int print_hints(const SinkText *text, json_object *reply) {
         if (n_groups > 0)
                 (void) printf("%llu more group%s (--limit 0)\n", (unsigned long long) n_groups,
                               n_groups == 1 ? "" : "s");
+}
+
+/* What is not there, and how to see it. */
+static int print_hints(const SinkText *text, json_object *reply) {
+        uint64_t n_rows = number_add_saturating(count_of(reply, "hiddenRows"),
+                                                section_tables_hidden(text->sections));
+        uint64_t n_groups = count_of(reply, "hiddenGroups");
+        const Session *session = text->sink.form->session;
+        const Lines lines = { stdout, &session->terminal, 0 };
+        json_object *cuts = cell_member(reply, "hiddenSections");
+        _cleanup_(omitted_done) Omitted omitted = {};
+        bool has_cuts;
+        int r;
+
+        has_cuts =
+                json_object_is_type(cuts, json_type_object) && json_object_object_length(cuts) > 0;
+        r = group_table_omitted(text->table, &omitted.groups);
+        if (r == 0)
+                r = section_tables_omitted(text->sections, &omitted.sections);
+        if (r < 0 || !session_is_chatty(session) ||
+            options_have(session->options, OPTION_NO_LEGEND))
+                return r;
+        if (n_rows > 0 || n_groups > 0 || omitted.groups.n > 0 || omitted.sections.n > 0 ||
+            has_cuts)
+                (void) putchar('\n');
+        print_counts(text, n_rows, n_groups);
         if (has_cuts)
                 r = print_cuts(&lines, cuts);
-        if (omitted.n > 0)
-                lines_format(&lines, "",
-                             "no room for %s: a wider terminal, a pipe or --columns has it", names);
-        return r;
+        if (r == 0)
+                r = print_omitted(&lines, &omitted.groups,
+                                  "a wider terminal, a pipe or --columns has it");
+        return r < 0 ? r
+                     : print_omitted(&lines, &omitted.sections,
+                                     "a wider terminal or a pipe has it");
 }
 
 static int end(GroupSink *sink, json_object *reply) {

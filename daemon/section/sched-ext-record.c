@@ -79,11 +79,39 @@ bool sched_ext_record_differs(const SchedExtRecord *a, const SchedExtRecord *b) 
         return false;
 }
 
-static void begin_row(JsonWriter *writer, Span attribute) {
-        json_write_object(writer);
-        json_write_key(writer, "attr");
-        json_write_span(writer, attribute);
-        json_write_key(writer, "value");
+static SchedExtRow text_row(const char *attribute, const KeyNode *before, const KeyNode *after) {
+        return (SchedExtRow){ .attribute = span_of(attribute),
+                              .is_text = true,
+                              .texts = { before, after } };
+}
+
+bool sched_ext_next(unsigned n_sides, const SchedExtRecord records[static 2], size_t *position,
+                    CountWalk *walk, SchedExtRow *ret) {
+        const SchedExtRecord *a = &records[0], *b = &records[1];
+        const CountMap *const maps[] = { &a->events, n_sides > 1 ? &b->events : NULL };
+        size_t at = (*position)++;
+
+        if (at == POSITION_STATE) {
+                *ret = text_row("state", a->state, b->state);
+                return true;
+        }
+        if (at < POSITION_OPS) {
+                size_t i = at - POSITION_NUMBERS;
+
+                *ret = (SchedExtRow){ .attribute = span_of(number_names[i]),
+                                      .numbers = { a->numbers[i], b->numbers[i] } };
+                return true;
+        }
+        if (at == POSITION_OPS && (a->ops || b->ops)) {
+                *ret = text_row("ops", a->ops, b->ops);
+                return true;
+        }
+        *ret = (SchedExtRow){};
+        return count_walk_next(walk, maps, &ret->attribute, ret->numbers);
+}
+
+bool sched_ext_row_is_absent(const SchedExtRow *row, unsigned side) {
+        return row->is_text ? !row->texts[side] : row->numbers[side].state == READING_ABSENT;
 }
 
 static void write_text(JsonWriter *writer, const KeyNode *text) {
@@ -93,61 +121,26 @@ static void write_text(JsonWriter *writer, const KeyNode *text) {
                 json_write_null(writer);
 }
 
-static void write_text_row(JsonWriter *writer, const char *attribute, unsigned n_sides,
-                           const KeyNode *const sides[static 2], bool *ret_absent) {
-        begin_row(writer, span_of(attribute));
-        for (unsigned side = 0; side < n_sides; side++)
-                ret_absent[side] = !sides[side];
+static void write_texts(JsonWriter *writer, unsigned n_sides, const KeyNode *const texts[2]) {
         if (n_sides == 1) {
-                write_text(writer, sides[0]);
+                write_text(writer, texts[0]);
                 return;
         }
         json_write_object(writer);
         json_write_key(writer, "before");
-        write_text(writer, sides[0]);
+        write_text(writer, texts[0]);
         json_write_key(writer, "after");
-        write_text(writer, sides[1]);
+        write_text(writer, texts[1]);
         json_write_member_null(writer, "delta");
         json_write_end(writer);
 }
 
-static void write_number_row(JsonWriter *writer, Span attribute, unsigned n_sides,
-                             const Reading *sides, bool *ret_absent) {
-        begin_row(writer, attribute);
-        for (unsigned side = 0; side < n_sides; side++)
-                ret_absent[side] = sides[side].state == READING_ABSENT;
-        reading_write_sides(writer, n_sides, sides);
-}
-
-bool sched_ext_row_begin(JsonWriter *writer, unsigned n_sides,
-                         const SchedExtRecord records[static 2], size_t *position, CountWalk *walk,
-                         bool ret_absent[static 2]) {
-        const SchedExtRecord *a = &records[0], *b = &records[1];
-        const CountMap *const maps[] = { &a->events, n_sides > 1 ? &b->events : NULL };
-        size_t at = (*position)++;
-        Reading sides[2];
-        Span key;
-
-        if (at == POSITION_STATE) {
-                write_text_row(writer, "state", n_sides,
-                               (const KeyNode *const[]){ a->state, b->state }, ret_absent);
-                return true;
-        }
-        if (at < POSITION_OPS) {
-                size_t i = at - POSITION_NUMBERS;
-
-                sides[0] = a->numbers[i];
-                sides[1] = b->numbers[i];
-                write_number_row(writer, span_of(number_names[i]), n_sides, sides, ret_absent);
-                return true;
-        }
-        if (at == POSITION_OPS && (a->ops || b->ops)) {
-                write_text_row(writer, "ops", n_sides, (const KeyNode *const[]){ a->ops, b->ops },
-                               ret_absent);
-                return true;
-        }
-        if (!count_walk_next(walk, maps, &key, sides))
-                return false;
-        write_number_row(writer, key, n_sides, sides, ret_absent);
-        return true;
+void sched_ext_members_write(JsonWriter *writer, unsigned n_sides, const SchedExtRow *row) {
+        json_write_key(writer, "attr");
+        json_write_span(writer, row->attribute);
+        json_write_key(writer, "value");
+        if (row->is_text)
+                write_texts(writer, n_sides, row->texts);
+        else
+                reading_write_sides(writer, n_sides, row->numbers);
 }

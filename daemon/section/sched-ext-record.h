@@ -34,11 +34,20 @@ _must_check_ int sched_ext_record_scan(SchedExtRecord *record, Span json, KeyTre
 /* Exactly one is there, or something in them differs. Both are of the same names. */
 bool sched_ext_record_differs(const SchedExtRecord *a, const SchedExtRecord *b);
 
+/* One attribute: a number, or a text of which NULL is not known. */
+typedef struct SchedExtRow {
+        Span attribute;
+        bool is_text;
+        const KeyNode *texts[2];
+        Reading numbers[2];
+} SchedExtRow;
+
 /*
- * Begins the row of the next attribute, an object that the caller ends, and tells of which sides it
- * has no value; false at the end. @position counts from 0; @walk begins zeroed. The five attributes
- * are always written, the name and the events where a side has them.
+ * The next attribute; false at the end. @position counts from 0; @walk begins zeroed. The five
+ * attributes always come, the name and the events where a side has them.
  */
-bool sched_ext_row_begin(JsonWriter *writer, unsigned n_sides,
-                         const SchedExtRecord records[static 2], size_t *position, CountWalk *walk,
-                         bool ret_absent[static 2]);
+bool sched_ext_next(unsigned n_sides, const SchedExtRecord records[static 2], size_t *position,
+                    CountWalk *walk, SchedExtRow *ret);
+bool sched_ext_row_is_absent(const SchedExtRow *row, unsigned side);
+/* The members of its row; the caller has the object around. */
+void sched_ext_members_write(JsonWriter *writer, unsigned n_sides, const SchedExtRow *row);

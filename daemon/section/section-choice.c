@@ -12,6 +12,9 @@
 static bool moved_by_more(double threshold, const Reading sides[static SECTION_SIDES]) {
         Reading delta = reading_delta(sides[0], sides[1]);
 
+        /* What was not measured did not move; nor did what was not there. */
+        if (sides[0].state == READING_ABSENT || sides[1].state == READING_ABSENT)
+                return false;
         /* A limit that is set or lifted, and growth from zero, are more than any number. */
         if (delta.state != READING_NUMBER || sides[0].magnitude == 0)
                 return true;

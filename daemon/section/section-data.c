@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "section/section-data.h"
 
-#include "section/section-choice.h"
-
 typedef bool (*CgroupPredicate)(const Sections *sections, const CgroupEntry *entry);
 
 static bool any_cgroup(const Sections *sections, CgroupPredicate predicate) {
@@ -104,15 +102,9 @@ static bool any_resource(const Sections *sections,
 static bool has_smaps(const Sections *sections) {
         for (size_t i = 0; i < sections->smaps.n_listed; i++) {
                 const SmapsEntry *entry = smaps_entry(sections->smaps.list[i]);
-                const CountMap *const maps[] = { &entry->sides[0], &entry->sides[1] };
-                CountWalk walk = {};
-                Reading sides[2];
-                Span key;
 
-                if (sections->n_sides == 1 && has_some(&entry->sides[0]))
-                        return true;
-                while (sections->n_sides > 1 && count_walk_next(&walk, maps, &key, sides))
-                        if (sections_keep(sections, sides))
+                for (unsigned side = 0; side < SECTION_SIDES; side++)
+                        if (has_counts(sections, &entry->sides[side]))
                                 return true;
         }
         return false;

@@ -6,7 +6,7 @@
  *
  * Whether a section has anything to say. Every section has a rule of its own:
  *
- *     smaps-rollup                  show: a number other than 0; compare: a row that the view wants
+ *     smaps-rollup                  as memory-stat
  *     cgroup-stats                  a cgroup
  *     cgroup-limits                 a cgroup with something set: cgroup_has_limits()
  *     memory-stat, memory-events    show: a number other than 0; compare: a key, on any side

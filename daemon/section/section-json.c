@@ -354,15 +354,34 @@ static bool write_host_pressure(const Sections *sections, SectionCursor *cursor,
         return false;
 }
 
+/* Words move by no percent; of one side all are wanted, they are few. */
+static bool keep_sched_ext(const Sections *sections, const SchedExtRow *row) {
+        if (sections->n_sides == 1)
+                return true;
+        if (!row->is_text)
+                return sections_keep(sections, row->numbers);
+        if (sections->view.has_threshold)
+                return false;
+        return !sections->view.changed_only || row->texts[0] != row->texts[1];
+}
+
 static bool write_sched_ext(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
         SectionGap gaps[SECTION_SIDES] = {};
-        bool absent[SECTION_SIDES] = {};
+        SchedExtRow row;
 
-        if (!sched_ext_row_begin(writer, sections->n_sides, sections->sched_ext, &cursor->position,
-                                 &cursor->walk, absent))
-                return false;
+        for (;;) {
+                if (!sched_ext_next(sections->n_sides, sections->sched_ext, &cursor->position,
+                                    &cursor->walk, &row))
+                        return false;
+                if (keep_sched_ext(sections, &row))
+                        break;
+                cursor->n_hidden++;
+        }
         for (unsigned side = 0; side < SECTION_SIDES; side++)
-                gaps[side] = (SectionGap){ absent[side], sections->sched_ext[side].has };
+                gaps[side] = (SectionGap){ sched_ext_row_is_absent(&row, side),
+                                           sections->sched_ext[side].has };
+        json_write_object(writer);
+        sched_ext_members_write(writer, sections->n_sides, &row);
         section_reason_write(sections, writer, SECTION_SCHED_EXT, gaps);
         json_write_end(writer);
         return true;

@@ -39,6 +39,8 @@ static const struct {
         { 2, false, 10, { NUMBER(0), NUMBER(1) }, true },
         { 2, false, 0, { NUMBER(7), NUMBER(7) }, false },
         { 2, false, 10, { MAXED, NUMBER(1) }, true },
+        { 2, false, 10, { ABSENT, NUMBER(1) }, false },
+        { 2, false, 10, { MAXED, ABSENT }, false },
         { 2, false, 10, { NUMBER(UINT64_MAX), NUMBER(0) }, true },
 };
 
@@ -199,6 +201,52 @@ START_TEST(rows_that_are_left_out_are_counted) {
 }
 END_TEST
 
+static const struct {
+        bool changed_only;
+        double threshold; /* below 0: none */
+        const char *attributes;
+        unsigned n_hidden;
+} scheduler_rows[] = {
+        { false, -1, "state switch_all nr_rejected hotplug_seq enable_seq ops E ", 0 },
+        { true, -1, "state nr_rejected E ", 4 },
+        { false, 50, "nr_rejected E ", 5 },
+        { false, 500, "E ", 6 },
+};
+
+START_TEST(words_of_the_scheduler_move_by_no_percent) {
+        _cleanup_(sections_freep) Sections *sections =
+                sectioned_new(VIEW_AXIS_PCOMM, "sched-ext", 2);
+        SectionCursor cursor = {};
+        char attributes[128] = "";
+        const char *text;
+        size_t n = 0;
+        bool done;
+
+        sections->view.changed_only = scheduler_rows[_i].changed_only;
+        sections->view.has_threshold = scheduler_rows[_i].threshold >= 0;
+        sections->view.threshold = scheduler_rows[_i].threshold;
+        ck_assert_int_eq(
+                sections_add_sched_ext(sections, 0,
+                                       SPAN_LITERAL("{\"state\":\"disabled\",\"nr_rejected\":2,"
+                                                    "\"ops\":\"a\",\"events\":{\"E\":0}}")),
+                0);
+        ck_assert_int_eq(
+                sections_add_sched_ext(sections, 1,
+                                       SPAN_LITERAL("{\"state\":\"enabled\",\"nr_rejected\":4,"
+                                                    "\"ops\":\"a\",\"events\":{\"E\":1}}")),
+                0);
+        ck_assert_int_eq(sections_finish(sections, NULL, NULL), 0);
+        text = sectioned_part(sections, &cursor, SIZE_MAX, &done);
+        while ((text = strstr(text, "\"attr\":\"")) != NULL) {
+                text += strlen("\"attr\":\"");
+                n += (size_t) snprintf(attributes + n, sizeof(attributes) - n, "%.*s ",
+                                       (int) strcspn(text, "\""), text);
+        }
+        ck_assert_str_eq(attributes, scheduler_rows[_i].attributes);
+        ck_assert_uint_eq(cursor.n_hidden, scheduler_rows[_i].n_hidden);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("section-choice");
         TCase *choice = tcase_create("choice");
@@ -208,6 +256,8 @@ int main(void) {
         tcase_add_test(choice, a_filter_is_for_the_keys_of_sections);
         tcase_add_test(choice, processes_are_cut_in_their_order);
         tcase_add_test(choice, rows_that_are_left_out_are_counted);
+        tcase_add_loop_test(choice, words_of_the_scheduler_move_by_no_percent, 0,
+                            ELEMENTSOF(scheduler_rows));
         suite_add_tcase(suite, choice);
         return check_main(suite);
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "metric/metric.h"
 #include "render/cell.h"
 #include "render/midpoint.h"
 #include "verb/section-row.h"
@@ -129,26 +128,6 @@ static int set_group(GroupRows *rows, json_object *group, RowSide side) {
 }
 
 /* one metric */
-
-static int add_metric(GroupRows *rows, const char *name) {
-        Span section = {}, unit = {};
-        MetricId metric = name ? metric_find(span_of(name)) : _METRIC_MAX;
-        DerivedId derived = name ? derived_find(span_of(name)) : _DERIVED_MAX;
-        Buffer *to = &rows->line;
-        int r;
-
-        if (metric < _METRIC_MAX) {
-                section = span_of(metric_section_name(metric_table[metric].section));
-                unit = span_of(metric_unit_name(metric_table[metric].unit));
-        } else if (derived < _DERIVED_MAX) {
-                section = span_of(metric_section_name(derived_table[derived].section));
-                unit = span_of(metric_unit_name(derived_table[derived].unit));
-        }
-        r = row_write_text(&rows->writer, to, "section", section);
-        if (r == 0)
-                r = row_write_text(&rows->writer, to, "metric", span_of(name));
-        return r < 0 ? r : row_write_text(&rows->writer, to, "unit", unit);
-}
 
 /* A VALUE of the interface in columns of one type each. */
 typedef struct Names {
@@ -288,7 +267,7 @@ static int add_row(GroupRows *rows, const char *metric, json_object *entry, RowS
         int r;
 
         buffer_clear(&rows->line);
-        r = add_metric(rows, metric);
+        r = row_write_metric(&rows->writer, &rows->line, metric);
         if (r == 0)
                 r = rows->sides == GROUP_SIDES_ONE ? add_one(rows, entry)
                                                    : add_pair(rows, entry, side);

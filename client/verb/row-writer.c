@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "json/json-writer.h"
+#include "metric/metric.h"
 #include "render/cell.h"
 #include "wire/message.h"
 
@@ -111,6 +112,25 @@ int row_write_fields(const RowWriter *writer, Buffer *to, json_object *object,
                 r = row_write_value(writer, to, fields[i].name,
                                     cell_member(object, fields[i].member));
         return r;
+}
+
+int row_write_metric(const RowWriter *writer, Buffer *to, const char *name) {
+        MetricId metric = name ? metric_find(span_of(name)) : _METRIC_MAX;
+        DerivedId derived = name ? derived_find(span_of(name)) : _DERIVED_MAX;
+        Span section = { NULL, 0 }, unit = { NULL, 0 };
+        int r;
+
+        if (metric < _METRIC_MAX) {
+                section = span_of(metric_section_name(metric_table[metric].section));
+                unit = span_of(metric_unit_name(metric_table[metric].unit));
+        } else if (derived < _DERIVED_MAX) {
+                section = span_of(metric_section_name(derived_table[derived].section));
+                unit = span_of(metric_unit_name(derived_table[derived].unit));
+        }
+        r = row_write_text(writer, to, "section", section);
+        if (r == 0)
+                r = row_write_text(writer, to, "metric", span_of(name));
+        return r < 0 ? r : row_write_text(writer, to, "unit", unit);
 }
 
 int row_write_end(const RowWriter *writer, Buffer *line) {

@@ -48,5 +48,8 @@ typedef struct RowField {
 _must_check_ int row_write_fields(const RowWriter *writer, Buffer *to, json_object *object,
                                   const RowField *fields, size_t n_fields);
 
+/* The columns "section", "metric" and "unit" of that metric or derived value; NULL is absent. */
+_must_check_ int row_write_metric(const RowWriter *writer, Buffer *to, const char *name);
+
 /* Turns the comma of the last field into the end of the line; NDJSON: closes the object. */
 _must_check_ int row_write_end(const RowWriter *writer, Buffer *line);

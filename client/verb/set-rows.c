@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "metric/metric.h"
 #include "render/cell.h"
 
 /* A line is put together from three parts that change ever more often. */
@@ -129,25 +128,6 @@ static int set_group(SetRows *rows, json_object *group) {
         return row_write_fields(&rows->writer, &rows->group, group, fields, ELEMENTSOF(fields));
 }
 
-static int add_metric(SetRows *rows, const char *name) {
-        MetricId metric = name ? metric_find(span_of(name)) : _METRIC_MAX;
-        DerivedId derived = name ? derived_find(span_of(name)) : _DERIVED_MAX;
-        Span section = { NULL, 0 }, unit = { NULL, 0 };
-        int r;
-
-        if (metric < _METRIC_MAX) {
-                section = span_of(metric_section_name(metric_table[metric].section));
-                unit = span_of(metric_unit_name(metric_table[metric].unit));
-        } else if (derived < _DERIVED_MAX) {
-                section = span_of(metric_section_name(derived_table[derived].section));
-                unit = span_of(metric_unit_name(derived_table[derived].unit));
-        }
-        r = row_write_text(&rows->writer, &rows->line, "section", section);
-        if (r == 0)
-                r = row_write_text(&rows->writer, &rows->line, "metric", span_of(name ? name : ""));
-        return r < 0 ? r : row_write_text(&rows->writer, &rows->line, "unit", unit);
-}
-
 static int add_row(SetRows *rows, const char *name, json_object *entry) {
         static const RowField before[] = {
                 { "before_n", "n" },     { "before_median", "median" }, { "before_min", "min" },
@@ -171,7 +151,7 @@ static int add_row(SetRows *rows, const char *name, json_object *entry) {
         int r;
 
         buffer_clear(&rows->line);
-        r = add_metric(rows, name);
+        r = row_write_metric(&rows->writer, &rows->line, name);
         if (r == 0)
                 r = row_write_fields(writer, &rows->line, cell_member(entry, "before"), before,
                                      ELEMENTSOF(before));

@@ -12,6 +12,7 @@
 #include "compare/order.h"
 #include "compare/pairing.h"
 #include "compare/spread-names.h"
+#include "compare/thread-group.h"
 #include "compare/thread-key.h"
 #include "compare/uptime.h"
 
@@ -95,50 +96,6 @@ int comparison_census(Comparison *comparison, const ThreadSample *sample) {
         return thread_keys_census(&comparison->keys, sample);
 }
 
-/* A thread that was renamed goes by its newest name. */
-static int name_thread(Group *group, const ThreadKey *key, ComparisonSide side,
-                       const ThreadSample *sample) {
-        if (group->label && side == COMPARISON_BEFORE)
-                return 0;
-        group->pid = sample->tgid;
-        group->tid = sample->tid;
-        group->start_ticks = sample->start_ticks;
-        group->n_process = key->n_process;
-        return group_set_label(group, key->label);
-}
-
-/* The group of @sample, by its names on @side. */
-static int obtain_group(Comparison *comparison, ComparisonSide side, const ThreadSample *sample,
-                        Group **ret) {
-        ThreadKey key;
-        Group *group;
-        int r;
-
-        r = thread_keys_make(&comparison->keys, side, sample, &key);
-        if (r != 0)
-                return r;
-        r = group_table_obtain(&comparison->table, key.id, &group);
-        if (r != 0)
-                return r;
-        if (comparison->view.axis == VIEW_AXIS_THREAD) {
-                r = name_thread(group, &key, side, sample);
-                if (r != 0)
-                        return r;
-        }
-        if (comparison->view.axis == VIEW_AXIS_ALL) {
-                group->n_cgroup = key.n_cgroup;
-                group->n_process = key.n_process;
-        }
-        if (thread_keys_has_patterns(&comparison->keys)) {
-                group->is_pattern = group->is_pattern || key.is_pattern;
-                r = member_list_add(&group->members, key.name);
-                if (r != 0)
-                        return r;
-        }
-        *ret = group;
-        return 0;
-}
-
 static int note_kind(Comparison *comparison, const Group *group, ComparisonSide side,
                      const ThreadSample *sample) {
         if (!comparison->pairing)
@@ -161,7 +118,7 @@ int comparison_fold(Comparison *comparison, ComparisonSide side, const ThreadSam
         assert((unsigned) side < comparison->setup.n_sides);
         if (leaves_out(comparison, sample))
                 return 0;
-        r = obtain_group(comparison, side, sample, &group);
+        r = thread_group_obtain(&comparison->keys, &comparison->table, side, sample, &group);
         if (r == 0)
                 r = note_kind(comparison, group, side, sample);
         if (r == 0)
@@ -197,8 +154,9 @@ int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
         /* What ctprof was once marked as its own is so for its whole life. */
         if ((before && leaves_out(comparison, before)) || (after && leaves_out(comparison, after)))
                 return 0;
-        r = obtain_group(comparison, after ? COMPARISON_AFTER : COMPARISON_BEFORE,
-                         after ? after : before, &group);
+        r = thread_group_obtain(&comparison->keys, &comparison->table,
+                                after ? COMPARISON_AFTER : COMPARISON_BEFORE,
+                                after ? after : before, &group);
         if (r == 0 && before)
                 r = note_kind(comparison, group, COMPARISON_BEFORE, before);
         if (r == 0 && after)

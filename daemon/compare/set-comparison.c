@@ -12,6 +12,7 @@
 #include "compare/set-group.h"
 #include "compare/set-json.h"
 #include "compare/set-order.h"
+#include "compare/thread-group.h"
 #include "compare/thread-key.h"
 
 struct SetComparison {
@@ -120,36 +121,19 @@ static int obtain(SetComparison *comparison, Group *group, SetGroup **ret) {
         return r;
 }
 
-static int find_group(SetComparison *comparison, const ThreadSample *sample, SetGroup **ret) {
-        ThreadKey key;
-        Group *group;
-        int r;
-
-        r = thread_keys_make(&comparison->keys, COMPARISON_BEFORE, sample, &key);
-        if (r == 0)
-                r = group_table_obtain(&comparison->table, key.id, &group);
-        if (r != 0)
-                return r;
-        if (comparison->view.axis == VIEW_AXIS_ALL) {
-                group->n_cgroup = key.n_cgroup;
-                group->n_process = key.n_process;
-        }
-        if (thread_keys_has_patterns(&comparison->keys)) {
-                group->is_pattern = group->is_pattern || key.is_pattern;
-                r = member_list_add(&group->members, key.name);
-        }
-        return r == 0 ? obtain(comparison, group, ret) : r;
-}
-
 int set_comparison_fold(SetComparison *comparison, const ThreadSample *before,
                         const ThreadSample *after) {
-        SetGroup *group;
+        SetGroup *set_group;
+        Group *group;
         int r;
 
         if (!after || leaves_out(comparison, after))
                 return 0;
-        r = find_group(comparison, after, &group);
-        return r == 0 ? set_group_fold(group, &comparison->capture, before, after) : r;
+        r = thread_group_obtain(&comparison->keys, &comparison->table, COMPARISON_BEFORE, after,
+                                &group);
+        if (r == 0)
+                r = obtain(comparison, group, &set_group);
+        return r == 0 ? set_group_fold(set_group, &comparison->capture, before, after) : r;
 }
 
 int set_comparison_end(SetComparison *comparison) {

@@ -4,9 +4,9 @@
 /*
  * SetSubjects
  *
- * The snapshots of two sets in the order of their captures, and which of them begins the window that
- * each ends: the capture before it of the same boot, unless that is of the other side. What was done
- * while the other side was captured is not this side's.
+ * The snapshots of two sets in the order of their captures, and which of them begins the window
+ * that each ends: the capture before it of the same boot, unless that is of the other side. What
+ * was done while the other side was captured is not this side's.
  */
 
 #include <stdbool.h>

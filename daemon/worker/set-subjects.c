@@ -123,12 +123,25 @@ static const SetSubject *find_earlier(const SetSubjects *subjects, const SetSubj
         return found;
 }
 
+static bool has_other_without_boot(const SetSubjects *subjects, size_t index) {
+        for (size_t i = 0; i < subjects->n; i++)
+                if (i != index && subjects->members[i].subject->head.boot_id[0] == '\0')
+                        return true;
+        return false;
+}
+
 SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subject **ret_previous) {
         const SetSubject *member = &subjects->members[index];
         const SetSubject *earlier = find_earlier(subjects, member);
         SetCapture capture = { .side = member->side };
 
         *ret_previous = NULL;
+        if (member->subject->head.boot_id[0] == '\0' && has_other_without_boot(subjects, index)) {
+                /* They may be of one boot, and so every thread in several of them. */
+                capture.has_earlier = true;
+                capture.earlier_ticks = UINT64_MAX;
+                return capture;
+        }
         if (!earlier)
                 return capture;
         capture.has_earlier = true;

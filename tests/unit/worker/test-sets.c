@@ -164,6 +164,23 @@ START_TEST(a_boot_in_between_makes_no_rate) {
 }
 END_TEST
 
+START_TEST(without_boot_ids_there_are_levels_only) {
+        FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
+        json_object *group;
+
+        snapshot.boot_id = "";
+        for (unsigned i = 0; i < 6; i++)
+                add(&snapshot);
+        ask(3, "", true, WORKER_FREE);
+        ck_assert_ptr_null(answer.error);
+        group = json_object_array_get_idx(json_path(reply_with("groups"), "groups", NULL), 0);
+        ck_assert_ptr_null(json_path(group, "metrics", "run_time_ns", "before", NULL));
+        ck_assert_int_eq(json_object_get_int(
+                                 json_path(group, "metrics", "thread_count", "after", "n", NULL)),
+                         3);
+}
+END_TEST
+
 static const struct {
         size_t n, n_before;
         const char *rest, *parameter;
@@ -256,6 +273,7 @@ int main(void) {
         tcase_add_test(tests, the_first_reply_tells_of_the_tests_and_the_last_of_what_is_hidden);
         tcase_add_test(tests, enough_captures_are_significant);
         tcase_add_test(tests, a_boot_in_between_makes_no_rate);
+        tcase_add_test(tests, without_boot_ids_there_are_levels_only);
         tcase_add_loop_test(tests, what_is_wrong_with_a_call_is_named, 0, ELEMENTSOF(refused_rows));
         tcase_add_test(tests, sixty_four_snapshots_are_taken);
         tcase_add_test(tests, one_capture_cannot_be_on_both_sides);

@@ -227,16 +227,16 @@ function pressurePart({data: {sections, info, isPair}}) {
     const {after, delta} = sidesOf(row.total_usec);
     return Number((isPair ? delta : null) ?? after ?? 0);
   };
-  const why = "not readable, or not there, on a side";
   const delta = (row, show) => {
     const moved = sidesOf(row.total_usec).delta;
-    return isNumber(moved) ? show(moved) : absent(why);
+    return isNumber(moved) ? show(moved) : absent(row.reason ?? "not readable, or not there, on a side");
   };
   const columns = [
     ["resource", "", ({resource}) => resource],
     ["tasks", "", ({row}) => row, "some: at least one stood still; full: all did"],
-    ...["avg10", "avg60", "avg300"].map((name) => [name, "number meter", (row) => pressureMeter(sidesOf(row[name]))]),
-    ["total", "number", (row) => sideText(sidesOf(row.total_usec).after, "us"),
+    ...["avg10", "avg60", "avg300"].map((name) =>
+      [name, "number meter", (row) => pressureMeter(sidesOf(row[name]), row.reason)]),
+    ["total", "number", (row) => sideText(sidesOf(row.total_usec).after, "us", {why: row.reason}),
       "Since boot, or since the cgroup was made"],
     ...elapsed === null ? [] : [
       ["between", "number", (row) => delta(row, (moved) => formatQuantity(moved, "us", {signed: true})),
@@ -262,10 +262,10 @@ function pressurePart({data: {sections, info, isPair}}) {
         (isPair ? " Hollow bars are BEFORE." : "")));
 }
 
-function pressureMeter({before, after}) {
+function pressureMeter({before, after}, why) {
   const show = (value) => isNumber(value) ? formatHundredths(value) : "-";
   if (!isNumber(before) && !isNumber(after))
-    return absent("not readable, or not there");
+    return absent(why ?? "not readable, or not there");
   const text = before === undefined || before === after ? show(after) : `${show(before)} → ${show(after)}`;
   return [text, isNumber(before) && bar(Number(before) / 10000, "hollow"),
     isNumber(after) && bar(Number(after) / 10000)];

@@ -117,7 +117,34 @@ function headPart(page) {
   if (info.hostChanges?.length > 0)
     section.append(make("h3", {}, "What differs about the hosts"), smallTable("Differences of the hosts",
       [["key", "", ({key}) => printable(key)], ["before", "wrap", side("before")], ["after", "wrap", side("after")]],
-      info.hostChanges));
+      foldChanges(info.hostChanges)));
+}
+
+// What a host has of every CPU mostly changes on all at once: keys that differ in their last number
+// alone, and changed alike, are "cpufreq_governor.0-3,7".
+function foldChanges(changes) {
+  const folded = new Map();
+  for (const change of changes) {
+    const [, stem, number] = /^(.*\.)(\d+)$/s.exec(change.key) ?? [];
+    const id = JSON.stringify([stem ?? change.key, stem === undefined, change.before, change.after]);
+    if (!folded.has(id))
+      folded.set(id, {...change, stem, numbers: []});
+    if (stem !== undefined)
+      folded.get(id).numbers.push(Number(number));
+  }
+  return [...folded.values()].map((change) =>
+    change.numbers.length > 1 ? {...change, key: change.stem + joinNumbers(change.numbers)} : change);
+}
+
+function joinNumbers(numbers) {
+  const ranges = [];
+  for (const number of numbers.sort((a, b) => a - b)) {
+    if (ranges.at(-1)?.[1] === number - 1)
+      ranges.at(-1)[1] = number;
+    else
+      ranges.push([number, number]);
+  }
+  return ranges.map(([first, last]) => first === last ? first : `${first}-${last}`).join(",");
 }
 
 function headLines(page) {
@@ -214,7 +241,9 @@ function pairingsPart({data: {info: {pairings = [], hiddenPairings = 0}}}) {
       ["before", "wrap", ({before}) => printable(before)],
       ["after", "wrap", ({after}) => printable(after)],
       ["shared", "number", ({shared}) => sideText(shared, "none"), "Kinds of threads in both"],
-      ["share", "number", ({jaccard}) => sideText(jaccard, "ratio"), "Of the kinds of threads in either"],
+      ["Jaccard", "number", ({jaccard}) => cellOf(jaccard == null ? null : (jaccard * 100).toFixed(1) + "%",
+        "neither has threads"), "The share of these in the kinds of threads in either"],
+      ["by", "", ({by}) => ({stated: "--pair", parent: "parent"}[by] ?? "content"), "What they were paired by"],
     ], pairings),
     Number(hiddenPairings) > 0 && note(`${plural(hiddenPairings, "more pairing")} not told.`));
 }
@@ -223,7 +252,8 @@ function sectionsPart({data: {sections, info, isPair}}) {
   const names = Object.keys(sections).filter((name) => sections[name].length > 0);
   const idle = Number(info.idleRows ?? 0);
   if (names.length > 0)
-    part("sections", "Sections", "Sections", names.map((name) => sectionTable(name, sections[name])),
+    part("sections", "Sections", "Sections",
+      names.map((name) => sectionTable(name, sections[name], Number(info.hiddenSections?.[name] ?? 0))),
       note("-: not readable, or not there, as the cgroups of one side. ", idle > 0 &&
         `${plural(idle, "row")} of memory.stat, memory.events and smaps_rollup that ` +
         `${isPair ? "did not change" : "are 0"} ${areNot(idle)} in this page (--all-rows).`));

@@ -89,7 +89,7 @@ class MetricTable {
 
   topOf(spread, metric) {
     const top = spread?.top;
-    return top ? `${printable(top.name)}[${top.tid}] ${this.page.format(top.value, metric)}` : null;
+    return top ? `${this.page.format(top.value, metric)} ${printable(top.name)}[${top.tid}]` : null;
   }
 
   shareCell(row) {
@@ -242,20 +242,20 @@ function isQuantity(value) {
   return typeof value === "number" || typeof value === "string" && /^-?\d{16,20}$/.test(value);
 }
 
-function sideText(value, unit, signed = false) {
+function sideText(value, unit, {signed = false, why = ""} = {}) {
   if (value === null || value === undefined)
-    return absent("not readable, or not there");
+    return absent(why || "not readable, or not there");
   if (!isQuantity(value))
     return printable(value);
   return unit === "hundredths" ? formatHundredths(value, signed) : formatQuantity(value, unit, {signed});
 }
 
 // "a → b (±d)", once where they are equal.
-function pairText(value, unit) {
+function pairText(value, unit, why) {
   if (value === null || typeof value !== "object" || value.before === value.after)
-    return sideText(value?.after !== undefined ? value.after : value, unit);
+    return sideText(value?.after !== undefined ? value.after : value, unit, {why});
   const side = (of) => of === null ? "-" : sideText(of, unit);
-  const delta = isQuantity(value.delta) ? ` (${sideText(value.delta, unit, true)})` : "";
+  const delta = isQuantity(value.delta) ? ` (${sideText(value.delta, unit, {signed: true})})` : "";
   return `${side(value.before)} → ${side(value.after)}${delta}`;
 }
 
@@ -264,19 +264,24 @@ function sectionColumn(name, isFirst) {
     return {title: name, width: isFirst ? 0 : undefined, most: 60, cell: (row) => labelOf(printable(row[name]))};
   const unitOf = (row) => row.unit ?? SECTION_UNITS[name] ?? "none";
   return {title: name, number: true, most: 44, family: (row) => UNIT_FAMILIES.indexOf(unitOf(row)),
-    cell: (row) => pairText(row[name] ?? null, unitOf(row)),
+    cell: (row) => pairText(row[name] ?? null, unitOf(row), row.reason),
     order: (row) => {
       const value = row[name], last = value !== null && typeof value === "object" ? value.after : value;
       return isQuantity(last) ? last : null;
     }};
 }
 
-function sectionTable(name, rows) {
+function sectionTable(name, rows, hidden) {
   const flat = rows.map((row) => flatten(row));
-  const names = [...new Set(flat.flatMap((row) => Object.keys(row)))].filter((key) => key !== "unit");
-  const grid = new Grid(name, names.map((key, i) => sectionColumn(key, i === 0)));
+  const names = [...new Set(flat.flatMap((row) => Object.keys(row)))].filter((key) => !/^(unit|reason)$/.test(key));
+  const columns = names.map((key, i) => sectionColumn(key, i === 0));
+  if (flat.some((row) => row.reason))
+    columns.push({title: "why", most: 60, cell: (row) => printable(row.reason ?? "")});
+  const grid = new Grid(name, columns);
   const details = make("details", {},
-    make("summary", {}, make("h3", {}, name), " " + plural(rows.length, "row")), grid.element, grid.more);
+    make("summary", {}, make("h3", {}, name), " " + plural(rows.length, "row")), grid.element, grid.more,
+    hidden > 0 && note(`${plural(hidden, name === "smaps-rollup" ? "more process name" : "more cgroup")} ` +
+      `${areNot(hidden)} in this page (--limit 0 for all).`));
   // Its height is known once it is seen.
   details.addEventListener("toggle", () => grid.draw(true));
   grid.setRows(flat);

@@ -141,7 +141,8 @@ def head_is_told():
                     expect(source["name"] in text and source["reason"] in text, source, "in", text)
         expect("10.250s" in text, "elapsed time", text)
         for change in answer["hostChanges"]:
-            expect(change["key"] in text, change, "in", text)
+            key = re.sub(r"^cpufreq_governor\.\d$", "cpufreq_governor.0-3", change["key"])
+            expect(f"\n{key}\t" in text, change, "in", text)
         expect_equal(made.browser.run("return document.title;"), "before \u2192 after - ctprof", "title")
 
 
@@ -286,6 +287,57 @@ def same_cells_as_the_table():
         for text in got:
             expect(text in lines, repr(text), "is no line of the table")
         expect(len(got) > 50, "rows", len(got))
+
+
+@test
+def sections_and_pairings():
+    """sections have the rows and reasons of JSON, pressure is told between the two, and pairings are listed"""
+    with Made() as made:
+        answer = made.json("--group-by", "cgroup")
+        made.open("--group-by", "cgroup", "--all-rows")
+        sections = made.browser.run("""
+            document.querySelectorAll("#sections details").forEach((details) => details.open = true);
+            return Array.from(document.querySelectorAll("#sections details"), (details) => [
+                details.querySelector("h3").textContent, details.querySelector("table").getAttribute("aria-rowcount") - 1,
+                details.innerText]);""")
+        expect_equal([(name, n) for name, n, _ in sections], [(name, len(rows)) for name, rows in answer["sections"].items()], "sections")
+        for (name, _, text), rows in zip(sections, answer["sections"].values()):
+            for row in rows[:40]:
+                expect(row.get("reason", "") in text, name, row, "in", text)
+        text = dict((name, text) for name, _, text in sections)
+        expect("185.547MiB \u2192 244.141MiB (+58.594MiB)" in text["smaps-rollup"], text["smaps-rollup"])
+        expect("max \u2192 200.000ms" in text["cgroup-limits"], text["cgroup-limits"])
+        pressure = made.browser.run("return document.querySelector('#pressure tbody tr').innerText;").split()
+        row = answer["sections"]["host-pressure"][0]["total_usec"]
+        share = f"{row['delta'] / (answer['elapsedNs'] / 1000) * 100:.2f}%"
+        expect(pressure[:2] == ["cpu", "some"] and share in pressure, pressure, share)
+        text = made.browser.run("return document.getElementById('pairings').innerText;")
+        for pairing in answer["pairings"]:
+            expect(pairing["before"] in text and pairing["after"] in text, pairing, "in", text)
+        # What did not change is left out of the long lists, and counted.
+        made.open("--group-by", "cgroup")
+        kept = dict(made.browser.run("return Object.entries(page.data.sections).map(([name, rows]) => [name, rows.length]);"))
+        left = made.browser.run("return page.data.info.idleRows;")
+        wanted = {name: len(rows) for name, rows in answer["sections"].items()}
+        expect(left > 0 and sum(kept.values()) + left == sum(wanted.values()), kept, left, wanted)
+        expect_equal({name: n for name, n in kept.items() if "pressure" in name}, {name: n for name, n in wanted.items() if "pressure" in name}, "pressure")
+        expect(f"{left} rows of memory.stat" in made.browser.run("return document.getElementById('sections').innerText;"), "it says how many")
+
+
+@test
+def windows():
+    """a page of a window has its counts, in the head and beside each group"""
+    with Made() as made:
+        answer = made.json("--window")
+        made.open("--window")
+        text = made.browser.run("return document.getElementById('top').innerText;")
+        window = answer["window"]
+        for word in ("survived", "born", "gone"):
+            expect(re.search(rf"\b{window[word]} threads? {word}", text), word, window, "in", text)
+        group = next(group for group in answer["groups"] if group["born"] > 0)
+        made.filter(text=group["key"], metric="run_time_ns", moved=False)
+        titles, rows = made.rows()
+        expect(any(f"(+{group['born']} \u2212{group['gone']})" in row[titles.index("threads")] for row in rows), group, rows)
 
 
 @test

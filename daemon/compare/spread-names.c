@@ -44,7 +44,9 @@ SpreadNames *spread_names_free(SpreadNames *names) {
 Span spread_names_get(const SpreadNames *names, uint32_t index) {
         const NameEntry *entry = &names->entries[index];
 
-        return (Span){ names->bytes.bytes + entry->offset, entry->n };
+        /* Before the first that is not empty there are no bytes to point into. */
+        return entry->n > 0 ? (Span){ names->bytes.bytes + entry->offset, entry->n }
+                            : SPAN_LITERAL("");
 }
 
 static uint32_t hash_of(Span name) {

@@ -99,6 +99,7 @@ const PARTS = [
 const DELAYS = ["blkio", "swapin", "thrashing", "freepages", "compact", "wpcopy", "irq"];
 const SIDES = {between: "delta", before: "before", after: "after", now: "value"};
 const NANOSECONDS = {unit: "ns"};
+const LEFT_OUT = "left out by --metrics, --sections or --threshold";
 
 class TimeParts {
   constructor(page) {
@@ -142,7 +143,7 @@ class TimeParts {
 
   why(group, {metric, less}) {
     const row = group.byName.get(this.read(group, metric) !== null && less ? less : metric);
-    return row ? row.reason || "no reason is known" : "left out by --metrics or --sections";
+    return row ? row.reason || "no reason is known" : LEFT_OUT;
   }
 
   draw() {
@@ -189,11 +190,11 @@ class TimeParts {
     return button;
   }
 
-  stack({values, total}, most) {
-    const element = make("span", {class: "bar", role: "img"}), said = [], missing = [];
+  stack({group, values, total}, most) {
+    const element = make("span", {class: "bar", role: "img"}), said = [];
     for (const [part, value] of values) {
       if (value === null)
-        missing.push(part.name);
+        said.push(`${part.name} ${this.why(group, part) === LEFT_OUT ? LEFT_OUT : "not measured"}`);
       if (!(value > 0n))
         continue;
       const fill = make("i", {class: "fill part" + PARTS.indexOf(part)});
@@ -201,7 +202,7 @@ class TimeParts {
       element.append(fill);
       said.push(`${part.name} ${(Number(value) / Number(total) * 100).toFixed(1)}%`);
     }
-    element.title = said.join(", ") + (missing.length > 0 ? `; not measured: ${missing.join(", ")}` : "");
+    element.title = said.join(", ");
     element.setAttribute("aria-label", element.title);
     return element;
   }
@@ -214,7 +215,8 @@ class TimeParts {
       reasons.set(reason, [...reasons.get(reason) ?? [], part.name]);
     }
     return [...reasons].map(([reason, names]) =>
-      note("Not measured, so no part of any bar: ", make("b", {}, names.join(", ")), ` (${reason}).`));
+      note(reason === LEFT_OUT ? "Not in this page" : "Not measured", ", so no part of any bar: ",
+        make("b", {}, names.join(", ")), ` (${reason}).`));
   }
 }
 

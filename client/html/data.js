@@ -165,7 +165,7 @@ function impactOf(row, totals) {
   return Math.abs(Number(amount)) / Math.max(total.before, total.after, FLOORS[row.metric.unit] ?? 1000);
 }
 
-const SHARE_HINT = "The share of all there was of the metric in the groups of this page, " +
+const SHARE_HINT = "The share of all there was of the metric in this page, " +
   "counted as at least 1 s, 100 ticks, 1 MiB or 1,000 events";
 const IMPACT_HINT = SHARE_HINT.replace("The share of", "The change as a share of");
 

@@ -42,10 +42,11 @@ class Page {
       : formatQuantity(rate, metric.unit, {signed: true, derived: true}) + "/s";
   }
 
-  // What --limit cut off is missing from every sum and order of the page.
+  // What is not in the page is missing from every sum and order of it.
   cut() {
-    const n = Number(this.data.info.hiddenGroups ?? 0);
-    return n > 0 ? ` ${plural(n, "more group")} ${areNot(n)} in this page (--limit 0 for all).` : "";
+    const {hiddenGroups = 0, hiddenRows = 0} = this.data.info, groups = Number(hiddenGroups), rows = Number(hiddenRows);
+    return (groups > 0 ? ` ${plural(groups, "more group")} ${areNot(groups)} in this page (--limit 0 for all).` : "") +
+      (rows > 0 ? ` ${plural(rows, "row")} that moved by no more than --threshold ${areNot(rows)} in this page.` : "");
   }
 
   build() {
@@ -164,9 +165,6 @@ function headLines(page) {
   const sides = isPair ? `; ${only("onlyBefore", "hiddenOnlyBefore")} only in BEFORE, ` +
     `${only("onlyAfter", "hiddenOnlyAfter")} only in AFTER` : "";
   lines.push(`${plural(groups.length, "group")}, grouped by ${settings.view?.groupBy ?? "?"}${sides}.` + page.cut());
-  const hidden = Number(info.hiddenRows ?? 0);
-  if (hidden > 0)
-    lines.push(`${plural(hidden, "row")} that moved by no more than --threshold ${areNot(hidden)} in this page.`);
   return lines;
 }
 

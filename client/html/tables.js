@@ -34,8 +34,9 @@ class MetricTable {
     this.detail = make("aside", {class: "detail", "aria-live": "polite", "aria-label": "The chosen row"},
       "Choose a row, with a click or the arrow keys, for its exact numbers, what it means and, " +
       "where it has no value, why.");
-    this.section = part("metrics", "Metrics", "All metrics", this.controls(), this.count,
-      this.grid.element, this.grid.more, this.detail);
+    // With --sections host-pressure there is none.
+    const parts = [this.controls(), this.count, this.grid.element, this.grid.more, this.detail];
+    this.section = this.rows.length > 0 ? part("metrics", "Metrics", "All metrics", parts) : null;
     this.apply();
   }
 

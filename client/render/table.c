@@ -268,7 +268,7 @@ static int print_lines(const Table *table, const char *text) {
         for (bool is_headers = !table->headed; r == 0 && *text != '\0'; is_headers = false) {
                 size_t n = strcspn(text, "\n");
 
-                /* A row is a line unless cells go on in the next one, and then there is no heading. */
+                /* A row is a line, unless cells go on in the next; then there is no heading. */
                 if (!is_headers && row < table->n_rows && table->is_heading[row])
                         r = print_heading(table, cell);
                 else

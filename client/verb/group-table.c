@@ -157,7 +157,7 @@ static int append_arrow(Buffer *cell, const GroupRow *row) {
         return r < 0 ? r : cell_append_value(cell, cell_member(row->entry, "after"), &row->style);
 }
 
-/* "VALUE NAME[TID]": the thread that has the most. Where there is no room, its name is cut first. */
+/* "VALUE NAME[TID]": the thread that has the most. Where there is no room, its name is cut. */
 static int append_top(Buffer *cell, const GroupRow *row) {
         json_object *top = cell_member(cell_member(row->entry, "spread"), "top");
         int r;

@@ -115,8 +115,8 @@ _must_check_ int spool_publish(Spool *spool, int fd, const char *name, bool repl
 _must_check_ int spool_free_name(Spool *spool, const char *name,
                                  char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]);
 /*
- * Publishes @fd as @head has it; where that name was taken since it was found free, a copy under the
- * first of the names of @name that is free now, which @head then has.
+ * Publishes @fd as @head has it; where that name was taken since it was found free, a copy under
+ * the first of the names of @name that is free now, which @head then has.
  */
 _must_check_ int spool_publish_untagged(Spool *spool, int fd, const char *name, Head *head);
 _must_check_ int spool_remove(Spool *spool, const char *name, uid_t uid);

@@ -104,8 +104,8 @@ _must_check_ int json_scanner_member(JsonScanner *scanner, Span *ret_key);
  */
 typedef int (*JsonOnMember)(void *userdata, JsonScanner *scanner, Span key);
 /*
- * The members of an object whose opening token was read, to its end; a positive or negative value of
- * @on_member ends that early and is passed on.
+ * The members of an object whose opening token was read, to its end; a value of @on_member other
+ * than 0 ends that early and is passed on.
  */
 _must_check_ int json_scanner_members(JsonScanner *scanner, JsonOnMember on_member, void *userdata);
 /* The same from the opening token on. */

@@ -95,8 +95,8 @@ const char *metric_class_name(MetricClass class);
 const char *source_name(SourceId source);
 
 /*
- * The metric or derived name closest to a mistyped one (fewest edits, case aside), for "did you mean";
- * NULL when nothing is near.
+ * The metric or derived name closest to a mistyped one (fewest edits, case aside), for "did you
+ * mean"; NULL when nothing is near.
  */
 const char *metric_nearest_name(Span name);
 /* The same over any list of names. */

@@ -246,19 +246,21 @@ static int publish(Spool *spool, int fd, const char *name, bool replace, uid_t u
         return spool_sync(spool);
 }
 
+/* Syncs before the lock: this is what takes long. */
+static int sync_and_lock(Spool *spool, int fd, int *ret_lock) {
+        if (spool->is_unavailable)
+                return SPOOL_E_UNAVAILABLE;
+        if (fsync(fd) < 0)
+                return spool_explain(spool, -errno);
+        return spool_lock(spool, ret_lock);
+}
+
 int spool_publish(Spool *spool, int fd, const char *name, bool replace, uid_t uid) {
         _cleanup_(fd_closep) int lock = -EBADF;
         int r;
 
-        if (spool->is_unavailable)
-                return SPOOL_E_UNAVAILABLE;
-        /* Before the lock: this is what takes long. */
-        if (fsync(fd) < 0)
-                return spool_explain(spool, -errno);
-        r = spool_lock(spool, &lock);
-        if (r < 0)
-                return r;
-        return spool_explain(spool, publish(spool, fd, name, replace, uid));
+        r = sync_and_lock(spool, fd, &lock);
+        return r == 0 ? spool_explain(spool, publish(spool, fd, name, replace, uid)) : r;
 }
 
 int spool_free_name(Spool *spool, const char *name, char ret_name[static SPOOL_NAME_BYTES]) {
@@ -325,14 +327,8 @@ int spool_publish_untagged(Spool *spool, int fd, const char *name, Head *head) {
         _cleanup_(fd_closep) int lock = -EBADF;
         int r;
 
-        if (spool->is_unavailable)
-                return SPOOL_E_UNAVAILABLE;
-        if (fsync(fd) < 0)
-                return spool_explain(spool, -errno);
-        r = spool_lock(spool, &lock);
-        if (r < 0)
-                return r;
-        return spool_explain(spool, publish_untagged(spool, fd, name, head));
+        r = sync_and_lock(spool, fd, &lock);
+        return r == 0 ? spool_explain(spool, publish_untagged(spool, fd, name, head)) : r;
 }
 
 /* removing */

@@ -147,11 +147,15 @@ int set_comparison_end(SetComparison *comparison) {
 
 /* the end */
 
-static void count_rows(SetComparison *comparison, const SetGroup *group, bool counts_hidden) {
+static bool hides_rows(const SetComparison *comparison) {
+        return comparison->view.changed_only || comparison->view.has_threshold;
+}
+
+static void count_rows(SetComparison *comparison, const SetGroup *group, bool is_shown) {
         const SetFamily *family = &comparison->family;
         size_t slots[ROW_MAX];
 
-        if (counts_hidden)
+        if (is_shown && hides_rows(comparison))
                 comparison->figures.n_hidden_rows +=
                         comparison->list.n_wanted - set_order_rows(family, group, slots);
         for (size_t slot = 0; comparison->view.has_threshold && slot < comparison->list.n_slots;
@@ -168,7 +172,7 @@ static void count_rows(SetComparison *comparison, const SetGroup *group, bool co
 static bool has_rows(const SetComparison *comparison, const SetGroup *group) {
         size_t slots[ROW_MAX];
 
-        if (!comparison->view.changed_only && !comparison->view.has_threshold)
+        if (!hides_rows(comparison))
                 return true;
         return set_order_rows(&comparison->family, group, slots) > 0;
 }

@@ -32,6 +32,11 @@ void lines_print(const Lines *lines, const char *label, const char *text) {
         while (n_text > 0 && text[n_text - 1] == ' ')
                 n_text--;
         (void) fputs(label, lines->out);
+        /* A label that is too long for its column has the line for itself. */
+        if (wraps && indent > 0 && width >= indent) {
+                (void) fputc('\n', lines->out);
+                width = 0;
+        }
         for (bool first = true; first || n_text > 0; first = false) {
                 n = wraps ? break_at(text, lines->terminal->columns - indent) : n_text;
                 n = MIN_OF(n, n_text);

@@ -5,7 +5,8 @@
  * Lines
  *
  * Labelled lines: the block above a table, the answers of info and status. A terminal gets them
- * broken between words with the text in a column of its own; a pipe gets one line each, whole.
+ * broken between words with the text in a column of its own, in the next line where the label is
+ * too long for its column; a pipe gets one line each, whole.
  */
 
 #include <stdio.h>

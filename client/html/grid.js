@@ -5,8 +5,8 @@
 // sight are elements, between two empty rows as high as the ones that are not.
 //
 // A column: {title, hint, number, width (characters; 0: the rest), cell(row) -> text or element,
-//   text(row): of a cell that is an element, to measure and to sort, order(row): what to sort by
-//   (null comes last), family(row): rows of different families are not compared, but kept apart}
+//   order(row): what to sort by, null comes last; without, the text of the cell, family(row): rows of
+//   different families are not compared, but kept apart}
 
 const ROW_PIXELS = 22;
 const ROWS_WITHOUT_SCROLLING = 60;
@@ -95,7 +95,7 @@ class Grid {
   }
 
   textOf(column, row) {
-    const cell = column.text ? column.text(row) : column.cell(row);
+    const cell = column.cell(row);
     return typeof cell === "object" ? cell?.textContent ?? "" : String(cell);
   }
 

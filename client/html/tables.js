@@ -54,7 +54,8 @@ class MetricTable {
   columns() {
     const {page} = this, {data} = page;
     const columns = [
-      {title: data.settings.header ?? "group", width: 0, cell: (row) => labelOf(row.group.label)},
+      {title: data.settings.header ?? "group", width: 0, cell: (row) => labelOf(row.group.label),
+        order: (row) => row.group.label},
       {title: "threads", number: true, cell: (row) => threadsOf(row.group),
         order: (row) => row.group.threads ?? row.group.threadsAfter},
       {title: "metric", most: 30, cell: (row) => row.metric.name, order: (row) => row.metric.index},

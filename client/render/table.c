@@ -166,33 +166,44 @@ static const char *fit_end(const char *cell, size_t width) {
         return cell;
 }
 
-/* @cell, or as much of it as fits with an ellipsis; false for want of memory. */
+/* @text, or as much of it as fits with an ellipsis, owned; NULL for want of memory. */
+static char *clip(const char *text, size_t width, bool keep_end) {
+        char *clipped;
+        int n;
+
+        if (printable_width(text) <= width)
+                return strdup(text);
+        if (keep_end)
+                n = asprintf(&clipped, ELLIPSIS "%s", fit_end(text, width - 1));
+        else
+                n = asprintf(&clipped, "%.*s" ELLIPSIS, (int) printable_fit(text, width - 1), text);
+        return n >= 0 ? clipped : NULL;
+}
+
+/* False for want of memory. */
 static bool set_cell(const Table *table, struct libscols_line *line, size_t column,
                      const char *cell, size_t width, bool keep_end) {
         _cleanup_(freep) char *clipped = NULL;
-        int n;
 
-        if (printable_width(cell) <= width)
-                return scols_line_set_data(line, column, cell) == 0;
-        if (table->wrap)
+        if (table->wrap && printable_width(cell) > width)
                 return set_wrapped(line, column, cell, width);
-        if (keep_end)
-                n = asprintf(&clipped, ELLIPSIS "%s", fit_end(cell, width - 1));
-        else
-                n = asprintf(&clipped, "%.*s" ELLIPSIS, (int) printable_fit(cell, width - 1), cell);
-        return n >= 0 && scols_line_set_data(line, column, clipped) == 0;
+        clipped = clip(cell, width, keep_end);
+        return clipped && scols_line_set_data(line, column, clipped) == 0;
 }
 
 static bool add_columns(const Table *table, const size_t *widths, struct libscols_table *scols) {
         for (size_t i = 0; i < table->n_columns; i++) {
-                /* Without a line of headers their widths must not count either. */
-                const char *header = table->headed ? NULL : table->columns[i].header;
+                _cleanup_(freep) char *header = NULL;
                 struct libscols_column *column;
 
                 if (table->omitted[i])
                         continue;
+                header = clip(table->columns[i].header, widths[i], false);
+                if (!header)
+                        return false;
                 /* A hint of 1 or less would be read as a share of the line. */
-                column = scols_table_new_column(scols, header,
+                /* Without a line of headers their widths must not count either. */
+                column = scols_table_new_column(scols, table->headed ? NULL : header,
                                                 widths[i] > 1 ? (double) widths[i] : 0,
                                                 table->columns[i].right ? SCOLS_FL_RIGHT : 0);
                 if (!column)
@@ -286,11 +297,15 @@ static int print_headers(const Table *table, const size_t *widths) {
         int r;
 
         for (size_t i = 0; i < table->n_columns; i++) {
-                const char *header = table->columns[i].header;
-                int pad = (int) (widths[i] - printable_width(header));
+                _cleanup_(freep) char *header = NULL;
+                int pad;
 
                 if (table->omitted[i])
                         continue;
+                header = clip(table->columns[i].header, widths[i], false);
+                if (!header)
+                        return -ENOMEM;
+                pad = (int) (widths[i] - printable_width(header));
                 r = buffer_append_format(&line, "%s%*s%s%*s", line.n > 0 ? " " : "",
                                          table->columns[i].right ? pad : 0, "", header,
                                          table->columns[i].right ? 0 : pad, "");

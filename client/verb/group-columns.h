@@ -24,8 +24,8 @@ typedef enum GroupSides {
         C(GROUP,   "group",    NULL,      false, 12,    0,    BOTH)                                \
         C(THREADS, "threads",  "threads", true,  0,     1,    BOTH)                                \
         C(METRIC,  "metric",   "metric",  false, 0,     0,    BOTH)                                \
-        C(BEFORE,  "before",   "before",  true,  12,    0,    TWO)                                 \
-        C(AFTER,   "after",    "after",   true,  12,    0,    TWO)                                 \
+        C(BEFORE,  "before",   "before",  true,  11,    0,    TWO)                                 \
+        C(AFTER,   "after",    "after",   true,  11,    0,    TWO)                                 \
         C(ARROW,   "arrow",    "value",   false, 27,    0,    TWO)                                 \
         C(DELTA,   "delta",    "delta",   true,  0,     0,    TWO)                                 \
         C(PERCENT, "%",        "%",       true,  0,     0,    TWO)                                 \

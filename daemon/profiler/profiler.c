@@ -40,9 +40,9 @@ typedef struct Profiler {
         Server *server;
         Listener *listener;
         SocketFile *socket_file;
-        int socket_fd;          /* from whoever started us, until it is adopted */
-        bool connected;         /* ... and it is the one connection to serve */
-        bool config_is_refused; /* what is on disk is wrong, and what was read before holds */
+        int socket_fd;           /* from whoever started us, until it is adopted */
+        bool connected;          /* ... and it is the one connection to serve */
+        const char *config_note; /* what is wrong with the configuration, for the status; "" */
 } Profiler;
 
 /* The soft limit is for programs with select(2); connections may bring descriptors. */
@@ -76,16 +76,12 @@ static void on_last_connection(void *userdata) {
 }
 
 /* What "systemctl status" shows. */
-static void tell_status(const Profiler *profiler, unsigned n_running, unsigned n_waiting) {
+static void on_activity(unsigned n_running, unsigned n_waiting, void *userdata) {
+        const Profiler *profiler = userdata;
+
         if (!profiler->connected)
                 (void) sd_notifyf(0, "STATUS=%u jobs running, %u waiting%s", n_running, n_waiting,
-                                  profiler->config_is_refused
-                                          ? "; the new configuration is wrong and not in use"
-                                          : "");
-}
-
-static void on_activity(unsigned n_running, unsigned n_waiting, void *userdata) {
-        tell_status(userdata, n_running, n_waiting);
+                                  profiler->config_note);
 }
 
 /* Everything or nothing: half of a configuration is one that nobody wrote. */
@@ -126,7 +122,8 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
                           (uint64_t) now.tv_sec * USEC_PER_SEC +
                                   (uint64_t) now.tv_nsec / NSEC_PER_USEC);
         r = reload(profiler);
-        profiler->config_is_refused = r != SETTINGS_OK;
+        profiler->config_note =
+                r != SETTINGS_OK ? "; the new configuration is wrong and not in use" : "";
         if (r < 0)
                 log_error(r, "Could not read the configuration again; the earlier one holds");
         else if (r == SETTINGS_E_WRONG)
@@ -297,6 +294,8 @@ static int open_config(Profiler *profiler) {
 
         if (r < 0)
                 return r;
+        if (r == SETTINGS_E_WRONG)
+                profiler->config_note = "; wrong lines of the configuration are left out";
         raise_descriptor_limit(profiler->config);
         return 0;
 }
@@ -337,7 +336,7 @@ static void profiler_done(Profiler *profiler) {
 }
 
 int profiler_run(const Options *options) {
-        Profiler profiler = { .options = options, .socket_fd = -EBADF };
+        Profiler profiler = { .options = options, .config_note = "", .socket_fd = -EBADF };
         int r;
 
         r = options->listen_path ? make_socket(&profiler, options->listen_path)
@@ -348,7 +347,7 @@ int profiler_run(const Options *options) {
                 r = open_all(&profiler);
         if (r == 0) {
                 if (!profiler.connected)
-                        (void) sd_notify(0, "READY=1\nSTATUS=Ready");
+                        (void) sd_notifyf(0, "READY=1\nSTATUS=Ready%s", profiler.config_note);
                 r = sd_event_loop(profiler.event);
                 if (r < 0)
                         log_error(r, "The event loop failed");

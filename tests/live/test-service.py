@@ -191,7 +191,14 @@ def wrong_at_start():
     with temporary() as directory:
         config = directory / "ctprofd.conf"
         config.write_text("[Spool]\nMaxBytes=1G\nKeepFree=lots\nFuture=1\n", encoding="ascii")
-        with Daemon(directory, options=["--config", str(config)]) as daemon:
+        notified = Notified(directory)
+        os.environ["NOTIFY_SOCKET"] = str(notified.path)
+        try:
+            daemon = Daemon(directory, options=["--config", str(config)])
+        finally:
+            del os.environ["NOTIFY_SOCKET"]
+        with daemon:
+            expect("STATUS=Ready; wrong lines of the configuration are left out" in notified.next("READY=1"), "status")
             expect_equal(daemon("status", "--json").json()["spool"]["maxBytes"], 1 << 30, "MaxBytes")
             log = daemon.log.read_text(encoding="utf-8")
             expect(f"{config}:3: KeepFree=: " in log, log)

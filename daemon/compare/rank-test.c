@@ -25,6 +25,7 @@ typedef struct Distribution {
         uint64_t ties;
         size_t n, n_smaller;
         double *tails; /* owned; NULL: not there */
+        double least;  /* of the tails that can be */
 } Distribution;
 
 struct RankTest {
@@ -151,7 +152,7 @@ static int distribution_init(Distribution *distribution, RankTest *test, const R
         size_t n_sums = ranks->n_smaller * ranks->doubled[ranks->n - 1] + 1;
         /* U is between 0 and n1 n2, so twice its distance from the middle at most n1 n2. */
         size_t n_tails = ranks->n_smaller * (ranks->n - ranks->n_smaller) + 1;
-        double all = 0, *tails;
+        double all = 0, least = 1, *tails;
         const double *sums;
         int r;
 
@@ -173,8 +174,10 @@ static int distribution_init(Distribution *distribution, RankTest *test, const R
         }
         for (size_t off = n_tails - 1; off > 0; off--)
                 tails[off - 1] += tails[off];
-        for (size_t off = 0; off < n_tails; off++)
+        for (size_t off = 0; off < n_tails && tails[off] > 0; off++) {
                 tails[off] /= all;
+                least = tails[off];
+        }
 
         free(distribution->tails);
         *distribution = (Distribution){
@@ -182,6 +185,7 @@ static int distribution_init(Distribution *distribution, RankTest *test, const R
                 .n = ranks->n,
                 .n_smaller = ranks->n_smaller,
                 .tails = tails,
+                .least = least,
         };
         return 0;
 }
@@ -208,7 +212,11 @@ int rank_test_run(RankTest *test, const double *before, size_t n_before, const d
         r = remember(test, &ranks, &distribution);
         if (r != 0)
                 return r;
-        *ret = (RankResult){ .u = ranks.u, .p = distribution->tails[distance(&ranks)] };
+        *ret = (RankResult){
+                .u = ranks.u,
+                .p = distribution->tails[distance(&ranks)],
+                .least_p = distribution->least,
+        };
         return 0;
 }
 

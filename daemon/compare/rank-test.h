@@ -28,6 +28,8 @@ typedef struct RankTest RankTest;
 typedef struct RankResult {
         double u;
         double p; /* above 0, at most 1 */
+        /* The least p of all ways to deal these values out: with many ties none is small. */
+        double least_p;
 } RankResult;
 
 _must_check_ int rank_test_new(RankTest **ret);

@@ -230,11 +230,11 @@ int set_comparison_finish(SetComparison *comparison,
         r = set_family_test(family, comparison->groups, comparison->n_groups);
         if (r != 0)
                 return r;
-        figures->n_tested = family->n_tests;
+        figures->n_tested = family->n_family;
         figures->n_significant = family->n_significant;
         figures->least_p = family->least_p;
-        if (family->n_tests > 0 && family->least_p * (double) family->n_tests >= family->alpha)
-                figures->n_needed = rank_test_enough(family->n_tests, family->alpha);
+        if (family->n_family > 0 && family->least_p * (double) family->n_family >= family->alpha)
+                figures->n_needed = rank_test_enough(family->n_family, family->alpha);
         return choose_groups(comparison);
 }
 

@@ -24,7 +24,8 @@
  * groups that its filter lets through, where both sides have two samples at least and the samples
  * are not all equal. Rows whose samples are all equal carry no evidence either way; to leave them
  * out biases nothing, since whether they are depends on the pooled samples alone and not on which
- * of them is of which side. Neither the limit nor the threshold changes the family.
+ * of them is of which side. The same goes for rows that could not be significant even alone, unless
+ * all are such. Neither the limit nor the threshold changes the family.
  */
 
 #include <stdbool.h>
@@ -87,7 +88,7 @@ _must_check_ int set_comparison_finish(SetComparison *comparison,
 typedef struct SetFigures {
         size_t n_tested;      /* rows in the family */
         size_t n_significant; /* of them, adjusted p below alpha */
-        /* What a row can reach at best with its number of samples: the least of all; 1: no test. */
+        /* What a row of the family can reach at best with its samples: the least; 1: no test. */
         double least_p;
         /*
          * Samples a side with which one row alone could be significant; 0: there are as many, or

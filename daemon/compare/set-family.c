@@ -65,7 +65,11 @@ static int add_test(SetFamily *family, const RankResult *result) {
                 family->tests = tests;
                 family->n_allocated = n;
         }
-        family->tests[family->n_tests++] = (SetTest){ .u = result->u, .p = result->p };
+        family->tests[family->n_tests++] = (SetTest){
+                .u = result->u,
+                .p = result->p,
+                .least_p = result->least_p,
+        };
         return 0;
 }
 
@@ -104,22 +108,56 @@ static int test_row(SetFamily *family, RankTest *test, SetGroup *group, size_t s
         if (r != 0)
                 return r;
         row->test = (uint32_t) family->n_tests;
-        family->least_p = fmin(family->least_p, rank_test_least_p(n_before, n_after));
         return 0;
 }
 
+static bool can_be_significant(const SetFamily *family, const SetTest *test) {
+        return test->least_p < family->alpha;
+}
+
+/*
+ * A row that could not be significant even alone, for its few or equal samples, would only make it
+ * harder for the others. What it could have been depends on how many samples there are and on their
+ * pooled values alone, so to leave it out biases nothing. Where all are such, they are the family,
+ * and tell how far they are from it.
+ */
+static void choose_family(SetFamily *family) {
+        size_t n_able = 0;
+
+        for (size_t i = 0; i < family->n_tests; i++)
+                n_able += can_be_significant(family, &family->tests[i]);
+        family->least_p = 1;
+        for (size_t i = 0; i < family->n_tests; i++) {
+                SetTest *test = &family->tests[i];
+
+                test->adjusted = NAN;
+                if (n_able > 0 && !can_be_significant(family, test))
+                        continue;
+                test->adjusted = test->p;
+                family->n_family++;
+                family->least_p = fmin(family->least_p, test->least_p);
+        }
+}
+
 static int adjust(SetFamily *family) {
-        double *p = calloc(family->n_tests + 1, sizeof(*p));
+        double *p = calloc(family->n_family + 1, sizeof(*p));
+        size_t n = 0;
         int r;
 
         if (!p)
                 return -ENOMEM;
         for (size_t i = 0; i < family->n_tests; i++)
-                p[i] = family->tests[i].p;
-        r = false_discovery_adjust(p, family->n_tests);
+                if (!isnan(family->tests[i].adjusted))
+                        p[n++] = family->tests[i].p;
+        r = false_discovery_adjust(p, n);
+        n = 0;
         for (size_t i = 0; r == 0 && i < family->n_tests; i++) {
-                family->tests[i].adjusted = p[i];
-                family->n_significant += p[i] < family->alpha;
+                SetTest *test = &family->tests[i];
+
+                if (isnan(test->adjusted))
+                        continue;
+                test->adjusted = p[n++];
+                family->n_significant += test->adjusted < family->alpha;
         }
         free(p);
         return r;
@@ -129,7 +167,6 @@ int set_family_test(SetFamily *family, SetGroup *const *groups, size_t n_groups)
         _cleanup_(rank_test_freep) RankTest *test = NULL;
         int r;
 
-        family->least_p = 1;
         init_scale(family, groups, n_groups);
         r = rank_test_new(&test);
         for (size_t i = 0; i < n_groups && r == 0; i++) {
@@ -138,7 +175,10 @@ int set_family_test(SetFamily *family, SetGroup *const *groups, size_t n_groups)
                 for (size_t slot = 0; slot < family->list->n_slots && r == 0; slot++)
                         r = test_row(family, test, groups[i], slot);
         }
-        return r == 0 ? adjust(family) : r;
+        if (r != 0)
+                return r;
+        choose_family(family);
+        return adjust(family);
 }
 
 /* views */
@@ -178,7 +218,8 @@ void set_family_view(const SetFamily *family, const SetGroup *group, size_t slot
         ret->row.impact = impact(family, &ret->row);
         if (row->test > 0) {
                 ret->test = &family->tests[row->test - 1];
-                ret->significant = ret->test->adjusted < family->alpha;
+                ret->is_in_family = !isnan(ret->test->adjusted);
+                ret->significant = ret->is_in_family && ret->test->adjusted < family->alpha;
         }
 }
 

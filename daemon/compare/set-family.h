@@ -21,7 +21,9 @@
 #include "interface/view.h"
 
 typedef struct SetTest {
-        double u, p, adjusted;
+        double u, p;
+        double least_p;  /* with these values, however they fall */
+        double adjusted; /* NAN: it is not in the family */
 } SetTest;
 
 typedef struct SetFamily {
@@ -33,8 +35,9 @@ typedef struct SetFamily {
         ImpactScale scale; /* of rates, and of the number of threads */
         SetTest *tests;    /* owned */
         size_t n_tests, n_allocated;
+        size_t n_family; /* of them: what p is adjusted over */
         size_t n_significant;
-        double least_p; /* that any row can have, given how many samples it has */
+        double least_p; /* that any row of the family can have */
 } SetFamily;
 
 /* One row of one group by its family. */
@@ -42,6 +45,7 @@ typedef struct SetRowView {
         Row row; /* values are medians */
         Quartiles sides[SET_SIDES];
         const SetTest *test; /* borrowed; NULL: not tested */
+        bool is_in_family;
         bool significant;
 } SetRowView;
 

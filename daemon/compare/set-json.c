@@ -53,6 +53,9 @@ static const char *reason_of_no_test(const SetGroup *group, unsigned index, cons
         if (kind == SET_ROW_RECORD && group->lives_on)
                 return "not tested: a thread keeps its record for life, so that captures of the "
                        "same threads are not independent";
+        if (row->test)
+                return "not adjusted: samples so few or so equal could not be significant even "
+                       "alone";
         if (row->sides[0].n < 2 || row->sides[1].n < 2)
                 return "not tested: it takes two samples a side";
         return "not tested: all samples are equal";
@@ -64,7 +67,7 @@ static void write_reason(JsonWriter *writer, const SetFamily *family, Sources so
         size_t n = 0;
 
         if (row->row.has_number) {
-                if (!row->test)
+                if (!row->is_in_family)
                         json_write_member_text(
                                 writer, "reason",
                                 reason_of_no_test(group, family->list->indexes[slot], row));
@@ -124,7 +127,7 @@ static void write_row(JsonWriter *writer, const SetFamily *family, Sources sourc
         write_number(writer, "percent", has, percent);
         write_number(writer, "u", row.test, test->u);
         write_number(writer, "p", row.test, test->p);
-        write_number(writer, "pAdjusted", row.test, test->adjusted);
+        write_number(writer, "pAdjusted", row.is_in_family, test->adjusted);
         json_write_member_bool(writer, "significant", row.significant);
         json_write_member_bool(writer, "perSecond",
                                set_row_kind(family->list->indexes[slot]) == SET_ROW_RATE);

@@ -100,6 +100,7 @@ static Tier tier_of(const SetFamily *family, const SetGroup *group) {
         for (size_t slot = 0; slot < family->list->n_slots; slot++) {
                 uint32_t test = group->rows[slot].test;
 
+                /* Never of what is not in the family: that is not a number. */
                 if (test > 0 && family->tests[test - 1].adjusted < family->alpha)
                         return TIER_SIGNIFICANT;
         }

@@ -101,6 +101,7 @@ START_TEST(equal_values_are_no_evidence) {
         static const double same[] = { 7, 7, 7, 7, 7, 7, 7, 7, 7 };
 
         ck_assert_double_eq(run(same, 9, same, 9).p, 1);
+        ck_assert_double_eq(run(same, 9, same, 9).least_p, 1);
         ck_assert_double_eq(run(same, 1, same, 1).p, 1);
         ck_assert_double_eq(run(same, 9, same, 9).u, 40.5);
 }
@@ -184,6 +185,29 @@ START_TEST(no_two_rows_share_a_distribution_that_is_not_theirs) {
 }
 END_TEST
 
+static const struct {
+        size_t n_zeros; /* of the 16 values; all others differ */
+        double least_p;
+} tied_rows[] = {
+        { 0, 2.0 / 12870 },
+        { 1, 2.0 / 12870 },
+        { 8, 2.0 / 12870 },
+        { 16, 1 },
+        { 15, 1 },                     /* the odd one is on either side */
+        { 14, 2.0 * 8 * 7 / 2 / 120 }, /* both are on one side */
+        { 12, 2.0 * 70 / 1820 },
+};
+
+START_TEST(ties_bound_what_p_can_be) {
+        double values[16];
+
+        for (size_t i = 0; i < ELEMENTSOF(values); i++)
+                values[i] = i < tied_rows[_i].n_zeros ? 0 : (double) (i + 1);
+        ck_assert_double_eq_tol(run(values, 8, values + 8, 8).least_p, tied_rows[_i].least_p,
+                                1e-12);
+}
+END_TEST
+
 START_TEST(the_largest_samples_keep_their_precision) {
         double low[RANK_TEST_MAX_POOLED / 2], high[RANK_TEST_MAX_POOLED / 2];
         double least = rank_test_least_p(32, 32);
@@ -246,6 +270,7 @@ int main(void) {
         tcase_add_test(tests, equal_values_are_no_evidence);
         tcase_add_loop_test(tests, ties_are_counted_as_by_trying_every_deal, 0, 4);
         tcase_add_test(tests, no_two_rows_share_a_distribution_that_is_not_theirs);
+        tcase_add_loop_test(tests, ties_bound_what_p_can_be, 0, ELEMENTSOF(tied_rows));
         tcase_add_test(tests, the_largest_samples_keep_their_precision);
         tcase_add_loop_test(tests, the_least_p_is_one_deal_of_all_and_its_mirror, 0,
                             ELEMENTSOF(least_rows));

@@ -351,6 +351,37 @@ START_TEST(what_is_no_evidence_is_not_tested) {
 }
 END_TEST
 
+START_TEST(what_could_not_be_significant_alone_is_no_burden) {
+        /* One fault in all that time: whichever side it is on, p is 1. */
+        static const uint64_t rare[N_SHOTS] = { 7, 7, 8, 8, 8, 8, 8, 8, 8, 8 };
+        View view = view_of("minflt");
+        SetRun run;
+
+        put_values("p", 7, METRIC_minflt, rising);
+        put_values("rare", 8, METRIC_minflt, rare);
+        run = run_of(&view);
+        ck_assert_uint_eq(run.figures.n_tested, 1);
+        ck_assert_double_eq_tol(number_at(&run, "p", "metrics", "minflt", "pAdjusted"), 2.0 / 70,
+                                1e-12);
+        ck_assert_double_eq(number_at(&run, "rare", "metrics", "minflt", "p"), 1);
+        ck_assert_str_eq(
+                json_at(set_run_group(&run, "rare"), "metrics", "minflt", "pAdjusted", END),
+                "null");
+        ck_assert_str_eq(json_at(set_run_group(&run, "rare"), "metrics", "minflt", "reason", END),
+                         "\"not adjusted: samples so few or so equal could not be significant even "
+                         "alone\"");
+        set_run_done(&run);
+
+        /* Where none could be, all are told. */
+        run = set_run_of(&view, 0.02, shots, N_SHOTS, no_sources);
+        ck_assert_uint_eq(run.figures.n_tested, 2);
+        ck_assert_double_eq_tol(run.figures.least_p, 2.0 / 70, 1e-12);
+        ck_assert_uint_eq(run.figures.n_needed, rank_test_enough(2, 0.02));
+        ck_assert_double_eq(number_at(&run, "rare", "metrics", "minflt", "pAdjusted"), 1);
+        set_run_done(&run);
+}
+END_TEST
+
 START_TEST(absent_values_have_a_reason_and_no_delta) {
         View view = view_of("minflt,majflt,avg_wait_ns");
         SetRun run;
@@ -635,6 +666,7 @@ int main(void) {
         tcase_add_test(tests, records_of_threads_that_live_on_are_not_tested);
         tcase_add_test(tests, records_of_threads_that_each_capture_finds_anew_are_tested);
         tcase_add_loop_test(tests, what_is_no_evidence_is_not_tested, 0, ELEMENTSOF(untested_rows));
+        tcase_add_test(tests, what_could_not_be_significant_alone_is_no_burden);
         tcase_add_test(tests, absent_values_have_a_reason_and_no_delta);
         tcase_add_test(tests, one_sample_a_side_is_not_tested);
         tcase_add_test(tests, significant_groups_come_by_impact_before_the_rest);

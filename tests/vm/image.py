@@ -58,6 +58,7 @@ StandardError=tty
 TTYPath=/dev/ttyS0
 Environment=TERM=dumb SYSTEMD_COLORS=0 SYSTEMD_PAGER=cat LC_ALL=C HOME=/root
 OOMPolicy=continue
+TasksMax=infinity
 TimeoutStopSec=10
 
 [Install]

@@ -21,8 +21,8 @@ static const Exchange shown[] = {
 static const char *const parts[] = {
         "{\"info\":{}}",
         "{\"info\":{\"snapshot\":{",
-        "[{\"groups\":[{\"key\":\"\\u003c/script\\u003e\",\"threads\":1,\"rows\":[[10,0,null,"
-        "\"18446744073709551615\",1]]}]}]",
+        ("[{\"groups\":[{\"key\":\"\\u003c/script\\u003e\",\"threads\":1,\"rows\":[[10,0,null,"
+         "\"18446744073709551615\",1]]}]}]"),
         "[{\"sections\":{\"sched-ext\":[{\"attr\":\"x\",\"value\":1}]}}]",
         "[{\"end\":{\"hiddenRows\":0,\"hiddenGroups\":7}}]",
 };

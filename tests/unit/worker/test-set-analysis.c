@@ -264,8 +264,8 @@ START_TEST(a_damaged_file_is_named) {
 END_TEST
 
 int main(void) {
-        Suite *suite = suite_create("sets");
-        TCase *tests = tcase_create("sets");
+        Suite *suite = suite_create("set-analysis");
+        TCase *tests = tcase_create("set-analysis");
 
         tcase_add_checked_fixture(tests, setup, teardown);
         tcase_add_loop_test(tests, heads_come_in_the_order_of_captures, 0,

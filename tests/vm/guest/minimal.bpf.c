@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * The smallest scheduler there can be: it decides nothing, and the kernel's own queue does the work.
- * Only the members that are set need to be known: the loader matches them by name with the kernel's.
+ * The smallest scheduler there can be: it decides nothing, and the kernel's own queue does the
+ * work. Only the members that are set need to be known: the loader matches them by name with the
+ * kernel's.
  */
 
 #define SECTION(name) __attribute__((section(name), used))

@@ -42,10 +42,12 @@ def removal():
         raise Skip("the package stays")
     files = [line for line in run("dpkg", "--listfiles", "ctprof").out.splitlines() if "ctprof" in line]
     expect(len(files) > 10, "files of the package", files)
+    systemctl("start", "ctprof-capture.timer")
     result = run("dpkg", "--purge", "ctprof")
     expect_equal(result.status, 0, result.out, result.err)
     expect(not os.path.exists(machine.SOCKET), "the socket is still there")
-    expect(run("systemctl", "is-active", "--quiet", machine.SERVICE).status != 0, "it still runs")
+    for unit in (machine.SERVICE, machine.SOCKET_UNIT, "ctprof-capture.timer"):
+        expect(run("systemctl", "is-active", "--quiet", unit).status != 0, unit, "is still active")
     links = [str(path) for path in pathlib.Path("/etc/systemd").rglob("*ctprof*")]
     expect_equal([path for path in files if os.path.exists(path)] + links, [], "left behind")
     expect(any(machine.SPOOL.glob("*.zst")), "the snapshots are gone")

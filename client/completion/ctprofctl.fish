@@ -20,7 +20,7 @@ end
 
 function __ctprofctl_options # VERB
     switch $argv[1]
-        case capture; echo '--tag --replace --no-smaps --output'
+        case capture; echo '--tag --replace --smaps --no-smaps --output'
         case list; echo '--since --until'
         case show; echo '--format --group-by --no-thread-normalize --cgroup-flatten --no-cg-normalize --filter --sort-by --sections --metrics --columns --limit --all-rows --self --raw --wrap'
         case compare; echo '--format --group-by --no-thread-normalize --cgroup-flatten --no-cg-normalize --pair --no-pairing --window --filter --sort-by --before --after --alpha --threshold --sections --metrics --columns --limit --all-rows --self --raw --wrap'

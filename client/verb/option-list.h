@@ -41,6 +41,8 @@
           "Name of the snapshot (default: the time of the capture)")                              \
         O(REPLACE, "replace", 0, NONE, "",                                                      \
           "Replace a snapshot of that name")                                                    \
+        O(SMAPS, "smaps", 0, NONE, "",                                                          \
+          "Read smaps_rollup, also where ctprofd.conf(5) says not to")                          \
         O(NO_SMAPS, "no-smaps", 0, NONE, "",                                                    \
           "Do not read smaps_rollup, which holds the targets' memory maps for a "               \
           "while")                                                                              \

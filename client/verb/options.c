@@ -267,6 +267,7 @@ static int set_option(Options *options, OptionId id, const char *value, uint64_t
         case OPTION_HELP:
         case OPTION_VERSION:
         case OPTION_REPLACE:
+        case OPTION_SMAPS:
         case OPTION_NO_SMAPS:
         case OPTION_ALL:
         case OPTION_ALL_ROWS:

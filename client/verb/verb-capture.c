@@ -32,8 +32,9 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
                 json_write_member_text(&writer, "tag", tag);
         if (options_have(options, OPTION_REPLACE))
                 json_write_member_bool(&writer, "replace", true);
-        if (options_have(options, OPTION_NO_SMAPS))
-                json_write_member_bool(&writer, "smaps", false);
+        /* Without either the daemon decides. */
+        if (options_have(options, OPTION_SMAPS) || options_have(options, OPTION_NO_SMAPS))
+                json_write_member_bool(&writer, "smaps", options_have(options, OPTION_SMAPS));
         if (ret_fd)
                 json_write_member_bool(&writer, "anonymous", true);
         json_write_end(&writer);
@@ -149,6 +150,8 @@ static int run_capture(Session *session) {
         const Options *options = session->options;
         int r;
 
+        if (options_have(options, OPTION_SMAPS) && options_have(options, OPTION_NO_SMAPS))
+                return complain(STATUS_USAGE, "--smaps and --no-smaps exclude each other.");
         if (options->output_path)
                 return capture_into(session, options->output_path);
         if (options_have(options, OPTION_REPLACE) && !options->tag)
@@ -165,7 +168,7 @@ const Verb verb_capture = {
         .name = "capture",
         .synopsis = "",
         .summary = "Take a snapshot of every thread of the host",
-        .options =
-                OPTION_BIT(TAG) | OPTION_BIT(REPLACE) | OPTION_BIT(NO_SMAPS) | OPTION_BIT(OUTPUT),
+        .options = OPTION_BIT(TAG) | OPTION_BIT(REPLACE) | OPTION_BIT(SMAPS) |
+                   OPTION_BIT(NO_SMAPS) | OPTION_BIT(OUTPUT),
         .run = run_capture,
 };

@@ -222,6 +222,8 @@ def settings_take_effect():
         with Daemon(directory, options=["--config", str(config)]) as daemon:
             _, got = capture(daemon)
             expect_equal(got["smaps_rollup"][0], "not-requested", "smaps by default")
+            asked = readings(daemon("capture", "--smaps", "--json").json())
+            expect(asked["smaps_rollup"][0] != "not-requested", "smaps when asked for", asked["smaps_rollup"])
             two = [daemon.connect(), daemon.connect()]
             wait_until(lambda: daemon.descriptors() > 0, what="connections")
             refused = daemon("list")

@@ -26,6 +26,22 @@ START_TEST(capture_tells_what_was_taken_and_what_is_missing) {
 }
 END_TEST
 
+static const struct {
+        const char *option, *parameters;
+} smaps_rows[] = {
+        { "--smaps", "{\"smaps\":true}" },
+        { "--no-smaps", "{\"smaps\":false}" },
+        { "--quiet", "{}" }, /* neither: the daemon decides */
+};
+
+START_TEST(whether_smaps_is_read_is_said_or_left_to_the_daemon) {
+        begin(captured, 1);
+        CTL_RUN(&ctl, "capture", smaps_rows[_i].option);
+        ck_assert_ptr_nonnull(strstr(ctl.asked, smaps_rows[_i].parameters));
+        end();
+}
+END_TEST
+
 START_TEST(capture_json_is_the_contract) {
         begin(captured, 1);
         CTL_RUN(&ctl, "capture", "--json");
@@ -163,6 +179,8 @@ int main(void) {
         TCase *take = tcase_create("take");
 
         tcase_add_test(take, capture_tells_what_was_taken_and_what_is_missing);
+        tcase_add_loop_test(take, whether_smaps_is_read_is_said_or_left_to_the_daemon, 0,
+                            ELEMENTSOF(smaps_rows));
         tcase_add_test(take, capture_json_is_the_contract);
         tcase_add_test(take, capture_json_tells_what_went_for_it);
         tcase_add_test(take, quiet_says_nothing);

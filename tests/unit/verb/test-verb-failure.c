@@ -93,6 +93,7 @@ static const struct {
           "--local is for no daemon and --socket for one: give either.\n" },
         { { "list", "--spool", "x" }, "--spool goes with --local: a daemon has its own.\n" },
         { { "capture", "--replace" }, "--replace needs the name to replace: give --tag NAME.\n" },
+        { { "capture", "--smaps", "--no-smaps" }, "--smaps and --no-smaps exclude each other.\n" },
         { { "show", "a b" },
           "The snapshot name \"a b\" has a character other than A-Z a-z 0-9 . _ -.\n" },
         { { "list", "--since=now", "--until=-1h" },

@@ -97,30 +97,33 @@ static int print_set(const Lines *lines, const char *label, json_object *heads) 
 
 /* the tests */
 
+/* What more captures would be good for; said only where nothing was found. */
+static void print_needed(const Lines *lines, json_object *reply) {
+        unsigned long long n_needed = count_of(reply, "samplesNeeded");
+
+        if (n_needed > 0 && count_of(reply, "significant") == 0)
+                lines_format(lines, "",
+                             "some rows have too few samples: for one row alone to be significant "
+                             "it takes %llu a side, for rates %llu captures; or fewer rows "
+                             "(--filter, --metrics)",
+                             n_needed, n_needed + 1);
+}
+
 static void print_tests(const Lines *lines, json_object *reply) {
         unsigned long long n_tested = count_of(reply, "tested");
         unsigned long long n_significant = count_of(reply, "significant");
-        unsigned long long n_needed = count_of(reply, "samplesNeeded");
-        double alpha = json_object_get_double(cell_member(reply, "alpha"));
 
-        if (n_tested == 0) {
+        if (n_tested == 0)
                 lines_format(lines, "tested",
                              "nothing: it takes two samples a side that are not all equal, and for "
                              "rates three captures of one boot");
-                return;
-        }
-        lines_format(lines, "tested",
-                     "%llu row%s, adjusted for as many: %llu %s an adjusted p below %g", n_tested,
-                     n_tested == 1 ? "" : "s", n_significant, n_significant == 1 ? "has" : "have",
-                     alpha);
-        if (n_significant > 0 || n_needed == 0)
-                return;
-        lines_format(lines, "",
-                     "so few samples have a p of %.2g at best, with which no row alone is "
-                     "significant among %llu: it would take %llu a side, for rates %llu captures; "
-                     "or fewer rows (--filter, --metrics)",
-                     json_object_get_double(cell_member(reply, "leastP")), n_tested, n_needed,
-                     n_needed + 1);
+        else
+                lines_format(lines, "tested",
+                             "%llu row%s, adjusted for as many: %llu %s an adjusted p below %g",
+                             n_tested, n_tested == 1 ? "" : "s", n_significant,
+                             n_significant == 1 ? "has" : "have",
+                             json_object_get_double(cell_member(reply, "alpha")));
+        print_needed(lines, reply);
 }
 
 int set_head_print(const Lines *lines, json_object *reply) {

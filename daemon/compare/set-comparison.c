@@ -233,8 +233,7 @@ int set_comparison_finish(SetComparison *comparison,
         figures->n_tested = family->n_family;
         figures->n_significant = family->n_significant;
         figures->least_p = family->least_p;
-        if (family->n_family > 0 && family->least_p * (double) family->n_family >= family->alpha)
-                figures->n_needed = rank_test_enough(family->n_family, family->alpha);
+        figures->n_needed = set_family_samples_needed(family);
         return choose_groups(comparison);
 }
 

@@ -90,11 +90,7 @@ typedef struct SetFigures {
         size_t n_significant; /* of them, adjusted p below alpha */
         /* What a row of the family can reach at best with its samples: the least; 1: no test. */
         double least_p;
-        /*
-         * Samples a side with which one row alone could be significant; 0: there are as many, or
-         * nothing was tested.
-         */
-        size_t n_needed;
+        size_t n_needed; /* set_family_samples_needed() */
         size_t n_only[SET_SIDES]; /* groups that no capture of the other side has */
         uint64_t n_hidden_rows;   /* left out by changed_only (not significant) or the threshold */
         uint64_t n_hidden_groups; /* cut off by the limit */

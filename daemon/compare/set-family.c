@@ -100,6 +100,8 @@ static int test_row(SetFamily *family, RankTest *test, SetGroup *group, size_t s
                 return 0;
         n_before = set_samples_get(&row->samples, family->sides[0], before);
         n_after = set_samples_get(&row->samples, family->sides[1], after);
+        if (rank_test_least_p(n_before, n_after) >= family->alpha)
+                family->n_short++;
         if (n_before < LEAST_SAMPLES || n_after < LEAST_SAMPLES)
                 return 0;
         r = rank_test_run(test, before, n_before, after, n_after, &result);
@@ -179,6 +181,18 @@ int set_family_test(SetFamily *family, SetGroup *const *groups, size_t n_groups)
                 return r;
         choose_family(family);
         return adjust(family);
+}
+
+size_t set_family_samples_needed(const SetFamily *family) {
+        size_t n_able = 0;
+
+        for (size_t i = 0; i < family->n_tests; i++)
+                n_able += can_be_significant(family, &family->tests[i]);
+        if (n_able + family->n_short == 0)
+                return 0;
+        if (family->n_short == 0 && family->least_p * (double) n_able < family->alpha)
+                return 0;
+        return rank_test_enough(n_able + family->n_short, family->alpha);
 }
 
 /* views */

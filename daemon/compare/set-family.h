@@ -36,6 +36,7 @@ typedef struct SetFamily {
         SetTest *tests;    /* owned */
         size_t n_tests, n_allocated;
         size_t n_family; /* of them: what p is adjusted over */
+        size_t n_short;  /* rows that vary, and with more samples could be in the family */
         size_t n_significant;
         double least_p; /* that any row of the family can have */
 } SetFamily;
@@ -55,6 +56,11 @@ void set_family_done(SetFamily *family);
  * the family, all of them are the host that impacts are measured by. 0 or -ENOMEM.
  */
 _must_check_ int set_family_test(SetFamily *family, SetGroup *const *groups, size_t n_groups);
+/*
+ * After the tests: how many samples a side one row alone would take to be significant, among all
+ * rows that would then be in the family; 0 when there are as many, or nothing varies.
+ */
+size_t set_family_samples_needed(const SetFamily *family);
 
 void set_family_view(const SetFamily *family, const SetGroup *group, size_t slot, SetRowView *ret);
 /* The view's changed_only and threshold leave the row in. */

@@ -382,6 +382,24 @@ START_TEST(what_could_not_be_significant_alone_is_no_burden) {
 }
 END_TEST
 
+START_TEST(rows_with_too_few_samples_count_among_those_that_need_more) {
+        View view = view_of("minflt");
+        SetRun run;
+
+        put_values("p", 7, METRIC_minflt, rising);
+        put_values("q", 8, METRIC_minflt, rising);
+        for (unsigned i = 0; i < N_SHOTS; i++)
+                if (i % N_SIDE < 2)
+                        thread_sample_put(put_thread(i, "late", 9), METRIC_minflt,
+                                          UINT64_C(3) * i * i);
+        run = run_of(&view);
+        /* Two rows could be significant and are tested; a third one lacks samples. */
+        ck_assert_uint_eq(run.figures.n_tested, 2);
+        ck_assert_uint_eq(run.figures.n_needed, rank_test_enough(3, 0.05));
+        set_run_done(&run);
+}
+END_TEST
+
 START_TEST(absent_values_have_a_reason_and_no_delta) {
         View view = view_of("minflt,majflt,avg_wait_ns");
         SetRun run;
@@ -667,6 +685,7 @@ int main(void) {
         tcase_add_test(tests, records_of_threads_that_each_capture_finds_anew_are_tested);
         tcase_add_loop_test(tests, what_is_no_evidence_is_not_tested, 0, ELEMENTSOF(untested_rows));
         tcase_add_test(tests, what_could_not_be_significant_alone_is_no_burden);
+        tcase_add_test(tests, rows_with_too_few_samples_count_among_those_that_need_more);
         tcase_add_test(tests, absent_values_have_a_reason_and_no_delta);
         tcase_add_test(tests, one_sample_a_side_is_not_tested);
         tcase_add_test(tests, significant_groups_come_by_impact_before_the_rest);

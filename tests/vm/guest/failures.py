@@ -100,29 +100,43 @@ def oom_kills():
     return int(dict(line.split() for line in events.splitlines())["oom_kill"])
 
 
+def starve(*command):
+    """Runs a client with less and less memory for the service until it fails; returns what it said, or None."""
+    current = pathlib.Path(f"/sys/fs/cgroup/system.slice/{machine.SERVICE}/memory.current")
+    used = int(current.read_text(encoding="ascii"))
+    try:
+        for spare in range(20, 1, -1):
+            systemctl("set-property", "--runtime", machine.SERVICE, f"MemoryMax={used + (spare << 19)}",
+                      "MemorySwapMax=0")
+            result = ctl(*command)
+            if result.status != 0:
+                machine.comment(f"{sentence(result.err)} With {spare << 9} KiB beside {used >> 10} KiB.")
+                return result.err
+    finally:
+        systemctl("set-property", "--runtime", machine.SERVICE, "MemoryMax=infinity")
+    return None
+
+
 @test
 def job_out_of_memory():
     """a job that the kernel kills for memory costs its call: the daemon goes on, and says what happened"""
-    pid = machine.main_pid()
-    # Many groups make a job that is larger than the daemon, which is what the kernel looks at.
+    # Many groups of which one is asked for: the job is larger than the daemon, and the kernel takes the largest.
     with Idle(THREADS * 2, 8):
         expect_equal(ctl("capture", "--tag", "enough").status, 0, "capture")
-    demanding = ("show", "enough", "--group-by", "thread", "--no-thread-normalize", "--limit", "0", "--json")
-    expect_equal(ctl(*demanding).status, 0, "show")
-    current = pathlib.Path(f"/sys/fs/cgroup/system.slice/{machine.SERVICE}/memory.current")
-    before, used, result = oom_kills(), int(current.read_text(encoding="ascii")), None
-    for spare in range(8, 0, -1):
-        systemctl("set-property", "--runtime", machine.SERVICE, f"MemoryMax={used + (spare << 20)}",
-                  "MemorySwapMax=0")
-        result = ctl(*demanding)
-        if result.status != 0:
+    demanding = ("show", "enough", "--group-by", "thread", "--limit", "1", "--json")
+    for _ in range(3):
+        pid = machine.restart()
+        expect_equal(ctl(*demanding).status, 0, "show")
+        before = oom_kills()
+        said = starve(*demanding)
+        expect(said, "no limit was too small for", demanding)
+        if machine.main_pid() == pid:
             break
-    systemctl("set-property", "--runtime", machine.SERVICE, "MemoryMax=infinity")
-    expect(result.status != 0, "no limit was too small for", demanding)
-    machine.comment(f"{sentence(result.err)} With {spare} MiB beside {used >> 10} KiB.")
-    expect_equal(int(shown("MainPID")), pid, "the daemon")
+        # What a killed job had is given back late, and the kernel may have taken the daemon for it.
+        machine.comment("the kernel took the daemon as well, which is not what is tested: once more")
+    expect_equal(machine.main_pid(), pid, "the daemon")
     expect(oom_kills() > before, "the kernel killed nothing")
-    expect("memory" in result.err, result.err)
+    expect("memory" in said, said)
     expect_equal(ctl("capture", "--tag", "enough", "--replace").status, 0, "the next capture")
     machine.intact("enough")
 

@@ -11,7 +11,8 @@ THREAD = ("cgroup", "comm", "io", "sched", "schedstat", "smaps_rollup", "stat", 
 PROCESS = ("cgroup", "comm", "smaps_rollup")
 HOST = ("cmdline", "cpuinfo", "loadavg", "meminfo", "uptime", "version", "self/mountinfo", "pressure/cpu",
         "pressure/io", "pressure/memory", "pressure/irq", "sys/kernel/arch", "sys/kernel/hostname",
-        "sys/kernel/osrelease", "sys/kernel/ostype", "sys/kernel/pid_max", "sys/kernel/random/boot_id", "sys/kernel/task_delayacct")
+        "sys/kernel/osrelease", "sys/kernel/ostype", "sys/kernel/pid_max", "sys/kernel/random/boot_id",
+        "sys/kernel/task_delayacct")
 SYSTEM = ("devices/system/cpu/online", "devices/system/node/has_cpu", "kernel/mm/transparent_hugepage/enabled",
           "kernel/mm/transparent_hugepage/defrag")
 

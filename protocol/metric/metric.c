@@ -107,9 +107,14 @@ static char lower(char c) {
         return c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c;
 }
 
-/* Levenshtein distance over one row; names longer than the row are "far", case does not count. */
+#define EDIT 64 /* more than any tail: names longer than this are "far" */
+
+/*
+ * Levenshtein distance over one row, in EDITs; case does not count. Words get abbreviated: to leave
+ * out the tail of @b is one edit, however long, and a little worse the longer.
+ */
 static size_t edit_distance(Span a, Span b) {
-        size_t row[64];
+        size_t row[EDIT], best;
 
         if (b.n >= ELEMENTSOF(row))
                 return SIZE_MAX;
@@ -128,7 +133,10 @@ static size_t edit_distance(Span a, Span b) {
                         diagonal = above;
                 }
         }
-        return row[b.n];
+        best = row[b.n] * EDIT;
+        for (size_t j = 0; j < b.n; j++)
+                best = MIN_OF(best, (row[j] + 1) * EDIT + b.n - j);
+        return best;
 }
 
 /*
@@ -138,7 +146,7 @@ static size_t edit_distance(Span a, Span b) {
 static void consider(Span name, const char *candidate, size_t *best, const char **nearest) {
         size_t distance = edit_distance(name, span_of(candidate));
 
-        if (distance < *best && distance <= MIN_OF(name.n / 3 + 1, name.n / 2)) {
+        if (distance < *best && distance / EDIT <= MIN_OF(name.n / 3 + 1, name.n / 2)) {
                 *best = distance;
                 *nearest = candidate;
         }

@@ -107,6 +107,11 @@ static int refuse_unknown(Span word, GroupSides sides, char *ret_complaint) {
                       list);
 }
 
+/* An arrow stands for both values, so one of them beside it would be shown twice. */
+static bool repeats(GroupColumn a, GroupColumn b) {
+        return a == GROUP_COLUMN_ARROW && (b == GROUP_COLUMN_BEFORE || b == GROUP_COLUMN_AFTER);
+}
+
 static int add_column(GroupColumns *columns, Span word, GroupSides sides, char *ret_complaint) {
         GroupColumn id = find_column(word, sides);
         char quoted[QUOTE_BYTES];
@@ -125,6 +130,11 @@ static int add_column(GroupColumns *columns, Span word, GroupSides sides, char *
                                                 "others to these."
                                               : "The column %s is named twice: name it once.",
                                       quote_span(word, quoted));
+        for (size_t i = 0; i < columns->n; i++)
+                if (repeats(id, columns->ids[i]) || repeats(columns->ids[i], id))
+                        return refuse(ret_complaint,
+                                      "The column \"arrow\" shows before and after: name it "
+                                      "without these.");
         columns->ids[columns->n++] = id;
         return 0;
 }

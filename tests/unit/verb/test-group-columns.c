@@ -79,6 +79,12 @@ static const struct {
           "The list of columns has an empty entry: separate names by one comma each." },
         { "+rate", GROUP_SIDES_TWO,
           "The column \"rate\" is a default one: \"+\" adds others to these." },
+        { "arrow,after", GROUP_SIDES_TWO,
+          "The column \"arrow\" shows before and after: name it without these." },
+        { "baseline,arrow", GROUP_SIDES_TWO,
+          "The column \"arrow\" shows before and after: name it without these." },
+        { "+arrow", GROUP_SIDES_TWO,
+          "The column \"arrow\" shows before and after: name it without these." },
         { "+top,top", GROUP_SIDES_TWO, "The column \"top\" is named twice: name it once." },
         { "top,+p50", GROUP_SIDES_ONE,
           "Unknown column \"+p50\", did you mean \"p50\"? There are group, threads, metric, "

@@ -25,9 +25,18 @@ struct Queue {
         unsigned n_users, max_users;
 };
 
-/* Room for every user never shrinks: those of before may all be here still. */
+static unsigned n_places(const QueueLimits *limits) {
+        return 2 * limits->max_running + limits->max_waiting;
+}
+
+/*
+ * Room for every user: those of before may all be here still when the new limits are reached. And
+ * for the earlier limits too, so that going back to them cannot fail.
+ */
 int queue_set_limits(Queue *queue, const QueueLimits *limits) {
-        unsigned n = 2 * limits->max_running + limits->max_waiting + QUEUE_REMEMBERED_USERS;
+        unsigned n_here = queue->n_running + queue->n_resting + queue->n_waiting;
+        unsigned n = n_here + MAX_OF(n_places(limits), n_places(&queue->limits)) +
+                     QUEUE_REMEMBERED_USERS;
         QueueUser *users;
 
         if (n > queue->max_users) {

@@ -227,6 +227,28 @@ START_TEST(other_limits_hold_from_then_on) {
 }
 END_TEST
 
+START_TEST(users_of_before_and_after_other_limits_fit_beside_each_other) {
+        static const QueueLimits many_run = { 64, 1, 1, 1 }, many_wait = { 1, 1, 128, 1 };
+
+        ck_assert_int_eq(queue_set_limits(queue, &many_run), 0);
+        for (unsigned i = 0; i < 128; i++) {
+                add(i, 1000 + i);
+                ck_assert_ptr_eq(queue_next(queue), &entries[i]);
+                if (i < 64)
+                        queue_rest(queue, &entries[i]);
+        }
+
+        ck_assert_int_eq(queue_set_limits(queue, &many_wait), 0);
+        for (unsigned i = 128; i < 256; i++)
+                add(i, 1000 + i);
+        ck_assert_uint_eq(queue_n_running(queue), 128);
+        ck_assert_uint_eq(queue_n_waiting(queue), 128);
+        for (unsigned i = 0; i < 256; i++)
+                queue_remove(queue, &entries[i]);
+        ck_assert_uint_eq(queue_n_running(queue) + queue_n_waiting(queue), 0);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("queue");
         TCase *turns = tcase_create("turns");
@@ -243,6 +265,7 @@ int main(void) {
         tcase_add_test(turns, more_users_than_can_be_remembered_are_served);
         tcase_add_test(turns, who_rests_leaves_its_place_to_another_user);
         tcase_add_test(turns, other_limits_hold_from_then_on);
+        tcase_add_test(turns, users_of_before_and_after_other_limits_fit_beside_each_other);
         suite_add_tcase(suite, turns);
         return check_main(suite);
 }

@@ -196,3 +196,11 @@ bool log_limit_pass(LogLimit *limit, uint64_t now_mono_ns, unsigned *ret_n_suppr
         limit->n_passed++;
         return true;
 }
+
+const char *log_suppressed(unsigned n, char ret[static LOG_SUPPRESSED_BYTES]) {
+        ret[0] = '\0';
+        if (n > 0)
+                (void) snprintf(ret, LOG_SUPPRESSED_BYTES, " (%u other%s not logged)", n,
+                                n == 1 ? " was" : "s were");
+        return ret;
+}

@@ -75,3 +75,8 @@ typedef struct LogLimit {
  * the line, and is only not 0 on the first of a new interval.
  */
 bool log_limit_pass(LogLimit *limit, uint64_t now_mono_ns, unsigned *ret_n_suppressed);
+
+#define LOG_SUPPRESSED_BYTES 48
+
+/* What to end such a line with: " (7 others were not logged)", or "" for none. Returns @ret. */
+const char *log_suppressed(unsigned n, char ret[static LOG_SUPPRESSED_BYTES]);

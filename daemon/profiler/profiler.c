@@ -122,8 +122,11 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
                           (uint64_t) now.tv_sec * USEC_PER_SEC +
                                   (uint64_t) now.tv_nsec / NSEC_PER_USEC);
         r = reload(profiler);
-        profiler->config_note =
-                r != SETTINGS_OK ? "; the new configuration is wrong and not in use" : "";
+        if (r == SETTINGS_OK)
+                profiler->config_note = "";
+        else
+                profiler->config_note = r < 0 ? "; the new configuration could not be read"
+                                              : "; the new configuration is wrong and not in use";
         if (r < 0)
                 log_error(r, "Could not read the configuration again; the earlier one holds");
         else if (r == SETTINGS_E_WRONG)

@@ -51,7 +51,7 @@ static uint64_t now_mono_ns(void) {
 
 static void log_peer(Server *server, const Peer *peer, const char *what, const char *state) {
         const LogEvent event = { .message_id = SERVER_BREACH_ID, .uid = peer->uid };
-        char quoted[LOG_QUOTE_BYTES];
+        char quoted[LOG_QUOTE_BYTES], others[LOG_SUPPRESSED_BYTES];
         unsigned n_suppressed;
 
         if (!log_limit_pass(&server->log_limit, now_mono_ns(), &n_suppressed))
@@ -59,7 +59,7 @@ static void log_peer(Server *server, const Peer *peer, const char *what, const c
         /* A complaint about a malformed call may cite it. */
         log_event(LOG_WARNING, &event, "Connection of uid %u (pid %d) ended while %s: %s%s",
                   (unsigned) peer->uid, (int) peer->pid, state, log_quote(span_of(what), quoted),
-                  n_suppressed > 0 ? " (others were not logged)" : "");
+                  log_suppressed(n_suppressed, others));
 }
 
 /* what connections tell */

@@ -129,6 +129,7 @@ static void record_failure(Recorder *recorder, const Method *method, uid_t uid, 
                 .snapshot = name,
         };
         char quoted[LOG_QUOTE_BYTES], quoted_reason[LOG_QUOTE_BYTES];
+        char others[LOG_SUPPRESSED_BYTES];
         unsigned n_suppressed;
 
         if (!log_limit_pass(&recorder->failures, now_mono_ns, &n_suppressed))
@@ -137,25 +138,28 @@ static void record_failure(Recorder *recorder, const Method *method, uid_t uid, 
                   (unsigned) uid, reply->error, name ? " " : "",
                   name ? log_quote(span_of(name), quoted) : "", reason ? " " : "",
                   reason ? log_quote(span_of(reason), quoted_reason) : "",
-                  n_suppressed > 0 ? " (others were not logged)" : "");
+                  log_suppressed(n_suppressed, others));
+}
+
+/* What the daemon would not do for this caller, whatever the call was. */
+static bool is_refusal(const char *error) {
+        return strcmp(error, wire_error_name(WIRE_ERROR_PERMISSION_DENIED)) == 0 ||
+               strcmp(error, wire_error_name(WIRE_ERROR_BUSY)) == 0;
 }
 
 void recorder_take(Recorder *recorder, const Method *method, uid_t uid, json_object *call,
                    Span frame, bool is_error, uint64_t now_mono_ns) {
         char complaint[MESSAGE_COMPLAINT_BYTES];
         Reply reply;
-        bool refused;
 
         /* Most replies are not looked into. */
         if (method->record == RECORD_NOTHING && !is_error)
                 return;
         if (reply_decode(frame, &reply, complaint) != 0)
                 return;
-        refused =
-                is_error && strcmp(reply.error, wire_error_name(WIRE_ERROR_PERMISSION_DENIED)) == 0;
         if (!is_error)
                 record_success(method, uid, reply.parameters);
-        else if (refused || method->record != RECORD_NOTHING)
+        else if (is_refusal(reply.error) || method->record != RECORD_NOTHING)
                 record_failure(recorder, method, uid, find_subject(reply.parameters, call), &reply,
                                now_mono_ns);
         reply_done(&reply);

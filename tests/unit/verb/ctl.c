@@ -66,8 +66,10 @@ static void serve(const Exchange *exchange, int fd, FILE *record) {
 static pid_t start_daemon(const Ctl *ctl, const char *socket_path, const char *record_path) {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
         int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        FILE *record = fopen(record_path, "we"); /* empty, also if the daemon never gets to run */
         pid_t pid;
 
+        ck_assert_ptr_nonnull(record);
         (void) unlink(socket_path);
         (void) snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_path);
         ck_assert_int_eq(bind(listener, (const struct sockaddr *) &address, sizeof(address)), 0);
@@ -75,13 +77,12 @@ static pid_t start_daemon(const Ctl *ctl, const char *socket_path, const char *r
         pid = fork();
         ck_assert_int_ge(pid, 0);
         if (pid == 0) {
-                FILE *record = fopen(record_path, "we");
-
-                for (size_t i = 0; record && i < ctl->n_exchanges; i++)
+                for (size_t i = 0; i < ctl->n_exchanges; i++)
                         serve(&ctl->exchanges[i], accept4(listener, NULL, NULL, SOCK_CLOEXEC),
                               record);
                 _exit(0);
         }
+        (void) fclose(record);
         (void) fd_close(listener);
         return pid;
 }

@@ -6,7 +6,8 @@
  *
  * Reads one small text file of a kernel file system, by a name below a directory descriptor, into
  * memory with a ceiling. A file is read whole or not at all: what arrives is never a silent prefix.
- * Nobody formats an absolute path, so a fixture tree is as good as the kernel's.
+ * It has no NUL, which no text of the kernel has and JSON cannot carry: a file with one is
+ * TEXT_E_MALFORMED. Nobody formats an absolute path, so a fixture tree is as good as the kernel's.
  */
 
 #include <stddef.h>

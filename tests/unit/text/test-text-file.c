@@ -2,7 +2,9 @@
 #include "check-main.h"
 
 #include <errno.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "text/fixture.h"
 #include "text/text-file.h"
@@ -10,12 +12,16 @@
 static char dir_path[] = "/tmp/text-file-XXXXXX";
 static int dir_fd = -EBADF;
 
-static void put(const char *name, const char *text) {
+static void put_bytes(const char *name, Span text) {
         int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
         ck_assert_int_ge(fd, 0);
-        ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t) strlen(text));
+        ck_assert_int_eq(write(fd, text.bytes, text.n), (ssize_t) text.n);
         (void) close(fd);
+}
+
+static void put(const char *name, const char *text) {
+        put_bytes(name, span_of(text));
 }
 
 static void setup(void) {
@@ -24,12 +30,14 @@ static void setup(void) {
         ck_assert_int_ge(dir_fd, 0);
         put("eight", "1234567\n");
         put("empty", "");
+        put_bytes("nul", (Span){ "12\0004\n", 5 });
         ck_assert_int_eq(mkdirat(dir_fd, "dir", 0700), 0);
 }
 
 static void teardown(void) {
         (void) unlinkat(dir_fd, "eight", 0);
         (void) unlinkat(dir_fd, "empty", 0);
+        (void) unlinkat(dir_fd, "nul", 0);
         (void) unlinkat(dir_fd, "dir", AT_REMOVEDIR);
         (void) close(dir_fd);
         (void) rmdir(dir_path);
@@ -47,6 +55,8 @@ static const struct {
         { "eight", 7, TEXT_E_TOO_LARGE, 0 },
         { "eight", 1, TEXT_E_TOO_LARGE, 0 },
         { "empty", 8, 0, 0 },
+        { "nul", 8, TEXT_E_MALFORMED, 0 },
+        { "nul", 4, TEXT_E_TOO_LARGE, 0 },
         { "missing", 8, TEXT_E_ABSENT, 0 },
         { "eight/x", 8, TEXT_E_ABSENT, 0 },
         { "dir", 8, -EISDIR, 0 },
@@ -61,6 +71,37 @@ START_TEST(a_file_is_read_whole_or_not_at_all) {
         ck_assert_uint_eq(n, read_rows[_i].r == 0 ? read_rows[_i].n : 4711);
         if (n == 8)
                 ck_assert_mem_eq(buffer, "1234567\n", 8);
+}
+END_TEST
+
+/* Writes the second piece when the first has been read. */
+static void write_in_two_pieces(void) {
+        int fd = openat(dir_fd, "fifo", O_WRONLY), n_left = 1;
+
+        (void) !write(fd, "12", 2);
+        while (ioctl(fd, FIONREAD, &n_left) == 0 && n_left > 0)
+                (void) usleep(1000);
+        (void) !write(fd, "34\n", 3);
+        _exit(0);
+}
+
+START_TEST(a_line_that_was_cut_is_gone_on_with) {
+        char buffer[16];
+        pid_t writer;
+        size_t n;
+        int r;
+
+        ck_assert_int_eq(mkfifoat(dir_fd, "fifo", 0600), 0);
+        writer = fork();
+        if (writer == 0)
+                write_in_two_pieces();
+        r = _i == 0 ? text_file_read(dir_fd, "fifo", buffer, sizeof(buffer), &n)
+                    : text_file_read_start(dir_fd, "fifo", buffer, sizeof(buffer), &n);
+        ck_assert_int_eq(r, 0);
+        ck_assert_uint_eq(n, 5);
+        ck_assert_mem_eq(buffer, "1234\n", 5);
+        ck_assert_int_eq(waitpid(writer, NULL, 0), writer);
+        ck_assert_int_eq(unlinkat(dir_fd, "fifo", 0), 0);
 }
 END_TEST
 
@@ -153,6 +194,7 @@ int main(void) {
 
         tcase_add_checked_fixture(read, setup, teardown);
         tcase_add_loop_test(read, a_file_is_read_whole_or_not_at_all, 0, ELEMENTSOF(read_rows));
+        tcase_add_loop_test(read, a_line_that_was_cut_is_gone_on_with, 0, 2);
         tcase_add_loop_test(read, reading_all_appends_within_the_ceiling, 0, ELEMENTSOF(read_rows));
         tcase_add_test(read, reading_all_takes_many_reads);
         tcase_add_test(read, the_start_of_a_file_may_be_cut);

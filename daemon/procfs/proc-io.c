@@ -18,5 +18,7 @@ int proc_io_parse(Span text, ProcIo *ret) {
         io.present = (uint32_t) fields.present;
 
         *ret = io;
-        return fields.malformed || !cursor_is_at_end(&cursor) ? PROCFS_E_MALFORMED : 0;
+        return fields.malformed || io.present == 0 || !cursor_is_at_end(&cursor)
+                       ? PROCFS_E_MALFORMED
+                       : 0;
 }

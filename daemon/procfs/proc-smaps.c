@@ -30,5 +30,6 @@ int proc_smaps_parse(Span text, ProcSmaps *ret) {
                 (void) cursor_word(&words, &number); /* an empty word is no number either */
                 good &= number_map_put(ret, key, number);
         }
+        good &= ret->n_entries > 0;
         return good && cursor_is_at_end(&cursor) ? 0 : PROCFS_E_MALFORMED;
 }

@@ -115,5 +115,5 @@ int proc_status_parse(Span text, ProcStatus *ret) {
                 seen |= 1u << row;
         }
         *ret = status;
-        return malformed || !cursor_is_at_end(&cursor) ? PROCFS_E_MALFORMED : 0;
+        return malformed || seen == 0 || !cursor_is_at_end(&cursor) ? PROCFS_E_MALFORMED : 0;
 }

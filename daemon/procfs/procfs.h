@@ -11,7 +11,8 @@
  * means that some of it was not: *ret is filled either way, with what is certain, and lacks the
  * rest. A key that occurs twice is malformed and absent. Unknown keys are skipped, missing ones are
  * absent. A text that does not end in a newline was cut: its last line is ignored and it is
- * malformed. Spans in results are borrowed from the text.
+ * malformed. So is one of keys and values that has none of those that are known. Spans in results
+ * are borrowed from the text.
  */
 
 #include <stddef.h>

@@ -69,10 +69,12 @@ START_TEST(unknown_keys_and_order_do_not_matter) {
 }
 END_TEST
 
-START_TEST(an_empty_file_has_nothing) {
+START_TEST(a_file_without_any_key_is_none) {
         ProcIo io;
 
-        ck_assert_int_eq(proc_io_parse((Span){}, &io), 0);
+        ck_assert_int_eq(proc_io_parse((Span){}, &io), PROCFS_E_MALFORMED);
+        ck_assert_uint_eq(io.present, 0);
+        ck_assert_int_eq(proc_io_parse(span_of("new: 1\n"), &io), PROCFS_E_MALFORMED);
         ck_assert_uint_eq(io.present, 0);
 }
 END_TEST
@@ -85,7 +87,7 @@ int main(void) {
         tcase_add_loop_test(parse, a_cut_file_has_no_wrong_values, 0, ELEMENTSOF(fixture_rows));
         tcase_add_test(parse, a_bad_value_drops_its_key_only);
         tcase_add_test(parse, unknown_keys_and_order_do_not_matter);
-        tcase_add_test(parse, an_empty_file_has_nothing);
+        tcase_add_test(parse, a_file_without_any_key_is_none);
         suite_add_tcase(suite, parse);
         return check_main(suite);
 }

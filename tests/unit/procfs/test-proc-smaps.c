@@ -72,15 +72,15 @@ static const struct {
         int r;
         const char *json;
 } rows[] = {
-        { "", 0, "{}" },
-        { "00400000-7fff ---p 00000000 00:00 0   [rollup]\n", 0, "{}" },
+        { "", PROCFS_E_MALFORMED, "{}" },
+        { "00400000-7fff ---p 00000000 00:00 0   [rollup]\n", PROCFS_E_MALFORMED, "{}" },
         { "Rss:  5 kB\nNew_Key9: 6\n", 0, "{\"New_Key9\":6,\"Rss\":5}" },
         { "Rss: 18446744073709551615 kB\n", 0, "{\"Rss\":18446744073709551615}" },
         { "Rss: x kB\nPss: 1 kB\n", PROCFS_E_MALFORMED, "{\"Pss\":1}" },
         { "Rss:\nPss: 1 kB\n", PROCFS_E_MALFORMED, "{\"Pss\":1}" },
         { "Rss: -1 kB\n", PROCFS_E_MALFORMED, "{}" },
         { "Rss: 1 kB\nRss: 2 kB\nPss: 3 kB\nRss: 4 kB\n", PROCFS_E_MALFORMED, "{\"Pss\":3}" },
-        { "R-s: 1 kB\nR s: 1 kB\n\"R: 1 kB\n: 1 kB\n", 0, "{}" },
+        { "R-s: 1 kB\nR s: 1 kB\n\"R: 1 kB\n: 1 kB\n", PROCFS_E_MALFORMED, "{}" },
         { "Rss: 1 kB\nPss: 2 kB", PROCFS_E_MALFORMED, "{\"Rss\":1}" },
 };
 

@@ -112,6 +112,14 @@ START_TEST(a_bad_line_drops_its_key_only) {
 }
 END_TEST
 
+START_TEST(a_file_without_any_key_is_none) {
+        ProcStatus status;
+
+        ck_assert_int_eq(proc_status_parse((Span){}, &status), PROCFS_E_MALFORMED);
+        ck_assert_int_eq(proc_status_parse(span_of("Name:\tx\n"), &status), PROCFS_E_MALFORMED);
+}
+END_TEST
+
 START_TEST(a_key_twice_is_absent) {
         ProcStatus status;
 
@@ -141,6 +149,7 @@ int main(void) {
         tcase_add_loop_test(parse, a_cut_file_has_no_wrong_values, 0, ELEMENTSOF(fixture_rows));
         tcase_add_loop_test(parse, every_state_is_read, 0, 9);
         tcase_add_loop_test(parse, a_bad_line_drops_its_key_only, 0, ELEMENTSOF(bad_lines));
+        tcase_add_test(parse, a_file_without_any_key_is_none);
         tcase_add_test(parse, a_key_twice_is_absent);
         tcase_add_test(parse, kernel_threads_say_so);
         suite_add_tcase(suite, parse);

@@ -35,6 +35,9 @@ static const struct {
           "this kernel was built without CONFIG_TASK_IO_ACCOUNTING" },
         { SOURCE_CGROUP, SOURCE_OUTCOME_unsupported,
           "this host has no cgroup v2 hierarchy, only version 1 or none" },
+        { SOURCE_CGROUP, SOURCE_OUTCOME_malformed,
+          "the paths of some cgroups are longer than the 4095 bytes that the kernel tells of them, "
+          "or were not in their grammar" },
         { SOURCE_SMAPS_ROLLUP, SOURCE_OUTCOME_unsupported,
           "this kernel has no /proc/PID/smaps_rollup: it came with Linux 4.14 and needs "
           "CONFIG_PROC_PAGE_MONITOR" },

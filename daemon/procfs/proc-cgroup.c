@@ -40,7 +40,8 @@ int proc_cgroup_parse(Span text, ProcCgroup *ret) {
                 return PROCFS_E_MALFORMED;
         if (n_paths == 0)
                 return 0;
-        if (cgroup.path.n == 0 || cgroup.path.bytes[0] != '/')
+        if (cgroup.path.n == 0 || cgroup.path.bytes[0] != '/' ||
+            cgroup.path.n >= PROC_CGROUP_CUT_BYTES)
                 return PROCFS_E_MALFORMED;
 
         cgroup.has_path = true;

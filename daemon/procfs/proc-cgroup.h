@@ -15,6 +15,11 @@
 #include "procfs/procfs.h"
 
 #define PROC_CGROUP_DELETED_SUFFIX " (deleted)"
+/*
+ * A path of so many bytes is most probably the beginning of a longer one, and no cgroup's name
+ * (proc_cgroup_show() of kernel/cgroup/cgroup.c writes into PATH_MAX bytes): it is malformed.
+ */
+#define PROC_CGROUP_CUT_BYTES 4095
 
 typedef struct ProcCgroup {
         bool has_path; /* false on a host with v1 only */

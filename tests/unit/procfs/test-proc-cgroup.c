@@ -45,6 +45,21 @@ START_TEST(the_path_is_verbatim) {
 }
 END_TEST
 
+START_TEST(a_path_that_may_be_cut_is_none) {
+        for (size_t n = PROC_CGROUP_CUT_BYTES - 1; n <= PROC_CGROUP_CUT_BYTES; n++) {
+                char text[PROC_CGROUP_CUT_BYTES + sizeof("0::\n")];
+                ProcCgroup cgroup;
+
+                memset(text, 'x', sizeof(text));
+                memcpy(text, "0::/", 4);
+                text[3 + n] = '\n';
+                ck_assert_int_eq(proc_cgroup_parse((Span){ text, 4 + n }, &cgroup),
+                                 n < PROC_CGROUP_CUT_BYTES ? 0 : PROCFS_E_MALFORMED);
+                ck_assert_int_eq(cgroup.has_path, n < PROC_CGROUP_CUT_BYTES);
+        }
+}
+END_TEST
+
 static const struct {
         const char *file, *path;
 } fixture_rows[] = {
@@ -78,6 +93,7 @@ int main(void) {
         TCase *parse = tcase_create("parse");
 
         tcase_add_loop_test(parse, the_path_is_verbatim, 0, ELEMENTSOF(rows));
+        tcase_add_test(parse, a_path_that_may_be_cut_is_none);
         tcase_add_loop_test(parse, kernels_files_are_read_and_cut_ones_are_not, 0,
                             ELEMENTSOF(fixture_rows));
         suite_add_tcase(suite, parse);

@@ -2,7 +2,6 @@
 #include "capture/walk.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,20 +168,22 @@ static int add_process(Walk *walk, pid_t tgid) {
 
 /* walking */
 
-static int list_directory(ProcWalk *list, int dir_fd, const char *name) {
+static int list_threads(Walk *walk, pid_t tgid) {
         _cleanup_(fd_closep) int fd = -EBADF;
-
-        fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        return fd < 0 ? text_file_code(errno) : proc_walk_list(list, fd);
-}
-
-static int walk_process(Walk *walk, pid_t tgid) {
         char path[NUMBER_U64_CHARS + sizeof("/task")];
         size_t n = number_format_u64((uint64_t) tgid, path);
         int r;
 
         memcpy(path + n, "/task", sizeof("/task"));
-        r = list_directory(&walk->threads, walk->scene->proc_fd, path);
+        r = text_file_open_directory(walk->scene->proc_fd, path, &fd);
+        if (r == 0)
+                r = proc_walk_list_threads(&walk->threads, fd);
+        return r;
+}
+
+static int walk_process(Walk *walk, pid_t tgid) {
+        int r = list_threads(walk, tgid);
+
         if (r == -ENOMEM)
                 return r;
         if (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED)
@@ -207,8 +208,12 @@ static void keep_sample(ProcWalk *list, pid_t only) {
 
 /* The processes to walk; a failure here is the capture's. */
 static int list_processes(Walk *walk, pid_t only, bool *ret_hidden) {
-        int r = list_directory(&walk->processes, walk->scene->proc_fd, ".");
+        _cleanup_(fd_closep) int fd = -EBADF;
+        int r;
 
+        r = text_file_open_directory(walk->scene->proc_fd, ".", &fd);
+        if (r == 0)
+                r = proc_walk_list(&walk->processes, fd);
         if (r < 0)
                 return r;
         if (r != 0)

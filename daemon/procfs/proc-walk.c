@@ -6,12 +6,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/number.h"
 
-#define ENTRIES_BYTES (32 * 1024) /* larger ones are no faster */
+/* Smaller ones are no slower; but see proc_walk_list_threads(). What is not filled is no memory. */
+#define ENTRIES_BYTES (1024 * 1024)
 #define MIN_IDS 256
+#define MAX_LISTINGS 4
 
 void proc_walk_done(ProcWalk *walk) {
         free(walk->ids);
@@ -103,22 +106,63 @@ static void sort_ids(ProcWalk *walk) {
         walk->n_ids = n;
 }
 
+static int begin_list(ProcWalk *walk) {
+        walk->n_ids = 0;
+        if (!walk->entries)
+                walk->entries = malloc(ENTRIES_BYTES);
+        return walk->entries ? 0 : -ENOMEM;
+}
+
+static int end_list(ProcWalk *walk, int r) {
+        if (r != 0)
+                walk->n_ids = 0;
+        sort_ids(walk);
+        return r;
+}
+
 int proc_walk_list(ProcWalk *walk, int dir_fd) {
         int r;
 
-        walk->n_ids = 0;
-        if (!walk->entries) {
-                walk->entries = malloc(ENTRIES_BYTES);
-                if (!walk->entries)
-                        return -ENOMEM;
-        }
+        r = begin_list(walk);
+        if (r == 0)
+                r = read_ids(walk, dir_fd);
+        return end_list(walk, r);
+}
+
+/* One thread was listed, and the count of links says that there is no other. */
+static bool is_alone(const ProcWalk *walk, int dir_fd) {
+        struct stat status;
+
+        return walk->n_ids == 1 && fstat(dir_fd, &status) == 0 && status.st_nlink == 3;
+}
+
+/* Lists once more on top of what is there; *ret_same when that adds nobody. */
+static int read_ids_again(ProcWalk *walk, int dir_fd, bool *ret_same) {
+        size_t n = walk->n_ids;
+        int r;
+
         r = read_ids(walk, dir_fd);
-        if (r != 0) {
-                walk->n_ids = 0;
+        if (r != 0)
                 return r;
-        }
-        sort_ids(walk);
+        if (walk->n_ids == 2 * n && memcmp(walk->ids, walk->ids + n, n * sizeof(*walk->ids)) == 0)
+                walk->n_ids = n;
+        else
+                sort_ids(walk);
+        *ret_same = walk->n_ids == n;
         return 0;
+}
+
+int proc_walk_list_threads(ProcWalk *walk, int dir_fd) {
+        bool same;
+        int r;
+
+        r = begin_list(walk);
+        if (r == 0)
+                r = read_ids(walk, dir_fd);
+        same = r == 0 && is_alone(walk, dir_fd);
+        for (unsigned i = 1; r == 0 && !same && i < MAX_LISTINGS; i++)
+                r = read_ids_again(walk, dir_fd, &same);
+        return end_list(walk, r);
 }
 
 bool proc_walk_is_filtered(const ProcWalk *walk) {

@@ -38,6 +38,16 @@ void proc_walk_done(ProcWalk *walk);
 _must_check_ int proc_walk_list(ProcWalk *walk, int dir_fd);
 
 /*
+ * The same for the threads of a task directory. One listing can lack threads that live all the
+ * while: the kernel's place in it is a thread, and when that one exits, the listing ends, or goes
+ * on by the number of threads so far and so passes over as many as have exited before that place
+ * (first_tid(), next_tid() of fs/proc/base.c). One in fifty listings of a busy pool does. So it is
+ * listed until that adds nobody, four times at most, and in large pieces, for the same can happen
+ * between two calls.
+ */
+_must_check_ int proc_walk_list_threads(ProcWalk *walk, int dir_fd);
+
+/*
  * For a listing of /proc: process 1 is not in it, although every pid namespace has one, so the
  * mount hides other users' processes (hidepid=invisible) and the list is not the host's.
  */

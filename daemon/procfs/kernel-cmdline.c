@@ -67,17 +67,28 @@ static bool is_secret(Span key) {
         return key.n >= 3 && is_at(key, key.n - 3, "key");
 }
 
+/* Whether a quote of @text is still open at its end. */
+static bool is_quoted(Span text) {
+        bool quoted = false;
+
+        for (size_t i = 0; i < text.n; i++)
+                quoted ^= text.bytes[i] == '"';
+        return quoted;
+}
+
 static int redact_word(Span word, Buffer *buffer) {
-        Span key = word_key(word);
-        const char *value = key.bytes + key.n + 1; /* behind the sign, if there is one */
+        Span key = word_key(word), kept = word;
+        const char *sign = memchr(word.bytes, '=', word.n);
         int r;
 
-        if (value > word.bytes + word.n || !is_secret(key))
+        if (!sign || !is_secret(key))
                 return buffer_append(buffer, word.bytes, word.n);
-        r = buffer_append(buffer, word.bytes, (size_t) (value - word.bytes));
+        kept.n = (size_t) (sign + 1 - word.bytes);
+        r = buffer_append(buffer, kept.bytes, kept.n);
         if (r < 0)
                 return r;
-        return buffer_append_text(buffer, word.bytes[0] == '"' ? "***\"" : "***");
+        /* A quote that was opened before the value must not swallow the words behind it. */
+        return buffer_append_text(buffer, is_quoted(kept) ? "***\"" : "***");
 }
 
 int kernel_cmdline_redact(Span text, Buffer *buffer) {

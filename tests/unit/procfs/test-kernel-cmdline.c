@@ -39,6 +39,8 @@ static const struct {
         { "secret", "secret" },
         { "a=secret", "a=secret" },
         { "x=\"password=1", "x=\"password=1" },
+        { "\"my secret\"=1 a b", "\"my secret\"=*** a b" },
+        { "x\"y key=1\" a b", "x\"y key=***\" a b" },
 };
 
 START_TEST(secrets_are_hidden_and_nothing_else) {

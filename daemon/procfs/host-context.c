@@ -169,20 +169,15 @@ static int compare_names(const struct dirent **a, const struct dirent **b) {
 
 static void write_tunable(HostReader *reader, const char *name) {
         char path[PATH_BYTES];
-        size_t n;
         Span text;
 
         (void) snprintf(path, sizeof(path), "sys/kernel/%s", name); /* NAME_MAX is 255 */
-        if (procfs_read(reader->proc_fd, path, reader->buffer, sizeof(reader->buffer), &n) != 0)
-                return;
-        text = text_trim((Span){ reader->buffer, n });
-        if (text.n == 0)
+        if (!read_text(reader, reader->proc_fd, path, NEED_OPTIONAL, &text))
                 return;
         json_write_key_name(reader->json, span_of(name));
         json_write_name(reader->json, text);
 }
 
-/* Unreadable ones are skipped and not counted: some are for root only by design. */
 static int write_tunables(HostReader *reader) {
         struct dirent **entries = NULL;
         int n;
@@ -221,6 +216,7 @@ static void write_switches(HostReader *reader) {
 static void write_governors(HostReader *reader, const unsigned long *mask) {
         char path[PATH_BYTES], id[NUMBER_U64_CHARS];
         bool any = false;
+        size_t n_id;
         Span text;
 
         for (size_t cpu = 0; cpu < CPU_LIST_MAX_CPUS; cpu++) {
@@ -235,7 +231,8 @@ static void write_governors(HostReader *reader, const unsigned long *mask) {
                         json_write_object(reader->json);
                         any = true;
                 }
-                json_write_key_name(reader->json, (Span){ id, number_format_u64(cpu, id) });
+                n_id = number_format_u64(cpu, id);
+                json_write_key_name(reader->json, (Span){ id, n_id });
                 json_write_name(reader->json, text);
         }
         if (any)

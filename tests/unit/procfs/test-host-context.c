@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "procfs/host-context.h"
 #include "text/fixture.h"
 
@@ -115,6 +118,30 @@ START_TEST(what_cannot_be_read_is_left_out_and_counted) {
 }
 END_TEST
 
+START_TEST(a_tunable_that_cannot_be_read_is_counted) {
+        char path[] = "/tmp/host-context-XXXXXX";
+        int fd, file;
+
+        ck_assert_ptr_nonnull(mkdtemp(path));
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        ck_assert_int_eq(mkdirat(fd, "sys", 0700), 0);
+        ck_assert_int_eq(mkdirat(fd, "sys/kernel", 0700), 0);
+        file = openat(fd, "sys/kernel/sched_large", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        ck_assert_int_eq(ftruncate(file, 1 << 20), 0);
+        (void) close(file);
+
+        read_host(fd, -EBADF);
+        ck_assert_ptr_nonnull(strstr(json, "\"sched_tunables\":{}"));
+        ck_assert_uint_eq(host.counts[SOURCE_OUTCOME_other], 1);
+
+        (void) unlinkat(fd, "sys/kernel/sched_large", 0);
+        (void) unlinkat(fd, "sys/kernel", AT_REMOVEDIR);
+        (void) unlinkat(fd, "sys", AT_REMOVEDIR);
+        (void) close(fd);
+        (void) rmdir(path);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("host-context");
         TCase *read = tcase_create("read");
@@ -123,6 +150,7 @@ int main(void) {
         tcase_add_loop_test(read, kernels_trees_are_read, 0, ELEMENTSOF(fixture_rows));
         tcase_add_test(read, the_object_is_complete);
         tcase_add_test(read, what_cannot_be_read_is_left_out_and_counted);
+        tcase_add_test(read, a_tunable_that_cannot_be_read_is_counted);
         suite_add_tcase(suite, read);
         return check_main(suite);
 }

@@ -50,8 +50,8 @@ static bool parse_line(Span line, Span *ret_root, Span *ret_point) {
 }
 
 /* Above the reader's cgroup namespace: no path that it is told of leads there. */
-static bool is_above(Span root) {
-        return span_is(root, "/..") || (root.n > 4 && memcmp(root.bytes, "/../", 4) == 0);
+static bool is_above(const char *root) {
+        return strncmp(root, "/..", 3) == 0 && (root[3] == '/' || root[3] == '\0');
 }
 
 int cgroup_mount_parse(Span mountinfo, size_t nth, CgroupMount *ret) {
@@ -60,10 +60,9 @@ int cgroup_mount_parse(Span mountinfo, size_t nth, CgroupMount *ret) {
                 Span line, root, point;
 
                 while (cursor_line(&lines, &line)) {
-                        if (!parse_line(line, &root, &point) || is_above(root) ||
-                            span_is(root, "/") != (pass == 0))
-                                continue;
-                        if (!decode_path(point, ret->point) || !decode_path(root, ret->root))
+                        if (!parse_line(line, &root, &point) || !decode_path(root, ret->root) ||
+                            !decode_path(point, ret->point) || is_above(ret->root) ||
+                            (strcmp(ret->root, "/") == 0) != (pass == 0))
                                 continue;
                         if (nth == 0)
                                 return 0;

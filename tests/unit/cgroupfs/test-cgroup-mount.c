@@ -68,6 +68,8 @@ static const char *const broken_rows[] = {
         "31 30 0:26 x /x rw - cgroup2 cgroup2 rw\n",
         "31 30 0:26 /.. /x rw - cgroup2 cgroup2 rw\n",
         "31 30 0:26 /../../a /x rw - cgroup2 cgroup2 rw\n",
+        "31 30 0:26 /../ /x rw - cgroup2 cgroup2 rw\n",
+        "31 30 0:26 /\\056. /x rw - cgroup2 cgroup2 rw\n",
 };
 
 START_TEST(what_is_no_mount_of_ours_is_passed_over) {

@@ -76,20 +76,26 @@ static void tidy(IoStat *stat) {
         stat->n_devices = n_unique;
 }
 
-/* False when some value is bad; fractions are not. */
+static bool is_fraction(Span value) {
+        uint64_t hundredths;
+
+        return memchr(value.bytes, '.', value.n) && text_parse_decimal(value, 2, &hundredths);
+}
+
+/* False when some value is bad; a fraction is not, and has its key as any other value. */
 static bool write_device(JsonWriter *writer, const IoDevice *device) {
         Cursor words = cursor_over(device->values);
         NumberMap map;
         Span key, value;
-        uint64_t number;
         bool good = true;
 
         number_map_init(&map);
-        while (cursor_assignment(&words, &key, &value))
-                if (memchr(value.bytes, '.', value.n) && text_parse_decimal(value, 2, &number))
-                        continue;
-                else
-                        good &= number_map_put(&map, key, value);
+        while (cursor_assignment(&words, &key, &value)) {
+                size_t n_before = map.n_entries;
+
+                if (!number_map_put(&map, key, value))
+                        good &= map.n_entries > n_before && is_fraction(value);
+        }
         json_write_key_name(writer, device->name);
         number_map_write_json(writer, &map);
         return good;

@@ -28,6 +28,7 @@ static const struct {
         { "7:1 7:0 8:0 rios=1\n7:2 \n", 0, "{\"8:0\":{\"rios\":1}}" },
         { "7:1 \n", 0, "{}" },
         { "8:0 rios=1 rios=1 wios=2\n", TEXT_E_MALFORMED, "{\"8:0\":{\"wios\":2}}" },
+        { "8:0 rios=1.5 rios=1 wios=2\n", TEXT_E_MALFORMED, "{\"8:0\":{\"wios\":2}}" },
         { "8:0 rios=x wios=2\n", TEXT_E_MALFORMED, "{\"8:0\":{\"wios\":2}}" },
         { "8:0 rios=-1\n", TEXT_E_MALFORMED, "{\"8:0\":{}}" },
         { "8:0 rios=1\n8:0 rios=1\n8:1 rios=1\n", TEXT_E_MALFORMED, "{\"8:1\":{\"rios\":1}}" },

@@ -10,6 +10,9 @@
 #include "capture/task-reader.h"
 #include "procfs/proc-cgroup.h"
 #include "procfs/proc-smaps.h"
+#include "procfs/proc-stat.h"
+
+#define SMAPS_LEAST_NS (100 * NSEC_PER_MSEC) /* however little is left of the budget */
 
 void process_reader_init(ProcessReader *reader, const BatchScene *scene, Buffer *texts,
                          Tally *tally) {
@@ -17,10 +20,12 @@ void process_reader_init(ProcessReader *reader, const BatchScene *scene, Buffer 
         reader->texts = texts;
         reader->tally = tally;
         cgroup_set_init(&reader->cgroups);
+        reader->smaps = NULL;
 }
 
 void process_reader_done(ProcessReader *reader) {
         cgroup_set_done(&reader->cgroups);
+        reader->smaps = smaps_reader_free(reader->smaps);
 }
 
 static ThreadSlot *find_leader(const BatchProcess *process, ThreadSlot *slots) {
@@ -204,36 +209,60 @@ static int write_smaps(ProcessReader *reader, Span text, TextPlace *ret) {
         return r;
 }
 
+static int skip_smaps(ProcessReader *reader) {
+        tally_add(reader->tally, SOURCE_SMAPS_ROLLUP, SOURCE_OUTCOME_other);
+        reader->tally->n_smaps_skipped++;
+        return 0;
+}
+
+/*
+ * Reads the file in what is left of the budget, or a little longer. One that does not come in time
+ * uses up all of it.
+ */
+static int ask_smaps(ProcessReader *reader, int dir_fd, Span *ret) {
+        const CaptureSystem *system = reader->scene->system;
+        SmapsBudget *budget = reader->scene->smaps;
+        uint64_t begin_ns, spent_ns = atomic_load(&budget->spent_ns);
+        int r = 0;
+
+        if (spent_ns >= budget->limit_ns)
+                return -ETIMEDOUT;
+        if (!reader->smaps)
+                r = smaps_reader_new(&reader->smaps);
+        if (r < 0)
+                return r;
+        begin_ns = system->now_ns(system->userdata);
+        r = smaps_reader_read(reader->smaps, dir_fd,
+                              MAX_OF(budget->limit_ns - spent_ns, SMAPS_LEAST_NS), ret);
+        atomic_fetch_add(&budget->spent_ns, system->now_ns(system->userdata) - begin_ns);
+        if (r == -ETIMEDOUT) {
+                atomic_fetch_add(&budget->spent_ns, budget->limit_ns);
+                reader->smaps = smaps_reader_free(reader->smaps);
+        }
+        return r;
+}
+
 /*
  * Holds the target's mmap lock while the kernel walks its page tables, milliseconds for a large
  * process: hence only where there is memory to measure, and not beyond the capture's budget.
  */
 static int read_smaps(ProcessReader *reader, const BatchProcess *process, const ThreadSlot *slots,
                       const ThreadSlot *leader, TextPlace *ret) {
-        const CaptureSystem *system = reader->scene->system;
-        SmapsBudget *budget = reader->scene->smaps;
         const ThreadSlot *slot;
-        uint64_t begin_ns;
-        size_t n;
+        Span text;
         int r;
 
-        if (!budget->wanted || !(slot = find_memory(process, slots, leader)))
+        if (!reader->scene->smaps->wanted || !(slot = find_memory(process, slots, leader)))
                 return 0;
         if (!reader->scene->gates->has_file[SOURCE_SMAPS_ROLLUP]) {
                 tally_add(reader->tally, SOURCE_SMAPS_ROLLUP, SOURCE_OUTCOME_unsupported);
                 return 0;
         }
-        if (atomic_load(&budget->spent_ns) >= budget->limit_ns) {
-                tally_add(reader->tally, SOURCE_SMAPS_ROLLUP, SOURCE_OUTCOME_other);
-                reader->tally->n_smaps_skipped++;
-                return 0;
-        }
-        begin_ns = system->now_ns(system->userdata);
-        r = procfs_read(slot->fd, "smaps_rollup", reader->file, sizeof(reader->file), &n);
-        atomic_fetch_add(&budget->spent_ns, system->now_ns(system->userdata) - begin_ns);
-
+        r = ask_smaps(reader, slot->fd, &text);
         if (r == 0)
-                return write_smaps(reader, (Span){ reader->file, n }, ret);
+                return write_smaps(reader, text, ret);
+        if (r == -ETIMEDOUT)
+                return skip_smaps(reader);
         /* It is exiting and has given up its memory: the rows were whole before that. */
         tally_add(reader->tally, SOURCE_SMAPS_ROLLUP,
                   r == PROCFS_E_ABSENT ? SOURCE_OUTCOME_vanished : text_file_outcome(r));

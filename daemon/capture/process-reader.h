@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/macro.h"
 #include "capture/batch-reader.h"
+#include "capture/smaps-reader.h"
 #include "capture/thread-slot.h"
 #include "procfs/procfs.h"
 
@@ -20,6 +21,7 @@ typedef struct ProcessReader {
         Buffer *texts;           /* borrowed */
         Tally *tally;            /* borrowed */
         CgroupSet cgroups;       /* owned */
+        SmapsReader *smaps;      /* owned; NULL until it is needed */
         char file[PROCFS_BUFFER_BYTES];
 } ProcessReader;
 

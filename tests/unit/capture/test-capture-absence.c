@@ -2,8 +2,10 @@
 #include "check-main.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/macro.h"
@@ -340,6 +342,29 @@ START_TEST(memory_stops_when_its_time_is_used_up) {
 }
 END_TEST
 
+/* A pipe that nobody writes to: opening it waits, as reading does for a lock that is not let go. */
+START_TEST(memory_that_does_not_come_uses_up_the_time) {
+        int fd;
+
+        tree_delete(&tree, "proc/1/task/1/smaps_rollup");
+        ck_assert_int_eq(mkfifoat(tree.fd, "proc/1/task/1/smaps_rollup", 0600), 0);
+        captured.options.smaps_limit_ns = 20 * NSEC_PER_MSEC;
+        capture();
+        ck_assert_uint_eq(captured_find(&captured, 1)->smaps.n, 0);
+        ck_assert_uint_eq(captured_find(&captured, 10)->smaps.n, 0);
+        captured_check_source(&captured, SOURCE_SMAPS_ROLLUP, SOURCE_STATE_UNAVAILABLE, 0, 0, 0, 0,
+                              2);
+        ck_assert_str_eq(captured.sources.sources[SOURCE_SMAPS_ROLLUP].reason,
+                         "the time budget of 20 ms was used up and 2 processes were left out; "
+                         "--no-smaps skips all");
+        /* Whoever still waits is let go. */
+        fd = openat(tree.fd, "proc/1/task/1/smaps_rollup", O_RDWR | O_CLOEXEC);
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(write(fd, "x", 1), 1);
+        (void) close(fd);
+}
+END_TEST
+
 START_TEST(a_process_that_gives_up_its_memory_meanwhile_keeps_its_row) {
         tree_delete(&tree, "proc/10/task/10/smaps_rollup");
         capture();
@@ -391,6 +416,7 @@ int main(void) {
         tcase_add_test(gated, affinity_that_cannot_be_had_is_absent);
         tcase_add_test(gated, memory_is_left_alone_on_request);
         tcase_add_test(gated, memory_stops_when_its_time_is_used_up);
+        tcase_add_test(gated, memory_that_does_not_come_uses_up_the_time);
         tcase_add_test(gated, allocators_are_not_read);
         suite_add_tcase(suite, vanished);
         suite_add_tcase(suite, denied);

@@ -269,6 +269,47 @@ static int read_smaps(ProcessReader *reader, const BatchProcess *process, const 
         return 0;
 }
 
+/* leader */
+
+/*
+ * Whether all that has been read of the leader is of one task. When another thread executes a
+ * program it takes over the leader's number, start time and descriptor, and not its counters
+ * (de_thread() of fs/exec.c). What tells is that it lives where the other one had exited, that its
+ * address space is a new one, or that a count is less than it was; a leader who executed a program
+ * itself is taken for another one, too.
+ */
+static bool is_same_task(const ThreadSlot *leader, const ProcStat *now) {
+        const ThreadSample *sample = &leader->sample;
+
+        /* One after the other may have come and exited: only the living have an executable. */
+        if (thread_slot_is_zombie(leader))
+                return !sample->has_exe && (now->state == 'Z' || now->state == 'X');
+        if (leader->start_stack != 0 && now->start_stack != 0 &&
+            now->start_stack != leader->start_stack)
+                return false;
+        return !thread_sample_has(sample, METRIC_minflt) || !proc_stat_has(now, PROC_STAT_minflt) ||
+               now->minflt >= thread_sample_get(sample, METRIC_minflt);
+}
+
+/*
+ * A process that has one thread when it is read would have to start a second, and that to execute
+ * a program, before its last file is read: not worth the reading for each of them.
+ */
+static void check_leader(ProcessReader *reader, ThreadSlot *leader) {
+        ProcStat now;
+        size_t n;
+        int r;
+
+        if (!leader->kept || leader->num_threads <= 1)
+                return;
+        r = procfs_read(leader->fd, "stat", reader->file, sizeof(reader->file), &n);
+        if (r == 0)
+                r = proc_stat_parse((Span){ reader->file, n }, &now);
+        if (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED ||
+            (r == 0 && !is_same_task(leader, &now)))
+                thread_slot_vanish(leader);
+}
+
 int process_reader_read(ProcessReader *reader, const BatchProcess *process, ThreadSlot *slots,
                         ProcessReading *ret) {
         const BatchScene *scene = reader->scene;
@@ -283,5 +324,8 @@ int process_reader_read(ProcessReader *reader, const BatchProcess *process, Thre
         if (r < 0)
                 return r;
         read_executable(process, slots);
-        return leader && leader->kept ? read_smaps(reader, process, slots, leader, &ret->smaps) : 0;
+        r = leader && leader->kept ? read_smaps(reader, process, slots, leader, &ret->smaps) : 0;
+        if (r == 0 && leader)
+                check_leader(reader, leader);
+        return r;
 }

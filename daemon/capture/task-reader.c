@@ -103,6 +103,7 @@ static void take_stat(ThreadSlot *slot, const ProcStat *stat) {
         slot->state = stat->state;
         slot->policy = proc_stat_has(stat, PROC_STAT_policy) ? stat->policy : -1;
         slot->has_space = proc_stat_has(stat, PROC_STAT_vsize) && stat->vsize != 0;
+        slot->start_stack = proc_stat_has(stat, PROC_STAT_start_stack) ? stat->start_stack : 0;
         slot->num_threads = proc_stat_has(stat, PROC_STAT_num_threads) && stat->num_threads > 0
                                     ? (uint64_t) stat->num_threads
                                     : 0;
@@ -122,9 +123,16 @@ static int read_stat(TaskReader *reader, ThreadSlot *slot) {
         }
         r = proc_stat_parse((Span){ reader->file, n }, &stat);
         thread_slot_note(slot, SOURCE_STAT, parse_outcome(r));
-        /* Without name and start time it is nobody; and the number must be the one asked for. */
-        if (!stat.has_identity || stat.pid != slot->tid) {
-                thread_slot_note(slot, SOURCE_STAT, SOURCE_OUTCOME_malformed);
+        if (!stat.has_identity)
+                return 0;
+        /*
+         * A thread that executes a program takes the number of its leader, also between the kernel
+         * finding it by its own and making the file (fs/proc/base.c, proc_task_lookup()): whoever
+         * had the number that was asked for has gone.
+         */
+        if (stat.pid != slot->tid) {
+                thread_slot_note(slot, SOURCE_STAT, SOURCE_OUTCOME_vanished);
+                slot->vanished = true;
                 return 0;
         }
         take_stat(slot, &stat);

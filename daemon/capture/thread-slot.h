@@ -4,9 +4,10 @@
 /*
  * ThreadSlot
  *
- * One thread while it is being read. Everything is read through one descriptor of its directory,
- * which is bound to the task and not to the number: once the task is gone the descriptor answers
- * nothing, so two lives of a tid cannot mix. A thread that goes half-way is dropped whole.
+ * One thread while it is being read. Everything is read through one descriptor of its directory:
+ * once the thread is gone the descriptor answers nothing, so two lives of a tid cannot mix. Only
+ * the number of a process passes from task to task in its life, when a thread that is not the
+ * leader executes a program, and that is looked for. A thread that goes half-way is dropped whole.
  */
 
 #include <stdbool.h>
@@ -32,6 +33,7 @@ typedef struct ThreadSlot {
         char state;
         int64_t policy;
         uint64_t num_threads; /* of the process; 0 unknown */
+        uint64_t start_stack; /* of the address space; 0 unknown */
         uint64_t seen_ns;     /* CLOCK_MONOTONIC, just after stat had been read */
 
         uint8_t outcomes[_SOURCE_MAX]; /* of what was tried: SourceOutcome + 1 */

@@ -34,6 +34,7 @@
         F(nice,        int32_t,  19)                                                               \
         F(num_threads, int32_t,  20) /* of the process */                                          \
         F(vsize,       uint64_t, 23) /* bytes; 0 without an address space */                       \
+        F(start_stack, uint64_t, 28) /* address; 0 where we may not trace it, too */               \
         F(processor,   int32_t,  39) /* last run on */                                             \
         F(rt_priority, uint32_t, 40)                                                               \
         F(policy,      int32_t,  41) /* SCHED_* */

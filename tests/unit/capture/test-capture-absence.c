@@ -85,7 +85,7 @@ START_TEST(a_process_without_its_task_directory_went) {
 END_TEST
 
 static const char *const bad_stats[] = {
-        "", "11", "11 (x", "11 (x) S", "12 (x) S 1 1 1 0 -1 64 0 0 0 0 0 0 0 0 20 0 1 0 9 1 1\n",
+        "", "11", "11 (x", "11 (x) S", "11 (x) S 1 1 1 0 -1 64 0 0 0 0 0 0 0 0 20 0 1 0\n",
 };
 
 START_TEST(a_thread_without_an_identity_is_counted_as_malformed) {
@@ -95,6 +95,17 @@ START_TEST(a_thread_without_an_identity_is_counted_as_malformed) {
         ck_assert_int_eq(captured.sources.sources[SOURCE_STAT].state, SOURCE_STATE_PARTIAL);
         ck_assert_uint_eq(captured.sources.sources[SOURCE_STAT].counts[SOURCE_OUTCOME_malformed],
                           1);
+}
+END_TEST
+
+/* It became the leader by executing a program while it was looked up. */
+START_TEST(a_thread_that_took_another_number_has_gone) {
+        tree_write_text(&tree, "proc/10/task/11/stat",
+                        "10 (x) S 1 1 1 0 -1 64 0 0 0 0 0 0 0 0 20 0 1 0 9 1 1\n");
+        capture();
+        ck_assert_uint_eq(captured.n_threads, 2);
+        ck_assert(span_is(captured_find(&captured, 10)->sample.comm, "thread"));
+        captured_check_source(&captured, SOURCE_STAT, SOURCE_STATE_OK, 2, 0, 1, 0, 0);
 }
 END_TEST
 
@@ -401,6 +412,7 @@ int main(void) {
         tcase_add_test(vanished, a_process_whose_spokesman_goes_asks_the_next);
         tcase_add_test(vanished, a_process_without_its_task_directory_went);
         tcase_add_test(vanished, a_process_that_gives_up_its_memory_meanwhile_keeps_its_row);
+        tcase_add_test(vanished, a_thread_that_took_another_number_has_gone);
         tcase_add_loop_test(vanished, a_thread_without_an_identity_is_counted_as_malformed, 0,
                             ELEMENTSOF(bad_stats));
         tcase_add_test(vanished, malformed_files_cost_their_values_only);

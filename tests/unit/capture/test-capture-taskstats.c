@@ -141,6 +141,53 @@ START_TEST(an_answer_about_a_later_life_of_the_tid_drops_the_thread) {
 }
 END_TEST
 
+/* What the leader's stat says first, and what it says when taskstats has answered. */
+static const struct {
+        TreeThread before, after;
+        bool kept;
+} leader_rows[] = {
+        { { .start_stack = 100 }, { .start_stack = 100 }, true },
+        { { .start_stack = 100 }, { .start_stack = 200 }, false },
+        { { .start_stack = 100 }, { .state = 'Z' }, true }, /* it exited */
+        { { .state = 'Z' }, { .state = 'Z' }, false }, /* taskstats told of an executable */
+        { { .state = 'Z' }, { .start_stack = 100 }, false },
+        { { .minflt = 7 }, { .minflt = 8 }, true },
+        { { .minflt = 7 }, { .minflt = 6 }, false },
+        { { .start_stack = 100, .num_threads = 1 },
+          { .start_stack = 200 },
+          true }, /* not looked at */
+};
+
+static size_t row_of_leader;
+static int (*plain_query)(void *handle, const pid_t *tids, size_t n_tids, TaskstatsAnswer *answers);
+
+static void write_leader(TreeThread leader) {
+        leader.tgid = leader.tid = 10;
+        if (leader.num_threads == 0)
+                leader.num_threads = 3;
+        tree_add_thread(&tree, &leader);
+}
+
+static int query_and_execute(void *handle, const pid_t *tids, size_t n_tids,
+                             TaskstatsAnswer *ret_answers) {
+        if (n_tids > 1)
+                write_leader(leader_rows[row_of_leader].after);
+        return plain_query(handle, tids, n_tids, ret_answers);
+}
+
+START_TEST(a_leader_whose_place_another_task_took_is_dropped) {
+        plain_query = fake.system.query_taskstats;
+        fake.system.query_taskstats = query_and_execute;
+        row_of_leader = (size_t) _i;
+        write_leader(leader_rows[_i].before);
+        capture();
+        ck_assert_int_eq(captured_find(&captured, 10) != NULL, leader_rows[_i].kept);
+        ck_assert_ptr_nonnull(captured_find(&captured, 11));
+        captured_check_source(&captured, SOURCE_STAT, SOURCE_STATE_OK, leader_rows[_i].kept ? 4 : 3,
+                              0, leader_rows[_i].kept ? 0 : 1, 0, 0);
+}
+END_TEST
+
 START_TEST(one_thread_without_an_answer_costs_itself_only) {
         answer((FakeThread){ .tid = 11, .stats_error = -ENODATA });
         answer((FakeThread){ .tid = 12, .stats_error = -EPERM });
@@ -331,6 +378,8 @@ int main(void) {
         tcase_add_test(taskstats, a_thread_that_taskstats_does_not_know_any_more_is_dropped_whole);
         tcase_add_loop_test(taskstats, an_answer_about_a_later_life_of_the_tid_drops_the_thread, 0,
                             ELEMENTSOF(life_rows));
+        tcase_add_loop_test(taskstats, a_leader_whose_place_another_task_took_is_dropped, 0,
+                            ELEMENTSOF(leader_rows));
         tcase_add_test(taskstats, one_thread_without_an_answer_costs_itself_only);
         tcase_add_test(taskstats, numbers_of_another_pid_namespace_are_not_asked_about);
         tcase_add_test(gates, a_kernel_without_delay_accounting_leaves_schedstat_to_its_file);

@@ -143,13 +143,14 @@ static void write_stat(const Tree *tree, const char *path, const TreeThread *thr
         n += (int) n_comm;
         n += snprintf(
                 text + n, sizeof(text) - (size_t) n,
-                ") %c 1 1 1 0 -1 %u 11 0 12 0 13 14 0 0 20 -5 %d 0 %llu %d 3 "
-                "18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 %d 0 0 0 0 0 0 0 0 0 0 0\n",
+                ") %c 1 1 1 0 -1 %u %u 0 12 0 13 14 0 0 20 -5 %d 0 %llu %d 3 "
+                "18446744073709551615 1 1 %u 0 0 0 0 0 0 0 0 0 17 1 0 %d 0 0 0 0 0 0 0 0 0 0 0\n",
                 thread->state ? thread->state : 'S', thread->kthread ? 0x00200000u | 64u : 64u,
-                thread->num_threads ? thread->num_threads : 1,
+                thread->minflt ? thread->minflt : 11, thread->num_threads ? thread->num_threads : 1,
                 (unsigned long long) (thread->start ? thread->start
                                                     : 1000u + (unsigned) thread->tid),
-                thread->kthread || thread->no_space ? 0 : 4096000, thread->policy);
+                thread->kthread || thread->no_space ? 0 : 4096000, thread->start_stack,
+                thread->policy);
         tree_write(tree, path, (Span){ text, (size_t) n });
 }
 

@@ -48,10 +48,12 @@ typedef struct TreeThread {
         size_t n_comm;    /* 0: to its end */
         char state;       /* 'S' */
         bool kthread;
-        bool no_space;      /* vsize 0, as of kernel threads and zombies */
-        int policy;         /* SCHED_OTHER */
-        uint64_t start;     /* 1000 + tid */
-        int num_threads;    /* 1 */
+        bool no_space;   /* vsize 0, as of kernel threads and zombies */
+        int policy;      /* SCHED_OTHER */
+        uint64_t start;  /* 1000 + tid */
+        int num_threads; /* 1 */
+        unsigned minflt; /* 11 */
+        unsigned start_stack;
         const char *cgroup; /* "/" */
 } TreeThread;
 

@@ -169,6 +169,29 @@ static void look_at_capabilities(int proc_fd, Gates *gates) {
         gates->has_dac_read_search = set >> CAP_DAC_READ_SEARCH & 1;
 }
 
+/* The initial user namespace maps every id to itself: "0 0 4294967295". */
+static bool is_in_user_namespace(int proc_fd) {
+        static const char *const initial[] = { "0", "0", "4294967295" };
+        char text[PROCFS_BUFFER_BYTES];
+        Cursor words;
+        Span word;
+        size_t n;
+
+        if (procfs_read(proc_fd, "thread-self/uid_map", text, sizeof(text), &n) != 0)
+                return false;
+        words = cursor_over((Span){ text, n });
+        for (size_t i = 0; i < ELEMENTSOF(initial); i++)
+                if (!cursor_word(&words, &word) || !span_is(text_trim(word), initial[i]))
+                        return true;
+        return false;
+}
+
+static bool lacks(int proc_fd, const char *name) {
+        struct stat status;
+
+        return fstatat(proc_fd, name, &status, 0) < 0 && errno == ENOENT;
+}
+
 static void look_at_pressure(int proc_fd, Gates *gates) {
         char text[PROCFS_BUFFER_BYTES];
         struct stat status;
@@ -194,6 +217,8 @@ void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *hos
         look_for_files(proc_fd, &gates);
         look_at_pressure(proc_fd, &gates);
         look_at_capabilities(proc_fd, &gates);
+        gates.in_user_namespace = is_in_user_namespace(proc_fd);
+        gates.only_processes = lacks(proc_fd, "sys") && lacks(proc_fd, "version");
         try_taskstats(system, &gates);
         /* What cannot be read is not known to be whole. */
         if (cgroupfs &&

@@ -47,8 +47,10 @@ typedef struct Gates {
         bool irq_time_accounted; /* /proc/pressure/irq can be read */
         bool has_pressure; /* /proc/pressure is there, so that a missing irq means something */
 
+        bool only_processes; /* /proc is mounted with subset=pid: nothing of the host is in it */
         bool has_sys_ptrace, has_dac_read_search; /* capabilities that are effective */
-        bool root_is_threaded; /* threads of one process may differ although in "/" */
+        bool in_user_namespace; /* of its own, where capabilities do not reach other processes */
+        bool root_is_threaded;  /* threads of one process may differ although in "/" */
 } Gates;
 
 /* @cgroupfs may be NULL. What cannot be found out stays at its cautious value. */

@@ -15,6 +15,11 @@
 #define FOREIGN_PIDS                                                                              \
         "/proc is of another pid namespace than this process, so threads cannot be asked for by " \
         "their numbers"
+#define IN_USER_NAMESPACE \
+        "capabilities of a user namespace do not reach the processes outside of it: " PRIVILEGED
+#define ONLY_PROCESSES                                                                             \
+        "/proc is mounted with subset=pid and shows nothing of the host but its processes: mount " \
+        "it without"
 #define NO_PRESSURE \
         "pressure stall information is off: boot with psi=1 (a kernel built with CONFIG_PSI)"
 
@@ -79,10 +84,14 @@ static const char *io_denied_reason(const Gates *gates) {
                   "CAP_DAC_READ_SEARCH: a security policy protects them" },
         };
 
+        if (gates->in_user_namespace)
+                return IN_USER_NAMESPACE;
         return reasons[gates->has_sys_ptrace][gates->has_dac_read_search];
 }
 
 static const char *smaps_denied_reason(const Gates *gates) {
+        if (gates->in_user_namespace)
+                return IN_USER_NAMESPACE;
         if (gates->has_sys_ptrace)
                 return "/proc/PID/smaps_rollup of some processes is refused even with "
                        "CAP_SYS_PTRACE: a security policy protects them";
@@ -125,10 +134,28 @@ static const char *irq_reason(const Gates *gates, SourceOutcome outcome) {
         return delay_reason(gates, outcome);
 }
 
+/* Of what it takes the files of the host to read, or to know what was read. */
+static bool needs_host(const Gates *gates, SourceId id) {
+        switch ((unsigned) id) {
+        case SOURCE_HOST:
+        case SOURCE_HOST_PRESSURE:
+                return true;
+        case SOURCE_SCHEDSTATS:
+                return gates->has_file[SOURCE_SCHED];
+        case SOURCE_TASKSTATS_DELAY:
+        case SOURCE_TASKSTATS_IRQ:
+                return gates->taskstats == 0 && gates->taskstats_asked && gates->has_delay_members;
+        default:
+                return false;
+        }
+}
+
 /* NULL when there is nothing special to say. */
 static const char *gated_reason(const SourceReport *report, SourceId id, SourceOutcome outcome) {
         const Gates *gates = report->gates;
 
+        if (gates->only_processes && outcome == SOURCE_OUTCOME_unsupported && needs_host(gates, id))
+                return ONLY_PROCESSES;
         if (id == SOURCE_TASKSTATS)
                 return taskstats_reason(gates, outcome);
         if (id == SOURCE_TASKSTATS_DELAY)
@@ -143,6 +170,9 @@ static const char *gated_reason(const SourceReport *report, SourceId id, SourceO
                 return smaps_denied_reason(gates);
         if (id == SOURCE_AFFINITY && gates->foreign_pids)
                 return FOREIGN_PIDS;
+        if (id == SOURCE_CGROUP && outcome == SOURCE_OUTCOME_unsupported &&
+            report->tally->counts[id][SOURCE_OUTCOME_ok] > 0)
+                return NULL; /* the host has them */
         if (id == SOURCE_CGROUP && !gates->has_file[SOURCE_CGROUP])
                 return "this kernel was built without CONFIG_CGROUPS";
         if (id == SOURCE_CGROUP_STATS && outcome == SOURCE_OUTCOME_unsupported &&
@@ -266,9 +296,10 @@ static void judge_cgroup_pressure(const SourceReport *report, Source *source) {
 
         if (!was_tried(source))
                 set_state(source, SOURCE_STATE_UNAVAILABLE,
-                          host[SOURCE_OUTCOME_ok] > 0 ? "no cgroup has pressure files: not with "
-                                                        "cgroup_disable=pressure, nor in the root"
-                                                      : NO_PRESSURE);
+                          host[SOURCE_OUTCOME_ok] > 0 || report->gates->only_processes
+                                  ? "no cgroup has pressure files: not with "
+                                    "cgroup_disable=pressure, nor in the root"
+                                  : NO_PRESSURE);
         judge_cgroup(report, source);
 }
 

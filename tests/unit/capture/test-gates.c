@@ -136,6 +136,37 @@ START_TEST(a_proc_that_numbers_us_differently_is_foreign) {
 END_TEST
 
 static const struct {
+        const char *map;
+        bool own;
+} map_rows[] = {
+        { "         0          0 4294967295\n", false },
+        { "         0       1000          1\n", true },
+        { "         0          0      65536\n     65536     65536  4294901759\n", true },
+};
+
+START_TEST(a_user_namespace_is_known_by_its_map) {
+        look();
+        ck_assert(!gates.in_user_namespace); /* what cannot be read is none */
+        tree_write_text(&tree, "proc/thread-self/uid_map", "%s", map_rows[_i].map);
+        look();
+        ck_assert_int_eq(gates.in_user_namespace, map_rows[_i].own);
+}
+END_TEST
+
+START_TEST(a_proc_without_the_files_of_the_host_shows_processes_only) {
+        look();
+        ck_assert(!gates.only_processes);
+        tree_write_text(&tree, "proc/version", "Linux\n");
+        ck_assert_int_eq(renameat(tree.proc_fd, "sys", tree.fd, "hidden"), 0);
+        look();
+        ck_assert(!gates.only_processes);
+        tree_delete(&tree, "proc/version");
+        look();
+        ck_assert(gates.only_processes);
+}
+END_TEST
+
+static const struct {
         const char *set;
         bool sys_ptrace, dac_read_search;
 } capability_rows[] = {
@@ -198,6 +229,8 @@ int main(void) {
         tcase_add_test(kernel, files_are_taken_to_exist_unless_the_own_thread_lacks_them);
         tcase_add_test(kernel, the_specimen_tells_what_the_kernel_was_built_with);
         tcase_add_test(kernel, taskstats_that_does_not_answer_says_why);
+        tcase_add_loop_test(kernel, a_user_namespace_is_known_by_its_map, 0, ELEMENTSOF(map_rows));
+        tcase_add_test(kernel, a_proc_without_the_files_of_the_host_shows_processes_only);
         tcase_add_loop_test(kernel, a_proc_that_numbers_us_differently_is_foreign, 0,
                             ELEMENTSOF(self_rows));
         tcase_add_loop_test(kernel, capabilities_are_those_in_effect, 0,

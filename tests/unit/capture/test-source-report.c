@@ -33,6 +33,37 @@ static const Source *judge(SourceId id) {
         return &table.sources[id];
 }
 
+START_TEST(a_user_namespace_is_named_as_the_cause) {
+        static const SourceId ids[] = { SOURCE_IO, SOURCE_SMAPS_ROLLUP };
+
+        gates.in_user_namespace = gates.has_sys_ptrace = gates.has_dac_read_search = true;
+        for (size_t i = 0; i < ELEMENTSOF(ids); i++) {
+                tally.counts[ids[i]][SOURCE_OUTCOME_ok] = 3;
+                tally.counts[ids[i]][SOURCE_OUTCOME_denied] = 4;
+                ck_assert_str_eq(judge(ids[i])->reason,
+                                 "capabilities of a user namespace do not reach the processes "
+                                 "outside of it: run ctprofd as root or as ctprofd.service");
+        }
+}
+END_TEST
+
+START_TEST(a_proc_of_processes_only_is_named_as_the_cause) {
+        static const SourceId ids[] = { SOURCE_HOST, SOURCE_HOST_PRESSURE, SOURCE_SCHEDSTATS,
+                                        SOURCE_TASKSTATS_DELAY };
+
+        gates.only_processes = true;
+        for (size_t i = 0; i < ELEMENTSOF(ids); i++) {
+                tally.counts[ids[i]][SOURCE_OUTCOME_unsupported] = 4;
+                ck_assert_str_eq(judge(ids[i])->reason,
+                                 "/proc is mounted with subset=pid and shows nothing of the host "
+                                 "but its processes: mount it without");
+        }
+        /* What has a cause of its own keeps it. */
+        gates.has_file[SOURCE_SCHED] = false;
+        ck_assert_ptr_nonnull(strstr(judge(SOURCE_SCHEDSTATS)->reason, "CONFIG_SCHED_DEBUG"));
+}
+END_TEST
+
 /* ok, denied, vanished, unsupported, malformed, other */
 static const struct {
         uint64_t counts[_SOURCE_OUTCOME_MAX];
@@ -166,6 +197,8 @@ int main(void) {
         TCase *states = tcase_create("states");
 
         tcase_add_checked_fixture(states, setup, NULL);
+        tcase_add_test(states, a_user_namespace_is_named_as_the_cause);
+        tcase_add_test(states, a_proc_of_processes_only_is_named_as_the_cause);
         tcase_add_loop_test(states, the_counts_decide_the_state_of_every_ordinary_source, 0,
                             ELEMENTSOF(state_rows));
         tcase_add_test(states, every_reason_is_one_sentence_that_fits);

@@ -179,6 +179,8 @@ static int find_counterpart(Comparison *comparison, Span cgroup, const Group *af
         r = buffer_append(&id, cgroup.bytes, cgroup.n);
         if (r == 0)
                 r = buffer_append(&id, key.bytes + old.n, key.n - old.n);
+        if (r == 0 && comparison->view.axis == VIEW_AXIS_ALL)
+                r = thread_key_append_lengths(&id, cgroup.n, after->n_process);
         if (r != 0)
                 return r;
         *ret = group_table_find(&comparison->table, buffer_span(&id));

@@ -29,6 +29,8 @@ int thread_group_obtain(ThreadKeys *keys, GroupTable *table, ComparisonSide side
         if (keys->axis == VIEW_AXIS_ALL) {
                 group->n_cgroup = key.n_cgroup;
                 group->n_process = key.n_process;
+                if (key.label.n < key.id.n)
+                        r = group_set_label(group, key.label);
         }
         if (r == 0 && thread_keys_has_patterns(keys)) {
                 group->is_pattern = group->is_pattern || key.is_pattern;

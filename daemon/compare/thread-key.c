@@ -136,9 +136,20 @@ static int make_thread_key(ThreadKeys *keys, ComparisonSide side, const ThreadSa
         return 0;
 }
 
+int thread_key_append_lengths(Buffer *label, size_t n_cgroup, size_t n_process) {
+        size_t n_joints = 0;
+
+        for (size_t i = 0; i < label->n; i++)
+                n_joints += label->bytes[i] == KEY_JOINT;
+        if (n_joints == THREAD_KEY_MAX_PARTS - 1)
+                return 0;
+        return buffer_append_format(label, "%c%zu,%zu", '\0', n_cgroup, n_process);
+}
+
 /* Several parts with joints between them; the last is what groups differ in most. */
 static int join_parts(ThreadKeys *keys, const ThreadSample *sample, ThreadKey *ret) {
         Span parts[THREAD_KEY_MAX_PARTS] = { { NULL, 0 } };
+        size_t n_label;
         int r;
 
         buffer_clear(&keys->text);
@@ -151,7 +162,12 @@ static int join_parts(ThreadKeys *keys, const ThreadSample *sample, ThreadKey *r
                 if (r != 0)
                         return r;
         }
-        *ret = (ThreadKey){ .id = buffer_span(&keys->text), .label = buffer_span(&keys->text) };
+        n_label = keys->text.n;
+        r = thread_key_append_lengths(&keys->text, parts[0].n, parts[1].n);
+        if (r != 0)
+                return r;
+        *ret = (ThreadKey){ .id = buffer_span(&keys->text),
+                            .label = { keys->text.bytes, n_label } };
         ret->name = key_part_name(&keys->parts[keys->n_parts - 1], sample);
         ret->is_pattern = !span_equal(parts[keys->n_parts - 1], ret->name);
         ret->n_cgroup = parts[0].n;

@@ -32,7 +32,7 @@ typedef struct ThreadKeys {
 /* Borrowed from the ThreadKeys and the sample, until either changes. */
 typedef struct ThreadKey {
         Span id;          /* what makes two threads one group */
-        Span label;       /* what is shown; the same bytes as the id unless the group is a thread */
+        Span label;       /* what is shown; mostly the same bytes as the id */
         bool is_pattern;  /* stands for names other than itself; of several parts, the last does */
         Span name;        /* the name behind the pattern */
         size_t n_cgroup;  /* of a key with several parts: bytes of the cgroup in the label */
@@ -49,3 +49,8 @@ bool thread_keys_has_patterns(const ThreadKeys *keys);
 _must_check_ int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample);
 _must_check_ int thread_keys_make(ThreadKeys *keys, ComparisonSide side, const ThreadSample *sample,
                                   ThreadKey *ret);
+/*
+ * Makes the id of a group out of its label of all parts: where a name has the joint in it, as it
+ * may have any byte but NUL, the label alone could be that of other names.
+ */
+_must_check_ int thread_key_append_lengths(Buffer *label, size_t n_cgroup, size_t n_process);

@@ -156,6 +156,37 @@ START_TEST(an_axis_takes_its_own_name) {
 }
 END_TEST
 
+START_TEST(a_joint_in_a_name_joins_nothing) {
+        ThreadSample one = thread_of("a\x1f"
+                                     "b",
+                                     "c", 1),
+                     other = thread_of("a",
+                                       "b\x1f"
+                                       "c",
+                                       2);
+        char id[64], label[64];
+        size_t n_id, n_label;
+        ThreadKeys keys;
+        ThreadKey key;
+        View view;
+
+        view_init(&view);
+        view.axis = VIEW_AXIS_ALL;
+        view.cgroup_normalize = view.thread_normalize = false;
+        ck_assert_int_eq(thread_keys_init(&keys, &view, COMPARISON_BOOTS_SAME), 0);
+        ck_assert_int_eq(thread_keys_make(&keys, COMPARISON_BEFORE, &one, &key), 0);
+        n_id = key.id.n;
+        n_label = key.label.n;
+        ck_assert_uint_lt(n_id, sizeof(id));
+        memcpy(id, key.id.bytes, n_id);
+        memcpy(label, key.label.bytes, n_label);
+        ck_assert_int_eq(thread_keys_make(&keys, COMPARISON_BEFORE, &other, &key), 0);
+        ck_assert(span_equal((Span){ label, n_label }, key.label));
+        ck_assert(!span_equal((Span){ id, n_id }, key.id));
+        thread_keys_done(&keys);
+}
+END_TEST
+
 START_TEST(an_unknown_cgroup_is_the_empty_key) {
         ThreadSample sample = thread_of("p", "t", 1);
         ThreadKeys keys;
@@ -234,6 +265,7 @@ int main(void) {
         tcase_add_test(names, buckets_follow_the_vectors);
         tcase_add_loop_test(names, literal_axes_keep_names, 0, 3);
         tcase_add_loop_test(names, an_axis_takes_its_own_name, 0, 6);
+        tcase_add_test(names, a_joint_in_a_name_joins_nothing);
         tcase_add_test(names, an_unknown_cgroup_is_the_empty_key);
         suite_add_tcase(suite, names);
         tcase_add_loop_test(lives, a_life_is_within_a_boot, 0, ELEMENTSOF(life_rows));

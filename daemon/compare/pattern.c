@@ -123,6 +123,8 @@ int pattern_append_skeleton(Buffer *buffer, Span name) {
         size_t begin = 0, i = 0;
         int r;
 
+        if (name.n == 0) /* of a name that is not known there are no bytes to look at */
+                return 0;
         while (i + UUID_BYTES <= name.n) {
                 if (!begins_with_uuid((Span){ name.bytes + i, name.n - i })) {
                         i++;

@@ -184,17 +184,18 @@ static bool step_over(Span glob, Places *from, Span component, Span rest, Places
  * before its end, and trying one after the other would take time without bound.
  */
 bool glob_matches_path(Span glob, Span path) {
+        const char *bytes = path.n > 0 ? path.bytes : ""; /* a path may be unknown */
         Places places = { { 0 } };
         size_t at = 0;
 
         add_place(&places, 0);
         while (at <= path.n) {
-                const char *slash = at < path.n ? memchr(path.bytes + at, '/', path.n - at) : NULL;
-                size_t end = slash ? (size_t) (slash - path.bytes) : path.n;
+                const char *slash = at < path.n ? memchr(bytes + at, '/', path.n - at) : NULL;
+                size_t end = slash ? (size_t) (slash - bytes) : path.n;
                 Places next = { { 0 } };
 
-                if (step_over(glob, &places, (Span){ path.bytes + at, end - at },
-                              (Span){ path.bytes + at, path.n - at }, &next))
+                if (step_over(glob, &places, (Span){ bytes + at, end - at },
+                              (Span){ bytes + at, path.n - at }, &next))
                         return true;
                 places = next;
                 at = end + 1;

@@ -49,6 +49,7 @@ static const struct {
         { "1\xff"
           "2",
           "{N}\xff{N}" },
+        { NULL, "" }, /* not known */
         { "a\t1\v2\f3\r4\n5", "a\t{N}\v{N}\f{N}\r{N}\n{N}" },
 };
 

@@ -59,6 +59,7 @@ static const struct {
         bool path, flat; /* whether it matches one, and as a text */
 } match_rows[] = {
         { "*", "", true, true },
+        { "*", NULL, true, true },
         { "*", "ab", true, true },
         { "*", "a/b", false, true },
         { "a*b*c", "axbxbc", true, true },

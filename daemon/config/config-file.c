@@ -48,6 +48,11 @@ static void end_line(ConfigFile *file) {
         file->expects = file->assigned = false;
 }
 
+/* As inih sees them: isspace(3) of the C locale. */
+static bool is_blank(char c) {
+        return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 static Span take_line(Span *rest) {
         const char *end = memchr(rest->bytes, '\n', rest->n);
         size_t n = end ? (size_t) (end - rest->bytes) : rest->n;
@@ -55,11 +60,10 @@ static Span take_line(Span *rest) {
 
         n += end ? 1 : 0;
         *rest = (Span){ rest->bytes + n, rest->n - n };
-        while (line.n > 0 && (line.bytes[line.n - 1] == '\r' || line.bytes[line.n - 1] == ' ' ||
-                              line.bytes[line.n - 1] == '\t'))
+        while (line.n > 0 && is_blank(line.bytes[line.n - 1]))
                 line.n--;
         /* To inih a line that begins with a blank continues the one before it. */
-        while (line.n > 0 && (line.bytes[0] == ' ' || line.bytes[0] == '\t'))
+        while (line.n > 0 && is_blank(line.bytes[0]))
                 line = (Span){ line.bytes + 1, line.n - 1 };
         return line;
 }

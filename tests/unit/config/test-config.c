@@ -83,6 +83,9 @@ static const struct {
         { "[Spool\nMaxAge=1d\n", ":1: the section has no \"]\"\n" },
         { "[Spool]\nMaxAge\n", ":2: neither a section, an assignment nor a comment\n" },
         { "[Spool]\n# x\nMaxAge\n\n", ":3: neither a section, an assignment nor a comment\n" },
+        /* inih would take it for more of the line before. */
+        { "[Capture]\nSmaps=\n\vno\n", ":3: neither a section, an assignment nor a comment\n" },
+        { "[Capture]\nSmaps=\n\r0\n", ":3: neither a section, an assignment nor a comment\n" },
 };
 
 START_TEST(a_wrong_line_is_told_with_its_place_and_changes_nothing) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "config/config-private.h"
 
@@ -49,18 +50,29 @@ static int add_drop_in(DropIns *list, const char *directory, const char *name) {
         return 0;
 }
 
+/* Whether the name is taken, although it could not be opened: by a link to nothing, say. */
+static bool is_there(const char *path) {
+        struct stat status;
+
+        return lstat(path, &status) == 0;
+}
+
+static int refuse(const ConfigListener *listener, const char *path, int error) {
+        config_tell(listener, CONFIG_FAULT_WRONG, path,
+                    error == ENOENT ? "a link to nothing" : strerror(error));
+        return CONFIG_E_WRONG;
+}
+
 /* One that an earlier directory has is taken from there. */
 static int add_directory(DropIns *list, const char *directory, const ConfigListener *listener) {
         DIR *handle = opendir(directory);
         struct dirent *entry;
-        int r = 0;
+        int error = handle ? 0 : errno, r = 0;
 
-        if (!handle && (errno == ENOENT || errno == ENOTDIR))
+        if ((error == ENOENT || error == ENOTDIR) && !is_there(directory))
                 return CONFIG_OK;
-        if (!handle) {
-                config_tell(listener, CONFIG_FAULT_WRONG, directory, strerror(errno));
-                return CONFIG_E_WRONG;
-        }
+        if (!handle)
+                return refuse(listener, directory, error);
         while (r == 0 && (entry = readdir(handle))) {
                 if (!is_drop_in(entry->d_name) || has_name(list, entry->d_name))
                         continue;
@@ -84,13 +96,10 @@ static int load_if_there(Config *config, const char *path, const ConfigListener 
                          bool *ret_found) {
         int r = config_load_file(config, path, listener);
 
-        *ret_found = r != -ENOENT && r != -ENOTDIR;
+        *ret_found = (r != -ENOENT && r != -ENOTDIR) || is_there(path);
         if (!*ret_found)
                 return CONFIG_OK;
-        if (r >= 0 || r == -ENOMEM)
-                return r;
-        config_tell(listener, CONFIG_FAULT_WRONG, path, strerror(-r));
-        return CONFIG_E_WRONG;
+        return r >= 0 || r == -ENOMEM ? r : refuse(listener, path, -r);
 }
 
 static int load_main(Config *config, const char *const *directories, size_t n_directories,

@@ -163,6 +163,42 @@ START_TEST(a_file_that_cannot_be_read_is_told) {
 }
 END_TEST
 
+static const struct {
+        const char *name, *target; /* a link to it, or a file without one */
+        const char *complaint;
+} odd_rows[] = {
+        { NAME, "nowhere", "etc/" NAME ": a link to nothing\n" },
+        { NAME ".d", "nowhere", "etc/" NAME ".d: a link to nothing\n" },
+        { NAME ".d", NULL, "etc/" NAME ".d: Not a directory\n" },
+        { NAME ".d/30.conf", "nowhere", "etc/" NAME ".d/30.conf: a link to nothing\n" },
+        { NAME ".d/30.conf", "30.conf", ".d/30.conf: Too many levels of symbolic links\n" },
+};
+
+/* Somebody put it there to be read: nothing of it is passed over in silence. */
+START_TEST(what_is_there_and_leads_nowhere_is_told) {
+        _cleanup_(config_freep) Config *config = NULL;
+        char path[2 * TEMPORARY_PATH_BYTES];
+        Places places;
+        Heard heard;
+
+        places_init(&places);
+        put(&places, 2, NAME ".d/10.conf", "[Jobs]\nMaxAnalyses=7\n");
+        ck_assert_int_eq(mkdir(places.directories[0], 0700), 0);
+        if (strchr(odd_rows[_i].name, '/'))
+                put(&places, 0, NAME ".d/20.conf", "");
+        (void) snprintf(path, sizeof(path), "%s/%s", places.directories[0], odd_rows[_i].name);
+        if (odd_rows[_i].target)
+                ck_assert_int_eq(symlink(odd_rows[_i].target, path), 0);
+        else
+                ck_assert_int_eq(mknod(path, S_IFREG | 0600, 0), 0);
+        ck_assert_int_eq(load(&places, &config, &heard), CONFIG_E_WRONG);
+        ck_assert_uint_eq(heard.n_wrong, 1);
+        ck_assert_ptr_nonnull(strstr(heard.text, odd_rows[_i].complaint));
+        ck_assert_uint_eq(config_get(config, SETTING_ANALYSES), 7);
+        temporary_done(&places.temporary);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("config-places");
         TCase *places = tcase_create("places");
@@ -173,6 +209,8 @@ int main(void) {
         tcase_add_test(places, a_drop_in_hides_its_namesake_of_a_later_directory);
         tcase_add_test(places, a_wrong_line_anywhere_is_told_and_the_rest_is_read);
         tcase_add_test(places, a_file_that_cannot_be_read_is_told);
+        tcase_add_loop_test(places, what_is_there_and_leads_nowhere_is_told, 0,
+                            ELEMENTSOF(odd_rows));
         suite_add_tcase(suite, places);
         return check_main(suite);
 }

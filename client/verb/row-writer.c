@@ -8,15 +8,35 @@
 #include "render/cell.h"
 #include "wire/message.h"
 
-/* A control character must not reach a terminal from a name, so it is U+EF00 plus itself. */
-static int append_csv_byte(Buffer *to, char byte) {
-        unsigned char code = (unsigned char) byte;
+/* What must not reach a terminal from a name is U+EF00 plus itself, byte by byte. */
+static int append_csv_escape(Buffer *to, unsigned char code) {
+        return buffer_append_format(to, "\xee%c%c", 0xbc | code >> 6, 0x80 | (code & 0x3f));
+}
 
+static bool is_c0(unsigned char code) {
+        return code < ' ' || code == 0x7f;
+}
+
+/* U+0080 to U+009F, which terminals obey like ESC and a letter. */
+static bool is_c1(Span rest) {
+        return rest.n >= 2 && (unsigned char) rest.bytes[0] == 0xc2 &&
+               (unsigned char) rest.bytes[1] < 0xa0;
+}
+
+/* One byte at the start of @rest, or the two of a control character; *ret_n is how many. */
+static int append_csv_some(Buffer *to, Span rest, size_t *ret_n) {
+        unsigned char code = (unsigned char) rest.bytes[0];
+        int r;
+
+        *ret_n = 1;
         if (code == '"')
                 return buffer_append_text(to, "\"\"");
-        if (code >= ' ' && code != 0x7f)
-                return buffer_append_byte(to, byte);
-        return buffer_append_format(to, "\xee%c%c", 0xbc | code >> 6, 0x80 | (code & 0x3f));
+        if (is_c1(rest)) {
+                *ret_n = 2;
+                r = append_csv_escape(to, code);
+                return r == 0 ? append_csv_escape(to, (unsigned char) rest.bytes[1]) : r;
+        }
+        return is_c0(code) ? append_csv_escape(to, code) : buffer_append_byte(to, rest.bytes[0]);
 }
 
 /* Quoted where RFC 4180 asks for it, and when empty: an empty name is not an absent one. */
@@ -28,8 +48,8 @@ static int append_csv_text(Buffer *to, Span text) {
                 quotes = text.bytes[i] == '"' || text.bytes[i] == ',';
         if (quotes)
                 r = buffer_append_byte(to, '"');
-        for (size_t i = 0; r == 0 && i < text.n; i++)
-                r = append_csv_byte(to, text.bytes[i]);
+        for (size_t i = 0, n; r == 0 && i < text.n; i += n)
+                r = append_csv_some(to, (Span){ text.bytes + i, text.n - i }, &n);
         return r == 0 && quotes ? buffer_append_byte(to, '"') : r;
 }
 

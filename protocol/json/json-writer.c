@@ -10,14 +10,17 @@
 #include "base/name.h"
 #include "base/number.h"
 
+#define LEAD_OF_C1 0xc2 /* the first byte of U+0080 to U+00BF */
+
 /*
  * What a character of a string needs: 0 nothing, 'u' \u00xx, else the letter of its short escape.
+ * JSON asks for less: DEL and C1 are for terminals, which obey them like ESC.
  */
 // clang-format off
 static const char escapes[256] = {
         'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b', 't', 'n', 'u', 'f', 'r', 'u', 'u',
         'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u',
-        ['"'] = '"', ['\\'] = '\\',
+        ['"'] = '"', ['\\'] = '\\', [0x7f] = 'u', [LEAD_OF_C1] = 'u',
 };
 
 static const char digit_pairs[] =
@@ -280,11 +283,19 @@ void json_write_null(JsonWriter *writer) {
         write_word(writer, SPAN_LITERAL("null"));
 }
 
+/* U+0080 to U+009F are two bytes of UTF-8, the second is the code; U+00A0 and on may stay. */
+static bool is_c1(Span rest) {
+        return rest.n >= 2 && (unsigned char) rest.bytes[1] >= 0x80 &&
+               (unsigned char) rest.bytes[1] < 0xa0;
+}
+
 static int append_escape(Buffer *buffer, unsigned char byte) {
         static const char hex[] = "0123456789abcdef";
-        const char text[] = { '\\', escapes[byte], '0', '0', hex[byte >> 4], hex[byte & 15] };
+        const char text[] = {
+                '\\', byte < 0x80 ? escapes[byte] : 'u', '0', '0', hex[byte >> 4], hex[byte & 15]
+        };
 
-        return buffer_append(buffer, text, escapes[byte] == 'u' ? sizeof(text) : 2);
+        return buffer_append(buffer, text, text[1] == 'u' ? sizeof(text) : 2);
 }
 
 static int append_text(Buffer *buffer, Span text) {
@@ -293,7 +304,7 @@ static int append_text(Buffer *buffer, Span text) {
 
 /*
  * The inside of a string. @append_run writes what lies between two characters that need an escape;
- * those are ASCII, so a run never cuts a character in two.
+ * those are whole, so a run never cuts a character in two.
  */
 static int append_quoted(Buffer *buffer, Span text, int (*append_run)(Buffer *, Span)) {
         size_t run = 0;
@@ -302,11 +313,14 @@ static int append_quoted(Buffer *buffer, Span text, int (*append_run)(Buffer *, 
         for (size_t i = 0; i < text.n; i++) {
                 unsigned char byte = (unsigned char) text.bytes[i];
 
-                if (!escapes[byte])
+                if (!escapes[byte] ||
+                    (byte == LEAD_OF_C1 && !is_c1((Span){ text.bytes + i, text.n - i })))
                         continue;
                 r = append_run(buffer, (Span){ text.bytes + run, i - run });
                 if (r < 0)
                         return r;
+                if (byte == LEAD_OF_C1)
+                        byte = (unsigned char) text.bytes[++i];
                 r = append_escape(buffer, byte);
                 if (r < 0)
                         return r;

@@ -455,7 +455,8 @@ static const Exchange odd[] = { { REPLIES(
         "{\"parameters\":{\"groups\":[{\"key\":\"\",\"process\":\"\",\"threads\":1,\"metrics\":"
         "{\"m\":{\"value\":null,\"reason\":\"a, b\"}}},"
         "{\"key\":\"x\",\"process\":\"say \\\"hi\\\"\",\"threads\":1,\"metrics\":"
-        "{\"m\":{\"value\":-18446744073709551615,\"reason\":\"a\\n\\u007fb\"}}}]},\"continues\":"
+        "{\"m\":{\"value\":-18446744073709551615,\"reason\":\"a\\n\\u007fb\\u009b\"}}}]},"
+        "\"continues\":"
         "true}\0"
         "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}}") } };
 
@@ -464,7 +465,9 @@ START_TEST(csv_quotes_what_must_be_quoted) {
         CTL_RUN(&ctl, "show", "a", "--format", "csv", "--no-legend");
         expect(0,
                ",\"\",,,,,1,,m,,,,,,,,,\"a, b\",,,,,\r\n"
-               ",\"say \"\"hi\"\"\",,,,,1,,m,,-18446744073709551615,,,,,,,a\uef0a\uef7fb,,,,,\r\n",
+               ",\"say "
+               "\"\"hi\"\"\",,,,,1,,m,,-18446744073709551615,,,,,,,a\uef0a\uef7fb\uefc2\uef9b,,,,,"
+               "\r\n",
                "");
         end();
 }

@@ -366,6 +366,8 @@ static const struct {
         { "{\"formatVersion\":1,\"cgroup_stats\":null}", "cgroup_stats: " },
         { "{\"formatVersion\":1,\"cgroup_stats\":{\"/\":null}}", "cgroup_stats: " },
         { "{\"formatVersion\":1,\"cgroup_stats\":{\"/\":{},\"/\":{}}}", "duplicate" },
+        { "{\"formatVersion\":1,\"cgroup_stats\":{\"\\u00e9\":{},\"\\uefc3\\uefa9\":{}}}",
+          "cgroup_stats: a cgroup is there twice" },
         { "{\"formatVersion\":1,\"cgroup_stats\":{\"/\":{\"a\":2E0}}}", "cgroup_stats: " },
         { "{\"formatVersion\":1,\"sources\":{}}", "sources: " },
         { "{\"formatVersion\":1,\"end\":1}", "end: " },

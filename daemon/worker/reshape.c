@@ -43,7 +43,7 @@ static void reshape_numbers(JsonWriter *writer, json_object *value) {
 
                         if (!reshape_u64(member, &number))
                                 continue;
-                        json_write_key_name(writer, span_of(key));
+                        json_write_key_span(writer, span_of(key));
                         json_write_u64(writer, number);
                 }
         }
@@ -55,7 +55,7 @@ static void reshape_texts(JsonWriter *writer, json_object *value) {
         json_object_object_foreach(value, key, member) {
                 if (!json_object_is_type(member, json_type_string))
                         continue;
-                json_write_key_name(writer, span_of(key));
+                json_write_key_span(writer, span_of(key));
                 json_write_span(writer, reshape_text(member));
         }
         json_write_end(writer);

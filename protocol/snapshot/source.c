@@ -48,12 +48,21 @@ bool source_table_is_complete(const SourceTable *table) {
         return true;
 }
 
+/* A path in it may have any bytes, once: text that was read must not be escaped again. */
+static void write_reason(JsonWriter *writer, Span reason) {
+        json_write_key(writer, "reason");
+        if (utf8_is_valid(reason))
+                json_write_span(writer, reason);
+        else
+                json_write_name(writer, reason);
+}
+
 void source_write_json(JsonWriter *writer, SourceId id, const Source *source) {
         json_write_object(writer);
         json_write_member_text(writer, "name", source_name(id));
         json_write_member_text(writer, "state", source_state_name(source->state));
         if (source->state != SOURCE_STATE_OK && source->reason[0] != '\0')
-                json_write_member_name(writer, "reason", span_of(source->reason));
+                write_reason(writer, span_of(source->reason));
         for (unsigned i = 0; i < _SOURCE_OUTCOME_MAX; i++)
                 json_write_member_u64(writer, outcome_names[i], source->counts[i]);
         json_write_end(writer);

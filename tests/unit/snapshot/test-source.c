@@ -79,6 +79,43 @@ START_TEST(a_table_survives_a_round_trip) {
 }
 END_TEST
 
+static const struct {
+        const char *before, *after;
+} reason_rows[] = {
+        { "Can't read /sys/fs/\xff/\n: no", "Can't read /sys/fs/\xee\xbf\xbf/\n: no" },
+        { "half a \xe2\x82", "half a \xee\xbf\xa2\xee\xbe\x82" },
+        { "what looks like our escape of a byte: \xee\xbf\xbf",
+          "what looks like our escape of a byte: \xee\xbf\xbf" },
+        { "\xc3\xa4", "\xc3\xa4" },
+};
+
+/*
+ * A path in it may have any bytes; what has been read is text and stays as it is, however often it
+ * is written again, as importing a file that was exported does.
+ */
+START_TEST(a_reason_of_any_bytes_becomes_text_once) {
+        SourceTable table = {};
+
+        (void) snprintf(table.sources[SOURCE_IO].reason, sizeof(table.sources[SOURCE_IO].reason),
+                        "%s", reason_rows[_i].before);
+        table.sources[SOURCE_IO].state = SOURCE_STATE_PARTIAL;
+        for (unsigned i = 0; i < 2; i++) {
+                JsonWriter writer;
+                const char *text;
+                Buffer buffer;
+
+                buffer_init(&buffer, 0);
+                json_writer_init(&writer, &buffer);
+                source_table_write_json(&writer, &table);
+                ck_assert_int_eq(json_writer_finish(&writer), 0);
+                ck_assert_int_eq(buffer_terminate(&buffer, &text), 0);
+                ck_assert_int_eq(scan(text, &table), 0);
+                ck_assert_str_eq(table.sources[SOURCE_IO].reason, reason_rows[_i].after);
+                buffer_done(&buffer);
+        }
+}
+END_TEST
+
 START_TEST(missing_sources_are_unavailable_with_a_reason) {
         SourceTable table;
 
@@ -190,6 +227,8 @@ int main(void) {
 
         tcase_add_test(json, a_source_is_written_as_the_contract_says);
         tcase_add_test(json, a_table_survives_a_round_trip);
+        tcase_add_loop_test(json, a_reason_of_any_bytes_becomes_text_once, 0,
+                            ELEMENTSOF(reason_rows));
         tcase_add_test(json, missing_sources_are_unavailable_with_a_reason);
         tcase_add_test(json, what_is_unknown_is_skipped);
         tcase_add_test(json, a_long_reason_is_cut_at_a_character);

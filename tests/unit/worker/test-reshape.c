@@ -60,6 +60,13 @@ static const struct {
           "{\"a\":{}}",
           "{\"a\":{\"n\":0}}" },
         { { .key = "a", .kind = SHAPE_OBJECT_IF, .shapes = inner }, "{\"a\":null}", "{}" },
+        /* a name that was escaped when it was read is not escaped again */
+        { { .key = "a", .kind = SHAPE_NUMBERS },
+          "{\"a\":{\"\uefff\":1}}",
+          "{\"a\":{\"\uefff\":1}}" },
+        { { .key = "a", .kind = SHAPE_TEXTS_IF },
+          "{\"a\":{\"\uefff\":\"1\"}}",
+          "{\"a\":{\"\uefff\":\"1\"}}" },
         /* nothing at all is an object without members */
         { { .key = "a", .kind = SHAPE_NUMBER }, "", "{\"a\":0}" },
         { { .key = "a", .kind = SHAPE_NUMBER }, "7", "{\"a\":0}" },

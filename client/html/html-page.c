@@ -148,8 +148,7 @@ void html_page_add_groups(HtmlPage *page, const char *list, json_object *groups)
         open_item(page, list);
         json_out_array(&page->json);
         for (size_t i = 0; i < n; i++)
-                html_data_write_group(&page->json, &page->reasons,
-                                      json_object_array_get_idx(groups, i));
+                html_data_write_group(&page->json, &page->reasons, cell_element(groups, i));
         json_out_end(&page->json);
         close_item(page);
 }
@@ -182,7 +181,7 @@ void html_page_add_sections(HtmlPage *page, json_object *part) {
                         json_out_key(json, member.key);
                         json_out_array(json);
                         for (size_t i = 0; i < n; i++) {
-                                json_object *row = json_object_array_get_idx(member.val, i);
+                                json_object *row = cell_element(member.val, i);
 
                                 if (page->all_rows || !cell_member(row, "unit") || !is_idle(row))
                                         html_data_write_value(json, row);

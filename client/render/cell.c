@@ -27,6 +27,10 @@ size_t cell_length(json_object *value) {
         return json_object_is_type(value, json_type_array) ? json_object_array_length(value) : 0;
 }
 
+json_object *cell_element(json_object *value, size_t index) {
+        return index < cell_length(value) ? json_object_array_get_idx(value, index) : NULL;
+}
+
 Span cell_string(json_object *value) {
         if (!json_object_is_type(value, json_type_string))
                 return (Span){};

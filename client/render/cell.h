@@ -26,6 +26,8 @@ typedef struct CellStyle {
 json_object *cell_member(json_object *object, const char *key);
 /* Elements of an array, 0 of anything else. */
 size_t cell_length(json_object *value);
+/* One of them, NULL where there is none; json-c ends the process over what is no array. */
+json_object *cell_element(json_object *value, size_t index);
 /* The text of a string, borrowed; empty for anything else. */
 Span cell_string(json_object *value);
 /* False when @value is not a number. */

@@ -60,6 +60,7 @@ void progress_update(Progress *progress, json_object *object, uint64_t now_mono_
         json_object *phase, *done, *total;
 
         if (!progress->enabled || !json_object_object_get_ex(object, "phase", &phase) ||
+            !json_object_is_type(phase, json_type_string) ||
             !json_object_object_get_ex(object, "done", &done))
                 return;
         if (!progress->begun) {

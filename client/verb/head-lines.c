@@ -94,10 +94,10 @@ static bool is_alike(json_object *a, json_object *b) {
  * A file of the prior tool says nothing about any source: that is one thing to say, not eighteen.
  */
 static bool is_uniform(json_object *sources) {
-        json_object *first = json_object_array_get_idx(sources, 0);
+        json_object *first = cell_element(sources, 0);
 
         for (size_t i = 0; i < cell_length(sources); i++) {
-                json_object *source = json_object_array_get_idx(sources, i);
+                json_object *source = cell_element(sources, i);
 
                 if (strcmp(string_of(source, "name"), "jemalloc") != 0 &&
                     (!is_imperfect(source) || !is_alike(source, first)))
@@ -107,7 +107,7 @@ static bool is_uniform(json_object *sources) {
 }
 
 static int print_uniform(const Lines *lines, json_object *sources, const char *side) {
-        json_object *first = json_object_array_get_idx(sources, 0);
+        json_object *first = cell_element(sources, 0);
         _cleanup_(buffer_done) Buffer line = {};
         int r;
 
@@ -123,7 +123,7 @@ int source_lines_print(const Lines *lines, json_object *sources) {
         if (is_uniform(sources))
                 return print_uniform(lines, sources, "");
         for (size_t i = 0; r == 0 && i < cell_length(sources); i++) {
-                json_object *source = json_object_array_get_idx(sources, i);
+                json_object *source = cell_element(sources, i);
 
                 if (is_imperfect(source))
                         r = print_source(lines, source, "");
@@ -135,7 +135,7 @@ static json_object *find_source(json_object *sources, const char *name) {
         size_t n = cell_length(sources);
 
         for (size_t i = 0; i < n; i++) {
-                json_object *source = json_object_array_get_idx(sources, i);
+                json_object *source = cell_element(sources, i);
 
                 if (strcmp(string_of(source, "name"), name) == 0)
                         return source;
@@ -165,7 +165,7 @@ int source_lines_print_pair(const Lines *lines, json_object *before, json_object
                 r = print_uniform(lines, after, "(after)");
         /* The list is closed: either side has all of it. */
         for (size_t i = 0; r == 0 && i < cell_length(after); i++) {
-                json_object *source = json_object_array_get_idx(after, i);
+                json_object *source = cell_element(after, i);
 
                 r = print_pair(lines,
                                no_before ? NULL : find_source(before, string_of(source, "name")),

@@ -52,7 +52,7 @@ static int append_numbers(Buffer *line, json_object *changes, size_t first, size
         if (!numbers)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
-                numbers[i] = key_of(json_object_array_get_idx(changes, first + i)).number;
+                numbers[i] = key_of(cell_element(changes, first + i)).number;
         qsort(numbers, n, sizeof(*numbers), compare_numbers);
         for (size_t i = 0, end; r == 0 && i < n; i = end) {
                 for (end = i + 1; end < n && numbers[end] == numbers[end - 1] + 1; end++)
@@ -66,7 +66,7 @@ static int append_numbers(Buffer *line, json_object *changes, size_t first, size
 
 /* One line of the @n changes from @first. */
 static int print_change(const Lines *lines, json_object *changes, size_t first, size_t n) {
-        json_object *change = json_object_array_get_idx(changes, first);
+        json_object *change = cell_element(changes, first);
         _cleanup_(buffer_done) Buffer line = {};
         int r;
 
@@ -93,10 +93,10 @@ int host_changes_print(const Lines *lines, json_object *changes) {
         int r = 0;
 
         for (size_t i = 0, end; r == 0 && i < n; i = end) {
-                json_object *first = json_object_array_get_idx(changes, i);
+                json_object *first = cell_element(changes, i);
 
                 for (end = i + 1; end < n; end++)
-                        if (!is_alike(first, json_object_array_get_idx(changes, end)))
+                        if (!is_alike(first, cell_element(changes, end)))
                                 break;
                 r = print_change(lines, changes, i, end - i);
         }

@@ -69,7 +69,7 @@ int pairing_table_print(const Session *session, json_object *reply) {
         if (r == 0 && options_have(session->options, OPTION_WRAP))
                 table_set_wrap(table);
         for (size_t i = 0; r == 0 && i < cell_length(pairings); i++)
-                r = add_pairing(table, &row, json_object_array_get_idx(pairings, i));
+                r = add_pairing(table, &row, cell_element(pairings, i));
         if (r == 0)
                 r = table_end(table);
         if (r == 0 && n_hidden > 0)
@@ -87,7 +87,7 @@ static bool is_name_of(json_object *name, Span key) {
 
 static bool was_matched(json_object *pairings, Span old, Span new) {
         for (size_t i = 0; i < cell_length(pairings); i++) {
-                json_object *pairing = json_object_array_get_idx(pairings, i);
+                json_object *pairing = cell_element(pairings, i);
 
                 if (is_name_of(cell_member(pairing, "before"), old) &&
                     is_name_of(cell_member(pairing, "after"), new))

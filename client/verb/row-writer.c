@@ -60,11 +60,23 @@ static int begin_field(const RowWriter *writer, Buffer *to, const char *name) {
         return writer->style == ROW_STYLE_NDJSON ? buffer_append_format(to, "\"%s\":", name) : 0;
 }
 
+/* An object where a number was expected stays one cell. */
+static int append_csv_json(Buffer *to, json_object *value) {
+        _cleanup_(buffer_done) Buffer json = {};
+        int r;
+
+        r = message_append_object(&json, value);
+        return r < 0 ? r : append_csv_text(to, buffer_span(&json));
+}
+
 static int append_value(const RowWriter *writer, Buffer *to, json_object *value) {
         if (writer->style == ROW_STYLE_NDJSON)
                 return message_append_object(to, value);
         if (json_object_is_type(value, json_type_string))
                 return append_csv_text(to, cell_string(value));
+        if (json_object_is_type(value, json_type_object) ||
+            json_object_is_type(value, json_type_array))
+                return append_csv_json(to, value);
         return value ? message_append_object(to, value) : 0;
 }
 

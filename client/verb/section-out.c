@@ -40,7 +40,7 @@ void section_out_add(SectionOut *sections, JsonOut *out, json_object *part) {
                         json_out_array(out);
                 }
                 for (size_t i = 0; i < cell_length(rows); i++)
-                        json_out_value(out, json_object_array_get_idx(rows, i));
+                        json_out_value(out, cell_element(rows, i));
         }
 }
 

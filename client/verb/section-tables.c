@@ -450,7 +450,7 @@ int section_tables_add(SectionTables *tables, json_object *part) {
                 if (id != SECTION_CGROUP_LIMITS)
                         r = print_limits(tables);
                 for (size_t i = 0; r == 0 && i < n; i++)
-                        r = add_row(tables, id, json_object_array_get_idx(member.val, i));
+                        r = add_row(tables, id, cell_element(member.val, i));
                 if (r != 0)
                         return r;
         }

@@ -17,10 +17,10 @@ static unsigned long long count_of(json_object *reply, const char *key) {
 /* one set */
 
 static bool is_first_of_its_kind(json_object *heads, size_t index, const char *key) {
-        json_object *value = cell_member(json_object_array_get_idx(heads, index), key);
+        json_object *value = cell_member(cell_element(heads, index), key);
 
         for (size_t i = 0; i < index; i++)
-                if (json_object_equal(cell_member(json_object_array_get_idx(heads, i), key), value))
+                if (json_object_equal(cell_member(cell_element(heads, i), key), value))
                         return false;
         return value;
 }
@@ -46,8 +46,7 @@ static int append_distinct(Buffer *line, json_object *heads, const char *key, co
                 if (n == 1 || n_listed > 0)
                         r = buffer_append_text(line, ", ");
                 if (r == 0)
-                        r = cell_append_text(line,
-                                             cell_member(json_object_array_get_idx(heads, i), key));
+                        r = cell_append_text(line, cell_member(cell_element(heads, i), key));
                 n_listed++;
         }
         if (r == 0 && n > MAX_LISTED)
@@ -73,8 +72,8 @@ static int append_times(Buffer *line, json_object *first, json_object *last) {
 static int print_set(const Lines *lines, const char *label, json_object *heads) {
         _cleanup_(buffer_done) Buffer line = {};
         size_t n = cell_length(heads), n_boots = count_distinct(heads, "bootId");
-        json_object *first = json_object_array_get_idx(heads, 0);
-        json_object *last = n > 0 ? json_object_array_get_idx(heads, n - 1) : NULL;
+        json_object *first = cell_element(heads, 0);
+        json_object *last = n > 0 ? cell_element(heads, n - 1) : NULL;
         int r;
 
         r = buffer_append_format(&line, "%zu capture%s, ", n, n == 1 ? "" : "s");

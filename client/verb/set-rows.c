@@ -51,11 +51,10 @@ static int put_line(SetRows *rows) {
 
 /* What all captures of a side share; NULL when they do not. */
 static json_object *shared(json_object *heads, const char *key) {
-        json_object *value = cell_member(json_object_array_get_idx(heads, 0), key);
+        json_object *value = cell_member(cell_element(heads, 0), key);
 
         for (size_t i = 1; i < cell_length(heads); i++)
-                if (!json_object_equal(cell_member(json_object_array_get_idx(heads, i), key),
-                                       value))
+                if (!json_object_equal(cell_member(cell_element(heads, i), key), value))
                         return NULL;
         return value;
 }
@@ -73,8 +72,8 @@ typedef struct SideNames {
 
 static int add_heads(SetRows *rows, const SideNames *names, json_object *heads) {
         size_t n = cell_length(heads);
-        json_object *first = json_object_array_get_idx(heads, 0);
-        json_object *last = n > 0 ? json_object_array_get_idx(heads, n - 1) : NULL;
+        json_object *first = cell_element(heads, 0);
+        json_object *last = n > 0 ? cell_element(heads, n - 1) : NULL;
         const struct {
                 const char *name;
                 json_object *value;

@@ -191,9 +191,11 @@ static int print_hints(const SetView *view, json_object *reply) {
         r = set_table_omitted(view->table, &omitted);
         if (r == 0)
                 r = buffer_terminate(&omitted, &names);
-        if (r < 0 || !session_is_chatty(view->session) ||
-            options_have(view->session->options, OPTION_NO_LEGEND))
+        if (r != 0)
                 return r;
+        if (!session_is_chatty(view->session) ||
+            options_have(view->session->options, OPTION_NO_LEGEND))
+                return 0;
         if (n_rows > 0 || n_groups > 0 || n_before > 0 || n_after > 0 || omitted.n > 0)
                 (void) putchar('\n');
         if (n_rows > 0)
@@ -248,7 +250,7 @@ static int add_groups(SetView *view, json_object *groups) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < cell_length(groups); i++) {
-                json_object *group = json_object_array_get_idx(groups, i);
+                json_object *group = cell_element(groups, i);
 
                 if (view->table)
                         r = set_table_add(view->table, group);

@@ -62,7 +62,7 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
 
         open_list(json, list);
         for (size_t i = 0; i < n; i++)
-                json_out_value(&json->out, json_object_array_get_idx(groups, i));
+                json_out_value(&json->out, cell_element(groups, i));
         return 0;
 }
 

@@ -38,7 +38,7 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < n; i++)
-                r = group_rows_add(rows->rows, json_object_array_get_idx(groups, i), sides[list]);
+                r = group_rows_add(rows->rows, cell_element(groups, i), sides[list]);
         return r;
 }
 
@@ -52,8 +52,7 @@ static int add_sections(GroupSink *sink, json_object *part) {
                 int r = 0;
 
                 for (size_t i = 0; r == 0 && i < n; i++)
-                        r = group_rows_add_section(rows->rows, id,
-                                                   json_object_array_get_idx(member.val, i));
+                        r = group_rows_add_section(rows->rows, id, cell_element(member.val, i));
                 if (r != 0)
                         return r;
         }

@@ -86,7 +86,7 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < n; i++) {
-                json_object *group = json_object_array_get_idx(groups, i);
+                json_object *group = cell_element(groups, i);
 
                 if (list != GROUP_LIST_GROUPS)
                         one_sided_add(&text->only[list - GROUP_LIST_ONLY_BEFORE], group);

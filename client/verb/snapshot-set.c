@@ -61,7 +61,7 @@ static int add_matches(SnapshotNames *names, SnapshotSet *set, const char *glob)
         int r = 0;
 
         for (size_t i = n; r == 0 && i > 0; i--) { /* the newest is first */
-                json_object *name = cell_member(json_object_array_get_idx(heads, i - 1), "name");
+                json_object *name = cell_member(cell_element(heads, i - 1), "name");
 
                 if (!glob_matches_text(span_of(glob), cell_string(name)))
                         continue;

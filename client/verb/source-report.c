@@ -51,7 +51,9 @@ static int print_reason(const Lines *lines, json_object *source) {
                 r = buffer_terminate(&name, &label);
         if (r == 0)
                 r = cell_append_text(&reason, cell_member(source, "reason"));
-        return r < 0 ? r : lines_print_buffer(lines, label, &reason);
+        if (r != 0)
+                return r;
+        return lines_print_buffer(lines, label, &reason);
 }
 
 static int print_reasons(const Session *session, json_object *sources) {
@@ -60,7 +62,7 @@ static int print_reasons(const Session *session, json_object *sources) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < cell_length(sources); i++) {
-                json_object *source = json_object_array_get_idx(sources, i);
+                json_object *source = cell_element(sources, i);
 
                 if (!cell_member(source, "reason"))
                         continue;
@@ -83,7 +85,7 @@ int source_report_print(const Session *session, json_object *sources) {
         r = table_new(columns, N_COLUMNS, &session->terminal, session_legend(session), stdout,
                       &table);
         for (size_t i = 0; r == 0 && i < cell_length(sources); i++)
-                r = add_source(table, &row, json_object_array_get_idx(sources, i));
+                r = add_source(table, &row, cell_element(sources, i));
         if (r == 0)
                 r = table_end(table);
         return r < 0 ? r : print_reasons(session, sources);

@@ -73,7 +73,7 @@ static int run_import(Session *session) {
                 return session_print_json(session, reply);
         heads = cell_member(reply, "snapshots");
         for (size_t i = 0; session_is_chatty(session) && i < cell_length(heads); i++)
-                print_import(json_object_array_get_idx(heads, i));
+                print_import(cell_element(heads, i));
         return STATUS_DONE;
 }
 

@@ -109,7 +109,7 @@ static int print_heads(Session *session, json_object *heads) {
         r = table_new(columns, N_COLUMNS, &session->terminal, session_legend(session), stdout,
                       &table);
         for (size_t i = 0; r == 0 && i < cell_length(heads); i++)
-                r = add_head(table, &row, json_object_array_get_idx(heads, i), now_realtime_ns);
+                r = add_head(table, &row, cell_element(heads, i), now_realtime_ns);
         return r < 0 ? r : table_end(table);
 }
 
@@ -117,7 +117,7 @@ static void complain_unreadable(json_object *results) {
         char quoted[QUOTE_BYTES], why[QUOTE_BYTES];
 
         for (size_t i = 0; i < cell_length(results); i++) {
-                json_object *result = json_object_array_get_idx(results, i);
+                json_object *result = cell_element(results, i);
 
                 (void) complain(STATUS_DONE, "%s cannot be read: %s.",
                                 quote_json(cell_member(result, "name"), quoted),

@@ -164,7 +164,7 @@ static int prepare_tags(Run *run) {
                 return r;
         heads = cell_member(reply, "snapshots");
         for (size_t i = 0; i < cell_length(heads); i++) {
-                json_object *name = cell_member(json_object_array_get_idx(heads, i), "name");
+                json_object *name = cell_member(cell_element(heads, i), "name");
 
                 for (size_t side = 0; name && side < 2; side++)
                         if (strcmp(json_object_get_string(name), run->tags[side]) == 0)
@@ -189,7 +189,8 @@ static int capture_side(Run *run, size_t side) {
         if (!json_object_is_type(name, json_type_string) ||
             json_object_get_string_len(name) > SNAPSHOT_NAME_MAX_CHARS)
                 return complain(STATUS_FAILED, "ctprofd did not say how the snapshot is named.");
-        (void) strcpy(run->names[side], json_object_get_string(name));
+        (void) snprintf(run->names[side], sizeof(run->names[side]), "%s",
+                        json_object_get_string(name));
         return 0;
 }
 

@@ -39,10 +39,9 @@ static int resolve(const char *word, json_object *heads, Name *ret) {
         uint64_t back;
 
         if (reference_is_relative(word, &back)) {
-                json_object *value =
-                        back < cell_length(heads)
-                                ? cell_member(json_object_array_get_idx(heads, back), "name")
-                                : NULL;
+                json_object *value = back < cell_length(heads)
+                                             ? cell_member(cell_element(heads, back), "name")
+                                             : NULL;
 
                 if (!json_object_is_type(value, json_type_string))
                         return complain(STATUS_FAILED,
@@ -52,7 +51,7 @@ static int resolve(const char *word, json_object *heads, Name *ret) {
         }
         if (strlen(name) > SNAPSHOT_NAME_MAX_CHARS)
                 return complain(STATUS_FAILED, "ctprofd sent a name that is too long.");
-        (void) strcpy(ret->text, name);
+        (void) snprintf(ret->text, sizeof(ret->text), "%s", name);
         return 0;
 }
 

@@ -18,7 +18,7 @@ static const char *const useful_capabilities[] = { "cap_dac_read_search", "cap_n
 
 static bool has_text(json_object *list, const char *text) {
         for (size_t i = 0; i < cell_length(list); i++)
-                if (span_is(cell_string(json_object_array_get_idx(list, i)), text))
+                if (span_is(cell_string(cell_element(list, i)), text))
                         return true;
         return false;
 }

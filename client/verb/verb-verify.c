@@ -60,7 +60,7 @@ static int on_results(void *userdata, Connection *connection, json_object *param
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < cell_length(results); i++) {
-                json_object *result = json_object_array_get_idx(results, i);
+                json_object *result = cell_element(results, i);
                 bool ok = json_object_get_boolean(cell_member(result, "ok"));
 
                 verification->n_checked++;

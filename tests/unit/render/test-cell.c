@@ -113,6 +113,10 @@ START_TEST(members_that_are_missing_are_null) {
         ck_assert_uint_eq(cell_length(cell_member(object, "b")), 2);
         ck_assert_uint_eq(cell_length(object), 0);
         ck_assert_uint_eq(cell_length(NULL), 0);
+        ck_assert_ptr_nonnull(cell_element(cell_member(object, "b"), 1));
+        ck_assert_ptr_null(cell_element(cell_member(object, "b"), 2));
+        ck_assert_ptr_null(cell_element(object, 0));
+        ck_assert_ptr_null(cell_element(NULL, 0));
         ck_assert(!cell_quantity(object, &quantity));
         ck_assert(!cell_quantity(NULL, &quantity));
         json_object_put(object);

@@ -24,6 +24,24 @@ SectionId section_find(const char *name) {
         return (SectionId) id;
 }
 
+const char *section_item(SectionId id) {
+        switch (id) {
+        case SECTION_SMAPS_ROLLUP:
+                return "process";
+        case SECTION_CGROUP_STATS:
+        case SECTION_CGROUP_LIMITS:
+        case SECTION_MEMORY_STAT:
+        case SECTION_MEMORY_EVENTS:
+        case SECTION_PRESSURE:
+                return "cgroup";
+        case SECTION_HOST_PRESSURE:
+        case SECTION_SCHED_EXT:
+        case _SECTION_MAX:
+                break;
+        }
+        return NULL;
+}
+
 /* Where a value stands in a row, and what it is called. */
 typedef struct Place {
         const char *object; /* NULL: in the row itself */
@@ -89,6 +107,7 @@ SectionRow section_row_read(SectionId id, json_object *row) {
         SectionRow read = {
                 .cgroup = cell_member(row, "cgroup"),
                 .process = cell_member(row, "process"),
+                .item = section_item(id) ? cell_member(row, section_item(id)) : NULL,
                 .resource = cell_member(row, "resource"),
                 .half = cell_member(row, "row"),
                 .reason = cell_member(row, "reason"),

@@ -66,13 +66,16 @@ enum {
 };
 
 typedef struct SectionRow {
-        json_object *cgroup, *process;            /* NULL where rows of the section have none */
+        json_object *cgroup, *process;            /* NULL where the row has none */
+        json_object *item;                        /* the one of section_item() */
         json_object *resource, *half;             /* of pressure: "cpu", "some" */
         json_object *reason;                      /* why a value is null; may be NULL */
         SectionValue values[_SECTION_LIMITS_MAX]; /* the largest of the lists above; else one */
         size_t n_values;
 } SectionRow;
 
+/* The member that tells what a row is of: "cgroup", "process", or NULL: the host. */
+const char *section_item(SectionId id);
 SectionRow section_row_read(SectionId id, json_object *row);
 /* The section an answer calls @name; _SECTION_MAX for one that only a newer daemon has. */
 SectionId section_find(const char *name);

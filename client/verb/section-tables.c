@@ -117,19 +117,20 @@ static void add_number_column(SectionTables *tables, const char *header) {
         add_column(tables, (TableColumn){ .header = header, .right = true });
 }
 
-static void begin_columns(SectionTables *tables, const SectionRow *row) {
+static void begin_columns(SectionTables *tables, SectionId id) {
+        const char *item = section_item(id);
+
         tables->n_columns = 0;
-        if (row->cgroup || row->process)
-                add_column(tables, (TableColumn){ .header = row->cgroup ? "cgroup" : "process",
+        if (item)
+                add_column(tables, (TableColumn){ .header = item,
                                                   .shrink_to = NAME_SHRUNK,
                                                   .keep_end = true });
 }
 
-static int add_item(SectionTables *tables, const SectionRow *row) {
-        json_object *item = row->cgroup ? row->cgroup : row->process;
-        Span name = cell_string(item);
+static int add_item(SectionTables *tables, SectionId id, const SectionRow *row) {
+        Span name = cell_string(row->item);
 
-        if (!item)
+        if (!section_item(id))
                 return 0;
         if (name.n == 0)
                 return buffer_append_text(table_row_next(&tables->row), "\"\"");
@@ -138,14 +139,14 @@ static int add_item(SectionTables *tables, const SectionRow *row) {
 
 /* a value a row */
 
-static int open_values(SectionTables *tables, SectionId id, const SectionRow *row) {
+static int open_values(SectionTables *tables, SectionId id) {
         static const char *const names[_SECTION_MAX] = {
                 [SECTION_SMAPS_ROLLUP] = "key",    [SECTION_CGROUP_STATS] = "counter",
                 [SECTION_CGROUP_LIMITS] = "limit", [SECTION_MEMORY_STAT] = "key",
                 [SECTION_MEMORY_EVENTS] = "event", [SECTION_SCHED_EXT] = "attr",
         };
 
-        begin_columns(tables, row);
+        begin_columns(tables, id);
         add_column(
                 tables,
                 (TableColumn){ .header = names[id], .shrink_to = NAME_SHRUNK, .keep_end = true });
@@ -170,10 +171,10 @@ static int begin_value(SectionTables *tables, SectionId id, const SectionRow *ro
         if (!tables->table || tables->id != id) {
                 r = close_table(tables);
                 if (r == 0)
-                        r = open_values(tables, id, row);
+                        r = open_values(tables, id);
         }
         if (r == 0)
-                r = add_item(tables, row);
+                r = add_item(tables, id, row);
         return r < 0 ? r : printable_append_name(table_row_next(&tables->row), name);
 }
 
@@ -259,7 +260,7 @@ static int add_stats(SectionTables *tables, const SectionRow *row) {
 
         if (!tables->table || tables->id != SECTION_CGROUP_STATS) {
                 r = close_table(tables);
-                begin_columns(tables, row);
+                begin_columns(tables, SECTION_CGROUP_STATS);
                 for (size_t i = 0; i < row->n_values; i++)
                         add_number_column(tables, row->values[i].name.bytes);
                 if (r == 0)
@@ -267,7 +268,7 @@ static int add_stats(SectionTables *tables, const SectionRow *row) {
                                        view_table_name(SECTION_CGROUP_STATS));
         }
         if (r == 0)
-                r = add_item(tables, row);
+                r = add_item(tables, SECTION_CGROUP_STATS, row);
         for (size_t i = 0; r == 0 && i < row->n_values; i++)
                 r = section_cell_value(table_row_next(&tables->row), row->values[i].value,
                                        row->values[i].unit, tables->raw);
@@ -292,7 +293,7 @@ static int add_limit_cells(SectionTables *tables, const SectionRow *row, const u
                            size_t n_ids) {
         int r;
 
-        r = add_item(tables, row);
+        r = add_item(tables, SECTION_CGROUP_LIMITS, row);
         for (size_t i = 0; r == 0 && i < n_ids; i++) {
                 const SectionValue *value = &row->values[ids[i]];
 
@@ -316,7 +317,7 @@ static int print_limit_table(SectionTables *tables, const char *heading, const u
                 SectionRow row = section_row_read(SECTION_CGROUP_LIMITS, tables->kept[i]);
 
                 if (i == 0) {
-                        begin_columns(tables, &row);
+                        begin_columns(tables, SECTION_CGROUP_LIMITS);
                         for (size_t k = 0; k < n_ids; k++)
                                 add_number_column(tables, headers[k]);
                         r = open_table(tables, SECTION_CGROUP_LIMITS, heading);
@@ -355,11 +356,10 @@ static int print_limits(SectionTables *tables) {
 
 /* pressure: a line a half */
 
-static int open_pressure(SectionTables *tables, SectionId id, const SectionRow *row,
-                         const char *heading) {
+static int open_pressure(SectionTables *tables, SectionId id, const char *heading) {
         static const char *const averages[] = { "avg10", "avg60", "avg300" };
 
-        begin_columns(tables, row);
+        begin_columns(tables, id);
         add_column(tables, (TableColumn){ .header = "row" });
         for (size_t i = 0; i < ELEMENTSOF(averages); i++)
                 add_number_column(tables, averages[i]);
@@ -382,10 +382,12 @@ static int begin_pressure(SectionTables *tables, SectionId id, const SectionRow 
                 r = cell_append_text(&heading, row->resource);
         if (r == 0)
                 r = buffer_terminate(&heading, &text);
-        if (r < 0 || (tables->table && tables->id == id && strcmp(text, tables->heading) == 0))
+        if (r != 0)
                 return r;
+        if (tables->table && tables->id == id && strcmp(text, tables->heading) == 0)
+                return 0;
         r = close_table(tables);
-        return r < 0 ? r : open_pressure(tables, id, row, text);
+        return r < 0 ? r : open_pressure(tables, id, text);
 }
 
 static int add_pressure(SectionTables *tables, SectionId id, const SectionRow *row) {
@@ -401,7 +403,7 @@ static int add_pressure(SectionTables *tables, SectionId id, const SectionRow *r
         }
         r = begin_pressure(tables, id, row);
         if (r == 0)
-                r = add_item(tables, row);
+                r = add_item(tables, id, row);
         if (r == 0)
                 r = cell_append_text(table_row_next(&tables->row), row->half);
         for (size_t i = 0; r == 0 && i < row->n_values; i++) {

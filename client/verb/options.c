@@ -289,6 +289,7 @@ static const char *nearest_option(Span name) {
 
 /* What getopt_long() answered '?' to: @word as it was typed, or a letter in the middle of one. */
 static int refuse_unknown(const char *word, int letter, char *ret_complaint) {
+        const char short_option[] = { '-', (char) letter };
         Span name = { word, strcspn(word, "=") };
         char quoted[QUOTE_BYTES];
         const char *nearest;
@@ -296,8 +297,8 @@ static int refuse_unknown(const char *word, int letter, char *ret_complaint) {
 
         if (letter > 0 && letter < LONG_BASE)
                 return refuse(ret_complaint,
-                              "Unknown option \"-%c\": \"ctprofctl --help\" lists them all.",
-                              letter);
+                              "Unknown option %s: \"ctprofctl --help\" lists them all.",
+                              quote_span((Span){ short_option, sizeof(short_option) }, quoted));
         for (size_t i = 0; i < ELEMENTSOF(option_names); i++)
                 exists = exists || span_is(name, option_names[i]);
         if (exists)

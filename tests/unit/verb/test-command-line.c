@@ -161,6 +161,7 @@ static const struct {
         { { "--pair", "/a=/a" }, "A pair of cgroups is two different paths, OLD=NEW." },
         { { "-H", "host" }, "Unknown option \"-H\": \"ctprofctl --help\" lists them all." },
         { { "-qx" }, "Unknown option \"-x\": \"ctprofctl --help\" lists them all." },
+        { { "-\033[2J" }, "Unknown option \"-\\x1b\": \"ctprofctl --help\" lists them all." },
         { { "--local=1" }, "\"--local\" takes no value." },
         { { "--tag" }, "--tag needs a value." },
         { { "--tag=" }, "The tag \"\" is empty." },

@@ -96,6 +96,7 @@ int dial(const char *path, uint64_t timeout_ns, int *ret_fd,
         struct sockaddr_un address = { .sun_family = AF_UNIX };
         _cleanup_(fd_closep) int fd = -EBADF;
         struct timeval timeout;
+        int r;
 
         if (strlen(path) >= sizeof(address.sun_path)) {
                 (void) snprintf(ret_complaint, DIAL_COMPLAINT_BYTES,
@@ -117,11 +118,14 @@ int dial(const char *path, uint64_t timeout_ns, int *ret_fd,
         if (timeout.tv_usec >= (suseconds_t) USEC_PER_SEC)
                 timeout.tv_usec = USEC_PER_SEC - 1;
         (void) setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-        if (connect(fd, (const struct sockaddr *) &address, sizeof(address)) < 0) {
-                if (errno == EINTR && cancel_requested())
-                        return DIAL_E_CANCELLED;
+        /* signal(7): with a timeout set, coming back from a stop interrupts it, too. */
+        do
+                r = connect(fd, (const struct sockaddr *) &address, sizeof(address));
+        while (r < 0 && errno == EINTR && !cancel_requested());
+        if (r < 0 && errno == EINTR)
+                return DIAL_E_CANCELLED;
+        if (r < 0)
                 return refuse(path, errno, ret_complaint);
-        }
         *ret_fd = TAKE_FD(fd);
         return 0;
 }

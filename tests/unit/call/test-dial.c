@@ -4,7 +4,9 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include "base/cleanup.h"
@@ -106,6 +108,30 @@ START_TEST(a_daemon_that_accepts_nobody_is_not_waited_for) {
 }
 END_TEST
 
+static volatile sig_atomic_t n_signals;
+
+static void on_alarm(int number) {
+        n_signals++;
+}
+
+START_TEST(a_signal_that_cancels_nothing_does_not_end_the_wait) {
+        const struct itimerval once = { .it_value.tv_usec = 20 * 1000 };
+        const struct sigaction action = { .sa_handler = on_alarm };
+        _cleanup_(temporary_done) Temporary temporary;
+        char path[TEMPORARY_PATH_BYTES], complaint[DIAL_COMPLAINT_BYTES];
+        _cleanup_(fd_closep) int listener = -EBADF, first = -EBADF, second = -EBADF;
+
+        temporary_init(&temporary);
+        listener = listen_at(temporary_path(&temporary, "socket", path), 0);
+        ck_assert_int_eq(dial(path, NSEC_PER_MSEC, &first, complaint), 0);
+        ck_assert_int_eq(sigaction(SIGALRM, &action, NULL), 0);
+        ck_assert_int_eq(setitimer(ITIMER_REAL, &once, NULL), 0);
+        ck_assert_int_eq(dial(path, 200 * NSEC_PER_MSEC, &second, complaint), DIAL_E_REFUSED);
+        ck_assert_int_eq(n_signals, 1);
+        ck_assert_ptr_nonnull(strstr(complaint, "too busy"));
+}
+END_TEST
+
 START_TEST(paths_fit_the_address_or_are_refused) {
         char path[200], complaint[DIAL_COMPLAINT_BYTES];
         int fd = -EBADF;
@@ -131,6 +157,7 @@ int main(void) {
         tcase_add_test(connect, a_socket_that_listens_is_reached);
         tcase_add_test(connect, nobody_there_is_told_apart_from_nobody_listening);
         tcase_add_test(connect, a_daemon_that_accepts_nobody_is_not_waited_for);
+        tcase_add_test(connect, a_signal_that_cancels_nothing_does_not_end_the_wait);
         tcase_add_test(connect, paths_fit_the_address_or_are_refused);
         suite_add_tcase(suite, refusal);
         suite_add_tcase(suite, connect);

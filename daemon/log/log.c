@@ -181,26 +181,3 @@ const char *log_quote(Span text, char ret[static LOG_QUOTE_BYTES]) {
         ret[n] = '\0';
         return ret;
 }
-
-bool log_limit_pass(LogLimit *limit, uint64_t now_mono_ns, unsigned *ret_n_suppressed) {
-        *ret_n_suppressed = 0;
-        if (limit->n_passed == 0 || now_mono_ns - limit->begin_ns >= limit->interval_ns) {
-                *ret_n_suppressed = TAKE(limit->n_suppressed, 0);
-                limit->begin_ns = now_mono_ns;
-                limit->n_passed = 0;
-        }
-        if (limit->n_passed >= limit->burst) {
-                limit->n_suppressed++;
-                return false;
-        }
-        limit->n_passed++;
-        return true;
-}
-
-const char *log_suppressed(unsigned n, char ret[static LOG_SUPPRESSED_BYTES]) {
-        ret[0] = '\0';
-        if (n > 0)
-                (void) snprintf(ret, LOG_SUPPRESSED_BYTES, " (%u other%s not logged)", n,
-                                n == 1 ? " was" : "s were");
-        return ret;
-}

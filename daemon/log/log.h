@@ -59,24 +59,3 @@ void log_event(int level, const LogEvent *event, const char *format, ...) _print
  * long. Returns @ret.
  */
 const char *log_quote(Span text, char ret[static LOG_QUOTE_BYTES]);
-
-/* what peers can repeat */
-
-typedef struct LogLimit {
-        uint64_t interval_ns;
-        unsigned burst; /* lines per interval */
-        uint64_t begin_ns;
-        unsigned n_passed;
-        unsigned n_suppressed;
-} LogLimit;
-
-/*
- * Whether to log now. *ret_n_suppressed is how many were kept back before this one, to be said in
- * the line, and is only not 0 on the first of a new interval.
- */
-bool log_limit_pass(LogLimit *limit, uint64_t now_mono_ns, unsigned *ret_n_suppressed);
-
-#define LOG_SUPPRESSED_BYTES 48
-
-/* What to end such a line with: " (7 others were not logged)", or "" for none. Returns @ret. */
-const char *log_suppressed(unsigned n, char ret[static LOG_SUPPRESSED_BYTES]);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "log/log-limit.h"
 #include "log/log.h"
 #include "wire/limits.h"
 
@@ -54,7 +55,7 @@ static void log_peer(Server *server, const Peer *peer, const char *what, const c
         char quoted[LOG_QUOTE_BYTES], others[LOG_SUPPRESSED_BYTES];
         unsigned n_suppressed;
 
-        if (!log_limit_pass(&server->log_limit, now_mono_ns(), &n_suppressed))
+        if (!log_limit_pass(&server->log_limit, peer->uid, now_mono_ns(), &n_suppressed))
                 return;
         /* A complaint about a malformed call may cite it. */
         log_event(LOG_WARNING, &event, "Connection of uid %u (pid %d) ended while %s: %s%s",

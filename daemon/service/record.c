@@ -132,7 +132,7 @@ static void record_failure(Recorder *recorder, const Method *method, uid_t uid, 
         char others[LOG_SUPPRESSED_BYTES];
         unsigned n_suppressed;
 
-        if (!log_limit_pass(&recorder->failures, now_mono_ns, &n_suppressed))
+        if (!log_limit_pass(&recorder->failures, uid, now_mono_ns, &n_suppressed))
                 return;
         log_event(LOG_NOTICE, &event, "%s by uid %u failed: %s%s%s%s%s%s", method->name,
                   (unsigned) uid, reply->error, name ? " " : "",

@@ -6,7 +6,7 @@
  *
  * What the journal keeps of calls that change the spool, and of refusals: who, what, which
  * snapshot. What succeeds leaves a snapshot behind and so bounds itself; what fails can be repeated
- * for ever by anybody, and is logged only so often.
+ * for ever by anybody, and is logged only so often for each user.
  */
 
 #include <json-c/json.h>
@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "base/span.h"
+#include "log/log-limit.h"
 #include "log/log.h"
 #include "service/method.h"
 

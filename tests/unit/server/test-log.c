@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "log/log-limit.h"
 #include "log/log.h"
 
 static const struct {
@@ -103,19 +104,51 @@ START_TEST(long_text_is_cut_where_it_fits) {
 }
 END_TEST
 
+/* Whether a line of @uid passes, and that it tells of @n_suppressed before it. */
+static bool passes(LogLimit *limit, uid_t uid, uint64_t now_ns, unsigned n_suppressed) {
+        unsigned n;
+        bool passed = log_limit_pass(limit, uid, now_ns, &n);
+
+        ck_assert_uint_eq(n, n_suppressed);
+        return passed;
+}
+
 START_TEST(a_limit_passes_its_burst_and_tells_what_it_kept_back) {
         LogLimit limit = { .interval_ns = 100, .burst = 2 };
-        unsigned n_suppressed;
 
-        ck_assert(log_limit_pass(&limit, 1000, &n_suppressed));
-        ck_assert(log_limit_pass(&limit, 1001, &n_suppressed));
-        ck_assert(!log_limit_pass(&limit, 1002, &n_suppressed));
-        ck_assert(!log_limit_pass(&limit, 1099, &n_suppressed));
-        ck_assert_uint_eq(n_suppressed, 0);
-        ck_assert(log_limit_pass(&limit, 1100, &n_suppressed));
-        ck_assert_uint_eq(n_suppressed, 2);
-        ck_assert(log_limit_pass(&limit, 1101, &n_suppressed));
-        ck_assert_uint_eq(n_suppressed, 0);
+        ck_assert(passes(&limit, 7, 1000, 0));
+        ck_assert(passes(&limit, 7, 1001, 0));
+        ck_assert(!passes(&limit, 7, 1002, 0));
+        ck_assert(!passes(&limit, 7, 1099, 0));
+        ck_assert(passes(&limit, 7, 1100, 2));
+        ck_assert(passes(&limit, 7, 1101, 0));
+}
+END_TEST
+
+START_TEST(one_user_does_not_keep_the_lines_of_others_out) {
+        LogLimit limit = { .interval_ns = 100, .burst = 2 };
+
+        for (unsigned i = 0; i < 50; i++)
+                ck_assert(passes(&limit, 0, 1000, 0) == (i < 2));
+        ck_assert(passes(&limit, 7, 1001, 0));
+        ck_assert(passes(&limit, 0, 1100, 48));
+        ck_assert(passes(&limit, 7, 1100, 0));
+        ck_assert(!passes(&limit, 7, 1100, 0));
+}
+END_TEST
+
+START_TEST(more_users_than_are_told_apart_share_an_allowance) {
+        LogLimit limit = { .interval_ns = 100, .burst = 1 };
+
+        for (uid_t uid = 0; uid <= LOG_LIMIT_USERS; uid++) {
+                ck_assert(passes(&limit, uid, 1000, 0));
+                ck_assert(!passes(&limit, uid, 1000, 0));
+        }
+        ck_assert(!passes(&limit, LOG_LIMIT_USERS + 1, 1000, 0));
+        /* Later every place is free again, and no line that was kept back is forgotten. */
+        for (uid_t uid = 100; uid < 100 + LOG_LIMIT_USERS; uid++)
+                ck_assert(passes(&limit, uid, 1100, 0));
+        ck_assert(passes(&limit, 200, 1100, LOG_LIMIT_USERS + 2));
 }
 END_TEST
 
@@ -130,6 +163,8 @@ int main(void) {
         tcase_add_loop_test(quote, text_from_outside_is_quoted, 0, ELEMENTSOF(quote_rows));
         tcase_add_test(quote, long_text_is_cut_where_it_fits);
         tcase_add_test(limit, a_limit_passes_its_burst_and_tells_what_it_kept_back);
+        tcase_add_test(limit, one_user_does_not_keep_the_lines_of_others_out);
+        tcase_add_test(limit, more_users_than_are_told_apart_share_an_allowance);
         suite_add_tcase(suite, lines);
         suite_add_tcase(suite, quote);
         suite_add_tcase(suite, limit);

@@ -6,9 +6,9 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/directory.h"
 #include "verb/complain.h"
 
 int local_spool_default(const char *xdg_state_home, const char *home, Buffer *ret) {
@@ -18,27 +18,6 @@ int local_spool_default(const char *xdg_state_home, const char *home, Buffer *re
         if (home && home[0] == '/')
                 return buffer_append_format(ret, "%s/.local/state/ctprof", home);
         return 0;
-}
-
-/* mkdir -p, private; what exists already, of whatever kind, is not an error here. */
-static int make_directories(char *path) {
-        int refused = 0;
-
-        for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-                int r;
-
-                *slash = '\0';
-                r = mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
-                *slash = '/';
-                /* Of a directory that is there some systems say this before they say so. */
-                if (r == -EROFS || r == -EACCES)
-                        refused = refused == 0 ? r : refused;
-                else if (r < 0)
-                        return r;
-        }
-        if (mkdir(path, 0700) == 0 || errno == EEXIST)
-                return 0;
-        return refused < 0 ? refused : -errno;
 }
 
 static int append_default(Buffer *path) {
@@ -77,9 +56,9 @@ int local_spool_prepare(const char *path, char **ret) {
                 absolute.n--;
         if (r == 0)
                 r = buffer_take_text(&absolute, &text);
-        if (r < 0)
+        if (r != 0)
                 return complain_errno(r, "find the spool directory");
-        r = make_directories(text);
+        r = directory_make(text);
         if (r < 0)
                 return complain(STATUS_FAILED, "The spool directory %s cannot be made: %s.",
                                 quote(text, quoted), strerror(-r));

@@ -13,6 +13,7 @@
 #include <systemd/sd-event.h>
 #include <time.h>
 
+#include "base/directory.h"
 #include "base/err.h"
 #include "job/workshop.h"
 #include "log/log.h"
@@ -232,7 +233,7 @@ static int open_spool(Profiler *profiler, const Options *options) {
                 return -ENOMEM;
 
         /* A private daemon is at home there; any other finds a directory, or does without. */
-        r = profiler->connected ? spool_path_make(path) : 0;
+        r = profiler->connected ? directory_make(path) : 0;
         if (r < 0)
                 log_warning(r, "Could not make the spool %s", path);
         r = spool_open(path, &profiler->spool);

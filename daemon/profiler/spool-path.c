@@ -6,12 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-
-#define SPOOL_PATH_MODE 0700
 
 static int join(const char *directory, const char *rest, char **ret) {
         return asprintf(ret, "%s/%s", directory, rest) < 0 ? -ENOMEM : 0;
@@ -42,18 +39,4 @@ int spool_path_private(char **ret) {
                 home = user ? user->pw_dir : NULL;
         }
         return home && home[0] == '/' ? join(home, ".local/state/ctprof", ret) : -ENOENT;
-}
-
-int spool_path_make(const char *path) {
-        _cleanup_(freep) char *copy = strdup(path);
-
-        if (!copy)
-                return -ENOMEM;
-        for (char *slash = copy + 1; *copy && (slash = strchr(slash, '/')); slash++) {
-                *slash = '\0';
-                if (mkdir(copy, SPOOL_PATH_MODE) < 0 && errno != EEXIST)
-                        return -errno;
-                *slash = '/';
-        }
-        return mkdir(path, SPOOL_PATH_MODE) < 0 && errno != EEXIST ? -errno : 0;
 }

@@ -4,8 +4,7 @@
 /*
  * SpoolPath
  *
- * Where snapshots are kept when nobody says so, and the directory of a private daemon, which makes
- * it.
+ * Where snapshots are kept when nobody says so.
  */
 
 #include "base/macro.h"
@@ -16,5 +15,3 @@
 _must_check_ int spool_path_system(char **ret);
 /* Below $XDG_STATE_HOME, else ~/.local/state. -ENOENT when there is no home. *ret is owned. */
 _must_check_ int spool_path_private(char **ret);
-/* Makes the directory and those above it, for nobody but us; one that exists is fine as it is. */
-_must_check_ int spool_path_make(const char *path);

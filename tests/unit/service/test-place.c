@@ -122,22 +122,6 @@ START_TEST(a_spool_is_where_the_environment_says) {
 }
 END_TEST
 
-START_TEST(a_private_spool_is_made_with_what_is_above_it) {
-        char deep[96], above[80];
-        struct stat st;
-
-        (void) snprintf(above, sizeof(above), "%s/a", directory);
-        (void) snprintf(deep, sizeof(deep), "%s/b/", above);
-        ck_assert_int_eq(spool_path_make(deep), 0);
-        ck_assert_int_eq(spool_path_make(deep), 0); /* as it is */
-        ck_assert_int_eq(stat(deep, &st), 0);
-        ck_assert_int_eq(st.st_mode & 0777, 0700);
-        ck_assert_int_eq(rmdir(deep), 0);
-        ck_assert_int_eq(rmdir(above), 0);
-        ck_assert_int_eq(spool_path_make("/dev/null/x"), -ENOTDIR);
-}
-END_TEST
-
 int main(void) {
         Suite *suite = suite_create("place");
         TCase *sockets = tcase_create("sockets"), *spools = tcase_create("spools");
@@ -151,7 +135,6 @@ int main(void) {
         tcase_add_checked_fixture(spools, setup, teardown);
         tcase_add_loop_test(spools, a_spool_is_where_the_environment_says, 0,
                             ELEMENTSOF(path_rows));
-        tcase_add_test(spools, a_private_spool_is_made_with_what_is_above_it);
         suite_add_tcase(suite, sockets);
         suite_add_tcase(suite, spools);
         return check_main(suite);

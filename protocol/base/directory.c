@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/directory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define DIRECTORY_MODE 0700
+
+static int sync_name(const char *path) {
+        _cleanup_(fd_closep) int directory = -EBADF, parent = -EBADF;
+
+        directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (directory < 0)
+                return -errno;
+        parent = openat(directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        return parent < 0 || fsync(parent) < 0 ? -errno : 0;
+}
+
+static int make_one(const char *path) {
+        if (mkdir(path, DIRECTORY_MODE) < 0)
+                return errno == EEXIST ? 0 : -errno;
+        return sync_name(path);
+}
+
+int directory_make(const char *path) {
+        _cleanup_(freep) char *copy = strdup(path);
+        int r, refused = 0;
+
+        if (!copy)
+                return -ENOMEM;
+        for (char *slash = copy; *copy && (slash = strchr(slash + 1, '/'));) {
+                *slash = '\0';
+                r = make_one(copy);
+                *slash = '/';
+                /* Of a directory that is there some systems say this before they say so. */
+                if (r == -EROFS || r == -EACCES)
+                        refused = refused < 0 ? refused : r;
+                else if (r < 0)
+                        return r;
+        }
+        r = make_one(copy);
+        return r < 0 && refused < 0 ? refused : r;
+}

@@ -28,6 +28,9 @@
 
 #define PROFILER_SOCKET_NAME "varlink"
 
+/* Of a step of the start: it failed, and has said why. */
+enum { STEP_DONE, STEP_TOLD };
+
 /* What the daemon itself needs, beside every connection with all it may send at once. */
 #define PROFILER_DESCRIPTORS 512u
 
@@ -227,7 +230,7 @@ static int open_spool(Profiler *profiler, const Options *options) {
                 r = profiler->connected ? spool_path_private(&path) : spool_path_system(&path);
         if (r == -ENOENT) {
                 log_error(0, "There is no home directory for the spool: use --spool DIR");
-                return r;
+                return STEP_TOLD;
         }
         if (!path)
                 return -ENOMEM;
@@ -246,8 +249,10 @@ static int open_workshop(Profiler *profiler) {
         int fd, r;
 
         fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
+        if (fd < 0) {
+                log_error(-errno, "Could not open /proc/self/exe, which jobs are made of");
+                return STEP_TOLD;
+        }
         r = workshop_new(profiler->event, fd, "ctprofd", &profiler->workshop);
         if (r < 0)
                 (void) fd_close(fd);
@@ -297,7 +302,7 @@ static int open_config(Profiler *profiler) {
         int r = settings_load(profiler->options, profiler->connected, &profiler->config);
 
         if (r < 0)
-                return r;
+                return STEP_TOLD;
         if (r == SETTINGS_E_WRONG)
                 profiler->config_note = "; wrong lines of the configuration are left out";
         raise_descriptor_limit(profiler->config);
@@ -320,7 +325,7 @@ static int open_all(Profiler *profiler) {
                 r = open_server(profiler);
         if (r < 0)
                 log_error(r, "Could not start");
-        return r;
+        return r == STEP_TOLD ? -ECANCELED : r;
 }
 
 /* taking apart */

@@ -29,7 +29,7 @@ static void on_fault(ConfigFault fault, const char *text, void *userdata) {
         char line[CONFIG_COMPLAINT_BYTES];
         size_t n = 0;
 
-        for (; text[n] && n < sizeof(line) - 1; n++)
+        for (; n < sizeof(line) - 1 && text[n]; n++)
                 line[n] = (unsigned char) text[n] < ' ' || text[n] == '\x7f' ? '?' : text[n];
         line[n] = '\0';
         log_event(LOG_WARNING, &event, "%s", line);
@@ -38,19 +38,14 @@ static void on_fault(ConfigFault fault, const char *text, void *userdata) {
 static const ConfigListener listener = { .on_fault = on_fault };
 
 static int load_files(Config *config, const Options *options, bool is_private) {
-        int r;
-
-        if (!options->config_path)
-                return is_private ? 0
-                                  : config_load(config, directories, ELEMENTSOF(directories),
-                                                SETTINGS_FILE, &listener);
-        r = config_load_file(config, options->config_path, &listener);
-        if (r < 0)
-                log_error(r, "Could not read the configuration %s", options->config_path);
-        return r;
+        if (options->config_path)
+                return config_load_file(config, options->config_path, &listener);
+        return is_private ? 0
+                          : config_load(config, directories, ELEMENTSOF(directories), SETTINGS_FILE,
+                                        &listener);
 }
 
-int settings_load(const Options *options, bool is_private, Config **ret) {
+static int load(const Options *options, bool is_private, Config **ret) {
         _cleanup_(config_freep) Config *config = NULL;
         bool wrong;
         int r;
@@ -73,6 +68,15 @@ int settings_load(const Options *options, bool is_private, Config **ret) {
         }
         *ret = TAKE_PTR(config);
         return wrong ? SETTINGS_E_WRONG : SETTINGS_OK;
+}
+
+int settings_load(const Options *options, bool is_private, Config **ret) {
+        int r = load(options, is_private, ret);
+
+        if (r < 0)
+                log_error(r, "Could not read the configuration %s",
+                          options->config_path ? options->config_path : SETTINGS_FILE);
+        return r;
 }
 
 /* Of a bound that 0 switches off, and "infinity" too. */
@@ -136,9 +140,9 @@ int settings_dump(const Options *options) {
         if (result < 0)
                 return result;
         r = config_dump(config, &text);
+        if (r == 0 && (fwrite(text.bytes, 1, text.n, stdout) != text.n || fflush(stdout) != 0))
+                r = -EIO;
         if (r < 0)
-                return r;
-        if (fwrite(text.bytes, 1, text.n, stdout) != text.n || fflush(stdout) != 0)
-                return -EIO;
-        return result;
+                log_error(r, "Could not show the configuration");
+        return r < 0 ? r : result;
 }

@@ -29,5 +29,5 @@ _must_check_ int settings_load(const Options *options, bool is_private, Config *
 ServiceSettings settings_of_service(const Config *config, int spool_fd);
 ServerLimits settings_of_server(const Config *config);
 
-/* "--dump-config": to standard output; 0, SETTINGS_E_WRONG or a negative errno. */
+/* "--dump-config": to standard output; 0, SETTINGS_E_WRONG or a negative errno; it was logged. */
 _must_check_ int settings_dump(const Options *options);

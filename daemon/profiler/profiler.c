@@ -20,6 +20,7 @@
 #include "profiler/settings.h"
 #include "profiler/socket-file.h"
 #include "profiler/spool-path.h"
+#include "profiler/status-line.h"
 #include "server/listener.h"
 #include "server/server.h"
 #include "service/service.h"
@@ -38,6 +39,7 @@ typedef struct Profiler {
         const Options *options;
         Config *config;
         sd_event *event;
+        StatusLine *status_line;
         Spool *spool;
         Workshop *workshop;
         Service *service;
@@ -84,8 +86,8 @@ static void on_activity(unsigned n_running, unsigned n_waiting, void *userdata) 
         const Profiler *profiler = userdata;
 
         if (!profiler->connected)
-                (void) sd_notifyf(0, "STATUS=%u jobs running, %u waiting%s", n_running, n_waiting,
-                                  profiler->config_note);
+                status_line_set(profiler->status_line, "%u jobs running, %u waiting%s", n_running,
+                                n_waiting, profiler->config_note);
 }
 
 /* Everything or nothing: half of a configuration is one that nobody wrote. */
@@ -316,6 +318,8 @@ static int open_all(Profiler *profiler) {
         if (r == 0)
                 r = open_event_loop(profiler);
         if (r == 0)
+                r = status_line_new(profiler->event, &profiler->status_line);
+        if (r == 0)
                 r = open_spool(profiler, profiler->options);
         if (r == 0)
                 r = open_workshop(profiler);
@@ -338,6 +342,7 @@ static void profiler_done(Profiler *profiler) {
         profiler->service = service_free(profiler->service);
         profiler->workshop = workshop_free(profiler->workshop);
         profiler->spool = spool_free(profiler->spool);
+        profiler->status_line = status_line_free(profiler->status_line);
         profiler->event = sd_event_unref(profiler->event);
         profiler->socket_fd = fd_close(profiler->socket_fd);
         profiler->socket_file = socket_file_free(profiler->socket_file);

@@ -186,6 +186,35 @@ def told_to_systemd():
 
 
 @test
+def manager_does_not_read():
+    """a service manager that reads nothing keeps nobody waiting, and learns the last status when it does"""
+    with temporary() as directory:
+        notified = Notified(directory)
+        os.environ["NOTIFY_SOCKET"] = str(notified.path)
+        try:
+            daemon = Daemon(directory)
+        finally:
+            del os.environ["NOTIFY_SOCKET"]
+        with daemon:
+            # Its queue is full after net.unix.max_dgram_qlen messages, by default 10.
+            notified.next("READY=1")
+            sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            sender.setblocking(False)
+            filled = 0
+            try:
+                while filled < 100000:
+                    sender.sendto(b"STATUS=of another service", str(notified.path))
+                    filled += 1
+            except BlockingIOError:
+                pass
+            for number in range(30):
+                expect_equal(daemon("verify", "--all", "--timeout", "20").status, 0, f"call {number}")
+                time.sleep(0.01)
+            notified.next("STATUS=0 jobs running, 0 waiting")
+            print(f"# 30 calls behind a queue of {filled}")
+
+
+@test
 def wrong_at_start():
     """a wrong line at the start costs itself, and --dump-config finds it without a daemon"""
     with temporary() as directory:

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "job/workshop.h"
 #include "log/log.h"
+#include "profiler/heap-trim.h"
 #include "profiler/settings.h"
 #include "profiler/socket-file.h"
 #include "profiler/spool-path.h"
@@ -40,6 +41,7 @@ typedef struct Profiler {
         Config *config;
         sd_event *event;
         StatusLine *status_line;
+        HeapTrim *heap_trim;
         Spool *spool;
         Workshop *workshop;
         Service *service;
@@ -319,6 +321,9 @@ static int open_all(Profiler *profiler) {
                 r = open_event_loop(profiler);
         if (r == 0)
                 r = status_line_new(profiler->event, &profiler->status_line);
+        /* A private daemon ends with its caller, and its memory with it. */
+        if (r == 0 && !profiler->connected)
+                r = heap_trim_new(profiler->event, &profiler->heap_trim);
         if (r == 0)
                 r = open_spool(profiler, profiler->options);
         if (r == 0)
@@ -342,6 +347,7 @@ static void profiler_done(Profiler *profiler) {
         profiler->service = service_free(profiler->service);
         profiler->workshop = workshop_free(profiler->workshop);
         profiler->spool = spool_free(profiler->spool);
+        profiler->heap_trim = heap_trim_free(profiler->heap_trim);
         profiler->status_line = status_line_free(profiler->status_line);
         profiler->event = sd_event_unref(profiler->event);
         profiler->socket_fd = fd_close(profiler->socket_fd);

@@ -4,11 +4,16 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "sandbox/sandbox-calls.h"
+
+/* Twice what the filter took at the last count. */
+#define SANDBOX_FILTER_BYTES (96u * 1024u)
 
 static cap_t sandbox_cap_free(cap_t capabilities) {
         if (capabilities)
@@ -101,10 +106,28 @@ static int sandbox_allow(scmp_filter_ctx filter, const SandboxCall *calls) {
         return 0;
 }
 
+/*
+ * libseccomp (2.5.4) crashes when memory runs out while it puts a filter together. So what it needs
+ * is made the heap's before: in one piece that is small enough not to be mapped by itself, and that
+ * the allocator keeps when it gets it back.
+ */
+static int sandbox_set_memory_aside(void) {
+        void *memory = malloc(SANDBOX_FILTER_BYTES);
+
+        if (!memory)
+                return -ENOMEM;
+        explicit_bzero(memory, SANDBOX_FILTER_BYTES);
+        free(memory);
+        return 0;
+}
+
 static int sandbox_filter(void) {
         _cleanup_(sandbox_filter_freep) scmp_filter_ctx filter = NULL;
         int r;
 
+        r = sandbox_set_memory_aside();
+        if (r != 0)
+                return r;
         filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
         if (!filter)
                 return -ENOMEM;

@@ -44,8 +44,17 @@ int spool_lock(const Spool *spool, int *ret_fd) {
         return 0;
 }
 
+static int sync_fd(int fd) {
+        int r;
+
+        do
+                r = fsync(fd);
+        while (r < 0 && errno == EINTR);
+        return r < 0 ? -errno : 0;
+}
+
 int spool_sync(const Spool *spool) {
-        return fsync(spool->dir_fd) < 0 ? -errno : 0;
+        return sync_fd(spool->dir_fd);
 }
 
 /* temporaries */
@@ -193,7 +202,7 @@ static int check_owner(Spool *spool, const char *name, uid_t uid) {
         return r;
 }
 
-/* Under the lock. @dot is "" for an unnamed file. */
+/* Both under the lock, and synced when they are done. @dot is "" for an unnamed file. */
 static int publish_new(const Spool *spool, int fd, const char *dot, const char *file) {
         int r;
 
@@ -203,7 +212,13 @@ static int publish_new(const Spool *spool, int fd, const char *dot, const char *
                 r = renameat2(spool->dir_fd, dot, spool->dir_fd, file, RENAME_NOREPLACE) < 0
                             ? -errno
                             : 0;
-        return r == -EEXIST ? SPOOL_E_EXISTS : r;
+        if (r < 0)
+                return r == -EEXIST ? SPOOL_E_EXISTS : r;
+        r = spool_sync(spool);
+        /* Who is told that it failed need not look for it, and may take the name again. */
+        if (r < 0)
+                (void) unlinkat(spool->dir_fd, file, 0);
+        return r;
 }
 
 static int publish_over(const Spool *spool, int fd, const char *dot, const char *file) {
@@ -223,7 +238,7 @@ static int publish_over(const Spool *spool, int fd, const char *dot, const char 
                 (void) unlinkat(spool->dir_fd, dot, 0);
                 return r;
         }
-        return 0;
+        return spool_sync(spool);
 }
 
 /* Under the lock, @fd being synced. */
@@ -241,18 +256,17 @@ static int publish(Spool *spool, int fd, const char *name, bool replace, uid_t u
                 r = publish_new(spool, fd, dot, file);
         else if (r == 0)
                 r = publish_over(spool, fd, dot, file);
-        if (r != 0)
-                return r;
-        return spool_sync(spool);
+        return r;
 }
 
 /* Syncs before the lock: this is what takes long. */
 static int sync_and_lock(Spool *spool, int fd, int *ret_lock) {
+        int r;
+
         if (spool->is_unavailable)
                 return SPOOL_E_UNAVAILABLE;
-        if (fsync(fd) < 0)
-                return spool_explain(spool, -errno);
-        return spool_lock(spool, ret_lock);
+        r = sync_fd(fd);
+        return r < 0 ? spool_explain(spool, r) : spool_lock(spool, ret_lock);
 }
 
 int spool_publish(Spool *spool, int fd, const char *name, bool replace, uid_t uid) {
@@ -382,8 +396,13 @@ static int rename_snapshot(Spool *spool, const char *name, const char *new_name,
         r = publish_copy(spool, from, new_name, head);
         if (r != 0)
                 return r;
-        if (unlinkat(spool->dir_fd, file, 0) < 0 && errno != ENOENT)
-                return -errno;
+        if (unlinkat(spool->dir_fd, file, 0) < 0 && errno != ENOENT) {
+                r = -errno;
+                /* One snapshot has one name: the old one, if it will not go. */
+                if (spool_file_name(new_name, file))
+                        (void) unlinkat(spool->dir_fd, file, 0);
+                return r;
+        }
         return spool_sync(spool);
 }
 

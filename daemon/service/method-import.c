@@ -25,7 +25,7 @@ static int on_copied(Request *request, Span frame) {
         request_begin_order(request, &writer);
         r = request_add_spool(request, &writer);
         if (r == 0)
-                r = request_add_fd(request, &writer, "file", TAKE_FD(transfer->file));
+                r = transfer_add_file(request, &writer, transfer, "file");
         if (r != 0)
                 return r;
         json_write_member_text(&writer, "name", transfer->name);

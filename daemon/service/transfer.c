@@ -12,6 +12,7 @@
 static void transfer_free(void *state) {
         Transfer *transfer = state;
 
+        spool_discard(transfer->spool, transfer->file);
         (void) fd_close(transfer->file);
         (void) fd_close(transfer->from);
         free(transfer);
@@ -22,7 +23,12 @@ int transfer_new(Request *request, Transfer **ret) {
 
         if (!transfer)
                 return -ENOMEM;
-        *transfer = (Transfer){ .file = -EBADF, .from = -EBADF };
+        *transfer = (Transfer){
+                .request = request,
+                .spool = request_setup(request)->spool,
+                .file = -EBADF,
+                .from = -EBADF,
+        };
         request_keep(request, transfer, transfer_free);
         *ret = transfer;
         return 0;
@@ -47,17 +53,21 @@ static int find_room(Request *request, uint64_t *ret_bytes) {
         return 0;
 }
 
+/* Ours stays open: only when the request is over is it known whether the file was published. */
+int transfer_add_file(Request *request, JsonWriter *writer, Transfer *transfer, const char *key) {
+        int fd = fcntl(transfer->file, F_DUPFD_CLOEXEC, 0);
+
+        return fd < 0 ? -errno : request_add_fd(request, writer, key, fd);
+}
+
 int transfer_add_output(Request *request, JsonWriter *writer, Transfer *transfer) {
-        int fd, r;
+        int r;
 
         r = spool_temporary(request_setup(request)->spool, &transfer->file);
         if (r != 0)
                 return request_fail_spool(request, "", r);
         r = find_room(request, &request->max_file_bytes);
-        if (r != 0)
-                return r;
-        fd = fcntl(transfer->file, F_DUPFD_CLOEXEC, 0);
-        return fd < 0 ? -errno : request_add_fd(request, writer, "output", fd);
+        return r == 0 ? transfer_add_file(request, writer, transfer, "output") : r;
 }
 
 int transfer_decode(Span frame, const char *key, json_type type, json_object **ret_whole,

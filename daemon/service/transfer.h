@@ -16,8 +16,10 @@
 #include "service/request.h"
 
 typedef struct Transfer {
-        int file; /* owned; ours beside the job's own */
-        int from; /* owned: what to import */
+        Request *request;   /* whose it is */
+        const Spool *spool; /* borrowed; @file is there */
+        int file;           /* owned; ours beside the job's own */
+        int from;           /* owned: what to import */
         const char *label;
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];
 } Transfer;
@@ -26,6 +28,9 @@ typedef struct Transfer {
 _must_check_ int transfer_new(Request *request, Transfer **ret);
 /* "output" of the order: the file, made now. 0, REQUEST_ANSWERED, or a negative errno. */
 _must_check_ int transfer_add_output(Request *request, JsonWriter *writer, Transfer *transfer);
+/* The same file again, as @key of another order. */
+_must_check_ int transfer_add_file(Request *request, JsonWriter *writer, Transfer *transfer,
+                                   const char *key);
 
 /*
  * The member @key of a job's last reply. *ret_whole owns it and is the caller's to put. -EBADMSG

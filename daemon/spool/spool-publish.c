@@ -140,6 +140,13 @@ static int find_dot_name(const Spool *spool, int fd, char ret_name[static DOT_BY
         return 0;
 }
 
+void spool_discard(const Spool *spool, int fd) {
+        char dot[DOT_BYTES];
+
+        if (fd >= 0 && find_dot_name(spool, fd, dot) == 0 && dot[0] != '\0')
+                (void) unlinkat(spool->dir_fd, dot, 0);
+}
+
 static int link_as(const Spool *spool, int fd, const char *file) {
         char link[32];
 
@@ -303,15 +310,10 @@ int spool_free_name(Spool *spool, const char *name, char ret_name[static SPOOL_N
         return SPOOL_E_EXISTS;
 }
 
-/* A copy of @from with the new head, published as @new_name. Under the lock. */
-static int publish_copy(Spool *spool, int from, const char *new_name, Head *head) {
-        _cleanup_(fd_closep) int to = -EBADF;
+static int write_copy(int from, int to, const char *new_name, Head *head) {
         uint64_t n_bytes;
         int r;
 
-        r = spool_temporary(spool, &to);
-        if (r != 0)
-                return r;
         memcpy(head->name, new_name, strlen(new_name) + 1);
         r = snapshot_file_rehead(from, to, head, &n_bytes, NULL);
         if (r == SNAPSHOT_FILE_E_NO_HEAD || r == SNAPSHOT_FILE_E_DAMAGED)
@@ -320,9 +322,22 @@ static int publish_copy(Spool *spool, int from, const char *new_name, Head *head
                 return err_fold(r);
         head->size_bytes = n_bytes;
         head->has_size = true;
-        if (fsync(to) < 0)
-                return -errno;
-        return publish(spool, to, new_name, false, 0);
+        return sync_fd(to);
+}
+
+/* A copy of @from with the new head, published as @new_name. Under the lock. */
+static int publish_copy(Spool *spool, int from, const char *new_name, Head *head) {
+        _cleanup_(fd_closep) int to = -EBADF;
+        int r;
+
+        r = spool_temporary(spool, &to);
+        if (r != 0)
+                return r;
+        r = write_copy(from, to, new_name, head);
+        if (r == 0)
+                r = publish(spool, to, new_name, false, 0);
+        spool_discard(spool, to);
+        return r;
 }
 
 /* Under the lock, so that the name that is free stays so. */

@@ -93,8 +93,13 @@ _must_check_ int spool_usage(Spool *spool, uint64_t *ret_n_snapshots, uint64_t *
 
 /* Removes dot-names that a crash left behind. */
 _must_check_ int spool_clean(Spool *spool);
-/* An unnamed file to write into: read-write, private until published. */
+/*
+ * An unnamed file to write into: read-write, private until published. Where the file system knows
+ * no such files it has a dot-name, which spool_discard() removes.
+ */
 _must_check_ int spool_temporary(Spool *spool, int *ret_fd);
+/* Before a temporary is closed (-EBADF: there is none); nothing to one that was published. */
+void spool_discard(const Spool *spool, int fd);
 /*
  * Makes room for @n_bytes more, in the budget and in the file system: removes untagged snapshots,
  * oldest first, and those past the age. SPOOL_E_FULL when that cannot be enough; then nothing was

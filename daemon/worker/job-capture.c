@@ -69,6 +69,8 @@ static void recording_init(Recording *recording, Work *work, const CaptureParame
 
 static void recording_done(Recording *recording) {
         recording->writer = snapshot_file_writer_free(recording->writer);
+        if (recording->spool)
+                spool_discard(recording->spool, recording->file);
         recording->file = fd_close(recording->file);
         recording->spool = spool_free(recording->spool);
         recording->proc_fd = fd_close(recording->proc_fd);

@@ -71,7 +71,11 @@ static int publish_start(Work *work, PublishParameters *parameters) {
                 r = work_decode_limits(work, &parameters->spool, &limits);
         if (r == 0)
                 r = work_adopt_spool(work, &parameters->spool, &spool);
-        return r == 0 ? publish_file(work, parameters, spool, &limits, &head, &rotated) : r;
+        if (r != 0)
+                return r;
+        r = publish_file(work, parameters, spool, &limits, &head, &rotated);
+        spool_discard(spool, parameters->file);
+        return r;
 }
 
 static int work_publish(Work *work) {

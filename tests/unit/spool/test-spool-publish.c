@@ -200,6 +200,33 @@ START_TEST(named_temporaries_are_published_too) {
 }
 END_TEST
 
+START_TEST(discarding_removes_the_name_of_a_temporary_only) {
+        char name[64];
+        int fd = make_named(name);
+
+        spool_discard(spool, fd);
+        ck_assert_uint_eq(count_files(), 0);
+        spool_discard(spool, fd); /* has none any more */
+        (void) close(fd);
+
+        fd = make_named(name);
+        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 1000), 0);
+        spool_discard(spool, fd);
+        (void) close(fd);
+        fd = make_snapshot("y", 20, 0, false);
+        spool_discard(spool, fd);
+        ck_assert_int_eq(spool_publish(spool, fd, "y", false, 0), 0);
+        spool_discard(spool, fd);
+        (void) close(fd);
+        fd = test_dir_file(&dir, "foreign");
+        spool_discard(spool, fd);
+        (void) close(fd);
+        spool_discard(spool, -EBADF);
+        ck_assert_uint_eq(count_files(), 3);
+        check_list("y x ");
+}
+END_TEST
+
 START_TEST(files_from_elsewhere_are_not_published) {
         int fd = test_dir_file(&dir, "foreign");
 
@@ -322,6 +349,7 @@ int main(void) {
         tcase_add_test(publish, free_names_count_up);
         tcase_add_test(publish, a_name_of_a_time_that_is_taken_meanwhile_counts_up);
         tcase_add_test(publish, named_temporaries_are_published_too);
+        tcase_add_test(publish, discarding_removes_the_name_of_a_temporary_only);
         tcase_add_test(publish, files_from_elsewhere_are_not_published);
         tcase_add_test(remove, only_owners_remove);
         tcase_add_test(remove, a_damaged_file_belongs_to_whose_file_it_is);

@@ -19,7 +19,6 @@
 #define DEFAULT_MAX_PERCENT 10
 #define DEFAULT_KEEP_FREE_PERCENT 15
 
-
 SpoolLimits spool_default_limits(int dir_fd) {
         SpoolLimits limits = { .max_bytes = DEFAULT_MAX_BYTES };
         struct statvfs fs;
@@ -42,10 +41,12 @@ typedef struct RoomPlan {
         const SpoolEntry *entries; /* newest first */
         bool *is_doomed;
         size_t n_entries;
-        uint64_t n_used;   /* bytes of all snapshots that stay */
-        uint64_t n_freed;  /* bytes of those that go */
-        uint64_t n_wanted; /* bytes to come */
-        uint64_t n_free;   /* in the file system, now */
+        const char *replaces; /* NULL: none */
+        uint64_t n_used;      /* bytes of all snapshots that stay */
+        uint64_t n_freed;     /* bytes of those that go */
+        uint64_t n_wanted;    /* bytes of the one to come */
+        uint64_t n_free;      /* in the file system, now, those to come being taken off */
+        uint64_t n_expected;  /* bytes that are likely to be written yet */
 } RoomPlan;
 
 static bool fits_budget(const RoomPlan *plan, const SpoolLimits *limits) {
@@ -55,7 +56,7 @@ static bool fits_budget(const RoomPlan *plan, const SpoolLimits *limits) {
 
 static bool fits_file_system(const RoomPlan *plan, const SpoolLimits *limits) {
         return number_add_saturating(plan->n_free, plan->n_freed) >=
-               number_add_saturating(limits->keep_free_bytes, plan->n_wanted);
+               number_add_saturating(limits->keep_free_bytes, plan->n_expected);
 }
 
 static void doom(RoomPlan *plan, size_t i) {
@@ -64,9 +65,14 @@ static void doom(RoomPlan *plan, size_t i) {
         plan->n_freed += plan->entries[i].head.size_bytes;
 }
 
+/* It goes anyhow, when the one to come is there. */
+static bool is_replaced(const RoomPlan *plan, const SpoolEntry *entry) {
+        return plan->replaces && strcmp(entry->head.name, plan->replaces) == 0;
+}
+
 /* Tagged ones are their owner's, and of a damaged one nobody knows. */
-static bool may_rotate(const SpoolEntry *entry) {
-        return !entry->damaged && !entry->head.tagged;
+static bool may_rotate(const RoomPlan *plan, const SpoolEntry *entry) {
+        return !entry->damaged && !entry->head.tagged && !is_replaced(plan, entry);
 }
 
 static bool is_expired(const SpoolEntry *entry, uint64_t max_age_ns, uint64_t now_ns) {
@@ -76,10 +82,14 @@ static bool is_expired(const SpoolEntry *entry, uint64_t max_age_ns, uint64_t no
 }
 
 static void plan_rotation(RoomPlan *plan, const SpoolLimits *limits, uint64_t now_ns) {
-        for (size_t i = 0; i < plan->n_entries; i++)
-                plan->n_used += plan->entries[i].head.size_bytes;
+        for (size_t i = 0; i < plan->n_entries; i++) {
+                const SpoolEntry *entry = &plan->entries[i];
+
+                *(is_replaced(plan, entry) ? &plan->n_freed : &plan->n_used) +=
+                        entry->head.size_bytes;
+        }
         for (size_t i = plan->n_entries; i-- > 0;)
-                if (may_rotate(&plan->entries[i]) &&
+                if (may_rotate(plan, &plan->entries[i]) &&
                     (is_expired(&plan->entries[i], limits->max_age_ns, now_ns) ||
                      !fits_budget(plan, limits) || !fits_file_system(plan, limits)))
                         doom(plan, i);
@@ -158,14 +168,16 @@ static int plan_and_carry_out(Spool *spool, RoomPlan *plan, const SpoolLimits *l
         plan->n_free = number_multiply_saturating(fs.f_bavail, fs.f_frsize);
         (void) clock_gettime(CLOCK_REALTIME, &now);
         plan_rotation(plan, limits, (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec);
+        plan->n_expected = 0; /* what does not come true is no reason to refuse */
         if (!fits_budget(plan, limits) || !fits_file_system(plan, limits))
                 return complain_full(spool, plan, limits);
         return carry_out(spool, plan, rotated);
 }
 
-int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64_t n_bytes, Buffer *rotated) {
+int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64_t n_bytes, const char *replaces,
+                    Buffer *rotated) {
         _cleanup_(fd_closep) int lock = -EBADF;
-        RoomPlan plan = { .n_wanted = n_bytes };
+        RoomPlan plan = { .n_wanted = n_bytes, .replaces = replaces };
         SpoolEntry *entries = NULL;
         int r;
 
@@ -178,6 +190,9 @@ int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64_t n_bytes, B
         if (r != 0)
                 return r;
         plan.entries = entries;
+        /* Nothing is written yet: the next one will be much like the last one. */
+        if (n_bytes == 0 && plan.n_entries > 0)
+                plan.n_expected = entries[0].head.size_bytes;
         plan.is_doomed = calloc(plan.n_entries + 1, sizeof(*plan.is_doomed));
         r = plan.is_doomed ? plan_and_carry_out(spool, &plan, limits, rotated) : -ENOMEM;
         free(plan.is_doomed);

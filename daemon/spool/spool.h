@@ -101,12 +101,15 @@ _must_check_ int spool_temporary(Spool *spool, int *ret_fd);
 /* Before a temporary is closed (-EBADF: there is none); nothing to one that was published. */
 void spool_discard(const Spool *spool, int fd);
 /*
- * Makes room for @n_bytes more, in the budget and in the file system: removes untagged snapshots,
- * oldest first, and those past the age. SPOOL_E_FULL when that cannot be enough; then nothing was
- * removed. Removed names are appended to @rotated, each ended by '\n'.
+ * Makes room for a snapshot of @n_bytes that is written and synced: for its bytes in the budget,
+ * while the file system has taken them off its free space already. Removes untagged snapshots,
+ * oldest first, and those past the age. With 0 bytes, before anything is written, it removes also
+ * what is in the way of another one like the newest. The one named @replaces (NULL: none) counts as
+ * gone and is left alone. SPOOL_E_FULL when that cannot be enough; then nothing was removed. Names
+ * that went are appended to @rotated, each ended by '\n'.
  */
 _must_check_ int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64_t n_bytes,
-                                 Buffer *rotated);
+                                 const char *replaces, Buffer *rotated);
 /*
  * Syncs @fd, links it as @name, syncs the directory. Without @replace a taken name is
  * SPOOL_E_EXISTS; with it, only a snapshot whose owner is @uid (0: any) is replaced, else

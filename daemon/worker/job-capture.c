@@ -46,8 +46,7 @@ typedef struct Recording {
         int proc_fd, sys_fd;
         pid_t *self_pids;
         size_t n_self_pids;
-        uint64_t replaced_bytes; /* of the snapshot that goes when this one comes */
-        Head replaced;           /* that one; without a name there is none */
+        Head replaced; /* goes when this one comes; without a name there is none */
 
         SnapshotFileWriter *writer;
         int write_error; /* what writing failed with, to be told from reading */
@@ -109,10 +108,17 @@ static int recording_check_name(Recording *recording) {
                 return 0; /* whose it is, publishing finds out */
         if (parameters->uid != 0 && head.has_uid && head.uid != parameters->uid)
                 return recording_refuse_spool(recording, SPOOL_E_NOT_OWNER);
-        /* An untagged one may be removed to make room, and would then count twice. */
-        if (head.tagged)
-                recording->replaced_bytes = head.size_bytes;
         return 0;
+}
+
+/* Of what was written so far: nothing before the capture. */
+static int recording_make_room(Recording *recording) {
+        const CaptureParameters *parameters = recording->parameters;
+        int r;
+
+        r = spool_make_room(recording->spool, &recording->limits, recording->head.size_bytes,
+                            parameters->replace ? parameters->name : NULL, &recording->rotated);
+        return r == 0 ? 0 : recording_refuse_spool(recording, r);
 }
 
 /*
@@ -140,11 +146,8 @@ static int recording_open_file(Recording *recording, SpoolParameters *spool) {
                 return 0;
 
         r = recording_check_name(recording);
-        if (r != 0)
-                return r;
         /* A spool that is full already is noticed before the capture. */
-        r = spool_make_room(recording->spool, &recording->limits, 0, &recording->rotated);
-        return r == 0 ? 0 : recording_refuse_spool(recording, r);
+        return r == 0 ? recording_make_room(recording) : r;
 }
 
 static int recording_decode_pids(Recording *recording, json_object *array) {
@@ -337,16 +340,14 @@ static int recording_publish_untagged(Recording *recording) {
 
 static int recording_publish(Recording *recording) {
         const CaptureParameters *parameters = recording->parameters;
-        uint64_t n_bytes = recording->head.size_bytes;
         int r;
 
-        n_bytes -= MIN_OF(n_bytes, recording->replaced_bytes);
         if (!answer_has_peer(&recording->work->answer))
                 return -ECANCELED;
-        r = spool_make_room(recording->spool, &recording->limits, n_bytes, &recording->rotated);
-        if (r != 0)
-                return recording_refuse_spool(recording, r);
+        /* Nothing goes for what may not come: neither fit the disk nor be wanted any more. */
         r = work_await_disk(recording->work, recording->spool, recording->file);
+        if (r == 0)
+                r = recording_make_room(recording);
         if (r == 0)
                 r = recording_find_replaced(recording);
         if (r != 0)

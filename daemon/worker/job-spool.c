@@ -44,12 +44,14 @@ static int publish_file(Work *work, const PublishParameters *parameters, Spool *
                 return work_refuse_parameter(work, "name",
                                              "The file has another name in its head.");
 
-        r = spool_make_room(spool, limits, head->size_bytes, rotated);
-        if (r != 0)
-                return work_refuse_spool(work, spool, parameters->name, r);
+        /* Nothing goes for what may not come: neither fit the disk nor be wanted any more. */
         r = work_await_disk(work, spool, parameters->file);
         if (r != 0)
                 return r;
+        r = spool_make_room(spool, limits, head->size_bytes,
+                            parameters->replace ? parameters->name : NULL, rotated);
+        if (r != 0)
+                return work_refuse_spool(work, spool, parameters->name, r);
         r = spool_publish(spool, parameters->file, parameters->name, parameters->replace,
                           parameters->uid);
         if (r != 0)

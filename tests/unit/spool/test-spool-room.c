@@ -16,14 +16,19 @@ static uint64_t size_of(const char *name) {
         return (uint64_t) st.st_size;
 }
 
-static void check_room(const SpoolLimits *limits, uint64_t n_bytes, int expected,
-                       const char *expected_rotated) {
+static void check_replacing(const SpoolLimits *limits, uint64_t n_bytes, const char *replaces,
+                            int expected, const char *expected_rotated) {
         Buffer rotated;
 
         buffer_init(&rotated, 0);
-        ck_assert_int_eq(spool_make_room(spool, limits, n_bytes, &rotated), expected);
+        ck_assert_int_eq(spool_make_room(spool, limits, n_bytes, replaces, &rotated), expected);
         ck_assert(span_is(buffer_span(&rotated), expected_rotated));
         buffer_done(&rotated);
+}
+
+static void check_room(const SpoolLimits *limits, uint64_t n_bytes, int expected,
+                       const char *expected_rotated) {
+        check_replacing(limits, n_bytes, NULL, expected, expected_rotated);
 }
 
 START_TEST(within_the_budget_nothing_is_rotated) {
@@ -81,6 +86,40 @@ START_TEST(the_file_system_keeps_its_floor) {
         check_room(&limits, UINT64_MAX, SPOOL_E_FULL, "");
         limits.keep_free_bytes = 0;
         check_room(&limits, 1, 0, "");
+}
+END_TEST
+
+START_TEST(what_is_written_is_no_longer_free_and_counts_once) {
+        SpoolLimits limits = {};
+        struct statvfs fs;
+        uint64_t n_free;
+
+        ck_assert_int_eq(fstatvfs(dir.fd, &fs), 0);
+        n_free = (uint64_t) fs.f_bavail * fs.f_frsize;
+        limits.keep_free_bytes = n_free / 2; /* others may write meanwhile, but hardly so much */
+        check_room(&limits, n_free / 4 * 3, 0, "");
+}
+END_TEST
+
+START_TEST(the_replaced_one_counts_as_gone_and_is_not_rotated) {
+        SpoolLimits limits;
+
+        put("a", 10, 0, true);
+        put("b", 20, 0, false);
+        put("c", 30, 0, false);
+        put_garbage("z" SNAPSHOT_FILE_SUFFIX);
+        limits = (SpoolLimits){ .max_bytes = size_of("a") + size_of("b") + size_of("c") +
+                                             size_of("z") + 7 };
+        check_replacing(&limits, size_of("a") + 7, "a", 0, "");
+        check_replacing(&limits, size_of("b") + 7, "b", 0, "");
+        check_replacing(&limits, size_of("z") + 7, "z", 0, "");
+        check_list("c b a z! ");
+        check_replacing(&limits, size_of("a") + 8, "a", 0, "b\n");
+        check_list("c a z! ");
+        limits = (SpoolLimits){ .max_bytes = size_of("a") + size_of("z") + 7, .max_age_ns = 1 };
+        check_replacing(&limits, 8, "c", SPOOL_E_FULL, "");
+        check_replacing(&limits, 7, "c", 0, "");
+        check_list("c a z! ");
 }
 END_TEST
 
@@ -153,6 +192,8 @@ int main(void) {
         tcase_add_test(room, the_oldest_untagged_go_first);
         tcase_add_test(room, what_cannot_fit_removes_nothing);
         tcase_add_test(room, the_file_system_keeps_its_floor);
+        tcase_add_test(room, what_is_written_is_no_longer_free_and_counts_once);
+        tcase_add_test(room, the_replaced_one_counts_as_gone_and_is_not_rotated);
         tcase_add_test(room, untagged_snapshots_age);
         tcase_add_test(room, default_limits_suit_the_file_system);
         tcase_add_loop_test(room, errors_of_writing_are_explained, 0, ELEMENTSOF(explain_rows));

@@ -147,7 +147,7 @@ static void check_unavailable(const char *path, const char *part) {
         ck_assert_int_eq(spool_usage(broken, &n, &n), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_clean(broken), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_temporary(broken, &fd), SPOOL_E_UNAVAILABLE);
-        ck_assert_int_eq(spool_make_room(broken, &limits, 0, &rotated), SPOOL_E_UNAVAILABLE);
+        ck_assert_int_eq(spool_make_room(broken, &limits, 0, NULL, &rotated), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_publish(broken, dir.fd, "a", false, 0), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_free_name(broken, "a", name), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_remove(broken, "a", 0), SPOOL_E_UNAVAILABLE);

@@ -46,8 +46,8 @@ static int find_room(Request *request, uint64_t *ret_bytes) {
         if (n_free <= setup->settings.spool.keep_free_bytes)
                 return request_fail(request, WIRE_ERROR_SPOOL_FULL,
                                     &(WireErrorDetail){
-                                            .reason = "The file system of the spool has no room "
-                                                      "beyond what is kept free.",
+                                            .reason = "The spool is full: its file system has "
+                                                      "no room beyond what is kept free",
                                     });
         *ret_bytes = n_free - setup->settings.spool.keep_free_bytes;
         return 0;

@@ -71,9 +71,8 @@ static int import_refuse(Work *work, const ImportParameters *parameters, int r,
                          SnapshotFault *fault) {
         const char *name = parameters->from.label ? parameters->from.label : "";
 
-        if (r == -ENOSPC || r == -EDQUOT || r == -EFBIG)
-                return work_refuse(work, WIRE_ERROR_SPOOL_FULL,
-                                   &(WireErrorDetail){ .reason = strerror(-r) });
+        if (work_full_reason(r))
+                return r;
         if (r == SNAPSHOT_FILE_E_DAMAGED || r == -EBADMSG)
                 return work_refuse_fault(work, name, fault);
         if (r >= 0 || r == -ENOMEM)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "worker/work.h"
 
+#include <errno.h>
 #include "base/err.h"
 #include "base/name.h"
 
@@ -8,6 +9,22 @@ int work_refuse(Work *work, WireError error, const WireErrorDetail *detail) {
         int r = answer_error(&work->answer, error, detail);
 
         return r == 0 ? WORK_E_ANSWERED : r;
+}
+
+const char *work_full_reason(int error) {
+        switch (error) {
+        case -EFBIG: /* RLIMIT_FSIZE is that room */
+                return "The spool is full: its file system has no more room beyond what is kept "
+                       "free";
+        case -ENOSPC:
+                return "The spool is on a file system without free space: remove snapshots or "
+                       "make room there";
+        case -EDQUOT:
+                return "The spool has used up the disk quota of its owner: remove snapshots or "
+                       "raise the quota";
+        default:
+                return NULL;
+        }
 }
 
 int work_refuse_parameter(Work *work, const char *parameter, const char *reason) {

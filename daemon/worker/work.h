@@ -59,6 +59,8 @@ extern const WorkMethod work_spool_methods[];    /* job-spool.c */
 
 /* Answers with @error. WORK_E_ANSWERED, or a negative errno when that could not be sent. */
 _must_check_ int work_refuse(Work *work, WireError error, const WireErrorDetail *detail);
+/* What it means when a job may not write any more; NULL for any other negative errno. */
+const char *work_full_reason(int error);
 _must_check_ int work_refuse_parameter(Work *work, const char *parameter, const char *reason);
 
 /* Refuses what is not the name of a snapshot: InvalidName. */

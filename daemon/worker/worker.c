@@ -94,7 +94,11 @@ static int worker_confine(const WorkerKind *kind, uint64_t max_file_bytes) {
 
 /* Answers for a method that failed. */
 static int worker_fail(Work *work, int error) {
-        const char *reason = strerror(-error);
+        const char *reason = strerror(-error), *full = work_full_reason(error);
+
+        if (full)
+                return answer_error(&work->answer, WIRE_ERROR_SPOOL_FULL,
+                                    &(WireErrorDetail){ .reason = full });
 
         if (error == -EPROTONOSUPPORT)
                 reason = "this kernel has no seccomp filters, and files are not read with "

@@ -16,16 +16,16 @@ void frame_queue_init(FrameQueue *queue, size_t max_bytes) {
         *queue = (FrameQueue){ .max_bytes = max_bytes };
 }
 
-static void attachment_done(FrameAttachment *attachment) {
+static void attachment_done(FrameAttachment *attachment, const FrameKeeper *keeper) {
         for (size_t i = 0; i < attachment->n_fds; i++)
-                (void) fd_close(attachment->fds[i]);
+                frame_keeper_close(keeper, attachment->fds[i]);
         free(attachment->fds);
         *attachment = (FrameAttachment){};
 }
 
 void frame_queue_done(FrameQueue *queue) {
         for (size_t i = 0; i < queue->n_attachments; i++)
-                attachment_done(&queue->attachments[i]);
+                attachment_done(&queue->attachments[i], queue->keeper);
         free(queue->attachments);
         free(queue->bytes);
         frame_queue_init(queue, queue->max_bytes);
@@ -121,7 +121,7 @@ int frame_queue_add(FrameQueue *queue, Span frame, const int *fds, size_t n_fds)
 
 static void drop_attachment(FrameQueue *queue) {
         queue->n_fds -= queue->attachments[0].n_fds;
-        attachment_done(&queue->attachments[0]);
+        attachment_done(&queue->attachments[0], queue->keeper);
         queue->n_attachments--;
         memmove(queue->attachments, queue->attachments + 1,
                 queue->n_attachments * sizeof(*queue->attachments));

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include "base/macro.h"
 #include "base/span.h"
+#include "wire/frame-keeper.h"
 
 /* The kernel's bound on one message (SCM_MAX_FD), and ours on the whole queue. */
 #define FRAME_QUEUE_MAX_FDS 253
@@ -35,7 +36,8 @@ typedef struct FrameQueue {
         FrameAttachment *attachments;
         size_t n_attachments;
         size_t n_attachments_allocated;
-        size_t n_fds; /* of all attachments */
+        size_t n_fds;              /* of all attachments */
+        const FrameKeeper *keeper; /* borrowed; NULL: none */
 } FrameQueue;
 
 void frame_queue_init(FrameQueue *queue, size_t max_bytes);

@@ -44,12 +44,17 @@ struct FrameStream {
         size_t n_fds;
         char *control;
         size_t n_control;
+        const FrameKeeper *keeper; /* borrowed; NULL: none */
 
         FrameQueue queue;
 };
 
 static int allocate(FrameStream *stream) {
-        stream->n_control = CMSG_SPACE(sizeof(int) * stream->max_fds) + OTHER_CONTROL_BYTES;
+        /*
+         * As many as the kernel takes in one message, whatever may come: those that find no room
+         * are let go of by the kernel in our name, and nobody but us would wait for that.
+         */
+        stream->n_control = CMSG_SPACE(sizeof(int) * FRAME_QUEUE_MAX_FDS) + OTHER_CONTROL_BYTES;
         stream->control = malloc(stream->n_control);
         stream->received = calloc(2 * stream->max_fds + 1, sizeof(*stream->received));
         stream->fds = calloc(stream->max_fds + 1, sizeof(*stream->fds));
@@ -84,13 +89,13 @@ int frame_stream_new(int fd, size_t max_frame_bytes, size_t max_queued_bytes, un
 
 static void close_fds(FrameStream *stream) {
         for (size_t i = 0; i < stream->n_fds; i++)
-                (void) fd_close(stream->fds[i]);
+                frame_keeper_close(stream->keeper, stream->fds[i]);
         stream->n_fds = 0;
 }
 
 static void close_received(FrameStream *stream) {
         for (size_t i = 0; i < stream->n_received; i++)
-                (void) fd_close(stream->received[i].fd);
+                frame_keeper_close(stream->keeper, stream->received[i].fd);
         stream->n_received = 0;
 }
 
@@ -100,13 +105,17 @@ FrameStream *frame_stream_free(FrameStream *stream) {
         close_fds(stream);
         close_received(stream);
         frame_queue_done(&stream->queue);
-        (void) fd_close(stream->fd);
+        frame_keeper_close_socket(stream->keeper, stream->fd);
         free(stream->control);
         free(stream->received);
         free(stream->fds);
         free(stream->bytes);
         free(stream);
         return NULL;
+}
+
+void frame_stream_set_keeper(FrameStream *stream, const FrameKeeper *keeper) {
+        stream->keeper = stream->queue.keeper = keeper;
 }
 
 int frame_stream_fd(const FrameStream *stream) {
@@ -214,11 +223,12 @@ static bool receive_fds(FrameStream *stream, struct msghdr *message, uint64_t po
                         int fd;
 
                         memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+                        frame_keeper_note(stream->keeper, fd);
                         if (stream->n_received < 2 * stream->max_fds)
                                 stream->received[stream->n_received++] =
                                         (ReceivedFd){ fd, position };
                         else {
-                                (void) fd_close(fd);
+                                frame_keeper_close(stream->keeper, fd);
                                 fit = false;
                         }
                 }

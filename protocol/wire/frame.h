@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
+#include "wire/frame-keeper.h"
 
 typedef struct FrameStream FrameStream;
 
@@ -39,6 +40,9 @@ _must_check_ int frame_stream_new(int fd, size_t max_frame_bytes, size_t max_que
 /* Closes the socket and the descriptors not taken or not sent. */
 FrameStream *frame_stream_free(FrameStream *stream);
 DEFINE_CLEANUP(FrameStream *, frame_stream_free);
+
+/* @keeper is borrowed for the stream's life. */
+void frame_stream_set_keeper(FrameStream *stream, const FrameKeeper *keeper);
 
 int frame_stream_fd(const FrameStream *stream);
 /* A frame has begun and not ended, or complete ones wait. */

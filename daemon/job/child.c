@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "descriptor/table.h"
 #include "job/job-exit.h"
 
 #define CHILD_SOCKET_FD 3
@@ -141,6 +142,9 @@ static _noreturn_ void become(const ChildSetup *setup, char *const *environment,
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
                 _exit(JOB_EXIT_EXEC);
 
+        /* Until here it is the parent's own table. */
+        if (table_split(setup->n_descriptors) < 0)
+                _exit(JOB_EXIT_EXEC);
         if (setup->socket_fd == CHILD_SOCKET_FD) {
                 if (fcntl(CHILD_SOCKET_FD, F_SETFD, 0) < 0)
                         _exit(JOB_EXIT_EXEC);
@@ -166,7 +170,11 @@ static _noreturn_ void become(const ChildSetup *setup, char *const *environment,
 int child_start(const ChildSetup *setup, char *const *environment, pid_t *ret_pid) {
         pid_t parent = getpid(), child;
 
-        child = fork();
+        /*
+         * Until the child has executed its program the number of its socket cannot be used for
+         * another; that is the time of a few system calls.
+         */
+        child = table_fork_exec();
         if (child < 0)
                 return -errno;
         if (child == 0)

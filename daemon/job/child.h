@@ -17,6 +17,7 @@
 typedef struct ChildSetup {
         int executable_fd; /* close-on-exec, above the standard descriptors and 3 */
         int socket_fd;     /* becomes descriptor 3 */
+        int n_descriptors; /* that the child gets from the parent: those two are among them */
         const char *const *arguments;
         uint64_t max_data_bytes;
         uint64_t max_file_bytes; /* 0: no bound */

@@ -12,6 +12,8 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "descriptor/child-exit.h"
+#include "descriptor/disposal.h"
 #include "job/job-exit.h"
 #include "job/workshop.h"
 #include "wire/frame.h"
@@ -30,8 +32,10 @@ struct Job {
         JobKind kind;
         const JobEvents *events; /* NULL: nobody wants to know any more */
         void *userdata;
+        uid_t uid;
         FrameStream *stream;
-        pid_t pid; /* 0: none yet */
+        FrameKeeper keeper; /* of the stream */
+        pid_t pid;          /* 0: none yet */
         uint64_t timeout_ns;
 
         bool paused;
@@ -214,16 +218,7 @@ static int add_sources(Job *job) {
         if (r < 0)
                 return r;
         (void) sd_event_source_set_enabled(job->next, SD_EVENT_OFF);
-        r = sd_event_add_child(event, &job->exit, job->pid, WEXITED, on_exit_child, job);
-        if (r < 0)
-                return r;
-        /*
-         * A child that is traced at its end is announced once before it can be reaped, and that
-         * must not be all. Only switching the source on from off takes it out of one-shot mode.
-         */
-        r = sd_event_source_set_enabled(job->exit, SD_EVENT_OFF);
-        if (r == 0)
-                r = sd_event_source_set_enabled(job->exit, SD_EVENT_ON);
+        r = child_exit_watch(event, &job->exit, job->pid, on_exit_child, job);
         if (r < 0)
                 return r;
         r = sd_event_add_time_relative(event, &job->deadline, CLOCK_MONOTONIC,
@@ -239,6 +234,24 @@ static int add_sources(Job *job) {
         return 0;
 }
 
+static void note_fd(int fd, void *userdata) {
+        const Job *job = userdata;
+
+        disposal_note(workshop_disposal(job->workshop), fd, job->uid);
+}
+
+static void close_fd(int fd, void *userdata) {
+        const Job *job = userdata;
+
+        (void) disposal_close(workshop_disposal(job->workshop), fd);
+}
+
+static void close_socket(int fd, void *userdata) {
+        const Job *job = userdata;
+
+        (void) disposal_close_socket(workshop_disposal(job->workshop), fd);
+}
+
 static int open_stream(Job *job, int *ret_child_fd) {
         int ends[2], r;
 
@@ -251,6 +264,13 @@ static int open_stream(Job *job, int *ret_child_fd) {
                 (void) fd_close(ends[1]);
                 return err_fold(r);
         }
+        job->keeper = (FrameKeeper){
+                .note = note_fd,
+                .close = close_fd,
+                .close_socket = close_socket,
+                .userdata = job,
+        };
+        frame_stream_set_keeper(job->stream, &job->keeper);
         *ret_child_fd = ends[1];
         return 0;
 }
@@ -287,6 +307,7 @@ int job_start(Workshop *workshop, const JobOrder *order, const JobEvents *events
         *job = (Job){
                 .workshop = workshop,
                 .kind = order->kind,
+                .uid = order->uid,
                 .timeout_ns = timeout_ns > 0 ? timeout_ns : kind_rows[order->kind].timeout_ns,
         };
         r = workshop_add(workshop, job);

@@ -36,6 +36,7 @@ typedef struct JobOrder {
         Span call;      /* the frame, without terminator */
         const int *fds; /* sent with it */
         size_t n_fds;
+        uid_t uid;               /* whom the job is for: what it sends back may be theirs */
         uint64_t timeout_ns;     /* 0: that of the kind */
         uint64_t max_file_bytes; /* of any file it writes (RLIMIT_FSIZE); 0: no bound */
 } JobOrder;

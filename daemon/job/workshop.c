@@ -3,26 +3,35 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <unistd.h>
 
+#include "descriptor/child-exit.h"
+#include "descriptor/table.h"
 #include "job/child.h"
 #include "job/job.h"
 #include "wire/limits.h"
 
-/* In a child the executable must not lie where the socket goes. */
-#define WORKSHOP_LOWEST_FD 10
+/*
+ * The last of those that children get, where tables can be cut off; in a child the executable must
+ * not lie where the socket goes.
+ */
+#define WORKSHOP_LOWEST_FD (TABLE_GRAIN - 2)
 /* For killed children to be gone when the workshop closes; the kernel reaps the rest. */
 #define WORKSHOP_FAREWELL_MS 1000
-#define WORKSHOP_FAREWELL_STEP_MS 10
 
 struct Workshop {
         sd_event *event;
+        Disposal *disposal; /* borrowed */
         int executable_fd;
+        int slot_fd; /* where the socket of a child lies while it starts */
+        int n_low;   /* descriptors that a child gets, these two included */
+        int old_fd;  /* where the executable was */
+        int *fillers;
+        size_t n_fillers;
         char *name;
         char **environment;
         Job **jobs;
@@ -30,7 +39,26 @@ struct Workshop {
         uint64_t max_data_bytes;
 };
 
-int workshop_new(sd_event *event, int executable_fd, const char *name, Workshop **ret) {
+/* Takes every free number among those that children get. */
+static int fill_low(Workshop *workshop) {
+        workshop->fillers = calloc((size_t) workshop->n_low, sizeof(int));
+        if (!workshop->fillers)
+                return -ENOMEM;
+        for (;;) {
+                int fd = fcntl(workshop->slot_fd, F_DUPFD_CLOEXEC, 0);
+
+                if (fd < 0)
+                        return -errno;
+                if (fd >= workshop->n_low) {
+                        (void) fd_close(fd);
+                        return 0;
+                }
+                workshop->fillers[workshop->n_fillers++] = fd;
+        }
+}
+
+int workshop_new(sd_event *event, Disposal *disposal, int executable_fd, const char *name,
+                 Workshop **ret) {
         _cleanup_(workshop_freep) Workshop *workshop = NULL;
         sigset_t child;
         int r;
@@ -40,7 +68,10 @@ int workshop_new(sd_event *event, int executable_fd, const char *name, Workshop 
                 return -ENOMEM;
         *workshop = (Workshop){
                 .event = sd_event_ref(event),
+                .disposal = disposal,
                 .executable_fd = -EBADF,
+                .slot_fd = -EBADF,
+                .old_fd = -EBADF,
                 .max_data_bytes = LIMIT_JOB_MEMORY_BYTES,
         };
 
@@ -57,29 +88,26 @@ int workshop_new(sd_event *event, int executable_fd, const char *name, Workshop 
         workshop->executable_fd = fcntl(executable_fd, F_DUPFD_CLOEXEC, WORKSHOP_LOWEST_FD);
         if (workshop->executable_fd < 0)
                 return -errno;
-        (void) fd_close(executable_fd);
+        workshop->slot_fd = fcntl(executable_fd, F_DUPFD_CLOEXEC, WORKSHOP_LOWEST_FD);
+        if (workshop->slot_fd < 0)
+                return -errno;
+        workshop->n_low = MAX_OF(workshop->executable_fd, workshop->slot_fd) + 1;
+        workshop->n_low += (TABLE_GRAIN - workshop->n_low % TABLE_GRAIN) % TABLE_GRAIN;
+        r = fill_low(workshop);
+        if (r < 0)
+                return r;
+        /* Its number may be one of them. */
+        if (dup3(workshop->slot_fd, executable_fd, O_CLOEXEC) < 0)
+                return -errno;
+        workshop->old_fd = executable_fd;
 
         *ret = TAKE_PTR(workshop);
         return 0;
 }
 
-/*
- * The last wait of the process, and a bounded one: the first child that hangs uses it up. One that
- * is traced (by a leak checker at its exit, say) has ended some time before it can be reaped.
- */
-static void await_end(const Job *job, int *timeout_ms) {
-        siginfo_t status = {};
-
-        for (; *timeout_ms > 0; *timeout_ms -= WORKSHOP_FAREWELL_STEP_MS) {
-                if (waitid(P_PID, (id_t) job_pid(job), &status, WEXITED | WNOHANG) < 0 ||
-                    status.si_pid != 0)
-                        return;
-                (void) poll(NULL, 0, WORKSHOP_FAREWELL_STEP_MS);
-        }
-}
-
 Workshop *workshop_free(Workshop *workshop) {
         int timeout_ms = WORKSHOP_FAREWELL_MS;
+        siginfo_t status;
 
         if (!workshop)
                 return NULL;
@@ -87,11 +115,16 @@ Workshop *workshop_free(Workshop *workshop) {
         for (size_t i = 0; i < workshop->n_jobs; i++)
                 job_kill(workshop->jobs[i]);
         while (workshop->n_jobs > 0) {
-                await_end(workshop->jobs[0], &timeout_ms);
+                (void) child_exit_await(job_pid(workshop->jobs[0]), &status, &timeout_ms);
                 (void) job_destroy(workshop->jobs[0]); /* which removes it */
         }
         free(workshop->jobs);
         (void) child_environment_free(workshop->environment);
+        for (size_t i = 0; i < workshop->n_fillers; i++)
+                (void) fd_close(workshop->fillers[i]);
+        free(workshop->fillers);
+        (void) fd_close(workshop->old_fd);
+        (void) fd_close(workshop->slot_fd);
         (void) fd_close(workshop->executable_fd);
         free(workshop->name);
         sd_event_unref(workshop->event);
@@ -119,20 +152,31 @@ sd_event *workshop_event(const Workshop *workshop) {
         return workshop->event;
 }
 
+Disposal *workshop_disposal(const Workshop *workshop) {
+        return workshop->disposal;
+}
+
 int workshop_spawn(Workshop *workshop, const char *kind, int socket_fd, uint64_t max_file_bytes,
                    pid_t *ret_pid) {
         char option[64];
         const char *arguments[] = { workshop->name, option, NULL };
         const ChildSetup setup = {
                 .executable_fd = workshop->executable_fd,
-                .socket_fd = socket_fd,
+                .socket_fd = workshop->slot_fd,
+                .n_descriptors = workshop->n_low,
                 .arguments = arguments,
                 .max_data_bytes = workshop->max_data_bytes,
                 .max_file_bytes = max_file_bytes,
         };
+        int r;
 
         (void) snprintf(option, sizeof(option), "--job=%s", kind);
-        return child_start(&setup, workshop->environment, ret_pid);
+        if (dup3(socket_fd, workshop->slot_fd, O_CLOEXEC) < 0)
+                return -errno;
+        r = child_start(&setup, workshop->environment, ret_pid);
+        /* Not to be held open here; a number that is in use cannot fail to be used again. */
+        (void) dup3(workshop->executable_fd, workshop->slot_fd, O_CLOEXEC);
+        return r;
 }
 
 int workshop_add(Workshop *workshop, Job *job) {

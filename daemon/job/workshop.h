@@ -15,15 +15,18 @@
 #include <systemd/sd-event.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "job/job.h"
 
-typedef struct Job Job;
-typedef struct Workshop Workshop;
+typedef struct Disposal Disposal;
 
 /*
- * Adopts @executable_fd (O_PATH will do) on success; @name becomes the children's argv[0]. Blocks
- * SIGCHLD for good: the event loop takes it instead.
+ * Adopts @executable_fd (O_PATH will do) on success; @name becomes the children's argv[0];
+ * @disposal is borrowed. Blocks SIGCHLD for good: the event loop takes it instead. Descriptors
+ * below those of the workshop are taken by now, so that what peers send lies above, where no child
+ * gets it.
  */
-_must_check_ int workshop_new(sd_event *event, int executable_fd, const char *name, Workshop **ret);
+_must_check_ int workshop_new(sd_event *event, Disposal *disposal, int executable_fd,
+                              const char *name, Workshop **ret);
 /*
  * Kills what still runs and reaps it, waiting a moment at most. Jobs must have been freed before.
  */
@@ -41,6 +44,7 @@ size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n);
 /* for jobs */
 
 sd_event *workshop_event(const Workshop *workshop);
+Disposal *workshop_disposal(const Workshop *workshop);
 /* A child of @kind with the other end of @socket_fd; see child.h. */
 _must_check_ int workshop_spawn(Workshop *workshop, const char *kind, int socket_fd,
                                 uint64_t max_file_bytes, pid_t *ret_pid);

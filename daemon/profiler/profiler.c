@@ -15,6 +15,7 @@
 
 #include "base/directory.h"
 #include "base/err.h"
+#include "descriptor/disposal.h"
 #include "job/workshop.h"
 #include "log/log.h"
 #include "profiler/heap-trim.h"
@@ -43,6 +44,7 @@ typedef struct Profiler {
         StatusLine *status_line;
         HeapTrim *heap_trim;
         Spool *spool;
+        Disposal *disposal;
         Workshop *workshop;
         Service *service;
         Server *server;
@@ -257,7 +259,7 @@ static int open_workshop(Profiler *profiler) {
                 log_error(-errno, "Could not open /proc/self/exe, which jobs are made of");
                 return STEP_TOLD;
         }
-        r = workshop_new(profiler->event, fd, "ctprofd", &profiler->workshop);
+        r = workshop_new(profiler->event, profiler->disposal, fd, "ctprofd", &profiler->workshop);
         if (r < 0)
                 (void) fd_close(fd);
         else
@@ -269,6 +271,7 @@ static int open_workshop(Profiler *profiler) {
 static int open_service(Profiler *profiler) {
         const ServiceSetup setup = {
                 .event = profiler->event,
+                .disposal = profiler->disposal,
                 .workshop = profiler->workshop,
                 .spool = profiler->spool,
                 .settings = settings_of_service(profiler->config, spool_dir_fd(profiler->spool)),
@@ -287,8 +290,8 @@ static int open_server(Profiler *profiler) {
         const ServerLimits limits = settings_of_server(profiler->config);
         int r;
 
-        r = server_new(profiler->event, &limits, &service_events, profiler->service,
-                       &profiler->server);
+        r = server_new(profiler->event, profiler->disposal, &limits, &service_events,
+                       profiler->service, &profiler->server);
         if (r < 0)
                 return r;
         server_watch_empty(profiler->server, on_last_connection, profiler);
@@ -327,6 +330,8 @@ static int open_all(Profiler *profiler) {
         if (r == 0)
                 r = open_spool(profiler, profiler->options);
         if (r == 0)
+                r = disposal_new(profiler->event, &profiler->disposal);
+        if (r == 0)
                 r = open_workshop(profiler);
         if (r == 0)
                 r = open_service(profiler);
@@ -346,6 +351,7 @@ static void profiler_done(Profiler *profiler) {
         profiler->server = server_free(profiler->server);
         profiler->service = service_free(profiler->service);
         profiler->workshop = workshop_free(profiler->workshop);
+        profiler->disposal = disposal_free(profiler->disposal);
         profiler->spool = spool_free(profiler->spool);
         profiler->heap_trim = heap_trim_free(profiler->heap_trim);
         profiler->status_line = status_line_free(profiler->status_line);

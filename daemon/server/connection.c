@@ -17,6 +17,7 @@ struct Connection {
         const ConnectionSetup *setup;
         Peer peer;
         FrameStream *stream;
+        FrameKeeper keeper; /* of the stream */
         ConnectionState state;
         void *call_data;
         size_t n_call_bytes; /* of the call in flight */
@@ -138,25 +139,45 @@ static void arm(Connection *connection) {
         (void) sd_event_source_set_io_events(connection->io, events);
 }
 
-/* answers */
+/* descriptors */
 
-static void close_all(const int *fds, size_t n_fds) {
-        for (size_t i = 0; i < n_fds; i++)
-                (void) fd_close(fds[i]);
+static void note_fd(int fd, void *userdata) {
+        const Connection *connection = userdata;
+
+        disposal_note(connection->setup->disposal, fd, connection->peer.uid);
 }
+
+static void close_fd(int fd, void *userdata) {
+        const Connection *connection = userdata;
+
+        (void) disposal_close(connection->setup->disposal, fd);
+}
+
+static void close_socket(int fd, void *userdata) {
+        const Connection *connection = userdata;
+
+        (void) disposal_close_socket(connection->setup->disposal, fd);
+}
+
+static void close_all(Connection *connection, const int *fds, size_t n_fds) {
+        for (size_t i = 0; i < n_fds; i++)
+                close_fd(fds[i], connection);
+}
+
+/* answers */
 
 static void queue_frame(Connection *connection, Span frame, const int *fds, size_t n_fds) {
         bool was_empty = connection_queued_bytes(connection) == 0;
         int r;
 
         if (connection->state == CONNECTION_BROKEN || connection->oneway) {
-                close_all(fds, n_fds);
+                close_all(connection, fds, n_fds);
                 return;
         }
         r = frame_stream_queue(connection->stream, frame, fds, n_fds);
         if (r != 0) {
                 /* Out of memory, or an answer past every bound: there is no smaller one to send. */
-                close_all(fds, n_fds);
+                close_all(connection, fds, n_fds);
                 break_soon(connection);
                 return;
         }
@@ -195,7 +216,7 @@ static void send_reply(Connection *connection, Span parameters, bool continues, 
         if (r == 0) {
                 queue_frame(connection, buffer_span(&frame), fds, n_fds);
         } else {
-                close_all(fds, n_fds);
+                close_all(connection, fds, n_fds);
                 break_soon(connection);
         }
         buffer_done(&frame);
@@ -236,17 +257,19 @@ void connection_error(Connection *connection, WireError error, const WireErrorDe
 
 /* input */
 
-/*
- * Says why as well as it can, and ends the connection: what follows cannot be trusted to be a
- * frame.
- */
-static void refuse_as(Connection *connection, WireError error, const char *reason) {
+/* Says why as well as it can, and ends the connection. */
+static void end_with(Connection *connection, WireError error, const char *reason) {
         const WireErrorDetail detail = { .subject = SPAN_LITERAL("call"), .reason = reason };
 
-        breach(connection, reason);
         queue_error(connection, error, &detail);
         if (connection->state != CONNECTION_BROKEN)
                 connection->state = CONNECTION_CLOSING;
+}
+
+/* What follows cannot be trusted to be a frame. */
+static void refuse_as(Connection *connection, WireError error, const char *reason) {
+        breach(connection, reason);
+        end_with(connection, error, reason);
 }
 
 static void refuse(Connection *connection, const char *reason) {
@@ -269,7 +292,7 @@ static void dispatch(Connection *connection, const Call *call) {
 
         /* The stream would keep them until the next frame, which may never come. */
         for (size_t i = 0; i < frame_stream_n_fds(connection->stream); i++)
-                (void) fd_close(frame_stream_take_fd(connection->stream, i));
+                close_fd(frame_stream_take_fd(connection->stream, i), connection);
 }
 
 static void take_frame(Connection *connection, Span frame) {
@@ -283,7 +306,8 @@ static void take_frame(Connection *connection, Span frame) {
                 return;
         }
         if (r != 0) {
-                connection->state = CONNECTION_BROKEN;
+                end_with(connection, WIRE_ERROR_JOB_FAILED,
+                         "The daemon could not read the call: its memory ran out.");
                 return;
         }
         /* Nobody would read the answer, and what is not answered was not asked for. */
@@ -299,6 +323,12 @@ static void take_frame(Connection *connection, Span frame) {
 static void read_input(Connection *connection) {
         int r;
 
+        if (disposal_n_pending(connection->setup->disposal, connection->peer.uid) >
+            LIMIT_FDS_CLOSING_PER_UID) {
+                refuse_as(connection, WIRE_ERROR_BUSY,
+                          "Descriptors that you sent before are still being closed.");
+                return;
+        }
         r = frame_stream_read(connection->stream);
         if (r == 0 && user_is_over(connection))
                 refuse_as(connection, WIRE_ERROR_BUSY,
@@ -498,6 +528,13 @@ int connection_new(const ConnectionSetup *setup, int fd, Peer *peer, Connection 
         if (r != 0)
                 return err_fold(r);
         owned_fd = -EBADF; /* the stream's */
+        connection->keeper = (FrameKeeper){
+                .note = note_fd,
+                .close = close_fd,
+                .close_socket = close_socket,
+                .userdata = connection,
+        };
+        frame_stream_set_keeper(connection->stream, &connection->keeper);
         r = add_sources(connection);
         if (r < 0)
                 return r;

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
+#include "descriptor/disposal.h"
 #include "interface/interface.h"
 #include "server/peer.h"
 #include "wire/message.h"
@@ -63,6 +64,7 @@ typedef struct ConnectionEvents {
 
 typedef struct ConnectionSetup {
         sd_event *event;
+        Disposal *disposal; /* borrowed: of what peers send */
         ConnectionLimits limits;
         const ConnectionEvents *events;
         void *userdata;

@@ -95,8 +95,8 @@ static void on_closed(Connection *connection, void *owner) {
 
 /* life */
 
-int server_new(sd_event *event, const ServerLimits *limits, const ConnectionEvents *events,
-               void *userdata, Server **ret) {
+int server_new(sd_event *event, Disposal *disposal, const ServerLimits *limits,
+               const ConnectionEvents *events, void *userdata, Server **ret) {
         _cleanup_(server_freep) Server *server = NULL;
         int r;
 
@@ -105,6 +105,7 @@ int server_new(sd_event *event, const ServerLimits *limits, const ConnectionEven
                 return -ENOMEM;
         server->setup = (ConnectionSetup){
                 .event = sd_event_ref(event),
+                .disposal = disposal,
                 .events = events,
                 .userdata = userdata,
                 .on_closed = on_closed,
@@ -200,6 +201,11 @@ int server_adopt(Server *server, int fd) {
         const char *complaint;
         int r;
 
+        /*
+         * A byte out of band may carry descriptors too, and where it is skipped instead of read the
+         * kernel lets go of them in our name. Some kernels have no such bytes.
+         */
+        (void) setsockopt(owned_fd, SOL_SOCKET, SO_OOBINLINE, &(int){ 1 }, sizeof(int));
         r = peer_read(owned_fd, &peer);
         if (r < 0)
                 return r;
@@ -207,6 +213,7 @@ int server_adopt(Server *server, int fd) {
         if (complaint) {
                 log_peer(server, &peer, complaint, "connecting");
                 send_busy(owned_fd, complaint);
+                (void) disposal_close_socket(server->setup.disposal, TAKE_FD(owned_fd));
                 return SERVER_E_REFUSED;
         }
         r = connection_new(&server->setup, TAKE_FD(owned_fd), &peer, &connection);

@@ -31,8 +31,8 @@ typedef struct ServerLimits {
 /* Those of wire/limits.h. */
 ServerLimits server_default_limits(void);
 
-/* @events and @userdata are handed to every connection. */
-_must_check_ int server_new(sd_event *event, const ServerLimits *limits,
+/* @events and @userdata are handed to every connection; @disposal is borrowed. */
+_must_check_ int server_new(sd_event *event, Disposal *disposal, const ServerLimits *limits,
                             const ConnectionEvents *events, void *userdata, Server **ret);
 /* Ends every connection without telling the events; sends what their sockets take at once. */
 Server *server_free(Server *server);

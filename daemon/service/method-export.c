@@ -136,6 +136,6 @@ int method_export(Request *request) {
                 r = export_file(request, "snapshot", &reference);
         else
                 r = export_converted(request, &reference, fields.format);
-        reference_done(&reference);
+        reference_done(request, &reference);
         return r;
 }

@@ -12,8 +12,8 @@ typedef struct ReferenceFields {
         const char *label;
 } ReferenceFields;
 
-void reference_done(Reference *reference) {
-        reference->fd = fd_close(reference->fd);
+void reference_done(Request *request, Reference *reference) {
+        reference->fd = request_close_fd(request, reference->fd);
 }
 
 int reference_open_name(Request *request, const char *name, Reference *ret) {
@@ -85,7 +85,7 @@ int reference_pass(Request *request, JsonWriter *writer, const char *key, json_o
                 return r;
         json_write_key(writer, key);
         r = reference_write(request, writer, &reference);
-        reference_done(&reference);
+        reference_done(request, &reference);
         return r;
 }
 
@@ -104,7 +104,7 @@ int reference_pass_all(Request *request, JsonWriter *writer, const char *key, js
                 r = reference_open(request, key, json_object_array_get_idx(array, i), &reference);
                 if (r == 0)
                         r = reference_write(request, writer, &reference);
-                reference_done(&reference);
+                reference_done(request, &reference);
         }
         json_write_end(writer);
         return r;

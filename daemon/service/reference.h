@@ -23,7 +23,7 @@ typedef struct Reference {
 
 #define REFERENCE_NONE ((Reference){ .fd = -EBADF })
 
-void reference_done(Reference *reference);
+void reference_done(Request *request, Reference *reference);
 
 /*
  * Opens what @object, the parameter @key, refers to. Inside on_call only: a descriptor is taken

@@ -40,9 +40,13 @@ int request_new(Service *service, const Method *method, Connection *connection, 
         return 0;
 }
 
+int request_close_fd(Request *request, int fd) {
+        return disposal_close(request_setup(request)->disposal, fd);
+}
+
 static void close_fds(Request *request) {
         for (size_t i = 0; i < request->n_fds; i++)
-                (void) fd_close(request->fds[i]);
+                (void) request_close_fd(request, request->fds[i]);
         request->n_fds = 0;
 }
 
@@ -156,7 +160,7 @@ int request_answer(Request *request, Span parameters, const int *fds, size_t n_f
                 end(request, buffer_span(&frame), false, fds, n_fds);
         else
                 for (size_t i = 0; i < n_fds; i++)
-                        (void) fd_close(fds[i]);
+                        (void) request_close_fd(request, fds[i]);
         return r;
 }
 
@@ -248,6 +252,7 @@ int request_start_job(Request *request) {
                 .call = buffer_span(&request->call),
                 .fds = request->fds,
                 .n_fds = request->n_fds,
+                .uid = request->uid,
                 .timeout_ns = request->kind == JOB_CAPTURE ? request_settings(request)->capture_ns
                                                            : request_settings(request)->analysis_ns,
                 .max_file_bytes = request->max_file_bytes,
@@ -282,7 +287,7 @@ void request_begin_order(Request *request, JsonWriter *writer) {
 
 int request_add_fd(Request *request, JsonWriter *writer, const char *key, int fd) {
         if (request->n_fds == ELEMENTSOF(request->fds)) {
-                (void) fd_close(fd);
+                (void) request_close_fd(request, fd);
                 return -E2BIG;
         }
         json_write_member_u64(writer, key, request->n_fds);

@@ -99,6 +99,8 @@ uint64_t request_uptime_ns(const Request *request);
 
 /* Refuses what is wrong with the parameters: REQUEST_ANSWERED. */
 _must_check_ int request_decode(Request *request, const Field *table, size_t n_table, void *ret);
+/* For a descriptor that may be the caller's: those are never closed here; returns -EBADF. */
+int request_close_fd(Request *request, int fd);
 /* @state is the request's from now on. */
 void request_keep(Request *request, void *state, void (*free_state)(void *state));
 

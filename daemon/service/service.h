@@ -35,6 +35,7 @@ ServiceSettings service_default_settings(void);
 
 typedef struct ServiceSetup {
         sd_event *event;
+        Disposal *disposal; /* borrowed: of what callers send */
         Workshop *workshop; /* borrowed */
         Spool *spool;       /* borrowed */
         ServiceSettings settings;

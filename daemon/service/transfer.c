@@ -14,7 +14,7 @@ static void transfer_free(void *state) {
 
         spool_discard(transfer->spool, transfer->file);
         (void) fd_close(transfer->file);
-        (void) fd_close(transfer->from);
+        (void) request_close_fd(transfer->request, transfer->from);
         free(transfer);
 }
 

@@ -22,6 +22,7 @@
 #define LIMIT_QUEUED_BYTES (8192u * 1024u)        /* replies a peer has not read yet */
 #define LIMIT_JSON_DEPTH 16u
 #define LIMIT_FDS_PER_CALL 64u
+#define LIMIT_FDS_CLOSING_PER_UID 256u       /* which were sent, and wait for their end */
 #define LIMIT_IDLE_NS (30 * NSEC_PER_SEC)    /* for the rest of a call that has begun */
 #define LIMIT_STALLED_NS (60 * NSEC_PER_SEC) /* for a peer that does not read its replies */
 

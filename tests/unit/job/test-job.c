@@ -11,6 +11,7 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
+#include "descriptor/disposal.h"
 #include "job/job-exit.h"
 #include "job/job.h"
 #include "job/workshop.h"
@@ -29,6 +30,7 @@ typedef struct Story {
 } Story;
 
 static sd_event *event;
+static Disposal *disposal;
 static Workshop *workshop;
 
 static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *userdata) {
@@ -62,7 +64,8 @@ static void setup_from(const char *executable) {
 
         ck_assert_int_ge(fd, 0);
         ck_assert_int_ge(sd_event_new(&event), 0);
-        ck_assert_int_eq(workshop_new(event, fd, "ctprofd", &workshop), 0);
+        ck_assert_int_eq(disposal_new(event, &disposal), 0);
+        ck_assert_int_eq(workshop_new(event, disposal, fd, "ctprofd", &workshop), 0);
 }
 
 static void setup(void) {
@@ -71,6 +74,7 @@ static void setup(void) {
 
 static void teardown(void) {
         workshop = workshop_free(workshop);
+        disposal = disposal_free(disposal);
         event = sd_event_unref(event);
         ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left to reap */
         ck_assert_int_eq(errno, ECHILD);

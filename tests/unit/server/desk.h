@@ -24,6 +24,7 @@
 
 typedef struct Desk {
         sd_event *event;
+        Disposal *disposal;
         Server *server;
         /* Methods in the order they came, and what their parameter "n" was. */
         char methods[DESK_MAX_CALLS][64];
@@ -92,12 +93,16 @@ static const ConnectionEvents desk_events = {
 static inline void desk_init(Desk *desk, const ServerLimits *limits) {
         *desk = (Desk){ .taken_fd = -EBADF };
         ck_assert_int_ge(sd_event_new(&desk->event), 0);
-        ck_assert_int_eq(server_new(desk->event, limits, &desk_events, desk, &desk->server), 0);
+        ck_assert_int_eq(disposal_new(desk->event, &desk->disposal), 0);
+        ck_assert_int_eq(
+                server_new(desk->event, desk->disposal, limits, &desk_events, desk, &desk->server),
+                0);
 }
 
 static inline void desk_done(Desk *desk) {
         (void) fd_close(desk->taken_fd);
         server_free(desk->server);
+        disposal_free(desk->disposal);
         sd_event_unref(desk->event);
 }
 

@@ -29,6 +29,7 @@ typedef struct Bench {
         char path[64];
         sd_event *event;
         Spool *spool;
+        Disposal *disposal;
         Workshop *workshop;
         Service *service;
         Server *server;
@@ -51,16 +52,19 @@ static inline void bench_open(Bench *bench, const char *spool_path) {
         ck_assert_int_ge(fd, 0);
         ck_assert_int_ge(sd_event_new(&bench->event), 0);
         ck_assert_int_ge(spool_open(spool_path, &bench->spool), 0);
-        ck_assert_int_eq(workshop_new(bench->event, fd, "ctprofd", &bench->workshop), 0);
+        ck_assert_int_eq(disposal_new(bench->event, &bench->disposal), 0);
+        ck_assert_int_eq(
+                workshop_new(bench->event, bench->disposal, fd, "ctprofd", &bench->workshop), 0);
         setup.event = bench->event;
+        setup.disposal = bench->disposal;
         setup.workshop = bench->workshop;
         setup.spool = bench->spool;
         setup.settings = service_default_settings();
         setup.settings.spool = (SpoolLimits){ .max_bytes = 1 << 20, .max_age_ns = 5 };
         ck_assert_int_eq(service_new(&setup, &bench->service), 0);
-        ck_assert_int_eq(
-                server_new(bench->event, &limits, &service_events, bench->service, &bench->server),
-                0);
+        ck_assert_int_eq(server_new(bench->event, bench->disposal, &limits, &service_events,
+                                    bench->service, &bench->server),
+                         0);
 }
 
 static inline void bench_init(Bench *bench) {
@@ -74,6 +78,7 @@ static inline void bench_close(Bench *bench) {
         server_free(bench->server);
         service_free(bench->service);
         workshop_free(bench->workshop);
+        disposal_free(bench->disposal);
         spool_free(bench->spool);
         sd_event_unref(bench->event);
 }

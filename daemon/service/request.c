@@ -124,12 +124,16 @@ int request_decode(Request *request, const Field *table, size_t n_table, void *r
 
 /* answers */
 
+/* The descriptors are taken over, also where nobody is there to have them. */
 static void end(Request *request, Span frame, bool is_error, const int *fds, size_t n_fds) {
         assert(!request->is_over);
         request->is_over = true;
         service_record(request->service, request, frame, is_error);
         if (request->connection)
                 connection_forward(request->connection, frame, false, fds, n_fds);
+        else
+                for (size_t i = 0; i < n_fds; i++)
+                        (void) fd_close(fds[i]);
 }
 
 int request_fail(Request *request, WireError error, const WireErrorDetail *detail) {

@@ -37,6 +37,12 @@ void job_exit_text(const char *kind, JobKill kill, uint64_t timeout_ns, const si
                 (void) snprintf(ret, left, "took longer than %" PRIu64 " s and was stopped.",
                                 timeout_ns / NSEC_PER_SEC);
                 return;
+        case JOB_KILL_STUCK:
+                (void) snprintf(ret, left,
+                                "took longer than %" PRIu64 " s and hangs in the kernel, where "
+                                "nothing can stop it.",
+                                timeout_ns / NSEC_PER_SEC);
+                return;
         case JOB_KILL_NONSENSE:
                 (void) snprintf(ret, left, "gave a malformed reply and was stopped.");
                 return;

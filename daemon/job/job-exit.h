@@ -17,6 +17,7 @@ typedef enum JobKill {
         JOB_KILL_NONE,
         JOB_KILL_DEADLINE,
         JOB_KILL_NONSENSE, /* its replies were none */
+        JOB_KILL_STUCK,    /* past its deadline, and killed in vain */
 } JobKill;
 
 /* Status of a child whose execve(2) failed, as with shells. */

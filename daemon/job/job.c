@@ -42,6 +42,8 @@ struct Job {
         bool answered;    /* the last reply was delivered */
         bool input_ended; /* nothing more comes from the child */
         bool exited;      /* and was reaped */
+        bool killed;
+        bool stuck; /* killed and still there: it waits in the kernel for what does not come */
         JobKill kill;
         siginfo_t status;
 
@@ -68,6 +70,10 @@ pid_t job_pid(const Job *job) {
         return job->pid;
 }
 
+uid_t job_uid(const Job *job) {
+        return job->uid;
+}
+
 size_t job_n_fds(const Job *job) {
         return frame_stream_n_fds(job->stream);
 }
@@ -76,21 +82,29 @@ int job_take_fd(Job *job, size_t index) {
         return frame_stream_take_fd(job->stream, index);
 }
 
+bool job_is_stuck(const Job *job) {
+        return job->stuck;
+}
+
 /* Not reaped yet, so the number means this child, however long it has been dead. */
 void job_kill(Job *job) {
         if (job->pid > 0 && !job->exited)
                 (void) kill(job->pid, SIGKILL);
 }
 
+static void start_deadline(Job *job, uint64_t ns) {
+        (void) sd_event_source_set_time_relative(job->deadline, ns / NSEC_PER_USEC);
+        (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_ONESHOT);
+}
+
+/* It should be gone in a moment. */
 static void kill_child(Job *job, JobKill why) {
         if (job->kill == JOB_KILL_NONE)
                 job->kill = why;
         job_kill(job);
-}
-
-static void start_deadline(Job *job, uint64_t ns) {
-        (void) sd_event_source_set_time_relative(job->deadline, ns / NSEC_PER_USEC);
-        (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_ONESHOT);
+        if (!job->killed && !job->exited)
+                start_deadline(job, JOB_FAREWELL_NS);
+        job->killed = true;
 }
 
 /* A child that hung up is reported for ever: the source is off whenever nothing is to be read. */
@@ -136,11 +150,15 @@ static void deliver_frames(Job *job) {
         }
 }
 
-/* Both have to be over: a child may leave replies behind, and may linger after its last byte. */
+/*
+ * Both have to be over: a child may leave replies behind, and may linger after its last byte. Only
+ * for one that cannot be killed nobody waits.
+ */
 static void tell_end(Job *job) {
         char reason[JOB_EXIT_TEXT_BYTES];
 
-        if (!job->exited || !job->input_ended || job->answered || job->paused || !job->events)
+        if (!(job->exited || job->stuck) || !job->input_ended || job->answered || job->paused ||
+            !job->events)
                 return;
         job_exit_text(kind_rows[job->kind].word, job->kill, job->timeout_ns, &job->status, reason);
         job->answered = true; /* in a way: nothing comes after this */
@@ -200,7 +218,13 @@ static int on_exit_child(sd_event_source *source, const siginfo_t *status, void 
 static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
         Job *job = userdata;
 
-        kill_child(job, JOB_KILL_DEADLINE);
+        if (!job->killed) {
+                kill_child(job, JOB_KILL_DEADLINE);
+                return 0;
+        }
+        job->stuck = job->input_ended = true;
+        job->kill = JOB_KILL_STUCK;
+        settle(job);
         return 0;
 }
 

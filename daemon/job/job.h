@@ -74,6 +74,9 @@ int job_take_fd(Job *job, size_t index);
 /* for the workshop */
 
 pid_t job_pid(const Job *job);
+/* It was killed some time ago, and is still there. */
+bool job_is_stuck(const Job *job);
+uid_t job_uid(const Job *job);
 void job_kill(Job *job);
 /* Forgets a job that was freed, and its child with it. */
 Job *job_destroy(Job *job);

@@ -140,6 +140,22 @@ size_t workshop_n_children(const Workshop *workshop) {
         return workshop->n_jobs;
 }
 
+size_t workshop_n_stuck(const Workshop *workshop) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < workshop->n_jobs; i++)
+                n += job_is_stuck(workshop->jobs[i]);
+        return n;
+}
+
+size_t workshop_n_stuck_of(const Workshop *workshop, uid_t uid) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < workshop->n_jobs; i++)
+                n += job_is_stuck(workshop->jobs[i]) && job_uid(workshop->jobs[i]) == uid;
+        return n;
+}
+
 size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n) {
         size_t n_pids = MIN_OF(n, workshop->n_jobs);
 

@@ -38,6 +38,9 @@ void workshop_set_memory(Workshop *workshop, uint64_t max_bytes);
 
 /* Children that exist: at work, or on their way out. */
 size_t workshop_n_children(const Workshop *workshop);
+/* Those among them that were killed in vain. */
+size_t workshop_n_stuck(const Workshop *workshop);
+size_t workshop_n_stuck_of(const Workshop *workshop, uid_t uid);
 /* Up to @n of their process ids; returns how many. */
 size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n);
 

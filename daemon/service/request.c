@@ -9,7 +9,12 @@
 
 #include "base/err.h"
 #include "base/number.h"
+#include "job/workshop.h"
 #include "wire/message.h"
+
+#define STUCK_REASON                                                                             \
+        "Too many earlier jobs hang in the kernel, where nothing can stop them: see what their " \
+        "threads wait for in /proc/PID/task/TID/stack."
 
 /* A call of the client with its names resolved: a little longer than the client's own. */
 #define REQUEST_MAX_CALL_BYTES (LIMIT_CALL_BYTES + LIMIT_CALL_BYTES / 2)
@@ -245,9 +250,21 @@ static void on_end(Job *job, const char *reason, void *userdata) {
 static const JobEvents job_events = { .on_reply = on_reply, .on_end = on_end };
 
 int request_start_job(Request *request) {
+        Workshop *workshop = request_setup(request)->workshop;
         JobOrder order;
         int r;
 
+        /* Each keeps its memory, and the next one would hardly fare better. */
+        if (workshop_n_stuck(workshop) >= LIMIT_STUCK_JOBS)
+                return request_fail(request, WIRE_ERROR_JOB_FAILED,
+                                    &(WireErrorDetail){ .reason = STUCK_REASON });
+        /* They may hang in a file that the caller sent: that is to be nobody else's trouble. */
+        if (workshop_n_stuck_of(workshop, request->uid) >= LIMIT_STUCK_JOBS_PER_UID)
+                return request_fail(request, WIRE_ERROR_BUSY,
+                                    &(WireErrorDetail){
+                                            .reason = "Jobs of your earlier calls hang and cannot "
+                                                      "be stopped.",
+                                    });
         r = request->stage->prepare ? request->stage->prepare(request) : 0;
         if (r != 0)
                 return r;
@@ -261,8 +278,7 @@ int request_start_job(Request *request) {
                                                            : request_settings(request)->analysis_ns,
                 .max_file_bytes = request->max_file_bytes,
         };
-        r = job_start(request_setup(request)->workshop, &order, &job_events, request,
-                      &request->job);
+        r = job_start(workshop, &order, &job_events, request, &request->job);
         if (r < 0)
                 return r;
         request->n_fds = 0; /* the job's */

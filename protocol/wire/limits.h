@@ -32,6 +32,8 @@
 #define LIMIT_ANALYSES 4u
 #define LIMIT_ANALYSES_WAITING 64u
 #define LIMIT_ANALYSES_WAITING_PER_UID 16u
+#define LIMIT_STUCK_JOBS 8u         /* killed in vain; past that no others are started */
+#define LIMIT_STUCK_JOBS_PER_UID 3u /* the same for those of one user */
 #define LIMIT_JOB_MEMORY_BYTES (1024ull * 1024u * 1024u) /* RLIMIT_DATA of a job */
 #define LIMIT_SMAPS_NS (5 * NSEC_PER_SEC)                /* for smaps_rollup in one capture */
 #define LIMIT_CAPTURE_NS (600 * NSEC_PER_SEC)

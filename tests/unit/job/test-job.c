@@ -295,6 +295,10 @@ static const struct {
         { { .si_code = CLD_KILLED, .si_status = SIGKILL },
           JOB_KILL_DEADLINE,
           "The spool job took longer than 90 s and was stopped." },
+        { {},
+          JOB_KILL_STUCK,
+          "The spool job took longer than 90 s and hangs in the kernel, where nothing can stop "
+          "it." },
         { { .si_code = CLD_KILLED, .si_status = SIGSYS },
           JOB_KILL_NONE,
           "The spool job was stopped by its sandbox: it made a system call it may not make." },

@@ -46,6 +46,9 @@ void job_exit_text(const char *kind, JobKill kill, uint64_t timeout_ns, const si
         case JOB_KILL_NONSENSE:
                 (void) snprintf(ret, left, "gave a malformed reply and was stopped.");
                 return;
+        case JOB_KILL_UNHEARD:
+                (void) snprintf(ret, left, "was stopped: the daemon could not talk to it.");
+                return;
         case JOB_KILL_NONE:
                 break;
         }

@@ -18,6 +18,7 @@ typedef enum JobKill {
         JOB_KILL_DEADLINE,
         JOB_KILL_NONSENSE, /* its replies were none */
         JOB_KILL_STUCK,    /* past its deadline, and killed in vain */
+        JOB_KILL_UNHEARD,  /* its socket failed: most likely memory ran out */
 } JobKill;
 
 /* Status of a child whose execve(2) failed, as with shells. */

@@ -41,6 +41,7 @@ struct Job {
         bool paused;
         bool answered;    /* the last reply was delivered */
         bool input_ended; /* nothing more comes from the child */
+        bool garbled;     /* a reply is missing: those behind it are of no use */
         bool exited;      /* and was reaped */
         bool killed;
         bool stuck; /* killed and still there: it waits in the kernel for what does not come */
@@ -119,12 +120,19 @@ static void arm(Job *job) {
 
 /* replies */
 
+/* @r: of the socket, or of reading a reply; a domain code when it was none. */
+static void give_up(Job *job, int r) {
+        job->garbled = job->input_ended = true;
+        kill_child(job, r < 0 ? JOB_KILL_UNHEARD : JOB_KILL_NONSENSE);
+}
+
 static void deliver(Job *job, Span frame) {
         bool continues, is_error;
+        int r;
 
-        if (reply_peek(frame, &continues, &is_error) != 0) {
-                job->input_ended = true;
-                kill_child(job, JOB_KILL_NONSENSE);
+        r = reply_peek(frame, &continues, &is_error);
+        if (r != 0) {
+                give_up(job, r);
                 return;
         }
         if (!continues) {
@@ -138,16 +146,14 @@ static void deliver_frames(Job *job) {
         Span frame;
         int r = 0;
 
-        while (job->events && !job->paused && !job->answered) {
+        while (job->events && !job->paused && !job->answered && !job->garbled) {
                 r = frame_stream_next(job->stream, &frame);
                 if (r != 0)
                         break;
                 deliver(job, frame);
         }
-        if (r != 0 && r != FRAME_E_AGAIN) {
-                job->input_ended = true;
-                kill_child(job, JOB_KILL_NONSENSE);
-        }
+        if (r != 0 && r != FRAME_E_AGAIN)
+                give_up(job, r);
 }
 
 /*
@@ -181,16 +187,18 @@ static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userda
         int r;
 
         /* A child that does not take its call will not answer it either: its exit tells why. */
-        if (frame_stream_queued_bytes(job->stream) > 0)
-                (void) !frame_stream_write(job->stream);
-
+        if (frame_stream_queued_bytes(job->stream) > 0) {
+                r = frame_stream_write(job->stream);
+                if (r < 0)
+                        give_up(job, r);
+        }
         if (revents & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
                 r = frame_stream_read(job->stream);
-                if (r == FRAME_E_TOO_LARGE)
-                        kill_child(job, JOB_KILL_NONSENSE);
-                if (r != 0 && r != FRAME_E_AGAIN)
+                if (r == FRAME_E_CLOSED)
                         job->input_ended = true;
                 deliver_frames(job);
+                if (r != 0 && r != FRAME_E_AGAIN && r != FRAME_E_CLOSED)
+                        give_up(job, r);
         }
         settle(job);
         return 0;

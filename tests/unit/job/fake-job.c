@@ -105,6 +105,11 @@ static void act(const char *method, const char *kind) {
         else if (strcmp(method, "x.Nonsense") == 0) {
                 (void) !write(3, "nonsense", sizeof("nonsense"));
                 (void) pause();
+        } else if (strcmp(method, "x.NonsenseAmongReplies") == 0) {
+                static const char replies[] = "{\"continues\":true}\0nonsense\0{\"parameters\":{}}";
+
+                (void) !write(3, replies, sizeof(replies));
+                (void) pause();
         } else if (strcmp(method, "x.Endless") == 0)
                 for (;;)
                         if (write(3, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", 40) < 0)

@@ -169,6 +169,7 @@ static const struct {
         { "x.Partial", "The analysis job ended with status 0 and without an answer.", 1 },
         { "x.Kill", "The analysis job was killed, most likely because memory ran out.", 0 },
         { "x.Nonsense", "The analysis job gave a malformed reply and was stopped.", 0 },
+        { "x.NonsenseAmongReplies", "The analysis job gave a malformed reply and was stopped.", 1 },
         { "x.Endless", "The analysis job gave a malformed reply and was stopped.", 0 },
 };
 

@@ -219,6 +219,8 @@ static int on_exit_child(sd_event_source *source, const siginfo_t *status, void 
         job->exited = true; /* sd-event reaps it after this */
         (void) sd_event_source_set_enabled(job->exit, SD_EVENT_OFF);
         (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF);
+        if (status->si_code != CLD_EXITED)
+                workshop_tell_killed(job->workshop, job->kind);
         settle(job);
         return 0;
 }

@@ -37,6 +37,8 @@ struct Workshop {
         Job **jobs;
         size_t n_jobs, n_allocated;
         uint64_t max_data_bytes;
+        WorkshopKilled on_killed;
+        void *userdata;
 };
 
 /* Takes every free number among those that children get. */
@@ -134,6 +136,16 @@ Workshop *workshop_free(Workshop *workshop) {
 
 void workshop_set_memory(Workshop *workshop, uint64_t max_bytes) {
         workshop->max_data_bytes = max_bytes;
+}
+
+void workshop_watch_killed(Workshop *workshop, WorkshopKilled on_killed, void *userdata) {
+        workshop->on_killed = on_killed;
+        workshop->userdata = userdata;
+}
+
+void workshop_tell_killed(const Workshop *workshop, JobKind kind) {
+        if (workshop->on_killed)
+                workshop->on_killed(kind, workshop->userdata);
 }
 
 size_t workshop_n_children(const Workshop *workshop) {

@@ -36,6 +36,13 @@ DEFINE_CLEANUP(Workshop *, workshop_free);
 /* What a child started from now on may use for data; at first the bound of wire/limits.h. */
 void workshop_set_memory(Workshop *workshop, uint64_t max_bytes);
 
+/*
+ * Tells of every child that was killed, by whomever, once it is gone: what it would have cleaned up
+ * is left. NULL: nobody.
+ */
+typedef void (*WorkshopKilled)(JobKind kind, void *userdata);
+void workshop_watch_killed(Workshop *workshop, WorkshopKilled on_killed, void *userdata);
+
 /* Children that exist: at work, or on their way out. */
 size_t workshop_n_children(const Workshop *workshop);
 /* Those among them that were killed in vain. */
@@ -53,3 +60,4 @@ _must_check_ int workshop_spawn(Workshop *workshop, const char *kind, int socket
                                 uint64_t max_file_bytes, pid_t *ret_pid);
 _must_check_ int workshop_add(Workshop *workshop, Job *job);
 void workshop_remove(Workshop *workshop, const Job *job);
+void workshop_tell_killed(const Workshop *workshop, JobKind kind);

@@ -281,9 +281,10 @@ static int open_service(Profiler *profiler) {
         int r;
 
         r = service_new(&setup, &profiler->service);
-        if (r < 0 || profiler->connected)
-                return r; /* a private daemon cleans when it is about to add something */
-        return service_clean_spool(profiler->service);
+        /* A private daemon cleans when it is about to add something. */
+        if (r == 0 && !profiler->connected)
+                service_clean_spool(profiler->service);
+        return r;
 }
 
 static int open_server(Profiler *profiler) {

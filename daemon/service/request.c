@@ -369,11 +369,8 @@ int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
 
         request->queue = queue;
         request->stage = stage;
-        if (queue == QUEUE_ADDING && request->method) {
-                r = service_clean_spool(request->service);
-                if (r < 0)
-                        return r;
-        }
+        if (queue == QUEUE_ADDING && request->method)
+                service_clean_spool(request->service);
         if (request->more && stage->tells_progress && queue_is_busy(line))
                 connection_continue(request->connection,
                                     SPAN_LITERAL("{\"progress\":{\"phase\":\"waiting\","

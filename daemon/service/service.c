@@ -7,9 +7,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "job/workshop.h"
 #include "log/log.h"
 #include "service/record.h"
 #include "service/request.h"
+#include "wire/message.h"
 
 struct Service {
         ServiceSetup setup;
@@ -18,7 +20,8 @@ struct Service {
         Request *requests; /* all of them */
         sd_event_source *turn;
         Recorder recorder;
-        bool is_cleaned; /* or about to be: that comes first in its queue */
+        bool is_cleaned;  /* or about to be: that comes first in its queue */
+        bool is_cleaning; /* by a request of ours */
 };
 
 static uint64_t now_mono_ns(void) {
@@ -64,16 +67,38 @@ void service_unlink(Service *service, Request *request) {
                 request->previous->next = request->next;
         else
                 service->requests = request->next;
+        if (!request->method)
+                service->is_cleaning = false;
+}
+
+/* The next one that adds a snapshot tries again. */
+static void note_unclean(Service *service, const char *reason) {
+        char quoted[LOG_QUOTE_BYTES];
+
+        service->is_cleaned = false;
+        log_warning(0, "Could not clean the spool yet: %s", log_quote(span_of(reason), quoted));
+}
+
+static void record_unclean(Service *service, Span frame) {
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        json_object *reason = NULL;
+        Reply reply;
+
+        if (reply_decode(frame, &reply, complaint) != 0) {
+                note_unclean(service, strerror(ENOMEM));
+                return;
+        }
+        (void) json_object_object_get_ex(reply.parameters, "reason", &reason);
+        note_unclean(service, reason ? json_object_get_string(reason) : reply.error);
+        reply_done(&reply);
 }
 
 void service_record(Service *service, const Request *request, Span frame, bool is_error) {
-        char quoted[LOG_QUOTE_BYTES];
-
         if (request->method)
                 recorder_take(&service->recorder, request->method, request->uid,
                               request->parameters, frame, is_error, now_mono_ns());
         else if (is_error)
-                log_warning(0, "Could not clean the spool: %s", log_quote(frame, quoted));
+                record_unclean(service, frame);
 }
 
 /* turns */
@@ -83,7 +108,7 @@ void service_turn(Service *service) {
 }
 
 static Request *request_of(QueueEntry *entry) {
-        return (Request *) ((char *) entry - offsetof(Request, entry));
+        return (Request *) (void *) ((char *) entry - offsetof(Request, entry));
 }
 
 void service_tell_activity(const Service *service) {
@@ -107,6 +132,20 @@ static int on_turn(sd_event_source *source, void *userdata) {
                 }
         service_tell_activity(service);
         return 0;
+}
+
+/*
+ * A job that is killed leaves its temporary behind where a file system knows no unnamed files, and
+ * anywhere between the two steps of a replacement. Those of analyses are ours to discard. When
+ * cleaning itself is killed, the next that adds something tries again.
+ */
+static void on_killed(JobKind kind, void *userdata) {
+        Service *service = userdata;
+
+        if (kind == JOB_ANALYSIS)
+                return;
+        service->is_cleaned = false;
+        service_clean_spool(service);
 }
 
 /* what connections tell */
@@ -252,6 +291,7 @@ int service_new(const ServiceSetup *setup, Service **ret) {
                 return r;
         (void) sd_event_source_set_description(service->turn, "service-turn");
         (void) sd_event_source_set_enabled(service->turn, SD_EVENT_OFF);
+        workshop_watch_killed(setup->workshop, on_killed, service);
 
         *ret = TAKE_PTR(service);
         return 0;
@@ -263,6 +303,7 @@ Service *service_free(Service *service) {
 
         while (service->requests)
                 (void) request_free(service->requests);
+        workshop_watch_killed(service->setup.workshop, NULL, NULL);
         sd_event_source_disable_unref(service->turn);
         for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
                 (void) queue_free(service->queues[kind]);
@@ -282,23 +323,27 @@ void service_stop(Service *service) {
         }
 }
 
-int service_clean_spool(Service *service) {
+void service_clean_spool(Service *service) {
         static const Stage stage = {};
         JsonWriter writer;
         Request *request;
         int r;
 
-        if (service->is_cleaned || spool_dir_fd(service->setup.spool) < 0)
-                return 0;
-        service->is_cleaned = true;
+        if (service->is_cleaned || service->is_cleaning || spool_dir_fd(service->setup.spool) < 0)
+                return;
+        service->is_cleaned = service->is_cleaning = true;
         r = request_new(service, NULL, NULL, NULL, &request);
-        if (r < 0)
-                return r;
+        if (r < 0) {
+                service->is_cleaning = false;
+                note_unclean(service, strerror(-r));
+                return;
+        }
         request_begin_order(request, &writer);
         r = request_add_spool(request, &writer);
         if (r == 0)
                 r = request_submit(request, &writer, JOB_INTERFACE ".Clean", QUEUE_ADDING,
                                    JOB_SPOOL, &stage);
         request_settle(request, r);
-        return r < 0 ? r : 0;
+        if (r != 0) /* it did not come into the queue */
+                service->is_cleaned = false;
 }

@@ -53,9 +53,10 @@ DEFINE_CLEANUP(Service *, service_free);
 
 /*
  * Removes what an earlier crash left in the spool, before anything is added: at the latest then,
- * and once. Calling it earlier is for daemons that have the time.
+ * and once. Calling it earlier is for daemons that have the time. Nothing depends on it: a failure
+ * is a line in the log, and the next one that adds tries again.
  */
-_must_check_ int service_clean_spool(Service *service);
+void service_clean_spool(Service *service);
 /*
  * For what begins from now on; what runs ends as it began. -ENOMEM, and then nothing is changed.
  */

@@ -208,6 +208,36 @@ START_TEST(a_job_that_nobody_wants_is_killed) {
 }
 END_TEST
 
+static void on_killed(JobKind kind, void *userdata) {
+        unsigned *n_killed = userdata;
+
+        ck_assert_int_eq(kind, JOB_ANALYSIS);
+        (*n_killed)++;
+}
+
+START_TEST(the_end_of_killed_jobs_is_told_and_no_other) {
+        Story ended = {}, killed = {};
+        unsigned n_killed = 0;
+
+        workshop_watch_killed(workshop, on_killed, &n_killed);
+        start(&ended, "x.Exit");
+        finish(&ended);
+        ended.job = job_free(ended.job);
+        await_children(0);
+        ck_assert_uint_eq(n_killed, 0);
+        start(&killed, "x.Hang");
+        killed.job = job_free(killed.job);
+        ck_assert_uint_eq(n_killed, 0);
+        await_children(0);
+        ck_assert_uint_eq(n_killed, 1);
+        workshop_watch_killed(workshop, NULL, NULL);
+        start(&killed, "x.Hang");
+        killed.job = job_free(killed.job);
+        await_children(0);
+        ck_assert_uint_eq(n_killed, 1);
+}
+END_TEST
+
 START_TEST(a_job_may_be_freed_from_its_own_events) {
         Story replied = { .drops = true }, ended = { .drops = true };
 
@@ -331,6 +361,7 @@ int main(void) {
                             ELEMENTSOF(end_rows));
         tcase_add_test(job, a_job_past_its_deadline_is_stopped);
         tcase_add_test(job, a_job_that_nobody_wants_is_killed);
+        tcase_add_test(job, the_end_of_killed_jobs_is_told_and_no_other);
         tcase_add_test(job, a_job_may_be_freed_from_its_own_events);
         tcase_add_test(job, a_paused_job_waits_and_nothing_is_lost);
         tcase_add_test(job, a_paused_job_that_died_tells_so_when_resumed);

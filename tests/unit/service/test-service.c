@@ -207,6 +207,42 @@ START_TEST(hanging_up_kills_the_job) {
 }
 END_TEST
 
+/* Turns the loop until nothing happens any more, and one job is left. */
+static void await_one_job(void) {
+        int r;
+
+        do {
+                r = sd_event_run(bench.event, 50000);
+                ck_assert_int_ge(r, 0);
+        } while (r > 0 || workshop_n_children(bench.workshop) != 1);
+}
+
+/* It is root's: behind what root has waiting, and before what another user has. */
+START_TEST(the_spool_is_cleaned_once_for_several_killed_jobs) {
+        const unsigned n_cleaning = getuid() == 0;
+        FrameStream *second = bench_connect(&bench), *third = bench_connect(&bench),
+                    *fourth = bench_connect(&bench);
+
+        bench_send(caller, CALL("Capture", "{\"tag\":\"hang\"}"), NULL, 0);
+        await_one_job();
+        bench_send(second, CALL("Capture", "{\"tag\":\"hang\"}"), NULL, 0);
+        bench_send(third, CALL("Capture", "{\"tag\":\"hang\"}"), NULL, 0);
+        await_one_job();
+        ck_assert_uint_eq(bench.n_waiting, 2);
+        caller = frame_stream_free(caller);
+        await_one_job();
+        ck_assert_uint_eq(bench.n_waiting, 1 + n_cleaning);
+        frame_stream_free(second);
+        await_one_job();
+        ck_assert_uint_eq(bench.n_waiting, n_cleaning);
+        bench_send(fourth, CALL("Capture", "{}"), NULL, 0);
+        await_one_job();
+        ck_assert_uint_eq(bench.n_waiting, 1 + n_cleaning);
+        frame_stream_free(third);
+        frame_stream_free(fourth);
+}
+END_TEST
+
 START_TEST(hanging_up_while_waiting_leaves_the_line) {
         FrameStream *second = bench_connect(&bench);
 
@@ -538,6 +574,7 @@ int main(void) {
         tcase_add_test(capture, a_job_that_dies_is_an_error_of_the_call);
         tcase_add_test(capture, captures_run_one_at_a_time);
         tcase_add_test(capture, hanging_up_kills_the_job);
+        tcase_add_test(capture, the_spool_is_cleaned_once_for_several_killed_jobs);
         tcase_add_test(capture, hanging_up_while_waiting_leaves_the_line);
         tcase_add_test(capture, a_user_may_have_so_many_captures_waiting);
         tcase_add_test(capture, a_oneway_capture_is_taken_although_its_caller_left);

@@ -10,6 +10,14 @@
 #include <check.h>
 #include <stdlib.h>
 
+/*
+ * How many of @n random cases to try: all, or only the first third where each takes long and is
+ * there for mistakes in memory alone (the test setup "valgrind").
+ */
+static inline int check_rounds(int n) {
+        return getenv("CTPROF_FEW_ROUNDS") ? (n + 2) / 3 : n;
+}
+
 static inline int check_main(Suite *suite) {
         SRunner *runner = srunner_create(suite);
         int n_failed;

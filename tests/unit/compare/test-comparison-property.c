@@ -188,10 +188,12 @@ int main(void) {
         Suite *suite = suite_create("comparison-property");
         TCase *properties = tcase_create("properties");
 
-        tcase_add_loop_test(properties, sums_of_groups_are_sums_of_threads, 0, N_CASES);
-        tcase_add_loop_test(properties, presence_counts_threads, 0, N_CASES);
-        tcase_add_loop_test(properties, swapping_sides_negates_every_delta, 0, N_CASES);
-        tcase_add_loop_test(properties, the_order_of_threads_is_nothing, 0, N_CASES);
+        tcase_add_loop_test(properties, sums_of_groups_are_sums_of_threads, 0,
+                            check_rounds(N_CASES));
+        tcase_add_loop_test(properties, presence_counts_threads, 0, check_rounds(N_CASES));
+        tcase_add_loop_test(properties, swapping_sides_negates_every_delta, 0,
+                            check_rounds(N_CASES));
+        tcase_add_loop_test(properties, the_order_of_threads_is_nothing, 0, check_rounds(N_CASES));
         suite_add_tcase(suite, properties);
         return check_main(suite);
 }

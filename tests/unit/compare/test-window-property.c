@@ -271,12 +271,15 @@ int main(void) {
         Suite *suite = suite_create("window-property");
         TCase *properties = tcase_create("properties");
 
-        tcase_add_loop_test(properties, sums_of_groups_are_sums_of_lives, 0, N_CASES);
-        tcase_add_loop_test(properties, no_work_is_negative_however_pools_shrink, 0, N_CASES);
-        tcase_add_loop_test(properties, lives_add_up, 0, N_CASES);
-        tcase_add_loop_test(properties, a_window_of_a_snapshot_with_itself_is_empty, 0, N_CASES);
-        tcase_add_loop_test(properties, threads_add_up_to_their_processes, 0, N_SEEDS);
-        tcase_add_loop_test(properties, the_order_of_lives_is_nothing, 0, N_CASES);
+        tcase_add_loop_test(properties, sums_of_groups_are_sums_of_lives, 0, check_rounds(N_CASES));
+        tcase_add_loop_test(properties, no_work_is_negative_however_pools_shrink, 0,
+                            check_rounds(N_CASES));
+        tcase_add_loop_test(properties, lives_add_up, 0, check_rounds(N_CASES));
+        tcase_add_loop_test(properties, a_window_of_a_snapshot_with_itself_is_empty, 0,
+                            check_rounds(N_CASES));
+        tcase_add_loop_test(properties, threads_add_up_to_their_processes, 0,
+                            check_rounds(N_SEEDS));
+        tcase_add_loop_test(properties, the_order_of_lives_is_nothing, 0, check_rounds(N_CASES));
         suite_add_tcase(suite, properties);
         return check_main(suite);
 }

@@ -104,7 +104,7 @@ END_TEST
  */
 START_TEST(small_frames_cost_no_more_than_their_bytes) {
         static char chunk[65536];
-        Pair pair = pair_open(1024 * 1024, MAX_QUEUED, MAX_FDS);
+        Pair pair = pair_open(sizeof(chunk), MAX_QUEUED, MAX_FDS);
         uint64_t n_sent = 0, n_frames = 0;
         bool fine = true;
         Span frame;
@@ -406,7 +406,8 @@ static void on_alarm(int signal_number) {
 
 START_TEST(a_signal_ends_a_wait) {
         const struct sigaction action = { .sa_handler = on_alarm };
-        const struct itimerval every_ms = { .it_interval.tv_usec = 1000, .it_value.tv_usec = 1000 };
+        /* Time enough between two for a slow machine under valgrind to come into the wait. */
+        const struct itimerval often = { .it_interval.tv_usec = 50000, .it_value.tv_usec = 50000 };
         const struct itimerval never = {};
         Pair pair = pair_open(MAX_FRAME, 4 * MAX_QUEUED, MAX_FDS);
         static char space[MAX_QUEUED];
@@ -418,7 +419,7 @@ START_TEST(a_signal_ends_a_wait) {
         ck_assert_int_eq(frame_stream_queue(pair.stream, (Span){ space, sizeof(space) }, NULL, 0),
                          0);
         ck_assert_int_eq(sigaction(SIGALRM, &action, &old), 0);
-        ck_assert_int_eq(setitimer(ITIMER_REAL, &every_ms, NULL), 0);
+        ck_assert_int_eq(setitimer(ITIMER_REAL, &often, NULL), 0);
         r = frame_stream_wait(pair.stream, -1, &frame);
         q = frame_stream_flush(pair.stream);
         ck_assert_int_eq(setitimer(ITIMER_REAL, &never, NULL), 0);

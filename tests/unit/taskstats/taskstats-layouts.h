@@ -8,7 +8,9 @@
  * that the compiler works out the offsets that the decoder under test has as numbers.
  */
 
+#include <stddef.h>
 #include <stdint.h>
+#include "metric/metric.h"
 
 typedef struct DelayPair {
         uint64_t count, total;
@@ -124,3 +126,13 @@ _Static_assert(sizeof(Taskstats15) == 560, "version 15");
         LAYOUT_SAME(M, voluntary_csw, nvcsw, 1)                                                    \
         LAYOUT_SAME(M, nonvoluntary_csw, nivcsw, 1)
 // clang-format on
+
+/* Where each metric is, in bytes, and what one unit of it is worth. */
+#define LAYOUT_ROW(metric, grown, of_15, scale) \
+        { METRIC_##metric, offsetof(GrownTaskstats, grown), offsetof(Taskstats15, of_15), scale },
+static const struct {
+        MetricId metric;
+        size_t at, at_15;
+        uint64_t scale;
+} layout_rows[] = { LAYOUT_METRICS(LAYOUT_ROW) };
+#undef LAYOUT_ROW

@@ -21,14 +21,6 @@ static const struct {
         { 14, 432 }, { 15, 560 }, { 16, 560 }, { 17, 688 }, { 18, 688 },
 };
 
-#define LAYOUT_ROW(metric, grown, of_15, scale) \
-        { METRIC_##metric, offsetof(GrownTaskstats, grown), offsetof(Taskstats15, of_15), scale },
-static const struct {
-        MetricId metric;
-        size_t at, at_15;
-        uint64_t scale;
-} layout_rows[] = { LAYOUT_METRICS(LAYOUT_ROW) };
-
 /* Every 8 bytes hold a number of their own. */
 static void fill(char bytes[static 688], uint16_t version) {
         for (uint64_t at = 0; at < 688; at += 8)

@@ -125,8 +125,7 @@ static int set_alpha(Options *options, const char *value, char *ret_complaint) {
         return 0;
 }
 
-static int set_list(const char **list, const char *option, const char *value,
-                    char *ret_complaint) {
+static int set_list(const char **list, const char *option, const char *value, char *ret_complaint) {
         if (value[0] == '\0')
                 return refuse(ret_complaint, "%s is given an empty list.", option);
         *list = value;

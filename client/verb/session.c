@@ -125,7 +125,9 @@ static int complain_reply(const SessionCall *call, const Reply *error) {
         r = wire_complaint_format(error, &topic, &sentence, &status);
         if (r == 0)
                 r = buffer_terminate(&sentence, &text);
-        return r < 0 ? complain_errno(r, "say what ctprofd refused") : complain(status, "%s", text);
+        if (r != 0)
+                return complain_errno(r, "say what ctprofd refused");
+        return complain(status, "%s", text);
 }
 
 /* A code of the connection as an exit status, said. */

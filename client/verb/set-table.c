@@ -113,7 +113,7 @@ static int append_percent(Buffer *cell, const SetTableRow *row) {
 /* Two digits that count; what is less than a ten thousandth is only that. */
 static int append_p(Buffer *cell, const SetTableRow *row) {
         json_object *value = cell_member(row->entry, "pAdjusted");
-        double p = json_object_get_double(value);
+        double p = json_object_get_double(value), scaled = p;
         int digits = 1;
 
         if (!value)
@@ -122,8 +122,10 @@ static int append_p(Buffer *cell, const SetTableRow *row) {
                 return buffer_append_format(cell, "%.6g", p);
         if (p < 0.0001)
                 return buffer_append_text(cell, "<0.0001");
-        for (double scaled = p; scaled < 1; scaled *= 10)
+        while (scaled < 1) {
+                scaled *= 10;
                 digits++;
+        }
         return buffer_append_format(cell, "%.*f", digits, p);
 }
 

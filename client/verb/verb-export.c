@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +182,7 @@ static int print_export(const Export *export) {
         _cleanup_(json_out_done) JsonOut out;
         char name[QUOTE_BYTES], path[QUOTE_BYTES];
 
+        assert(export->path);
         json_out_init(&out, stdout, export->session->json);
         if (!session_has_json(export->session)) {
                 if (session_is_chatty(export->session) && strcmp(export->path, "-") != 0)

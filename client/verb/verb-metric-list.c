@@ -151,7 +151,7 @@ static int print_json(Session *session) {
         r = json_writer_finish(&writer);
         if (r == 0)
                 r = buffer_terminate(&text, &terminated);
-        if (r < 0)
+        if (r != 0)
                 return complain_errno(r, "put the registry into words");
         object = json_tokener_parse(terminated);
         r = object ? session_print_json(session, object)

@@ -106,7 +106,7 @@ static int check_leader(BatchReader *reader, const BatchProcess *process, int ta
                 return r;
         r = proc_stat_parse((Span){ reader->threads.file, n }, &stat);
         if (!stat.has_identity)
-                return PROCFS_E_MALFORMED;
+                return r;
         return stat.starttime == process->start_ticks ? 0 : PROCFS_E_VANISHED;
 }
 

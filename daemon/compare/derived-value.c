@@ -24,7 +24,7 @@ static Value sum_with_overlap(const uint64_t *inputs, unsigned n) {
 DerivedOutcome derived_value(const Aggregate *aggregate, DerivedId id, Value *ret,
                              MetricId *ret_input) {
         const Derived *derived = &derived_table[id];
-        uint64_t inputs[DERIVED_MAX_INPUTS];
+        uint64_t inputs[DERIVED_MAX_INPUTS] = {};
         long double denominator;
 
         *ret = (Value){ .kind = VALUE_ABSENT };

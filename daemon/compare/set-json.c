@@ -33,12 +33,10 @@ static void format_absence(const SetFamily *family, Sources sources, const SetGr
                 (void) snprintf(ret_text, ABSENCE_BYTES, "no capture has a thread of this group");
         else if (samples->reset & bit)
                 (void) snprintf(ret_text, ABSENCE_BYTES, "the counter was set back");
-        else if ((samples->seen & bit) && samples->outcomes[side] == DERIVED_DENOMINATOR_ZERO)
-                (void) absence_of_value(&row->row, side, sources[side], ret_text);
-        else if (samples->seen & bit)
+        else if ((samples->seen & bit) && samples->outcomes[side] != DERIVED_DENOMINATOR_ZERO)
                 (void) snprintf(ret_text, ABSENCE_BYTES,
                                 "no two captures in a row, of one boot, have these threads");
-        else if (set_row_kind(index) == SET_ROW_WORD)
+        else if (!(samples->seen & bit) && set_row_kind(index) == SET_ROW_WORD)
                 (void) snprintf(ret_text, ABSENCE_BYTES, "a word has no median");
         else
                 (void) absence_of_value(&row->row, side, sources[side], ret_text);

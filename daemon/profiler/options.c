@@ -2,9 +2,11 @@
 #include "profiler/options.h"
 
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/macro.h"
 #include "config/quantity.h"
 
 enum {
@@ -52,8 +54,12 @@ const char *options_help(void) {
                "See ctprofd(8).\n";
 }
 
-static int complain(char *complaint, const char *format, const char *a, const char *b) {
-        (void) snprintf(complaint, OPTIONS_COMPLAINT_BYTES, format, a, b);
+_printf_(2, 3) static int complain(char *complaint, const char *format, ...) {
+        va_list args;
+
+        va_start(args, format);
+        (void) vsnprintf(complaint, OPTIONS_COMPLAINT_BYTES, format, args);
+        va_end(args);
         return OPTIONS_E_WRONG;
 }
 
@@ -117,8 +123,8 @@ static int take_option(Options *options, int option, char *complaint) {
 /* Of the word that getopt_long(3) stumbled over. */
 static int complain_of_word(int option, const char *word, char *complaint) {
         if (option == ':')
-                return complain(complaint, "Option \"%s\" needs a value%s.", word, "");
-        return complain(complaint, "There is no option \"%s\"%s; see ctprofd --help.", word, "");
+                return complain(complaint, "Option \"%s\" needs a value.", word);
+        return complain(complaint, "There is no option \"%s\"; see ctprofd --help.", word);
 }
 
 /* What else is on the line does not matter to them. */
@@ -142,8 +148,9 @@ int options_parse(int argc, char *argv[], Options *ret,
                         return r;
         }
         if (!is_decided(options.action) && optind < argc)
-                return complain(ret_complaint, "\"%s\" is one word too many%s.", argv[optind],
-                                ": ctprofd takes only options");
+                return complain(ret_complaint,
+                                "\"%s\" is one word too many: ctprofd takes only options.",
+                                argv[optind]);
         *ret = options;
         return OPTIONS_OK;
 }

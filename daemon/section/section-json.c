@@ -290,7 +290,10 @@ static bool write_halves(const Sections *sections, SectionCursor *cursor, JsonWr
                          const KeyNode *node, const PressureRecord *const records[static 2],
                          const bool there[static SECTION_SIDES], unsigned resource) {
         SectionId id = node ? SECTION_PRESSURE : SECTION_HOST_PRESSURE;
+        Span cgroup = {};
 
+        if (node)
+                cgroup = node->key;
         while (cursor->position < _PRESSURE_HALF_MAX) {
                 unsigned half = (unsigned) cursor->position++;
                 Reading sides[_PRESSURE_VALUE_MAX][SECTION_SIDES];
@@ -305,8 +308,7 @@ static bool write_halves(const Sections *sections, SectionCursor *cursor, JsonWr
                 for (unsigned i = 0; i < _PRESSURE_VALUE_MAX; i++)
                         note_gaps(gaps, sides[i]);
                 json_write_object(writer);
-                pressure_members_write(writer, node ? node->key : (Span){}, sections->n_sides,
-                                       resource, half, sides);
+                pressure_members_write(writer, cgroup, sections->n_sides, resource, half, sides);
                 section_reason_write(sections, writer, id, gaps);
                 json_write_end(writer);
                 return true;

@@ -53,7 +53,7 @@ static void explain(const Sections *sections, unsigned side, SectionId id, bool 
 void section_reason_write(const Sections *sections, JsonWriter *writer, SectionId id,
                           const SectionGap gaps[static SECTION_SIDES]) {
         static const char *const prefixes[] = { "before: ", "after: " };
-        char text[SECTION_REASON_BYTES + 32] = "", one[SECTION_REASON_BYTES / 2];
+        char text[SECTION_REASON_BYTES + 32] = "", one[SECTION_REASON_BYTES / 2] = "";
         size_t n = 0;
 
         for (unsigned side = 0; side < sections->n_sides; side++) {

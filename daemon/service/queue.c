@@ -92,6 +92,14 @@ static QueueUser *find_user(const Queue *queue, uid_t uid) {
         return NULL;
 }
 
+/* The user of an entry that is in the queue. */
+static QueueUser *user_of(const Queue *queue, const QueueEntry *entry) {
+        QueueUser *user = find_user(queue, entry->uid);
+
+        assert(user);
+        return user;
+}
+
 /* Somebody who is only remembered; there is one, because the others fit beside them. */
 static QueueUser *find_forgettable(Queue *queue) {
         QueueUser *oldest = NULL;
@@ -153,7 +161,7 @@ QueueEntry *queue_next(Queue *queue) {
         if (queue->n_running >= queue->limits.max_running)
                 return NULL;
         for (QueueEntry *entry = queue->first; entry; entry = entry->next) {
-                QueueUser *user = find_user(queue, entry->uid);
+                QueueUser *user = user_of(queue, entry);
 
                 if (user->n_running >= queue->limits.max_running_per_uid)
                         continue;
@@ -197,15 +205,15 @@ void queue_remove(Queue *queue, QueueEntry *entry) {
                 return;
         case QUEUE_WAITING:
                 unlink_entry(queue, entry);
-                find_user(queue, entry->uid)->n_waiting--;
+                user_of(queue, entry)->n_waiting--;
                 queue->n_waiting--;
                 break;
         case QUEUE_RUNNING:
-                find_user(queue, entry->uid)->n_running--;
+                user_of(queue, entry)->n_running--;
                 queue->n_running--;
                 break;
         case QUEUE_RESTING:
-                find_user(queue, entry->uid)->n_running--;
+                user_of(queue, entry)->n_running--;
                 queue->n_resting--;
                 break;
         }

@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/err.h"
+#include "base/macro.h"
 #include "json/json-scanner.h"
 #include "json/json-writer.h"
 #include "wire/limits.h"
@@ -41,7 +42,7 @@ int hash_new(Hash *ret) {
         return 0;
 }
 
-static void fault_format(SnapshotFault *fault, const char *format, va_list args) {
+_printf_(2, 0) static void fault_format(SnapshotFault *fault, const char *format, va_list args) {
         *fault = (SnapshotFault){};
         (void) vsnprintf(fault->text, sizeof(fault->text), format, args);
 }
@@ -127,7 +128,7 @@ static int read_exactly(int fd, void *bytes, size_t n, uint64_t offset, Snapshot
         int r;
 
         r = file_read_at(fd, bytes, n, offset, &n_read);
-        if (r < 0)
+        if (r != 0)
                 return r;
         if (n_read == n)
                 return 0;

@@ -125,7 +125,7 @@ static int hash_range(int fd, uint64_t from, uint64_t to, Hash hash, int out,
                 size_t n = (size_t) MIN_OF(to - from, (uint64_t) COPY_BYTES);
 
                 r = file_read_at(fd, space, n, from, &n_read);
-                if (r < 0)
+                if (r != 0)
                         return r;
                 if (n_read < n) {
                         fault_set_at(ret_fault, from + n_read,

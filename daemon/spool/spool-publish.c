@@ -166,7 +166,7 @@ int spool_clean(Spool *spool) {
         if (r < 0)
                 return r;
         r = spool_walk_new(spool, &walk);
-        if (r < 0)
+        if (r != 0)
                 return r;
         for (;;) {
                 _cleanup_(fd_closep) int fd = -EBADF;

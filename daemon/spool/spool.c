@@ -339,7 +339,7 @@ static int collect_entries(const Spool *spool, SpoolEntry **entries, size_t *n_e
         int r;
 
         r = spool_walk_new(spool, &walk);
-        if (r < 0)
+        if (r != 0)
                 return r;
         for (;;) {
                 r = spool_walk_next(walk, name, &more);
@@ -428,11 +428,11 @@ int spool_usage(Spool *spool, uint64_t *ret_n_snapshots, uint64_t *ret_bytes) {
         if (spool->is_unavailable)
                 return SPOOL_E_UNAVAILABLE;
         r = spool_walk_new(spool, &walk);
-        if (r < 0)
+        if (r != 0)
                 return r;
         for (;;) {
                 r = spool_walk_next(walk, name, &more);
-                if (r < 0)
+                if (r != 0)
                         return r;
                 if (!more)
                         break;

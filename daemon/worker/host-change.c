@@ -120,15 +120,16 @@ static int host_path_object(HostPath *path) {
 
 static int host_path_array(HostPath *path) {
         char digits[NUMBER_U64_CHARS];
+        size_t n, n_digits;
         JsonToken token;
-        size_t n;
         int r;
 
         for (uint64_t i = 0;; i++) {
                 r = json_scanner_element(path->scanner, &token);
                 if (r != 0 || token == JSON_TOKEN_ARRAY_END)
                         return r;
-                r = host_path_enter(path, (Span){ digits, number_format_u64(i, digits) }, &n);
+                n_digits = number_format_u64(i, digits);
+                r = host_path_enter(path, (Span){ digits, n_digits }, &n);
                 if (r == 0)
                         r = host_path_value(path, token);
                 if (r != 0)

@@ -174,7 +174,8 @@ static int pass_result(SubjectPass *pass, int r) {
                 *fault = (SnapshotFault){};
                 (void) snprintf(fault->text, sizeof(fault->text),
                                 "it has format version %u, and this ctprof reads up to %u",
-                                snapshot_reader_format_version(reader), HEAD_FORMAT_VERSION);
+                                snapshot_reader_format_version(reader),
+                                (unsigned) HEAD_FORMAT_VERSION);
                 return SUBJECT_E_UNREADABLE;
         case SNAPSHOT_E_MALFORMED:
                 *fault = (SnapshotFault){

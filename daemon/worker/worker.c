@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "worker/worker.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -148,10 +149,12 @@ static int worker_serve_call(const WorkerKind *kind, Work *work, Span frame,
 }
 
 int worker_serve(const char *kind, FrameStream *stream, WorkerConfinement confinement) {
+        const WorkerKind *row = worker_kind_find(kind);
         Work work = { .stream = stream };
         Span frame;
         int r;
 
+        assert(row);
         r = frame_stream_wait(stream, WORKER_CALL_TIMEOUT_MS, &frame);
         if (r == FRAME_E_CLOSED)
                 return 0;
@@ -161,7 +164,7 @@ int worker_serve(const char *kind, FrameStream *stream, WorkerConfinement confin
                 return err_fold(r);
 
         answer_init(&work.answer, stream);
-        r = worker_serve_call(worker_kind_find(kind), &work, frame, confinement);
+        r = worker_serve_call(row, &work, frame, confinement);
         if (r == WORK_E_ANSWERED || answer_is_closed(&work.answer))
                 r = 0;
         answer_done(&work.answer);
@@ -204,7 +207,7 @@ static int worker_adopt_socket(FrameStream **ret) {
 
 int worker_main(const char *kind) {
         const WorkerKind *row = worker_kind_find(kind);
-        FrameStream *stream;
+        FrameStream *stream = NULL;
         int r;
 
         if (!row) {

@@ -27,7 +27,7 @@ typedef struct FrameStream FrameStream;
 /* Whether there are jobs of @kind. */
 bool worker_has_kind(const char *kind);
 /*
- * Serves one call of @stream. 0 when it was answered or the peer hung up; a negative errno when not
- * even an error could be sent.
+ * Serves one call of @stream as a job of @kind, which there is. 0 when it was answered or the peer
+ * hung up; a negative errno when not even an error could be sent.
  */
 int worker_serve(const char *kind, FrameStream *stream, WorkerConfinement confinement);

@@ -20,7 +20,7 @@
 #include "json/json-writer.h"
 #include "metric/metric.h"
 
-#define VIEW_SORT_MAX_KEYS 16
+#define VIEW_SORT_MAX_KEYS 16u
 
 #define VIEW_ORDERS(O)        \
         O(IMPACT, "impact")   \

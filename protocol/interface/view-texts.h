@@ -13,8 +13,8 @@
 #include "base/macro.h"
 #include "base/span.h"
 
-#define VIEW_TEXTS_MAX 64
-#define VIEW_TEXTS_BYTES 4096
+#define VIEW_TEXTS_MAX 64u
+#define VIEW_TEXTS_BYTES 4096u
 
 typedef struct ViewTexts {
         unsigned n;

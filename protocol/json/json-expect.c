@@ -48,7 +48,7 @@ int json_scanner_member(JsonScanner *scanner, Span *ret_key) {
 }
 
 int json_scanner_members(JsonScanner *scanner, JsonOnMember on_member, void *userdata) {
-        Span key;
+        Span key = {};
         int r;
 
         for (;;) {

@@ -379,7 +379,7 @@ static int stop(JsonScanner *scanner, int failure) {
 }
 
 int json_scanner_next(JsonScanner *scanner, JsonToken *ret) {
-        JsonToken token;
+        JsonToken token = JSON_TOKEN_END;
         int r;
 
         if (scanner->failure != 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "snapshot/thread-reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -15,7 +16,10 @@
 #define MAX_CPU 65535
 
 static int fail(ThreadReader *reader, const char *complaint) {
-        return json_scanner_fail(reader->scanner, complaint);
+        int r = json_scanner_fail(reader->scanner, complaint);
+
+        assert(r != 0);
+        return r;
 }
 
 /* values */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "wire/frame.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -135,6 +136,7 @@ size_t frame_stream_memory(const FrameStream *stream) {
 }
 
 static void move_to_front(FrameStream *stream) {
+        assert(stream->bytes);
         memmove(stream->bytes, stream->bytes + stream->first, stream->end - stream->first);
         stream->end -= stream->first;
         if (stream->has_frame)

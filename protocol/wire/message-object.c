@@ -100,7 +100,7 @@ static int decode_double(Buffer *buffer, json_object **ret) {
                 r = buffer_append_text(buffer, ".0");
         if (r == 0)
                 r = buffer_terminate(buffer, &text);
-        if (r < 0)
+        if (r != 0)
                 return r;
         nearest = json_tokener_parse(text);
         buffer->bytes[n] = '\0';

@@ -67,7 +67,7 @@ static void add_cgroup(Sections *sections, unsigned side, const char *key, unsig
                         "\"stat\":{\"anon\":%llu,\"pgfault\":0},\"events\":{\"oom\":%u}},"
                         "\"pids\":{\"current\":%u},"
                         "\"psi\":{\"cpu\":{\"some\":{\"avg10\":1,\"total_usec\":%llu}}}}",
-                        size, 100 + (side > 0 && moved > 1), 1 + (side > 0 && moved > 2), size,
+                        size, 100u + (side > 0 && moved > 1), 1u + (side > 0 && moved > 2), size,
                         side * moved, 1 + side * moved, size);
         sectioned_cgroup(sections, side, key, json);
 }

@@ -40,7 +40,7 @@ typedef struct Story {
         int stop_with; /* a visitor of the later side fails with this */
 } Story;
 
-static void tell(Buffer *text, const char *format, ...) {
+_printf_(2, 3) static void tell(Buffer *text, const char *format, ...) {
         char line[64];
         va_list ap;
 

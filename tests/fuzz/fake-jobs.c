@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "fake-jobs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+
+#include "base/buffer.h"
+#include "fuzz.h"
+#include "job/job.h"
+#include "job/workshop.h"
+#include "wire/message.h"
+
+struct Job {
+        const JobEvents *events;
+        void *userdata;
+        JobKind kind;
+        Call order;
+        bool paused, in_event, is_freed;
+        int fd; /* of the reply at hand */
+        Job *next;
+};
+
+static Job *jobs; /* the first that started is the last in the list */
+static unsigned n_to_fail;
+static unsigned n_killed[_JOB_KIND_MAX]; /* and not told of yet */
+static WorkshopKilled on_killed;
+static void *killed_userdata;
+
+/* what jobs answer; only the shape counts */
+
+static const struct {
+        const char *method, *result;
+} results[] = {
+        { "Capture", "{\"snapshot\":{\"name\":\"new\",\"threads\":1}}" },
+        { "Probe", "{\"sources\":[{\"name\":\"stat\",\"state\":\"ok\"}]}" },
+        { "Verify", "{\"results\":[{\"name\":\"one\",\"ok\":true}]}" },
+        { "Show", "{\"snapshot\":{\"name\":\"one\"},\"sections\":{}}" },
+        { "Import", "{\"snapshot\":{\"name\":\"new\"}}" },
+        { "Convert", "{\"snapshot\":{\"name\":\"one\"}}" },
+        { "Info", "{\"snapshot\":{\"name\":\"one\"}}" },
+        { "Remove", "{\"snapshots\":[{\"name\":\"one\"}]}" },
+        { "Rename", "{\"snapshots\":[{\"name\":\"two\"}],\"oldName\":\"one\"}" },
+};
+
+static Span result_of(const Job *job) {
+        const char *name = strrchr(job->order.method, '.');
+
+        for (size_t i = 0; name && i < ELEMENTSOF(results); i++)
+                if (strcmp(name + 1, results[i].method) == 0)
+                        return span_of(results[i].result);
+        return SPAN_LITERAL("{}");
+}
+
+/* for the target */
+
+size_t fake_jobs_n(void) {
+        size_t n = 0;
+
+        for (const Job *job = jobs; job; job = job->next)
+                n++;
+        return n;
+}
+
+void fake_jobs_fail_next(unsigned n) {
+        n_to_fail = n;
+}
+
+static void unlink_job(Job *job) {
+        Job **link = &jobs;
+
+        while (*link && *link != job)
+                link = &(*link)->next;
+        if (*link)
+                *link = job->next;
+}
+
+static void destroy(Job *job) {
+        if (job->fd >= 0)
+                (void) fd_close(job->fd);
+        call_done(&job->order);
+        free(job);
+}
+
+static void tell(Job *job, FakeJobAct act, Span frame) {
+        bool continues = act == FAKE_JOB_PART;
+
+        job->in_event = true;
+        if (act == FAKE_JOB_END)
+                job->events->on_end(job, "The job died.", job->userdata);
+        else
+                job->events->on_reply(job, frame, continues, act == FAKE_JOB_ERROR, job->userdata);
+        job->in_event = false;
+        fuzz_expect(continues || job->is_freed, "a job that has ended is freed");
+        if (job->is_freed)
+                destroy(job);
+}
+
+/* From outside of whoever freed the job, as when its child is reaped. */
+static void tell_killed(void) {
+        for (unsigned kind = 0; kind < _JOB_KIND_MAX; kind++)
+                for (; n_killed[kind] > 0; n_killed[kind]--)
+                        if (on_killed)
+                                on_killed((JobKind) kind, killed_userdata);
+}
+
+static Job *find_job(FakeJobAct act) {
+        Job *found = NULL;
+
+        for (Job *job = jobs; job; job = job->next)
+                if (!job->paused && (act != FAKE_JOB_PART || job->order.more))
+                        found = job;
+        return found;
+}
+
+bool fake_jobs_act(FakeJobAct act, Span parameters) {
+        Buffer frame;
+        Job *job;
+        int r;
+
+        tell_killed();
+        job = find_job(act);
+        if (!job)
+                return false;
+        if (parameters.n == 0 && act != FAKE_JOB_PART)
+                parameters = result_of(job);
+        buffer_init(&frame, 0);
+        if (act == FAKE_JOB_ERROR)
+                r = error_encode(&frame, "io.ctprof.Profiler.SnapshotUnreadable", parameters);
+        else
+                r = reply_encode(&frame, parameters, act == FAKE_JOB_PART);
+        fuzz_expect(r == 0, "memory");
+        if (act == FAKE_JOB_FILE)
+                job->fd = eventfd(0, EFD_CLOEXEC);
+        tell(job, act, buffer_span(&frame));
+        buffer_done(&frame);
+        return true;
+}
+
+/* for the service: daemon/job/job.h and workshop.h */
+
+int job_start(Workshop *workshop, const JobOrder *order, const JobEvents *events, void *userdata,
+              Job **ret) {
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        Job *job;
+
+        if (n_to_fail > 0) {
+                n_to_fail--;
+                return -EAGAIN;
+        }
+        job = calloc(1, sizeof(*job));
+        fuzz_expect(job, "memory");
+        *job = (Job){ .events = events,
+                      .userdata = userdata,
+                      .kind = order->kind,
+                      .fd = -EBADF,
+                      .next = jobs };
+        fuzz_expect(call_decode(order->call, &job->order, complaint) == 0, "an order is a call: %s",
+                    complaint);
+        for (size_t i = 0; i < order->n_fds; i++)
+                (void) fd_close(order->fds[i]); /* as if they were sent */
+        jobs = job;
+        *ret = job;
+        return 0;
+}
+
+Job *job_free(Job *job) {
+        if (!job)
+                return NULL;
+        fuzz_expect(!job->is_freed, "a job is freed once");
+        unlink_job(job);
+        job->is_freed = true;
+        if (job->in_event)
+                return NULL;
+        n_killed[job->kind]++;
+        destroy(job);
+        return NULL;
+}
+
+void job_pause(Job *job) {
+        job->paused = true;
+}
+
+void job_resume(Job *job) {
+        job->paused = false;
+}
+
+size_t job_n_fds(const Job *job) {
+        return job->fd >= 0 ? 1 : 0;
+}
+
+int job_take_fd(Job *job, size_t index) {
+        return index == 0 ? TAKE_FD(job->fd) : -EBADF;
+}
+
+void workshop_watch_killed(Workshop *workshop, WorkshopKilled watcher, void *userdata) {
+        on_killed = watcher;
+        killed_userdata = userdata;
+        if (!watcher)
+                memset(n_killed, 0, sizeof(n_killed));
+}
+
+size_t workshop_n_children(const Workshop *workshop) {
+        return fake_jobs_n();
+}
+
+size_t workshop_n_stuck(const Workshop *workshop) {
+        return 0;
+}
+
+size_t workshop_n_stuck_of(const Workshop *workshop, uid_t uid) {
+        return 0;
+}
+
+size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n) {
+        return 0;
+}

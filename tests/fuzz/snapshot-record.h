@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * SnapshotRecord
+ *
+ * All that a snapshot document says, kept: its threads, cgroups and the rest, in the order in which
+ * the reader told them, and how reading ended. Two records are compared by value, a document can be
+ * written from one.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buffer.h"
+#include "fuzz-cuts.h"
+#include "fuzz.h"
+#include "snapshot/snapshot-reader.h"
+#include "snapshot/snapshot-writer.h"
+
+#define RECORD_MAX_THREADS 64
+#define RECORD_MAX_CGROUPS 64
+#define RECORD_MAX_COPIES (8 * RECORD_MAX_THREADS)
+
+typedef struct RecordCgroup {
+        Span path, stats;
+} RecordCgroup;
+
+typedef struct SnapshotRecord {
+        ThreadSample samples[RECORD_MAX_THREADS];
+        Span smaps[RECORD_MAX_THREADS];
+        size_t n_threads; /* kept; further ones are only counted by the reader */
+        RecordCgroup cgroups[RECORD_MAX_CGROUPS];
+        size_t n_cgroups;
+        Span host, psi, sched_ext;
+        bool has_sources;
+        SourceTable sources;
+
+        int result; /* of snapshot_reader_run() */
+        uint32_t format_version;
+        uint64_t captured_ns, n_all_threads, n_all_processes, offset;
+        char complaint[512];
+
+        char *copies[RECORD_MAX_COPIES]; /* owned: what the spans are of */
+        size_t n_copies;
+} SnapshotRecord;
+
+static inline void snapshot_record_free(SnapshotRecord *record) {
+        for (size_t i = 0; i < record->n_copies; i++)
+                free(record->copies[i]);
+        free(record);
+}
+
+static inline Span record_copy(SnapshotRecord *record, Span span) {
+        char *copy;
+
+        if (!span.bytes)
+                return span;
+        fuzz_expect(record->n_copies < RECORD_MAX_COPIES, "room for copies");
+        copy = malloc(span.n + 1);
+        fuzz_expect(copy, "memory");
+        if (span.n > 0)
+                memcpy(copy, span.bytes, span.n);
+        copy[span.n] = '\0';
+        record->copies[record->n_copies++] = copy;
+        return (Span){ copy, span.n };
+}
+
+static inline int record_on_thread(void *userdata, const ThreadSample *sample, Span smaps) {
+        SnapshotRecord *record = userdata;
+        ThreadSample *copy;
+
+        if (record->n_threads == RECORD_MAX_THREADS)
+                return 0;
+        copy = &record->samples[record->n_threads];
+        *copy = *sample;
+        copy->pcomm = record_copy(record, sample->pcomm);
+        copy->comm = record_copy(record, sample->comm);
+        copy->cgroup = record_copy(record, sample->cgroup);
+        copy->cpus = record_copy(record, sample->cpus);
+        record->smaps[record->n_threads++] = record_copy(record, smaps);
+        return 0;
+}
+
+static inline int record_on_cgroup(void *userdata, Span path, Span stats) {
+        SnapshotRecord *record = userdata;
+
+        if (record->n_cgroups < RECORD_MAX_CGROUPS)
+                record->cgroups[record->n_cgroups++] = (RecordCgroup){
+                        record_copy(record, path.bytes ? path : SPAN_LITERAL("")),
+                        record_copy(record, stats),
+                };
+        return 0;
+}
+
+static inline int record_value(SnapshotRecord *record, Span *place, Span json) {
+        fuzz_expect(!place->bytes, "nothing is handed out twice");
+        *place = record_copy(record, json);
+        return 0;
+}
+
+static inline int record_on_host(void *userdata, Span json) {
+        SnapshotRecord *record = userdata;
+
+        return record_value(record, &record->host, json);
+}
+
+static inline int record_on_psi(void *userdata, Span json) {
+        SnapshotRecord *record = userdata;
+
+        return record_value(record, &record->psi, json);
+}
+
+static inline int record_on_sched_ext(void *userdata, Span json) {
+        SnapshotRecord *record = userdata;
+
+        return record_value(record, &record->sched_ext, json);
+}
+
+static inline int record_on_sources(void *userdata, const SourceTable *sources) {
+        SnapshotRecord *record = userdata;
+
+        fuzz_expect(!record->has_sources, "sources are handed out once");
+        record->has_sources = true;
+        record->sources = *sources;
+        return 0;
+}
+
+static inline SnapshotRecord *snapshot_record_read(FuzzPieces pieces) {
+        static const SnapshotVisitor visitor = {
+                .on_thread = record_on_thread,
+                .on_cgroup = record_on_cgroup,
+                .on_host = record_on_host,
+                .on_psi = record_on_psi,
+                .on_sched_ext = record_on_sched_ext,
+                .on_sources = record_on_sources,
+        };
+        _cleanup_(snapshot_reader_freep) SnapshotReader *reader = NULL;
+        SnapshotRecord *record = calloc(1, sizeof(*record));
+
+        fuzz_expect(record, "memory");
+        fuzz_expect(snapshot_reader_new(fuzz_pieces_refill, &pieces, 0, &reader) == 0, "memory");
+        record->result = snapshot_reader_run(reader, &visitor, record);
+        record->format_version = snapshot_reader_format_version(reader);
+        record->captured_ns = snapshot_reader_captured_realtime_ns(reader);
+        record->n_all_threads = snapshot_reader_n_threads(reader);
+        record->n_all_processes = snapshot_reader_n_processes(reader);
+        record->offset = snapshot_reader_offset(reader);
+        (void) snprintf(record->complaint, sizeof(record->complaint), "%s",
+                        snapshot_reader_complaint(reader));
+        return record;
+}
+
+static inline SnapshotRecord *snapshot_record_read_text(Span text) {
+        FuzzPieces pieces = { .left = text };
+
+        return snapshot_record_read(pieces);
+}
+
+/* comparing */
+
+static inline bool record_name_equal(Span a, Span b) {
+        return !a.bytes == !b.bytes && span_equal(a, b);
+}
+
+static inline bool record_sample_equal(const ThreadSample *a, const ThreadSample *b) {
+        if (a->tid != b->tid || a->tgid != b->tgid || a->start_ticks != b->start_ticks ||
+            a->self != b->self || a->has_ppid != b->has_ppid || a->has_owner != b->has_owner ||
+            a->has_kthread != b->has_kthread || a->has_exe != b->has_exe)
+                return false;
+        if ((a->has_ppid && a->ppid != b->ppid) ||
+            (a->has_owner && (a->uid != b->uid || a->gid != b->gid)) ||
+            (a->has_kthread && a->kthread != b->kthread) ||
+            (a->has_exe && (a->exe_dev != b->exe_dev || a->exe_inode != b->exe_inode)))
+                return false;
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                MetricId metric = (MetricId) id;
+
+                if (thread_sample_has(a, metric) != thread_sample_has(b, metric) ||
+                    (thread_sample_has(a, metric) &&
+                     thread_sample_get(a, metric) != thread_sample_get(b, metric)))
+                        return false;
+        }
+        return record_name_equal(a->pcomm, b->pcomm) && record_name_equal(a->comm, b->comm) &&
+               record_name_equal(a->cgroup, b->cgroup) && record_name_equal(a->cpus, b->cpus);
+}
+
+static inline bool record_threads_equal(const SnapshotRecord *a, const SnapshotRecord *b) {
+        if (a->n_threads != b->n_threads || a->n_all_threads != b->n_all_threads ||
+            a->n_all_processes != b->n_all_processes)
+                return false;
+        for (size_t i = 0; i < a->n_threads; i++)
+                if (!record_sample_equal(&a->samples[i], &b->samples[i]) ||
+                    !span_equal(a->smaps[i], b->smaps[i]))
+                        return false;
+        return true;
+}
+
+static inline bool record_rest_equal(const SnapshotRecord *a, const SnapshotRecord *b) {
+        if (a->n_cgroups != b->n_cgroups || !record_name_equal(a->host, b->host) ||
+            !record_name_equal(a->psi, b->psi) || !record_name_equal(a->sched_ext, b->sched_ext) ||
+            a->captured_ns != b->captured_ns)
+                return false;
+        for (size_t i = 0; i < a->n_cgroups; i++)
+                if (!span_equal(a->cgroups[i].path, b->cgroups[i].path) ||
+                    !span_equal(a->cgroups[i].stats, b->cgroups[i].stats))
+                        return false;
+        return true;
+}
+
+static inline bool record_sources_equal(const SnapshotRecord *a, const SnapshotRecord *b) {
+        if (a->has_sources != b->has_sources)
+                return false;
+        for (unsigned id = 0; a->has_sources && id < _SOURCE_MAX; id++) {
+                const Source *one = &a->sources.sources[id], *other = &b->sources.sources[id];
+
+                if (one->state != other->state || strcmp(one->reason, other->reason) != 0 ||
+                    memcmp(one->counts, other->counts, sizeof(one->counts)) != 0)
+                        return false;
+        }
+        return true;
+}
+
+/* writing */
+
+static inline int record_sink(void *document, const char *bytes, size_t n) {
+        return buffer_append(document, bytes, n);
+}
+
+static inline void record_rows(const SnapshotRecord *record, Buffer *rows) {
+        for (size_t i = 0; i < record->n_threads; i++) {
+                if (i > 0)
+                        fuzz_expect(buffer_append_byte(rows, ',') == 0, "memory");
+                fuzz_expect(snapshot_row_encode(rows, &record->samples[i], record->smaps[i]) == 0,
+                            "every thread that was read can be written");
+        }
+}
+
+/* @document is initialised here. All threads must have been kept. */
+static inline void snapshot_record_write(const SnapshotRecord *record, Buffer *document) {
+        _cleanup_(snapshot_writer_freep) SnapshotWriter *writer = NULL;
+        Head head = {
+                .format_version = HEAD_FORMAT_VERSION,
+                .has_start_realtime = record->captured_ns > 0,
+                .start_realtime_ns = record->captured_ns,
+                .has_threads = true,
+                .threads = record->n_all_threads,
+                .has_processes = true,
+                .processes = record->n_all_processes,
+        };
+        Buffer rows;
+
+        buffer_init(document, 0);
+        buffer_init(&rows, 0);
+        record_rows(record, &rows);
+        fuzz_expect(snapshot_writer_new(record_sink, document, &writer) == 0 &&
+                            snapshot_writer_begin(writer, &head, record->host) == 0 &&
+                            snapshot_writer_rows(writer, buffer_span(&rows)) == 0 &&
+                            snapshot_writer_end_threads(writer) == 0,
+                    "a document can be begun");
+        for (size_t i = 0; i < record->n_cgroups; i++)
+                fuzz_expect(snapshot_writer_cgroup(writer, record->cgroups[i].path,
+                                                   record->cgroups[i].stats) == 0,
+                            "every cgroup that was read can be written");
+        fuzz_expect(snapshot_writer_end(writer, record->psi, record->sched_ext, &record->sources,
+                                        &head) == 0,
+                    "a document can be ended");
+        fuzz_expect(snapshot_writer_bytes(writer) == document->n, "every byte is counted");
+        buffer_done(&rows);
+}

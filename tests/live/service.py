@@ -79,7 +79,8 @@ class Sandboxed(Daemon):
                     sys.executable, __file__, unit, without or "-", str(self.spool),
                     CTPROFD, "--spool", str(self.spool), *options]
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                            start_new_session=True)
         self._wait_for_socket()
         os.chmod(self.socket, 0o666)
 

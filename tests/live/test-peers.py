@@ -2,54 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Peers that take all they can: refused or bounded, and everybody else is served meanwhile."""
 import contextlib
-import json
 import os
 import pathlib
 import select
-import socket
 import threading
 import time
 
-from harness import Daemon, Idle, call, expect, expect_equal, main, need_root, receive, temporary, test, wait_until
+from harness import (Idle, Skip, call, expect, expect_equal, main, need_root, receive, sanitized, temporary, test,
+                     wait_until)
+from peers import PROFILER, connect, frame, open_daemon
 
-PROFILER = "io.ctprof.Profiler"
 GREEDY, ACCOMPLICE, BYSTANDER = 65001, 65002, 65003
 # Sanitizers keep what was freed, which looks like growth; here memory is what is looked at.
 os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1:thread_local_quarantine_size_kb=64"
-
-
-@contextlib.contextmanager
-def acting_as(uid):
-    """What connects meanwhile is taken for this user: the kernel notes who calls connect(2)."""
-    os.seteuid(uid)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
-def connect(daemon, uid, receive_bytes=None):
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.settimeout(60)
-    if receive_bytes:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
-    with acting_as(uid):
-        connection.connect(str(daemon.socket))
-    return connection
-
-
-@contextlib.contextmanager
-def open_daemon(directory, settings=""):
-    config = directory / "ctprofd.conf"
-    config.write_text(settings, encoding="ascii")
-    with Daemon(directory, options=["--config", str(config)]) as daemon:
-        os.chmod(daemon.socket, 0o666)
-        yield daemon
-
-
-def frame(method, parameters=None, more=False):
-    message = {"method": f"{PROFILER}.{method}", "parameters": parameters or {}, "more": more}
-    return json.dumps(message).encode() + b"\0"
 
 
 def memory(daemon):
@@ -211,6 +176,31 @@ def too_many_bytes():
         expect(grown < 24 << 20, "grew by", grown)
         for connection in large:
             connection.close()
+
+
+@test
+def memory_is_given_back():
+    """what large calls took is given back when they are over, also beside connections that stay"""
+    need_root()
+    if sanitized():
+        raise Skip("sanitizers keep what was freed")
+    with temporary() as directory, open_daemon(directory) as daemon:
+        latencies(daemon, 10)
+        before, staying = memory(daemon)[0], []
+        block = b'{"method":"' + b"x" * 900000
+        for _ in range(3):
+            large = [connect(daemon, GREEDY) for _ in range(12)]
+            for connection in large:
+                connection.sendall(block)
+                # Something small that was allocated last, and lives on.
+                staying.append(connect(daemon, BYSTANDER))
+                call(staying[-1], "org.varlink.service.GetInfo")
+            for connection in large:
+                connection.close()
+        wait_until(lambda: memory(daemon)[0] - before < 2 << 20, what="the memory of large calls")
+        after, peak = memory(daemon)
+        print(f"# {before >> 10} KiB before, {peak >> 10} KiB at most, {after >> 10} KiB beside {len(staying)} connections")
+        expect(peak - before > 4 << 20, "the calls took", peak - before)
 
 
 @test

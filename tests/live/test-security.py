@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What one user can do to the daemon and to others; SECURITY.md cites these tests for its claims."""
+import array
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import pathlib
+import select
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+from fuse import Fuse
+from harness import (Daemon, Idle, Skip, call, expect, expect_equal, main, need_root, receive, temporary, test,
+                     wait_until)
+from peers import PROFILER, connect, frame, open_daemon
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+HOSTILE, OTHER, OWNER = 65011, 65012, 65013
+CLONE_NEWNET = 0x40000000
+
+
+def send_with(connection, data, fds, flags=0):
+    connection.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))], flags)
+
+
+def serves(daemon, uid=OTHER):
+    """Somebody else is answered, also by a job, and soon."""
+    begin = time.monotonic()
+    connection = connect(daemon, uid)
+    reply = call(connection, f"{PROFILER}.List")[-1]
+    expect("snapshots" in reply.get("parameters", {}), reply)
+    reply = call(connection, f"{PROFILER}.Show", {"snapshot": {"name": "a"}, "view": {"limit": 1}}, more=True)[-1]
+    expect("error" not in reply, reply)
+    connection.close()
+    return time.monotonic() - begin
+
+
+def capture(daemon, name="a"):
+    reply = call(connect(daemon, OWNER), f"{PROFILER}.Capture", {"tag": name})[-1]
+    expect("snapshot" in reply.get("parameters", {}), reply)
+
+
+def private_network():
+    """Sockets that linger are those of a network; this one has nothing but its own loopback."""
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) != 0:
+        raise Skip(f"no network namespace: {os.strerror(ctypes.get_errno())}")
+    with socket.socket() as any_socket:
+        fcntl.ioctl(any_socket, 0x8914, struct.pack("16sH14x", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: up
+
+
+class Lingering:
+    """A connection whose last close waits an hour, because nobody reads what was sent."""
+
+    def __init__(self):
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.sender = socket.create_connection(listener.getsockname())
+        self.deaf = listener.accept()[0]
+        listener.close()
+        self.sender.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self.sender.send(b"x" * 65536)
+        self.sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 3600))
+
+    def give(self, daemon, connection, data, flags=0):
+        """The daemon gets to see it when it is the last to have it: here, too, the close would wait."""
+        daemon.process.send_signal(signal.SIGSTOP)
+        send_with(connection, data, [self.sender.fileno()], flags)
+        self.sender.close()
+        daemon.process.send_signal(signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def opened(path):
+    """Closed early: whoever ends with such a file open waits for its own answer."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@test
+def file_system_that_never_answers():
+    """a descriptor whose flush never ends costs its sender only: others list, show and capture meanwhile"""
+    need_root()
+    with temporary() as directory, open_daemon(directory) as daemon:
+        capture(daemon)
+        wait_until(lambda: not daemon.children(), what="an idle daemon")
+        before = daemon.descriptors()
+        with Fuse(directory / "mount", {"file": b"x"}, silent_flush=True) as fuse:
+            # One that no method takes, one that is passed on to a job, and more than a call may have.
+            with opened(fuse.path("file")) as fd:
+                connection = connect(daemon, HOSTILE)
+                send_with(connection, frame("List"), [fd])
+                send_with(connect(daemon, HOSTILE), frame("Import", {"fileDescriptor": 0, "tag": "x"}), [fd])
+                send_with(connect(daemon, HOSTILE), b"{", [fd] * 200)
+            expect("snapshots" in receive(connection)[-1].get("parameters", {}), "an answer")
+            expect(fuse.waiting.wait(20), "nobody flushed")
+            slowest = max(serves(daemon) for _ in range(5))
+            print(f"# beside a flush without an answer: list and show in {slowest:.2f} s at most")
+            expect(slowest < 10, "others waited", slowest)
+            capture(daemon, "b")
+            # The user itself is bounded: no more and more descriptors, nor children.
+            refused = 0
+            for _ in range(20):
+                greedy = connect(daemon, HOSTILE)
+                with opened(fuse.path("file")) as fd, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                    send_with(greedy, b"{", [fd] * 60)
+                if select.select([greedy], [], [], 0.05)[0]:
+                    with contextlib.suppress(ConnectionResetError):
+                        refused += b"being closed" in greedy.recv(65536)
+                greedy.close()
+            expect(refused > 0, "nobody was told")
+            expect(daemon.descriptors() < before + 600, daemon.descriptors(), "descriptors")
+            wait_until(lambda: len(daemon.children()) <= 2, what="no more children than wait for the file")
+            serves(daemon)
+        wait_until(lambda: not daemon.children(), what="the end of those children")
+        connection.close()
+        wait_until(lambda: daemon.descriptors() <= before, what=f"{before} descriptors, as before")
+
+
+@test
+def socket_that_lingers():
+    """a socket that lingers waits for nobody, taken, refused, unread or out of band"""
+    need_root()
+    with temporary() as directory, open_daemon(directory) as daemon:
+        capture(daemon)
+        private_network()
+        held = []
+        for data, flags in ((frame("List"), 0), (b"x", socket.MSG_OOB), (b"{", 0)):
+            connection, linger = connect(daemon, HOSTILE), Lingering()
+            linger.give(daemon, connection, data, flags)
+            connection.sendall(b"...")
+            held += [connection, linger]
+        # Never read: the call before it is in flight, and then its caller is gone.
+        connection, linger = connect(daemon, HOSTILE), Lingering()
+        connection.sendall(frame("Capture", {"tag": "c"}))
+        linger.give(daemon, connection, frame("List"))
+        connection.close()
+        held.append(linger)
+        slowest = max(serves(daemon) for _ in range(5))
+        print(f"# beside sockets that linger for an hour: list and show in {slowest:.2f} s at most")
+        expect(slowest < 10, "others waited", slowest)
+        for connection in held:
+            if isinstance(connection, socket.socket):
+                connection.close()
+        wait_until(lambda: not daemon.children(), what="its children to end")
+
+
+@test
+def job_that_never_ends():
+    """who has jobs that cannot be killed gets no more of them, and others do"""
+    need_root()
+    with temporary() as directory, open_daemon(directory, "[Jobs]\nAnalysisTime=1s\n") as daemon:
+        capture(daemon)
+        names = ["x", "y", "z"]
+        with Fuse(directory / "mount", dict.fromkeys(names)) as fuse:
+            callers = []
+            for name in names:
+                callers.append(connect(daemon, HOSTILE))
+                with opened(fuse.path(name)) as fd:
+                    send_with(callers[-1], frame("Import", {"fileDescriptor": 0, "tag": name}), [fd])
+            begin = time.monotonic()
+            for caller in callers:
+                reply = receive(caller)[-1]
+                expect_equal(reply["error"], f"{PROFILER}.JobFailed", reply)
+            print(f"# given up after {time.monotonic() - begin:.1f} s: {reply['parameters']['reason']}")
+            reply = call(callers[0], f"{PROFILER}.Show", {"snapshot": {"name": "a"}, "view": {}}, more=True)[-1]
+            expect_equal(reply["error"], f"{PROFILER}.Busy", reply)
+            serves(daemon)
+        wait_until(lambda: not daemon.children(), what="the end of the jobs")
+        serves(daemon, HOSTILE)
+
+MEMBER, GROUP = 65021, 65030
+
+
+@contextlib.contextmanager
+def grouped_daemon(directory):
+    """Its socket as ctprofd.socket makes it, with a group of the test's own."""
+    with Daemon(directory) as daemon:
+        os.chown(daemon.socket, 0, GROUP)
+        os.chmod(daemon.socket, 0o660)
+        yield daemon
+
+
+def as_user(daemon, uid, *arguments, groups=(GROUP,)):
+    return daemon(*arguments, user=uid, group=uid, groups=list(groups))
+
+
+@test
+def outside_of_the_group():
+    """who is not of the group cannot even connect"""
+    need_root()
+    with temporary() as directory, grouped_daemon(directory) as daemon:
+        refused = as_user(daemon, MEMBER, "list", groups=())
+        expect_equal(refused.status, 1, refused.err)
+        expect(f"Only members of group {GROUP}" in refused.one_sentence(), refused.err)
+        expect_equal(as_user(daemon, MEMBER, "list").status, 0, "a member")
+
+
+@test
+def owners_and_others():
+    """a member sees, exports and compares what another took, and cannot remove, rename or replace it"""
+    need_root()
+    with temporary() as directory, grouped_daemon(directory) as daemon:
+        expect_equal(as_user(daemon, OWNER, "capture", "--tag", "mine", "-q").status, 0, "capture")
+        for verb in (("show", "mine", "--limit", "1"), ("compare", "mine", "mine"), ("info", "mine"), ("verify", "mine")):
+            expect_equal(as_user(daemon, MEMBER, *verb).status, 0, verb)
+        for verb in (("remove", "mine"), ("rename", "mine", "yours"), ("capture", "--tag", "mine", "--replace")):
+            refused = as_user(daemon, MEMBER, *verb)
+            expect_equal(refused.status, 1, verb)
+            expect_equal(as_user(daemon, MEMBER, "list", "--json").json()["snapshots"][0]["uid"], OWNER, verb)
+        expect(f"by uid {MEMBER} failed" in daemon.log.read_text(encoding="utf-8"), "refusals are logged")
+        expect_equal(as_user(daemon, OWNER, "rename", "mine", "still-mine").status, 0, "its owner")
+        expect_equal(as_user(daemon, OWNER, "remove", "still-mine").status, 0, "its owner")
+
+
+@test
+def what_a_snapshot_tells():
+    """a snapshot has no arguments, no environment, no path of a program or a file, and no other column"""
+    need_root()
+    secret = "Xq7-of-nobody"
+    documented = set()
+    for line in (TESTS / "data" / "metrics.tsv", TESTS / "data" / "metrics-accounting.tsv"):
+        documented |= {row.split("\t")[0] for row in line.read_text(encoding="utf-8").splitlines()[1:]}
+    identity = {"tid", "tgid", "ppid", "uid", "gid", "pcomm", "comm", "cgroup", "start_time_clock_ticks", "kthread",
+                "self", "exe_dev", "exe_inode", "smaps_rollup_kb"}
+    with temporary() as directory, Daemon(directory) as daemon:
+        (directory / f"file-{secret}").touch()
+        with open(directory / f"file-{secret}", encoding="ascii") as opened_file, \
+                subprocess.Popen(["name", f"/proc/self/fd/0{secret}", "-"], executable="/bin/cat", stdin=subprocess.PIPE,
+                                 stderr=subprocess.DEVNULL, env={secret: secret}, cwd=directory,
+                                 pass_fds=[opened_file.fileno()]) as process:
+            capture(daemon)
+            process.stdin.close()
+        text = subprocess.run(["zstd", "-dc", daemon.spool / "a.ctprof.zst"], capture_output=True, check=True).stdout
+        expect(secret.encode() not in text, "the secret is in the snapshot")
+        columns = set(json.loads(text)["threads"]["columns"])
+        expect(columns <= documented | identity, columns - documented - identity)
+
+
+main()

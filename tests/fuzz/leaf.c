@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "fuzz.h"
 #include "json/json-scanner.h"
 
@@ -72,7 +73,7 @@ Leaf leaf_at(Span json, const char *path) {
 void leaf_each(Span json, const char *path, void (*on_leaf)(Span key, const Leaf *leaf, void *data),
                void *data) {
         _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
-        char name[256];
+        _cleanup_(buffer_done) Buffer name = {}; /* the scanner's own goes with the value */
         Span key;
 
         if (leaf_at(json, path).kind != LEAF_OTHER)
@@ -82,15 +83,14 @@ void leaf_each(Span json, const char *path, void (*on_leaf)(Span key, const Leaf
         expect(json_scanner_expect(scanner, JSON_TOKEN_OBJECT));
         for (;;) {
                 Leaf leaf;
-                size_t n;
 
                 expect(json_scanner_member(scanner, &key));
                 if (!key.bytes)
                         return;
-                n = MIN_OF(key.n, sizeof(name));
-                memcpy(name, key.bytes, n);
+                buffer_clear(&name);
+                expect(buffer_append(&name, key.bytes, key.n));
                 leaf = read_leaf(scanner);
-                on_leaf((Span){ name, n }, &leaf, data);
+                on_leaf(buffer_span(&name), &leaf, data);
         }
 }
 

@@ -289,6 +289,37 @@ int disposal_close_socket(Disposal *disposal, int fd) {
         return -EBADF;
 }
 
+static void keeper_note(int fd, void *userdata) {
+        const DisposalKeeper *keeper = userdata;
+
+        disposal_note(keeper->disposal, fd, keeper->uid);
+}
+
+static void keeper_close(int fd, void *userdata) {
+        const DisposalKeeper *keeper = userdata;
+
+        (void) disposal_close(keeper->disposal, fd);
+}
+
+static void keeper_close_socket(int fd, void *userdata) {
+        const DisposalKeeper *keeper = userdata;
+
+        (void) disposal_close_socket(keeper->disposal, fd);
+}
+
+void disposal_keeper_init(DisposalKeeper *keeper, Disposal *disposal, uid_t uid) {
+        *keeper = (DisposalKeeper){
+                .keeper = {
+                        .note = keeper_note,
+                        .close = keeper_close,
+                        .close_socket = keeper_close_socket,
+                        .userdata = keeper,
+                },
+                .disposal = disposal,
+                .uid = uid,
+        };
+}
+
 size_t disposal_n_pending(const Disposal *disposal, uid_t uid) {
         const Lane *lane = find_lane(disposal, uid);
 

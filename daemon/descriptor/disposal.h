@@ -16,6 +16,7 @@
 #include <systemd/sd-event.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "wire/frame-keeper.h"
 
 typedef struct Disposal Disposal;
 
@@ -31,6 +32,16 @@ void disposal_note(Disposal *disposal, int fd, uid_t uid);
 int disposal_close(Disposal *disposal, int fd);
 /* The same for a connected socket: what was not read from it may hold descriptors too. */
 int disposal_close_socket(Disposal *disposal, int fd);
+
+/* The keeper of a stream with a peer: what comes from there is of that user. */
+typedef struct DisposalKeeper {
+        FrameKeeper keeper;
+        Disposal *disposal; /* borrowed */
+        uid_t uid;
+} DisposalKeeper;
+
+/* @keeper stays where it is for as long as a stream has it. */
+void disposal_keeper_init(DisposalKeeper *keeper, Disposal *disposal, uid_t uid);
 
 /* Descriptors of @uid that wait for their end. */
 size_t disposal_n_pending(const Disposal *disposal, uid_t uid);

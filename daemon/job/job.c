@@ -34,8 +34,8 @@ struct Job {
         void *userdata;
         uid_t uid;
         FrameStream *stream;
-        FrameKeeper keeper; /* of the stream */
-        pid_t pid;          /* 0: none yet */
+        DisposalKeeper keeper; /* of the stream */
+        pid_t pid;             /* 0: none yet */
         uint64_t timeout_ns;
 
         bool paused;
@@ -268,24 +268,6 @@ static int add_sources(Job *job) {
         return 0;
 }
 
-static void note_fd(int fd, void *userdata) {
-        const Job *job = userdata;
-
-        disposal_note(workshop_disposal(job->workshop), fd, job->uid);
-}
-
-static void close_fd(int fd, void *userdata) {
-        const Job *job = userdata;
-
-        (void) disposal_close(workshop_disposal(job->workshop), fd);
-}
-
-static void close_socket(int fd, void *userdata) {
-        const Job *job = userdata;
-
-        (void) disposal_close_socket(workshop_disposal(job->workshop), fd);
-}
-
 static int open_stream(Job *job, int *ret_child_fd) {
         int ends[2], r;
 
@@ -298,13 +280,8 @@ static int open_stream(Job *job, int *ret_child_fd) {
                 (void) fd_close(ends[1]);
                 return err_fold(r);
         }
-        job->keeper = (FrameKeeper){
-                .note = note_fd,
-                .close = close_fd,
-                .close_socket = close_socket,
-                .userdata = job,
-        };
-        frame_stream_set_keeper(job->stream, &job->keeper);
+        disposal_keeper_init(&job->keeper, workshop_disposal(job->workshop), job->uid);
+        frame_stream_set_keeper(job->stream, &job->keeper.keeper);
         *ret_child_fd = ends[1];
         return 0;
 }

@@ -17,7 +17,7 @@ struct Connection {
         const ConnectionSetup *setup;
         Peer peer;
         FrameStream *stream;
-        FrameKeeper keeper; /* of the stream */
+        DisposalKeeper keeper; /* of the stream */
         ConnectionState state;
         void *call_data;
         size_t n_call_bytes; /* of the call in flight */
@@ -141,27 +141,9 @@ static void arm(Connection *connection) {
 
 /* descriptors */
 
-static void note_fd(int fd, void *userdata) {
-        const Connection *connection = userdata;
-
-        disposal_note(connection->setup->disposal, fd, connection->peer.uid);
-}
-
-static void close_fd(int fd, void *userdata) {
-        const Connection *connection = userdata;
-
-        (void) disposal_close(connection->setup->disposal, fd);
-}
-
-static void close_socket(int fd, void *userdata) {
-        const Connection *connection = userdata;
-
-        (void) disposal_close_socket(connection->setup->disposal, fd);
-}
-
 static void close_all(Connection *connection, const int *fds, size_t n_fds) {
         for (size_t i = 0; i < n_fds; i++)
-                close_fd(fds[i], connection);
+                (void) disposal_close(connection->setup->disposal, fds[i]);
 }
 
 /* answers */
@@ -292,7 +274,8 @@ static void dispatch(Connection *connection, const Call *call) {
 
         /* The stream would keep them until the next frame, which may never come. */
         for (size_t i = 0; i < frame_stream_n_fds(connection->stream); i++)
-                close_fd(frame_stream_take_fd(connection->stream, i), connection);
+                (void) disposal_close(connection->setup->disposal,
+                                      frame_stream_take_fd(connection->stream, i));
 }
 
 static void take_frame(Connection *connection, Span frame) {
@@ -528,13 +511,8 @@ int connection_new(const ConnectionSetup *setup, int fd, Peer *peer, Connection 
         if (r != 0)
                 return err_fold(r);
         owned_fd = -EBADF; /* the stream's */
-        connection->keeper = (FrameKeeper){
-                .note = note_fd,
-                .close = close_fd,
-                .close_socket = close_socket,
-                .userdata = connection,
-        };
-        frame_stream_set_keeper(connection->stream, &connection->keeper);
+        disposal_keeper_init(&connection->keeper, setup->disposal, peer->uid);
+        frame_stream_set_keeper(connection->stream, &connection->keeper.keeper);
         r = add_sources(connection);
         if (r < 0)
                 return r;

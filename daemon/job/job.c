@@ -44,7 +44,6 @@ struct Job {
         bool garbled;     /* a reply is missing: those behind it are of no use */
         bool exited;      /* and was reaped */
         bool killed;
-        bool stuck; /* killed and still there: it waits in the kernel for what does not come */
         JobKill kill;
         siginfo_t status;
 
@@ -84,7 +83,7 @@ int job_take_fd(Job *job, size_t index) {
 }
 
 bool job_is_stuck(const Job *job) {
-        return job->stuck;
+        return job->kill == JOB_KILL_STUCK;
 }
 
 /* Not reaped yet, so the number means this child, however long it has been dead. */
@@ -163,8 +162,8 @@ static void deliver_frames(Job *job) {
 static void tell_end(Job *job) {
         char reason[JOB_EXIT_TEXT_BYTES];
 
-        if (!(job->exited || job->stuck) || !job->input_ended || job->answered || job->paused ||
-            !job->events)
+        if (!(job->exited || job_is_stuck(job)) || !job->input_ended || job->answered ||
+            job->paused || !job->events)
                 return;
         job_exit_text(kind_rows[job->kind].word, job->kill, job->timeout_ns, &job->status, reason);
         job->answered = true; /* in a way: nothing comes after this */
@@ -232,8 +231,9 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
                 kill_child(job, JOB_KILL_DEADLINE);
                 return 0;
         }
-        job->stuck = job->input_ended = true;
+        /* It waits in the kernel for what does not come. */
         job->kill = JOB_KILL_STUCK;
+        job->input_ended = true;
         settle(job);
         return 0;
 }

@@ -15,9 +15,9 @@ struct SmapsReader {
         pthread_t thread;
         pthread_mutex_t lock;
         pthread_cond_t changed;
-        bool asked, answered; /* there is a question, and its answer; one at a time */
-        bool ended;           /* no more questions */
-        bool left_behind;     /* nobody else has the reader any more */
+        bool asked;       /* there is a question without its answer; one at a time */
+        bool ended;       /* no more questions */
+        bool left_behind; /* nobody else has the reader any more */
 
         int dir_fd;
         int result;
@@ -42,7 +42,6 @@ static void answer_locked(SmapsReader *reader) {
         reader->result = r;
         reader->n = n;
         reader->asked = false;
-        reader->answered = true;
         (void) pthread_cond_signal(&reader->changed);
 }
 
@@ -138,11 +137,10 @@ int smaps_reader_read(SmapsReader *reader, int dir_fd, uint64_t limit_ns, Span *
         assert(!reader->asked);
         reader->dir_fd = dir_fd;
         reader->asked = true;
-        reader->answered = false;
         (void) pthread_cond_signal(&reader->changed);
-        while (r == 0 && !reader->answered)
+        while (r == 0 && reader->asked)
                 r = pthread_cond_timedwait(&reader->changed, &reader->lock, &end);
-        r = reader->answered ? reader->result : -ETIMEDOUT;
+        r = reader->asked ? -ETIMEDOUT : reader->result;
         if (r == 0)
                 *ret = (Span){ reader->file, reader->n };
         (void) pthread_mutex_unlock(&reader->lock);

@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "descriptor/child-exit.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <sys/wait.h>
 
 #define CHILD_EXIT_STEP_MS 1
+
+int child_exit_prepare(void) {
+        sigset_t child;
+
+        (void) sigemptyset(&child);
+        (void) sigaddset(&child, SIGCHLD);
+        return sigprocmask(SIG_BLOCK, &child, NULL) < 0 ? -errno : 0;
+}
 
 int child_exit_watch(sd_event *event, sd_event_source **ret, pid_t pid,
                      sd_event_child_handler_t on_exit, void *userdata) {

@@ -15,6 +15,8 @@
 
 #include "base/macro.h"
 
+/* Blocks SIGCHLD for good, which is what sd_event_add_child() wants. -errno. */
+_must_check_ int child_exit_prepare(void);
 /* Like sd_event_add_child() for WEXITED; *ret is owned on success, NULL otherwise. -errno. */
 _must_check_ int child_exit_watch(sd_event *event, sd_event_source **ret, pid_t pid,
                                   sd_event_child_handler_t on_exit, void *userdata);

@@ -62,7 +62,6 @@ static int fill_low(Workshop *workshop) {
 int workshop_new(sd_event *event, Disposal *disposal, int executable_fd, const char *name,
                  Workshop **ret) {
         _cleanup_(workshop_freep) Workshop *workshop = NULL;
-        sigset_t child;
         int r;
 
         workshop = malloc(sizeof(*workshop));
@@ -83,10 +82,9 @@ int workshop_new(sd_event *event, Disposal *disposal, int executable_fd, const c
         r = child_environment_new(&workshop->environment);
         if (r < 0)
                 return r;
-        (void) sigemptyset(&child);
-        (void) sigaddset(&child, SIGCHLD);
-        if (sigprocmask(SIG_BLOCK, &child, NULL) < 0)
-                return -errno;
+        r = child_exit_prepare();
+        if (r < 0)
+                return r;
         workshop->executable_fd = fcntl(executable_fd, F_DUPFD_CLOEXEC, WORKSHOP_LOWEST_FD);
         if (workshop->executable_fd < 0)
                 return -errno;

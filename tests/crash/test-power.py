@@ -231,6 +231,17 @@ def prove(story, directory):
           f"{len(replayed.states)} of them different, daemons started in {n_started}")
 
 
+def prove_life(prepare, change, check=None, recording=()):
+    """Proves what a daemon wrote while @change was made; @check looks at the Life besides."""
+    with temporary() as directory, Idle(200, 2):
+        life = Life(directory, prepare, recording=recording)
+        with life as daemon:
+            change(daemon)
+        prove(life.story, directory)
+        if check:
+            check(life)
+
+
 # what is done to a spool; threads that do nothing make snapshots of several pages
 
 def leave_over(spool):
@@ -355,45 +366,30 @@ def check_the_check(story):
 @test
 def every_change():
     """a power loss in any change leaves the spool as before it or as after it, and the check can tell"""
-    with temporary() as directory, Idle(200, 2):
-        life = Life(directory, leave_over)
-        with life as daemon:
-            change_everything(daemon)
-        prove(life.story, directory)
-        check_the_check(life.story)
+    prove_life(leave_over, change_everything, lambda life: check_the_check(life.story))
 
 
 @test
 def without_unnamed_files():
     """the same on a file system without O_TMPFILE"""
-    with temporary() as directory, Idle(200, 2):
-        life = Life(directory, leave_over, recording=["--no-tmpfile"])
-        with life as daemon:
-            change_everything(daemon)
+    def check(life):
         expect(any(event.op == "create" and event.fields.get("name", "").startswith(TEMPORARY)
                    for event in life.story.events), "no named temporaries")
         expect_equal(temporaries_in(life.root / "spool"), set(), "what became of all others")
-        prove(life.story, directory)
+
+    prove_life(leave_over, change_everything, check, recording=["--no-tmpfile"])
 
 
 @test
 def rotation():
     """a power loss while snapshots are rotated loses only those, and never those that stay"""
-    with temporary() as directory, Idle(200, 2):
-        life = Life(directory, fill)
-        with life as daemon:
-            rotate(daemon)
-        prove(life.story, directory)
+    prove_life(fill, rotate)
 
 
 @test
 def many_at_once():
     """the same with changes of several clients under way"""
-    with temporary() as directory, Idle(200, 2):
-        life = Life(directory, leave_over)
-        with life as daemon:
-            crowd(daemon)
-        prove(life.story, directory)
+    prove_life(leave_over, crowd)
 
 
 @test

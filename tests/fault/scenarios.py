@@ -93,15 +93,20 @@ class Anonymous(Capture):
         pass
 
     def act(self, rig):
-        with rig.connect() as connection:
-            message = {"method": "io.ctprof.Profiler.Capture", "parameters": self.parameters}
-            connection.sendall(json.dumps(message).encode() + b"\0")
-            return receive_with_file(connection)
+        return call_with_file(rig, "Capture", self.parameters)
 
     def judge(self, rig, replies):
         if replies[-1].get("fd", 0) <= 0:
             raise Broken("the answer has no file")
         return "unharmed"
+
+
+def call_with_file(rig, method, parameters, descriptors=()):
+    """As rig.call(), with files; the one reply says as "fd" how large the one is that it came with."""
+    with rig.connect() as connection:
+        message = {"method": "io.ctprof.Profiler." + method, "parameters": parameters}
+        socket.send_fds(connection, [json.dumps(message).encode() + b"\0"], descriptors)
+        return receive_with_file(connection)
 
 
 def receive_with_file(connection):
@@ -204,11 +209,8 @@ class Import(Scenario):
         rig.wipe(f"{NEW}.*")
 
     def act(self, rig):
-        with rig.connect() as connection, open(self.source, "rb") as file:
-            message = {"method": "io.ctprof.Profiler.Import",
-                       "parameters": {"fileDescriptor": 0, "tag": NEW}}
-            socket.send_fds(connection, [json.dumps(message).encode() + b"\0"], [file.fileno()])
-            return receive_with_file(connection)
+        with open(self.source, "rb") as file:
+            return call_with_file(rig, "Import", {"fileDescriptor": 0, "tag": NEW}, [file.fileno()])
 
     def judge(self, rig, replies):
         document = rig.document(NEW)
@@ -237,10 +239,7 @@ class Export(Scenario):
     parameters = {"snapshot": {"name": "before"}}
 
     def act(self, rig):
-        with rig.connect() as connection:
-            message = {"method": "io.ctprof.Profiler.Export", "parameters": self.parameters}
-            connection.sendall(json.dumps(message).encode() + b"\0")
-            return receive_with_file(connection)
+        return call_with_file(rig, "Export", self.parameters)
 
     def judge(self, rig, replies):
         if replies[-1]["fd"] <= 0:

@@ -26,25 +26,6 @@
 #define FAMILY 31
 #define SEQUENCE UINT32_C(0xfffffffe) /* so that the numbers of a batch wrap */
 
-#define MEMBER_ROW(id, member)                                                                \
-        [TASKSTATS_##id] = { offsetof(GrownTaskstats, member), offsetof(Taskstats15, member), \
-                             sizeof(((GrownTaskstats *) NULL)->member) }
-static const struct {
-        size_t at, at_15, n_bytes;
-} member_rows[_TASKSTATS_MEMBER_MAX] = {
-        MEMBER_ROW(UID, ac_uid),
-        MEMBER_ROW(GID, ac_gid),
-        MEMBER_ROW(TID, ac_pid),
-        MEMBER_ROW(PPID, ac_ppid),
-        MEMBER_ROW(AGE_US, ac_etime),
-        MEMBER_ROW(EXE_DEV, ac_exe_dev),
-        MEMBER_ROW(EXE_INODE, ac_exe_inode),
-        MEMBER_ROW(CPU_COUNT, cpu.count),
-        MEMBER_ROW(CPU_RUN_VIRTUAL_NS, cpu_run_virtual_total),
-        MEMBER_ROW(HIWATER_VM_KIB, hiwater_vm),
-        MEMBER_ROW(IRQ_COUNT, irq.count),
-};
-
 /* How much of the struct a version has; later ones than we know have all of it. */
 static size_t version_end(uint16_t version) {
         switch (version) {
@@ -91,14 +72,14 @@ static void check_stats(Span payload, const Taskstats *stats) {
         ThreadSample sample = {};
         uint64_t expected, value;
 
-        for (TaskstatsMember i = 0; i < _TASKSTATS_MEMBER_MAX; i++) {
+        for (size_t i = 0; i < ELEMENTSOF(member_rows); i++) {
                 bool sent = find_number(payload, stats->version,
                                         is_15 ? member_rows[i].at_15 : member_rows[i].at,
                                         member_rows[i].n_bytes, &expected);
 
-                fuzz_expect(taskstats_get(stats, i, &value) == sent,
-                            "member %d is there when it was sent", (int) i);
-                fuzz_expect(!sent || value == expected, "member %d is what was sent", (int) i);
+                fuzz_expect(taskstats_get(stats, member_rows[i].member, &value) == sent,
+                            "member %zu is there when it was sent", i);
+                fuzz_expect(!sent || value == expected, "member %zu is what was sent", i);
         }
         taskstats_put_metrics(stats, ALL_GROUPS, &sample);
         for (size_t i = 0; i < ELEMENTSOF(layout_rows); i++) {

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "metric/metric.h"
+#include "taskstats/taskstats-decode.h"
 
 typedef struct DelayPair {
         uint64_t count, total;
@@ -136,3 +137,27 @@ static const struct {
         uint64_t scale;
 } layout_rows[] = { LAYOUT_METRICS(LAYOUT_ROW) };
 #undef LAYOUT_ROW
+
+/* Where each member is that is no metric, and how many bytes. */
+#define MEMBER_ROW(member, field)                                                      \
+        {                                                                              \
+                member, offsetof(GrownTaskstats, field), offsetof(Taskstats15, field), \
+                        sizeof(((GrownTaskstats *) 0)->field)                          \
+        }
+static const struct {
+        TaskstatsMember member;
+        size_t at, at_15, n_bytes;
+} member_rows[] = {
+        MEMBER_ROW(TASKSTATS_UID, ac_uid),
+        MEMBER_ROW(TASKSTATS_GID, ac_gid),
+        MEMBER_ROW(TASKSTATS_TID, ac_pid),
+        MEMBER_ROW(TASKSTATS_PPID, ac_ppid),
+        MEMBER_ROW(TASKSTATS_AGE_US, ac_etime),
+        MEMBER_ROW(TASKSTATS_EXE_DEV, ac_exe_dev),
+        MEMBER_ROW(TASKSTATS_EXE_INODE, ac_exe_inode),
+        MEMBER_ROW(TASKSTATS_CPU_COUNT, cpu.count),
+        MEMBER_ROW(TASKSTATS_CPU_RUN_VIRTUAL_NS, cpu_run_virtual_total),
+        MEMBER_ROW(TASKSTATS_HIWATER_VM_KIB, hiwater_vm),
+        MEMBER_ROW(TASKSTATS_IRQ_COUNT, irq.count),
+};
+#undef MEMBER_ROW

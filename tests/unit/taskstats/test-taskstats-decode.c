@@ -147,28 +147,6 @@ START_TEST(a_struct_aligned_to_four_bytes_is_read) {
 }
 END_TEST
 
-#define MEMBER_ROW(member, field)                                                      \
-        {                                                                              \
-                member, offsetof(GrownTaskstats, field), offsetof(Taskstats15, field), \
-                        sizeof(((GrownTaskstats *) 0)->field)                          \
-        }
-static const struct {
-        TaskstatsMember member;
-        size_t at, at_15, n_bytes;
-} member_rows[] = {
-        MEMBER_ROW(TASKSTATS_UID, ac_uid),
-        MEMBER_ROW(TASKSTATS_GID, ac_gid),
-        MEMBER_ROW(TASKSTATS_TID, ac_pid),
-        MEMBER_ROW(TASKSTATS_PPID, ac_ppid),
-        MEMBER_ROW(TASKSTATS_AGE_US, ac_etime),
-        MEMBER_ROW(TASKSTATS_EXE_DEV, ac_exe_dev),
-        MEMBER_ROW(TASKSTATS_EXE_INODE, ac_exe_inode),
-        MEMBER_ROW(TASKSTATS_CPU_COUNT, cpu.count),
-        MEMBER_ROW(TASKSTATS_CPU_RUN_VIRTUAL_NS, cpu_run_virtual_total),
-        MEMBER_ROW(TASKSTATS_HIWATER_VM_KIB, hiwater_vm),
-        MEMBER_ROW(TASKSTATS_IRQ_COUNT, irq.count),
-};
-
 START_TEST(members_that_are_no_metrics_are_found) {
         _Static_assert(ELEMENTSOF(member_rows) == _TASKSTATS_MEMBER_MAX, "one row each");
         uint16_t version = version_rows[_i].version;

@@ -27,7 +27,7 @@
 #include <stdio.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "interface/view.h"
+#include "view/view.h"
 #include "render/json-out.h"
 
 typedef struct HtmlPage HtmlPage;

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "config.h"
-#include "verb/complain.h"
+#include "session/complain.h"
 #include "verb/help.h"
 #include "verb/verb.h"
 

@@ -2,8 +2,8 @@
 #include "verb/help.h"
 
 #include "render/lines.h"
-#include "verb/complain.h"
-#include "verb/option-list.h"
+#include "session/complain.h"
+#include "session/option-list.h"
 
 #define LABEL_COLUMNS 25
 #define LABEL_BYTES 64

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "interface/error-list.h"
 #include "json/json-writer.h"
-#include "verb/complain.h"
-#include "verb/group-view.h"
-#include "verb/set-view.h"
-#include "verb/snapshot-set.h"
+#include "session/complain.h"
+#include "report/group-view.h"
+#include "report/set/set-view.h"
+#include "session/snapshot-set.h"
 #include "verb/verb.h"
 #include "verb/verb-view.h"
 

@@ -8,9 +8,9 @@
 #include "interface/error-list.h"
 #include "json/json-writer.h"
 #include "render/cell.h"
-#include "verb/complain.h"
-#include "verb/output.h"
-#include "verb/reference.h"
+#include "session/complain.h"
+#include "session/output.h"
+#include "session/reference.h"
 #include "verb/verb.h"
 #include "wire/message-object.h"
 

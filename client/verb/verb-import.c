@@ -5,8 +5,8 @@
 #include "interface/error-list.h"
 #include "json/json-writer.h"
 #include "render/cell.h"
-#include "verb/complain.h"
-#include "verb/reference.h"
+#include "session/complain.h"
+#include "session/reference.h"
 #include "verb/verb.h"
 #include "wire/message-object.h"
 

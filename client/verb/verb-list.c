@@ -7,8 +7,8 @@
 #include "json/json-writer.h"
 #include "render/cell.h"
 #include "render/when.h"
-#include "verb/complain.h"
-#include "verb/snapshot-list.h"
+#include "session/complain.h"
+#include "session/snapshot-list.h"
 #include "verb/verb.h"
 #include "wire/message-object.h"
 

@@ -2,11 +2,11 @@
 #include <stdio.h>
 
 #include "interface/interface.h"
-#include "interface/legend.h"
+#include "view/legend.h"
 #include "metric/metric.h"
 #include "render/lines.h"
 #include "render/table.h"
-#include "verb/complain.h"
+#include "session/complain.h"
 #include "verb/verb.h"
 
 #define LABEL_COLUMNS 29 /* the longest name there is */

@@ -5,8 +5,8 @@
 #include "render/cell.h"
 #include "render/lines.h"
 #include "render/when.h"
-#include "verb/complain.h"
-#include "verb/source-report.h"
+#include "session/complain.h"
+#include "report/source-report.h"
 #include "verb/verb.h"
 #include "wire/message-object.h"
 

@@ -5,8 +5,8 @@
 #include "json/json-writer.h"
 #include "render/cell.h"
 #include "render/printable.h"
-#include "verb/complain.h"
-#include "verb/reference.h"
+#include "session/complain.h"
+#include "session/reference.h"
 #include "verb/verb.h"
 
 /* Results as they come, from however many calls. */

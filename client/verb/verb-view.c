@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "interface/error-list.h"
 #include "json/json-writer.h"
-#include "verb/complain.h"
-#include "verb/group-view.h"
-#include "verb/reference.h"
+#include "session/complain.h"
+#include "report/group-view.h"
+#include "session/reference.h"
 #include "verb/verb.h"
 #include "verb/verb-view.h"
 

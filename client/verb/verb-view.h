@@ -7,8 +7,8 @@
  * The comparison of two snapshots, for the verbs that end in one.
  */
 
-#include "verb/group-view.h"
-#include "verb/session.h"
+#include "report/group-view.h"
+#include "session/session.h"
 
 /* @view has two sides. 0 or an exit status, said. */
 int compare_snapshots(Session *session, GroupView *view, const char *before, const char *after);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/name.h"
-#include "verb/complain.h"
+#include "session/complain.h"
 
 const Verb *const verb_table[] = {
         &verb_capture, &verb_list,   &verb_show,        &verb_compare, &verb_run,

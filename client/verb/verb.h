@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "verb/session.h"
+#include "session/session.h"
 
 #define VERB_ANY_ARGUMENTS SIZE_MAX
 

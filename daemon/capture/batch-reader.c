@@ -10,7 +10,7 @@
 #include "capture/process-reader.h"
 #include "capture/task-reader.h"
 #include "capture/thread-stats.h"
-#include "procfs/proc-stat.h"
+#include "kernel/procfs/proc-stat.h"
 #include "snapshot/snapshot-writer.h"
 
 struct BatchReader {
@@ -169,8 +169,7 @@ static int read_threads(BatchReader *reader, const BatchProcess *process) {
 /* rows */
 
 static bool is_another_of_us(const BatchScene *scene, const ThreadSample *sample) {
-        return scene->has_self_exe && sample->has_exe &&
-               sample->exe_dev == scene->self_exe_dev &&
+        return scene->has_self_exe && sample->has_exe && sample->exe_dev == scene->self_exe_dev &&
                sample->exe_inode == scene->self_exe_inode;
 }
 

@@ -19,7 +19,7 @@
 #include "capture/cgroup-set.h"
 #include "capture/gates.h"
 #include "capture/tally.h"
-#include "cgroupfs/cgroupfs.h"
+#include "kernel/cgroupfs/cgroupfs.h"
 
 /* Time spent on smaps_rollup by all workers together. */
 typedef struct SmapsBudget {

@@ -18,7 +18,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "taskstats/taskstats-message.h"
+#include "kernel/taskstats/taskstats-message.h"
 
 #define BATCH_MAX_THREADS TASKSTATS_BATCH_MAX
 #define BATCH_NAME_BYTES \

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "cgroupfs/cgroupfs.h"
-#include "taskstats/taskstats.h"
+#include "kernel/cgroupfs/cgroupfs.h"
+#include "kernel/taskstats/taskstats.h"
 
 typedef struct CaptureSystem {
         void *userdata; /* for everything below that has no handle */

@@ -17,11 +17,11 @@
 #include "capture/cgroup-writer.h"
 #include "capture/source-report.h"
 #include "capture/walk.h"
-#include "cgroupfs/cgroupfs.h"
-#include "procfs/host-context.h"
-#include "procfs/procfs.h"
-#include "procfs/sched-ext.h"
-#include "text/pressure.h"
+#include "kernel/cgroupfs/cgroupfs.h"
+#include "kernel/procfs/host-context.h"
+#include "kernel/procfs/procfs.h"
+#include "kernel/procfs/sched-ext.h"
+#include "kernel/text/pressure.h"
 
 typedef struct Capture {
         const CaptureOptions *options;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cgroupfs/cgroupfs.h"
+#include "kernel/cgroupfs/cgroupfs.h"
 
 #define FIRST_SLOTS 64
 

@@ -3,7 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "cgroupfs/cgroup-stats.h"
+#include "kernel/cgroupfs/cgroup-stats.h"
 
 static void count_both(Tally *tally, SourceOutcome outcome) {
         tally_add(tally, SOURCE_CGROUP_STATS, outcome);

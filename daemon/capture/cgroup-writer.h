@@ -12,7 +12,7 @@
 #include "capture/cgroup-set.h"
 #include "capture/pace.h"
 #include "capture/tally.h"
-#include "cgroupfs/cgroupfs.h"
+#include "kernel/cgroupfs/cgroupfs.h"
 #include "snapshot/snapshot-writer.h"
 
 /* 0, CAPTURE_E_CANCELLED, -errno. */

@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "procfs/procfs.h"
-#include "text/cursor.h"
+#include "kernel/procfs/procfs.h"
+#include "kernel/text/cursor.h"
 
 #define KERNEL(major, minor) ((major) << 16 | (minor))
 

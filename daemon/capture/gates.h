@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "capture/capture-system.h"
-#include "cgroupfs/cgroupfs.h"
-#include "procfs/host-context.h"
+#include "kernel/cgroupfs/cgroupfs.h"
+#include "kernel/procfs/host-context.h"
 #include "metric/source-list.h"
 
 /* When a delay of 0 is a measurement and when it is a thread without accounting. */

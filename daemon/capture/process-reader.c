@@ -8,9 +8,9 @@
 
 #include "base/number.h"
 #include "capture/task-reader.h"
-#include "procfs/proc-cgroup.h"
-#include "procfs/proc-smaps.h"
-#include "procfs/proc-stat.h"
+#include "kernel/procfs/proc-cgroup.h"
+#include "kernel/procfs/proc-smaps.h"
+#include "kernel/procfs/proc-stat.h"
 
 #define SMAPS_LEAST_NS (100 * NSEC_PER_MSEC) /* however little is left of the budget */
 

@@ -14,7 +14,7 @@
 #include "capture/batch-reader.h"
 #include "capture/smaps-reader.h"
 #include "capture/thread-slot.h"
-#include "procfs/procfs.h"
+#include "kernel/procfs/procfs.h"
 
 typedef struct ProcessReader {
         const BatchScene *scene; /* borrowed */

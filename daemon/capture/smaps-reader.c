@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "procfs/procfs.h"
+#include "kernel/procfs/procfs.h"
 
 struct SmapsReader {
         pthread_t thread;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "cgroupfs/cgroupfs.h"
-#include "procfs/procfs.h"
+#include "kernel/cgroupfs/cgroupfs.h"
+#include "kernel/procfs/procfs.h"
 
 #define PRIVILEGED "run ctprofd as root or as ctprofd.service"
 #define TASKSTATS_DENIED "taskstats needs CAP_NET_ADMIN in the initial user namespace: " PRIVILEGED

@@ -13,8 +13,8 @@
 #include "capture/capture-system.h"
 #include "capture/gates.h"
 #include "capture/thread-slot.h"
-#include "procfs/procfs.h"
-#include "text/cpu-list.h"
+#include "kernel/procfs/procfs.h"
+#include "kernel/text/cpu-list.h"
 
 #define TASK_READER_TEXT_BYTES 1024 /* a CPU list that is longer is not kept in mind */
 

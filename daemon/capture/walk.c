@@ -7,9 +7,9 @@
 
 #include "base/number.h"
 #include "capture/workers.h"
-#include "procfs/proc-stat.h"
-#include "procfs/proc-walk.h"
-#include "procfs/procfs.h"
+#include "kernel/procfs/proc-stat.h"
+#include "kernel/procfs/proc-walk.h"
+#include "kernel/procfs/procfs.h"
 
 /* Enough that workers seldom wait for the writer; each holds about 60 KiB of rows. */
 #define N_BATCHES 16

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "descriptor/table.h"
+#include "job/descriptor/table.h"
 #include "job/job-exit.h"
 
 #define CHILD_SOCKET_FD 3

@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "base/err.h"
-#include "descriptor/child-exit.h"
-#include "descriptor/disposal.h"
+#include "job/descriptor/child-exit.h"
+#include "job/descriptor/disposal.h"
 #include "job/job-exit.h"
 #include "job/workshop.h"
 #include "wire/frame.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "descriptor/child-exit.h"
-#include "descriptor/table.h"
+#include "job/descriptor/child-exit.h"
+#include "job/descriptor/table.h"
 #include "job/child.h"
 #include "job/job.h"
 #include "wire/limits.h"

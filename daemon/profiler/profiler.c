@@ -15,7 +15,7 @@
 
 #include "base/directory.h"
 #include "base/err.h"
-#include "descriptor/disposal.h"
+#include "job/descriptor/disposal.h"
 #include "job/workshop.h"
 #include "log/log.h"
 #include "profiler/heap-trim.h"

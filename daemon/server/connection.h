@@ -20,7 +20,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
-#include "descriptor/disposal.h"
+#include "job/descriptor/disposal.h"
 #include "interface/interface.h"
 #include "server/peer.h"
 #include "wire/message.h"

@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include "base/buffer.h"
 #include "base/macro.h"
-#include "compare/comparison.h"
-#include "interface/view.h"
+#include "analysis/compare/comparison.h"
+#include "view/view.h"
 #include "worker/section-feed.h"
 #include "worker/subject.h"
 #include "worker/work.h"

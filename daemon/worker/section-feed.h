@@ -12,9 +12,9 @@
 
 #include "base/macro.h"
 #include "base/span.h"
-#include "compare/key-part.h"
-#include "interface/view.h"
-#include "section/sections.h"
+#include "analysis/key/key-part.h"
+#include "view/view.h"
+#include "analysis/section/sections.h"
 #include "snapshot/thread-sample.h"
 #include "worker/subject.h"
 

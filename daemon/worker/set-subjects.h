@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/macro.h"
-#include "compare/set-comparison.h"
+#include "analysis/set/set-comparison.h"
 #include "worker/subject.h"
 #include "worker/work.h"
 

@@ -2,7 +2,7 @@
 #include "worker/thread-object.h"
 
 #include "snapshot/thread-column.h"
-#include "text/cpu-list.h"
+#include "kernel/text/cpu-list.h"
 
 /* The order of the prior tool's members behind the identity; the rollup has no metric. */
 #define KTSTR_SMAPS _METRIC_MAX

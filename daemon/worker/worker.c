@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include "base/err.h"
 #include "base/number.h"
-#include "sandbox/sandbox.h"
+#include "job/sandbox/sandbox.h"
 #include "wire/limits.h"
 #include "worker/work.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "interface/interface.h"
 
-#include "interface/legend.h"
+#include "view/legend.h"
 #include "metric/metric.h"
 
 #define ERROR_NAME(id, name, parameter) name,

@@ -22,13 +22,13 @@ typedef struct JsonWriter {
         Buffer *buffer; /* borrowed; may be drained by the owner between two calls */
         int error;      /* first failure, -errno */
         unsigned depth;
-        bool comma;      /* the next element needs one before it */
+        bool comma; /* the next element needs one before it */
         bool after_key;
         char closers[JSON_WRITER_MAX_DEPTH];
 } JsonWriter;
 
 static inline void json_writer_init(JsonWriter *writer, Buffer *buffer) {
-        *writer = (JsonWriter) { .buffer = buffer };
+        *writer = (JsonWriter){ .buffer = buffer };
 }
 
 void json_write_object(JsonWriter *writer); /* { */

@@ -78,9 +78,9 @@ typedef enum MetricShape {
         R(Affinity,          AFFINITY, CpuSet)
 // clang-format on
 
-#define METRIC_DEFINE_TYPE(type, name, kind, unit)                                                 \
-        typedef struct type {                                                                      \
-                uint64_t value;                                                                    \
+#define METRIC_DEFINE_TYPE(type, name, kind, unit) \
+        typedef struct type {                      \
+                uint64_t value;                    \
         } type;
 METRIC_TYPES(METRIC_DEFINE_TYPE)
 
@@ -95,9 +95,9 @@ typedef enum MetricRule { METRIC_RULES(METRIC_RULE_ID) _METRIC_RULE_MAX } Metric
 METRIC_RULES(METRIC_RULE_ALIAS)
 
 /* No default association: what is not a metric type does not compile. */
-#define METRIC_KIND_CASE(type, name, kind, unit) type *: METRIC_KIND_##kind,
-#define METRIC_UNIT_CASE(type, name, kind, unit) type *: METRIC_UNIT_##unit,
-#define METRIC_KIND_OF(type)                                                                       \
+#define METRIC_KIND_CASE(type, name, kind, unit) type * : METRIC_KIND_##kind,
+#define METRIC_UNIT_CASE(type, name, kind, unit) type * : METRIC_UNIT_##unit,
+#define METRIC_KIND_OF(type) \
         _Generic((type *) 0, METRIC_TYPES(METRIC_KIND_CASE) struct MetricEnd * : 0)
-#define METRIC_UNIT_OF(type)                                                                       \
+#define METRIC_UNIT_OF(type) \
         _Generic((type *) 0, METRIC_TYPES(METRIC_UNIT_CASE) struct MetricEnd * : 0)

@@ -8,7 +8,7 @@
  * text and as objects, numbers exact.
  */
 
-#include "compare/comparison.h"
+#include "analysis/compare/comparison.h"
 #include "fuzz.h"
 #include "json/json-scanner.h"
 #include "made-threads.h"

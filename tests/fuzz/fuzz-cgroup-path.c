@@ -3,8 +3,9 @@
  * Paths of cgroups and names of threads on their way to a key: globs against a naive matcher that
  * tries everything, skeletons against what they promise, and the keys that threads get by them.
  *
- * Aims at: protocol/interface/glob.c daemon/compare/pattern.c daemon/compare/cgroup-key.c
- *          daemon/compare/key-part.c daemon/compare/thread-key.c daemon/compare/key-census.c
+ * Aims at: protocol/view/glob.c daemon/analysis/key/pattern.c daemon/analysis/key/cgroup-key.c
+ *          daemon/analysis/key/key-part.c daemon/analysis/key/thread-key.c
+ *          daemon/analysis/key/key-census.c
  */
 #include "fuzz.h"
 
@@ -13,11 +14,11 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "compare/cgroup-key.h"
-#include "compare/pattern.h"
-#include "compare/thread-key.h"
-#include "interface/glob.h"
-#include "interface/view.h"
+#include "analysis/key/cgroup-key.h"
+#include "analysis/key/pattern.h"
+#include "analysis/key/thread-key.h"
+#include "view/glob.h"
+#include "view/view.h"
 #include "oracle.h"
 
 #define NAIVE_MAX_BYTES 64 /* of a glob and of a text: what trying everything can take */

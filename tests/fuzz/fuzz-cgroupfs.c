@@ -4,8 +4,9 @@
  * the files of one cgroup as they become an object, paths that are looked up below a mount, types.
  * Every number is found again in its file, every file is counted once, and no path leads outside.
  *
- * Aims at: daemon/cgroupfs/cgroup-mount.c daemon/cgroupfs/cgroup-stats.c daemon/cgroupfs/cgroupfs.c
- *          daemon/cgroupfs/io-stat.c daemon/text/pressure.c daemon/text/number-map.c
+ * Aims at: daemon/kernel/cgroupfs/cgroup-mount.c daemon/kernel/cgroupfs/cgroup-stats.c
+ *          daemon/kernel/cgroupfs/cgroupfs.c daemon/kernel/cgroupfs/io-stat.c
+ *          daemon/kernel/text/pressure.c daemon/kernel/text/number-map.c
  */
 #include "fuzz.h"
 
@@ -16,9 +17,9 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "cgroupfs/cgroup-stats.h"
-#include "cgroupfs/cgroupfs.h"
-#include "cgroupfs/io-stat.h"
+#include "kernel/cgroupfs/cgroup-stats.h"
+#include "kernel/cgroupfs/cgroupfs.h"
+#include "kernel/cgroupfs/io-stat.h"
 #include "leaf.h"
 #include "oracle.h"
 #include "tree.h"

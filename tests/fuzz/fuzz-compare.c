@@ -6,16 +6,19 @@
  * sides negates every one. The order of threads is nothing, a limit only cuts, what is hidden is
  * counted. Quantiles ascend and lie within what the threads have.
  *
- * Aims at: daemon/compare/comparison.c, daemon/compare/group.c, daemon/compare/group-json.c,
- *          daemon/compare/group-name.c, daemon/compare/group-window.c, daemon/compare/aggregate.c,
- *          daemon/compare/delta.c, daemon/compare/value.c, daemon/compare/row.c,
- *          daemon/compare/spread.c, daemon/compare/spread-names.c, daemon/compare/pairing.c,
- *          daemon/compare/kind-set.c, daemon/compare/order.c, daemon/compare/impact.c,
- *          daemon/compare/pattern.c, daemon/compare/key-part.c, daemon/compare/key-census.c,
- *          daemon/compare/thread-key.c, daemon/compare/thread-group.c,
- *          daemon/compare/cgroup-key.c, daemon/compare/cgroup-root.c,
- *          daemon/compare/derived-value.c, daemon/compare/member-list.c,
- *          daemon/compare/absence.c, daemon/compare/uptime.c
+ * Aims at: daemon/analysis/compare/comparison.c, daemon/analysis/group/group.c,
+ *          daemon/analysis/compare/group-json.c, daemon/analysis/key/group-name.c,
+ *          daemon/analysis/group/group-window.c, daemon/analysis/group/aggregate.c,
+ *          daemon/analysis/compare/delta.c, daemon/analysis/group/value.c,
+ *          daemon/analysis/compare/row.c, daemon/analysis/group/spread.c,
+ *          daemon/analysis/group/spread-names.c, daemon/analysis/pairing/pairing.c,
+ *          daemon/analysis/pairing/kind-set.c, daemon/analysis/compare/order.c,
+ *          daemon/analysis/compare/impact.c, daemon/analysis/key/pattern.c,
+ *          daemon/analysis/key/key-part.c, daemon/analysis/key/key-census.c,
+ *          daemon/analysis/key/thread-key.c, daemon/analysis/key/thread-group.c,
+ *          daemon/analysis/key/cgroup-key.c, daemon/analysis/key/cgroup-root.c,
+ *          daemon/analysis/compare/derived-value.c, daemon/analysis/group/member-list.c,
+ *          daemon/analysis/compare/absence.c, daemon/analysis/group/uptime.c
  */
 
 #include "base/number.h"

@@ -20,16 +20,18 @@
  *          daemon/worker/job-sets.c, daemon/worker/set-subjects.c, daemon/worker/job-import.c,
  *          daemon/worker/job-convert.c, daemon/worker/job-verify.c,
  *          daemon/worker/section-feed.c, daemon/worker/host-change.c, daemon/worker/output.c,
- *          daemon/section/cgroup-merge.c, daemon/section/cgroup-record.c,
- *          daemon/section/count-map.c, daemon/section/key-tree.c, daemon/section/member-scan.c,
- *          daemon/section/pressure-record.c, daemon/section/reading.c,
- *          daemon/section/sched-ext-record.c, daemon/section/section-choice.c,
- *          daemon/section/section-data.c, daemon/section/section-json.c,
- *          daemon/section/section-reason.c, daemon/section/sections.c, daemon/section/smaps.c,
- *          daemon/compare/set-comparison.c, daemon/compare/set-family.c,
- *          daemon/compare/set-group.c, daemon/compare/set-json.c, daemon/compare/set-order.c,
- *          daemon/compare/set-row.c, daemon/compare/set-samples.c, daemon/compare/rank-test.c,
- *          daemon/compare/quartiles.c, daemon/compare/false-discovery.c
+ *          daemon/analysis/section/cgroup-merge.c, daemon/analysis/section/cgroup-record.c,
+ *          daemon/analysis/section/count-map.c, daemon/analysis/section/key-tree.c,
+ *          daemon/analysis/section/member-scan.c, daemon/analysis/section/pressure-record.c,
+ *          daemon/analysis/section/reading.c, daemon/analysis/section/sched-ext-record.c,
+ *          daemon/analysis/section/section-choice.c, daemon/analysis/section/section-data.c,
+ *          daemon/analysis/section/section-json.c, daemon/analysis/section/section-reason.c,
+ *          daemon/analysis/section/sections.c, daemon/analysis/section/smaps.c,
+ *          daemon/analysis/set/set-comparison.c, daemon/analysis/set/set-family.c,
+ *          daemon/analysis/set/set-group.c, daemon/analysis/set/set-json.c,
+ *          daemon/analysis/set/set-order.c, daemon/analysis/set/set-row.c,
+ *          daemon/analysis/set/set-samples.c, daemon/analysis/set/rank-test.c,
+ *          daemon/analysis/group/quartiles.c, daemon/analysis/set/false-discovery.c
  */
 
 #include <fcntl.h>

@@ -6,8 +6,9 @@
  * same tokens, every number exact, and writing is a fixed point. What is refused is refused with a
  * complaint that may go to a terminal.
  *
- * Aims at: protocol/json/json-scanner.c, protocol/json/json-input.c, protocol/json/json-number.c,
- *          protocol/json/json-string.c, protocol/json/json-key-set.c, protocol/wire/message.c,
+ * Aims at: protocol/json/json-scanner.c, protocol/json/json-input.c,
+ *          protocol/json/json-number.c, protocol/json/json-string.c,
+ *          protocol/json/json-key-set.c, protocol/wire/message.c,
  *          protocol/wire/message-object.c, protocol/json/json-writer.c
  */
 

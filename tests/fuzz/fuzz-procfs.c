@@ -5,10 +5,11 @@
  * finds is there; cutting the text at the end of a line invents nothing, and a torn line behind it
  * changes nothing.
  *
- * Aims at: daemon/procfs/proc-stat.c daemon/procfs/proc-status.c daemon/procfs/proc-sched.c
- *          daemon/procfs/proc-schedstat.c daemon/procfs/proc-io.c daemon/procfs/proc-smaps.c
- *          daemon/procfs/proc-cgroup.c daemon/procfs/kernel-cmdline.c
- *          daemon/procfs/host-context.c daemon/procfs/sched-ext.c
+ * Aims at: daemon/kernel/procfs/proc-stat.c daemon/kernel/procfs/proc-status.c
+ *          daemon/kernel/procfs/proc-sched.c daemon/kernel/procfs/proc-schedstat.c
+ *          daemon/kernel/procfs/proc-io.c daemon/kernel/procfs/proc-smaps.c
+ *          daemon/kernel/procfs/proc-cgroup.c daemon/kernel/procfs/kernel-cmdline.c
+ *          daemon/kernel/procfs/host-context.c daemon/kernel/procfs/sched-ext.c
  */
 #include "fuzz.h"
 
@@ -20,14 +21,14 @@
 #include "base/buffer.h"
 #include "host-files.h"
 #include "oracle.h"
-#include "procfs/kernel-cmdline.h"
-#include "procfs/proc-cgroup.h"
-#include "procfs/proc-io.h"
-#include "procfs/proc-sched.h"
-#include "procfs/proc-schedstat.h"
-#include "procfs/proc-smaps.h"
-#include "procfs/proc-stat.h"
-#include "procfs/proc-status.h"
+#include "kernel/procfs/kernel-cmdline.h"
+#include "kernel/procfs/proc-cgroup.h"
+#include "kernel/procfs/proc-io.h"
+#include "kernel/procfs/proc-sched.h"
+#include "kernel/procfs/proc-schedstat.h"
+#include "kernel/procfs/proc-smaps.h"
+#include "kernel/procfs/proc-stat.h"
+#include "kernel/procfs/proc-status.h"
 
 /* What a parser said, in one shape for all of them. */
 typedef struct Reading {

@@ -8,16 +8,19 @@
  * move a cursor; JSON and NDJSON are strict JSON, each row of CSV has the cells of the first, and
  * no text of the data ends its element of an HTML page. No descriptor is left.
  *
- * Aims at: client/call/connection.c, client/verb/session.c, client/verb/dispatch.c,
- *          client/verb/complain.c, client/verb/wire-complaint.c, client/verb/group-view.c,
- *          client/verb/group-rows.c, client/verb/group-table.c, client/verb/group-tree.c,
- *          client/verb/group-columns.c, client/verb/head-lines.c, client/verb/host-changes.c,
- *          client/verb/one-sided.c, client/verb/pairing-table.c, client/verb/row-writer.c,
- *          client/verb/section-cell.c, client/verb/section-out.c, client/verb/section-row.c,
- *          client/verb/section-tables.c, client/verb/set-head.c, client/verb/set-rows.c,
- *          client/verb/set-table.c, client/verb/set-view.c, client/verb/sink-html.c,
- *          client/verb/sink-json.c, client/verb/sink-rows.c, client/verb/sink-text.c,
- *          client/verb/snapshot-set.c, client/verb/source-report.c, client/verb/verb-capture.c,
+ * Aims at: client/call/connection.c, client/session/session.c, client/verb/dispatch.c,
+ *          client/session/complain.c, client/session/wire-complaint.c,
+ *          client/report/group-view.c, client/report/group-rows.c, client/report/group-table.c,
+ *          client/report/group-tree.c, client/report/group-columns.c,
+ *          client/report/head-lines.c, client/report/host-changes.c, client/report/one-sided.c,
+ *          client/report/pairing-table.c, client/report/row-writer.c,
+ *          client/report/section/section-cell.c, client/report/section/section-out.c,
+ *          client/report/section/section-row.c, client/report/section/section-tables.c,
+ *          client/report/set/set-head.c, client/report/set/set-rows.c,
+ *          client/report/set/set-table.c, client/report/set/set-view.c,
+ *          client/report/sink-html.c, client/report/sink-json.c, client/report/sink-rows.c,
+ *          client/report/sink-text.c, client/session/snapshot-set.c,
+ *          client/report/source-report.c, client/verb/verb-capture.c,
  *          client/verb/verb-compare.c, client/verb/verb-export.c, client/verb/verb-info.c,
  *          client/verb/verb-list.c, client/verb/verb-metric-list.c, client/verb/verb-spool.c,
  *          client/verb/verb-status.c, client/verb/verb-verify.c, client/verb/verb-view.c,
@@ -36,7 +39,7 @@
 #include "fuzz.h"
 #include "json/json-scanner.h"
 #include "plain.h"
-#include "verb/complain.h"
+#include "session/complain.h"
 #include "verb/dispatch.h"
 
 #define MAX_WORDS 24

@@ -27,8 +27,8 @@
  *          daemon/service/method-list.c, daemon/service/method-metric-list.c,
  *          daemon/service/method-status.c, daemon/service/method-verify.c,
  *          daemon/service/queue.c, daemon/service/reference.c, daemon/service/transfer.c,
- *          daemon/service/record.c, daemon/service/varlink-service.c,
- *          daemon/service/failure.c, protocol/interface/interface.c
+ *          daemon/service/record.c, daemon/service/varlink-service.c, daemon/service/failure.c,
+ *          protocol/interface/interface.c
  */
 
 #include <dirent.h>

@@ -4,7 +4,8 @@
  * against the layouts of its headers; anything else is a datagram of netlink messages, held against
  * a walk of our own. Members past the length are absent; a cut takes answers away and changes none.
  *
- * Aims at: daemon/taskstats/taskstats-decode.c daemon/taskstats/taskstats-message.c
+ * Aims at: daemon/kernel/taskstats/taskstats-decode.c
+ *          daemon/kernel/taskstats/taskstats-message.c
  */
 #include "fuzz.h"
 
@@ -18,7 +19,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "taskstats-layouts.h"
-#include "taskstats/taskstats-message.h"
+#include "kernel/taskstats/taskstats-message.h"
 
 #define ALL_GROUPS                                                             \
         (TASKSTATS_GROUP_BASIC | TASKSTATS_GROUP_CPU | TASKSTATS_GROUP_DELAY | \

@@ -3,9 +3,9 @@
  * The grammars of kernel text, each chosen by the first byte and held against the plain oracle: the
  * same lines, words and pairs, in one piece and in two; the same numbers; sets that print back.
  *
- * Aims at: daemon/text/cursor.c daemon/text/cpu-list.c daemon/text/fields.c
- *          daemon/text/number-map.c daemon/text/pressure.c daemon/text/text-file.c
- *          protocol/base/number.c
+ * Aims at: daemon/kernel/text/cursor.c daemon/kernel/text/cpu-list.c daemon/kernel/text/fields.c
+ *          daemon/kernel/text/number-map.c daemon/kernel/text/pressure.c
+ *          daemon/kernel/text/text-file.c protocol/base/number.c
  */
 #include "fuzz.h"
 
@@ -15,12 +15,12 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "oracle.h"
-#include "text/cpu-list.h"
-#include "text/cursor.h"
-#include "text/fields.h"
-#include "text/number-map.h"
-#include "text/pressure.h"
-#include "text/text-file.h"
+#include "kernel/text/cpu-list.h"
+#include "kernel/text/cursor.h"
+#include "kernel/text/fields.h"
+#include "kernel/text/number-map.h"
+#include "kernel/text/pressure.h"
+#include "kernel/text/text-file.h"
 #include "tree.h"
 
 static void expect_same(Span got, Span expected, Span text, const char *what) {

@@ -6,10 +6,10 @@
  * order also through its words. What is refused leaves everything as it was, for one line that may
  * go to a terminal.
  *
- * Aims at: protocol/interface/view.c, protocol/interface/view-json.c,
- *          protocol/interface/view-sort.c, protocol/interface/view-texts.c,
- *          protocol/interface/view-words.c, protocol/interface/glob.c, client/verb/options.c,
- *          client/verb/group-columns.c, client/verb/complain.c, client/render/when.c
+ * Aims at: protocol/view/view.c, protocol/view/view-json.c, protocol/view/view-sort.c,
+ *          protocol/view/view-texts.c, protocol/view/view-words.c, protocol/view/glob.c,
+ *          client/session/options.c, client/report/group-columns.c, client/session/complain.c,
+ *          client/render/when.c
  */
 
 #include <stdlib.h>
@@ -17,14 +17,14 @@
 #include "base/cleanup.h"
 #include "base/name.h"
 #include "fuzz.h"
-#include "interface/view.h"
+#include "view/view.h"
 #include "json/json-scanner.h"
 #include "plain.h"
 #include "render/when.h"
-#include "verb/complain.h"
-#include "verb/group-columns.h"
-#include "verb/options.h"
-#include "verb/reference.h"
+#include "session/complain.h"
+#include "report/group-columns.h"
+#include "session/options.h"
+#include "session/reference.h"
 #include "wire/limits.h"
 #include "wire/message-object.h"
 

@@ -10,9 +10,9 @@
 #include "base/cleanup.h"
 #include "leaf.h"
 #include "oracle.h"
-#include "procfs/host-context.h"
-#include "procfs/sched-ext.h"
-#include "text/cpu-list.h"
+#include "kernel/procfs/host-context.h"
+#include "kernel/procfs/sched-ext.h"
+#include "kernel/text/cpu-list.h"
 #include "tree.h"
 
 #define MAX_FILES 24

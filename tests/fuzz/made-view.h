@@ -8,7 +8,7 @@
  */
 
 #include "fuzz.h"
-#include "interface/view.h"
+#include "view/view.h"
 
 static inline void made_metrics(View *view, uint8_t choice) {
         static const char *const lists[] = {

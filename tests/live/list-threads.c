@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "procfs/proc-walk.h"
+#include "kernel/procfs/proc-walk.h"
 
 int main(int argc, char **argv) {
         _cleanup_(proc_walk_done) ProcWalk walk = {};

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cgroupfs/cgroupfs.h"
+#include "kernel/cgroupfs/cgroupfs.h"
 #include "metric/metric.h"
 #include "snapshot/snapshot-reader.h"
 #include "wire/limits.h"

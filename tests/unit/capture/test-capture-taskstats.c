@@ -149,7 +149,7 @@ static const struct {
         { { .start_stack = 100 }, { .start_stack = 100 }, true },
         { { .start_stack = 100 }, { .start_stack = 200 }, false },
         { { .start_stack = 100 }, { .state = 'Z' }, true }, /* it exited */
-        { { .state = 'Z' }, { .state = 'Z' }, false }, /* taskstats told of an executable */
+        { { .state = 'Z' }, { .state = 'Z' }, false },      /* taskstats told of an executable */
         { { .state = 'Z' }, { .start_stack = 100 }, false },
         { { .minflt = 7 }, { .minflt = 8 }, true },
         { { .minflt = 7 }, { .minflt = 6 }, false },

@@ -5,8 +5,8 @@
 
 #include "base/macro.h"
 #include "capture/source-report.h"
-#include "cgroupfs/cgroupfs.h"
-#include "procfs/procfs.h"
+#include "kernel/cgroupfs/cgroupfs.h"
+#include "kernel/procfs/procfs.h"
 
 static Gates gates;
 static Tally tally;

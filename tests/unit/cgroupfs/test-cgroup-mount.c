@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "cgroupfs/cgroupfs.h"
+#include "kernel/cgroupfs/cgroupfs.h"
 #include "text/fixture.h"
 
 static CgroupMount mount;

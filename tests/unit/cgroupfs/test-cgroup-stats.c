@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "cgroupfs/cgroup-stats.h"
+#include "kernel/cgroupfs/cgroup-stats.h"
 #include "text/fixture.h"
 
 #define NULL_PSI "{\"cpu\":null,\"memory\":null,\"io\":null,\"irq\":null}"

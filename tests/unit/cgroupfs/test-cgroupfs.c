@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "cgroupfs/cgroupfs.h"
+#include "kernel/cgroupfs/cgroupfs.h"
 #include "text/fixture.h"
 
 static Cgroupfs *cgroupfs;

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "descriptor/disposal.h"
-#include "descriptor/table.h"
+#include "job/descriptor/disposal.h"
+#include "job/descriptor/table.h"
 
 #define MANY 300
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "interface/interface.h"
-#include "interface/legend.h"
-#include "interface/view.h"
+#include "view/legend.h"
+#include "view/view.h"
 #include "metric/metric.h"
 
 static const struct {

@@ -11,7 +11,7 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
-#include "descriptor/disposal.h"
+#include "job/descriptor/disposal.h"
 #include "job/job-exit.h"
 #include "job/job.h"
 #include "job/workshop.h"

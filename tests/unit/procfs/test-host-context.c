@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "procfs/host-context.h"
+#include "kernel/procfs/host-context.h"
 #include "text/fixture.h"
 
 static HostContext host;

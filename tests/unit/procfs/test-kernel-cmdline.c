@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "procfs/kernel-cmdline.h"
+#include "kernel/procfs/kernel-cmdline.h"
 
 static const struct {
         const char *text;

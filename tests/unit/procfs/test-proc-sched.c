@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "procfs/proc-sched.h"
+#include "kernel/procfs/proc-sched.h"
 #include "text/fixture.h"
 
 #define RULE "-------------------------------------------------------------------\n"

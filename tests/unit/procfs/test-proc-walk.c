@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "procfs/proc-walk.h"
+#include "kernel/procfs/proc-walk.h"
 #include "text/fixture.h"
 
 static ProcWalk walk;

@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "procfs/sched-ext.h"
+#include "kernel/procfs/sched-ext.h"
 #include "text/fixture.h"
 
 static uint64_t counts[_SOURCE_OUTCOME_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "sandbox/sandbox.h"
+#include "job/sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
-#include "section/section-json.h"
+#include "analysis/section/section-json.h"
 
 static Buffer sectioned_buffer;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "section/count-map.h"
+#include "analysis/section/count-map.h"
 
 #include <stdio.h>
 

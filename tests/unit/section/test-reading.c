@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "section/reading.h"
+#include "analysis/section/reading.h"
 
 #include "check-main.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "section/sched-ext-record.h"
+#include "analysis/section/sched-ext-record.h"
 
 #include "check-main.h"
 

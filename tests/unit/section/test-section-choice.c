@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "section/section-choice.h"
+#include "analysis/section/section-choice.h"
 
 #include <stdio.h>
 

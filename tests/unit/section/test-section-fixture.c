@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "section/section-json.h"
+#include "analysis/section/section-json.h"
 
 #include <json-c/json.h>
 
-#include "cgroupfs/cgroup-stats.h"
+#include "kernel/cgroupfs/cgroup-stats.h"
 #include "check-main.h"
 #include "sectioned.h"
 #include "text/fixture.h"

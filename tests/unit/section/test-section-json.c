@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "section/section-json.h"
+#include "analysis/section/section-json.h"
 
 #include "check-main.h"
 #include "sectioned.h"

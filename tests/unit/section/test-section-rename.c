@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "section/sections.h"
+#include "analysis/section/sections.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "section/smaps.h"
+#include "analysis/section/smaps.h"
 
 #include "check-main.h"
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "metric/metric.h"
-#include "taskstats/taskstats-decode.h"
+#include "kernel/taskstats/taskstats-decode.h"
 
 typedef struct DelayPair {
         uint64_t count, total;

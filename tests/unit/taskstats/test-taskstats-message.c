@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "taskstats/taskstats-message.h"
+#include "kernel/taskstats/taskstats-message.h"
 
 #define FAMILY 31
 #define SEQUENCE 100

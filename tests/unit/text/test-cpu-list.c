@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "text/cpu-list.h"
+#include "kernel/text/cpu-list.h"
 
 static unsigned long mask[CPU_LIST_MAX_WORDS];
 

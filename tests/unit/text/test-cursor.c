@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "base/macro.h"
-#include "text/cursor.h"
+#include "kernel/text/cursor.h"
 
 static const struct {
         const char *text;

@@ -2,7 +2,7 @@
 #include "check-main.h"
 
 #include "base/macro.h"
-#include "text/fields.h"
+#include "kernel/text/fields.h"
 
 static const Span keys[] = { SPAN_LITERAL("one"), SPAN_LITERAL("two"), SPAN_LITERAL("tw") };
 

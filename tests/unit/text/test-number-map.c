@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "text/number-map.h"
+#include "kernel/text/number-map.h"
 
 static void assert_json(const NumberMap *map, const char *wanted) {
         Buffer buffer;

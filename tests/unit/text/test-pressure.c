@@ -2,7 +2,7 @@
 #include "check-main.h"
 
 #include "text/fixture.h"
-#include "text/pressure.h"
+#include "kernel/text/pressure.h"
 
 #define GOOD_TOTAL "some avg10=1.23 avg60=4.56 avg300=7.89 total=42\n"
 

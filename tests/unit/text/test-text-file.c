@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "text/fixture.h"
-#include "text/text-file.h"
+#include "kernel/text/text-file.h"
 
 static char dir_path[] = "/tmp/text-file-XXXXXX";
 static int dir_fd = -EBADF;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "verb/options.h"
+#include "session/options.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -152,8 +152,7 @@ static const struct {
         { { "--group=x" }, "Unknown option \"--group\", did you mean \"--group-by\"?" },
         { { "--group", "x" }, "Unknown option \"--group\", did you mean \"--group-by\"?" },
         { { "--all-" }, "Unknown option \"--all-\", did you mean \"--all-rows\"?" },
-        { { "--baseline" },
-          "Unknown option \"--baseline\": \"ctprofctl --help\" lists them all." },
+        { { "--baseline" }, "Unknown option \"--baseline\": \"ctprofctl --help\" lists them all." },
         { { "--no-page" }, "Unknown option \"--no-page\", did you mean \"--no-pager\"?" },
         { { "--window=1" }, "\"--window\" takes no value." },
         { { "--pair" }, "--pair needs a value." },

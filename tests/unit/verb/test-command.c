@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "verb/command.h"
+#include "session/command.h"
 
 #include <check.h>
 #include <fcntl.h>

@@ -5,9 +5,9 @@
 
 #include "base/macro.h"
 #include "check-main.h"
-#include "interface/view.h"
+#include "view/view.h"
 #include "metric/metric.h"
-#include "verb/group-columns.h"
+#include "report/group-columns.h"
 #include "verb/verb.h"
 
 #define FILE_BYTES (64 * 1024)

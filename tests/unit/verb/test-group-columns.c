@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "verb/group-columns.h"
+#include "report/group-columns.h"
 
 #include <check.h>
 

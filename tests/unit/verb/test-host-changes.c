@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "verb/host-changes.h"
+#include "report/host-changes.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "verb/output.h"
+#include "session/output.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -9,7 +9,7 @@
 
 #include "check-main.h"
 #include "temporary.h"
-#include "verb/complain.h"
+#include "session/complain.h"
 
 static void put_file(const char *path, const char *text) {
         FILE *file = fopen(path, "we");

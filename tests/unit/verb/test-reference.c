@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "verb/reference.h"
+#include "session/reference.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 #include "base/name.h"
 #include "check-main.h"
 #include "temporary.h"
-#include "verb/complain.h"
-#include "verb/local-spool.h"
+#include "session/complain.h"
+#include "session/local-spool.h"
 
 static const struct {
         const char *text;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "verb/wire-complaint.h"
+#include "session/wire-complaint.h"
 
 #include <check.h>
 #include <string.h>
 
 #include "check-main.h"
 #include "interface/interface.h"
-#include "verb/complain.h"
+#include "session/complain.h"
 
 #define PROFILER PROFILER_INTERFACE "."
 #define SERVICE VARLINK_SERVICE "."

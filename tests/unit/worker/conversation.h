@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "sandbox/sandbox.h"
+#include "job/sandbox/sandbox.h"
 #include "wire/frame.h"
 #include "wire/limits.h"
 #include "wire/message.h"

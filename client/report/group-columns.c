@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/group-columns.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "metric/metric.h"
+#include "session/complain.h"
+
+enum {
+        SIDES_ONE = 1 << GROUP_SIDES_ONE,
+        SIDES_TWO = 1 << GROUP_SIDES_TWO,
+        SIDES_BOTH = SIDES_ONE | SIDES_TWO,
+};
+
+#define COLUMN_ROW(id, name_, header_, right_, shrink_, omit_, sides_) \
+        [GROUP_COLUMN_##id] = {                                        \
+                .name = (name_),                                       \
+                .sides = SIDES_##sides_,                               \
+                .table = { .header = (header_),                        \
+                           .right = (right_),                          \
+                           .shrink_to = (shrink_),                     \
+                           .omit = (omit_) },                          \
+        },
+static const struct {
+        const char *name;
+        unsigned sides;
+        TableColumn table;
+} rows[_GROUP_COLUMN_MAX] = { GROUP_COLUMNS(COLUMN_ROW) };
+
+/* The words of the prior tool. */
+static const struct {
+        const char *name;
+        GroupColumn id;
+} aliases[] = {
+        { "baseline", GROUP_COLUMN_BEFORE },
+        { "candidate", GROUP_COLUMN_AFTER },
+};
+
+static const GroupColumns defaults[] = {
+        [GROUP_SIDES_ONE] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
+                                GROUP_COLUMN_VALUE },
+                              4,
+                              4 },
+        [GROUP_SIDES_TWO] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
+                                GROUP_COLUMN_BEFORE, GROUP_COLUMN_AFTER, GROUP_COLUMN_DELTA,
+                                GROUP_COLUMN_PERCENT, GROUP_COLUMN_RATE },
+                              8,
+                              8 },
+};
+
+TableColumn group_column_table(GroupColumn id, const char *group_header) {
+        TableColumn column = rows[id].table;
+
+        if (!column.header)
+                column.header = group_header;
+        return column;
+}
+
+static _printf_(2, 3) int refuse(char *ret_complaint, const char *format, ...) {
+        va_list arguments;
+
+        va_start(arguments, format);
+        (void) vsnprintf(ret_complaint, GROUP_COLUMNS_COMPLAINT_BYTES, format, arguments);
+        va_end(arguments);
+        return GROUP_COLUMNS_E_INVALID;
+}
+
+static bool is_word(Span word, const char *name) {
+        return word.n == strlen(name) && strncasecmp(word.bytes, name, word.n) == 0;
+}
+
+static GroupColumn find_column(Span word, GroupSides sides) {
+        unsigned id = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(aliases); i++)
+                if (is_word(word, aliases[i].name))
+                        id = aliases[i].id;
+        if (id == 0)
+                while (id < _GROUP_COLUMN_MAX && !is_word(word, rows[id].name))
+                        id++;
+        if (id < _GROUP_COLUMN_MAX && (rows[id].sides >> sides & 1) == 0)
+                id = _GROUP_COLUMN_MAX;
+        return (GroupColumn) id;
+}
+
+static int refuse_unknown(Span word, GroupSides sides, char *ret_complaint) {
+        const char *names[_GROUP_COLUMN_MAX], *nearest;
+        char quoted[QUOTE_BYTES], list[256] = "";
+        size_t n = 0, n_list = 0;
+
+        for (size_t id = 0; id < _GROUP_COLUMN_MAX; id++) {
+                if ((rows[id].sides >> sides & 1) == 0)
+                        continue;
+                names[n++] = rows[id].name;
+                n_list += (size_t) snprintf(list + n_list, sizeof(list) - n_list, "%s%s",
+                                            n > 1 ? ", " : "", rows[id].name);
+        }
+        nearest = name_nearest(word, names, n);
+        if (nearest)
+                return refuse(ret_complaint,
+                              "Unknown column %s, did you mean \"%s\"? There are %s.",
+                              quote_span(word, quoted), nearest, list);
+        return refuse(ret_complaint, "Unknown column %s: there are %s.", quote_span(word, quoted),
+                      list);
+}
+
+/* An arrow stands for both values, so one of them beside it would be shown twice. */
+static bool repeats(GroupColumn a, GroupColumn b) {
+        return a == GROUP_COLUMN_ARROW && (b == GROUP_COLUMN_BEFORE || b == GROUP_COLUMN_AFTER);
+}
+
+static int add_column(GroupColumns *columns, Span word, GroupSides sides, char *ret_complaint) {
+        GroupColumn id = find_column(word, sides);
+        char quoted[QUOTE_BYTES];
+
+        if (word.n == 0)
+                return refuse(ret_complaint,
+                              "The list of columns has an empty entry: separate names "
+                              "by one comma each.");
+        if (id == _GROUP_COLUMN_MAX)
+                return refuse_unknown(word, sides, ret_complaint);
+        for (size_t i = 0; i < columns->n; i++)
+                if (columns->ids[i] == id)
+                        return refuse(ret_complaint,
+                                      i < columns->n_default
+                                              ? "The column %s is a default one: \"+\" adds "
+                                                "others to these."
+                                              : "The column %s is named twice: name it once.",
+                                      quote_span(word, quoted));
+        for (size_t i = 0; i < columns->n; i++)
+                if (repeats(id, columns->ids[i]) || repeats(columns->ids[i], id))
+                        return refuse(ret_complaint,
+                                      "The column \"arrow\" shows before and after: name it "
+                                      "without these.");
+        columns->ids[columns->n++] = id;
+        return 0;
+}
+
+static Span trim(Span word) {
+        while (word.n > 0 && word.bytes[0] == ' ')
+                word = (Span){ word.bytes + 1, word.n - 1 };
+        while (word.n > 0 && word.bytes[word.n - 1] == ' ')
+                word.n--;
+        return word;
+}
+
+int group_columns_parse(const char *list, GroupSides sides, GroupColumns *ret,
+                        char ret_complaint[static GROUP_COLUMNS_COMPLAINT_BYTES]) {
+        GroupColumns columns = {};
+        int r;
+
+        if (!list) {
+                *ret = defaults[sides];
+                return 0;
+        }
+        list += strspn(list, " ");
+        if (*list == '+') {
+                columns = defaults[sides];
+                list++;
+        }
+        for (;;) {
+                size_t n = strcspn(list, ",");
+
+                r = add_column(&columns, trim((Span){ list, n }), sides, ret_complaint);
+                if (r != 0)
+                        return r;
+                if (list[n] == '\0')
+                        break;
+                list += n + 1;
+        }
+        *ret = columns;
+        return 0;
+}
+
+bool group_columns_want_spread(const GroupColumns *columns) {
+        for (size_t i = 0; i < columns->n; i++)
+                if (columns->ids[i] == GROUP_COLUMN_TOP || columns->ids[i] == GROUP_COLUMN_P50 ||
+                    columns->ids[i] == GROUP_COLUMN_P99)
+                        return true;
+        return false;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/group-view.h"
+
+#include <stdlib.h>
+
+#include "render/cell.h"
+#include "session/complain.h"
+#include "report/pairing-table.h"
+
+const char *const group_list_names[_GROUP_LIST_MAX] = {
+        [GROUP_LIST_GROUPS] = "groups",
+        [GROUP_LIST_ONLY_BEFORE] = "onlyBefore",
+        [GROUP_LIST_ONLY_AFTER] = "onlyAfter",
+};
+
+/* What --format names. */
+static const struct {
+        GroupSinkNew *new;
+        bool is_machine; /* for a program: no pager, no hints, the result alone on stdout */
+        bool is_page;    /* people read it: no more groups than they would want, but all rows */
+} forms[_FORMAT_MAX] = {
+        [FORMAT_TABLE] = { .new = sink_text_new },
+        [FORMAT_CSV] = { .new = sink_rows_new, .is_machine = true },
+        [FORMAT_NDJSON] = { .new = sink_rows_new, .is_machine = true },
+        [FORMAT_HTML] = { .new = sink_html_new, .is_machine = true, .is_page = true },
+};
+
+/* How far the answer has come: a list is STAGE_LISTS and its number. */
+typedef enum Stage {
+        STAGE_LISTS,
+        STAGE_SECTIONS = STAGE_LISTS + _GROUP_LIST_MAX,
+} Stage;
+
+struct GroupView {
+        GroupForm form;
+        GroupSink *sink;
+        unsigned stage;
+        bool begun; /* the first reply is out */
+        bool above; /* rows moved by more than the threshold */
+};
+
+/* Who names a section of cgroups and gets nothing shall know why. */
+static void warn_axis(const View *view) {
+        for (unsigned id = 0; view->has_sections && id < _SECTION_MAX; id++)
+                if (view->tables[id] && !view_wants_table(view, (SectionId) id))
+                        (void) complain(STATUS_DONE,
+                                        "The section \"%s\" has no rows with --group-by %s: it "
+                                        "needs --group-by cgroup or all.",
+                                        view_table_name((SectionId) id),
+                                        view_axis_name(view->axis));
+}
+
+static Format format_of(const Options *options) {
+        return options_have(options, OPTION_FORMAT) ? options->format : FORMAT_TABLE;
+}
+
+/* Which axes have cgroups is the engine's to know; that others ignore pairs, the user's. */
+static void warn_pairs(const View *view) {
+        if (view->pairs.n > 0 && view->axis != VIEW_AXIS_CGROUP && view->axis != VIEW_AXIS_ALL)
+                (void) complain(STATUS_DONE,
+                                "--pair does nothing under --group-by %s: groups by cgroup or all "
+                                "have cgroups.",
+                                view_axis_name(view->axis));
+}
+
+static int open_sink(GroupView *view) {
+        Session *session = view->form.session;
+        Format format = format_of(session->options);
+        int r;
+
+        if (options_have(session->options, OPTION_FORMAT) && session_has_json(session))
+                return complain(STATUS_USAGE,
+                                "--format and --json are two forms of one result: give either.");
+        if (forms[format].is_page && session->terminal.out)
+                return complain(STATUS_USAGE,
+                                "A page is not for a terminal to show: redirect stdout to a file "
+                                "(> report.html).");
+        warn_axis(&session->options->view);
+        if (session_has_json(session)) {
+                r = sink_json_new(&view->form, &view->sink);
+        } else {
+                session->rows = forms[format].is_machine;
+                r = forms[format].new(&view->form, &view->sink);
+        }
+        return r < 0 ? complain_errno(r, "prepare the output") : 0;
+}
+
+int group_view_new(Session *session, GroupSides sides, GroupView **ret) {
+        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
+        _cleanup_(group_view_freep) GroupView *view = NULL;
+        GroupColumns columns;
+        int r;
+
+        r = group_columns_parse(session->options->columns, sides, &columns, complaint);
+        if (r == GROUP_COLUMNS_E_INVALID)
+                return complain(STATUS_USAGE, "%s", complaint);
+        view = malloc(sizeof(*view));
+        if (!view)
+                return complain_errno(-ENOMEM, "prepare the output");
+        *view = (GroupView){ .form = { .session = session, .sides = sides, .columns = columns } };
+        r = open_sink(view);
+        if (r != 0)
+                return r;
+        warn_pairs(&session->options->view);
+        *ret = TAKE_PTR(view);
+        return 0;
+}
+
+GroupView *group_view_free(GroupView *view) {
+        if (!view)
+                return NULL;
+        view->sink = group_sink_free(view->sink);
+        free(view);
+        return NULL;
+}
+
+void group_view_set_lead(GroupView *view, GroupLead lead, void *userdata) {
+        view->form.lead = lead;
+        view->form.lead_userdata = userdata;
+}
+
+/*
+ * Who asks for some metrics wants no tables of other things below them; JSON has them, as ever. The
+ * metrics stay the same: those of every section.
+ */
+static void leave_out_tables(View *view) {
+        view->has_sections = true;
+        for (unsigned section = 0; section < _METRIC_SECTION_MAX; section++)
+                view->sections[section] = true;
+        for (unsigned id = 0; id < _SECTION_MAX; id++)
+                view->tables[id] = false;
+}
+
+void group_view_write_parameter(const GroupView *view, JsonWriter *writer) {
+        const Options *options = view->form.session->options;
+        bool is_machine = session_is_machine(view->form.session);
+        View parameter = options->view;
+
+        /* A program wants all there is unless its user said otherwise. */
+        parameter.changed_only = !is_machine && !options_have(options, OPTION_ALL_ROWS);
+        if (is_machine && !forms[format_of(options)].is_page &&
+            !options_have(options, OPTION_LIMIT))
+                parameter.limit = 0;
+        parameter.spread = is_machine || group_columns_want_spread(&view->form.columns);
+        if (!session_has_json(view->form.session) && parameter.has_metrics &&
+            !parameter.has_sections)
+                leave_out_tables(&parameter);
+        json_write_key(writer, "view");
+        view_write_json(writer, &parameter);
+}
+
+bool group_view_is_above(const GroupView *view) {
+        return view->above;
+}
+
+/* AFTER that was taken first is nearly always a slip. */
+static void warn_backwards(json_object *reply) {
+        json_object *elapsed = cell_member(reply, "elapsedNs");
+        char quoted_before[QUOTE_BYTES], quoted_after[QUOTE_BYTES];
+
+        if (!elapsed || json_object_get_int64(elapsed) >= 0)
+                return;
+        (void) complain(
+                STATUS_DONE,
+                "AFTER (%s) is older than BEFORE (%s): the other way round they "
+                "show what happened.",
+                quote_json(cell_member(cell_member(reply, "after"), "name"), quoted_after),
+                quote_json(cell_member(cell_member(reply, "before"), "name"), quoted_before));
+}
+
+static int begin(GroupView *view, json_object *reply) {
+        view->begun = true;
+        if (view->form.sides == GROUP_SIDES_TWO)
+                warn_backwards(reply);
+        return view->sink->type->begin(view->sink, reply);
+}
+
+/* Stages never come back. */
+static int enter_stage(GroupView *view, unsigned stage) {
+        if (stage < view->stage)
+                return complain(STATUS_FAILED, "ctprofd sent its answer out of order.");
+        view->stage = stage;
+        return 0;
+}
+
+static int forward_parts(GroupView *view, json_object *reply) {
+        unsigned n_lists = view->form.sides == GROUP_SIDES_ONE ? 1 : _GROUP_LIST_MAX;
+        json_object *sections = cell_member(reply, "sections");
+        GroupSink *sink = view->sink;
+        int r = 0;
+
+        for (unsigned list = 0; r == 0 && list < n_lists; list++) {
+                json_object *groups = cell_member(reply, group_list_names[list]);
+
+                if (cell_length(groups) == 0)
+                        continue;
+                r = enter_stage(view, STAGE_LISTS + list);
+                if (r == 0)
+                        r = sink->type->groups(sink, (GroupList) list, groups);
+        }
+        if (r != 0 || !json_object_is_type(sections, json_type_object))
+                return r;
+        r = enter_stage(view, STAGE_SECTIONS);
+        return r != 0 ? r : sink->type->sections(sink, sections);
+}
+
+int group_view_on_reply(void *userdata, Connection *connection, json_object *parameters,
+                        bool last) {
+        GroupView *view = userdata;
+        int r;
+
+        if (last) {
+                view->above =
+                        json_object_get_uint64(cell_member(parameters, "rowsAboveThreshold")) > 0;
+                pairing_warn_unmatched(&view->form.session->options->view, parameters);
+        }
+        r = view->begun ? 0 : begin(view, parameters);
+        if (r == 0)
+                r = forward_parts(view, parameters);
+        if (r == 0 && last)
+                r = view->sink->type->end(view->sink, parameters);
+        return r < 0 ? complain_errno(r, "write the result to stdout") : r;
+}

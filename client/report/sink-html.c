@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/group-sink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "html/html-page.h"
+
+typedef struct SinkHtml {
+        GroupSink sink;
+        HtmlPage *page;
+} SinkHtml;
+
+static int begin(GroupSink *sink, json_object *reply) {
+        const Options *options = sink->form->session->options;
+        const HtmlSettings settings = {
+                .view = &options->view,
+                .raw = options_have(options, OPTION_RAW),
+                .all_rows = options_have(options, OPTION_ALL_ROWS),
+        };
+        HtmlPage *page = ((SinkHtml *) sink)->page;
+        int r;
+
+        r = html_page_begin(page, &settings);
+        if (r < 0)
+                return r;
+        r = group_form_lead(sink->form, html_page_open_info(page));
+        if (r != 0)
+                return r;
+        html_page_close_info(page);
+        html_page_add_info(page, reply);
+        return 0;
+}
+
+static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
+        html_page_add_groups(((SinkHtml *) sink)->page, group_list_names[list], groups);
+        return 0;
+}
+
+static int add_sections(GroupSink *sink, json_object *part) {
+        html_page_add_sections(((SinkHtml *) sink)->page, part);
+        return 0;
+}
+
+static int end(GroupSink *sink, json_object *reply) {
+        return html_page_end(((SinkHtml *) sink)->page, reply);
+}
+
+static void free_sink(GroupSink *sink) {
+        SinkHtml *html = (SinkHtml *) sink;
+
+        html->page = html_page_free(html->page);
+        free(html);
+}
+
+int sink_html_new(const GroupForm *form, GroupSink **ret) {
+        static const GroupSinkType type = { .begin = begin,
+                                            .groups = add_groups,
+                                            .sections = add_sections,
+                                            .end = end,
+                                            .free = free_sink };
+        SinkHtml *html = malloc(sizeof(*html));
+        int r;
+
+        if (!html)
+                return -ENOMEM;
+        *html = (SinkHtml){ .sink = { &type, form } };
+        r = html_page_new(stdout, &html->page);
+        if (r < 0) {
+                free(html);
+                return r;
+        }
+        *ret = &html->sink;
+        return 0;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/source-report.h"
+
+#include <stdio.h>
+
+#include "render/cell.h"
+#include "render/lines.h"
+#include "render/printable.h"
+#include "render/table.h"
+
+#define LABEL_COLUMNS 16
+
+/* A column a member, in the order of the contract. */
+static const struct {
+        const char *key;
+        TableColumn table;
+} source_columns[] = {
+        { "name", { .header = "SOURCE" } },
+        { "state", { .header = "STATE" } },
+        { "ok", { .header = "OK", .right = true } },
+        { "denied", { .header = "DENIED", .right = true } },
+        { "vanished", { .header = "VANISHED", .right = true } },
+        { "unsupported", { .header = "UNSUPPORTED", .right = true } },
+        { "malformed", { .header = "MALFORMED", .right = true } },
+        { "other", { .header = "OTHER", .right = true } },
+};
+
+#define N_COLUMNS ELEMENTSOF(source_columns)
+
+static int add_source(Table *table, TableRow *row, json_object *source) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < N_COLUMNS; i++) {
+                json_object *value = cell_member(source, source_columns[i].key);
+                Buffer *cell = table_row_next(row);
+
+                r = source_columns[i].table.right
+                            ? cell_append_number(cell, value, QUANTITY_LADDER_NONE)
+                            : cell_append_text(cell, value);
+        }
+        return r < 0 ? r : table_add_row(table, row, 0);
+}
+
+static int print_reason(const Lines *lines, json_object *source) {
+        _cleanup_(buffer_done) Buffer name = {}, reason = {};
+        const char *label;
+        int r;
+
+        r = cell_append_text(&name, cell_member(source, "name"));
+        if (r == 0)
+                r = buffer_terminate(&name, &label);
+        if (r == 0)
+                r = cell_append_text(&reason, cell_member(source, "reason"));
+        if (r != 0)
+                return r;
+        return lines_print_buffer(lines, label, &reason);
+}
+
+static int print_reasons(const Session *session, json_object *sources) {
+        const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS };
+        bool first = true;
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < cell_length(sources); i++) {
+                json_object *source = cell_element(sources, i);
+
+                if (!cell_member(source, "reason"))
+                        continue;
+                if (first)
+                        (void) putchar('\n');
+                first = false;
+                r = print_reason(&lines, source);
+        }
+        return r;
+}
+
+int source_report_print(const Session *session, json_object *sources) {
+        _cleanup_(table_freep) Table *table = NULL;
+        _cleanup_(table_row_done) TableRow row = {};
+        TableColumn columns[N_COLUMNS];
+        int r;
+
+        for (size_t i = 0; i < N_COLUMNS; i++)
+                columns[i] = source_columns[i].table;
+        r = table_new(columns, N_COLUMNS, &session->terminal, session_legend(session), stdout,
+                      &table);
+        for (size_t i = 0; r == 0 && i < cell_length(sources); i++)
+                r = add_source(table, &row, cell_element(sources, i));
+        if (r == 0)
+                r = table_end(table);
+        return r < 0 ? r : print_reasons(session, sources);
+}

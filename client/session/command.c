@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "session/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "call/cancel.h"
+#include "session/complain.h"
+
+#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+
+static int complain_exec(const char *name, int error) {
+        bool missing = error == ENOENT || error == ENOTDIR;
+        char quoted[QUOTE_BYTES];
+
+        return complain(missing ? COMMAND_STATUS_NOT_FOUND : COMMAND_STATUS_CANNOT_RUN,
+                        "%s cannot be run: %s.", quote(name, quoted),
+                        missing ? "there is no such program" : strerror(error));
+}
+
+/* 0 or an errno. */
+static int try_program(const char *path) {
+        struct stat st;
+
+        if (stat(path, &st) < 0)
+                return errno;
+        if (!S_ISREG(st.st_mode) || access(path, X_OK) < 0)
+                return EACCES;
+        return 0;
+}
+
+/* As execvp(3) searches. */
+static int try_path(const char *name) {
+        const char *path = getenv("PATH");
+        int error = ENOENT;
+
+        for (path = path ? path : DEFAULT_PATH;; path++) {
+                _cleanup_(buffer_done) Buffer candidate = {};
+                size_t n = strcspn(path, ":");
+                const char *text;
+                int e;
+
+                if (buffer_append_format(&candidate, "%.*s/%s", n > 0 ? (int) n : 1,
+                                         n > 0 ? path : ".", name) < 0 ||
+                    buffer_terminate(&candidate, &text) < 0)
+                        return ENOMEM;
+                e = try_program(text);
+                if (e == 0)
+                        return 0;
+                if (e == EACCES)
+                        error = e;
+                path += n;
+                if (*path == '\0')
+                        return error;
+        }
+}
+
+int command_check(const char *name) {
+        int error = strchr(name, '/') ? try_program(name)
+                    : name[0] != '\0' ? try_path(name)
+                                      : ENOENT;
+
+        return error == 0 ? 0 : complain_exec(name, error);
+}
+
+static _noreturn_ void become(char *const words[], CommandStdout to, int error_fd) {
+        int error;
+
+        (void) signal(SIGINT, SIG_DFL);
+        (void) signal(SIGQUIT, SIG_DFL);
+        (void) signal(SIGTERM, SIG_DFL);
+        if (to == COMMAND_STDOUT_OURS || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+                (void) execvp(words[0], words);
+        error = errno;
+        (void) !write(error_fd, &error, sizeof(error));
+        _exit(COMMAND_STATUS_CANNOT_RUN);
+}
+
+/* SIGTERM ends what we wait for as well as the wait. */
+static void wait_for(pid_t pid, int *ret_status, struct rusage *ret_usage) {
+        bool told = false;
+
+        while (wait4(pid, ret_status, 0, ret_usage) < 0 && errno == EINTR)
+                if (cancel_requested() && !told) {
+                        (void) kill(pid, SIGTERM);
+                        told = true;
+                }
+}
+
+int command_run(char *const words[], CommandStdout to, CommandResult *ret) {
+        _cleanup_(fd_closep) int read_fd = -EBADF, write_fd = -EBADF;
+        int fds[2], status = 0, error = 0;
+        CommandResult result = {};
+        uint64_t begin_mono_ns;
+        ssize_t n;
+        pid_t pid;
+
+        if (pipe2(fds, O_CLOEXEC) < 0)
+                return complain_exec(words[0], errno);
+        read_fd = fds[0];
+        write_fd = fds[1];
+
+        /* From the terminal these go to the whole job: the program decides, and we report on it. */
+        (void) signal(SIGINT, SIG_IGN);
+        (void) signal(SIGQUIT, SIG_IGN);
+        begin_mono_ns = mono_now_ns();
+        pid = fork();
+        if (pid == 0)
+                become(words, to, write_fd);
+        if (pid < 0)
+                error = errno;
+        write_fd = fd_close(write_fd);
+        if (pid > 0) {
+                do
+                        n = read(read_fd, &error, sizeof(error));
+                while (n < 0 && errno == EINTR);
+                wait_for(pid, &status, &result.usage);
+        }
+        result.elapsed_ns = mono_now_ns() - begin_mono_ns;
+        (void) signal(SIGQUIT, SIG_DFL);
+        cancel_open();
+        if (error > 0)
+                return complain_exec(words[0], error);
+
+        result.signalled = WIFSIGNALED(status);
+        result.code = result.signalled ? WTERMSIG(status) : WEXITSTATUS(status);
+        *ret = result;
+        return 0;
+}
+
+int command_status(const CommandResult *result) {
+        return result->signalled ? COMMAND_STATUS_SIGNALLED + result->code : result->code;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Option list
+ *
+ * Every option of the command line in one place: how it is typed, what it takes, and the words of
+ * its help. Which verbs take it stands with the verbs; the common ones all do.
+ *
+ * Columns: id, long name, short name or 0, kind of argument, its name, help.
+ */
+
+#include <stdint.h>
+
+// clang-format off
+#define OPTIONS_COMMON(O)                                                                       \
+        O(SOCKET, "socket", 0, REQUIRED, "PATH",                                                \
+          "Socket of the daemon (default: $CTPROF_SOCKET, or "                                  \
+          "/run/ctprof/io.ctprof.Profiler)")                                                    \
+        O(LOCAL, "local", 0, NONE, "",                                                          \
+          "No daemon: a private ctprofd for this one command")                                  \
+        O(SPOOL, "spool", 0, REQUIRED, "DIR",                                                   \
+          "With --local: the spool directory")                                                  \
+        O(JSON, "json", 'j', OPTIONAL, "STYLE",                                                 \
+          "Result as JSON: short, pretty or off")                                               \
+        O(TIMEOUT, "timeout", 0, REQUIRED, "SECONDS",                                           \
+          "Give up waiting (default: never for captures and analyses, else 30)")                \
+        O(NO_PAGER, "no-pager", 0, NONE, "",                                                    \
+          "Do not pipe long output into a pager")                                               \
+        O(NO_LEGEND, "no-legend", 0, NONE, "",                                                  \
+          "No headers, no closing hints")                                                       \
+        O(QUIET, "quiet", 'q', NONE, "",                                                        \
+          "Nothing but results and errors")                                                     \
+        O(HELP, "help", 'h', NONE, "",                                                          \
+          "Show this help")                                                                     \
+        O(VERSION, "version", 0, NONE, "",                                                      \
+          "Show the version")
+
+#define OPTIONS_OF_VERBS(O)                                                                     \
+        O(TAG, "tag", 0, REQUIRED, "NAME",                                                      \
+          "Name of the snapshot (default: the time of the capture)")                              \
+        O(REPLACE, "replace", 0, NONE, "",                                                      \
+          "Replace a snapshot of that name")                                                    \
+        O(SMAPS, "smaps", 0, NONE, "",                                                          \
+          "Read smaps_rollup, also where ctprofd.conf(5) says not to")                          \
+        O(NO_SMAPS, "no-smaps", 0, NONE, "",                                                    \
+          "Do not read smaps_rollup, which holds the targets' memory maps for a "               \
+          "while")                                                                              \
+        O(OUTPUT, "output", 0, REQUIRED, "FILE",                                                \
+          "Write the snapshot to FILE (\"-\": stdout) and not into the spool")                  \
+        O(SINCE, "since", 0, REQUIRED, "TIME",                                                  \
+          "Captured then or later: \"2026-11-20 15:30\", today, yesterday, -2h")                \
+        O(UNTIL, "until", 0, REQUIRED, "TIME",                                                  \
+          "Captured then or earlier")                                                           \
+        O(ALL, "all", 0, NONE, "",                                                              \
+          "All snapshots of the spool")                                                         \
+        O(FORMAT, "format", 0, REQUIRED, "FORMAT",                                              \
+          "table (default), csv or ndjson (a row for each group and metric, see "               \
+          "ctprof-rows(5)), or html (one page for a browser, to redirect into a file)")         \
+        O(GROUP_BY, "group-by", 0, REQUIRED, "AXIS",                                            \
+          "pcomm (default), comm, comm-exact, cgroup, all (cgroup, process and thread) "         \
+          "or thread")                                \
+        O(NO_THREAD_NORMALIZE, "no-thread-normalize", 0, NONE, "",                              \
+          "Literal names: no patterns for runs of digits")                                      \
+        O(CGROUP_FLATTEN, "cgroup-flatten", 0, REQUIRED, "GLOB",                                \
+          "One group of all cgroups whose path matches; may be given several times")            \
+        O(NO_CG_NORMALIZE, "no-cg-normalize", 0, NONE, "",                                      \
+          "Literal cgroups: no patterns for instances and numbers")                             \
+        O(PAIR, "pair", 0, REQUIRED, "OLD=NEW",                                                 \
+          "The cgroup OLD of BEFORE became NEW; may be given several times")                    \
+        O(NO_PAIRING, "no-pairing", 0, NONE, "",                                                \
+          "Do not find renamed cgroups by what runs in them")                                   \
+        O(WINDOW, "window", 0, NONE, "",                                                        \
+          "Follow each thread: what those that lived on or were born did in between")           \
+        O(FILTER, "filter", 0, REQUIRED, "GLOB",                                                \
+          "Only groups of which the label matches")                                             \
+        O(SORT_BY, "sort-by", 0, REQUIRED, "SPEC",                                              \
+          "impact (default), delta, percent, name, or METRIC[:asc|desc][,...]")                 \
+        O(BEFORE, "before", 0, REQUIRED, "LIST",                                                \
+          "Compare sets: the snapshots before, separated by commas; globs over names may "      \
+          "be among them")                                                                      \
+        O(AFTER, "after", 0, REQUIRED, "LIST",                                                  \
+          "The same after")                                                                     \
+        O(ALPHA, "alpha", 0, REQUIRED, "P",                                                     \
+          "Sets: the adjusted p below which a row is significant (default: 0.05)")              \
+        O(THRESHOLD, "threshold", 0, REQUIRED, "PCT",                                           \
+          "Only rows that moved by more percent, growth from zero included")           \
+        O(SECTIONS, "sections", 0, REQUIRED, "LIST",                                            \
+          "Only these sections: primary, taskstats-delay, taskstats-accounting, derived, "      \
+          "smaps-rollup, host-pressure, sched-ext; by cgroup or all also cgroup-stats, "        \
+          "cgroup-limits, memory-stat, memory-events, pressure")                                \
+        O(METRICS, "metrics", 0, REQUIRED, "LIST",                                              \
+          "Only these metrics; globs may stand in the list")                                    \
+        O(COLUMNS, "columns", 0, REQUIRED, "LIST",                                              \
+          "These columns, in this order; \"+\" in front adds them to the default ones: "        \
+          "group, threads, metric, before, after, arrow, delta, %, rate, uptime, tags, unit, "  \
+          "and of sums over threads top, p50, p99")                                             \
+        O(LIMIT, "limit", 0, REQUIRED, "N",                                                     \
+          "At most N groups, and N cgroups or processes a section, 0 for all (default: 40)")    \
+        O(ALL_ROWS, "all-rows", 0, NONE, "",                                                    \
+          "Also rows that did not change")                                     \
+        O(SELF, "self", 0, NONE, "",                                                            \
+          "Also threads of ctprof itself")                                                      \
+        O(RAW, "raw", 0, NONE, "",                                                              \
+          "Plain numbers in base units")                                                        \
+        O(WRAP, "wrap", 0, NONE, "",                                                            \
+          "On a terminal: go on in the next line instead of cutting names")
+// clang-format on
+
+#define OPTION_ID(id, ...) OPTION_##id,
+typedef enum OptionId {
+        OPTIONS_COMMON(OPTION_ID) OPTIONS_OF_VERBS(OPTION_ID) _OPTION_MAX
+} OptionId;
+
+#define OPTION_BIT(id) (UINT64_C(1) << OPTION_##id)
+
+#define OPTION_COMMON_BIT(id, ...) OPTION_BIT(id) |
+#define OPTION_COMMON_BITS (OPTIONS_COMMON(OPTION_COMMON_BIT) 0)
+
+/* How show, compare and run group, filter and lay out. */
+#define OPTION_VIEW_BITS                                                                        \
+        (OPTION_BIT(GROUP_BY) | OPTION_BIT(NO_THREAD_NORMALIZE) | OPTION_BIT(SECTIONS) |        \
+         OPTION_BIT(METRICS) | OPTION_BIT(COLUMNS) | OPTION_BIT(LIMIT) | OPTION_BIT(ALL_ROWS) | \
+         OPTION_BIT(SELF) | OPTION_BIT(RAW) | OPTION_BIT(FORMAT) | OPTION_BIT(WRAP) |           \
+         OPTION_BIT(CGROUP_FLATTEN) | OPTION_BIT(NO_CG_NORMALIZE) | OPTION_BIT(FILTER) |        \
+         OPTION_BIT(SORT_BY))
+
+/* What only two snapshots have: compare and run. */
+#define OPTION_PAIR_BITS \
+        (OPTION_BIT(THRESHOLD) | OPTION_BIT(PAIR) | OPTION_BIT(NO_PAIRING) | OPTION_BIT(WINDOW))
+
+typedef enum OptionArgument {
+        OPTION_ARGUMENT_NONE,
+        OPTION_ARGUMENT_REQUIRED,
+        OPTION_ARGUMENT_OPTIONAL, /* of the long name, after '='; the short name takes none */
+} OptionArgument;
+
+typedef struct OptionRow {
+        const char *name;
+        char letter;
+        OptionArgument argument;
+        const char *argument_name;
+        const char *help;
+} OptionRow;
+
+extern const OptionRow option_table[_OPTION_MAX];

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Options
+ *
+ * A command line, read: options anywhere, the verb and its arguments in between, all of what
+ * follows "--" arguments. Values are checked here, so that a wrong one costs a sentence before
+ * anything is done. Texts are borrowed from the arguments of main().
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/macro.h"
+#include "view/view.h"
+#include "render/json-out.h"
+#include "session/option-list.h"
+
+/* Of all verbs; which one has which stands with the verbs. */
+typedef enum Format {
+        FORMAT_TABLE,
+        FORMAT_CSV,
+        FORMAT_CTPROF,
+        FORMAT_HTML,
+        FORMAT_KTSTR,
+        FORMAT_NDJSON,
+        _FORMAT_MAX, /* not given */
+} Format;
+
+#define FORMAT_BIT(id) (UINT32_C(1) << FORMAT_##id)
+
+/* "ctprof": as the wire and the command line have it. */
+const char *format_name(Format format);
+
+typedef enum JsonWish {
+        JSON_WISH_OFF,
+        JSON_WISH_AUTO, /* pretty for a terminal, short for a pipe */
+        JSON_WISH_SHORT,
+        JSON_WISH_PRETTY,
+} JsonWish;
+
+typedef struct Options {
+        uint64_t given; /* OPTION_BIT() of every option that was there */
+
+        const char *socket_path; /* NULL: not given */
+        const char *spool_path;
+        JsonWish json;
+        uint64_t timeout_ns; /* 0: not given */
+
+        const char *tag;
+        const char *output_path;
+        uint64_t since_realtime_ns, until_realtime_ns;
+        Format format;
+
+        View view;
+        const char *columns;        /* NULL: not given */
+        const char *before, *after; /* lists of snapshots; NULL: not given */
+        double alpha;               /* when it was given */
+
+        char **arguments; /* the verb first */
+        size_t n_arguments;
+} Options;
+
+static inline bool options_have(const Options *options, OptionId id) {
+        return options->given >> id & 1;
+}
+
+enum {
+        OPTIONS_OK,
+        OPTIONS_E_INVALID, /* the complaint is a sentence */
+};
+
+#define OPTIONS_COMPLAINT_BYTES 1024
+
+/* @argv is reordered as getopt_long(3) does. @now_realtime_ns: what "-2h" counts from. */
+_must_check_ int options_parse(int argc, char *argv[], uint64_t now_realtime_ns, Options *ret,
+                               char ret_complaint[static OPTIONS_COMPLAINT_BYTES]);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Reference
+ *
+ * A snapshot as a user names it: a name in the spool, "latest" or "latest~N", or the path of a
+ * file, which contains a slash or ends in .zst. Names are the daemon's to look up; files are opened
+ * here, as the user, and travel as descriptors.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/span.h"
+#include "json/json-writer.h"
+#include "session/session.h"
+
+typedef struct Reference {
+        const char *text; /* borrowed, as typed */
+        bool is_file;
+        int fd; /* of a file that was opened; else -EBADF */
+} Reference;
+
+#define REFERENCE_EMPTY ((Reference){ .fd = -EBADF })
+
+bool reference_is_file(const char *text);
+/* "latest" or "latest~N": *ret_back is N. */
+bool reference_is_relative(const char *text, uint64_t *ret_back);
+/* NULL when @text is in order, else why not, as the rest of a sentence that begins with it. */
+const char *reference_complaint(const char *text);
+
+/*
+ * Checks @text, opens the file if it is one. 0, or an exit status, said: 2 for what can be no name,
+ * 1 for a file that cannot be read.
+ */
+int reference_open(const char *text, Reference *ret);
+/* The same where only a file makes sense, whatever its name looks like. */
+int reference_open_file(const char *path, Reference *ret);
+void reference_done(Reference *reference);
+
+/* The SnapshotRef object; a file's descriptor is the @fd_index-th sent with the call. */
+void reference_write_json(JsonWriter *writer, const Reference *reference, size_t fd_index);
+/*
+ * Fills in where @call goes, and its parameters {"snapshot": REF} and descriptor: a file is for the
+ * analysis job alone. @parameters and @reference must outlive the call. 0 or an exit status, said.
+ */
+int reference_prepare_call(const Reference *reference, SessionCall *call, Buffer *parameters);

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "session/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "call/cancel.h"
+#include "interface/error-list.h"
+#include "render/cell.h"
+#include "session/complain.h"
+#include "session/local-spool.h"
+#include "session/wire-complaint.h"
+
+#define DEFAULT_TIMEOUT_NS (30 * NSEC_PER_SEC)
+
+static JsonStyle json_style(JsonWish wish, const Terminal *terminal) {
+        switch (wish) {
+        case JSON_WISH_OFF:
+                return JSON_STYLE_OFF;
+        case JSON_WISH_AUTO:
+                return terminal->out ? JSON_STYLE_PRETTY : JSON_STYLE_SHORT;
+        case JSON_WISH_SHORT:
+                return JSON_STYLE_SHORT;
+        case JSON_WISH_PRETTY:
+                return JSON_STYLE_PRETTY;
+        }
+        return JSON_STYLE_OFF;
+}
+
+void session_init(Session *session, const Options *options) {
+        *session = (Session){ .options = options };
+        terminal_init(&session->terminal);
+        session->json = json_style(options->json, &session->terminal);
+        progress_init(&session->progress, &session->terminal,
+                      options_have(options, OPTION_QUIET) ? PROGRESS_HIDDEN : PROGRESS_SHOWN);
+}
+
+int session_done(Session *session, int status) {
+        bool written;
+
+        progress_clear(&session->progress);
+        errno = 0;
+        written = fflush(stdout) == 0 && !ferror(stdout);
+        if (!written && (status == STATUS_DONE || status == STATUS_ABOVE))
+                status = complain(STATUS_FAILED, "The result could not be written to stdout: %s.",
+                                  strerror(errno > 0 ? errno : EIO));
+        pager_close(&session->pager);
+        free(session->spool_path);
+        session->spool_path = NULL;
+        return status;
+}
+
+bool session_is_chatty(const Session *session) {
+        return !session_is_machine(session) && !options_have(session->options, OPTION_QUIET);
+}
+
+TableLegend session_legend(const Session *session) {
+        return options_have(session->options, OPTION_NO_LEGEND) ? TABLE_LEGEND_HIDDEN
+                                                                : TABLE_LEGEND_SHOWN;
+}
+
+int session_page(Session *session) {
+        int r;
+
+        if (session_is_machine(session) || session->pager.pid > 0 ||
+            options_have(session->options, OPTION_NO_PAGER))
+                return 0;
+        progress_clear(&session->progress);
+        r = pager_open(&session->pager, &session->terminal, session->left_status);
+        return r < 0 ? complain_errno(r, "start the pager") : 0;
+}
+
+static const char *socket_path(const Options *options) {
+        const char *path = getenv("CTPROF_SOCKET");
+
+        if (options->socket_path)
+                return options->socket_path;
+        return path && path[0] != '\0' ? path : PROFILER_SOCKET_PATH;
+}
+
+static int prepare_endpoint(Session *session, EndpointKind kind, Endpoint *ret) {
+        const Options *options = session->options;
+
+        *ret = (Endpoint){ .kind = kind, .socket_path = socket_path(options) };
+        if (kind == ENDPOINT_DAEMON && options_have(options, OPTION_LOCAL)) {
+                ret->kind = ENDPOINT_PRIVATE;
+                if (!session->spool_path) {
+                        int r = local_spool_prepare(options->spool_path, &session->spool_path);
+
+                        if (r != 0)
+                                return r;
+                }
+                ret->spool_path = session->spool_path;
+        }
+        return 0;
+}
+
+/* Takes progress out of the stream of replies, and lets the verb see the rest. */
+typedef struct Forward {
+        Session *session;
+        SessionOnReply on_reply;
+        void *userdata;
+} Forward;
+
+static int forward(void *userdata, Connection *connection, json_object *parameters, bool last) {
+        Forward *to = userdata;
+        json_object *progress = cell_member(parameters, "progress");
+
+        if (progress && !last) {
+                progress_update(&to->session->progress, progress, mono_now_ns());
+                return 0;
+        }
+        progress_clear(&to->session->progress);
+        return to->on_reply(to->userdata, connection, parameters, last);
+}
+
+static int complain_reply(const SessionCall *call, const Reply *error) {
+        const WireTopic topic = { .subject = call->subject, .taken_hint = call->taken_hint };
+        _cleanup_(buffer_done) Buffer sentence = {};
+        const char *text;
+        int status = STATUS_FAILED, r;
+
+        r = wire_complaint_format(error, &topic, &sentence, &status);
+        if (r == 0)
+                r = buffer_terminate(&sentence, &text);
+        if (r != 0)
+                return complain_errno(r, "say what ctprofd refused");
+        return complain(status, "%s", text);
+}
+
+/* A code of the connection as an exit status, said. */
+static int conclude(Session *session, const SessionCall *call, int r, const char *complaint,
+                    const Reply *error) {
+        progress_clear(&session->progress);
+        session->is_refused = r == CONNECTION_E_ERROR;
+        switch (r) {
+        case 0:
+                return 0;
+        case CONNECTION_E_FAILED:
+                return complain(STATUS_FAILED, "%s", complaint);
+        case CONNECTION_E_CANCELLED:
+                return complain(STATUS_FAILED, "Cancelled.");
+        case CONNECTION_E_ERROR:
+                return complain_reply(call, error);
+        default:
+                return complain_errno(r, "talk to ctprofd");
+        }
+}
+
+/* Keeps what a verb returned apart from what the connection did. */
+typedef struct Verdict {
+        Forward forward;
+        int status;
+} Verdict;
+
+static int judge(void *userdata, Connection *connection, json_object *parameters, bool last) {
+        Verdict *verdict = userdata;
+        int r;
+
+        r = forward(&verdict->forward, connection, parameters, last);
+        if (r <= 0)
+                return r;
+        verdict->status = r;
+        return -ECANCELED;
+}
+
+int session_call_set(SessionCall *call, const JsonWriter *writer, const Buffer *parameters) {
+        int r = json_writer_finish(writer);
+
+        if (r < 0)
+                return complain_errno(r, "put the call into words");
+        call->request.parameters = buffer_span(parameters);
+        return 0;
+}
+
+int session_call(Session *session, const SessionCall *call, SessionOnReply on_reply,
+                 void *userdata) {
+        _cleanup_(connection_freep) Connection *connection = NULL;
+        _cleanup_(reply_done) Reply error = {};
+        char complaint[CONNECTION_COMPLAINT_BYTES];
+        Verdict verdict = { .forward = { session, on_reply, userdata } };
+        Request request = call->request;
+        Endpoint endpoint;
+        int r;
+
+        if (request.timeout_ns == 0)
+                request.timeout_ns = session->options->timeout_ns;
+        if (request.timeout_ns == 0 && !call->unhurried)
+                request.timeout_ns = DEFAULT_TIMEOUT_NS;
+        r = prepare_endpoint(session, call->endpoint, &endpoint);
+        if (r != 0)
+                return r;
+        r = connection_open(&endpoint, request.timeout_ns, &connection, complaint);
+        if (r == 0)
+                r = connection_call(connection, &request, judge, &verdict, &error, complaint);
+        if (verdict.status > 0) {
+                progress_clear(&session->progress);
+                return verdict.status;
+        }
+        return conclude(session, call, r, complaint, &error);
+}
+
+typedef struct One {
+        json_object *parameters;
+        int fd;
+        bool wants_fd;
+} One;
+
+static int keep_one(void *userdata, Connection *connection, json_object *parameters, bool last) {
+        One *one = userdata;
+
+        if (!last)
+                return 0;
+        one->parameters = json_object_get(parameters);
+        if (one->wants_fd)
+                one->fd = connection_take_fd(connection, parameters, "fileDescriptor");
+        return 0;
+}
+
+int session_call_one(Session *session, const SessionCall *call, json_object **ret, int *ret_fd) {
+        One one = { .fd = -EBADF, .wants_fd = ret_fd != NULL };
+        int r;
+
+        r = session_call(session, call, keep_one, &one);
+        if (r == 0 && ret_fd && one.fd < 0)
+                r = complain(STATUS_FAILED, "ctprofd did not send the file.");
+        if (r != 0) {
+                (void) fd_close(one.fd);
+                (void) json_object_put(one.parameters);
+                return r;
+        }
+        *ret = one.parameters;
+        if (ret_fd)
+                *ret_fd = one.fd;
+        return 0;
+}
+
+int session_finish_json(JsonOut *out) {
+        int r = json_out_finish(out);
+
+        return r < 0 ? complain_errno(r, "write the result to stdout") : 0;
+}
+
+int session_print_json(const Session *session, json_object *object) {
+        _cleanup_(json_out_done) JsonOut out;
+
+        json_out_init(&out, stdout, session->json);
+        json_out_value(&out, object);
+        return session_finish_json(&out);
+}

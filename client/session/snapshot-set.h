@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * SnapshotSet
+ *
+ * The snapshots of one side as a user lists them: names, "latest~N", files, and globs over the
+ * names of the spool, separated by commas. What a glob matches stands in the order of capture, each
+ * snapshot once.
+ */
+
+#include <json-c/json.h>
+#include <stddef.h>
+#include "base/macro.h"
+#include "json/json-writer.h"
+#include "session/reference.h"
+#include "session/session.h"
+#include "wire/limits.h"
+
+typedef struct SnapshotSet {
+        const char *option; /* borrowed: "--before" */
+        Reference references[LIMIT_SNAPSHOTS_PER_CALL];
+        char *texts[LIMIT_SNAPSHOTS_PER_CALL]; /* owned: what the references are called */
+        size_t n;
+} SnapshotSet;
+
+/* The spool's list, asked for by the first glob. */
+typedef struct SnapshotNames {
+        Session *session;   /* borrowed */
+        json_object *reply; /* owned; NULL: not asked for */
+} SnapshotNames;
+
+void snapshot_names_done(SnapshotNames *names);
+
+#define SNAPSHOT_SET_EMPTY ((SnapshotSet){ .n = 0 })
+
+void snapshot_set_done(SnapshotSet *set);
+/*
+ * 0, or an exit status, said: 2 for a list that can name nothing, 1 for a file that cannot be read
+ * and for a glob that matches nothing.
+ */
+int snapshot_set_parse(SnapshotNames *names, const char *option, const char *list,
+                       SnapshotSet *ret);
+/* They have no snapshot in common, and fit into one call. 0 or an exit status, said. */
+int snapshot_set_check_pair(const SnapshotSet *before, const SnapshotSet *after);
+
+/* An array of SnapshotRef; descriptors of files are appended to @fds. */
+void snapshot_set_write_json(JsonWriter *writer, const SnapshotSet *set, int *fds, size_t *n_fds);
+/* All of them are files: no daemon is needed. */
+bool snapshot_set_is_files(const SnapshotSet *set);

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "session/wire-complaint.h"
+
+#include <stdio.h>
+
+#include "interface/interface.h"
+#include "render/cell.h"
+#include "session/complain.h"
+#include "session/reference.h"
+
+/* What is known of the refusal, quoted or made printable. */
+typedef struct Facts {
+        char value[QUOTE_BYTES];  /* of the error's first parameter, in quotes */
+        char reason[QUOTE_BYTES]; /* a fragment; "" when there is none */
+        char nearest[QUOTE_BYTES];
+        bool has_reason, has_nearest;
+        json_object *offset;
+        const WireTopic *topic;
+} Facts;
+
+static void collect(const Reply *reply, WireError error, const WireTopic *topic, Facts *facts) {
+        Span value =
+                error < _WIRE_ERROR_MAX
+                        ? cell_string(cell_member(reply->parameters, wire_error_parameter(error)))
+                        : span_of(reply->error);
+        json_object *nearest = cell_member(reply->parameters, "nearest");
+        json_object *reason = cell_member(reply->parameters, "reason");
+
+        *facts = (Facts){
+                .topic = topic,
+                .has_reason = cell_string(reason).n > 0,
+                .has_nearest = cell_string(nearest).n > 0,
+                .offset = cell_member(reply->parameters, "offset"),
+        };
+        /* A file goes by what was typed: the daemon knows no more than its last part. */
+        if (topic->subject && (value.n == 0 || (error == WIRE_ERROR_SNAPSHOT_UNREADABLE &&
+                                                reference_is_file(topic->subject))))
+                value = span_of(topic->subject);
+        (void) quote_span(value, facts->value);
+        (void) quote_json(nearest, facts->nearest);
+        if (facts->has_reason)
+                (void) fragment_json(reason, facts->reason);
+        else
+                (void) snprintf(facts->reason, sizeof(facts->reason), "no reason was given");
+}
+
+static int format(WireError error, const Facts *facts, Buffer *sentence) {
+        const char *reason = facts->reason, *value = facts->value;
+
+        switch (error) {
+        case WIRE_ERROR_NO_SUCH_SNAPSHOT:
+                if (facts->has_nearest)
+                        return buffer_append_format(sentence,
+                                                    "There is no snapshot %s, did you mean %s?",
+                                                    value, facts->nearest);
+                return buffer_append_format(sentence,
+                                            "There is no snapshot %s: \"ctprofctl list\" shows "
+                                            "those there are.",
+                                            value);
+        case WIRE_ERROR_SNAPSHOT_EXISTS:
+                return buffer_append_format(sentence, "The name %s is taken: %s.", value,
+                                            facts->topic->taken_hint ? facts->topic->taken_hint
+                                                                     : "choose another");
+        case WIRE_ERROR_INVALID_NAME:
+                return buffer_append_format(sentence, "The name %s %s.", value, reason);
+        case WIRE_ERROR_SNAPSHOT_UNREADABLE:
+                if (facts->offset)
+                        return buffer_append_format(
+                                sentence, "%s cannot be read as a snapshot: %s, at byte %llu.",
+                                value, reason,
+                                (unsigned long long) json_object_get_uint64(facts->offset));
+                return buffer_append_format(sentence, "%s cannot be read as a snapshot: %s.", value,
+                                            reason);
+        case WIRE_ERROR_NO_WINDOW:
+                return buffer_append_format(sentence,
+                                            "Threads cannot be followed: %s; without --window the "
+                                            "groups are compared as they stood.",
+                                            reason);
+        case WIRE_ERROR_SPOOL_FULL:
+        case WIRE_ERROR_SPOOL_UNAVAILABLE:
+                /* The reason is a sentence about the spool, by its path. */
+                return buffer_append_format(sentence, "%s.", reason);
+        case WIRE_ERROR_BUSY:
+                return buffer_append_format(sentence, "ctprofd is busy: %s; try again later.",
+                                            reason);
+        case WIRE_ERROR_JOB_FAILED:
+                return buffer_append_format(sentence, "ctprofd could not do it: %s.", reason);
+        case WIRE_ERROR_PERMISSION_DENIED:
+                if (!facts->has_reason)
+                        reason = "ctprofd does not say why";
+                return buffer_append_format(sentence,
+                                            "Not permitted: %s; only root and the user who made a "
+                                            "snapshot may remove, rename or replace it.",
+                                            reason);
+        case WIRE_ERROR_INVALID_PARAMETER:
+                if (facts->has_reason)
+                        return buffer_append_format(sentence, "ctprofd does not accept %s: %s.",
+                                                    value, reason);
+                return buffer_append_format(sentence, "ctprofd does not accept %s of this call.",
+                                            value);
+        case WIRE_ERROR_METHOD_NOT_FOUND:
+        case WIRE_ERROR_INTERFACE_NOT_FOUND:
+        case WIRE_ERROR_METHOD_NOT_IMPLEMENTED:
+                return buffer_append_format(sentence,
+                                            "This ctprofd does not know %s: it is older than "
+                                            "ctprofctl.",
+                                            value);
+        case WIRE_ERROR_EXPECTED_MORE:
+        case _WIRE_ERROR_MAX:
+                break;
+        }
+        return buffer_append_format(sentence, "ctprofd refused with the error %s.", value);
+}
+
+int wire_complaint_format(const Reply *reply, const WireTopic *topic, Buffer *sentence,
+                          int *ret_status) {
+        WireError error = wire_error_find(span_of(reply->error));
+        Facts facts;
+        int r;
+
+        collect(reply, error, topic, &facts);
+        r = format(error, &facts, sentence);
+        if (r < 0)
+                return r;
+        *ret_status = error == WIRE_ERROR_INVALID_NAME || error == WIRE_ERROR_INVALID_PARAMETER
+                              ? STATUS_USAGE
+                              : STATUS_FAILED;
+        return 0;
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/compare/comparison.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "analysis/compare/group-json.h"
+#include "analysis/key/group-name.h"
+#include "analysis/group/group-window.h"
+#include "analysis/group/group.h"
+#include "analysis/compare/impact.h"
+#include "analysis/compare/order.h"
+#include "analysis/pairing/pairing.h"
+#include "analysis/group/spread-names.h"
+#include "analysis/key/thread-group.h"
+#include "analysis/key/thread-key.h"
+#include "analysis/group/uptime.h"
+
+/* Groups of the table in the order of display; the groups are the table's. */
+typedef struct GroupList {
+        Group **groups; /* owned */
+        size_t n_groups;
+        size_t n_shown; /* the rest is behind the limit */
+} GroupList;
+
+struct Comparison {
+        View view;
+        ComparisonSetup setup;
+        ThreadKeys keys;
+        GroupTable table;
+        SpreadNames *spread_names; /* owned; NULL: the view wants no spread */
+        Uptimes uptimes;
+        Pairing *pairing; /* owned; NULL: the axis has no cgroups, or there is one side */
+        const SourceTable *sources[_COMPARISON_SIDE_MAX]; /* borrowed */
+        ImpactScale scale;
+        GroupList lists[_COMPARISON_LIST_MAX];
+        LifeCounts lives;
+        uint64_t n_hidden_rows;
+        uint64_t n_rows_above_threshold;
+};
+
+_Static_assert((int) _COMPARISON_SIDE_MAX == GROUP_SIDES, "a group has the sides of a comparison");
+
+int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **ret) {
+        _cleanup_(comparison_freep) Comparison *comparison = calloc(1, sizeof(*comparison));
+        int r;
+
+        assert(setup->n_sides == 1 || setup->n_sides == 2);
+        if (!comparison)
+                return -ENOMEM;
+        comparison->view = *view;
+        comparison->setup = *setup;
+        r = thread_keys_init(&comparison->keys, &comparison->view, setup->boots);
+        if (r != 0)
+                return r;
+        if (view->spread) {
+                r = spread_names_new(&comparison->spread_names);
+                if (r != 0)
+                        return r;
+        }
+        if (setup->n_sides == 2 &&
+            (view->axis == VIEW_AXIS_CGROUP || view->axis == VIEW_AXIS_ALL) &&
+            (view->pairing || view->pairs.n > 0)) {
+                r = pairing_new(&comparison->pairing);
+                if (r != 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(comparison);
+        return 0;
+}
+
+Comparison *comparison_free(Comparison *comparison) {
+        if (!comparison)
+                return NULL;
+        for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++)
+                free(comparison->lists[list].groups);
+        pairing_free(comparison->pairing);
+        spread_names_free(comparison->spread_names);
+        group_table_done(&comparison->table);
+        thread_keys_done(&comparison->keys);
+        free(comparison);
+        return NULL;
+}
+
+bool comparison_wants_census(const Comparison *comparison) {
+        return thread_keys_wants_census(&comparison->keys);
+}
+
+static bool leaves_out(const Comparison *comparison, const ThreadSample *sample) {
+        return sample->self && !comparison->view.self;
+}
+
+int comparison_census(Comparison *comparison, const ThreadSample *sample) {
+        if (leaves_out(comparison, sample) || !comparison_wants_census(comparison))
+                return 0;
+        return thread_keys_census(&comparison->keys, sample);
+}
+
+static int note_kind(Comparison *comparison, const Group *group, ComparisonSide side,
+                     const ThreadSample *sample) {
+        if (!comparison->pairing)
+                return 0;
+        return pairing_add(comparison->pairing, group_names(group, comparison->view.axis).cgroup,
+                           side, sample);
+}
+
+static int fold_spread(Comparison *comparison, Group *group, ComparisonSide side,
+                       const ThreadSample *sample) {
+        if (!comparison->spread_names)
+                return 0;
+        return spread_fold_sample(&group->spreads[side], comparison->spread_names, sample);
+}
+
+int comparison_fold(Comparison *comparison, ComparisonSide side, const ThreadSample *sample) {
+        Group *group;
+        int r;
+
+        assert((unsigned) side < comparison->setup.n_sides);
+        if (leaves_out(comparison, sample))
+                return 0;
+        r = thread_group_obtain(&comparison->keys, &comparison->table, side, sample, &group);
+        if (r == 0)
+                r = note_kind(comparison, group, side, sample);
+        if (r == 0)
+                r = fold_spread(comparison, group, side, sample);
+        return r == 0 ? group_fold(group, side, sample) : r;
+}
+
+bool comparison_wants_lives(const Comparison *comparison) {
+        return comparison->view.window && comparison->setup.n_sides == 2 &&
+               comparison->setup.boots == COMPARISON_BOOTS_SAME;
+}
+
+/* How work is spread over threads; that of threads that are gone only where it is all there is. */
+static int fold_spread_of_life(Comparison *comparison, Group *group, const ThreadSample *before,
+                               const ThreadSample *after) {
+        ThreadSample work;
+
+        if (!comparison->spread_names)
+                return 0;
+        if (!before || !after)
+                return fold_spread(comparison, group, after ? COMPARISON_AFTER : COMPARISON_BEFORE,
+                                   after ? after : before);
+        life_work(before, after, &work);
+        return fold_spread(comparison, group, COMPARISON_AFTER, &work);
+}
+
+int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
+                         const ThreadSample *after) {
+        Group *group;
+        int r;
+
+        assert(comparison_wants_lives(comparison));
+        /* What ctprof was once marked as its own is so for its whole life. */
+        if ((before && leaves_out(comparison, before)) || (after && leaves_out(comparison, after)))
+                return 0;
+        r = thread_group_obtain(&comparison->keys, &comparison->table,
+                                after ? COMPARISON_AFTER : COMPARISON_BEFORE,
+                                after ? after : before, &group);
+        if (r == 0 && before)
+                r = note_kind(comparison, group, COMPARISON_BEFORE, before);
+        if (r == 0 && after)
+                r = note_kind(comparison, group, COMPARISON_AFTER, after);
+        if (r == 0)
+                r = fold_spread_of_life(comparison, group, before, after);
+        if (r == 0)
+                r = group_fold_life(group, before, after);
+        if (r == 0)
+                life_counts_add(&comparison->lives, before, after);
+        return r;
+}
+
+/* The group of @after's process and thread in the cgroup of that key; NULL when there is none. */
+static int find_counterpart(Comparison *comparison, Span cgroup, const Group *after, Group **ret) {
+        Span key = group_key(after), old = group_names(after, comparison->view.axis).cgroup;
+        _cleanup_(buffer_done) Buffer id = { .bytes = NULL };
+        int r;
+
+        r = buffer_append(&id, cgroup.bytes, cgroup.n);
+        if (r == 0)
+                r = buffer_append(&id, key.bytes + old.n, key.n - old.n);
+        if (r == 0 && comparison->view.axis == VIEW_AXIS_ALL)
+                r = thread_key_append_lengths(&id, cgroup.n, after->n_process);
+        if (r != 0)
+                return r;
+        *ret = group_table_find(&comparison->table, buffer_span(&id));
+        return 0;
+}
+
+/* A group of a renamed cgroup goes by its old name, where there is one to be compared with. */
+static int rename_group(Comparison *comparison, Span cgroup, Group *after) {
+        Group *before;
+        int r;
+
+        r = find_counterpart(comparison, cgroup, after, &before);
+        if (r != 0 || !before || before->sides[COMPARISON_AFTER])
+                return r;
+        return group_adopt(before, COMPARISON_AFTER, after);
+}
+
+static int apply_match(Comparison *comparison, const PairingMatch *match) {
+        ViewAxis axis = comparison->view.axis;
+        Group *group = group_table_find(&comparison->table, match->after);
+
+        if (axis == VIEW_AXIS_CGROUP) /* there, a cgroup is one group */
+                return group ? rename_group(comparison, match->before, group) : 0;
+        for (size_t i = 0; i < comparison->table.n_groups; i++) {
+                int r;
+
+                group = comparison->table.groups[i];
+                if (group_is_empty(group) ||
+                    !span_equal(group_names(group, axis).cgroup, match->after))
+                        continue;
+                r = rename_group(comparison, match->before, group);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int pair_cgroups(Comparison *comparison) {
+        int r;
+
+        if (!comparison->pairing)
+                return 0;
+        r = pairing_match(comparison->pairing, &comparison->view);
+        for (size_t i = 0; r == 0 && i < pairing_n(comparison->pairing); i++)
+                r = apply_match(comparison, pairing_get(comparison->pairing, i));
+        return r;
+}
+
+static int settle_windows(Comparison *comparison) {
+        int r = 0;
+
+        for (size_t i = 0; i < comparison->table.n_groups && r == 0; i++)
+                if (!group_is_empty(comparison->table.groups[i]))
+                        r = group_settle_window(comparison->table.groups[i]);
+        return r;
+}
+
+static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
+        return (GroupLens){
+                .view = &comparison->view,
+                .scale = &comparison->scale,
+                .spread_names = comparison->spread_names,
+                .uptimes = comparison->setup.n_sides > 1 ? &comparison->uptimes : NULL,
+                .sources = { comparison->sources[0], comparison->sources[1] },
+                .changed_only = comparison->view.changed_only && list == COMPARISON_GROUPS,
+                .threshold = comparison->view.has_threshold && comparison->setup.n_sides > 1 &&
+                             list == COMPARISON_GROUPS,
+                .same_boot = comparison->setup.boots == COMPARISON_BOOTS_SAME,
+                .elapsed_ns = comparison->setup.boots == COMPARISON_BOOTS_SAME
+                                      ? comparison->setup.elapsed_ns
+                                      : 0,
+        };
+}
+
+/* What of the groups of @list is shown. */
+static unsigned side_of(const Comparison *comparison, ComparisonList list) {
+        switch (list) {
+        case COMPARISON_GROUPS:
+                return comparison->setup.n_sides == 1 ? COMPARISON_BEFORE : GROUP_BOTH_SIDES;
+        case COMPARISON_ONLY_AFTER:
+                return COMPARISON_AFTER;
+        case COMPARISON_ONLY_BEFORE:
+        case _COMPARISON_LIST_MAX:
+                break;
+        }
+        return COMPARISON_BEFORE;
+}
+
+static ComparisonList list_of(const Comparison *comparison, const Group *group) {
+        if (comparison->setup.n_sides == 1 || (group->sides[0] && group->sides[1]))
+                return COMPARISON_GROUPS;
+        return group->sides[0] ? COMPARISON_ONLY_BEFORE : COMPARISON_ONLY_AFTER;
+}
+
+/* Deals the groups out to the lists, where changed_only leaves a row of them. */
+static int fill_lists(Comparison *comparison) {
+        GroupLens lens = lens_of(comparison, COMPARISON_GROUPS);
+        size_t n_rows = group_lens_n_rows(&lens);
+        size_t counts[_COMPARISON_LIST_MAX] = { 0 };
+
+        for (size_t i = 0; i < comparison->table.n_groups; i++)
+                if (!group_is_empty(comparison->table.groups[i]))
+                        counts[list_of(comparison, comparison->table.groups[i])]++;
+        for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++) {
+                /* One more than needed: calloc(0) may answer NULL. */
+                comparison->lists[list].groups = calloc(counts[list] + 1, sizeof(Group *));
+                if (!comparison->lists[list].groups)
+                        return -ENOMEM;
+        }
+
+        for (size_t i = 0; i < comparison->table.n_groups; i++) {
+                Group *group = comparison->table.groups[i];
+                ComparisonList list = list_of(comparison, group);
+
+                if (group_is_empty(group) || !group_passes(group, &comparison->view))
+                        continue;
+                if (list == COMPARISON_GROUPS && (lens.changed_only || lens.threshold) &&
+                    !group_lens_has_rows(&lens, group, side_of(comparison, list))) {
+                        comparison->n_hidden_rows += n_rows;
+                        continue;
+                }
+                comparison->lists[list].groups[comparison->lists[list].n_groups++] = group;
+        }
+        return 0;
+}
+
+static int order_lists(Comparison *comparison) {
+        GroupList *groups = &comparison->lists[COMPARISON_GROUPS];
+        Order order = { .sort = &comparison->view.sort,
+                        .scale = &comparison->scale,
+                        .n_sides = comparison->setup.n_sides,
+                        .same_boot = comparison->setup.boots == COMPARISON_BOOTS_SAME };
+        int r;
+
+        r = order_groups(&order, groups->groups, groups->n_groups);
+        if (r != 0)
+                return r;
+        for (unsigned list = COMPARISON_ONLY_BEFORE; list <= COMPARISON_ONLY_AFTER; list++)
+                impact_sort_one_sided(comparison->lists[list].groups,
+                                      comparison->lists[list].n_groups,
+                                      side_of(comparison, (ComparisonList) list));
+        return 0;
+}
+
+static void cut_lists(Comparison *comparison) {
+        size_t limit = comparison->view.limit;
+
+        for (unsigned i = 0; i < _COMPARISON_LIST_MAX; i++) {
+                GroupList *list = &comparison->lists[i];
+
+                list->n_shown = limit > 0 ? MIN_OF(limit, list->n_groups) : list->n_groups;
+                for (size_t j = 0; j < list->n_shown; j++)
+                        member_list_sort(&list->groups[j]->members);
+        }
+}
+
+static void count_hidden_rows(Comparison *comparison) {
+        const GroupList *list = &comparison->lists[COMPARISON_GROUPS];
+        GroupLens lens = lens_of(comparison, COMPARISON_GROUPS);
+        size_t n_rows = group_lens_n_rows(&lens);
+        Row rows[ROW_MAX];
+
+        if (!lens.changed_only && !lens.threshold)
+                return;
+        for (size_t i = 0; i < list->n_groups; i++) {
+                size_t n_left = group_lens_rows(&lens, list->groups[i],
+                                                side_of(comparison, COMPARISON_GROUPS), rows);
+
+                if (lens.threshold)
+                        comparison->n_rows_above_threshold += n_left;
+                if (i < list->n_shown)
+                        comparison->n_hidden_rows += n_rows - n_left;
+        }
+}
+
+int comparison_finish(Comparison *comparison,
+                      const SourceTable *const sources[static _COMPARISON_SIDE_MAX]) {
+        int r;
+
+        for (unsigned side = 0; side < _COMPARISON_SIDE_MAX; side++)
+                comparison->sources[side] = sources[side];
+        r = pair_cgroups(comparison);
+        if (r == 0)
+                r = settle_windows(comparison);
+        if (r != 0)
+                return r;
+        impact_scale_init(&comparison->scale, &comparison->table);
+        uptimes_init(&comparison->uptimes, &comparison->table);
+        r = fill_lists(comparison);
+        if (r != 0)
+                return r;
+        r = order_lists(comparison);
+        if (r != 0)
+                return r;
+        cut_lists(comparison);
+        count_hidden_rows(comparison);
+        return 0;
+}
+
+size_t comparison_n(const Comparison *comparison, ComparisonList list) {
+        return comparison->lists[list].n_shown;
+}
+
+void comparison_write(const Comparison *comparison, ComparisonList list, size_t index,
+                      JsonWriter *writer) {
+        GroupLens lens = lens_of(comparison, list);
+
+        assert(index < comparison_n(comparison, list));
+        group_write_json(writer, &lens, comparison->lists[list].groups[index],
+                         side_of(comparison, list));
+}
+
+uint64_t comparison_hidden_rows(const Comparison *comparison) {
+        return comparison->n_hidden_rows;
+}
+
+uint64_t comparison_rows_above_threshold(const Comparison *comparison) {
+        return comparison->n_rows_above_threshold;
+}
+
+size_t comparison_n_pairings(const Comparison *comparison) {
+        return comparison->pairing ? pairing_n(comparison->pairing) : 0;
+}
+
+void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer) {
+        if (comparison->pairing) {
+                pairing_write_json(comparison->pairing, writer);
+                return;
+        }
+        json_write_array(writer);
+        json_write_end(writer);
+}
+
+int comparison_append_old_cgroup(const Comparison *comparison, Span key, Buffer *name) {
+        return comparison->pairing ? pairing_append_old_name(comparison->pairing, key, name) : 0;
+}
+
+LifeCounts comparison_lives(const Comparison *comparison) {
+        return comparison->lives;
+}
+
+uint64_t comparison_hidden(const Comparison *comparison, ComparisonList list) {
+        return comparison->lists[list].n_groups - comparison->lists[list].n_shown;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/compare/group-json.h"
+
+#include <stdio.h>
+
+#include "analysis/compare/absence.h"
+#include "analysis/key/group-name.h"
+#include "analysis/group/group-window.h"
+#include "analysis/compare/order.h"
+
+size_t group_lens_n_rows(const GroupLens *lens) {
+        size_t n = 0;
+
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                n += view_wants_metric(lens->view, (MetricId) id);
+        for (unsigned id = 0; id < _DERIVED_MAX; id++)
+                n += view_wants_derived(lens->view, (DerivedId) id);
+        return n;
+}
+
+static double metric_impact(const GroupLens *lens, const Row *row, unsigned side) {
+        MetricId id = (MetricId) row->id;
+
+        if (!row->has_number || metric_table[id].shape != METRIC_SHAPE_SUM)
+                return IMPACT_NONE;
+        return impact_of(lens->scale, id,
+                         side == GROUP_BOTH_SIDES ? row->delta.integer.magnitude
+                                                  : row->values[0].integer.magnitude);
+}
+
+static bool row_is_above(const Row *row, const GroupLens *lens) {
+        double percent;
+
+        return row_growth(row, &percent) && percent > lens->view->threshold;
+}
+
+/*
+ * Metrics are numbered first and derived values behind them: false when the view does not want the
+ * @index-th, or when it is hidden.
+ */
+static bool init_row(Row *row, const GroupLens *lens, const Group *group, unsigned side,
+                     unsigned index) {
+        if (index < _METRIC_MAX) {
+                if (!view_wants_metric(lens->view, (MetricId) index))
+                        return false;
+                row_init_metric(row, group, side, (MetricId) index, lens->same_boot);
+                row->impact = metric_impact(lens, row, side);
+        } else {
+                index -= _METRIC_MAX;
+                if (!view_wants_derived(lens->view, (DerivedId) index))
+                        return false;
+                row_init_derived(row, group, side, (DerivedId) index);
+                row->impact = IMPACT_NONE;
+        }
+        if (lens->threshold && !row_is_above(row, lens))
+                return false;
+        if (!lens->changed_only)
+                return true;
+        return side == GROUP_BOTH_SIDES ? row->changed : row->values[0].kind != VALUE_ABSENT;
+}
+
+size_t group_lens_rows(const GroupLens *lens, const Group *group, unsigned side, Row *ret_rows) {
+        size_t n = 0;
+
+        for (unsigned index = 0; index < ROW_MAX; index++)
+                n += init_row(&ret_rows[n], lens, group, side, index);
+        return n;
+}
+
+bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned side) {
+        Row row;
+
+        for (unsigned index = 0; index < ROW_MAX; index++)
+                if (init_row(&row, lens, group, side, index))
+                        return true;
+        return false;
+}
+
+void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives) {
+        json_write_member_u64(writer, "survived", lives->survived);
+        json_write_member_u64(writer, "born", lives->born);
+        json_write_member_u64(writer, "gone", lives->gone);
+}
+
+static void write_threads(JsonWriter *writer, const Group *group, unsigned side) {
+        if (group->window)
+                life_counts_write_json(writer, &group->window->lives);
+        if (side != GROUP_BOTH_SIDES) {
+                json_write_member_u64(writer, "threads", group->sides[side]->n_threads);
+                return;
+        }
+        json_write_member_u64(writer, "threadsBefore", group->sides[0]->n_threads);
+        json_write_member_u64(writer, "threadsAfter", group->sides[1]->n_threads);
+}
+
+static void write_double_or_null(JsonWriter *writer, const char *key, bool has, double value) {
+        json_write_key(writer, key);
+        if (has)
+                json_write_double(writer, value);
+        else
+                json_write_null(writer);
+}
+
+static void write_uptime(JsonWriter *writer, const GroupLens *lens, const Group *group,
+                         unsigned side) {
+        double percent = 0;
+        bool has;
+
+        if (!lens->uptimes || side != GROUP_BOTH_SIDES)
+                return;
+        has = uptimes_percent(lens->uptimes, group, &percent);
+        write_double_or_null(writer, "uptimePercent", has, percent);
+}
+
+static void write_reason(JsonWriter *writer, const char *text) {
+        /* A reason from a file may be cut within a character. */
+        json_write_member_name(writer, "reason", span_of(text));
+}
+
+/* How the row is spread over the threads of @side; null when no thread has a value. */
+static void write_spread(JsonWriter *writer, const GroupLens *lens, const Group *group,
+                         const Row *row, unsigned side, const char *key) {
+        SpreadFigures figures;
+
+        if (!lens->spread_names || row->is_derived ||
+            metric_table[row->id].shape != METRIC_SHAPE_SUM)
+                return;
+        json_write_key(writer, key);
+        if (!spread_read(&group->spreads[side], lens->spread_names, (MetricId) row->id, &figures)) {
+                json_write_null(writer);
+                return;
+        }
+        json_write_object(writer);
+        json_write_key(writer, "top");
+        json_write_object(writer);
+        json_write_member_i64(writer, "tid", figures.top_tid);
+        json_write_member_name(writer, "name", figures.top_name);
+        json_write_member_u64(writer, "value", figures.top);
+        json_write_end(writer);
+        json_write_member_u64(writer, "p50", figures.p50);
+        json_write_member_u64(writer, "p99", figures.p99);
+        json_write_end(writer);
+}
+
+static void write_side_row(JsonWriter *writer, const GroupLens *lens, const Group *group,
+                           const Row *row, unsigned side) {
+        char text[ABSENCE_BYTES];
+
+        json_write_key(writer, "value");
+        value_write_json(writer, &row->values[0]);
+        if (!row->is_derived)
+                json_write_member_u64(writer, "present", row->present);
+        if (row->values[0].kind == VALUE_ABSENT)
+                write_reason(writer, absence_of_value(row, 0, lens->sources[side], text));
+        write_spread(writer, lens, group, row, side, "spread");
+}
+
+static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const Row *row) {
+        char text[2 * ABSENCE_BYTES + 32], before[ABSENCE_BYTES] = "", after[ABSENCE_BYTES] = "";
+        bool no_before = row->values[0].kind == VALUE_ABSENT;
+        bool no_after = row->values[1].kind == VALUE_ABSENT;
+
+        if (no_before)
+                (void) absence_of_value(row, 0, lens->sources[0], before);
+        if (no_after)
+                (void) absence_of_value(row, 1, lens->sources[1], after);
+        if (no_before && no_after && strcmp(before, after) == 0)
+                (void) snprintf(text, sizeof(text), "before and after: %s", before);
+        else
+                (void) snprintf(text, sizeof(text), "%s%s%s%s%s", no_before ? "before: " : "",
+                                before, no_before && no_after ? "; " : "",
+                                no_after ? "after: " : "", after);
+        if (no_before || no_after)
+                write_reason(writer, text);
+}
+
+static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Group *group,
+                           const Row *row) {
+        double number = 0;
+        bool has;
+
+        json_write_key(writer, "before");
+        value_write_json(writer, &row->values[0]);
+        json_write_key(writer, "after");
+        value_write_json(writer, &row->values[1]);
+        json_write_key(writer, "delta");
+        delta_write_json(writer, &row->delta);
+        has = row_percent(row, &number);
+        write_double_or_null(writer, "percent", has, number);
+        has = row_per_second(row, lens->elapsed_ns, &number);
+        write_double_or_null(writer, "perSecond", has, number);
+        json_write_member_bool(writer, "changed", row->changed);
+        json_write_member_bool(writer, "reset", row->reset);
+        if (row->window && !row->is_derived && metric_table[row->id].shape == METRIC_SHAPE_SUM)
+                json_write_member_u64(writer, "leftOut",
+                                      group_window_left_out(row->window, (MetricId) row->id));
+        write_pair_reason(writer, lens, row);
+        write_spread(writer, lens, group, row, 1, "spread");
+        /* Over a window, the spread is that of what was done in it. */
+        if (!lens->view->window)
+                write_spread(writer, lens, group, row, 0, "spreadBefore");
+}
+
+void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *group,
+                      unsigned side) {
+        Row rows[ROW_MAX];
+        size_t n_rows = group_lens_rows(lens, group, side, rows);
+        Order order = { .sort = &lens->view->sort,
+                        .scale = lens->scale,
+                        .n_sides = side == GROUP_BOTH_SIDES ? 2 : 1,
+                        .same_boot = lens->same_boot };
+        bool in_derived = false;
+
+        order_rows(&order, rows, n_rows);
+        json_write_object(writer);
+        group_write_key(writer, group, lens->view->axis);
+        write_threads(writer, group, side);
+        write_uptime(writer, lens, group, side);
+        json_write_key(writer, "metrics");
+        json_write_object(writer);
+        for (size_t i = 0; i < n_rows; i++) {
+                if (rows[i].is_derived && !in_derived) {
+                        json_write_end(writer);
+                        json_write_key(writer, "derived");
+                        json_write_object(writer);
+                        in_derived = true;
+                }
+                json_write_key(writer, rows[i].is_derived ? derived_table[rows[i].id].name
+                                                          : metric_table[rows[i].id].name);
+                json_write_object(writer);
+                if (side == GROUP_BOTH_SIDES)
+                        write_pair_row(writer, lens, group, &rows[i]);
+                else
+                        write_side_row(writer, lens, group, &rows[i], side);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+        if (!in_derived) {
+                json_write_key(writer, "derived");
+                json_write_object(writer);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/compare/impact.h"
+
+#include <stdlib.h>
+
+#include "base/macro.h"
+#include "base/number.h"
+
+uint64_t impact_floor(MetricUnit unit) {
+        switch (unit) {
+        case METRIC_UNIT_NS:
+                return NSEC_PER_SEC;
+        case METRIC_UNIT_TICKS:
+                return 100;
+        case METRIC_UNIT_BYTES:
+                return 1024 * 1024;
+        case METRIC_UNIT_NONE:
+        case METRIC_UNIT_COUNT:
+        case METRIC_UNIT_RATIO:
+                break;
+        }
+        return 1000;
+}
+
+static void add_sums(uint64_t totals[static _METRIC_MAX], const Aggregate *aggregate) {
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                if (metric_table[id].shape == METRIC_SHAPE_SUM)
+                        totals[id] = number_add_saturating(totals[id],
+                                                           aggregate_sum(aggregate, (MetricId) id));
+}
+
+void impact_scale_init(ImpactScale *scale, const GroupTable *table) {
+        uint64_t totals[GROUP_SIDES][_METRIC_MAX] = { { 0 } };
+
+        for (size_t i = 0; i < table->n_groups; i++)
+                for (unsigned side = 0; side < GROUP_SIDES; side++)
+                        if (table->groups[i]->sides[side])
+                                add_sums(totals[side], table->groups[i]->sides[side]);
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                uint64_t larger = MAX_OF(totals[0][id], totals[1][id]);
+
+                scale->denominators[id] =
+                        (double) MAX_OF(larger, impact_floor(metric_table[id].unit));
+        }
+}
+
+double impact_of(const ImpactScale *scale, MetricId id, uint64_t magnitude) {
+        if (metric_table[id].shape != METRIC_SHAPE_SUM)
+                return IMPACT_NONE;
+        return (double) magnitude / scale->denominators[id];
+}
+
+/* The movement of one sum of @group, or its value with one side; false when there is none. */
+static bool movement(const Group *group, unsigned n_sides, MetricId id, uint64_t *ret) {
+        uint64_t before, after;
+
+        if (!aggregate_has(group->sides[0], id))
+                return false;
+        before = aggregate_sum(group->sides[0], id);
+        if (n_sides == 1) {
+                *ret = before;
+                return true;
+        }
+        if (!aggregate_has(group->sides[1], id))
+                return false;
+        after = aggregate_sum(group->sides[1], id);
+        *ret = after > before ? after - before : before - after;
+        return true;
+}
+
+void impact_rank_group(const ImpactScale *scale, unsigned n_sides, Group *group) {
+        group->rank = IMPACT_NONE;
+        group->rank_row = _METRIC_MAX;
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                uint64_t magnitude;
+                double impact;
+
+                if (metric_table[id].shape != METRIC_SHAPE_SUM ||
+                    metric_table[id].section == METRIC_SECTION_TASKSTATS_ACCOUNTING ||
+                    !movement(group, n_sides, (MetricId) id, &magnitude))
+                        continue;
+                impact = impact_of(scale, (MetricId) id, magnitude);
+                if (impact > group->rank) {
+                        group->rank = impact;
+                        group->rank_row = id;
+                }
+        }
+}
+
+static int by_rank(const void *a, const void *b) {
+        const Group *left = *(Group *const *) a, *right = *(Group *const *) b;
+
+        if (left->rank > right->rank)
+                return -1;
+        if (left->rank < right->rank)
+                return 1;
+        if (left->rank_row != right->rank_row)
+                return left->rank_row < right->rank_row ? -1 : 1;
+        return span_compare(group_key(left), group_key(right));
+}
+
+void impact_sort_groups(Group **groups, size_t n_groups) {
+        if (n_groups > 1)
+                qsort(groups, n_groups, sizeof(*groups), by_rank);
+}
+
+void impact_sort_one_sided(Group **groups, size_t n_groups, unsigned side) {
+        for (size_t i = 0; i < n_groups; i++) {
+                const Aggregate *aggregate = groups[i]->sides[side];
+
+                groups[i]->rank_row = METRIC_run_time_ns;
+                groups[i]->rank = aggregate_has(aggregate, METRIC_run_time_ns)
+                                          ? (double) aggregate_sum(aggregate, METRIC_run_time_ns)
+                                          : IMPACT_NONE;
+        }
+        impact_sort_groups(groups, n_groups);
+}
+
+/* Which block of a group's rows: they follow each other in this order. */
+static unsigned row_block(const Row *row) {
+        unsigned block = row->is_derived ? 3 : 0;
+
+        if (!row->has_number)
+                return block + 2;
+        return block + (row->impact > IMPACT_NONE ? 0 : 1);
+}
+
+static int by_impact(const void *a, const void *b) {
+        const Row *left = a, *right = b;
+        unsigned left_block = row_block(left), right_block = row_block(right);
+
+        if (left_block != right_block)
+                return left_block < right_block ? -1 : 1;
+        if (left->impact > right->impact)
+                return -1;
+        if (left->impact < right->impact)
+                return 1;
+        return left->id < right->id ? -1 : left->id > right->id;
+}
+
+void impact_sort_rows(Row *rows, size_t n_rows) {
+        if (n_rows > 1)
+                qsort(rows, n_rows, sizeof(*rows), by_impact);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/compare/order.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+unsigned order_unit_family(MetricUnit unit) {
+        switch (unit) {
+        case METRIC_UNIT_NS:
+                return 0;
+        case METRIC_UNIT_TICKS:
+                return 1;
+        case METRIC_UNIT_BYTES:
+                return 2;
+        case METRIC_UNIT_COUNT:
+                return 3;
+        case METRIC_UNIT_NONE:
+                return 4;
+        case METRIC_UNIT_RATIO:
+                break;
+        }
+        return ORDER_UNIT_FAMILIES - 1;
+}
+
+static MetricUnit unit_of(const Row *row) {
+        return row->is_derived ? derived_table[row->id].unit : metric_table[row->id].unit;
+}
+
+/* How a row moved; with one side, how large it is. */
+static Delta movement(const Order *order, const Row *row) {
+        return order->n_sides == 1 ? delta_of_value(&row->values[0]) : row->delta;
+}
+
+/* By percent there is nothing to order with one side. */
+static ViewOrder kind_of(const Order *order) {
+        return order->n_sides == 1 && order->sort->order == VIEW_ORDER_PERCENT ? VIEW_ORDER_IMPACT
+                                                                               : order->sort->order;
+}
+
+static unsigned n_keys_of(const Order *order) {
+        switch (order->sort->order) {
+        case VIEW_ORDER_DELTA:
+                return ORDER_UNIT_FAMILIES;
+        case VIEW_ORDER_PERCENT:
+                return 1;
+        case VIEW_ORDER_METRICS:
+                return order->sort->n_keys;
+        case VIEW_ORDER_IMPACT:
+        case VIEW_ORDER_NAME:
+                break;
+        }
+        return 0;
+}
+
+/* The keys of one group */
+
+static void init_row(const Order *order, const Group *group, bool is_derived, unsigned id,
+                     Row *ret) {
+        unsigned side = order->n_sides == 1 ? 0 : GROUP_BOTH_SIDES;
+
+        if (is_derived)
+                row_init_derived(ret, group, side, (DerivedId) id);
+        else
+                row_init_metric(ret, group, side, (MetricId) id, order->same_boot);
+}
+
+static void raise_key(Delta *key, double magnitude, Group *group, unsigned index) {
+        if (key->kind != DELTA_NONE && !(magnitude > key->real))
+                return;
+        *key = (Delta){ .kind = DELTA_REAL, .real = magnitude };
+        group->rank_row = index;
+}
+
+static void add_row(const Order *order, const Row *row, unsigned index, Group *group, Delta *keys) {
+        Delta delta = movement(order, row);
+        double percent;
+
+        if (order->sort->order == VIEW_ORDER_DELTA) {
+                if (delta.kind != DELTA_NONE)
+                        raise_key(&keys[order_unit_family(unit_of(row))],
+                                  fabs(delta_number(&delta)), group, index);
+        } else if (row_growth(row, &percent)) {
+                raise_key(&keys[0], percent, group, index);
+        }
+}
+
+static void init_keys(const Order *order, Group *group, Delta *keys) {
+        const ViewSort *sort = order->sort;
+        Row row;
+
+        group->rank_row = 0;
+        if (sort->order == VIEW_ORDER_METRICS)
+                for (unsigned i = 0; i < sort->n_keys; i++) {
+                        init_row(order, group, sort->keys[i].is_derived, sort->keys[i].id, &row);
+                        keys[i] = movement(order, &row);
+                }
+        if (sort->order != VIEW_ORDER_DELTA && sort->order != VIEW_ORDER_PERCENT)
+                return;
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                if (metric_table[id].section == METRIC_SECTION_TASKSTATS_ACCOUNTING)
+                        continue;
+                init_row(order, group, false, id, &row);
+                add_row(order, &row, id, group, keys);
+        }
+        for (unsigned id = 0; id < _DERIVED_MAX; id++) {
+                init_row(order, group, true, id, &row);
+                add_row(order, &row, _METRIC_MAX + id, group, keys);
+        }
+        if (sort->order == VIEW_ORDER_DELTA)
+                group->rank_row = 0; /* of which family it would be says nothing */
+}
+
+/* groups */
+
+typedef struct Ranked {
+        Group *group;
+        const Delta *keys;
+} Ranked;
+
+static int by_keys(const void *a, const void *b, void *userdata) {
+        const Ranked *left = a, *right = b;
+        const Order *order = userdata;
+
+        for (unsigned i = 0; i < n_keys_of(order); i++) {
+                bool ascending =
+                        order->sort->order == VIEW_ORDER_METRICS && order->sort->keys[i].ascending;
+                int r;
+
+                if (left->keys[i].kind == DELTA_NONE && right->keys[i].kind == DELTA_NONE)
+                        continue;
+                if (left->keys[i].kind == DELTA_NONE || right->keys[i].kind == DELTA_NONE)
+                        return left->keys[i].kind == DELTA_NONE ? 1 : -1;
+                r = delta_compare(&left->keys[i], &right->keys[i]);
+                if (r != 0)
+                        return ascending ? r : -r;
+        }
+        if (left->group->rank_row != right->group->rank_row)
+                return left->group->rank_row < right->group->rank_row ? -1 : 1;
+        return span_compare(group_key(left->group), group_key(right->group));
+}
+
+static int sort_by_keys(const Order *order, Group **groups, size_t n_groups) {
+        Order context = *order;
+        size_t n_keys = n_keys_of(order);
+        Ranked *ranked = calloc(n_groups + 1, sizeof(*ranked));
+        Delta *keys = calloc(n_groups * n_keys + 1, sizeof(*keys));
+
+        if (!ranked || !keys) {
+                free(ranked);
+                free(keys);
+                return -ENOMEM;
+        }
+        for (size_t i = 0; i < n_groups; i++) {
+                ranked[i] = (Ranked){ .group = groups[i], .keys = &keys[i * n_keys] };
+                init_keys(order, groups[i], &keys[i * n_keys]);
+        }
+        qsort_r(ranked, n_groups, sizeof(*ranked), by_keys, &context);
+        for (size_t i = 0; i < n_groups; i++)
+                groups[i] = ranked[i].group;
+        free(keys);
+        free(ranked);
+        return 0;
+}
+
+int order_groups(const Order *order, Group **groups, size_t n_groups) {
+        if (kind_of(order) != VIEW_ORDER_IMPACT)
+                return sort_by_keys(order, groups, n_groups);
+        for (size_t i = 0; i < n_groups; i++)
+                impact_rank_group(order->scale, order->n_sides, groups[i]);
+        impact_sort_groups(groups, n_groups);
+        return 0;
+}
+
+/* rows */
+
+static int by_movement(const void *a, const void *b, void *userdata) {
+        const Row *left = a, *right = b;
+        const Order *order = userdata;
+        Delta of_left = movement(order, left), of_right = movement(order, right);
+        unsigned left_family = order_unit_family(unit_of(left)),
+                 right_family = order_unit_family(unit_of(right));
+        double left_number, right_number;
+
+        if (left->has_number != right->has_number)
+                return left->has_number ? -1 : 1;
+        if (left_family != right_family)
+                return left_family < right_family ? -1 : 1;
+        left_number = fabs(delta_number(&of_left));
+        right_number = fabs(delta_number(&of_right));
+        if (left_number > right_number || left_number < right_number)
+                return left_number > right_number ? -1 : 1;
+        return left->id < right->id ? -1 : left->id > right->id;
+}
+
+static int by_growth(const void *a, const void *b, void *userdata) {
+        const Row *left = a, *right = b;
+        double left_percent = 0, right_percent = 0;
+        bool left_has = row_growth(left, &left_percent);
+        bool right_has = row_growth(right, &right_percent);
+
+        if (left_has != right_has)
+                return left_has ? -1 : 1;
+        if (left_percent > right_percent || left_percent < right_percent)
+                return left_percent > right_percent ? -1 : 1;
+        if (left->has_number != right->has_number)
+                return left->has_number ? -1 : 1;
+        return left->id < right->id ? -1 : left->id > right->id;
+}
+
+void order_rows(const Order *order, Row *rows, size_t n_rows) {
+        int (*compare)(const void *a, const void *b, void *userdata) = by_growth;
+        Order context = *order;
+        size_t n_metrics = 0;
+
+        switch (kind_of(order)) {
+        case VIEW_ORDER_IMPACT:
+                impact_sort_rows(rows, n_rows);
+                return;
+        case VIEW_ORDER_NAME:
+        case VIEW_ORDER_METRICS:
+                return; /* they are as the registry has them */
+        case VIEW_ORDER_DELTA:
+                compare = by_movement;
+                break;
+        case VIEW_ORDER_PERCENT:
+                break;
+        }
+        /* Derived values stay behind the metrics. */
+        while (n_metrics < n_rows && !rows[n_metrics].is_derived)
+                n_metrics++;
+        if (n_metrics > 1)
+                qsort_r(rows, n_metrics, sizeof(*rows), compare, &context);
+        if (n_rows - n_metrics > 1)
+                qsort_r(rows + n_metrics, n_rows - n_metrics, sizeof(*rows), compare, &context);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/compare/row.h"
+
+#include <math.h>
+
+#include "base/macro.h"
+#include "analysis/group/group-window.h"
+
+/* What follows from the values, once they are there. */
+static void init_number(Row *row, unsigned side) {
+        if (side != GROUP_BOTH_SIDES) {
+                row->has_number = value_has_number(&row->values[0]);
+                return;
+        }
+        row->delta = delta_between(&row->values[0], &row->values[1]);
+        row->has_number = row->delta.kind != DELTA_NONE;
+        row->changed = !value_equal(&row->values[0], &row->values[1]);
+}
+
+/*
+ * A sum over the same lives, of as many values, in one boot can only grow. That a thread lost a
+ * value while another gained one is taken for a reset, too: it takes a race in the reader to get
+ * there.
+ */
+static bool is_reset(const Row *row, const Group *group, MetricId id) {
+        if (row->window) /* each thread was looked at by itself */
+                return group_window_fell(row->window, id);
+        return metric_table[id].shape == METRIC_SHAPE_SUM && row->delta.kind == DELTA_INTEGER &&
+               row->delta.integer.negative && group_survived(group) &&
+               group->sides[0]->present[id] == group->sides[1]->present[id];
+}
+
+void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool same_boot) {
+        *row = (Row){ .id = id };
+        if (side == GROUP_BOTH_SIDES) {
+                row->window = group->window;
+                for (unsigned i = 0; i < GROUP_SIDES; i++)
+                        row->values[i] = aggregate_value(group->sides[i], id);
+        } else {
+                row->values[0] = aggregate_value(group->sides[side], id);
+                row->present = group->sides[side]->present[id];
+        }
+        init_number(row, side);
+        row->reset = same_boot && is_reset(row, group, id);
+}
+
+void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id) {
+        *row = (Row){ .is_derived = true, .id = id };
+        row->window = side == GROUP_BOTH_SIDES ? group->window : NULL;
+        for (unsigned i = 0; i < (side == GROUP_BOTH_SIDES ? GROUP_SIDES : 1); i++)
+                row->outcomes[i] = derived_value(group->sides[side == GROUP_BOTH_SIDES ? i : side],
+                                                 id, &row->values[i], &row->inputs[i]);
+        init_number(row, side);
+}
+
+bool row_percent(const Row *row, double *ret) {
+        if (row->reset || (row->is_derived && derived_table[row->id].unit == METRIC_UNIT_RATIO))
+                return false;
+        return delta_percent(&row->delta, &row->values[0], ret);
+}
+
+bool row_growth(const Row *row, double *ret) {
+        if (row_percent(row, ret)) {
+                *ret = fabs(*ret);
+                return true;
+        }
+        if (row->reset || row->delta.kind == DELTA_NONE ||
+            (row->is_derived && derived_table[row->id].unit == METRIC_UNIT_RATIO) ||
+            fabs(value_number(&row->values[0])) > 0)
+                return false;
+        *ret = fabs(delta_number(&row->delta)) > 0 ? INFINITY : 0;
+        return true;
+}
+
+bool row_per_second(const Row *row, uint64_t elapsed_ns, double *ret) {
+        if (row->is_derived || metric_table[row->id].shape != METRIC_SHAPE_SUM || row->reset ||
+            row->delta.kind == DELTA_NONE || elapsed_ns == 0)
+                return false;
+        *ret = delta_number(&row->delta) * (double) NSEC_PER_SEC / (double) elapsed_ns;
+        return true;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/group/aggregate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+
+#define NUMBER_SLOT(member, ...) [METRIC_##member] = AGGREGATE_NUMBER_##member,
+static const uint8_t number_slots[_METRIC_MAX] = { METRICS(NUMBER_SLOT) };
+_Static_assert(_AGGREGATE_NUMBER_MAX <= UINT8_MAX, "slots are eight bits wide");
+
+#define TALLY_SLOT(member, ...) [METRIC_##member] = AGGREGATE_TALLY_##member,
+static const uint8_t tally_slots[_METRIC_MAX] = { METRICS(TALLY_SLOT) };
+
+/* Of the fold's inner loop: a byte a metric instead of a row of the registry. */
+#define SHAPE_OF_RULE(rule, shape, folds) enum { SHAPE_OF_##rule = METRIC_SHAPE_##shape };
+METRIC_RULES(SHAPE_OF_RULE)
+#define SHAPE_ENTRY(member, type, rule, ...) [METRIC_##member] = SHAPE_OF_##rule,
+static const uint8_t shapes[_METRIC_MAX] = { METRICS(SHAPE_ENTRY) };
+
+/* There is room for one list of CPUs in an aggregate, so for one metric of that shape. */
+#define IS_AFFINITY(member, type, rule, ...) +((int) SHAPE_OF_##rule == METRIC_SHAPE_AFFINITY)
+_Static_assert(METRICS(IS_AFFINITY) == 1, "one metric is a set of CPUs");
+
+int aggregate_new(Aggregate **ret) {
+        Aggregate *aggregate = calloc(1, sizeof(*aggregate));
+
+        if (!aggregate)
+                return -ENOMEM;
+        *ret = aggregate;
+        return 0;
+}
+
+Aggregate *aggregate_free(Aggregate *aggregate) {
+        if (!aggregate)
+                return NULL;
+        for (unsigned i = 0; i < _AGGREGATE_TALLY_MAX; i++)
+                free(aggregate->tallies[i].more);
+        free(aggregate->cpus);
+        free(aggregate);
+        return NULL;
+}
+
+static int tally_grow(Tally *tally) {
+        unsigned n_more = tally->n_words - 1; /* that are used */
+        TallyEntry *more;
+
+        /* Full at every power of two: reallocated before the entry after it. */
+        if (n_more > 0 && (n_more & (n_more - 1)) != 0)
+                return 0;
+        more = realloc(tally->more, (n_more > 0 ? n_more * 2 : 1) * sizeof(*more));
+        if (!more)
+                return -ENOMEM;
+        tally->more = more;
+        return 0;
+}
+
+static int tally_add(Tally *tally, uint64_t word) {
+        int r;
+
+        if (tally->n_words > 0 && tally->first.word == word) {
+                tally->first.count++;
+                return 0;
+        }
+        if (tally->n_words == 0) {
+                tally->first = (TallyEntry){ .word = word, .count = 1 };
+                tally->n_words = 1;
+                return 0;
+        }
+        for (unsigned i = 0; i + 1 < tally->n_words; i++)
+                if (tally->more[i].word == word) {
+                        tally->more[i].count++;
+                        return 0;
+                }
+        if (tally->n_words >= AGGREGATE_MAX_WORDS)
+                return 0;
+        r = tally_grow(tally);
+        if (r != 0)
+                return r;
+        tally->more[tally->n_words - 1] = (TallyEntry){ .word = word, .count = 1 };
+        tally->n_words++;
+        return 0;
+}
+
+/* Signed and unsigned ordinals differ in what is less. */
+static void fold_range(uint64_t numbers[static 2], uint64_t value, bool first, bool is_signed) {
+        uint64_t flip = is_signed ? UINT64_C(1) << 63 : 0;
+
+        if (first || (value ^ flip) < (numbers[0] ^ flip))
+                numbers[0] = value;
+        if (first || (value ^ flip) > (numbers[1] ^ flip))
+                numbers[1] = value;
+}
+
+static int fold_cpus(Aggregate *aggregate, uint64_t numbers[static 2], const ThreadSample *sample,
+                     uint64_t value, bool first) {
+        fold_range(numbers, value, first, false);
+        if (first) {
+                aggregate->cpus =
+                        strndup(sample->cpus.bytes ? sample->cpus.bytes : "", sample->cpus.n);
+                if (!aggregate->cpus)
+                        return -ENOMEM;
+        } else if (!aggregate->cpus_differ && !span_is(sample->cpus, aggregate->cpus)) {
+                free(TAKE_PTR(aggregate->cpus));
+                aggregate->cpus_differ = true;
+        }
+        return 0;
+}
+
+static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sample) {
+        uint64_t value = thread_sample_get(sample, id);
+        uint64_t *numbers = &aggregate->numbers[number_slots[id]];
+        bool first = aggregate->present[id]++ == 0;
+
+        switch ((MetricShape) shapes[id]) {
+        case METRIC_SHAPE_SUM:
+                numbers[0] = number_add_saturating(numbers[0], value);
+                break;
+        case METRIC_SHAPE_MAX:
+                numbers[0] = MAX_OF(numbers[0], value);
+                break;
+        case METRIC_SHAPE_MIN: /* 0 is "no event": taken only if nothing else is there */
+                if (value != 0 && (numbers[0] == 0 || value < numbers[0]))
+                        numbers[0] = value;
+                break;
+        case METRIC_SHAPE_RANGE:
+                fold_range(numbers, value, first, metric_table[id].rule == METRIC_RULE_RangeI32);
+                break;
+        case METRIC_SHAPE_MODE:
+                return tally_add(&aggregate->tallies[tally_slots[id]], value);
+        case METRIC_SHAPE_AFFINITY:
+                return fold_cpus(aggregate, numbers, sample, value, first);
+        }
+        return 0;
+}
+
+int aggregate_fold(Aggregate *aggregate, const ThreadSample *sample) {
+        int r;
+
+        aggregate->n_threads++;
+        aggregate->n_started += sample->start_ticks > 0;
+        aggregate->start_ticks = number_add_saturating(aggregate->start_ticks, sample->start_ticks);
+        aggregate->last_start = MAX_OF(aggregate->last_start, sample->start_ticks);
+        aggregate->present[METRIC_thread_count]++;
+        aggregate->numbers[number_slots[METRIC_thread_count]]++;
+
+        for (unsigned word = 0; word < ELEMENTSOF(sample->present); word++) {
+                uint64_t bits = sample->present[word];
+
+                if (word == METRIC_thread_count / 64)
+                        bits &= ~(UINT64_C(1) << METRIC_thread_count % 64);
+                while (bits) {
+                        unsigned id = word * 64 + (unsigned) __builtin_ctzll(bits);
+
+                        bits &= bits - 1;
+                        r = fold_metric(aggregate, (MetricId) id, sample);
+                        if (r != 0)
+                                return r;
+                }
+        }
+        return 0;
+}
+
+uint64_t aggregate_sum(const Aggregate *aggregate, MetricId id) {
+        return aggregate->numbers[number_slots[id]];
+}
+
+/* The word as people know it; its length. */
+static size_t word_format(MetricRule rule, uint64_t word, char ret_text[static POLICY_NAME_CHARS]) {
+        const char *boolean = word ? "true" : "false";
+
+        if (rule == METRIC_RULE_Mode)
+                return policy_format((int64_t) word, ret_text);
+        if (rule == METRIC_RULE_ModeChar) {
+                ret_text[0] = (char) word;
+                return 1;
+        }
+        memcpy(ret_text, boolean, strlen(boolean));
+        return strlen(boolean);
+}
+
+static Value mode_value(const Aggregate *aggregate, MetricId id) {
+        const Tally *tally = &aggregate->tallies[tally_slots[id]];
+        Value value = { .kind = VALUE_MODE };
+
+        for (unsigned i = 0; i < tally->n_words; i++) {
+                const TallyEntry *entry = i == 0 ? &tally->first : &tally->more[i - 1];
+                char text[POLICY_NAME_CHARS];
+                size_t n;
+
+                if (entry->count < value.mode.count)
+                        continue;
+                n = word_format(metric_table[id].rule, entry->word, text);
+                /* Ties go to the bytewise smallest. */
+                if (entry->count == value.mode.count &&
+                    span_compare((Span){ text, n }, (Span){ value.mode.text, value.mode.n_text }) >=
+                            0)
+                        continue;
+                memcpy(value.mode.text, text, n);
+                value.mode.n_text = n;
+                value.mode.count = entry->count;
+        }
+        value.mode.total = aggregate->present[id];
+        return value;
+}
+
+static Integer ordinal(MetricId id, uint64_t number) {
+        return metric_table[id].rule == METRIC_RULE_RangeI32 ? integer_of_i64((int64_t) number)
+                                                             : integer_of_u64(number);
+}
+
+Value aggregate_value(const Aggregate *aggregate, MetricId id) {
+        const uint64_t *numbers = &aggregate->numbers[number_slots[id]];
+        Value value = { .kind = VALUE_ABSENT };
+
+        if (!aggregate_has(aggregate, id))
+                return value;
+        switch (metric_table[id].shape) {
+        case METRIC_SHAPE_SUM:
+        case METRIC_SHAPE_MAX:
+        case METRIC_SHAPE_MIN:
+                value.kind = VALUE_INTEGER;
+                value.integer = integer_of_u64(numbers[0]);
+                break;
+        case METRIC_SHAPE_RANGE:
+                value.kind = VALUE_RANGE;
+                value.range.min = ordinal(id, numbers[0]);
+                value.range.max = ordinal(id, numbers[1]);
+                break;
+        case METRIC_SHAPE_MODE:
+                return mode_value(aggregate, id);
+        case METRIC_SHAPE_AFFINITY:
+                value.kind = VALUE_CPUS;
+                value.cpus.min = numbers[0];
+                value.cpus.max = numbers[1];
+                value.cpus.uniform = !aggregate->cpus_differ;
+                value.cpus.list = span_of(aggregate->cpus);
+                break;
+        }
+        return value;
+}

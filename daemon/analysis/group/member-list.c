@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/group/member-list.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+void member_list_done(MemberList *list) {
+        for (size_t i = 0; i < list->n_members; i++)
+                free(list->members[i].name);
+        free(list->members);
+        *list = (MemberList){ .members = NULL };
+}
+
+static Span member_name(const Member *member) {
+        return (Span){ member->name, member->n_name };
+}
+
+static Member *find_member(const MemberList *list, Span name, uint64_t hash) {
+        for (size_t i = 0; i < list->n_members; i++)
+                if (list->members[i].hash == hash &&
+                    span_equal(member_name(&list->members[i]), name))
+                        return &list->members[i];
+        return NULL;
+}
+
+/* Room at every power of two: most lists have one name. */
+static int make_room(MemberList *list) {
+        size_t n = list->n_members;
+        Member *members;
+
+        if (n > 0 && (n & (n - 1)) != 0)
+                return 0;
+        members = realloc(list->members, (n > 0 ? n * 2 : 1) * sizeof(*members));
+        if (!members)
+                return -ENOMEM;
+        list->members = members;
+        return 0;
+}
+
+static int add_threads(MemberList *list, Span name, uint64_t n_threads) {
+        uint64_t hash = XXH3_64bits(name.bytes ? name.bytes : "", name.n);
+        Member *member = find_member(list, name, hash);
+        char *copy;
+        int r;
+
+        if (member) {
+                member->n_threads += n_threads;
+                return 0;
+        }
+        if (list->n_members == MEMBER_LIST_MAX_NAMES) {
+                list->n_omitted += n_threads;
+                return 0;
+        }
+        r = make_room(list);
+        if (r != 0)
+                return r;
+        copy = malloc(name.n + 1); /* an empty name has memory, too */
+        if (!copy)
+                return -ENOMEM;
+        if (name.n > 0)
+                memcpy(copy, name.bytes, name.n);
+        list->members[list->n_members++] =
+                (Member){ .hash = hash, .n_threads = n_threads, .n_name = name.n, .name = copy };
+        return 0;
+}
+
+int member_list_add(MemberList *list, Span name) {
+        return add_threads(list, name, 1);
+}
+
+int member_list_merge(MemberList *list, const MemberList *from) {
+        for (size_t i = 0; i < from->n_members; i++) {
+                const Member *member = &from->members[i];
+                int r = add_threads(list, member_name(member), member->n_threads);
+
+                if (r != 0)
+                        return r;
+        }
+        list->n_omitted += from->n_omitted;
+        return 0;
+}
+
+static int by_threads(const void *a, const void *b) {
+        const Member *left = a, *right = b;
+
+        if (left->n_threads != right->n_threads)
+                return left->n_threads < right->n_threads ? 1 : -1;
+        return span_compare(member_name(left), member_name(right));
+}
+
+void member_list_sort(MemberList *list) {
+        if (list->n_members > 1)
+                qsort(list->members, list->n_members, sizeof(*list->members), by_threads);
+}
+
+void member_list_write_json(JsonWriter *writer, const MemberList *list) {
+        json_write_key(writer, "members");
+        json_write_array(writer);
+        for (size_t i = 0; i < list->n_members; i++) {
+                json_write_object(writer);
+                json_write_member_name(writer, "name", member_name(&list->members[i]));
+                json_write_member_u64(writer, "threads", list->members[i].n_threads);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+        if (list->n_omitted > 0)
+                json_write_member_u64(writer, "membersOmitted", list->n_omitted);
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/group/spread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/group/spread-bucket.h"
+
+#define ABSENT UINT16_MAX
+_Static_assert(SPREAD_BUCKETS < ABSENT, "a place is sixteen bits wide");
+
+/* Which metrics have a spread, numbered without gaps. */
+#define SHAPE_OF_RULE(rule, shape, folds) enum { SHAPE_OF_##rule = METRIC_SHAPE_##shape };
+METRIC_RULES(SHAPE_OF_RULE)
+#define HAS_SPREAD(member, rule) \
+        ((int) SHAPE_OF_##rule == METRIC_SHAPE_SUM && (int) METRIC_##member != METRIC_thread_count)
+#define SLOT_ID(member, type, rule, ...) \
+        SLOT_##member, SLOT_END_##member = SLOT_##member + HAS_SPREAD(member, rule) - 1,
+enum { METRICS(SLOT_ID) N_SLOTS };
+_Static_assert(N_SLOTS <= 64, "the values of one of few threads have a bit each");
+
+#define NO_SLOT UINT8_MAX
+#define SLOT_OF(member, type, rule, ...) \
+        [METRIC_##member] = HAS_SPREAD(member, rule) ? (int) SLOT_##member : NO_SLOT,
+static const uint8_t slots[_METRIC_MAX] = { METRICS(SLOT_OF) };
+
+#define NO_NAME UINT32_MAX
+
+/* A thread on its way in, and one of few: the values themselves. */
+typedef struct SpreadThread {
+        pid_t tid;
+        uint32_t name;    /* NO_NAME: it was not needed yet */
+        uint64_t present; /* a bit a slot */
+        uint64_t values[N_SLOTS];
+} SpreadThread;
+
+/* Nobody yet, when the least is larger than the top. */
+typedef struct SpreadTop {
+        uint64_t top, least;
+        pid_t tid;
+        uint32_t name;
+} SpreadTop;
+
+/* How many threads are in each place of one slot. */
+typedef struct SpreadCount {
+        uint64_t n_zero;
+        uint32_t *buckets; /* owned, SPREAD_BUCKETS of them; NULL: there is nothing but zeros */
+} SpreadCount;
+
+typedef struct SpreadRow {
+        uint16_t buckets[N_SLOTS]; /* or ABSENT */
+} SpreadRow;
+
+/* Places are rows of threads until there are too many of these, then counts. */
+typedef struct SpreadMany {
+        SpreadTop tops[N_SLOTS];
+        uint32_t n_rows, n_allocated;
+        SpreadRow *rows;     /* owned */
+        SpreadCount *counts; /* owned, N_SLOTS; NULL as long as there are rows */
+} SpreadMany;
+
+/* life */
+
+static SpreadMany *many_free(SpreadMany *many) {
+        if (!many)
+                return NULL;
+        for (unsigned i = 0; many->counts && i < N_SLOTS; i++)
+                free(many->counts[i].buckets);
+        free(many->counts);
+        free(many->rows);
+        free(many);
+        return NULL;
+}
+DEFINE_CLEANUP(SpreadMany *, many_free);
+
+void spread_done(Spread *spread) {
+        free(spread->few);
+        many_free(spread->many);
+        *spread = (Spread){ .few = NULL };
+}
+
+static int many_new(SpreadMany **ret) {
+        SpreadMany *many = calloc(1, sizeof(*many));
+
+        if (!many)
+                return -ENOMEM;
+        for (unsigned i = 0; i < N_SLOTS; i++)
+                many->tops[i].least = UINT64_MAX;
+        *ret = many;
+        return 0;
+}
+
+/* places */
+
+static int count_bucket(SpreadCount *count, unsigned bucket) {
+        if (bucket == 0) {
+                count->n_zero++;
+                return 0;
+        }
+        if (!count->buckets) {
+                count->buckets = calloc(SPREAD_BUCKETS, sizeof(*count->buckets));
+                if (!count->buckets)
+                        return -ENOMEM;
+        }
+        count->buckets[bucket]++;
+        return 0;
+}
+
+static int count_rows(SpreadMany *many) {
+        many->counts = calloc(N_SLOTS, sizeof(*many->counts));
+        if (!many->counts)
+                return -ENOMEM;
+        for (uint32_t i = 0; i < many->n_rows; i++)
+                for (unsigned slot = 0; slot < N_SLOTS; slot++) {
+                        unsigned bucket = many->rows[i].buckets[slot];
+                        int r = bucket == ABSENT ? 0 : count_bucket(&many->counts[slot], bucket);
+
+                        if (r != 0)
+                                return r;
+                }
+        free(TAKE_PTR(many->rows));
+        many->n_rows = many->n_allocated = 0;
+        return 0;
+}
+
+/* Room for one more row; or none when rows are counted from here on. */
+static int make_room(SpreadMany *many) {
+        uint32_t n = many->n_rows + MAX_OF(many->n_rows / 2, 4u);
+        SpreadRow *rows;
+
+        if (many->counts || many->n_rows < many->n_allocated)
+                return 0;
+        if (many->n_rows == SPREAD_MAX_ROWS)
+                return count_rows(many);
+        n = MIN_OF(n, (uint32_t) SPREAD_MAX_ROWS);
+        rows = realloc(many->rows, n * sizeof(*rows));
+        if (!rows)
+                return -ENOMEM;
+        many->rows = rows;
+        many->n_allocated = n;
+        return 0;
+}
+
+static int add_row(SpreadMany *many, const SpreadThread *thread) {
+        SpreadRow row;
+        int r;
+
+        r = make_room(many);
+        if (r != 0)
+                return r;
+        memset(&row, 0xff, sizeof(row)); /* all are ABSENT */
+        for (uint64_t bits = thread->present; bits; bits &= bits - 1) {
+                unsigned slot = (unsigned) __builtin_ctzll(bits);
+                unsigned bucket = spread_bucket_of(thread->values[slot]);
+
+                if (!many->counts) {
+                        row.buckets[slot] = (uint16_t) bucket;
+                        continue;
+                }
+                r = count_bucket(&many->counts[slot], bucket);
+                if (r != 0)
+                        return r;
+        }
+        if (!many->counts)
+                many->rows[many->n_rows++] = row;
+        return 0;
+}
+
+/* tops */
+
+/* Of one tid twice, which takes a race in the reader, the bytewise smaller name leads. */
+static bool leads(const SpreadNames *names, const SpreadThread *thread, uint64_t value,
+                  const SpreadTop *top) {
+        if (value != top->top)
+                return value > top->top;
+        if (thread->tid != top->tid)
+                return thread->tid < top->tid;
+        return span_compare(spread_names_get(names, thread->name),
+                            spread_names_get(names, top->name)) < 0;
+}
+
+/* The thread's name must be known. */
+static void raise_top(SpreadTop *top, const SpreadNames *names, const SpreadThread *thread,
+                      uint64_t value) {
+        bool first = top->least > top->top;
+
+        if (first || leads(names, thread, value, top)) {
+                top->top = value;
+                top->tid = thread->tid;
+                top->name = thread->name;
+        }
+        top->least = MIN_OF(top->least, value);
+}
+
+static int raise_tops(SpreadMany *many, SpreadNames *names, SpreadThread *thread, Span name) {
+        for (uint64_t bits = thread->present; bits; bits &= bits - 1) {
+                unsigned slot = (unsigned) __builtin_ctzll(bits);
+                SpreadTop *top = &many->tops[slot];
+                uint64_t value = thread->values[slot];
+                int r;
+
+                /* Most threads lead nowhere: their names are not looked up. */
+                if (value < top->top) {
+                        top->least = MIN_OF(top->least, value);
+                        continue;
+                }
+                if (thread->name == NO_NAME) {
+                        r = spread_names_add(names, name, &thread->name);
+                        if (r != 0)
+                                return r;
+                }
+                raise_top(top, names, thread, value);
+        }
+        return 0;
+}
+
+/* folding */
+
+static int add_to_many(SpreadMany *many, SpreadNames *names, SpreadThread *thread, Span name) {
+        int r;
+
+        r = add_row(many, thread);
+        return r != 0 ? r : raise_tops(many, names, thread, name);
+}
+
+/* Room is made at every power of two. */
+static int add_to_few(Spread *spread, SpreadNames *names, SpreadThread *thread, Span name) {
+        unsigned n = spread->n_few;
+        int r;
+
+        r = spread_names_add(names, name, &thread->name);
+        if (r != 0)
+                return r;
+        if ((n & (n - 1)) == 0) {
+                SpreadThread *few = realloc(spread->few, (n > 0 ? 2 * n : 1) * sizeof(*few));
+
+                if (!few)
+                        return -ENOMEM;
+                spread->few = few;
+        }
+        spread->few[n] = *thread;
+        spread->n_few = n + 1;
+        return 0;
+}
+
+/* The few are some of many from here on. */
+static int join(Spread *spread, SpreadNames *names) {
+        _cleanup_(many_freep) SpreadMany *many = NULL;
+        int r;
+
+        r = many_new(&many);
+        for (unsigned i = 0; r == 0 && i < spread->n_few; i++)
+                r = add_to_many(many, names, &spread->few[i], (Span){});
+        if (r != 0)
+                return r;
+        spread->many = TAKE_PTR(many);
+        free(TAKE_PTR(spread->few));
+        spread->n_few = 0;
+        return 0;
+}
+
+int spread_fold_sample(Spread *spread, SpreadNames *names, const ThreadSample *sample) {
+        SpreadThread thread = { .tid = sample->tid, .name = NO_NAME };
+        int r;
+
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                unsigned slot = slots[id];
+
+                if (slot == NO_SLOT || !thread_sample_has(sample, (MetricId) id))
+                        continue;
+                thread.present |= UINT64_C(1) << slot;
+                thread.values[slot] = thread_sample_get(sample, (MetricId) id);
+        }
+        if (!spread->many && spread->n_few < SPREAD_MAX_FEW)
+                return add_to_few(spread, names, &thread, sample->comm);
+        if (!spread->many) {
+                r = join(spread, names);
+                if (r != 0)
+                        return r;
+        }
+        return add_to_many(spread->many, names, &thread, sample->comm);
+}
+
+/* reading */
+
+/* Of @n values in order, the one that @percent of 100 do not exceed; the first is 1. */
+static uint64_t nearest_rank(uint64_t n, unsigned percent) {
+        return (n * percent + 99) / 100;
+}
+
+/* Where the @rank-th of the @n_counts counts is, and how many are in front of that place. */
+static unsigned find_rank(const uint32_t *counts, unsigned n_counts, uint64_t rank,
+                          uint64_t *ret_before) {
+        uint64_t before = 0;
+        unsigned i = 0;
+
+        while (i + 1 < n_counts && before + counts[i] < rank)
+                before += counts[i++];
+        *ret_before = before;
+        return i;
+}
+
+static uint64_t count_octaves(const SpreadMany *many, unsigned slot,
+                              uint32_t octaves[static SPREAD_OCTAVES]) {
+        uint64_t n = 0;
+
+        for (uint32_t i = 0; i < many->n_rows; i++) {
+                unsigned bucket = many->rows[i].buckets[slot];
+
+                if (bucket == ABSENT)
+                        continue;
+                octaves[bucket / SPREAD_OCTAVE]++;
+                n++;
+        }
+        return n;
+}
+
+/* The octave of the rank first, then the place in it: two short sweeps instead of a long one. */
+static unsigned bucket_of_rows(const SpreadMany *many, unsigned slot,
+                               const uint32_t octaves[static SPREAD_OCTAVES], uint64_t rank) {
+        uint32_t steps[SPREAD_OCTAVE] = { 0 };
+        uint64_t before, unused;
+        unsigned octave = find_rank(octaves, SPREAD_OCTAVES, rank, &before);
+
+        for (uint32_t i = 0; i < many->n_rows; i++) {
+                unsigned bucket = many->rows[i].buckets[slot];
+
+                if (bucket / SPREAD_OCTAVE == octave)
+                        steps[bucket % SPREAD_OCTAVE]++;
+        }
+        return octave * SPREAD_OCTAVE + find_rank(steps, SPREAD_OCTAVE, rank - before, &unused);
+}
+
+static uint64_t count_counts(const SpreadCount *count) {
+        uint64_t n = count->n_zero;
+
+        for (unsigned i = 0; count->buckets && i < SPREAD_BUCKETS; i++)
+                n += count->buckets[i];
+        return n;
+}
+
+static unsigned bucket_of_counts(const SpreadCount *count, uint64_t rank) {
+        uint64_t unused;
+
+        if (rank <= count->n_zero)
+                return 0;
+        return find_rank(count->buckets, SPREAD_BUCKETS, rank - count->n_zero, &unused);
+}
+
+/* The ends are known exactly. */
+static uint64_t value_of_rank(const SpreadMany *many, unsigned slot,
+                              const uint32_t octaves[static SPREAD_OCTAVES], uint64_t n,
+                              unsigned percent) {
+        const SpreadTop *top = &many->tops[slot];
+        uint64_t rank = nearest_rank(n, percent), middle;
+
+        if (rank == n)
+                return top->top;
+        middle = spread_bucket_middle(many->counts ? bucket_of_counts(&many->counts[slot], rank)
+                                                   : bucket_of_rows(many, slot, octaves, rank));
+        middle = MIN_OF(middle, top->top);
+        return MAX_OF(middle, top->least);
+}
+
+static SpreadTop read_many(const SpreadMany *many, unsigned slot, SpreadFigures *ret) {
+        uint32_t octaves[SPREAD_OCTAVES] = { 0 };
+        uint64_t n;
+
+        if (many->tops[slot].least > many->tops[slot].top)
+                return many->tops[slot];
+        n = many->counts ? count_counts(&many->counts[slot]) : count_octaves(many, slot, octaves);
+        ret->n_threads = n;
+        ret->p50 = value_of_rank(many, slot, octaves, n, 50);
+        ret->p99 = value_of_rank(many, slot, octaves, n, 99);
+        return many->tops[slot];
+}
+
+static SpreadTop read_few(const Spread *spread, const SpreadNames *names, unsigned slot,
+                          SpreadFigures *ret) {
+        SpreadTop top = { .least = UINT64_MAX };
+        uint64_t values[SPREAD_MAX_FEW];
+        unsigned n = 0;
+
+        for (unsigned i = 0; i < spread->n_few; i++) {
+                const SpreadThread *thread = &spread->few[i];
+                uint64_t value = thread->values[slot];
+                unsigned at;
+
+                if ((thread->present >> slot & 1) == 0)
+                        continue;
+                for (at = n++; at > 0 && values[at - 1] > value; at--)
+                        values[at] = values[at - 1];
+                values[at] = value;
+                raise_top(&top, names, thread, value);
+        }
+        ret->n_threads = n;
+        if (n > 0) {
+                ret->p50 = values[nearest_rank(n, 50) - 1];
+                ret->p99 = values[nearest_rank(n, 99) - 1];
+        }
+        return top;
+}
+
+bool spread_read(const Spread *spread, const SpreadNames *names, MetricId id, SpreadFigures *ret) {
+        SpreadFigures figures = { .n_threads = 0 };
+        unsigned slot = slots[id];
+        SpreadTop top;
+
+        if (slot == NO_SLOT)
+                return false;
+        top = spread->many ? read_many(spread->many, slot, &figures)
+                           : read_few(spread, names, slot, &figures);
+        if (figures.n_threads == 0)
+                return false;
+        figures.top = top.top;
+        figures.top_tid = top.tid;
+        figures.top_name = spread_names_get(names, top.name);
+        *ret = figures;
+        return true;
+}
+
+size_t spread_bytes(const Spread *spread) {
+        const SpreadMany *many = spread->many;
+        size_t n = 0;
+
+        while (n < spread->n_few) /* as add_to_few() allocates */
+                n = n > 0 ? 2 * n : 1;
+        n *= sizeof(*spread->few);
+        if (!many)
+                return n;
+        n += sizeof(*many) + many->n_allocated * sizeof(*many->rows);
+        for (unsigned i = 0; many->counts && i < N_SLOTS; i++) {
+                n += sizeof(*many->counts);
+                if (many->counts[i].buckets)
+                        n += SPREAD_BUCKETS * sizeof(*many->counts[i].buckets);
+        }
+        return n;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * KeyPart
+ *
+ * One of the names of a thread, as it stands in the key of a group: the name itself, or the pattern
+ * that it shares with others. Before the first key of a part with a census, all names have to be
+ * counted.
+ */
+
+#include <stdbool.h>
+#include "base/buffer.h"
+#include "base/macro.h"
+#include "base/span.h"
+#include "analysis/key/key-census.h"
+#include "view/view.h"
+#include "snapshot/thread-sample.h"
+
+typedef enum KeyPartName {
+        KEY_PART_CGROUP,
+        KEY_PART_PROCESS,
+        KEY_PART_THREAD,
+} KeyPartName;
+
+typedef struct KeyPart {
+        KeyPartName of;
+        const ViewTexts *flatten; /* borrowed from the view; NULL: no globs apply */
+        KeyCensus *census;        /* owned; NULL: names that no glob matches are literal */
+        /* The last name and what became of it: threads of one process come in a row. */
+        bool has_name;
+        Buffer name;
+        bool is_flat;
+        Span flat; /* the glob, when is_flat */
+        Buffer skeleton;
+} KeyPart;
+
+/* @view outlives the part. @patterns: whether names may become patterns. */
+_must_check_ int key_part_init(KeyPart *part, KeyPartName of, const View *view, bool patterns);
+void key_part_done(KeyPart *part);
+
+/* The name of @sample that the part is made of. */
+Span key_part_name(const KeyPart *part, const ThreadSample *sample);
+/* Counts the name; nothing to do without a census. */
+_must_check_ int key_part_census(KeyPart *part, const ThreadSample *sample);
+/* *ret is borrowed until the next call, or from the sample. */
+_must_check_ int key_part_make(KeyPart *part, const ThreadSample *sample, Span *ret);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/key/pattern.h"
+
+#include <stdbool.h>
+
+#define UUID_BYTES 36
+#define HEX_MIN_DIGITS 4
+
+typedef enum ByteClass {
+        BYTE_OTHER = 0,
+        BYTE_SEPARATOR = 1 << 0,
+        BYTE_DIGIT = 1 << 1,
+        BYTE_LOWER_HEX = 1 << 2, /* a-f */
+        BYTE_UPPER_HEX = 1 << 3, /* A-F */
+} ByteClass;
+
+static const unsigned char classes[256] = {
+        [' '] = BYTE_SEPARATOR,         ['\t'] = BYTE_SEPARATOR,        ['\n'] = BYTE_SEPARATOR,
+        ['\v'] = BYTE_SEPARATOR,        ['\f'] = BYTE_SEPARATOR,        ['\r'] = BYTE_SEPARATOR,
+        ['.'] = BYTE_SEPARATOR,         ['-'] = BYTE_SEPARATOR,         ['_'] = BYTE_SEPARATOR,
+        ['/'] = BYTE_SEPARATOR,         [':'] = BYTE_SEPARATOR,         ['@'] = BYTE_SEPARATOR,
+        ['+'] = BYTE_SEPARATOR,         ['['] = BYTE_SEPARATOR,         [']'] = BYTE_SEPARATOR,
+        ['#'] = BYTE_SEPARATOR,         ['('] = BYTE_SEPARATOR,         [')'] = BYTE_SEPARATOR,
+        ['='] = BYTE_SEPARATOR,         [','] = BYTE_SEPARATOR,         ['0' ... '9'] = BYTE_DIGIT,
+        ['a' ... 'f'] = BYTE_LOWER_HEX, ['A' ... 'F'] = BYTE_UPPER_HEX,
+};
+
+static inline unsigned class_of(char byte) {
+        return classes[(unsigned char) byte];
+}
+
+static bool all_of(Span text, unsigned wanted) {
+        for (size_t i = 0; i < text.n; i++)
+                if (!(class_of(text.bytes[i]) & wanted))
+                        return false;
+        return true;
+}
+
+static bool any_of(Span text, unsigned wanted) {
+        for (size_t i = 0; i < text.n; i++)
+                if (class_of(text.bytes[i]) & wanted)
+                        return true;
+        return false;
+}
+
+/* 8-4-4-4-12 at the start of @text, and no further hex digit: that would be something longer. */
+static bool begins_with_uuid(Span text) {
+        const unsigned hex = BYTE_DIGIT | BYTE_LOWER_HEX;
+        char joint;
+
+        if (text.n < UUID_BYTES)
+                return false;
+        joint = text.bytes[8];
+        if (joint != '-' && joint != '_')
+                return false;
+        for (size_t i = 0; i < UUID_BYTES; i++) {
+                bool is_joint = i == 8 || i == 13 || i == 18 || i == 23;
+
+                if (is_joint ? text.bytes[i] != joint : !(class_of(text.bytes[i]) & hex))
+                        return false;
+        }
+        return text.n == UUID_BYTES || !(class_of(text.bytes[UUID_BYTES]) & hex);
+}
+
+static int append_digit_runs(Buffer *buffer, Span token) {
+        size_t i = 0;
+        int r;
+
+        while (i < token.n) {
+                bool digits = class_of(token.bytes[i]) & BYTE_DIGIT;
+                size_t end = i + 1;
+
+                while (end < token.n && (bool) (class_of(token.bytes[end]) & BYTE_DIGIT) == digits)
+                        end++;
+                r = digits ? buffer_append(buffer, "{N}", 3)
+                           : buffer_append(buffer, token.bytes + i, end - i);
+                if (r != 0)
+                        return r;
+                i = end;
+        }
+        return 0;
+}
+
+static int append_token(Buffer *buffer, Span token) {
+        const unsigned hex = BYTE_DIGIT | BYTE_LOWER_HEX;
+
+        if (!any_of(token, BYTE_DIGIT))
+                return buffer_append(buffer, token.bytes, token.n);
+        if (all_of(token, BYTE_DIGIT))
+                return buffer_append(buffer, "{N}", 3);
+        if (token.n > 2 && token.bytes[0] == '0' && token.bytes[1] == 'x' &&
+            all_of((Span){ token.bytes + 2, token.n - 2 }, hex | BYTE_UPPER_HEX))
+                return buffer_append(buffer, "0x{H}", 5);
+        if (token.n >= HEX_MIN_DIGITS && all_of(token, hex))
+                return buffer_append(buffer, "{H}", 3);
+        return append_digit_runs(buffer, token);
+}
+
+/* Text that holds no UUID. */
+static int append_tokens(Buffer *buffer, Span text) {
+        size_t i = 0;
+        int r;
+
+        while (i < text.n) {
+                bool separators = class_of(text.bytes[i]) & BYTE_SEPARATOR;
+                size_t end = i + 1;
+                Span run;
+
+                while (end < text.n &&
+                       (bool) (class_of(text.bytes[end]) & BYTE_SEPARATOR) == separators)
+                        end++;
+                run = (Span){ text.bytes + i, end - i };
+                r = separators ? buffer_append(buffer, run.bytes, run.n)
+                               : append_token(buffer, run);
+                if (r != 0)
+                        return r;
+                i = end;
+        }
+        return 0;
+}
+
+int pattern_append_skeleton(Buffer *buffer, Span name) {
+        size_t begin = 0, i = 0;
+        int r;
+
+        if (name.n == 0) /* of a name that is not known there are no bytes to look at */
+                return 0;
+        while (i + UUID_BYTES <= name.n) {
+                if (!begins_with_uuid((Span){ name.bytes + i, name.n - i })) {
+                        i++;
+                        continue;
+                }
+                r = append_tokens(buffer, (Span){ name.bytes + begin, i - begin });
+                if (r != 0)
+                        return r;
+                r = buffer_append(buffer, "{U}", 3);
+                if (r != 0)
+                        return r;
+                begin = i += UUID_BYTES;
+        }
+        return append_tokens(buffer, (Span){ name.bytes + begin, name.n - begin });
+}

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/pairing/pairing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <xxhash.h>
+
+#include "base/buffer.h"
+#include "analysis/key/cgroup-root.h"
+#include "analysis/pairing/kind-set.h"
+#include "analysis/key/pattern.h"
+
+/* One cgroup; the group's id is its key. */
+typedef struct Cgroup {
+        const Group *group;
+        KindSet sides[GROUP_SIDES];
+        bool paired;
+} Cgroup;
+
+struct Pairing {
+        GroupTable table; /* finds keys; its groups have the indices of the cgroups and no sides */
+        Cgroup *cgroups;  /* owned */
+        size_t n_cgroups;
+        size_t n_allocated;
+        PairingMatch *matches; /* owned */
+        size_t n_matches;
+        Buffer skeleton;
+};
+
+/* life */
+
+int pairing_new(Pairing **ret) {
+        Pairing *pairing = calloc(1, sizeof(*pairing));
+
+        if (!pairing)
+                return -ENOMEM;
+        *ret = pairing;
+        return 0;
+}
+
+Pairing *pairing_free(Pairing *pairing) {
+        if (!pairing)
+                return NULL;
+        for (size_t i = 0; i < pairing->n_cgroups; i++)
+                for (unsigned side = 0; side < GROUP_SIDES; side++)
+                        kind_set_done(&pairing->cgroups[i].sides[side]);
+        free(pairing->cgroups);
+        free(pairing->matches);
+        buffer_done(&pairing->skeleton);
+        group_table_done(&pairing->table);
+        free(pairing);
+        return NULL;
+}
+
+/* threads */
+
+static int find_cgroup(Pairing *pairing, Span key, Cgroup **ret) {
+        Group *group;
+        int r;
+
+        r = group_table_obtain(&pairing->table, key, &group);
+        if (r != 0)
+                return r;
+        if (pairing->table.n_groups > pairing->n_cgroups) {
+                if (pairing->n_cgroups == pairing->n_allocated) {
+                        size_t n = pairing->n_allocated > 0 ? pairing->n_allocated * 2 : 64;
+                        Cgroup *cgroups = realloc(pairing->cgroups, n * sizeof(*cgroups));
+
+                        if (!cgroups)
+                                return -ENOMEM;
+                        pairing->cgroups = cgroups;
+                        pairing->n_allocated = n;
+                }
+                pairing->cgroups[pairing->n_cgroups++] = (Cgroup){ .group = group };
+        }
+        *ret = &pairing->cgroups[group->index];
+        return 0;
+}
+
+int pairing_add(Pairing *pairing, Span cgroup, unsigned side, const ThreadSample *sample) {
+        Cgroup *entry;
+        int r;
+
+        if (cgroup.n == 0)
+                return 0; /* it is not known where these threads are */
+        r = find_cgroup(pairing, cgroup, &entry);
+        if (r != 0)
+                return r;
+        buffer_clear(&pairing->skeleton);
+        r = pattern_append_skeleton(&pairing->skeleton, sample->pcomm);
+        if (r == 0)
+                r = buffer_append_byte(&pairing->skeleton, '\0'); /* no name holds one */
+        if (r == 0)
+                r = pattern_append_skeleton(&pairing->skeleton, sample->comm);
+        if (r != 0)
+                return r;
+        return kind_set_add(&entry->sides[side],
+                            XXH3_64bits(pairing->skeleton.bytes, pairing->skeleton.n));
+}
+
+/* matches */
+
+typedef struct Candidate {
+        Cgroup *before, *after;
+        uint64_t n_shared, n_all;
+} Candidate;
+
+static Span key_of(const Cgroup *cgroup) {
+        return group_key(cgroup->group);
+}
+
+static bool is_only(const Cgroup *cgroup, unsigned side) {
+        return !cgroup->paired && cgroup->sides[side].n > 0 && cgroup->sides[1 - side].n == 0;
+}
+
+static Candidate weigh(Cgroup *before, Cgroup *after) {
+        const KindSet *left = &before->sides[0], *right = &after->sides[1];
+        uint64_t n_shared = kind_set_shared(left, right);
+
+        return (Candidate){ before, after, n_shared, left->n + right->n - n_shared };
+}
+
+static bool is_match(const Candidate *candidate) {
+        return candidate->n_shared >= PAIRING_MIN_SHARED &&
+               candidate->n_shared * 10 >= candidate->n_all * 9;
+}
+
+/* Best first. The numbers are those of threads: no product overflows. */
+static int by_match(const void *a, const void *b) {
+        const Candidate *left = a, *right = b;
+        uint64_t left_share = left->n_shared * right->n_all;
+        uint64_t right_share = right->n_shared * left->n_all;
+        int r;
+
+        if (left_share != right_share)
+                return left_share > right_share ? -1 : 1;
+        if (left->n_shared != right->n_shared)
+                return left->n_shared > right->n_shared ? -1 : 1;
+        r = span_compare(key_of(left->before), key_of(right->before));
+        return r != 0 ? r : span_compare(key_of(left->after), key_of(right->after));
+}
+
+static int by_key(const void *a, const void *b) {
+        return span_compare(key_of(*(Cgroup *const *) a), key_of(*(Cgroup *const *) b));
+}
+
+static void add_match(Pairing *pairing, const Candidate *candidate, const PairingMatch *match) {
+        PairingMatch *added = &pairing->matches[pairing->n_matches++];
+
+        candidate->before->paired = candidate->after->paired = true;
+        *added = *match;
+        added->before = key_of(candidate->before);
+        added->after = key_of(candidate->after);
+        added->n_shared = candidate->n_shared;
+        added->n_all = candidate->n_all;
+}
+
+static void take(Pairing *pairing, const Candidate *candidate) {
+        PairingMatch match = { .by = PAIRING_CONTENT };
+
+        if (candidate->before->paired || candidate->after->paired)
+                return;
+        cgroup_roots(key_of(candidate->before), key_of(candidate->after), &match.before_root,
+                     &match.after_root);
+        add_match(pairing, candidate, &match);
+}
+
+/* Of a key that is on @side only; else NULL. */
+static Cgroup *find_only(Pairing *pairing, Span key, unsigned side) {
+        const Group *group = group_table_find(&pairing->table, key);
+        Cgroup *cgroup = group ? &pairing->cgroups[group->index] : NULL;
+
+        return cgroup && is_only(cgroup, side) ? cgroup : NULL;
+}
+
+static void take_stated(Pairing *pairing, const ViewTexts *pairs) {
+        for (unsigned i = 0; i + 1 < pairs->n; i += 2) {
+                Span old = view_texts_get(pairs, i), new = view_texts_get(pairs, i + 1);
+                PairingMatch match = { .by = PAIRING_STATED,
+                                       .before_root = old,
+                                       .after_root = new };
+                Cgroup *before = find_only(pairing, old, 0);
+                Cgroup *after = find_only(pairing, new, 1);
+                Candidate candidate;
+
+                if (!before || !after)
+                        continue;
+                candidate = weigh(before, after);
+                add_match(pairing, &candidate, &match);
+        }
+}
+
+/* cgroups below those that were paired */
+
+/* Pairs what is on one side only below the roots of @match; whether there was anything. */
+static int take_children(Pairing *pairing, const PairingMatch *match, bool *ret_any) {
+        PairingMatch child = *match;
+
+        child.by = PAIRING_PARENT;
+        *ret_any = false;
+        for (size_t i = 0; i < pairing->n_cgroups; i++) {
+                Cgroup *after = &pairing->cgroups[i], *before;
+                Candidate candidate;
+                Span rest;
+                int r;
+
+                if (!is_only(after, 1) || !cgroup_is_below(key_of(after), match->after_root, &rest))
+                        continue;
+                buffer_clear(&pairing->skeleton);
+                r = cgroup_append_moved(&pairing->skeleton, match->before_root, rest);
+                if (r != 0)
+                        return r;
+                before = find_only(pairing, buffer_span(&pairing->skeleton), 0);
+                if (!before)
+                        continue;
+                candidate = weigh(before, after);
+                add_match(pairing, &candidate, &child);
+                *ret_any = true;
+        }
+        return 0;
+}
+
+/* Pairs that the view states of cgroups without threads of their own. */
+static int take_stated_roots(Pairing *pairing, const ViewTexts *pairs) {
+        for (unsigned i = 0; i + 1 < pairs->n; i += 2) {
+                PairingMatch match = {
+                        .before = view_texts_get(pairs, i),
+                        .after = view_texts_get(pairs, i + 1),
+                        .by = PAIRING_STATED,
+                };
+                size_t at = pairing->n_matches;
+                bool any, taken = false;
+                int r;
+
+                for (size_t k = 0; k < at && !taken; k++)
+                        taken = pairing->matches[k].by == PAIRING_STATED &&
+                                span_equal(pairing->matches[k].after_root, match.after);
+                if (taken)
+                        continue;
+                match.before_root = match.before;
+                match.after_root = match.after;
+                pairing->matches[pairing->n_matches++] = match;
+                r = take_children(pairing, &match, &any);
+                if (r != 0)
+                        return r;
+                if (!any)
+                        pairing->n_matches = at;
+        }
+        return 0;
+}
+
+static int take_all_children(Pairing *pairing, size_t n_parents) {
+        int r = 0;
+
+        for (size_t i = 0; i < n_parents && r == 0; i++) {
+                PairingMatch match = pairing->matches[i];
+                bool any;
+
+                if (match.by != PAIRING_PARENT)
+                        r = take_children(pairing, &match, &any);
+        }
+        return r;
+}
+
+/* Cgroups of one side only, by key. */
+static size_t list_only(Pairing *pairing, unsigned side, Cgroup **ret) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < pairing->n_cgroups; i++)
+                if (is_only(&pairing->cgroups[i], side) &&
+                    pairing->cgroups[i].sides[side].n >= PAIRING_MIN_SHARED)
+                        ret[n++] = &pairing->cgroups[i];
+        if (n > 1)
+                qsort(ret, n, sizeof(*ret), by_key);
+        return n;
+}
+
+/* Too different in size to share nine tenths, whatever is in them. */
+static bool sizes_differ(const Cgroup *before, const Cgroup *after) {
+        uint64_t left = before->sides[0].n, right = after->sides[1].n;
+
+        return MIN_OF(left, right) * 10 < MAX_OF(left, right) * 9;
+}
+
+/* One-sided cgroups with enough in them, by key; and what may be made of them. */
+typedef struct Search {
+        Cgroup **befores, **afters;
+        size_t n_befores, n_afters;
+        Candidate *candidates;
+        size_t n_candidates;
+} Search;
+
+/* Calls @visit for all that may match. */
+static void search_each(Pairing *pairing, Search *search,
+                        void (*visit)(Pairing *pairing, Search *search, const Candidate *found)) {
+        for (size_t i = 0; i < search->n_befores; i++)
+                for (size_t j = 0; j < search->n_afters && !search->befores[i]->paired; j++) {
+                        Candidate candidate;
+
+                        if (search->afters[j]->paired ||
+                            sizes_differ(search->befores[i], search->afters[j]))
+                                continue;
+                        candidate = weigh(search->befores[i], search->afters[j]);
+                        if (is_match(&candidate))
+                                visit(pairing, search, &candidate);
+                }
+}
+
+/*
+ * Equal sets cannot be matched better and are paired at once, which keeps a host full of equal
+ * containers from filling the list of candidates.
+ */
+static void visit_equal(Pairing *pairing, Search *search, const Candidate *found) {
+        if (found->n_shared == found->n_all)
+                take(pairing, found);
+}
+
+static void visit_similar(Pairing *pairing, Search *search, const Candidate *found) {
+        if (search->n_candidates < PAIRING_MAX_MATCHES)
+                search->candidates[search->n_candidates++] = *found;
+}
+
+static int take_found(Pairing *pairing) {
+        Search search = {
+                .befores = calloc(pairing->n_cgroups + 1, sizeof(*search.befores)),
+                .afters = calloc(pairing->n_cgroups + 1, sizeof(*search.afters)),
+                .candidates = calloc(PAIRING_MAX_MATCHES, sizeof(*search.candidates)),
+        };
+        bool complete = search.befores && search.afters && search.candidates;
+
+        if (complete) {
+                search.n_befores = list_only(pairing, 0, search.befores);
+                search.n_afters = list_only(pairing, 1, search.afters);
+                search_each(pairing, &search, visit_equal);
+                search_each(pairing, &search, visit_similar);
+                if (search.n_candidates > 1)
+                        qsort(search.candidates, search.n_candidates, sizeof(*search.candidates),
+                              by_match);
+                for (size_t i = 0; i < search.n_candidates; i++)
+                        take(pairing, &search.candidates[i]);
+        }
+        free(search.candidates);
+        free(search.afters);
+        free(search.befores);
+        return complete ? 0 : -ENOMEM;
+}
+
+int pairing_match(Pairing *pairing, const View *view) {
+        size_t n_matches = pairing->n_cgroups + view->pairs.n + 1;
+        int r;
+
+        pairing->matches = calloc(n_matches, sizeof(*pairing->matches));
+        if (!pairing->matches)
+                return -ENOMEM;
+        for (size_t i = 0; i < pairing->n_cgroups; i++)
+                for (unsigned side = 0; side < GROUP_SIDES; side++)
+                        kind_set_settle(&pairing->cgroups[i].sides[side]);
+        /* What was said counts more than what was found, below it, too. */
+        take_stated(pairing, &view->pairs);
+        r = take_stated_roots(pairing, &view->pairs);
+        if (r == 0)
+                r = take_all_children(pairing, pairing->n_matches);
+        if (r == 0 && view->pairing)
+                r = take_found(pairing);
+        return r == 0 ? take_all_children(pairing, pairing->n_matches) : r;
+}
+
+size_t pairing_n(const Pairing *pairing) {
+        return pairing->n_matches;
+}
+
+const PairingMatch *pairing_get(const Pairing *pairing, size_t index) {
+        return &pairing->matches[index];
+}
+
+static void write_match(JsonWriter *writer, const PairingMatch *match) {
+        static const char *const origins[] = { [PAIRING_STATED] = "stated",
+                                               [PAIRING_CONTENT] = "content",
+                                               [PAIRING_PARENT] = "parent" };
+
+        json_write_object(writer);
+        json_write_member_name(writer, "before", match->before);
+        json_write_member_name(writer, "after", match->after);
+        json_write_member_name(writer, "by", span_of(origins[match->by]));
+        json_write_member_name(writer, "beforeRoot", match->before_root);
+        json_write_member_name(writer, "afterRoot", match->after_root);
+        json_write_member_u64(writer, "shared", match->n_shared);
+        json_write_key(writer, "jaccard");
+        if (match->n_all > 0)
+                json_write_double(writer, (double) match->n_shared / (double) match->n_all);
+        else
+                json_write_null(writer);
+        json_write_end(writer);
+}
+
+void pairing_write_json(const Pairing *pairing, JsonWriter *writer) {
+        size_t n = 0;
+
+        json_write_array(writer);
+        for (unsigned parents = 0; parents < 2; parents++)
+                for (size_t i = 0; i < pairing->n_matches && n < PAIRING_MAX_WRITTEN; i++) {
+                        if ((pairing->matches[i].by == PAIRING_PARENT) != parents)
+                                continue;
+                        write_match(writer, &pairing->matches[i]);
+                        n++;
+                }
+        json_write_end(writer);
+}
+
+int pairing_append_old_name(const Pairing *pairing, Span key, Buffer *name) {
+        const PairingMatch *best = NULL;
+        Span rest, best_rest = { NULL, 0 };
+
+        for (size_t i = 0; i < pairing->n_matches; i++) {
+                const PairingMatch *match = &pairing->matches[i];
+
+                if (span_equal(match->after, key))
+                        return buffer_append(name, match->before.bytes, match->before.n);
+                if (cgroup_is_below(key, match->after_root, &rest) &&
+                    (!best || match->after_root.n > best->after_root.n)) {
+                        best = match;
+                        best_rest = rest;
+                }
+        }
+        return best ? cgroup_append_moved(name, best->before_root, best_rest) : 0;
+}

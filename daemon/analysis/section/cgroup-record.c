@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/section/cgroup-record.h"
+
+#define FIELD_ROW(id, object, member, kind, section, merge) \
+        [CGROUP_FIELD_##                                    \
+                id] = { object, member, READING_KIND_##kind, CGROUP_FIELD_##section, merge },
+const CgroupFieldRow cgroup_field_table[_CGROUP_FIELD_MAX] = { CGROUP_FIELDS(FIELD_ROW) };
+
+typedef struct RecordScan {
+        CgroupRecord *record;
+        KeyTree *names;
+        const char *object; /* whose members are read */
+} RecordScan;
+
+void cgroup_record_done(CgroupRecord *record) {
+        count_map_done(&record->stat);
+        count_map_done(&record->events);
+}
+
+static CgroupField find_field(const char *object, Span member) {
+        CgroupField id = 0;
+
+        while (id < _CGROUP_FIELD_MAX && (strcmp(cgroup_field_table[id].object, object) != 0 ||
+                                          !span_is(member, cgroup_field_table[id].member)))
+                id++;
+        return id;
+}
+
+/* Full protection is the largest number in format version 0, and a word since. */
+static void settle_protection(Reading *reading) {
+        if (reading->state == READING_NUMBER && reading->magnitude == UINT64_MAX)
+                *reading = (Reading){ .state = READING_MAX };
+}
+
+static int scan_member(void *userdata, JsonScanner *scanner, Span key) {
+        RecordScan *scan = userdata;
+        CgroupRecord *record = scan->record;
+        CgroupField id = find_field(scan->object, key);
+        int r;
+
+        if (id < _CGROUP_FIELD_MAX) {
+                r = reading_scan(&record->fields[id], scanner, cgroup_field_table[id].kind);
+                if (r == 0 && cgroup_field_table[id].merge == READING_MERGE_SMALLEST)
+                        settle_protection(&record->fields[id]);
+                return r;
+        }
+        if (strcmp(scan->object, "memory") == 0) {
+                if (span_is(key, "stat"))
+                        return count_map_scan(&record->stat, scanner, scan->names, 1);
+                if (span_is(key, "events"))
+                        return count_map_scan(&record->events, scanner, scan->names, 1);
+        }
+        return json_scanner_skip(scanner);
+}
+
+static int scan_object(void *userdata, JsonScanner *scanner, Span key) {
+        static const char *const objects[] = { "cpu", "memory", "pids" };
+        RecordScan *scan = userdata;
+
+        for (size_t i = 0; i < ELEMENTSOF(objects); i++)
+                if (span_is(key, objects[i])) {
+                        scan->object = objects[i];
+                        return member_scan_value(scanner, scan_member, scan);
+                }
+        if (span_is(key, "psi"))
+                return pressure_record_scan(&scan->record->pressure, scanner);
+        return json_scanner_skip(scanner);
+}
+
+int cgroup_record_scan(CgroupRecord *record, Span json, KeyTree *names,
+                       char ret_complaint[static MEMBER_COMPLAINT_BYTES]) {
+        RecordScan scan = { .record = record, .names = names };
+
+        return member_scan_text(json, scan_object, &scan, ret_complaint);
+}
+
+bool memory_stat_is_gauge(Span key) {
+        static const char *const gauges[] = {
+                "anon",
+                "file",
+                "kernel",
+                "kernel_stack",
+                "pagetables",
+                "sec_pagetables",
+                "percpu",
+                "sock",
+                "vmalloc",
+                "shmem",
+                "zswap",
+                "zswapped",
+                "zswap_incomp",
+                "file_mapped",
+                "file_dirty",
+                "file_writeback",
+                "swapcached",
+                "anon_thp",
+                "file_thp",
+                "shmem_thp",
+                "inactive_anon",
+                "active_anon",
+                "inactive_file",
+                "active_file",
+                "unevictable",
+                "slab",
+                "slab_reclaimable",
+                "slab_unreclaimable",
+                "hugetlb",
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(gauges); i++)
+                if (span_is(key, gauges[i]))
+                        return true;
+        return false;
+}
+
+bool cgroup_record_millicpus(const CgroupRecord *record, uint64_t *ret) {
+        const Reading *quota = &record->fields[CGROUP_FIELD_MAX_QUOTA_US];
+        const Reading *period = &record->fields[CGROUP_FIELD_MAX_PERIOD_US];
+        unsigned __int128 thousandths;
+
+        if (quota->state != READING_NUMBER || !reading_is_some(*period))
+                return false;
+        thousandths = (unsigned __int128) quota->magnitude * 1000;
+        thousandths = (thousandths + period->magnitude / 2) / period->magnitude;
+        *ret = thousandths > UINT64_MAX ? UINT64_MAX : (uint64_t) thousandths;
+        return true;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/section/count-map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/number.h"
+
+void count_map_done(CountMap *map) {
+        free(map->counts);
+        *map = (CountMap){};
+}
+
+/* Where @key is, or belongs. */
+static size_t position_of(const CountMap *map, Span key) {
+        size_t low = 0, high = map->n;
+
+        /* Files have their keys in the order of the maps. */
+        if (map->n > 0 && span_compare(map->counts[map->n - 1].name->key, key) < 0)
+                return map->n;
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (span_compare(map->counts[middle].name->key, key) < 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+static bool is_at(const CountMap *map, size_t i, Span key) {
+        return i < map->n && span_equal(map->counts[i].name->key, key);
+}
+
+static int make_room(CountMap *map) {
+        size_t n = map->n_allocated > 0 ? 2 * map->n_allocated : 16;
+        Count *counts;
+
+        if (map->n < map->n_allocated)
+                return 0;
+        counts = reallocarray(map->counts, n, sizeof(*counts));
+        if (!counts)
+                return -ENOMEM;
+        map->counts = counts;
+        map->n_allocated = n;
+        return 0;
+}
+
+int count_map_put(CountMap *map, const KeyNode *name, Count **ret) {
+        size_t i = position_of(map, name->key);
+        int r;
+
+        if (!is_at(map, i, name->key)) {
+                r = make_room(map);
+                if (r != 0)
+                        return r;
+                memmove(&map->counts[i + 1], &map->counts[i], (map->n - i) * sizeof(*map->counts));
+                map->counts[i] = (Count){ .name = name };
+                map->n++;
+        }
+        *ret = &map->counts[i];
+        return 0;
+}
+
+Reading count_map_get(const CountMap *map, Span key) {
+        size_t i = position_of(map, key);
+
+        return is_at(map, i, key) ? READING(map->counts[i].value) : (Reading){};
+}
+
+int count_map_merge(CountMap *map, const CountMap *from, CountRule rule) {
+        Count *count;
+        int r;
+
+        for (size_t i = 0; i < from->n; i++) {
+                const Count *other = &from->counts[i];
+                ReadingMerge merge = rule(other->name->key);
+
+                r = count_map_put(map, other->name, &count);
+                if (r != 0)
+                        return r;
+                /* A new one is 0: of no effect on a sum, and on a peak of what cannot be less. */
+                count->value = reading_merge(merge, READING(count->value), READING(other->value))
+                                       .magnitude;
+        }
+        return 0;
+}
+
+typedef struct CountScan {
+        CountMap *map;
+        KeyTree *names;
+        uint64_t unit;
+} CountScan;
+
+static int scan_count(void *userdata, JsonScanner *scanner, Span key) {
+        const CountScan *scan = userdata;
+        KeyNode *name;
+        uint64_t value;
+        Count *count;
+        int r;
+
+        r = key_tree_put(scan->names, key, &name);
+        if (r == 0)
+                r = json_scanner_u64(scanner, &value);
+        if (r == 0)
+                r = count_map_put(scan->map, name, &count);
+        if (r != 0)
+                return r;
+        count->value = number_multiply_saturating(value, scan->unit);
+        return 0;
+}
+
+int count_map_scan(CountMap *map, JsonScanner *scanner, KeyTree *names, uint64_t unit) {
+        CountScan scan = { map, names, unit };
+
+        return member_scan_value(scanner, scan_count, &scan);
+}
+
+int count_map_scan_text(CountMap *map, Span json, KeyTree *names, uint64_t unit,
+                        char ret_complaint[static MEMBER_COMPLAINT_BYTES]) {
+        CountScan scan = { map, names, unit };
+
+        return member_scan_text(json, scan_count, &scan, ret_complaint);
+}
+
+static const Count *count_at(const CountMap *map, size_t i) {
+        return map && i < map->n ? &map->counts[i] : NULL;
+}
+
+bool count_walk_next(CountWalk *walk, const CountMap *const maps[static 2], Span *ret_key,
+                     Reading ret_sides[static 2]) {
+        const Count *counts[2];
+        const Count *first;
+
+        for (size_t i = 0; i < 2; i++)
+                counts[i] = count_at(maps[i], walk->at[i]);
+        first = counts[0];
+        if (!first || (counts[1] && span_compare(counts[1]->name->key, first->name->key) < 0))
+                first = counts[1];
+        if (!first)
+                return false;
+
+        *ret_key = first->name->key;
+        for (size_t i = 0; i < 2; i++) {
+                bool has = counts[i] && span_equal(counts[i]->name->key, *ret_key);
+
+                ret_sides[i] = has ? READING(counts[i]->value) : (Reading){};
+                walk->at[i] += has;
+        }
+        return true;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/section/section-choice.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/number.h"
+#include "analysis/section/section-data.h"
+
+/* rows */
+
+static bool moved_by_more(double threshold, const Reading sides[static SECTION_SIDES]) {
+        Reading delta = reading_delta(sides[0], sides[1]);
+
+        /* What was not measured did not move; nor did what was not there. */
+        if (sides[0].state == READING_ABSENT || sides[1].state == READING_ABSENT)
+                return false;
+        /* A limit that is set or lifted, and growth from zero, are more than any number. */
+        if (delta.state != READING_NUMBER || sides[0].magnitude == 0)
+                return true;
+        return 100 * (double) delta.magnitude > threshold * (double) sides[0].magnitude;
+}
+
+bool sections_keep(const Sections *sections, const Reading sides[static SECTION_SIDES]) {
+        const View *view = &sections->view;
+
+        if (sections->n_sides == 1)
+                return !view->changed_only || reading_is_some(sides[0]);
+        if (view->has_threshold)
+                return !reading_equal(sides[0], sides[1]) && moved_by_more(view->threshold, sides);
+        return !view->changed_only || !reading_equal(sides[0], sides[1]);
+}
+
+bool sections_keep_some(const Sections *sections, const Reading (*sides)[SECTION_SIDES], size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (sections_keep(sections, sides[i]))
+                        return true;
+        return false;
+}
+
+void cgroup_field_sides(const CgroupEntry *entry, CgroupField id,
+                        Reading ret_sides[static SECTION_SIDES]) {
+        for (unsigned side = 0; side < SECTION_SIDES; side++)
+                ret_sides[side] = entry->sides[side] ? entry->sides[side]->fields[id] : (Reading){};
+}
+
+bool sections_keep_fields(const Sections *sections, const CgroupEntry *entry,
+                          CgroupFieldSection section) {
+        for (CgroupField id = 0; id < _CGROUP_FIELD_MAX; id++) {
+                Reading sides[SECTION_SIDES];
+
+                if (cgroup_field_table[id].section != section)
+                        continue;
+                cgroup_field_sides(entry, id, sides);
+                if (sections_keep(sections, sides) ||
+                    (sections->n_sides == 1 && sides[0].state != READING_ABSENT))
+                        return true;
+        }
+        return false;
+}
+
+/* cgroups */
+
+/* What a movement of a cgroup is measured by: as much of the one as of the other. */
+#define FLOOR_USEC 1e6
+#define FLOOR_BYTES 1048576.0
+#define FLOOR_COUNT 1e3
+
+typedef struct Candidate {
+        double score;
+        size_t index;
+} Candidate;
+
+/* Raises @candidate by one row; false: it is not wanted. */
+static bool weigh(const Sections *sections, const Reading sides[static SECTION_SIDES], double floor,
+                  double *score) {
+        Reading size = sections->n_sides > 1 ? reading_delta(sides[0], sides[1]) : sides[0];
+
+        if (!sections_keep(sections, sides))
+                return false;
+        if (size.state == READING_NUMBER)
+                *score = MAX_OF(*score, (double) size.magnitude / floor);
+        return true;
+}
+
+static bool weigh_stats(const Sections *sections, const CgroupEntry *entry, double *score) {
+        static const double floors[_CGROUP_FIELD_MAX] = {
+                [CGROUP_FIELD_USAGE_USEC] = FLOOR_USEC,
+                [CGROUP_FIELD_NR_THROTTLED] = FLOOR_COUNT,
+                [CGROUP_FIELD_THROTTLED_USEC] = FLOOR_USEC,
+                [CGROUP_FIELD_MEMORY_CURRENT] = FLOOR_BYTES,
+        };
+
+        for (CgroupField id = 0; id < _CGROUP_FIELD_MAX; id++) {
+                Reading sides[SECTION_SIDES];
+
+                if (cgroup_field_table[id].section != CGROUP_FIELD_STATS)
+                        continue;
+                cgroup_field_sides(entry, id, sides);
+                (void) weigh(sections, sides, floors[id], score);
+        }
+        return sections_keep_fields(sections, entry, CGROUP_FIELD_STATS);
+}
+
+/* One more knob that was turned, or is set, is more than any number of processes. */
+static bool weigh_limits(const Sections *sections, const CgroupEntry *entry, double *score) {
+        for (CgroupField id = 0; id < _CGROUP_FIELD_MAX; id++) {
+                Reading sides[SECTION_SIDES];
+                double pids = 0;
+
+                if (cgroup_field_table[id].section != CGROUP_FIELD_LIMITS)
+                        continue;
+                cgroup_field_sides(entry, id, sides);
+                if (id == CGROUP_FIELD_PIDS_CURRENT) {
+                        if (weigh(sections, sides, 1, &pids))
+                                *score += pids / (pids + 1);
+                } else if (sections->n_sides > 1 && sides[0].state != sides[1].state &&
+                           (!entry->sides[0] || !entry->sides[1])) {
+                        continue; /* that the cgroup is new or gone is no turn of a knob */
+                } else if (sections_keep(sections, sides)) {
+                        *score += sections->n_sides > 1 || sides[0].state == READING_NUMBER;
+                }
+        }
+        return cgroup_has_limits(entry) &&
+               sections_keep_fields(sections, entry, CGROUP_FIELD_LIMITS);
+}
+
+static bool weigh_counts(const Sections *sections, const CountMap *const maps[static SECTION_SIDES],
+                         bool gauges, double floor, double *score) {
+        CountWalk walk = {};
+        Reading sides[SECTION_SIDES];
+        bool kept = false;
+        Span key;
+
+        while (count_walk_next(&walk, maps, &key, sides))
+                kept |= weigh(sections, sides,
+                              gauges && memory_stat_is_gauge(key) ? FLOOR_BYTES : floor, score);
+        return kept;
+}
+
+static bool weigh_stat(const Sections *sections, const CgroupEntry *entry, double *score) {
+        const CountMap *maps[SECTION_SIDES];
+
+        for (unsigned side = 0; side < SECTION_SIDES; side++)
+                maps[side] = entry->sides[side] ? &entry->sides[side]->stat : NULL;
+        return weigh_counts(sections, maps, true, FLOOR_COUNT, score);
+}
+
+static bool weigh_events(const Sections *sections, const CgroupEntry *entry, double *score) {
+        const CountMap *maps[SECTION_SIDES];
+
+        for (unsigned side = 0; side < SECTION_SIDES; side++)
+                maps[side] = entry->sides[side] ? &entry->sides[side]->events : NULL;
+        return weigh_counts(sections, maps, false, 1, score);
+}
+
+static bool weigh_pressure(const Sections *sections, const CgroupEntry *entry, double *score) {
+        const PressureRecord *records[SECTION_SIDES];
+        Reading sides[_PRESSURE_VALUE_MAX][SECTION_SIDES];
+        bool kept = false;
+
+        for (unsigned side = 0; side < SECTION_SIDES; side++)
+                records[side] = entry->sides[side] ? &entry->sides[side]->pressure : NULL;
+        for (unsigned resource = 0; resource < _PRESSURE_RESOURCE_MAX; resource++) {
+                if (!section_has_pressure(sections, resource))
+                        continue;
+                for (unsigned half = 0; half < _PRESSURE_HALF_MAX; half++) {
+                        if (!pressure_half_sides(records, sections->n_sides, resource, half, sides))
+                                continue;
+                        kept |= sections_keep_some(sections, sides, _PRESSURE_VALUE_MAX);
+                        (void) weigh(sections, sides[PRESSURE_VALUE_TOTAL], FLOOR_USEC, score);
+                }
+        }
+        return kept;
+}
+
+typedef bool (*Weigh)(const Sections *sections, const CgroupEntry *entry, double *score);
+
+static const Weigh weighs[_SECTION_MAX] = {
+        [SECTION_CGROUP_STATS] = weigh_stats, [SECTION_CGROUP_LIMITS] = weigh_limits,
+        [SECTION_MEMORY_STAT] = weigh_stat,   [SECTION_MEMORY_EVENTS] = weigh_events,
+        [SECTION_PRESSURE] = weigh_pressure,
+};
+
+static int compare_candidates(const void *a, const void *b) {
+        const Candidate *x = a, *y = b;
+
+        if (x->score > y->score || x->score < y->score)
+                return x->score > y->score ? -1 : 1;
+        return (x->index > y->index) - (x->index < y->index);
+}
+
+static int choose_cgroups(Sections *sections, SectionId id, Candidate *candidates) {
+        size_t n = 0, limit = sections->view.limit;
+
+        for (size_t i = 0; i < sections->n_cgroups; i++) {
+                Candidate candidate = { .index = i };
+
+                if (weighs[id](sections, cgroup_entry(sections->cgroup_list[i]), &candidate.score))
+                        candidates[n++] = candidate;
+        }
+        if (n <= limit)
+                return 0;
+        qsort(candidates, n, sizeof(*candidates), compare_candidates);
+        sections->cut[id] = calloc(sections->n_cgroups, sizeof(bool));
+        if (!sections->cut[id])
+                return -ENOMEM;
+        for (size_t i = limit; i < n; i++)
+                sections->cut[id][candidates[i].index] = true;
+        sections->n_cut[id] = n - limit;
+        return 0;
+}
+
+/* processes */
+
+static bool has_kept(const Sections *sections, const SmapsEntry *entry) {
+        const CountMap *const maps[] = { &entry->sides[0], &entry->sides[1] };
+        Reading sides[SECTION_SIDES];
+        CountWalk walk = {};
+        Span key;
+
+        while (count_walk_next(&walk, maps, &key, sides))
+                if (sections_keep(sections, sides))
+                        return true;
+        return false;
+}
+
+/* They are in order already: the first ones stay. */
+static void choose_processes(Sections *sections) {
+        Smaps *smaps = &sections->smaps;
+        size_t n_kept = 0, n_listed = 0;
+
+        for (size_t i = 0; i < smaps->n_listed; i++) {
+                if (!view_filter_matches(&sections->view, smaps->list[i]->key))
+                        continue;
+                if (sections->view.limit > 0 && has_kept(sections, smaps_entry(smaps->list[i])) &&
+                    n_kept++ >= sections->view.limit) {
+                        sections->n_cut[SECTION_SMAPS_ROLLUP]++;
+                        continue;
+                }
+                smaps->list[n_listed++] = smaps->list[i];
+        }
+        smaps->n_listed = n_listed;
+}
+
+int sections_choose(Sections *sections) {
+        _cleanup_(freep) Candidate *candidates = NULL;
+        int r = 0;
+
+        choose_processes(sections);
+        if (sections->view.limit == 0 || sections->n_cgroups <= sections->view.limit)
+                return 0;
+        candidates = reallocarray(NULL, sections->n_cgroups, sizeof(*candidates));
+        if (!candidates)
+                return -ENOMEM;
+        for (SectionId id = 0; r == 0 && id < _SECTION_MAX; id++)
+                if (weighs[id] && view_wants_table(&sections->view, id))
+                        r = choose_cgroups(sections, id, candidates);
+        return r;
+}

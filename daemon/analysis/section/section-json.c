@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/section/section-json.h"
+
+#include "analysis/section/section-choice.h"
+#include "analysis/section/section-data.h"
+#include "analysis/section/section-reason.h"
+
+/* Writes the next row of a section; false when there is none. */
+typedef bool (*RowWrite)(const Sections *sections, SectionCursor *cursor, JsonWriter *writer);
+
+static const CgroupEntry *cgroup_at(const Sections *sections, size_t i) {
+        return cgroup_entry(sections->cgroup_list[i]);
+}
+
+/* The view's limit has no room for it. */
+static bool is_cut(const Sections *sections, SectionId id, size_t i) {
+        return sections->cut[id] && sections->cut[id][i];
+}
+
+static void note_gaps(SectionGap gaps[static SECTION_SIDES],
+                      const Reading sides[static SECTION_SIDES]) {
+        for (unsigned side = 0; side < SECTION_SIDES; side++)
+                gaps[side].absent |= sides[side].state == READING_ABSENT;
+}
+
+static void note_cgroup(SectionGap gaps[static SECTION_SIDES], const CgroupEntry *entry) {
+        for (unsigned side = 0; side < SECTION_SIDES; side++)
+                gaps[side].there = entry->sides[side];
+}
+
+/* cgroups */
+
+/* cpu.max in thousandths of a CPU; as little as there is a quota. */
+static Reading cpus_of(const CgroupRecord *record) {
+        Reading cpus = {};
+
+        if (!record)
+                return cpus;
+        if (record->fields[CGROUP_FIELD_MAX_QUOTA_US].state == READING_MAX)
+                cpus.state = READING_MAX;
+        else if (cgroup_record_millicpus(record, &cpus.magnitude))
+                cpus.state = READING_NUMBER;
+        return cpus;
+}
+
+static void write_cpus(JsonWriter *writer, Reading cpus) {
+        if (cpus.state == READING_NUMBER)
+                json_write_double(writer,
+                                  (cpus.negative ? -1 : 1) * (double) cpus.magnitude / 1000);
+        else
+                reading_write(writer, cpus);
+}
+
+static void write_cpus_sides(JsonWriter *writer, unsigned n_sides, const CgroupEntry *entry) {
+        Reading sides[SECTION_SIDES] = {};
+
+        for (unsigned side = 0; side < MIN_OF(n_sides, (unsigned) SECTION_SIDES); side++)
+                sides[side] = cpus_of(entry->sides[side]);
+        if (n_sides == 1) {
+                write_cpus(writer, sides[0]);
+                return;
+        }
+        json_write_object(writer);
+        json_write_key(writer, "before");
+        write_cpus(writer, sides[0]);
+        json_write_key(writer, "after");
+        write_cpus(writer, sides[1]);
+        json_write_key(writer, "delta");
+        write_cpus(writer, reading_delta(sides[0], sides[1]));
+        json_write_end(writer);
+}
+
+static void write_field(JsonWriter *writer, unsigned n_sides, const CgroupEntry *entry,
+                        CgroupField id, SectionGap gaps[static SECTION_SIDES]) {
+        Reading sides[SECTION_SIDES];
+
+        cgroup_field_sides(entry, id, sides);
+        note_gaps(gaps, sides);
+        json_write_key(writer, cgroup_field_table[id].member);
+        reading_write_sides(writer, n_sides, sides);
+        if (id == CGROUP_FIELD_MAX_PERIOD_US) {
+                json_write_key(writer, "cpus");
+                write_cpus_sides(writer, n_sides, entry);
+        }
+}
+
+/* The fields of @section, object by object as in the document. */
+static void write_fields(const Sections *sections, JsonWriter *writer, size_t i, SectionId id,
+                         CgroupFieldSection section) {
+        const CgroupEntry *entry = cgroup_at(sections, i);
+        SectionGap gaps[SECTION_SIDES] = {};
+        const char *object = NULL;
+
+        note_cgroup(gaps, entry);
+        json_write_object(writer);
+        json_write_member_name(writer, "cgroup", sections->cgroup_list[i]->key);
+        for (CgroupField field = 0; field < _CGROUP_FIELD_MAX; field++) {
+                const CgroupFieldRow *row = &cgroup_field_table[field];
+
+                if (row->section != section)
+                        continue;
+                if (!object || strcmp(row->object, object) != 0) {
+                        if (object)
+                                json_write_end(writer);
+                        object = row->object;
+                        json_write_key(writer, object);
+                        json_write_object(writer);
+                }
+                write_field(writer, sections->n_sides, entry, field, gaps);
+        }
+        json_write_end(writer);
+        section_reason_write(sections, writer, id, gaps);
+        json_write_end(writer);
+}
+
+/* The next cgroup of either section. */
+static bool write_next_fields(const Sections *sections, SectionCursor *cursor, JsonWriter *writer,
+                              SectionId id, CgroupFieldSection section) {
+        while (cursor->item < sections->n_cgroups) {
+                size_t i = cursor->item++;
+
+                if (section == CGROUP_FIELD_LIMITS && !cgroup_has_limits(cgroup_at(sections, i)))
+                        continue;
+                if (is_cut(sections, id, i))
+                        continue;
+                if (!sections_keep_fields(sections, cgroup_at(sections, i), section)) {
+                        cursor->n_hidden++;
+                        continue;
+                }
+                write_fields(sections, writer, i, id, section);
+                return true;
+        }
+        return false;
+}
+
+static bool write_stats(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
+        return write_next_fields(sections, cursor, writer, SECTION_CGROUP_STATS,
+                                 CGROUP_FIELD_STATS);
+}
+
+static bool write_limits(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
+        return write_next_fields(sections, cursor, writer, SECTION_CGROUP_LIMITS,
+                                 CGROUP_FIELD_LIMITS);
+}
+
+/* numbers under keys */
+
+typedef struct CountRows {
+        SectionId id;
+        KeyNode *const *list;
+        size_t n;
+        bool (*there)(KeyNode *node, unsigned side);
+        void (*maps_of)(KeyNode *node, const CountMap *ret[static SECTION_SIDES]);
+        const char *(*unit_of)(Span key);
+        const char *group, *key, *value; /* members of a row */
+} CountRows;
+
+static void write_count(const Sections *sections, const CountRows *rows, JsonWriter *writer,
+                        KeyNode *node, Span key, const Reading *sides) {
+        SectionGap gaps[SECTION_SIDES] = {};
+
+        note_gaps(gaps, sides);
+        for (unsigned side = 0; side < SECTION_SIDES; side++)
+                gaps[side].there = rows->there(node, side);
+        json_write_object(writer);
+        json_write_member_name(writer, rows->group, node->key);
+        json_write_key(writer, rows->key);
+        json_write_span(writer, key);
+        json_write_member_text(writer, "unit", rows->unit_of(key));
+        json_write_key(writer, rows->value);
+        reading_write_sides(writer, sections->n_sides, sides);
+        section_reason_write(sections, writer, rows->id, gaps);
+        json_write_end(writer);
+}
+
+static bool write_next_count(const Sections *sections, const CountRows *rows, SectionCursor *cursor,
+                             JsonWriter *writer) {
+        for (; cursor->item < rows->n; cursor->item++, cursor->walk = (CountWalk){}) {
+                KeyNode *node = rows->list[cursor->item];
+                const CountMap *maps[SECTION_SIDES];
+                Reading sides[SECTION_SIDES];
+                Span key;
+
+                if (is_cut(sections, rows->id, cursor->item))
+                        continue;
+                rows->maps_of(node, maps);
+                while (count_walk_next(&cursor->walk, maps, &key, sides)) {
+                        if (!sections_keep(sections, sides)) {
+                                cursor->n_hidden++;
+                                continue;
+                        }
+                        write_count(sections, rows, writer, node, key, sides);
+                        return true;
+                }
+        }
+        return false;
+}
+
+static const char *unit_bytes(Span key) {
+        return "bytes";
+}
+
+static const char *unit_count(Span key) {
+        return "count";
+}
+
+static const char *unit_of_stat(Span key) {
+        return memory_stat_is_gauge(key) ? "bytes" : "count";
+}
+
+static bool has_smaps(KeyNode *node, unsigned side) {
+        return smaps_entry(node)->has[side];
+}
+
+static bool has_cgroup(KeyNode *node, unsigned side) {
+        return cgroup_entry(node)->sides[side];
+}
+
+static void smaps_of(KeyNode *node, const CountMap *ret[static SECTION_SIDES]) {
+        for (unsigned side = 0; side < SECTION_SIDES; side++)
+                ret[side] = &smaps_entry(node)->sides[side];
+}
+
+static void stat_of(KeyNode *node, const CountMap *ret[static SECTION_SIDES]) {
+        const CgroupEntry *entry = cgroup_entry(node);
+
+        for (unsigned side = 0; side < SECTION_SIDES; side++)
+                ret[side] = entry->sides[side] ? &entry->sides[side]->stat : NULL;
+}
+
+static void events_of(KeyNode *node, const CountMap *ret[static SECTION_SIDES]) {
+        const CgroupEntry *entry = cgroup_entry(node);
+
+        for (unsigned side = 0; side < SECTION_SIDES; side++)
+                ret[side] = entry->sides[side] ? &entry->sides[side]->events : NULL;
+}
+
+static bool write_smaps(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
+        const CountRows rows = {
+                .id = SECTION_SMAPS_ROLLUP,
+                .list = sections->smaps.list,
+                .n = sections->smaps.n_listed,
+                .there = has_smaps,
+                .maps_of = smaps_of,
+                .unit_of = unit_bytes,
+                .group = "process",
+                .key = "key",
+                .value = "value",
+        };
+
+        return write_next_count(sections, &rows, cursor, writer);
+}
+
+static bool write_stat(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
+        const CountRows rows = {
+                .id = SECTION_MEMORY_STAT,
+                .list = sections->cgroup_list,
+                .n = sections->n_cgroups,
+                .there = has_cgroup,
+                .maps_of = stat_of,
+                .unit_of = unit_of_stat,
+                .group = "cgroup",
+                .key = "key",
+                .value = "value",
+        };
+
+        return write_next_count(sections, &rows, cursor, writer);
+}
+
+static bool write_events(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
+        const CountRows rows = {
+                .id = SECTION_MEMORY_EVENTS,
+                .list = sections->cgroup_list,
+                .n = sections->n_cgroups,
+                .there = has_cgroup,
+                .maps_of = events_of,
+                .unit_of = unit_count,
+                .group = "cgroup",
+                .key = "event",
+                .value = "count",
+        };
+
+        return write_next_count(sections, &rows, cursor, writer);
+}
+
+/* pressure: items are cgroups, resource after resource; positions are halves */
+
+/* Rows of one resource, from the cursor's position on; @node is NULL for the host. */
+static bool write_halves(const Sections *sections, SectionCursor *cursor, JsonWriter *writer,
+                         const KeyNode *node, const PressureRecord *const records[static 2],
+                         const bool there[static SECTION_SIDES], unsigned resource) {
+        SectionId id = node ? SECTION_PRESSURE : SECTION_HOST_PRESSURE;
+        Span cgroup = {};
+
+        if (node)
+                cgroup = node->key;
+        while (cursor->position < _PRESSURE_HALF_MAX) {
+                unsigned half = (unsigned) cursor->position++;
+                Reading sides[_PRESSURE_VALUE_MAX][SECTION_SIDES];
+                SectionGap gaps[SECTION_SIDES] = { { .there = there[0] }, { .there = there[1] } };
+
+                if (!pressure_half_sides(records, sections->n_sides, resource, half, sides))
+                        continue;
+                if (!sections_keep_some(sections, sides, _PRESSURE_VALUE_MAX)) {
+                        cursor->n_hidden++;
+                        continue;
+                }
+                for (unsigned i = 0; i < _PRESSURE_VALUE_MAX; i++)
+                        note_gaps(gaps, sides[i]);
+                json_write_object(writer);
+                pressure_members_write(writer, cgroup, sections->n_sides, resource, half, sides);
+                section_reason_write(sections, writer, id, gaps);
+                json_write_end(writer);
+                return true;
+        }
+        return false;
+}
+
+static bool write_pressure(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
+        size_t n = sections->n_cgroups;
+
+        for (; cursor->item < n * _PRESSURE_RESOURCE_MAX; cursor->item++, cursor->position = 0) {
+                unsigned resource = (unsigned) (cursor->item / n);
+                size_t i = cursor->item % n;
+                const CgroupEntry *entry = cgroup_at(sections, i);
+                const PressureRecord *records[SECTION_SIDES] = {};
+                const bool there[] = { entry->sides[0], entry->sides[1] };
+
+                if (i == 0 && !section_has_pressure(sections, resource)) {
+                        cursor->item += n - 1;
+                        continue;
+                }
+                if (is_cut(sections, SECTION_PRESSURE, i))
+                        continue;
+                for (unsigned side = 0; side < SECTION_SIDES; side++)
+                        records[side] = there[side] ? &entry->sides[side]->pressure : NULL;
+                if (write_halves(sections, cursor, writer, sections->cgroup_list[i], records, there,
+                                 resource))
+                        return true;
+        }
+        return false;
+}
+
+static bool write_host_pressure(const Sections *sections, SectionCursor *cursor,
+                                JsonWriter *writer) {
+        static const bool there[SECTION_SIDES] = { true, true };
+        const PressureRecord *const records[] = { &sections->host[0], &sections->host[1] };
+
+        for (; cursor->item < _PRESSURE_RESOURCE_MAX; cursor->item++, cursor->position = 0) {
+                unsigned resource = (unsigned) cursor->item;
+
+                if (section_has_host_pressure(sections, resource) &&
+                    write_halves(sections, cursor, writer, NULL, records, there, resource))
+                        return true;
+        }
+        return false;
+}
+
+/* Words move by no percent; of one side all are wanted, they are few. */
+static bool keep_sched_ext(const Sections *sections, const SchedExtRow *row) {
+        if (sections->n_sides == 1)
+                return true;
+        if (!row->is_text)
+                return sections_keep(sections, row->numbers);
+        if (sections->view.has_threshold)
+                return false;
+        return !sections->view.changed_only || row->texts[0] != row->texts[1];
+}
+
+static bool write_sched_ext(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
+        SectionGap gaps[SECTION_SIDES] = {};
+        SchedExtRow row;
+
+        for (;;) {
+                if (!sched_ext_next(sections->n_sides, sections->sched_ext, &cursor->position,
+                                    &cursor->walk, &row))
+                        return false;
+                if (keep_sched_ext(sections, &row))
+                        break;
+                cursor->n_hidden++;
+        }
+        for (unsigned side = 0; side < SECTION_SIDES; side++)
+                gaps[side] = (SectionGap){ sched_ext_row_is_absent(&row, side),
+                                           sections->sched_ext[side].has };
+        json_write_object(writer);
+        sched_ext_members_write(writer, sections->n_sides, &row);
+        section_reason_write(sections, writer, SECTION_SCHED_EXT, gaps);
+        json_write_end(writer);
+        return true;
+}
+
+static const RowWrite row_writers[_SECTION_MAX] = {
+        [SECTION_SMAPS_ROLLUP] = write_smaps,          [SECTION_CGROUP_STATS] = write_stats,
+        [SECTION_CGROUP_LIMITS] = write_limits,        [SECTION_MEMORY_STAT] = write_stat,
+        [SECTION_MEMORY_EVENTS] = write_events,        [SECTION_PRESSURE] = write_pressure,
+        [SECTION_HOST_PRESSURE] = write_host_pressure, [SECTION_SCHED_EXT] = write_sched_ext,
+};
+
+/* False: the part is full. */
+static bool write_section(const Sections *sections, SectionCursor *cursor, JsonWriter *writer,
+                          size_t n_bytes, size_t *n_rows) {
+        bool more = true;
+
+        json_write_key(writer, view_table_name(cursor->section));
+        json_write_array(writer);
+        while (more && (*n_rows == 0 || writer->buffer->n < n_bytes)) {
+                more = row_writers[cursor->section](sections, cursor, writer);
+                *n_rows += more;
+                cursor->n_rows += more;
+        }
+        json_write_end(writer);
+        return !more;
+}
+
+bool section_part_write(const Sections *sections, SectionCursor *cursor, JsonWriter *writer,
+                        size_t n_bytes) {
+        size_t n_rows = 0;
+        bool fits = true;
+
+        json_write_object(writer);
+        while (cursor->section < _SECTION_MAX && fits) {
+                if (sections->shown[cursor->section])
+                        fits = write_section(sections, cursor, writer, n_bytes, &n_rows);
+                if (fits)
+                        *cursor = (SectionCursor){ .section = cursor->section + 1,
+                                                   .n_hidden = cursor->n_hidden,
+                                                   .n_rows = cursor->n_rows };
+        }
+        json_write_end(writer);
+        return fits;
+}
+
+void section_cuts_write(const Sections *sections, JsonWriter *writer) {
+        json_write_object(writer);
+        for (SectionId id = 0; id < _SECTION_MAX; id++)
+                if (sections->n_cut[id] > 0)
+                        json_write_member_u64(writer, view_table_name(id), sections->n_cut[id]);
+        json_write_end(writer);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * SectionJson
+ *
+ * The rows of sections as JSON, in parts of a bounded size, each of which is an object of arrays,
+ * {NAME: [ROW...]...}: arrays of one name in successive parts are one list. A VALUE is, of one
+ * side, a number, "max" or null; of two {"before", "after", "delta"} of such.
+ *
+ *     smaps-rollup    {"process", "key", "unit", "value": VALUE}
+ *     cgroup-stats    {"cgroup", "cpu": {"usage_usec", "nr_throttled", "throttled_usec"},
+ *                      "memory": {"current"}}
+ *     cgroup-limits   {"cgroup", "cpu": {"max_quota_us", "max_period_us", "cpus", "weight",
+ *                      "weight_nice"}, "memory": {"max", "high", "low", "min"},
+ *                      "pids": {"current", "max"}}
+ *     memory-stat     {"cgroup", "key", "unit", "value": VALUE}
+ *     memory-events   {"cgroup", "event", "unit", "count": VALUE}
+ *     pressure        {"cgroup", "resource", "row", "avg10", "avg60", "avg300", "total_usec"}
+ *     host-pressure   the same without cgroup
+ *     sched-ext       {"attr", "value": VALUE}
+ *
+ * A row with a null has "reason", in words; of two sides "before: ...; after: ...".
+ *
+ * Rows are in the order of cgroups bytewise, then of keys; processes as smaps_order() has them;
+ * pressure by resource first. "cpus" is the quota over the period, to three decimals.
+ */
+
+#include "json/json-writer.h"
+#include "analysis/section/sections.h"
+
+/* Where the next row comes from. Zeroed: at the first. */
+typedef struct SectionCursor {
+        SectionId section;
+        size_t item;
+        size_t position;
+        CountWalk walk;
+        uint64_t n_hidden; /* rows left out so far that the view does not want */
+        uint64_t n_rows;   /* written so far */
+} SectionCursor;
+
+/* {NAME: N...}: how many cgroups or processes the view's limit cut off; {} when none. */
+void section_cuts_write(const Sections *sections, JsonWriter *writer);
+
+/*
+ * Writes one part, as the object that is due, until the writer's buffer holds @n_bytes; a part has
+ * at least one row when there is one. False: there is more.
+ */
+bool section_part_write(const Sections *sections, SectionCursor *cursor, JsonWriter *writer,
+                        size_t n_bytes);

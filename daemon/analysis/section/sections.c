@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/section/sections.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "analysis/section/cgroup-merge.h"
+#include "analysis/section/section-choice.h"
+#include "analysis/section/section-data.h"
+
+static void cgroup_entry_done(void *payload) {
+        CgroupEntry *entry = payload;
+
+        for (unsigned side = 0; side < SECTION_SIDES; side++) {
+                if (entry->sides[side])
+                        cgroup_record_done(entry->sides[side]);
+                free(entry->sides[side]);
+        }
+}
+
+int sections_new(const View *view, unsigned n_sides, Sections **ret) {
+        Sections *sections = calloc(1, sizeof(*sections));
+
+        if (!sections)
+                return -ENOMEM;
+        sections->view = *view;
+        sections->n_sides = n_sides;
+        key_tree_init(&sections->names, 0);
+        key_tree_init(&sections->cgroups, sizeof(CgroupEntry));
+        smaps_init(&sections->smaps);
+        *ret = sections;
+        return 0;
+}
+
+Sections *sections_free(Sections *sections) {
+        if (!sections)
+                return NULL;
+        for (unsigned id = 0; id < _SECTION_MAX; id++)
+                free(sections->cut[id]);
+        free(sections->cgroup_list);
+        key_tree_done(&sections->cgroups, cgroup_entry_done);
+        smaps_done(&sections->smaps);
+        for (unsigned side = 0; side < SECTION_SIDES; side++)
+                sched_ext_record_done(&sections->sched_ext[side]);
+        key_tree_done(&sections->names, NULL);
+        free(sections);
+        return NULL;
+}
+
+const char *sections_complaint(const Sections *sections) {
+        return sections->complaint;
+}
+
+bool sections_want_cgroups(const Sections *sections) {
+        for (SectionId id = SECTION_CGROUP_STATS; id <= SECTION_PRESSURE; id++)
+                if (view_wants_table(&sections->view, id))
+                        return true;
+        return false;
+}
+
+bool sections_want_smaps(const Sections *sections) {
+        return view_wants_table(&sections->view, SECTION_SMAPS_ROLLUP);
+}
+
+/* What the reading of a record came to. */
+static int settle(Sections *sections, int r, const char *record, const char *complaint) {
+        if (r != JSON_E_MALFORMED)
+                return err_fold(r);
+        (void) snprintf(sections->complaint, sizeof(sections->complaint), "its %s: %s", record,
+                        complaint);
+        return SECTIONS_E_MALFORMED;
+}
+
+/* input */
+
+static int add_record(Sections *sections, unsigned side, Span key, CgroupRecord **record) {
+        CgroupEntry *entry;
+        KeyNode *node;
+        int r;
+
+        r = key_tree_put(&sections->cgroups, key, &node);
+        if (r != 0)
+                return r;
+        entry = cgroup_entry(node);
+        if (entry->sides[side])
+                return cgroup_record_merge(entry->sides[side], *record);
+        entry->sides[side] = TAKE_PTR(*record);
+        return 0;
+}
+
+/* Groups are filtered by the names they go by: whatever may be renamed is kept until it was. */
+static bool is_filtered_late(const Sections *sections) {
+        return sections->n_sides == 2 && (sections->view.pairing || sections->view.pairs.n > 0);
+}
+
+int sections_add_cgroup(Sections *sections, unsigned side, Span key, Span json) {
+        char complaint[MEMBER_COMPLAINT_BYTES] = "";
+        CgroupRecord *record;
+        int r;
+
+        if (!sections_want_cgroups(sections) ||
+            (!is_filtered_late(sections) && !view_filter_matches(&sections->view, key)))
+                return 0;
+        record = calloc(1, sizeof(*record));
+        if (!record)
+                return -ENOMEM;
+        r = settle(sections, cgroup_record_scan(record, json, &sections->names, complaint),
+                   "record of a cgroup", complaint);
+        if (r == 0)
+                r = err_fold(add_record(sections, side, key, &record));
+        if (record)
+                cgroup_record_done(record);
+        free(record);
+        return r;
+}
+
+int sections_add_smaps(Sections *sections, unsigned side, Span process, Span json) {
+        char complaint[MEMBER_COMPLAINT_BYTES] = "";
+
+        if (!sections_want_smaps(sections))
+                return 0;
+        return settle(sections,
+                      smaps_add(&sections->smaps, side, process, json, &sections->names, complaint),
+                      "memory map of a process", complaint);
+}
+
+int sections_add_host_pressure(Sections *sections, unsigned side, Span json) {
+        char complaint[MEMBER_COMPLAINT_BYTES] = "";
+
+        if (!view_wants_table(&sections->view, SECTION_HOST_PRESSURE))
+                return 0;
+        return settle(sections, pressure_record_scan_text(&sections->host[side], json, complaint),
+                      "pressure", complaint);
+}
+
+int sections_add_sched_ext(Sections *sections, unsigned side, Span json) {
+        char complaint[MEMBER_COMPLAINT_BYTES] = "";
+
+        if (!view_wants_table(&sections->view, SECTION_SCHED_EXT))
+                return 0;
+        return settle(sections,
+                      sched_ext_record_scan(&sections->sched_ext[side], json, &sections->names,
+                                            complaint),
+                      "sched_ext", complaint);
+}
+
+static int rename_entry(Sections *sections, KeyNode *node, KeyOfName old_name_of, void *userdata) {
+        CgroupEntry *entry = cgroup_entry(node), *old;
+        Span name = { NULL, 0 };
+        KeyNode *found;
+        int r;
+
+        if (entry->sides[0] || !entry->sides[1])
+                return 0;
+        r = old_name_of(userdata, node->key, &name);
+        if (r != 0 || name.n == 0)
+                return r;
+        found = key_tree_find(&sections->cgroups, name);
+        old = found ? cgroup_entry(found) : NULL;
+        if (old && old->sides[0] && !old->sides[1])
+                old->sides[1] = TAKE_PTR(entry->sides[1]);
+        return 0;
+}
+
+int sections_rename(Sections *sections, KeyOfName old_name_of, void *userdata) {
+        int r = 0;
+
+        for (KeyNode *node = sections->cgroups.first; node && r == 0; node = node->next)
+                r = err_fold(rename_entry(sections, node, old_name_of, userdata));
+        return r;
+}
+
+static int list_cgroups(Sections *sections) {
+        int r;
+
+        r = key_tree_list(&sections->cgroups, key_node_compare, &sections->cgroup_list);
+        for (size_t i = 0; r == 0 && i < sections->cgroups.n; i++) {
+                KeyNode *node = sections->cgroup_list[i];
+                const CgroupEntry *entry = cgroup_entry(node);
+
+                /* A record that goes by its old name left nothing behind. */
+                if ((entry->sides[0] || entry->sides[1]) &&
+                    view_filter_matches(&sections->view, node->key))
+                        sections->cgroup_list[sections->n_cgroups++] = node;
+        }
+        return r;
+}
+
+int sections_finish(Sections *sections, KeyOfName key_of, void *userdata) {
+        int r;
+
+        r = key_of ? smaps_regroup(&sections->smaps, key_of, userdata) : 0;
+        if (r == 0)
+                r = smaps_order(&sections->smaps, sections->n_sides);
+        if (r == 0)
+                r = list_cgroups(sections);
+        if (r == 0)
+                r = sections_choose(sections);
+        if (r != 0)
+                return err_fold(r);
+        for (SectionId id = 0; id < _SECTION_MAX; id++)
+                sections->shown[id] =
+                        view_wants_table(&sections->view, id) && section_has_data(sections, id);
+        return 0;
+}

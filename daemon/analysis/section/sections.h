@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Sections
+ *
+ * What show (one side) and compare (two) have besides groups of threads: records go in, rows come
+ * out. Memory grows with the number of keys. The calls in their only order:
+ *
+ *     sections_new()
+ *     sections_set_sources() where the side's file records them
+ *     sections_add_*()      whatever the sides have, sides in any order; what no section of the
+ *                           view needs is taken and forgotten
+ *     sections_rename()     where cgroups may have been renamed
+ *     sections_finish()     once
+ *     section_part_write()  (section-json.h) until it is done
+ *
+ * A section without data is left out as a whole; with data it may still have no rows, when the view
+ * wants only what moved. A filter of the view is for the keys of cgroups and processes, and a limit
+ * for how many of them a section has; rows of the host have no key, and stay.
+ */
+
+#include "base/cleanup.h"
+#include "view/view.h"
+#include "analysis/section/cgroup-record.h"
+#include "analysis/section/sched-ext-record.h"
+#include "analysis/section/smaps.h"
+#include "snapshot/source.h"
+
+#define SECTION_SIDES 2
+
+enum {
+        SECTIONS_OK,
+        SECTIONS_E_MALFORMED, /* sections_complaint() */
+};
+
+typedef struct CgroupEntry {
+        CgroupRecord *sides[SECTION_SIDES]; /* owned; NULL: not on that side */
+} CgroupEntry;
+
+typedef struct Sections {
+        View view;
+        unsigned n_sides;
+        KeyTree names;         /* keys of count maps, texts */
+        KeyTree cgroups;       /* of CgroupEntry */
+        KeyNode **cgroup_list; /* after sections_finish(): those that are shown, by key */
+        size_t n_cgroups;
+        Smaps smaps;
+        PressureRecord host[SECTION_SIDES];
+        SchedExtRecord sched_ext[SECTION_SIDES];
+        const SourceTable *sources[SECTION_SIDES]; /* borrowed; NULL: the file records none */
+
+        /* after sections_finish() */
+        bool shown[_SECTION_MAX];     /* wanted, and has data */
+        bool *cut[_SECTION_MAX];      /* owned, by cgroup; NULL: none is */
+        uint64_t n_cut[_SECTION_MAX]; /* cgroups or processes beyond the view's limit */
+
+        char complaint[MEMBER_COMPLAINT_BYTES + 64];
+} Sections;
+
+/* @view is copied; @n_sides 1: show, 2: compare. */
+_must_check_ int sections_new(const View *view, unsigned n_sides, Sections **ret);
+Sections *sections_free(Sections *sections);
+DEFINE_CLEANUP(Sections *, sections_free);
+
+/* Some section needs what is added: a caller may spare itself the reading. */
+bool sections_want_cgroups(const Sections *sections);
+bool sections_want_smaps(const Sections *sections);
+
+/* input: SECTIONS_E_MALFORMED when @json is not what a snapshot has there */
+
+/* @key: of the cgroup, as groups have it. Records of one key and side are merged. */
+_must_check_ int sections_add_cgroup(Sections *sections, unsigned side, Span key, Span json);
+/* A process with its own name; sections_finish() puts it under a key. */
+_must_check_ int sections_add_smaps(Sections *sections, unsigned side, Span process, Span json);
+_must_check_ int sections_add_host_pressure(Sections *sections, unsigned side, Span json);
+_must_check_ int sections_add_sched_ext(Sections *sections, unsigned side, Span json);
+/* What the capture of @side said of its sources; @sources outlives what is written. */
+static inline void sections_set_sources(Sections *sections, unsigned side,
+                                        const SourceTable *sources) {
+        sections->sources[side] = sources;
+}
+/* A sentence fragment without the name of the snapshot. */
+const char *sections_complaint(const Sections *sections);
+
+/*
+ * @old_name_of tells what a cgroup of the later side was called before, nothing for what was not
+ * renamed. Records that are on the later side only become those of the old name where that is on
+ * the earlier side only. 0 or -ENOMEM.
+ */
+_must_check_ int sections_rename(Sections *sections, KeyOfName old_name_of, void *userdata);
+/* @key_of tells under which key a process's name comes; NULL: under itself. */
+_must_check_ int sections_finish(Sections *sections, KeyOfName key_of, void *userdata);
+
+static inline CgroupEntry *cgroup_entry(KeyNode *node) {
+        return (CgroupEntry *) (void *) node->payload;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/set/rank-test.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define N_REMEMBERED 512 /* distributions; a power of two */
+
+/* Pooled ranks, doubled so that mid-ranks are integers. */
+typedef struct Ranks {
+        unsigned doubled[RANK_TEST_MAX_POOLED]; /* ascending */
+        size_t n;
+        uint64_t ties;        /* bit i: ranks i and i+1 are equal; tells the ranks apart, given n */
+        unsigned doubled_sum; /* of the smaller sample */
+        size_t n_smaller;
+        double u;
+} Ranks;
+
+/* P(|S - E| >= d) for every distance d that a sum S of doubled ranks can have from its mean E. */
+typedef struct Distribution {
+        uint64_t ties;
+        size_t n, n_smaller;
+        double *tails; /* owned; NULL: not there */
+        double least;  /* of the tails that can be */
+} Distribution;
+
+struct RankTest {
+        Distribution remembered[N_REMEMBERED];
+        double *counts; /* owned: work space, one row of sums for each number of ranks chosen */
+        size_t n_counts;
+};
+
+int rank_test_new(RankTest **ret) {
+        RankTest *test = calloc(1, sizeof(*test));
+
+        if (!test)
+                return -ENOMEM;
+        *ret = test;
+        return 0;
+}
+
+RankTest *rank_test_free(RankTest *test) {
+        if (!test)
+                return NULL;
+        for (size_t i = 0; i < N_REMEMBERED; i++)
+                free(test->remembered[i].tails);
+        free(test->counts);
+        free(test);
+        return NULL;
+}
+
+/* ranks */
+
+typedef struct Pooled {
+        double value;
+        bool is_after;
+} Pooled;
+
+static int by_value(const void *a, const void *b) {
+        const Pooled *left = a, *right = b;
+
+        return left->value < right->value ? -1 : left->value > right->value;
+}
+
+static void pool(const double *values, size_t n, bool is_after, Pooled *ret) {
+        for (size_t i = 0; i < n; i++)
+                ret[i] = (Pooled){ values[i], is_after };
+}
+
+static void ranks_init(Ranks *ranks, const double *before, size_t n_before, const double *after,
+                       size_t n_after) {
+        Pooled pooled[RANK_TEST_MAX_POOLED];
+        bool after_is_smaller = n_after < n_before;
+        unsigned sums[2] = { 0, 0 };
+
+        assert(n_before > 0 && n_after > 0 && n_before + n_after <= RANK_TEST_MAX_POOLED);
+        *ranks = (Ranks){ .n = n_before + n_after,
+                          .n_smaller = after_is_smaller ? n_after : n_before };
+        pool(before, n_before, false, pooled);
+        pool(after, n_after, true, pooled + n_before);
+        qsort(pooled, ranks->n, sizeof(*pooled), by_value);
+
+        for (size_t first = 0, next; first < ranks->n; first = next) {
+                for (next = first + 1; next < ranks->n; next++) {
+                        if (by_value(&pooled[first], &pooled[next]) != 0)
+                                break;
+                        ranks->ties |= UINT64_C(1) << (next - 1);
+                }
+                for (size_t i = first; i < next; i++) {
+                        /* twice the mean of first+1 ... next */
+                        ranks->doubled[i] = (unsigned) (first + 1 + next);
+                        sums[pooled[i].is_after] += ranks->doubled[i];
+                }
+        }
+        ranks->doubled_sum = sums[after_is_smaller];
+        ranks->u = ((double) sums[true] - (double) (n_after * (n_after + 1))) / 2;
+}
+
+/* The mean of a sum of n_smaller doubled ranks: the doubled ranks have a mean of n + 1. */
+static unsigned mean_sum(size_t n, size_t n_smaller) {
+        return (unsigned) (n_smaller * (n + 1));
+}
+
+static unsigned distance(const Ranks *ranks) {
+        unsigned mean = mean_sum(ranks->n, ranks->n_smaller);
+
+        return ranks->doubled_sum > mean ? ranks->doubled_sum - mean : mean - ranks->doubled_sum;
+}
+
+/* the exact distribution */
+
+static int make_work_space(RankTest *test, size_t n_counts) {
+        double *counts;
+
+        if (n_counts > test->n_counts) {
+                counts = realloc(test->counts, n_counts * sizeof(*counts));
+                if (!counts)
+                        return -ENOMEM;
+                test->counts = counts;
+                test->n_counts = n_counts;
+        }
+        for (size_t i = 0; i < n_counts; i++)
+                test->counts[i] = 0;
+        return 0;
+}
+
+/*
+ * counts[k][s]: how many ways there are to choose k of the ranks with a sum of s, one rank after
+ * the other taken in. Sums of k of them are at most k times the largest so far.
+ */
+static void count_deals(double *counts, const Ranks *ranks, size_t n_sums) {
+        counts[0] = 1;
+        for (size_t i = 0; i < ranks->n; i++) {
+                size_t rank = ranks->doubled[i];
+
+                for (size_t k = MIN_OF(ranks->n_smaller, i + 1); k > 0; k--) {
+                        const double *restrict from = counts + (k - 1) * n_sums;
+                        double *restrict to = counts + k * n_sums;
+
+                        for (size_t sum = rank; sum <= k * rank; sum++)
+                                to[sum] += from[sum - rank];
+                }
+        }
+}
+
+static int distribution_init(Distribution *distribution, RankTest *test, const Ranks *ranks) {
+        size_t mean = mean_sum(ranks->n, ranks->n_smaller);
+        size_t n_sums = ranks->n_smaller * ranks->doubled[ranks->n - 1] + 1;
+        /* U is between 0 and n1 n2, so twice its distance from the middle at most n1 n2. */
+        size_t n_tails = ranks->n_smaller * (ranks->n - ranks->n_smaller) + 1;
+        double all = 0, least = 1, *tails;
+        const double *sums;
+        int r;
+
+        r = make_work_space(test, (ranks->n_smaller + 1) * n_sums);
+        if (r != 0)
+                return r;
+        tails = calloc(n_tails, sizeof(*tails));
+        if (!tails)
+                return -ENOMEM;
+        count_deals(test->counts, ranks, n_sums);
+
+        sums = test->counts + ranks->n_smaller * n_sums;
+        for (size_t sum = 0; sum < n_sums; sum++) {
+                size_t off = sum > mean ? sum - mean : mean - sum;
+
+                if (off < n_tails)
+                        tails[off] += sums[sum];
+                all += sums[sum];
+        }
+        for (size_t off = n_tails - 1; off > 0; off--)
+                tails[off - 1] += tails[off];
+        for (size_t off = 0; off < n_tails && tails[off] > 0; off++) {
+                tails[off] /= all;
+                least = tails[off];
+        }
+
+        free(distribution->tails);
+        *distribution = (Distribution){
+                .ties = ranks->ties,
+                .n = ranks->n,
+                .n_smaller = ranks->n_smaller,
+                .tails = tails,
+                .least = least,
+        };
+        return 0;
+}
+
+static int remember(RankTest *test, const Ranks *ranks, const Distribution **ret) {
+        uint64_t hash =
+                (ranks->ties ^ ranks->n << 8 ^ ranks->n_smaller) * UINT64_C(0x9e3779b97f4a7c15);
+        Distribution *distribution = &test->remembered[hash >> 32 & (N_REMEMBERED - 1)];
+
+        *ret = distribution;
+        if (distribution->tails && distribution->ties == ranks->ties &&
+            distribution->n == ranks->n && distribution->n_smaller == ranks->n_smaller)
+                return 0;
+        return distribution_init(distribution, test, ranks);
+}
+
+int rank_test_run(RankTest *test, const double *before, size_t n_before, const double *after,
+                  size_t n_after, RankResult *ret) {
+        const Distribution *distribution;
+        Ranks ranks;
+        int r;
+
+        ranks_init(&ranks, before, n_before, after, n_after);
+        r = remember(test, &ranks, &distribution);
+        if (r != 0)
+                return r;
+        *ret = (RankResult){
+                .u = ranks.u,
+                .p = distribution->tails[distance(&ranks)],
+                .least_p = distribution->least,
+        };
+        return 0;
+}
+
+/* sizes */
+
+double rank_test_least_p(size_t n_before, size_t n_after) {
+        double p = 2;
+
+        if (n_before == 0 || n_after == 0)
+                return 1;
+        for (size_t i = 1; i <= n_before; i++)
+                p *= (double) i / (double) (n_after + i);
+        return fmin(p, 1);
+}
+
+size_t rank_test_enough(size_t n_rows, double alpha) {
+        size_t n = 1;
+
+        /* Each step divides the least p by nearly four. */
+        while (n < RANK_TEST_MAX_POOLED / 2 && rank_test_least_p(n, n) * (double) n_rows >= alpha)
+                n++;
+        return n;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/set/set-comparison.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/key/group-name.h"
+#include "analysis/group/group.h"
+#include "analysis/set/rank-test.h"
+#include "analysis/set/set-family.h"
+#include "analysis/set/set-group.h"
+#include "analysis/set/set-json.h"
+#include "analysis/set/set-order.h"
+#include "analysis/key/thread-group.h"
+#include "analysis/key/thread-key.h"
+
+struct SetComparison {
+        View view;
+        ThreadKeys keys;
+        GroupTable table;
+        SetRowList list;
+        SetGroup **groups; /* owned; in the order of the table's */
+        size_t n_groups, n_allocated;
+        size_t n_captures, n_begun;
+        SetCapture capture; /* that is being read */
+        double windows_ns;  /* how long all together */
+        size_t n_windows;
+
+        /* after finish */
+        SetFamily family;
+        const SourceTable *sources[SET_SIDES]; /* borrowed */
+        SetGroup **shown;                      /* owned; the groups are borrowed */
+        size_t n_shown;
+        SetFigures figures;
+};
+
+int set_comparison_new(const View *view, size_t n_captures, double alpha, SetComparison **ret) {
+        _cleanup_(set_comparison_freep) SetComparison *comparison = calloc(1, sizeof(*comparison));
+        int r;
+
+        assert(n_captures > 0 && n_captures <= SET_MAX_CAPTURES);
+        if (!comparison)
+                return -ENOMEM;
+        comparison->view = *view;
+        comparison->n_captures = n_captures;
+        set_row_list_init(&comparison->list, &comparison->view);
+        comparison->family = (SetFamily){
+                .view = &comparison->view,
+                .list = &comparison->list,
+                .alpha = alpha,
+        };
+        r = thread_keys_init(&comparison->keys, &comparison->view, COMPARISON_BOOTS_UNKNOWN);
+        if (r != 0)
+                return r;
+        *ret = TAKE_PTR(comparison);
+        return 0;
+}
+
+SetComparison *set_comparison_free(SetComparison *comparison) {
+        if (!comparison)
+                return NULL;
+        set_family_done(&comparison->family);
+        for (size_t i = 0; i < comparison->n_groups; i++)
+                set_group_free(comparison->groups[i], &comparison->list);
+        free(comparison->groups);
+        free(comparison->shown);
+        group_table_done(&comparison->table);
+        thread_keys_done(&comparison->keys);
+        free(comparison);
+        return NULL;
+}
+
+/* input */
+
+bool set_comparison_wants_census(const SetComparison *comparison) {
+        return thread_keys_wants_census(&comparison->keys);
+}
+
+static bool leaves_out(const SetComparison *comparison, const ThreadSample *sample) {
+        return sample->self && !comparison->view.self;
+}
+
+int set_comparison_census(SetComparison *comparison, const ThreadSample *sample) {
+        if (leaves_out(comparison, sample) || !set_comparison_wants_census(comparison))
+                return 0;
+        return thread_keys_census(&comparison->keys, sample);
+}
+
+void set_comparison_begin(SetComparison *comparison, const SetCapture *capture) {
+        assert(comparison->n_begun < comparison->n_captures && capture->side < SET_SIDES);
+        comparison->capture = *capture;
+        comparison->family.sides[capture->side] |= UINT64_C(1) << comparison->n_begun;
+        comparison->n_begun++;
+        if (capture->elapsed_ns > 0) {
+                comparison->windows_ns += (double) capture->elapsed_ns;
+                comparison->n_windows++;
+        }
+}
+
+/* The set's group of one of the table, which numbers them from 0 without gaps. */
+static int obtain(SetComparison *comparison, Group *group, SetGroup **ret) {
+        size_t n = comparison->n_allocated > 0 ? 2 * comparison->n_allocated : 128;
+        SetGroup **groups;
+        int r;
+
+        if (group->index < comparison->n_groups) {
+                *ret = comparison->groups[group->index];
+                return 0;
+        }
+        if (comparison->n_groups == comparison->n_allocated) {
+                groups = realloc(comparison->groups, n * sizeof(*groups));
+                if (!groups)
+                        return -ENOMEM;
+                comparison->groups = groups;
+                comparison->n_allocated = n;
+        }
+        r = set_group_new(group, &comparison->list, ret);
+        if (r == 0)
+                comparison->groups[comparison->n_groups++] = *ret;
+        return r;
+}
+
+int set_comparison_fold(SetComparison *comparison, const ThreadSample *before,
+                        const ThreadSample *after) {
+        SetGroup *set_group;
+        Group *group;
+        int r;
+
+        if (!after || leaves_out(comparison, after))
+                return 0;
+        r = thread_group_obtain(&comparison->keys, &comparison->table, COMPARISON_BEFORE, after,
+                                &group);
+        if (r == 0)
+                r = obtain(comparison, group, &set_group);
+        return r == 0 ? set_group_fold(set_group, &comparison->capture, before, after) : r;
+}
+
+int set_comparison_end(SetComparison *comparison) {
+        int r = 0;
+
+        for (size_t i = 0; i < comparison->n_groups && r == 0; i++)
+                r = set_group_take(comparison->groups[i], &comparison->list, &comparison->capture,
+                                   comparison->n_captures, comparison->n_begun - 1);
+        return r;
+}
+
+/* the end */
+
+static bool hides_rows(const SetComparison *comparison) {
+        return comparison->view.changed_only || comparison->view.has_threshold;
+}
+
+static void count_rows(SetComparison *comparison, const SetGroup *group, bool is_shown) {
+        const SetFamily *family = &comparison->family;
+        size_t slots[ROW_MAX];
+
+        if (is_shown && hides_rows(comparison))
+                comparison->figures.n_hidden_rows +=
+                        comparison->list.n_wanted - set_order_rows(family, group, slots);
+        for (size_t slot = 0; comparison->view.has_threshold && slot < comparison->list.n_slots;
+             slot++) {
+                SetRowView row;
+
+                if (!comparison->list.wanted[slot] || group->rows[slot].test == 0)
+                        continue;
+                set_family_view(family, group, slot, &row);
+                comparison->figures.n_above_threshold += set_family_is_above(family, &row);
+        }
+}
+
+static bool has_rows(const SetComparison *comparison, const SetGroup *group) {
+        size_t slots[ROW_MAX];
+
+        if (!hides_rows(comparison))
+                return true;
+        return set_order_rows(&comparison->family, group, slots) > 0;
+}
+
+static void count_only(SetComparison *comparison, const SetGroup *group) {
+        for (unsigned side = 0; side < SET_SIDES; side++)
+                comparison->figures.n_only[side] +=
+                        !(group->threads.present & comparison->family.sides[1 - side]);
+}
+
+static int choose_groups(SetComparison *comparison) {
+        size_t n_left = 0, limit = comparison->view.limit;
+        int r;
+
+        comparison->shown = calloc(comparison->n_groups + 1, sizeof(SetGroup *));
+        if (!comparison->shown)
+                return -ENOMEM;
+        for (size_t i = 0; i < comparison->n_groups; i++) {
+                SetGroup *group = comparison->groups[i];
+
+                if (!group_passes(group->group, &comparison->view))
+                        continue;
+                count_only(comparison, group);
+                if (has_rows(comparison, group))
+                        comparison->shown[n_left++] = group;
+                else
+                        comparison->figures.n_hidden_rows += comparison->list.n_wanted;
+        }
+        r = set_order_groups(&comparison->family, comparison->shown, n_left);
+        if (r != 0)
+                return r;
+        comparison->n_shown = limit > 0 ? MIN_OF(limit, n_left) : n_left;
+        comparison->figures.n_hidden_groups = n_left - comparison->n_shown;
+        for (size_t i = 0; i < n_left; i++) {
+                bool is_shown = i < comparison->n_shown;
+
+                count_rows(comparison, comparison->shown[i], is_shown);
+                if (is_shown)
+                        member_list_sort(&comparison->shown[i]->group->members);
+        }
+        return 0;
+}
+
+int set_comparison_finish(SetComparison *comparison,
+                          const SourceTable *const sources[static SET_SIDES]) {
+        SetFamily *family = &comparison->family;
+        SetFigures *figures = &comparison->figures;
+        int r;
+
+        assert(comparison->n_begun == comparison->n_captures);
+        for (unsigned side = 0; side < SET_SIDES; side++)
+                comparison->sources[side] = sources[side];
+        if (comparison->n_windows > 0)
+                family->window_ns = comparison->windows_ns / (double) comparison->n_windows;
+        r = set_family_test(family, comparison->groups, comparison->n_groups);
+        if (r != 0)
+                return r;
+        figures->n_tested = family->n_family;
+        figures->n_significant = family->n_significant;
+        figures->least_p = family->least_p;
+        figures->n_needed = set_family_samples_needed(family);
+        return choose_groups(comparison);
+}
+
+/* output */
+
+const SetFigures *set_comparison_figures(const SetComparison *comparison) {
+        return &comparison->figures;
+}
+
+size_t set_comparison_n(const SetComparison *comparison) {
+        return comparison->n_shown;
+}
+
+void set_comparison_write(const SetComparison *comparison, size_t index, JsonWriter *writer) {
+        assert(index < comparison->n_shown);
+        set_group_write_json(writer, &comparison->family, comparison->sources,
+                             comparison->shown[index]);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/set/set-family.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/set/false-discovery.h"
+#include "analysis/key/group-name.h"
+#include "analysis/set/rank-test.h"
+
+#define FIRST_TESTS 256
+#define LEAST_SAMPLES 2 /* of a side: one says nothing of how much they scatter */
+
+_Static_assert(SET_MAX_CAPTURES <= RANK_TEST_MAX_POOLED, "all samples can be pooled");
+
+void set_family_done(SetFamily *family) {
+        free(family->tests);
+        family->tests = NULL;
+}
+
+/* the scale */
+
+static double median_of(const SetFamily *family, const SetRow *row, unsigned side) {
+        double values[SET_MAX_CAPTURES];
+        size_t n = set_samples_get(&row->samples, family->sides[side], values);
+
+        return n > 0 ? quartiles_of(values, n).median : 0;
+}
+
+/* The floors are amounts that matter in a window; of rates, that over its length. */
+static double floor_of(const SetFamily *family, MetricId id) {
+        double floor = (double) impact_floor(metric_table[id].unit);
+
+        if (set_row_kind(id) != SET_ROW_RATE || !(family->window_ns > 0))
+                return floor;
+        return floor * (double) NSEC_PER_SEC / family->window_ns;
+}
+
+static void init_scale(SetFamily *family, SetGroup *const *groups, size_t n_groups) {
+        for (size_t slot = 0; slot < family->list->n_slots; slot++) {
+                unsigned id = family->list->indexes[slot];
+                double totals[SET_SIDES] = { 0, 0 };
+
+                if (id >= _METRIC_MAX || metric_table[id].shape != METRIC_SHAPE_SUM)
+                        continue;
+                for (size_t i = 0; i < n_groups; i++)
+                        for (unsigned side = 0; side < SET_SIDES; side++)
+                                totals[side] += median_of(family, &groups[i]->rows[slot], side);
+                family->scale.denominators[id] =
+                        fmax(fmax(totals[0], totals[1]), floor_of(family, (MetricId) id));
+        }
+}
+
+/* tests */
+
+static int add_test(SetFamily *family, const RankResult *result) {
+        size_t n = family->n_allocated > 0 ? 2 * family->n_allocated : FIRST_TESTS;
+        SetTest *tests;
+
+        if (family->n_tests == family->n_allocated) {
+                tests = realloc(family->tests, n * sizeof(*tests));
+                if (!tests)
+                        return -ENOMEM;
+                family->tests = tests;
+                family->n_allocated = n;
+        }
+        family->tests[family->n_tests++] = (SetTest){
+                .u = result->u,
+                .p = result->p,
+                .least_p = result->least_p,
+        };
+        return 0;
+}
+
+/* Whether samples of the row can tell the sets apart, however they fall. */
+static bool is_evidence(const SetGroup *group, unsigned index) {
+        switch (set_row_kind(index)) {
+        case SET_ROW_RATE:
+        case SET_ROW_LEVEL:
+                return true;
+        case SET_ROW_RECORD:
+                return !group->lives_on;
+        case SET_ROW_LABEL:
+        case SET_ROW_WORD:
+                break;
+        }
+        return false;
+}
+
+static int test_row(SetFamily *family, RankTest *test, SetGroup *group, size_t slot) {
+        double before[SET_MAX_CAPTURES], after[SET_MAX_CAPTURES];
+        SetRow *row = &group->rows[slot];
+        size_t n_before, n_after;
+        RankResult result;
+        int r;
+
+        if (!family->list->wanted[slot] || !set_samples_vary(&row->samples) ||
+            !is_evidence(group, family->list->indexes[slot]))
+                return 0;
+        n_before = set_samples_get(&row->samples, family->sides[0], before);
+        n_after = set_samples_get(&row->samples, family->sides[1], after);
+        if (rank_test_least_p(n_before, n_after) >= family->alpha)
+                family->n_short++;
+        if (n_before < LEAST_SAMPLES || n_after < LEAST_SAMPLES)
+                return 0;
+        r = rank_test_run(test, before, n_before, after, n_after, &result);
+        if (r == 0)
+                r = add_test(family, &result);
+        if (r != 0)
+                return r;
+        row->test = (uint32_t) family->n_tests;
+        return 0;
+}
+
+static bool can_be_significant(const SetFamily *family, const SetTest *test) {
+        return test->least_p < family->alpha;
+}
+
+/*
+ * A row that could not be significant even alone, for its few or equal samples, would only make it
+ * harder for the others. What it could have been depends on how many samples there are and on their
+ * pooled values alone, so to leave it out biases nothing. Where all are such, they are the family,
+ * and tell how far they are from it.
+ */
+static void choose_family(SetFamily *family) {
+        size_t n_able = 0;
+
+        for (size_t i = 0; i < family->n_tests; i++)
+                n_able += can_be_significant(family, &family->tests[i]);
+        family->least_p = 1;
+        for (size_t i = 0; i < family->n_tests; i++) {
+                SetTest *test = &family->tests[i];
+
+                test->adjusted = NAN;
+                if (n_able > 0 && !can_be_significant(family, test))
+                        continue;
+                test->adjusted = test->p;
+                family->n_family++;
+                family->least_p = fmin(family->least_p, test->least_p);
+        }
+}
+
+static int adjust(SetFamily *family) {
+        double *p = calloc(family->n_family + 1, sizeof(*p));
+        size_t n = 0;
+        int r;
+
+        if (!p)
+                return -ENOMEM;
+        for (size_t i = 0; i < family->n_tests; i++)
+                if (!isnan(family->tests[i].adjusted))
+                        p[n++] = family->tests[i].p;
+        r = false_discovery_adjust(p, n);
+        n = 0;
+        for (size_t i = 0; r == 0 && i < family->n_tests; i++) {
+                SetTest *test = &family->tests[i];
+
+                if (isnan(test->adjusted))
+                        continue;
+                test->adjusted = p[n++];
+                family->n_significant += test->adjusted < family->alpha;
+        }
+        free(p);
+        return r;
+}
+
+int set_family_test(SetFamily *family, SetGroup *const *groups, size_t n_groups) {
+        _cleanup_(rank_test_freep) RankTest *test = NULL;
+        int r;
+
+        init_scale(family, groups, n_groups);
+        r = rank_test_new(&test);
+        for (size_t i = 0; i < n_groups && r == 0; i++) {
+                if (!group_passes(groups[i]->group, family->view))
+                        continue;
+                for (size_t slot = 0; slot < family->list->n_slots && r == 0; slot++)
+                        r = test_row(family, test, groups[i], slot);
+        }
+        if (r != 0)
+                return r;
+        choose_family(family);
+        return adjust(family);
+}
+
+size_t set_family_samples_needed(const SetFamily *family) {
+        size_t n_able = 0;
+
+        for (size_t i = 0; i < family->n_tests; i++)
+                n_able += can_be_significant(family, &family->tests[i]);
+        if (n_able + family->n_short == 0)
+                return 0;
+        if (family->n_short == 0 && family->least_p * (double) n_able < family->alpha)
+                return 0;
+        return rank_test_enough(n_able + family->n_short, family->alpha);
+}
+
+/* views */
+
+static Value median_value(const Quartiles *quartiles) {
+        if (quartiles->n == 0)
+                return (Value){ .kind = VALUE_ABSENT };
+        return (Value){ .kind = VALUE_REAL, .real = quartiles->median };
+}
+
+static double impact(const SetFamily *family, const Row *row) {
+        if (!row->has_number || row->is_derived || metric_table[row->id].shape != METRIC_SHAPE_SUM)
+                return IMPACT_NONE;
+        return fabs(row->delta.real) / family->scale.denominators[row->id];
+}
+
+void set_family_view(const SetFamily *family, const SetGroup *group, size_t slot, SetRowView *ret) {
+        const SetRow *row = &group->rows[slot];
+        unsigned index = family->list->indexes[slot];
+        double values[SET_MAX_CAPTURES];
+
+        *ret = (SetRowView){
+                .row.is_derived = index >= _METRIC_MAX,
+                .row.id = index < _METRIC_MAX ? index : index - _METRIC_MAX,
+        };
+        for (unsigned side = 0; side < SET_SIDES; side++) {
+                size_t n = set_samples_get(&row->samples, family->sides[side], values);
+
+                ret->sides[side] = quartiles_of(values, n);
+                ret->row.values[side] = median_value(&ret->sides[side]);
+                ret->row.outcomes[side] = (DerivedOutcome) row->outcomes[side];
+                ret->row.inputs[side] = (MetricId) row->inputs[side];
+        }
+        ret->row.delta = delta_between(&ret->row.values[0], &ret->row.values[1]);
+        ret->row.has_number = ret->row.delta.kind != DELTA_NONE;
+        ret->row.changed = fabs(delta_number(&ret->row.delta)) > 0;
+        ret->row.impact = impact(family, &ret->row);
+        if (row->test > 0) {
+                ret->test = &family->tests[row->test - 1];
+                ret->is_in_family = !isnan(ret->test->adjusted);
+                ret->significant = ret->is_in_family && ret->test->adjusted < family->alpha;
+        }
+}
+
+bool set_family_is_above(const SetFamily *family, const SetRowView *row) {
+        double percent;
+
+        return row->significant && row_growth(&row->row, &percent) &&
+               percent > family->view->threshold;
+}
+
+bool set_family_shows(const SetFamily *family, const SetRowView *row) {
+        if (family->view->has_threshold && !set_family_is_above(family, row))
+                return false;
+        return !family->view->changed_only || row->significant;
+}

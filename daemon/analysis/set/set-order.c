@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/set/set-order.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/compare/order.h"
+
+/* groups */
+
+typedef enum Tier {
+        TIER_SIGNIFICANT,
+        TIER_BOTH,
+        TIER_ONE_SIDED,
+} Tier;
+
+typedef struct Ranked {
+        SetGroup *group;
+        Tier tier;
+        size_t slot;                     /* which has the best key; ties go by the registry */
+        double keys[VIEW_SORT_MAX_KEYS]; /* the larger the earlier; NAN: none, comes last */
+} Ranked;
+
+_Static_assert(VIEW_SORT_MAX_KEYS >= ORDER_UNIT_FAMILIES, "a key for each family of units");
+
+static MetricUnit unit_of(const Row *row) {
+        return row->is_derived ? derived_table[row->id].unit : metric_table[row->id].unit;
+}
+
+static void raise_key(Ranked *ranked, unsigned key, double value, size_t slot) {
+        if (isnan(ranked->keys[key]) || value > ranked->keys[key]) {
+                ranked->keys[key] = value;
+                ranked->slot = slot;
+        }
+}
+
+static void add_row(Ranked *ranked, const SetFamily *family, const SetRowView *row, size_t slot) {
+        double percent;
+
+        switch (family->view->sort.order) {
+        case VIEW_ORDER_IMPACT:
+                if (row->row.impact > IMPACT_NONE)
+                        raise_key(ranked, 0, row->row.impact, slot);
+                break;
+        case VIEW_ORDER_PERCENT:
+                if (row_growth(&row->row, &percent))
+                        raise_key(ranked, 0, percent, slot);
+                break;
+        case VIEW_ORDER_DELTA:
+                raise_key(ranked, order_unit_family(unit_of(&row->row)), fabs(row->row.delta.real),
+                          slot);
+                ranked->slot = 0; /* of which family it would be says nothing */
+                break;
+        case VIEW_ORDER_NAME:
+        case VIEW_ORDER_METRICS:
+                break;
+        }
+}
+
+/* What the taskstats accounting has repeats other rows, and ranks nothing. */
+static bool ranks(const SetFamily *family, size_t slot) {
+        unsigned index = family->list->indexes[slot];
+
+        return family->list->wanted[slot] &&
+               (index >= _METRIC_MAX ||
+                metric_table[index].section != METRIC_SECTION_TASKSTATS_ACCOUNTING);
+}
+
+static void add_rows(Ranked *ranked, const SetFamily *family, bool significant) {
+        for (size_t slot = 0; slot < family->list->n_slots; slot++) {
+                SetRowView row;
+
+                if (!ranks(family, slot))
+                        continue;
+                set_family_view(family, ranked->group, slot, &row);
+                if (row.row.has_number && (row.significant || !significant))
+                        add_row(ranked, family, &row, slot);
+        }
+}
+
+static void add_metrics(Ranked *ranked, const SetFamily *family) {
+        const ViewSort *sort = &family->view->sort;
+
+        for (unsigned i = 0; i < sort->n_keys; i++) {
+                const ViewSortKey *key = &sort->keys[i];
+                unsigned index = key->is_derived ? SET_ROW_OF_DERIVED(key->id) : key->id;
+                SetRowView row;
+
+                set_family_view(family, ranked->group, set_row_list_find(family->list, index),
+                                &row);
+                if (row.row.has_number)
+                        ranked->keys[i] = key->ascending ? -row.row.delta.real : row.row.delta.real;
+        }
+}
+
+static Tier tier_of(const SetFamily *family, const SetGroup *group) {
+        const SetSamples *threads = &group->threads;
+
+        for (size_t slot = 0; slot < family->list->n_slots; slot++) {
+                uint32_t test = group->rows[slot].test;
+
+                /* Never of what is not in the family: that is not a number. */
+                if (test > 0 && family->tests[test - 1].adjusted < family->alpha)
+                        return TIER_SIGNIFICANT;
+        }
+        return (threads->present & family->sides[0]) && (threads->present & family->sides[1])
+                       ? TIER_BOTH
+                       : TIER_ONE_SIDED;
+}
+
+static void rank(Ranked *ranked, const SetFamily *family, SetGroup *group) {
+        *ranked = (Ranked){ .group = group, .tier = tier_of(family, group) };
+        for (size_t i = 0; i < ELEMENTSOF(ranked->keys); i++)
+                ranked->keys[i] = NAN;
+        if (family->view->sort.order == VIEW_ORDER_METRICS)
+                add_metrics(ranked, family);
+        else if (family->view->sort.order != VIEW_ORDER_NAME)
+                add_rows(ranked, family, ranked->tier == TIER_SIGNIFICANT);
+}
+
+static int by_rank(const void *a, const void *b) {
+        const Ranked *left = a, *right = b;
+
+        if (left->tier != right->tier)
+                return left->tier < right->tier ? -1 : 1;
+        for (size_t i = 0; i < ELEMENTSOF(left->keys); i++) {
+                bool has_left = !isnan(left->keys[i]), has_right = !isnan(right->keys[i]);
+
+                if (has_left != has_right)
+                        return has_left ? -1 : 1;
+                if (has_left && left->keys[i] > right->keys[i])
+                        return -1;
+                if (has_left && left->keys[i] < right->keys[i])
+                        return 1;
+        }
+        if (left->slot != right->slot)
+                return left->slot < right->slot ? -1 : 1;
+        return span_compare(group_key(left->group->group), group_key(right->group->group));
+}
+
+int set_order_groups(const SetFamily *family, SetGroup **groups, size_t n_groups) {
+        Ranked *ranked = calloc(n_groups + 1, sizeof(*ranked));
+
+        if (!ranked)
+                return -ENOMEM;
+        for (size_t i = 0; i < n_groups; i++)
+                rank(&ranked[i], family, groups[i]);
+        qsort(ranked, n_groups, sizeof(*ranked), by_rank);
+        for (size_t i = 0; i < n_groups; i++)
+                groups[i] = ranked[i].group;
+        free(ranked);
+        return 0;
+}
+
+/* rows */
+
+/* Of metrics or of derived values, those that are significant or the others. */
+static size_t collect(const SetFamily *family, const SetGroup *group, bool is_derived,
+                      bool significant, Row *ret_rows) {
+        size_t n = 0;
+
+        for (size_t slot = 0; slot < family->list->n_slots; slot++) {
+                SetRowView row;
+
+                if (!family->list->wanted[slot] ||
+                    is_derived != (family->list->indexes[slot] >= _METRIC_MAX))
+                        continue;
+                set_family_view(family, group, slot, &row);
+                if (row.significant == significant && set_family_shows(family, &row))
+                        ret_rows[n++] = row.row;
+        }
+        return n;
+}
+
+size_t set_order_rows(const SetFamily *family, const SetGroup *group, size_t ret_slots[ROW_MAX]) {
+        const Order order = { .sort = &family->view->sort,
+                              .scale = &family->scale,
+                              .n_sides = SET_SIDES };
+        Row rows[ROW_MAX];
+        size_t n_slots = 0;
+
+        for (unsigned block = 0; block < 4; block++) {
+                size_t n = collect(family, group, block / 2, block % 2 == 0, rows);
+
+                order_rows(&order, rows, n);
+                for (size_t i = 0; i < n; i++)
+                        ret_slots[n_slots++] = set_row_list_find(
+                                family->list,
+                                rows[i].is_derived ? SET_ROW_OF_DERIVED(rows[i].id) : rows[i].id);
+        }
+        return n_slots;
+}

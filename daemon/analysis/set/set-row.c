@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/set/set-row.h"
+
+#include "base/macro.h"
+
+static SetRowKind metric_kind(MetricId id) {
+        if (id == METRIC_thread_count)
+                return SET_ROW_LEVEL;
+        if (id == METRIC_acct_elapsed_ns)
+                return SET_ROW_RECORD;
+        if (id == METRIC_processor)
+                return SET_ROW_LABEL;
+        switch (metric_table[id].kind) {
+        case METRIC_KIND_COUNTER:
+                return SET_ROW_RATE;
+        case METRIC_KIND_PEAK:
+        case METRIC_KIND_FLOOR:
+                return SET_ROW_RECORD;
+        case METRIC_KIND_WORD:
+                return SET_ROW_WORD;
+        case METRIC_KIND_GAUGE:
+        case METRIC_KIND_ORDINAL:
+        case METRIC_KIND_CPUS:
+                break;
+        }
+        return SET_ROW_LEVEL;
+}
+
+SetRowKind set_row_kind(unsigned index) {
+        if (index < _METRIC_MAX)
+                return metric_kind((MetricId) index);
+        return derived_table[index - _METRIC_MAX].formula == DERIVED_FORMULA_OFFCPU ? SET_ROW_RATE
+                                                                                    : SET_ROW_LEVEL;
+}
+
+static bool has_bit(const uint64_t *words, unsigned id) {
+        return words[id / 64] >> (id % 64) & 1;
+}
+
+static int put(SetRow *row, const SetSight *sight, const Value *value, SetRowKind kind) {
+        double number;
+
+        if (!value_has_number(value))
+                return 0;
+        number = value_number(value);
+        if (kind == SET_ROW_RATE)
+                number *= (double) NSEC_PER_SEC / (double) sight->elapsed_ns;
+        row->seen |= (uint8_t) (1u << sight->side);
+        return set_samples_put(&row->samples, sight->n_captures, sight->capture, number);
+}
+
+static int take_metric(SetRow *row, MetricId id, const SetSight *sight) {
+        SetRowKind kind = metric_kind(id);
+        Value value;
+
+        if (kind == SET_ROW_WORD)
+                return 0;
+        if (kind == SET_ROW_RATE) {
+                if (has_bit(sight->held, id))
+                        row->seen |= (uint8_t) (1u << sight->side);
+                if (has_bit(sight->fallen, id))
+                        row->reset |= (uint8_t) (1u << sight->side);
+                if (sight->elapsed_ns == 0 || has_bit(sight->fallen, id))
+                        return 0;
+        }
+        value = aggregate_value(sight->window, id);
+        return put(row, sight, &value, kind);
+}
+
+static bool has_fallen_input(const Derived *derived, const SetSight *sight) {
+        for (unsigned i = 0; i < derived->n_inputs; i++)
+                if (has_bit(sight->fallen, derived->inputs[i]))
+                        return true;
+        return false;
+}
+
+/* The first input that no thread has: without a window, sums are held but not in the aggregate. */
+static bool find_absent_input(const Derived *derived, const SetSight *sight, MetricId *ret) {
+        for (unsigned i = 0; i < derived->n_inputs; i++)
+                if (!has_bit(sight->held, derived->inputs[i])) {
+                        *ret = derived->inputs[i];
+                        return true;
+                }
+        return false;
+}
+
+static int take_derived(SetRow *row, DerivedId id, const SetSight *sight) {
+        const Derived *derived = &derived_table[id];
+        bool is_level = derived->formula == DERIVED_FORMULA_DIFFERENCE;
+        DerivedOutcome outcome;
+        MetricId input;
+        Value value;
+
+        if (find_absent_input(derived, sight, &input)) {
+                row->outcomes[sight->side] = DERIVED_INPUT_ABSENT;
+                row->inputs[sight->side] = (uint8_t) input;
+                return 0;
+        }
+        if (!is_level && (sight->elapsed_ns == 0 || has_fallen_input(derived, sight))) {
+                row->seen |= (uint8_t) (1u << sight->side);
+                return 0;
+        }
+        outcome = derived_value(is_level ? sight->totals : sight->window, id, &value, &input);
+        row->outcomes[sight->side] = (uint8_t) outcome;
+        if (outcome == DERIVED_COMPUTED)
+                return put(row, sight, &value, set_row_kind(SET_ROW_OF_DERIVED(id)));
+        if (outcome == DERIVED_INPUT_ABSENT)
+                row->inputs[sight->side] = (uint8_t) input;
+        return 0;
+}
+
+int set_row_take(SetRow *row, unsigned index, const SetSight *sight) {
+        if (index < _METRIC_MAX)
+                return take_metric(row, (MetricId) index, sight);
+        return take_derived(row, (DerivedId) (index - _METRIC_MAX), sight);
+}

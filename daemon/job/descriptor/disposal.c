@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/descriptor/disposal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "job/descriptor/child-exit.h"
+#include "job/descriptor/table.h"
+
+#define NOBODY ((uid_t) -1) /* which is no user */
+
+/* Connections, whoever made them: they cannot flush, so none holds up the others. */
+#define SOCKETS NOBODY
+
+#define DISPOSAL_CHILDREN 32u
+#define DISPOSAL_RETRY_US USEC_PER_SEC
+/*
+ * How long a socket may linger in a child. Much longer than a signal takes to be handled: where
+ * that is slow, a child whose ticks came faster would do nothing else.
+ */
+#define DISPOSAL_TICK_US 5000
+#define DISPOSAL_FAREWELL_MS 1000
+
+typedef struct FdList {
+        int *fds;
+        size_t n, n_allocated;
+} FdList;
+
+/* What is closed by one child after the other. */
+typedef struct Lane {
+        struct Lane *next;
+        Disposal *disposal;
+        uid_t uid;
+        FdList waiting; /* for the next child */
+        FdList closing; /* by the present one */
+        pid_t pid;      /* 0: there is none */
+        sd_event_source *exit;
+} Lane;
+
+struct Disposal {
+        sd_event *event;
+        sd_event_source *turn;
+        Lane *lanes;
+        unsigned n_children;
+        int stand_in_fd;
+        uid_t *owners; /* by descriptor; NOBODY: it is ours */
+        size_t n_owners;
+};
+
+/* the child */
+
+static void on_tick(int number) {
+}
+
+/*
+ * Lets go of the files, and leaves a stand-in at each number: only the parent frees numbers, when
+ * this has ended well. So whatever becomes of a child, the next one may do all of its list again.
+ * Letting go of the last descriptor of a socket that lingers waits until a signal comes. A flush
+ * waits for as long as it likes, and then so does this child.
+ */
+static _noreturn_ void close_all(const FdList *list, int stand_in_fd, pid_t parent) {
+        const struct itimerval ticks = { .it_interval = { .tv_usec = DISPOSAL_TICK_US },
+                                         .it_value = { .tv_usec = DISPOSAL_TICK_US } };
+        const struct sigaction action = { .sa_handler = on_tick };
+        sigset_t blocked;
+
+        (void) sigfillset(&blocked);
+        (void) sigdelset(&blocked, SIGALRM);
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
+            sigprocmask(SIG_SETMASK, &blocked, NULL) < 0 || sigaction(SIGALRM, &action, NULL) < 0 ||
+            setitimer(ITIMER_REAL, &ticks, NULL) < 0)
+                _exit(EXIT_FAILURE);
+        for (size_t i = 0; i < list->n; i++)
+                if (dup3(stand_in_fd, list->fds[i], O_CLOEXEC) < 0)
+                        _exit(EXIT_FAILURE);
+        _exit(EXIT_SUCCESS);
+}
+
+/* lanes */
+
+static Lane *find_lane(const Disposal *disposal, uid_t uid) {
+        Lane *lane = disposal->lanes;
+
+        while (lane && lane->uid != uid)
+                lane = lane->next;
+        return lane;
+}
+
+static Lane *get_lane(Disposal *disposal, uid_t uid) {
+        Lane *lane = find_lane(disposal, uid);
+
+        if (lane)
+                return lane;
+        lane = malloc(sizeof(*lane));
+        if (!lane)
+                return NULL;
+        *lane = (Lane){ .next = disposal->lanes, .disposal = disposal, .uid = uid };
+        disposal->lanes = lane;
+        return lane;
+}
+
+static void drop_lane(Lane **link) {
+        Lane *lane = *link;
+
+        *link = lane->next;
+        sd_event_source_disable_unref(lane->exit);
+        free(lane->closing.fds);
+        free(lane->waiting.fds);
+        free(lane);
+}
+
+static bool lane_add(Lane *lane, int fd) {
+        FdList *list = &lane->waiting;
+
+        if (list->n == list->n_allocated) {
+                size_t n = list->n_allocated > 0 ? 2 * list->n_allocated : 8;
+                int *fds = reallocarray(list->fds, n, sizeof(*fds));
+
+                if (!fds)
+                        return false;
+                list->fds = fds;
+                list->n_allocated = n;
+        }
+        list->fds[list->n++] = fd;
+        return true;
+}
+
+/* Without memory it is closed here: rather a wait than a leak. */
+static void lane_add_or_close(Lane *lane, int fd) {
+        if (!lane || !lane_add(lane, fd))
+                (void) fd_close(fd);
+}
+
+static void run_soon(Disposal *disposal, uint64_t us) {
+        (void) sd_event_source_set_time_relative(disposal->turn, us);
+        (void) sd_event_source_set_enabled(disposal->turn, SD_EVENT_ONESHOT);
+}
+
+/* What the child stood in for is freed, or else all of its list is left to the next one. */
+static void lane_end(Lane *lane, const siginfo_t *status) {
+        Disposal *disposal = lane->disposal;
+        bool is_done = status->si_code == CLD_EXITED && status->si_status == EXIT_SUCCESS;
+
+        lane->exit = sd_event_source_disable_unref(lane->exit);
+        lane->pid = 0;
+        disposal->n_children--;
+        for (size_t i = 0; i < lane->closing.n; i++)
+                if (is_done)
+                        (void) fd_close(lane->closing.fds[i]);
+                else
+                        lane_add_or_close(lane, lane->closing.fds[i]);
+        lane->closing.n = 0;
+        run_soon(disposal, is_done ? 0 : DISPOSAL_RETRY_US);
+}
+
+static int on_exit_child(sd_event_source *source, const siginfo_t *status, void *userdata) {
+        lane_end(userdata, status);
+        return 0;
+}
+
+/* The list of the child is kept, and the next one begins. */
+static void swap_lists(Lane *lane) {
+        FdList empty = lane->closing;
+
+        empty.n = 0;
+        lane->closing = lane->waiting;
+        lane->waiting = empty;
+}
+
+static bool lane_start(Lane *lane) {
+        Disposal *disposal = lane->disposal;
+        pid_t parent = getpid(), child;
+
+        child = table_fork();
+        if (child == 0)
+                close_all(&lane->waiting, disposal->stand_in_fd, parent);
+        if (child < 0)
+                return false;
+        swap_lists(lane);
+        lane->pid = child;
+        disposal->n_children++;
+        /* Without a descriptor to see its end by, every turn asks for it. */
+        if (child_exit_watch(disposal->event, &lane->exit, child, on_exit_child, lane) < 0)
+                run_soon(disposal, DISPOSAL_RETRY_US);
+        return true;
+}
+
+/* Ends the lanes of children that have ended without having been watched. */
+static void look_for_ends(Disposal *disposal) {
+        for (Lane *lane = disposal->lanes; lane; lane = lane->next) {
+                siginfo_t status;
+
+                if (lane->pid == 0 || lane->exit)
+                        continue;
+                if (child_exit_take(lane->pid, &status))
+                        lane_end(lane, &status);
+                else
+                        run_soon(disposal, DISPOSAL_RETRY_US);
+        }
+}
+
+static void drop_idle_lanes(Disposal *disposal) {
+        Lane **link = &disposal->lanes;
+
+        while (*link)
+                if ((*link)->pid == 0 && (*link)->waiting.n == 0)
+                        drop_lane(link);
+                else
+                        link = &(*link)->next;
+}
+
+static int on_turn(sd_event_source *source, uint64_t usec, void *userdata) {
+        Disposal *disposal = userdata;
+
+        look_for_ends(disposal);
+        drop_idle_lanes(disposal);
+        for (Lane *lane = disposal->lanes; lane; lane = lane->next) {
+                if (lane->pid > 0 || lane->waiting.n == 0)
+                        continue;
+                if (disposal->n_children == DISPOSAL_CHILDREN)
+                        break; /* the end of one of them comes back here */
+                if (!lane_start(lane)) {
+                        run_soon(disposal, DISPOSAL_RETRY_US);
+                        break;
+                }
+        }
+        return 0;
+}
+
+static void put_away(Disposal *disposal, int fd, uid_t uid) {
+        Lane *lane = get_lane(disposal, uid);
+
+        lane_add_or_close(lane, fd);
+        if (lane && lane->pid == 0)
+                run_soon(disposal, 0);
+}
+
+/* descriptors */
+
+void disposal_note(Disposal *disposal, int fd, uid_t uid) {
+        size_t n = (size_t) fd + 1;
+
+        if (n > disposal->n_owners) {
+                uid_t *owners;
+
+                n = n > 2 * disposal->n_owners ? n : 2 * disposal->n_owners;
+                owners = reallocarray(disposal->owners, n, sizeof(*owners));
+                if (!owners)
+                        return;
+                for (size_t i = disposal->n_owners; i < n; i++)
+                        owners[i] = NOBODY;
+                disposal->owners = owners;
+                disposal->n_owners = n;
+        }
+        disposal->owners[fd] = uid;
+}
+
+int disposal_close(Disposal *disposal, int fd) {
+        uid_t uid = NOBODY;
+
+        if (fd >= 0 && (size_t) fd < disposal->n_owners)
+                uid = TAKE(disposal->owners[fd], NOBODY);
+        if (uid == NOBODY)
+                return fd_close(fd);
+        put_away(disposal, fd, uid);
+        return -EBADF;
+}
+
+int disposal_close_socket(Disposal *disposal, int fd) {
+        int n_unread = 0;
+
+        if (fd < 0)
+                return -EBADF;
+        /* From here on nobody can send: what is unread now is all there will ever be. */
+        (void) shutdown(fd, SHUT_RD);
+        if (ioctl(fd, SIOCINQ, &n_unread) < 0 || n_unread == 0)
+                return fd_close(fd);
+        put_away(disposal, fd, SOCKETS);
+        return -EBADF;
+}
+
+static void keeper_note(int fd, void *userdata) {
+        const DisposalKeeper *keeper = userdata;
+
+        disposal_note(keeper->disposal, fd, keeper->uid);
+}
+
+static void keeper_close(int fd, void *userdata) {
+        const DisposalKeeper *keeper = userdata;
+
+        (void) disposal_close(keeper->disposal, fd);
+}
+
+static void keeper_close_socket(int fd, void *userdata) {
+        const DisposalKeeper *keeper = userdata;
+
+        (void) disposal_close_socket(keeper->disposal, fd);
+}
+
+void disposal_keeper_init(DisposalKeeper *keeper, Disposal *disposal, uid_t uid) {
+        *keeper = (DisposalKeeper){
+                .keeper = {
+                        .note = keeper_note,
+                        .close = keeper_close,
+                        .close_socket = keeper_close_socket,
+                        .userdata = keeper,
+                },
+                .disposal = disposal,
+                .uid = uid,
+        };
+}
+
+size_t disposal_n_pending(const Disposal *disposal, uid_t uid) {
+        const Lane *lane = find_lane(disposal, uid);
+
+        return lane ? lane->waiting.n + lane->closing.n : 0;
+}
+
+unsigned disposal_n_children(const Disposal *disposal) {
+        return disposal->n_children;
+}
+
+/* life */
+
+int disposal_new(sd_event *event, Disposal **ret) {
+        _cleanup_(disposal_freep) Disposal *disposal = NULL;
+        int r;
+
+        disposal = malloc(sizeof(*disposal));
+        if (!disposal)
+                return -ENOMEM;
+        *disposal = (Disposal){ .event = sd_event_ref(event), .stand_in_fd = -EBADF };
+
+        disposal->stand_in_fd = eventfd(0, EFD_CLOEXEC);
+        if (disposal->stand_in_fd < 0)
+                return -errno;
+        r = child_exit_prepare();
+        if (r < 0)
+                return r;
+        r = sd_event_add_time_relative(event, &disposal->turn, CLOCK_MONOTONIC, 0, 1, on_turn,
+                                       disposal);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(disposal->turn, "disposal-turn");
+        (void) sd_event_source_set_enabled(disposal->turn, SD_EVENT_OFF);
+
+        *ret = TAKE_PTR(disposal);
+        return 0;
+}
+
+/* Whoever does not come to an end keeps the table alive until it does, and is killed with us. */
+static void await_end(Lane *lane, int *timeout_ms) {
+        siginfo_t status;
+
+        lane->exit = sd_event_source_disable_unref(lane->exit);
+        if (child_exit_await(lane->pid, &status, timeout_ms))
+                lane_end(lane, &status);
+}
+
+Disposal *disposal_free(Disposal *disposal) {
+        int timeout_ms = DISPOSAL_FAREWELL_MS;
+
+        if (!disposal)
+                return NULL;
+        while (disposal->lanes) {
+                Lane *lane = disposal->lanes;
+
+                if (lane->pid > 0)
+                        await_end(lane, &timeout_ms);
+                if (lane->waiting.n > 0 && lane_start(lane))
+                        await_end(lane, &timeout_ms);
+                drop_lane(&disposal->lanes);
+        }
+        sd_event_source_disable_unref(disposal->turn);
+        sd_event_unref(disposal->event);
+        (void) fd_close(disposal->stand_in_fd);
+        free(disposal->owners);
+        free(disposal);
+        return NULL;
+}

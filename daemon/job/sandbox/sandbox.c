@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/sandbox/sandbox.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include "base/cleanup.h"
+#include "job/sandbox/sandbox-calls.h"
+
+/* Twice what the filter took at the last count. */
+#define SANDBOX_FILTER_BYTES (96u * 1024u)
+
+static cap_t sandbox_cap_free(cap_t capabilities) {
+        if (capabilities)
+                (void) cap_free(capabilities);
+        return NULL;
+}
+DEFINE_CLEANUP(cap_t, sandbox_cap_free);
+
+static scmp_filter_ctx sandbox_filter_free(scmp_filter_ctx filter) {
+        if (filter)
+                seccomp_release(filter);
+        return NULL;
+}
+DEFINE_CLEANUP(scmp_filter_ctx, sandbox_filter_free);
+
+bool sandbox_is_privileged(void) {
+        _cleanup_(sandbox_cap_freep) cap_t current = cap_get_proc();
+        _cleanup_(sandbox_cap_freep) cap_t none = cap_init();
+
+        if (geteuid() == 0)
+                return true;
+        return !current || !none || cap_compare(current, none) != 0;
+}
+
+int sandbox_keep_capabilities(const cap_value_t *keep, size_t n_keep) {
+        _cleanup_(sandbox_cap_freep) cap_t current = cap_get_proc();
+        _cleanup_(sandbox_cap_freep) cap_t wanted = cap_init();
+
+        if (!current || !wanted)
+                return -errno;
+
+        for (size_t i = 0; i < n_keep; i++) {
+                cap_flag_value_t has;
+
+                /* A capability that this kernel does not know is one that nobody has. */
+                if (cap_get_flag(current, keep[i], CAP_PERMITTED, &has) != 0 || has != CAP_SET)
+                        continue;
+                if (cap_set_flag(wanted, CAP_PERMITTED, 1, &keep[i], CAP_SET) != 0 ||
+                    cap_set_flag(wanted, CAP_EFFECTIVE, 1, &keep[i], CAP_SET) != 0)
+                        return -errno;
+        }
+
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+                return -errno;
+        /* Without an inheritable set the ambient one is empty as well: capabilities(7). */
+        if (cap_set_proc(wanted) != 0)
+                return -errno;
+        return 0;
+}
+
+static int sandbox_limit(uint64_t max_file_bytes) {
+        const struct {
+                int resource;
+                rlim_t bound;
+        } rows[] = {
+                { RLIMIT_CORE, 0 },
+                { RLIMIT_NPROC, 0 },
+                /* The lowest number is taken, so there is no room for another; poll(2) compares
+                 * the number of descriptors it gets with the limit, so 0 would forbid waiting. */
+                { RLIMIT_NOFILE, 1 },
+                { RLIMIT_FSIZE, (rlim_t) max_file_bytes },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                struct rlimit limit;
+
+                if (getrlimit((__rlimit_resource_t) rows[i].resource, &limit) != 0)
+                        return -errno;
+                limit.rlim_cur = MIN_OF(rows[i].bound, limit.rlim_max);
+                limit.rlim_max = limit.rlim_cur;
+                if (setrlimit((__rlimit_resource_t) rows[i].resource, &limit) != 0)
+                        return -errno;
+        }
+        /* Past the limit a write fails with EFBIG, which says more than a dead process. */
+        return signal(SIGXFSZ, SIG_IGN) == SIG_ERR ? -errno : 0;
+}
+
+static int sandbox_allow(scmp_filter_ctx filter, const SandboxCall *calls) {
+        for (; calls->name; calls++) {
+                int number = seccomp_syscall_resolve_name(calls->name);
+                int r;
+
+                if (number < 0)
+                        continue;
+                r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, calls->n_conditions,
+                                           &calls->condition);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+/*
+ * libseccomp (2.5.4) crashes when memory runs out while it puts a filter together. So what it needs
+ * is made the heap's before: in one piece that is small enough not to be mapped by itself, and that
+ * the allocator keeps when it gets it back.
+ */
+static int sandbox_set_memory_aside(void) {
+        void *memory = malloc(SANDBOX_FILTER_BYTES);
+
+        if (!memory)
+                return -ENOMEM;
+        explicit_bzero(memory, SANDBOX_FILTER_BYTES);
+        free(memory);
+        return 0;
+}
+
+static int sandbox_filter(void) {
+        _cleanup_(sandbox_filter_freep) scmp_filter_ctx filter = NULL;
+        int r;
+
+        r = sandbox_set_memory_aside();
+        if (r != 0)
+                return r;
+        filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+        if (!filter)
+                return -ENOMEM;
+
+        r = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
+        if (r == 0)
+                r = sandbox_allow(filter, sandbox_calls);
+        if (r == 0)
+                r = sandbox_allow(filter, sandbox_calls_instrumented);
+        if (r != 0)
+                return r;
+
+        r = seccomp_load(filter);
+        /* seccomp(2): ENOSYS without it, EINVAL when it is built without filters. */
+        if (r == -ENOSYS || r == -EINVAL)
+                return SANDBOX_E_NO_FILTER;
+        return r;
+}
+
+int sandbox_enter(uint64_t max_file_bytes) {
+        int r;
+
+        r = sandbox_limit(max_file_bytes);
+        if (r != 0)
+                return r;
+        r = sandbox_keep_capabilities(NULL, 0);
+        if (r != 0)
+                return r;
+        return sandbox_filter();
+}
+
+void sandbox_exit(int status) {
+        (void) fflush(NULL);
+        _exit(status);
+}

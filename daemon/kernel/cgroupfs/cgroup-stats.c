@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/cgroupfs/cgroup-stats.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "kernel/cgroupfs/io-stat.h"
+#include "json/json-writer.h"
+#include "kernel/text/cursor.h"
+#include "kernel/text/fields.h"
+#include "kernel/text/number-map.h"
+#include "kernel/text/pressure.h"
+
+typedef struct GroupReader {
+        int group_fd;
+        char *buffer; /* of CGROUP_STATS_FILE_BYTES */
+        JsonWriter json;
+        CgroupCounts counts;
+        const char *witness; /* a file that was there; NULL before the first */
+        bool went;           /* a read said so */
+} GroupReader;
+
+/* Borrowed until the next file is read. */
+static int read_file(GroupReader *reader, const char *name, Span *ret) {
+        size_t n;
+        int r;
+
+        r = text_file_read(reader->group_fd, name, reader->buffer, CGROUP_STATS_FILE_BYTES, &n);
+        if (r != 0)
+                return r;
+        if (!reader->witness)
+                reader->witness = name;
+        *ret = (Span){ reader->buffer, n };
+        return 0;
+}
+
+static void count(GroupReader *reader, int r) {
+        if (r == CGROUPFS_E_VANISHED)
+                reader->went = true;
+        if (r != CGROUPFS_E_ABSENT)
+                reader->counts.stats[text_file_outcome(r)]++;
+}
+
+static void write_number_or_null(GroupReader *reader, const char *member, bool has,
+                                 uint64_t value) {
+        if (has)
+                json_write_member_u64(&reader->json, member, value);
+        else
+                json_write_member_null(&reader->json, member);
+}
+
+/* A number, or "max" for a limit that is not set. False for anything else. */
+static bool write_limit(GroupReader *reader, const char *member, Span text) {
+        uint64_t value;
+
+        if (span_is(text, "max")) {
+                json_write_member_text(&reader->json, member, "max");
+                return true;
+        }
+        if (number_parse_u64(text, &value)) {
+                json_write_member_u64(&reader->json, member, value);
+                return true;
+        }
+        json_write_member_null(&reader->json, member);
+        return false;
+}
+
+static void write_limit_file(GroupReader *reader, const char *name, const char *member) {
+        Span text = {};
+        int r;
+
+        r = read_file(reader, name, &text);
+        if (!write_limit(reader, member, text_trim(text)) && r == 0)
+                r = CGROUPFS_E_MALFORMED;
+        count(reader, r);
+}
+
+static void write_number_file(GroupReader *reader, const char *name, const char *member) {
+        uint64_t value;
+        Span text;
+        int r;
+
+        r = read_file(reader, name, &text);
+        if (r == 0 && !number_parse_u64(text_trim(text), &value))
+                r = CGROUPFS_E_MALFORMED;
+        count(reader, r);
+        write_number_or_null(reader, member, r == 0, r == 0 ? value : 0);
+}
+
+static void write_signed_file(GroupReader *reader, const char *name, const char *member) {
+        int64_t value;
+        Span text;
+        int r;
+
+        r = read_file(reader, name, &text);
+        if (r == 0 && !number_parse_i64(text_trim(text), &value))
+                r = CGROUPFS_E_MALFORMED;
+        count(reader, r);
+        if (r == 0)
+                json_write_member_i64(&reader->json, member, value);
+        else
+                json_write_member_null(&reader->json, member);
+}
+
+/* A file of "key value" lines, of which all are kept. */
+static void write_map_file(GroupReader *reader, const char *name, const char *member) {
+        NumberMap map;
+        Span text, key, value;
+        Cursor lines;
+        int r;
+
+        r = read_file(reader, name, &text);
+        if (r != 0) {
+                count(reader, r);
+                json_write_member_null(&reader->json, member);
+                return;
+        }
+        number_map_init(&map);
+        lines = cursor_over(text);
+        while (cursor_flat_pair(&lines, &key, &value))
+                if (!number_map_put(&map, key, value))
+                        r = CGROUPFS_E_MALFORMED;
+        count(reader, cursor_is_at_end(&lines) ? r : CGROUPFS_E_MALFORMED);
+        json_write_key(&reader->json, member);
+        number_map_write_json(&reader->json, &map);
+}
+
+// clang-format off
+#define CPU_STAT_KEYS(K)                                                                           \
+        K(usage_usec)                                                                              \
+        K(user_usec)                                                                               \
+        K(system_usec)                                                                             \
+        K(nr_periods)     /* from here on: with the cpu controller, not in the root */             \
+        K(nr_throttled)                                                                            \
+        K(throttled_usec)
+// clang-format on
+
+static void write_cpu_stat(GroupReader *reader) {
+#define CPU_STAT_SPAN(key) SPAN_LITERAL(#key),
+        static const Span keys[] = { CPU_STAT_KEYS(CPU_STAT_SPAN) };
+        uint64_t values[ELEMENTSOF(keys)] = {};
+        Fields fields = { .keys = keys, .n_keys = ELEMENTSOF(keys), .values = values };
+        Span text, key, value;
+        Cursor lines;
+        int r;
+
+        r = read_file(reader, "cpu.stat", &text);
+        if (r == 0) {
+                lines = cursor_over(text);
+                while (cursor_flat_pair(&lines, &key, &value))
+                        fields_put(&fields, key, value);
+                if (fields.malformed || !cursor_is_at_end(&lines))
+                        r = CGROUPFS_E_MALFORMED;
+        }
+        count(reader, r);
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                write_number_or_null(reader, keys[i].bytes, fields.present >> i & 1, values[i]);
+}
+
+/* "20000 100000" or "max 100000": the quota of each period. */
+static void write_cpu_max(GroupReader *reader) {
+        Span text, quota = {}, period = {};
+        uint64_t period_us = 0;
+        bool good, has_period;
+        Cursor words;
+        int r;
+
+        r = read_file(reader, "cpu.max", &text);
+        if (r == 0) {
+                words = cursor_over(text_trim(text));
+                (void) cursor_word(&words,
+                                   &quota); /* an empty word is neither "max" nor a number */
+                (void) cursor_word(&words, &period);
+        }
+        good = write_limit(reader, "max_quota_us", quota);
+        has_period = number_parse_u64(period, &period_us);
+        write_number_or_null(reader, "max_period_us", has_period, period_us);
+        count(reader, r == 0 && !(good && has_period) ? CGROUPFS_E_MALFORMED : r);
+}
+
+static void write_cpu(GroupReader *reader) {
+        json_write_key(&reader->json, "cpu");
+        json_write_object(&reader->json);
+        write_cpu_stat(reader);
+        write_cpu_max(reader);
+        write_number_file(reader, "cpu.max.burst", "max_burst_us");
+        write_number_file(reader, "cpu.weight", "weight");
+        write_signed_file(reader, "cpu.weight.nice", "weight_nice");
+        json_write_end(&reader->json);
+}
+
+static void write_memory(GroupReader *reader) {
+        json_write_key(&reader->json, "memory");
+        json_write_object(&reader->json);
+        write_number_file(reader, "memory.current", "current");
+        write_number_file(reader, "memory.peak", "peak");
+        write_limit_file(reader, "memory.max", "max");
+        write_limit_file(reader, "memory.high", "high");
+        write_limit_file(reader, "memory.low", "low");
+        write_limit_file(reader, "memory.min", "min");
+        write_number_file(reader, "memory.swap.current", "swap_current");
+        write_limit_file(reader, "memory.swap.max", "swap_max");
+        write_map_file(reader, "memory.stat", "stat");
+        write_map_file(reader, "memory.events", "events");
+        json_write_end(&reader->json);
+}
+
+static void write_pids(GroupReader *reader) {
+        json_write_key(&reader->json, "pids");
+        json_write_object(&reader->json);
+        write_number_file(reader, "pids.current", "current");
+        write_number_file(reader, "pids.peak", "peak");
+        write_limit_file(reader, "pids.max", "max");
+        json_write_end(&reader->json);
+}
+
+static void write_io(GroupReader *reader) {
+        Span text;
+        int r;
+
+        json_write_key(&reader->json, "io");
+        r = read_file(reader, "io.stat", &text);
+        if (r == 0)
+                r = io_stat_write_json(&reader->json, text);
+        else
+                json_write_null(&reader->json);
+        count(reader, r);
+}
+
+static void write_pressure(GroupReader *reader) {
+        Pressure pressure;
+
+        pressure_read_group(reader->group_fd, &pressure, reader->counts.pressure);
+        if (reader->counts.pressure[SOURCE_OUTCOME_vanished] > 0)
+                reader->went = true;
+        json_write_key(&reader->json, "psi");
+        pressure_write_json(&reader->json, &pressure);
+}
+
+/*
+ * Files of a removed cgroup are missing just like files that it never had, so one that was there is
+ * looked for again; every cgroup has some (cpu.stat since 4.15), unless nothing may be read.
+ */
+static bool has_vanished(const GroupReader *reader) {
+        if (reader->went)
+                return true;
+        if (!reader->witness)
+                return reader->counts.stats[SOURCE_OUTCOME_denied] == 0;
+        return faccessat(reader->group_fd, reader->witness, F_OK, 0) < 0 && errno == ENOENT;
+}
+
+static void add_counts(uint64_t *sum, const uint64_t *counts) {
+        for (size_t i = 0; i < _SOURCE_OUTCOME_MAX; i++)
+                sum[i] += counts[i];
+}
+
+int cgroup_stats_read(int group_fd, Buffer *scratch, Buffer *json, CgroupCounts *counts) {
+        GroupReader reader = { .group_fd = group_fd };
+        size_t n_before = json->n;
+        int r;
+
+        buffer_clear(scratch);
+        r = buffer_reserve(scratch, CGROUP_STATS_FILE_BYTES, &reader.buffer);
+        if (r < 0)
+                return r;
+        json_writer_init(&reader.json, json);
+        json_write_object(&reader.json);
+        write_cpu(&reader);
+        write_memory(&reader);
+        write_pids(&reader);
+        write_io(&reader);
+        write_pressure(&reader);
+        json_write_end(&reader.json);
+        r = json_writer_finish(&reader.json);
+        if (r < 0) {
+                json->n = n_before;
+                return r;
+        }
+        if (has_vanished(&reader)) {
+                json->n = n_before;
+                counts->stats[SOURCE_OUTCOME_vanished]++;
+                counts->pressure[SOURCE_OUTCOME_vanished]++;
+                return CGROUPFS_E_VANISHED;
+        }
+        add_counts(counts->stats, reader.counts.stats);
+        add_counts(counts->pressure, reader.counts.pressure);
+        return 0;
+}

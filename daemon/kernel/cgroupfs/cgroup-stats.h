@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * CgroupStats
+ *
+ * The numbers of one cgroup as one object of JSON, straight from its files:
+ *
+ *   {"cpu": {"usage_usec", "user_usec", "system_usec", "nr_periods", "nr_throttled",
+ *            "throttled_usec"          (cpu.stat),
+ *            "max_quota_us" ("max" or integer), "max_period_us"   (cpu.max),
+ *            "max_burst_us"            (cpu.max.burst),
+ *            "weight", "weight_nice"   (cpu.weight, cpu.weight.nice)},
+ *    "memory": {"current", "peak", "max", "high", "low", "min", "swap_current", "swap_max"
+ *               (memory.*; bytes), "stat": {key: n}, "events": {key: n}},
+ *    "pids": {"current", "peak", "max"},
+ *    "io": {"MAJ:MIN": {"rbytes": n, ...}},
+ *    "psi": {...}  (kernel/text/pressure.h)}
+ *
+ * A limit that is not set is the string "max". Whatever could not be read is null: the root and
+ * cgroups without a controller lack its files, which is not a failure.
+ */
+
+#include <stdint.h>
+#include "base/buffer.h"
+#include "base/macro.h"
+#include "kernel/cgroupfs/cgroupfs.h"
+#include "snapshot/source.h"
+
+#define CGROUP_STATS_FILE_BYTES \
+        (64 * 1024) /* the largest file: io.stat of a host with many disks */
+
+/* What became of each file, by source; added to, never reset here. */
+typedef struct CgroupCounts {
+        uint64_t stats[_SOURCE_OUTCOME_MAX];    /* cgroup-stats */
+        uint64_t pressure[_SOURCE_OUTCOME_MAX]; /* cgroup-pressure */
+} CgroupCounts;
+
+/*
+ * Reads the cgroup of @group_fd and appends its object to @json. @scratch is memory for the files,
+ * used again from call to call. CGROUPFS_E_VANISHED when the cgroup went before or meanwhile:
+ * counted once in each source. On anything but 0 @json is as before.
+ */
+_must_check_ int cgroup_stats_read(int group_fd, Buffer *scratch, Buffer *json,
+                                   CgroupCounts *counts);

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/cgroupfs/cgroupfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "kernel/text/cursor.h"
+
+#define MOUNTINFO_MAX_BYTES (16 * 1024 * 1024) /* thousands of mounts on container hosts */
+#define TYPE_BYTES 64
+#define COMPONENT_BYTES 256 /* NAME_MAX and a NUL */
+
+struct Cgroupfs {
+        int root_fd;
+        char root[CGROUPFS_PATH_BYTES]; /* the cgroup that root_fd is: "/" but for bind mounts */
+};
+
+Cgroupfs *cgroupfs_free(Cgroupfs *cgroupfs) {
+        if (!cgroupfs)
+                return NULL;
+        (void) fd_close(cgroupfs->root_fd);
+        free(cgroupfs);
+        return NULL;
+}
+
+static int cgroupfs_new(Cgroupfs **ret) {
+        Cgroupfs *cgroupfs = malloc(sizeof(*cgroupfs));
+
+        if (!cgroupfs)
+                return -ENOMEM;
+        *cgroupfs = (Cgroupfs){ .root_fd = -EBADF, .root = "/" };
+        *ret = cgroupfs;
+        return 0;
+}
+
+/* Opens what is mounted at @point; *ret_covered when that is something else by now. */
+static int open_mount(const char *point, int *ret_fd, bool *ret_covered) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        struct statfs fs;
+
+        fd = open(point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return text_file_code(errno);
+        if (fstatfs(fd, &fs) < 0)
+                return -errno;
+        *ret_covered = fs.f_type != CGROUP2_SUPER_MAGIC;
+        *ret_fd = TAKE_FD(fd);
+        return 0;
+}
+
+/* The first candidate that opens and is what it says. */
+static int open_candidates(Cgroupfs *cgroupfs, Span mountinfo) {
+        int failure = CGROUPFS_E_NO_MOUNT;
+
+        for (size_t nth = 0;; nth++) {
+                _cleanup_(fd_closep) int fd = -EBADF;
+                CgroupMount mount;
+                bool covered = false;
+                int r;
+
+                r = cgroup_mount_parse(mountinfo, nth, &mount);
+                if (r != 0)
+                        return failure;
+                r = open_mount(mount.point, &fd, &covered);
+                if (r == CGROUPFS_E_DENIED)
+                        failure = r;
+                if (r != 0 || covered)
+                        continue;
+                cgroupfs->root_fd = TAKE_FD(fd);
+                memcpy(cgroupfs->root, mount.root, sizeof(mount.root));
+                return 0;
+        }
+}
+
+int cgroupfs_open(int proc_fd, Cgroupfs **ret) {
+        _cleanup_(cgroupfs_freep) Cgroupfs *cgroupfs = NULL;
+        Buffer mountinfo;
+        int r;
+
+        r = cgroupfs_new(&cgroupfs);
+        if (r < 0)
+                return r;
+        buffer_init(&mountinfo, MOUNTINFO_MAX_BYTES);
+        r = text_file_read_all(proc_fd, "self/mountinfo", &mountinfo);
+        if (r == 0)
+                r = open_candidates(cgroupfs, buffer_span(&mountinfo));
+        buffer_done(&mountinfo);
+        if (r != 0)
+                return r;
+        *ret = TAKE_PTR(cgroupfs);
+        return 0;
+}
+
+int cgroupfs_open_directory(int dir_fd, Cgroupfs **ret) {
+        _cleanup_(cgroupfs_freep) Cgroupfs *cgroupfs = NULL;
+        int r;
+
+        r = cgroupfs_new(&cgroupfs);
+        if (r < 0)
+                return r;
+        cgroupfs->root_fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3);
+        if (cgroupfs->root_fd < 0)
+                return -errno;
+        *ret = TAKE_PTR(cgroupfs);
+        return 0;
+}
+
+int cgroupfs_root_fd(const Cgroupfs *cgroupfs) {
+        return cgroupfs->root_fd;
+}
+
+/* Whether @path is "/" or names joined by single slashes, none of which leads elsewhere. */
+static bool is_plain_path(Span path) {
+        size_t start = 1;
+
+        if (path.n == 0 || path.bytes[0] != '/' || path.n >= CGROUPFS_PATH_BYTES)
+                return false;
+        for (size_t i = 1; path.n > 1 && i <= path.n; i++) {
+                Span name = { path.bytes + start, i - start };
+
+                if (i < path.n && path.bytes[i] != '/')
+                        continue;
+                if (name.n == 0 || name.n >= COMPONENT_BYTES || span_is(name, ".") ||
+                    span_is(name, "..") || memchr(name.bytes, '\0', name.n))
+                        return false;
+                start = i + 1;
+        }
+        return true;
+}
+
+/* What of @path is below the mounted cgroup, without a leading slash; false if it is elsewhere. */
+static bool strip_root(const Cgroupfs *cgroupfs, Span path, Span *ret) {
+        size_t n = strlen(cgroupfs->root);
+
+        if (span_is((Span){ cgroupfs->root, n }, "/"))
+                n = 0;
+        if (path.n < n || memcmp(path.bytes, cgroupfs->root, n) != 0 ||
+            (path.n > n && path.bytes[n] != '/'))
+                return false;
+        if (path.n > n)
+                n++;
+        *ret = (Span){ path.bytes + n, path.n - n };
+        return true;
+}
+
+static int open_beneath(int dir_fd, const char *path, int *ret_fd) {
+        const struct open_how how = {
+                .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+        };
+        long fd = syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
+
+        if (fd < 0)
+                return -errno;
+        *ret_fd = (int) fd;
+        return 0;
+}
+
+/* The same for kernels before 5.6 and sandboxes without openat2(2). @path is cut up. */
+static int open_by_component(int dir_fd, char *path, int *ret_fd) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        char *rest = path;
+
+        do {
+                char *name = strsep(&rest, "/");
+                int below = openat(fd < 0 ? dir_fd : fd, name,
+                                   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+                if (below < 0)
+                        return -errno;
+                (void) fd_close(fd);
+                fd = below;
+        } while (rest);
+        *ret_fd = TAKE_FD(fd);
+        return 0;
+}
+
+/* A symbolic link or another file system is no cgroup: there is none of that name. */
+static int lookup_code(int r) {
+        if (r == -ELOOP || r == -EXDEV)
+                return CGROUPFS_E_VANISHED;
+        r = text_file_code(-r);
+        return r == CGROUPFS_E_ABSENT ? CGROUPFS_E_VANISHED : r;
+}
+
+int cgroupfs_open_group(const Cgroupfs *cgroupfs, Span path, int *ret_fd) {
+        char name[CGROUPFS_PATH_BYTES];
+        Span below;
+        int r;
+
+        if (!is_plain_path(path))
+                return CGROUPFS_E_MALFORMED;
+        if (!strip_root(cgroupfs, path, &below))
+                return CGROUPFS_E_OUTSIDE;
+        if (below.n == 0)
+                below = SPAN_LITERAL(".");
+        memcpy(name, below.bytes, below.n);
+        name[below.n] = '\0';
+
+        r = open_beneath(cgroupfs->root_fd, name, ret_fd);
+        if (r == -ENOSYS || r == -EPERM || r == -EINVAL)
+                r = open_by_component(cgroupfs->root_fd, name, ret_fd);
+        return r < 0 ? lookup_code(r) : 0;
+}
+
+bool cgroup_path_parent(Span path, Span *ret) {
+        size_t n = path.n;
+
+        if (n <= 1)
+                return false;
+        while (n > 0 && path.bytes[n - 1] != '/')
+                n--;
+        *ret = (Span){ path.bytes, n > 1 ? n - 1 : n };
+        return true;
+}
+
+static int read_type(int dir_fd, const char *name, char *buffer, Span *ret) {
+        size_t n;
+        int r;
+
+        r = text_file_read(dir_fd, name, buffer, TYPE_BYTES, &n);
+        if (r != 0)
+                return r;
+        *ret = text_trim((Span){ buffer, n });
+        return 0;
+}
+
+int cgroup_is_threaded(int group_fd, bool *ret) {
+        char buffer[TYPE_BYTES];
+        Span type;
+        int r;
+
+        r = read_type(group_fd, "cgroup.type", buffer, &type);
+        if (r == CGROUPFS_E_ABSENT)
+                type = (Span){};
+        else if (r != 0)
+                return r;
+        *ret = span_is(type, "threaded") || span_is(type, "domain threaded");
+        return 0;
+}
+
+/* The type of the child @name; a child that went meanwhile has none. */
+static int child_is_threaded(int group_fd, const char *name, bool *ret) {
+        char path[COMPONENT_BYTES + sizeof("/cgroup.type")], buffer[TYPE_BYTES];
+        Span type;
+        int r;
+
+        (void) snprintf(path, sizeof(path), "%s/cgroup.type", name);
+        r = read_type(group_fd, path, buffer, &type);
+        *ret = r == 0 && span_is(type, "threaded");
+        return r == CGROUPFS_E_ABSENT || r == CGROUPFS_E_VANISHED ? 0 : r;
+}
+
+static DIR *closedir_safe(DIR *dir) {
+        if (dir)
+                (void) closedir(dir);
+        return NULL;
+}
+DEFINE_CLEANUP(DIR *, closedir_safe);
+
+int cgroup_has_threaded_child(int group_fd, bool *ret) {
+        _cleanup_(closedir_safep) DIR *dir = NULL;
+        _cleanup_(fd_closep) int fd = -EBADF;
+        const struct dirent *entry;
+        bool threaded = false;
+        int r;
+
+        r = text_file_open_directory(group_fd, ".", &fd);
+        if (r != 0)
+                return r;
+        dir = fdopendir(fd);
+        if (!dir)
+                return -errno;
+        (void) TAKE_FD(fd);
+
+        while (!threaded) {
+                errno = 0;
+                entry = readdir(dir);
+                if (!entry && errno != 0)
+                        return text_file_code(errno);
+                if (!entry)
+                        break;
+                if (entry->d_name[0] == '.' ||
+                    (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
+                        continue;
+                r = child_is_threaded(group_fd, entry->d_name, &threaded);
+                if (r != 0)
+                        return r;
+        }
+        *ret = threaded;
+        return 0;
+}

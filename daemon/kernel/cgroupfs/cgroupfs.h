@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Cgroupfs
+ *
+ * The mounted cgroup v2 hierarchy. It is found through mountinfo, because hybrid hosts mount it at
+ * /sys/fs/cgroup/unified, and addressed by the paths of /proc/PID/cgroup. A path never leads out of
+ * the mount: no "..", no symbolic link, no other file system.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/span.h"
+#include "kernel/text/text-file.h"
+
+enum {
+        CGROUPFS_OK = TEXT_OK,
+        CGROUPFS_E_ABSENT = TEXT_E_ABSENT,
+        CGROUPFS_E_VANISHED = TEXT_E_VANISHED, /* no such cgroup (any more) */
+        CGROUPFS_E_DENIED = TEXT_E_DENIED,
+        CGROUPFS_E_UNSUPPORTED = TEXT_E_UNSUPPORTED,
+        CGROUPFS_E_TOO_LARGE = TEXT_E_TOO_LARGE,
+        CGROUPFS_E_MALFORMED =
+                TEXT_E_MALFORMED, /* a path that is none: not from '/', "." or ".." */
+        CGROUPFS_E_NO_MOUNT = 32, /* no cgroup v2 hierarchy is mounted here */
+        CGROUPFS_E_OUTSIDE,       /* the path is not below what is mounted */
+};
+
+#define CGROUPFS_PATH_BYTES 4096
+
+typedef struct CgroupMount {
+        char point[CGROUPFS_PATH_BYTES]; /* where it is mounted; absolute, decoded */
+        char root[CGROUPFS_PATH_BYTES]; /* which cgroup is mounted there: "/" but for bind mounts */
+} CgroupMount;
+
+/*
+ * The @nth candidate, from 0, of the text of mountinfo: those that show the whole hierarchy (root
+ * "/") first, each kind in the order of the file. Octal escapes are decoded. CGROUPFS_E_NO_MOUNT
+ * when there are not as many. Mounts of cgroups above the reader's namespace are left out.
+ */
+_must_check_ int cgroup_mount_parse(Span mountinfo, size_t nth, CgroupMount *ret);
+
+typedef struct Cgroupfs Cgroupfs;
+
+/*
+ * Finds and opens the hierarchy that the calling process sees: @proc_fd is /proc, for
+ * self/mountinfo. A mount that another one covers is passed over. CGROUPFS_E_NO_MOUNT,
+ * CGROUPFS_E_DENIED.
+ */
+_must_check_ int cgroupfs_open(int proc_fd, Cgroupfs **ret);
+/* Over a directory laid out like one, a fixture tree for instance; @dir_fd stays the caller's. */
+_must_check_ int cgroupfs_open_directory(int dir_fd, Cgroupfs **ret);
+Cgroupfs *cgroupfs_free(Cgroupfs *cgroupfs);
+DEFINE_CLEANUP(Cgroupfs *, cgroupfs_free);
+
+/* The descriptor of the mount's root directory; borrowed. */
+int cgroupfs_root_fd(const Cgroupfs *cgroupfs);
+
+/*
+ * Opens the directory of the cgroup @path (as of /proc/PID/cgroup, raw bytes). A path with the
+ * suffix " (deleted)" is looked up like any other, and is CGROUPFS_E_VANISHED unless a cgroup has
+ * that very name. CGROUPFS_E_MALFORMED, CGROUPFS_E_OUTSIDE, CGROUPFS_E_DENIED.
+ */
+_must_check_ int cgroupfs_open_group(const Cgroupfs *cgroupfs, Span path, int *ret_fd);
+
+/* The cgroup above: "/a/b", "/a", "/", and then false. @path must begin with '/'. */
+bool cgroup_path_parent(Span path, Span *ret);
+
+/*
+ * Whether threads of one process may be spread over cgroups here: cgroup.type is "threaded" or
+ * "domain threaded". The real root has no such file: not threaded by itself.
+ */
+_must_check_ int cgroup_is_threaded(int group_fd, bool *ret);
+/* Whether a cgroup right below @group_fd is "threaded": how the root becomes a threaded domain. */
+_must_check_ int cgroup_has_threaded_child(int group_fd, bool *ret);

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/procfs/host-context.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "kernel/procfs/kernel-cmdline.h"
+#include "kernel/text/cpu-list.h"
+#include "kernel/text/cursor.h"
+#include "kernel/text/fields.h"
+
+#define FILE_BYTES (8 * 1024) /* meminfo and the first CPU of cpuinfo take about 1.5 KB each */
+#define PATH_BYTES 320        /* a directory of ours and a file name */
+
+/* Files that not every kernel has are no failure where they are missing. */
+typedef enum Need {
+        NEED_ALWAYS,
+        NEED_OPTIONAL,
+} Need;
+
+typedef struct HostReader {
+        int proc_fd;
+        int sys_fd;
+        JsonWriter *json;
+        HostContext *host;
+        char buffer[FILE_BYTES];
+} HostReader;
+
+static void count(HostReader *reader, Need need, int r) {
+        if (r != PROCFS_E_ABSENT || need == NEED_ALWAYS)
+                reader->host->counts[text_file_outcome(r)]++;
+}
+
+/* A whole file, trimmed; borrowed until the next one is read. Without a directory it is absent. */
+static int read_file(HostReader *reader, int dir_fd, const char *name, Span *ret) {
+        size_t n;
+        int r;
+
+        if (dir_fd < 0)
+                return PROCFS_E_ABSENT;
+        r = procfs_read(dir_fd, name, reader->buffer, sizeof(reader->buffer), &n);
+        if (r != 0)
+                return r;
+        *ret = text_trim((Span){ reader->buffer, n });
+        return 0;
+}
+
+/* False without a text. */
+static bool read_text(HostReader *reader, int dir_fd, const char *name, Need need, Span *ret) {
+        int r = read_file(reader, dir_fd, name, ret);
+
+        count(reader, need, r);
+        return r == 0 && ret->n > 0;
+}
+
+static bool read_number(HostReader *reader, int dir_fd, const char *name, uint64_t *ret) {
+        Span text;
+        int r;
+
+        r = read_file(reader, dir_fd, name, &text);
+        if (r == 0 && !number_parse_u64(text, ret))
+                r = PROCFS_E_MALFORMED;
+        count(reader, NEED_OPTIONAL, r);
+        return r == 0;
+}
+
+static void write_text_file(HostReader *reader, int dir_fd, const char *name, Need need,
+                            const char *member) {
+        Span text;
+
+        if (read_text(reader, dir_fd, name, need, &text))
+                json_write_member_name(reader->json, member, text);
+}
+
+/* Keeps a copy for the caller; a text that does not fit stays "", rather than cut. */
+static void copy_text(Span text, char ret[static HOST_TEXT_BYTES]) {
+        if (text.n >= HOST_TEXT_BYTES || memchr(text.bytes, '\0', text.n))
+                return;
+        memcpy(ret, text.bytes, text.n);
+        ret[text.n] = '\0';
+}
+
+/* Up to the first blank line: the first CPU. */
+static Span first_block(Span text) {
+        const char *end = text.n > 0 ? memmem(text.bytes, text.n, "\n\n", 2) : NULL;
+
+        return end ? (Span){ text.bytes, (size_t) (end + 1 - text.bytes) } : text;
+}
+
+static void write_cpu(HostReader *reader) {
+        static const struct {
+                Span key;
+                const char *member;
+        } rows[] = {
+                { SPAN_LITERAL("model name"), "cpu_model" },
+                { SPAN_LITERAL("vendor_id"), "cpu_vendor" },
+        };
+        Span values[ELEMENTSOF(rows)] = {}, key, value;
+        Cursor lines;
+        size_t n;
+        int r;
+
+        r = text_file_read_start(reader->proc_fd, "cpuinfo", reader->buffer, sizeof(reader->buffer),
+                                 &n);
+        count(reader, NEED_ALWAYS, r);
+        if (r != 0)
+                return;
+        lines = cursor_over(first_block((Span){ reader->buffer, n }));
+        while (cursor_colon_pair(&lines, &key, &value))
+                for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                        if (values[i].n == 0 && span_equal(rows[i].key, key))
+                                values[i] = value;
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                if (values[i].n > 0)
+                        json_write_member_name(reader->json, rows[i].member, values[i]);
+}
+
+static void write_memory(HostReader *reader) {
+        static const Span keys[] = {
+                SPAN_LITERAL("MemTotal"),
+                SPAN_LITERAL("HugePages_Total"),
+                SPAN_LITERAL("HugePages_Free"),
+                SPAN_LITERAL("Hugepagesize"),
+        };
+        static const char *const members[ELEMENTSOF(keys)] = {
+                "total_memory_kib",
+                "hugepages_total",
+                "hugepages_free",
+                "hugepages_size_kib",
+        };
+        uint64_t values[ELEMENTSOF(keys)];
+        Fields fields = { .keys = keys, .n_keys = ELEMENTSOF(keys), .values = values };
+        Span key, value, number;
+        Cursor lines;
+        size_t n;
+        int r;
+
+        r = procfs_read(reader->proc_fd, "meminfo", reader->buffer, sizeof(reader->buffer), &n);
+        if (r == 0) {
+                lines = cursor_over((Span){ reader->buffer, n });
+                while (cursor_colon_pair(&lines, &key, &value)) {
+                        Cursor words = cursor_over(value);
+
+                        (void) cursor_word(&words, &number); /* "2048 kB"; empty is no number */
+                        fields_put(&fields, key, number);
+                }
+                if (fields.malformed)
+                        r = PROCFS_E_MALFORMED;
+        }
+        count(reader, NEED_ALWAYS, r);
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                if (fields.present >> i & 1)
+                        json_write_member_u64(reader->json, members[i], values[i]);
+}
+
+static int is_tunable(const struct dirent *entry) {
+        return strncmp(entry->d_name, "sched_", 6) == 0 &&
+               (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN);
+}
+
+static int compare_names(const struct dirent **a, const struct dirent **b) {
+        return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void write_tunable(HostReader *reader, const char *name) {
+        char path[PATH_BYTES];
+        Span text;
+
+        (void) snprintf(path, sizeof(path), "sys/kernel/%s", name); /* NAME_MAX is 255 */
+        if (!read_text(reader, reader->proc_fd, path, NEED_OPTIONAL, &text))
+                return;
+        json_write_key_name(reader->json, span_of(name));
+        json_write_name(reader->json, text);
+}
+
+static int write_tunables(HostReader *reader) {
+        struct dirent **entries = NULL;
+        int n;
+
+        n = scandirat(reader->proc_fd, "sys/kernel", &entries, is_tunable, compare_names);
+        if (n < 0) {
+                if (errno == ENOMEM)
+                        return -ENOMEM;
+                count(reader, NEED_ALWAYS, text_file_code(errno));
+                return 0;
+        }
+        json_write_key(reader->json, "sched_tunables");
+        json_write_object(reader->json);
+        for (int i = 0; i < n; i++) {
+                write_tunable(reader, entries[i]->d_name);
+                free(entries[i]);
+        }
+        json_write_end(reader->json);
+        free(entries);
+        return 0;
+}
+
+static void write_switches(HostReader *reader) {
+        HostContext *host = reader->host;
+
+        host->has_schedstats = read_number(reader, reader->proc_fd, "sys/kernel/sched_schedstats",
+                                           &host->schedstats);
+        if (host->has_schedstats)
+                json_write_member_u64(reader->json, "sched_schedstats", host->schedstats);
+        host->has_delayacct =
+                read_number(reader, reader->proc_fd, "sys/kernel/task_delayacct", &host->delayacct);
+        if (host->has_delayacct)
+                json_write_member_u64(reader->json, "task_delayacct", host->delayacct);
+}
+
+static void write_governors(HostReader *reader, const unsigned long *mask) {
+        char path[PATH_BYTES], id[NUMBER_U64_CHARS];
+        bool any = false;
+        size_t n_id;
+        Span text;
+
+        for (size_t cpu = 0; cpu < CPU_LIST_MAX_CPUS; cpu++) {
+                if ((mask[cpu / CPU_LIST_WORD_BITS] >> cpu % CPU_LIST_WORD_BITS & 1) == 0)
+                        continue;
+                (void) snprintf(path, sizeof(path),
+                                "devices/system/cpu/cpu%zu/cpufreq/scaling_governor", cpu);
+                if (!read_text(reader, reader->sys_fd, path, NEED_OPTIONAL, &text))
+                        continue;
+                if (!any) {
+                        json_write_key(reader->json, "cpufreq_governor");
+                        json_write_object(reader->json);
+                        any = true;
+                }
+                n_id = number_format_u64(cpu, id);
+                json_write_key_name(reader->json, (Span){ id, n_id });
+                json_write_name(reader->json, text);
+        }
+        if (any)
+                json_write_end(reader->json);
+}
+
+/* Nodes that have CPUs; a kernel without NUMA has no such file and one node. */
+static bool count_nodes(HostReader *reader, size_t *ret) {
+        Span text;
+        int r;
+
+        r = read_file(reader, reader->sys_fd, "devices/system/node/has_cpu", &text);
+        if (r == PROCFS_E_ABSENT) {
+                *ret = 1;
+                return true;
+        }
+        if (r == 0)
+                r = cpu_list_count(text, ret);
+        count(reader, NEED_ALWAYS, r);
+        return r == 0;
+}
+
+static void write_cpus(HostReader *reader) {
+        unsigned long mask[CPU_LIST_MAX_WORDS];
+        HostContext *host = reader->host;
+        size_t n_cpus, n_nodes;
+        Span text;
+        int r;
+
+        r = read_file(reader, reader->sys_fd, "devices/system/cpu/online", &text);
+        if (r == 0)
+                r = cpu_list_parse(text, mask, &n_cpus);
+        count(reader, NEED_ALWAYS, r);
+        if (r != 0)
+                return;
+        host->has_online_cpus = true;
+        host->online_cpus = n_cpus;
+        json_write_member_u64(reader->json, "online_cpus", n_cpus);
+        if (count_nodes(reader, &n_nodes))
+                json_write_member_u64(reader->json, "numa_nodes", n_nodes);
+        write_governors(reader, mask);
+}
+
+static void write_kernel(HostReader *reader) {
+        struct utsname names;
+        Span text;
+
+        write_text_file(reader, reader->proc_fd, "sys/kernel/ostype", NEED_ALWAYS, "kernel_name");
+        if (read_text(reader, reader->proc_fd, "sys/kernel/osrelease", NEED_ALWAYS, &text)) {
+                copy_text(text, reader->host->kernel_release);
+                json_write_member_name(reader->json, "kernel_release", text);
+        }
+        /* 6.1 has no such file: then the system call, which a personality(2) may change. */
+        if (read_text(reader, reader->proc_fd, "sys/kernel/arch", NEED_OPTIONAL, &text))
+                json_write_member_name(reader->json, "arch", text);
+        else if (uname(&names) == 0)
+                json_write_member_name(reader->json, "arch", span_of(names.machine));
+}
+
+static int write_cmdline(HostReader *reader) {
+        Buffer redacted;
+        Span text;
+        int r;
+
+        if (!read_text(reader, reader->proc_fd, "cmdline", NEED_ALWAYS, &text))
+                return 0;
+        reader->host->has_cmdline = true;
+        reader->host->delayacct_booted = kernel_cmdline_has(text, "delayacct");
+
+        buffer_init(&redacted, 0);
+        r = kernel_cmdline_redact(text, &redacted);
+        if (r == 0) {
+                json_write_member_name(reader->json, "kernel_cmdline", buffer_span(&redacted));
+                json_write_member_bool(reader->json, "delayacct_booted",
+                                       reader->host->delayacct_booted);
+        }
+        buffer_done(&redacted);
+        return r;
+}
+
+/* "01234567-89ab-..." without its dashes; "" when it is anything else. */
+static void parse_boot_id(Span text, char ret[static 33]) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < text.n; i++) {
+                char c = text.bytes[i];
+
+                if (c == '-')
+                        continue;
+                if (n == 32 || !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
+                        n = 0;
+                        break;
+                }
+                ret[n++] = c;
+        }
+        ret[n == 32 ? 32 : 0] = '\0';
+}
+
+static void write_identity(HostReader *reader) {
+        HostContext *host = reader->host;
+        Span text;
+
+        if (read_text(reader, reader->proc_fd, "sys/kernel/hostname", NEED_ALWAYS, &text)) {
+                copy_text(text, host->host_name);
+                json_write_member_name(reader->json, "host_name", text);
+        }
+        if (read_text(reader, reader->proc_fd, "sys/kernel/random/boot_id", NEED_ALWAYS, &text))
+                parse_boot_id(text, host->boot_id);
+        if (host->boot_id[0] != '\0')
+                json_write_member_text(reader->json, "boot_id", host->boot_id);
+}
+
+static void write_units(HostReader *reader) {
+        HostContext *host = reader->host;
+
+        host->user_hz = (uint32_t) sysconf(_SC_CLK_TCK);
+        host->page_size = (uint32_t) sysconf(_SC_PAGESIZE);
+        json_write_member_u64(reader->json, "user_hz", host->user_hz);
+        json_write_member_u64(reader->json, "page_size", host->page_size);
+}
+
+int host_context_read(int proc_fd, int sys_fd, JsonWriter *json, HostContext *ret) {
+        HostReader reader = { .proc_fd = proc_fd, .sys_fd = sys_fd, .json = json, .host = ret };
+        int r;
+
+        *ret = (HostContext){};
+        json_write_object(json);
+        write_cpu(&reader);
+        write_memory(&reader);
+        write_text_file(&reader, sys_fd, "kernel/mm/transparent_hugepage/enabled", NEED_OPTIONAL,
+                        "thp_enabled");
+        write_text_file(&reader, sys_fd, "kernel/mm/transparent_hugepage/defrag", NEED_OPTIONAL,
+                        "thp_defrag");
+        r = write_tunables(&reader);
+        if (r < 0)
+                return r;
+        write_switches(&reader);
+        write_cpus(&reader);
+        write_kernel(&reader);
+        r = write_cmdline(&reader);
+        if (r < 0)
+                return r;
+        write_identity(&reader);
+        write_units(&reader);
+        json_write_end(json);
+        return 0;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/procfs/kernel-cmdline.h"
+
+#include <strings.h>
+
+static bool is_blank(char c) {
+        return c == ' ' || c == '\t' || c == '\n';
+}
+
+/* The next word with its quotes; what is between words goes to *ret_gap. False behind the last. */
+static bool next_word(Span *rest, Span *ret_gap, Span *ret_word) {
+        bool quoted = false;
+        size_t start = 0, end;
+
+        while (start < rest->n && is_blank(rest->bytes[start]))
+                start++;
+        for (end = start; end < rest->n && (quoted || !is_blank(rest->bytes[end])); end++)
+                if (rest->bytes[end] == '"')
+                        quoted = !quoted;
+
+        *ret_gap = (Span){ rest->bytes, start };
+        *ret_word = (Span){ rest->bytes + start, end - start };
+        *rest = (Span){ rest->bytes + end, rest->n - end };
+        return end > start;
+}
+
+/* What is before the equals sign, or all of it, without an opening quote. */
+static Span word_key(Span word) {
+        const char *sign = memchr(word.bytes, '=', word.n);
+        Span key = word;
+
+        if (sign)
+                key.n = (size_t) (sign - word.bytes);
+        if (key.n > 0 && key.bytes[0] == '"') {
+                key.bytes++;
+                key.n--;
+        }
+        return key;
+}
+
+bool kernel_cmdline_has(Span text, const char *option) {
+        Span gap, word;
+
+        while (next_word(&text, &gap, &word)) {
+                if (span_is(word, "--"))
+                        return false;
+                if (span_is(word_key(word), option))
+                        return true;
+        }
+        return false;
+}
+
+static bool is_at(Span text, size_t offset, const char *word) {
+        size_t n = strlen(word);
+
+        return n <= text.n - offset && strncasecmp(text.bytes + offset, word, n) == 0;
+}
+
+static bool is_secret(Span key) {
+        static const char *const words[] = { "passw", "passphrase", "secret", "token",
+                                             "credential" };
+
+        for (size_t offset = 0; offset < key.n; offset++)
+                for (size_t i = 0; i < ELEMENTSOF(words); i++)
+                        if (is_at(key, offset, words[i]))
+                                return true;
+        return key.n >= 3 && is_at(key, key.n - 3, "key");
+}
+
+/* Whether a quote of @text is still open at its end. */
+static bool is_quoted(Span text) {
+        bool quoted = false;
+
+        for (size_t i = 0; i < text.n; i++)
+                quoted ^= text.bytes[i] == '"';
+        return quoted;
+}
+
+static int redact_word(Span word, Buffer *buffer) {
+        Span key = word_key(word), kept = word;
+        const char *sign = memchr(word.bytes, '=', word.n);
+        int r;
+
+        if (!sign || !is_secret(key))
+                return buffer_append(buffer, word.bytes, word.n);
+        kept.n = (size_t) (sign + 1 - word.bytes);
+        r = buffer_append(buffer, kept.bytes, kept.n);
+        if (r < 0)
+                return r;
+        /* A quote that was opened before the value must not swallow the words behind it. */
+        return buffer_append_text(buffer, is_quoted(kept) ? "***\"" : "***");
+}
+
+int kernel_cmdline_redact(Span text, Buffer *buffer) {
+        Span gap, word;
+        int r;
+
+        while (next_word(&text, &gap, &word)) {
+                r = buffer_append(buffer, gap.bytes, gap.n);
+                if (r < 0)
+                        return r;
+                r = redact_word(word, buffer);
+                if (r < 0)
+                        return r;
+        }
+        return buffer_append(buffer, gap.bytes, gap.n);
+}

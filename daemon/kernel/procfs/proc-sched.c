@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/procfs/proc-sched.h"
+
+#include "base/number.h"
+#include "kernel/text/cursor.h"
+
+/*
+ * This file is the longest that is read of every thread, 2 to 4 KB, so it has a loop of its own
+ * over the grammar of cursor_colon_pair(), arranged for what the kernel prints: keys come in one
+ * order, are padded with blanks to COLON_COLUMN, and hold none.
+ */
+#define COLON_COLUMN 45
+#define MS_DECIMALS 6
+
+enum {
+        VALUE_COUNT,
+        VALUE_MS,
+};
+
+enum {
+        PRINTED_ALWAYS,
+        PRINTED_STATS,
+};
+
+/* The last four bytes of a key: what tells most lines from a row without comparing all of it. */
+#define KEY_TAIL(key, n)                                  \
+        ((uint32_t) (unsigned char) (key)[(n) -1] |       \
+         (uint32_t) (unsigned char) (key)[(n) -2] << 8 |  \
+         (uint32_t) (unsigned char) (key)[(n) -3] << 16 | \
+         (uint32_t) (unsigned char) (key)[(n) -4] << 24)
+
+#define PROC_SCHED_TAIL(key, value, printed) KEY_TAIL(#key, sizeof(#key) - 1),
+static const uint32_t key_tails[_PROC_SCHED_MAX] = { PROC_SCHED_KEYS(PROC_SCHED_TAIL) };
+
+#define PROC_SCHED_ROW(key, value, printed) \
+        { SPAN_LITERAL(#key), VALUE_##value, PRINTED_##printed },
+static const struct {
+        Span key;
+        unsigned char value;
+        unsigned char printed;
+} rows[_PROC_SCHED_MAX] = { PROC_SCHED_KEYS(PROC_SCHED_ROW) };
+
+static const Span ext_enabled_key = SPAN_LITERAL("ext.enabled");
+
+/* Whether what follows the last dot of @key, or all of it, is the key of @row, which has no dot. */
+static bool is_row(Span key, size_t row) {
+        Span wanted = rows[row].key;
+
+        if (key.n < wanted.n || memcmp(key.bytes + key.n - wanted.n, wanted.bytes, wanted.n) != 0)
+                return false;
+        return key.n == wanted.n || key.bytes[key.n - wanted.n - 1] == '.';
+}
+
+/* A bit of 64 for what a key ends in: most keys that are no row's are known by it at once. */
+#define TAIL_BIT(tail) (UINT64_C(1) << ((tail) *UINT32_C(0x9e3779b1) >> 26))
+
+#define PROC_SCHED_TAIL_BIT(key, value, printed) | TAIL_BIT(KEY_TAIL(#key, sizeof(#key) - 1))
+static const uint64_t tail_bits = 0 PROC_SCHED_KEYS(PROC_SCHED_TAIL_BIT);
+
+/* The row of @key, which has at least four bytes; @expected is tried first. Else their number. */
+static size_t find_row(Span key, size_t expected) {
+        uint32_t tail = KEY_TAIL(key.bytes, key.n);
+
+        if ((tail_bits & TAIL_BIT(tail)) == 0)
+                return _PROC_SCHED_MAX;
+        if (expected < _PROC_SCHED_MAX && key_tails[expected] == tail && is_row(key, expected))
+                return expected;
+        for (size_t row = 0; row < _PROC_SCHED_MAX; row++)
+                if (key_tails[row] == tail && is_row(key, row))
+                        return row;
+        return _PROC_SCHED_MAX;
+}
+
+static bool parse_value(size_t row, Span text, uint64_t *ret) {
+        if (rows[row].value == VALUE_COUNT)
+                return number_parse_u64(text, ret);
+        /* Without a point it is ns already: no kernel prints that, but readers take it. */
+        if (!memchr(text.bytes, '.', text.n))
+                return number_parse_u64(text, ret);
+        return text_parse_decimal(text, MS_DECIMALS, ret);
+}
+
+/* "-12.345678", and "0.-000500", which readers expect although no kernel has printed it. */
+static bool is_negative(Span text) {
+        const char *point = text.n > 0 ? memchr(text.bytes, '.', text.n) : NULL;
+        Span digits = text;
+
+        if (text.n > 0 && text.bytes[0] == '-')
+                digits.bytes++;
+        else if (point && point + 1 < text.bytes + text.n && point[1] == '-')
+                digits.bytes = point + 2;
+        else
+                return false;
+        digits.n = text.n - (size_t) (digits.bytes - text.bytes);
+        return digits.n > 0 && digits.bytes[0] >= '0' && digits.bytes[0] <= '9';
+}
+
+typedef struct SchedParser {
+        ProcSched sched;
+        uint64_t seen; /* bit per row */
+        size_t expected;
+        bool seen_ext_enabled;
+        bool malformed;
+} SchedParser;
+
+static void put_row(SchedParser *parser, size_t row, Span text) {
+        ProcSched *sched = &parser->sched;
+        uint64_t bit = UINT64_C(1) << row;
+
+        sched->has_schedstats |= rows[row].printed == PRINTED_STATS;
+        if (parser->seen & bit) {
+                sched->present &= ~bit;
+                parser->malformed = true;
+        } else if (parse_value(row, text, &sched->values[row])) {
+                sched->present |= bit;
+        } else {
+                parser->malformed = true;
+                if (is_negative(text))
+                        sched->negative |= bit;
+        }
+        parser->seen |= bit;
+        parser->expected = row + 1;
+}
+
+static void put_ext_enabled(SchedParser *parser, Span text) {
+        uint64_t value;
+
+        if (parser->seen_ext_enabled || !number_parse_u64(text, &value)) {
+                parser->sched.has_ext_enabled = false;
+                parser->malformed = true;
+        } else {
+                parser->sched.has_ext_enabled = true;
+                parser->sched.ext_enabled = value != 0;
+        }
+        parser->seen_ext_enabled = true;
+}
+
+/* Most of a line is padding: eight blanks at a time. */
+static const char padding[8] = { ' ', ' ', ' ', ' ', ' ', ' ', ' ', ' ' };
+
+static Span trim_end(Span text) {
+        while (text.n >= sizeof(padding) &&
+               memcmp(text.bytes + text.n - sizeof(padding), padding, sizeof(padding)) == 0)
+                text.n -= sizeof(padding);
+        return text_trim(text);
+}
+
+static Span trim_start(Span text) {
+        while (text.n >= sizeof(padding) && memcmp(text.bytes, padding, sizeof(padding)) == 0) {
+                text.bytes += sizeof(padding);
+                text.n -= sizeof(padding);
+        }
+        return text_trim(text);
+}
+
+/* The line's first colon, given that @guess may be one. */
+static const char *find_colon(Span line, const char *guess) {
+        if (line.n > COLON_COLUMN && *guess == ':' && !memchr(line.bytes, ':', COLON_COLUMN))
+                return guess;
+        return line.n > 0 ? memchr(line.bytes, ':', line.n) : NULL;
+}
+
+static void put_line(SchedParser *parser, Span line) {
+        const char *colon = find_colon(line, line.bytes + COLON_COLUMN);
+        Span key, value;
+        size_t row;
+
+        if (!colon)
+                return;
+        key = trim_end((Span){ line.bytes, (size_t) (colon - line.bytes) });
+        if (key.n < sizeof(key_tails[0]))
+                return;
+        row = find_row(key, parser->expected);
+        if (row == _PROC_SCHED_MAX && !span_equal(key, ext_enabled_key))
+                return;
+
+        value = trim_start((Span){ colon + 1, line.n - (size_t) (colon - line.bytes) - 1 });
+        if (row < _PROC_SCHED_MAX)
+                put_row(parser, row, value);
+        else
+                put_ext_enabled(parser, value);
+}
+
+static bool is_rule(Span line) {
+        if (line.n < PROC_SCHED_MIN_DASHES)
+                return false;
+        for (size_t i = 0; i < line.n; i++)
+                if (line.bytes[i] != '-')
+                        return false;
+        return true;
+}
+
+int proc_sched_parse(Span text, ProcSched *ret) {
+        Cursor cursor = cursor_over(text);
+        SchedParser parser = {};
+        bool has_header = false;
+        Span line;
+
+        while (!has_header && cursor_line(&cursor, &line))
+                has_header = is_rule(line);
+        while (has_header && cursor_line(&cursor, &line))
+                put_line(&parser, line);
+
+        *ret = parser.sched;
+        if (!has_header || parser.malformed || !cursor_is_at_end(&cursor))
+                return PROCFS_E_MALFORMED;
+        return 0;
+}
+
+bool proc_sched_voluntary_sleep(const ProcSched *sched, uint64_t *ret_ns) {
+        uint64_t sleep_ns = sched->values[PROC_SCHED_sum_sleep_runtime];
+        uint64_t block_ns = sched->values[PROC_SCHED_sum_block_runtime];
+
+        if (!proc_sched_has(sched, PROC_SCHED_sum_sleep_runtime) ||
+            !proc_sched_has(sched, PROC_SCHED_sum_block_runtime))
+                return false;
+        *ret_ns = sleep_ns > block_ns ? sleep_ns - block_ns : 0;
+        return true;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * ProcSched
+ *
+ * /proc/PID/task/TID/sched: "key : value" lines (kernel/sched/debug.c, proc_sched_show_task()). The
+ * schedstat keys are printed only while kernel.sched_schedstats is 1. They were spelt
+ * "se.statistics.wait_max" up to 5.15 and "wait_max" since; only what follows the last dot counts.
+ *
+ * The first line is "<comm> (<pid>, #threads: n)" with the name raw, newlines and all, so it can
+ * forge lines; a rule of 67 dashes follows. Everything up to the first line of at least
+ * PROC_SCHED_MIN_DASHES dashes, more than any name can hold, is the header and is skipped; a text
+ * without one is malformed and gives nothing.
+ *
+ * "ms.frac" values become nanoseconds. A negative value is absent and marked; the kernel prints the
+ * remainder of a negative one as its absolute value, so that small negatives cannot be seen.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/macro.h"
+#include "base/span.h"
+#include "kernel/procfs/procfs.h"
+
+#define PROC_SCHED_MIN_DASHES 64
+
+// clang-format off
+/*        key, as after the last dot    value  printed (rows in the kernel's order: faster) */
+#define PROC_SCHED_KEYS(K)                                                                         \
+        K(nr_migrations,                COUNT, ALWAYS)                                             \
+        K(sum_sleep_runtime,            MS,    STATS)                                              \
+        K(sum_block_runtime,            MS,    STATS) /* since 5.16 */                             \
+        K(sleep_max,                    MS,    STATS)                                              \
+        K(block_max,                    MS,    STATS)                                              \
+        K(exec_max,                     MS,    STATS)                                              \
+        K(slice_max,                    MS,    STATS)                                              \
+        K(wait_max,                     MS,    STATS)                                              \
+        K(wait_sum,                     MS,    STATS)                                              \
+        K(wait_count,                   COUNT, STATS)                                              \
+        K(iowait_sum,                   MS,    STATS)                                              \
+        K(iowait_count,                 COUNT, STATS)                                              \
+        K(nr_failed_migrations_affine,  COUNT, STATS)                                              \
+        K(nr_failed_migrations_running, COUNT, STATS)                                              \
+        K(nr_failed_migrations_hot,     COUNT, STATS)                                              \
+        K(nr_forced_migrations,         COUNT, STATS)                                              \
+        K(nr_wakeups,                   COUNT, STATS)                                              \
+        K(nr_wakeups_sync,              COUNT, STATS)                                              \
+        K(nr_wakeups_migrate,           COUNT, STATS)                                              \
+        K(nr_wakeups_local,             COUNT, STATS)                                              \
+        K(nr_wakeups_remote,            COUNT, STATS)                                              \
+        K(nr_wakeups_affine,            COUNT, STATS)                                              \
+        K(nr_wakeups_affine_attempts,   COUNT, STATS)                                              \
+        K(core_forceidle_sum,           MS,    STATS) /* CONFIG_SCHED_CORE */                      \
+        K(nr_switches,                  COUNT, ALWAYS)                                             \
+        K(nr_voluntary_switches,        COUNT, ALWAYS)                                             \
+        K(nr_involuntary_switches,      COUNT, ALWAYS)                                             \
+        K(slice,                        COUNT, ALWAYS) /* ns: fair policies of some kernels */
+// clang-format on
+
+#define PROC_SCHED_ID(key, ...) PROC_SCHED_##key,
+typedef enum ProcSchedKey { PROC_SCHED_KEYS(PROC_SCHED_ID) _PROC_SCHED_MAX } ProcSchedKey;
+
+typedef struct ProcSched {
+        uint64_t present;                 /* bit per ProcSchedKey */
+        uint64_t negative;                /* the key was there with a minus sign; never present */
+        uint64_t values[_PROC_SCHED_MAX]; /* COUNT as printed, MS in ns; only where present */
+        bool has_schedstats; /* any of the STATS keys was printed, even if its value is unusable */
+        bool has_ext_enabled;
+        bool ext_enabled; /* "ext.enabled", the whole key: CONFIG_SCHED_CLASS_EXT, 6.12+ */
+} ProcSched;
+
+static inline bool proc_sched_has(const ProcSched *sched, ProcSchedKey key) {
+        return sched->present >> key & 1;
+}
+
+/*
+ * Time asleep by its own will: the kernel adds blocked time to the sleep total as well, so it is
+ * subtracted; it bumps the sleep total first, so the difference may briefly be negative: then 0.
+ * False unless both totals are present.
+ */
+bool proc_sched_voluntary_sleep(const ProcSched *sched, uint64_t *ret_ns);
+
+/* Values that are not numbers, too large or negative are absent and make it PROCFS_E_MALFORMED. */
+_must_check_ int proc_sched_parse(Span text, ProcSched *ret);

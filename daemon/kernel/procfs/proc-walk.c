@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/procfs/proc-walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/number.h"
+
+/* Smaller ones are no slower; but see proc_walk_list_threads(). What is not filled is no memory. */
+#define ENTRIES_BYTES (1024 * 1024)
+#define MIN_IDS 256
+#define MAX_LISTINGS 4
+
+void proc_walk_done(ProcWalk *walk) {
+        free(walk->ids);
+        free(walk->entries);
+        proc_walk_init(walk);
+}
+
+static bool parse_id(const char *name, pid_t *ret) {
+        uint32_t value;
+
+        if (name[0] == '0' || !number_parse_u32(span_of(name), &value) || value > INT32_MAX)
+                return false;
+        *ret = (pid_t) value;
+        return true;
+}
+
+static int append_id(ProcWalk *walk, pid_t id) {
+        if (walk->n_ids == PROC_WALK_MAX_IDS)
+                return PROCFS_E_TOO_LARGE;
+        if (walk->n_ids == walk->n_allocated) {
+                size_t grown = walk->n_allocated == 0 ? MIN_IDS : 2 * walk->n_allocated;
+                pid_t *ids = realloc(walk->ids, grown * sizeof(ids[0]));
+
+                if (!ids)
+                        return -ENOMEM;
+                walk->ids = ids;
+                walk->n_allocated = grown;
+        }
+        walk->ids[walk->n_ids++] = id;
+        return 0;
+}
+
+/* The ids of one filling of @entries. */
+static int append_entries(ProcWalk *walk, size_t n_bytes) {
+        size_t offset = 0;
+        pid_t id;
+        int r;
+
+        while (offset < n_bytes) {
+                const struct dirent64 *entry = (const void *) (walk->entries + offset);
+
+                if (parse_id(entry->d_name, &id)) {
+                        r = append_id(walk, id);
+                        if (r != 0)
+                                return r;
+                }
+                offset += entry->d_reclen;
+        }
+        return 0;
+}
+
+static int read_ids(ProcWalk *walk, int dir_fd) {
+        if (lseek(dir_fd, 0, SEEK_SET) < 0)
+                return -errno;
+        for (;;) {
+                ssize_t n = getdents64(dir_fd, walk->entries, ENTRIES_BYTES);
+                int r;
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return text_file_code(errno);
+                if (n == 0)
+                        return 0;
+                r = append_entries(walk, (size_t) n);
+                if (r != 0)
+                        return r;
+        }
+}
+
+static int compare_ids(const void *a, const void *b) {
+        const pid_t *x = a, *y = b;
+
+        return (*x > *y) - (*x < *y);
+}
+
+/* The kernel lists in ascending order already; other file systems need not. */
+static void sort_ids(ProcWalk *walk) {
+        size_t n = 0;
+
+        for (size_t i = 1; i < walk->n_ids; i++)
+                if (walk->ids[i - 1] >= walk->ids[i]) {
+                        qsort(walk->ids, walk->n_ids, sizeof(walk->ids[0]), compare_ids);
+                        break;
+                }
+        for (size_t i = 0; i < walk->n_ids; i++)
+                if (n == 0 || walk->ids[n - 1] != walk->ids[i])
+                        walk->ids[n++] = walk->ids[i];
+        walk->n_ids = n;
+}
+
+static int begin_list(ProcWalk *walk) {
+        walk->n_ids = 0;
+        if (!walk->entries)
+                walk->entries = malloc(ENTRIES_BYTES);
+        return walk->entries ? 0 : -ENOMEM;
+}
+
+static int end_list(ProcWalk *walk, int r) {
+        if (r != 0)
+                walk->n_ids = 0;
+        sort_ids(walk);
+        return r;
+}
+
+int proc_walk_list(ProcWalk *walk, int dir_fd) {
+        int r;
+
+        r = begin_list(walk);
+        if (r == 0)
+                r = read_ids(walk, dir_fd);
+        return end_list(walk, r);
+}
+
+/* One thread was listed, and the count of links says that there is no other. */
+static bool is_alone(const ProcWalk *walk, int dir_fd) {
+        struct stat status;
+
+        return walk->n_ids == 1 && fstat(dir_fd, &status) == 0 && status.st_nlink == 3;
+}
+
+/* Lists once more on top of what is there; *ret_same when that adds nobody. */
+static int read_ids_again(ProcWalk *walk, int dir_fd, bool *ret_same) {
+        size_t n = walk->n_ids;
+        int r;
+
+        r = read_ids(walk, dir_fd);
+        if (r != 0)
+                return r;
+        if (walk->n_ids == 2 * n && memcmp(walk->ids, walk->ids + n, n * sizeof(*walk->ids)) == 0)
+                walk->n_ids = n;
+        else
+                sort_ids(walk);
+        *ret_same = walk->n_ids == n;
+        return 0;
+}
+
+int proc_walk_list_threads(ProcWalk *walk, int dir_fd) {
+        bool same;
+        int r;
+
+        r = begin_list(walk);
+        if (r == 0)
+                r = read_ids(walk, dir_fd);
+        same = r == 0 && is_alone(walk, dir_fd);
+        for (unsigned i = 1; r == 0 && !same && i < MAX_LISTINGS; i++)
+                r = read_ids_again(walk, dir_fd, &same);
+        return end_list(walk, r);
+}
+
+bool proc_walk_is_filtered(const ProcWalk *walk) {
+        return walk->n_ids == 0 || walk->ids[0] != 1;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * ProcWalk
+ *
+ * The numeric names of a directory: the processes of /proc, the threads of a task directory. The
+ * list is ascending and without duplicates, and its memory is used again by the next listing.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "kernel/procfs/procfs.h"
+
+#define PROC_WALK_MAX_IDS (4 * 1024 * 1024) /* PID_MAX_LIMIT of 64-bit kernels */
+
+typedef struct ProcWalk {
+        pid_t *ids; /* owned */
+        size_t n_ids;
+        size_t n_allocated;
+        char *entries; /* owned: what getdents64(2) fills */
+} ProcWalk;
+
+static inline void proc_walk_init(ProcWalk *walk) {
+        *walk = (ProcWalk){};
+}
+/* Releases the memory; the walk is empty and usable again. */
+void proc_walk_done(ProcWalk *walk);
+
+/*
+ * Lists the names of @dir_fd (a readable directory, from its start) that are whole numbers in
+ * 1..2^31-1 in plain decimal: no sign, no leading zero. PROCFS_E_ABSENT or PROCFS_E_VANISHED when
+ * the process went meanwhile, PROCFS_E_TOO_LARGE past PROC_WALK_MAX_IDS; then the list is empty.
+ */
+_must_check_ int proc_walk_list(ProcWalk *walk, int dir_fd);
+
+/*
+ * The same for the threads of a task directory. One listing can lack threads that live all the
+ * while: the kernel's place in it is a thread, and when that one exits, the listing ends, or goes
+ * on by the number of threads so far and so passes over as many as have exited before that place
+ * (first_tid(), next_tid() of fs/proc/base.c). One in fifty listings of a busy pool does. So it is
+ * listed until that adds nobody, four times at most, and in large pieces, for the same can happen
+ * between two calls.
+ */
+_must_check_ int proc_walk_list_threads(ProcWalk *walk, int dir_fd);
+
+/*
+ * For a listing of /proc: process 1 is not in it, although every pid namespace has one, so the
+ * mount hides other users' processes (hidepid=invisible) and the list is not the host's.
+ */
+bool proc_walk_is_filtered(const ProcWalk *walk);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/procfs/sched-ext.h"
+
+#include "base/number.h"
+#include "kernel/text/cursor.h"
+#include "kernel/text/number-map.h"
+
+#define FILE_BYTES (8 * 1024) /* sysfs: at most a page; the events take 0.5 KB */
+
+typedef struct SchedExtReader {
+        int dir_fd;
+        JsonWriter *json;
+        uint64_t *counts;
+        char buffer[FILE_BYTES];
+} SchedExtReader;
+
+/* The files came one by one over the kernels, so that a missing one is normal. */
+static int read_text(SchedExtReader *reader, const char *name, Span *ret) {
+        size_t n;
+        int r;
+
+        r = procfs_read(reader->dir_fd, name, reader->buffer, sizeof(reader->buffer), &n);
+        if (r != 0)
+                return r;
+        *ret = (Span){ reader->buffer, n };
+        return 0;
+}
+
+static void count(SchedExtReader *reader, int r) {
+        if (r != PROCFS_E_ABSENT)
+                reader->counts[text_file_outcome(r)]++;
+}
+
+static void write_state(SchedExtReader *reader) {
+        Span text;
+        int r = read_text(reader, "state", &text);
+
+        count(reader, r);
+        if (r == 0)
+                json_write_member_name(reader->json, "state", text_trim(text));
+        else
+                json_write_member_null(reader->json, "state");
+}
+
+static void write_number(SchedExtReader *reader, const char *name) {
+        uint64_t value;
+        Span text;
+        int r;
+
+        r = read_text(reader, name, &text);
+        if (r == 0 && !number_parse_u64(text_trim(text), &value))
+                r = PROCFS_E_MALFORMED;
+        count(reader, r);
+        if (r == 0)
+                json_write_member_u64(reader->json, name, value);
+        else
+                json_write_member_null(reader->json, name);
+}
+
+/* The loaded scheduler; without one there is no root/ and no such member. */
+static void write_ops(SchedExtReader *reader) {
+        Span text;
+        int r = read_text(reader, "root/ops", &text);
+
+        count(reader, r);
+        if (r == 0)
+                json_write_member_name(reader->json, "ops", text_trim(text));
+}
+
+static void write_events(SchedExtReader *reader) {
+        NumberMap events;
+        Span text, key, value;
+        Cursor lines;
+        int r;
+
+        r = read_text(reader, "root/events", &text);
+        if (r != 0) {
+                count(reader, r);
+                return;
+        }
+        number_map_init(&events);
+        lines = cursor_over(text);
+        while (cursor_flat_pair(&lines, &key, &value))
+                if (!number_map_put(&events, key, value))
+                        r = PROCFS_E_MALFORMED;
+        if (!cursor_is_at_end(&lines))
+                r = PROCFS_E_MALFORMED;
+        count(reader, r);
+        json_write_key(reader->json, "events");
+        number_map_write_json(reader->json, &events);
+}
+
+int sched_ext_read(int sys_fd, JsonWriter *json, uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
+        _cleanup_(fd_closep) int dir_fd = -EBADF;
+        SchedExtReader reader = { .json = json, .counts = counts };
+        int r;
+
+        r = text_file_open_directory(sys_fd, "kernel/sched_ext", &dir_fd);
+        if (r != 0) {
+                count(&reader, r);
+                json_write_null(json);
+                return r;
+        }
+        reader.dir_fd = dir_fd;
+        json_write_object(json);
+        write_state(&reader);
+        write_number(&reader, "switch_all");
+        write_number(&reader, "nr_rejected");
+        write_number(&reader, "hotplug_seq");
+        write_number(&reader, "enable_seq");
+        write_ops(&reader);
+        write_events(&reader);
+        json_write_end(json);
+        return 0;
+}

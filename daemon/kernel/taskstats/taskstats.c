@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/taskstats/taskstats.h"
+
+#include <errno.h>
+#include <linux/taskstats.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <netlink/errno.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
+#include <netlink/netlink.h>
+#include <netlink/socket.h>
+
+/* A reply is 36 bytes and the struct: 724 with version 17. */
+#define REPLY_BYTES 2048
+/* The answers of a batch wait in here; libnl's own default of 32 KiB holds a quarter of one. */
+#define RECEIVE_BYTES (256 * 1024)
+#define RECEIVE_TIMEOUT_SECONDS 2
+
+struct TaskstatsSocket {
+        struct nl_sock *netlink;
+        int fd; /* borrowed from @netlink */
+        TaskstatsTemplate message;
+        uint32_t sequence; /* of the next request */
+
+        /*
+         * Receive side. libnl's nl_recv() peeks, allocates and frees for every answer, which
+         * doubles the cost of the cheapest source we have; so the datagrams come by recvmmsg() into
+         * these.
+         */
+        struct mmsghdr headers[TASKSTATS_BATCH_MAX];
+        struct iovec places[TASKSTATS_BATCH_MAX];
+        struct sockaddr_nl senders[TASKSTATS_BATCH_MAX];
+        char requests[TASKSTATS_BATCH_MAX * TASKSTATS_REQUEST_BYTES];
+        _Alignas(NLMSG_ALIGNTO) char replies[TASKSTATS_BATCH_MAX][REPLY_BYTES];
+};
+
+static int errno_of_netlink(int r) {
+        switch (-r) {
+        case NLE_NOMEM:
+                return -ENOMEM;
+        case NLE_PERM:
+        case NLE_NOACCESS:
+                return -EPERM;
+        case NLE_AF_NOSUPPORT:
+                return -EAFNOSUPPORT;
+        case NLE_AGAIN:
+                return -ETIMEDOUT;
+        default:
+                return -EIO;
+        }
+}
+
+static int connect_family(TaskstatsSocket *self) {
+        const struct timeval timeout = { .tv_sec = RECEIVE_TIMEOUT_SECONDS };
+        int family, r;
+
+        self->netlink = nl_socket_alloc();
+        if (!self->netlink)
+                return -ENOMEM;
+        r = genl_connect(self->netlink);
+        if (r < 0)
+                return errno_of_netlink(r);
+        self->fd = nl_socket_get_fd(self->netlink);
+        if (setsockopt(self->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0)
+                return -errno;
+        r = nl_socket_set_buffer_size(self->netlink, RECEIVE_BYTES, 0);
+        if (r < 0)
+                return errno_of_netlink(r);
+
+        family = genl_ctrl_resolve(self->netlink, TASKSTATS_GENL_NAME);
+        if (family == -NLE_OBJ_NOTFOUND)
+                return TASKSTATS_E_NO_FAMILY;
+        if (family < 0)
+                return errno_of_netlink(family);
+        return taskstats_template_init(&self->message, (uint16_t) family);
+}
+
+int taskstats_open(TaskstatsSocket **ret) {
+        _cleanup_(taskstats_freep) TaskstatsSocket *self = NULL;
+        int r;
+
+        self = calloc(1, sizeof(*self));
+        if (!self)
+                return -ENOMEM;
+        self->fd = -EBADF;
+        self->sequence = 1;
+        for (size_t i = 0; i < TASKSTATS_BATCH_MAX; i++) {
+                self->places[i] = (struct iovec){ self->replies[i], REPLY_BYTES };
+                self->headers[i].msg_hdr = (struct msghdr){
+                        .msg_name = &self->senders[i],
+                        .msg_iov = &self->places[i],
+                        .msg_iovlen = 1,
+                };
+        }
+        r = connect_family(self);
+        if (r != 0)
+                return r;
+        *ret = TAKE_PTR(self);
+        return 0;
+}
+
+TaskstatsSocket *taskstats_free(TaskstatsSocket *socket) {
+        if (!socket)
+                return NULL;
+        if (socket->netlink)
+                nl_socket_free(socket->netlink);
+        free(socket);
+        return NULL;
+}
+
+static int send_requests(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids) {
+        size_t n_bytes = n_tids * TASKSTATS_REQUEST_BYTES;
+        int r;
+
+        for (size_t i = 0; i < n_tids; i++)
+                taskstats_request_encode(&socket->message, socket->sequence + (uint32_t) i, tids[i],
+                                         socket->requests + i * TASKSTATS_REQUEST_BYTES);
+        r = nl_sendto(socket->netlink, socket->requests, n_bytes);
+        return r < 0 ? errno_of_netlink(r) : 0;
+}
+
+/*
+ * Receives until all @n_tids answers are known, none comes in time, or the kernel says that it had
+ * to drop some (ENOBUFS). Those that did not come stay -EINPROGRESS.
+ */
+static int receive_answers(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
+                           TaskstatsAnswer *answers) {
+        size_t n_known = 0;
+
+        while (n_known < n_tids) {
+                int n;
+
+                for (size_t i = 0; i < n_tids - n_known; i++)
+                        socket->headers[i].msg_hdr.msg_namelen = sizeof(struct sockaddr_nl);
+                n = recvmmsg(socket->fd, socket->headers, (unsigned) (n_tids - n_known),
+                             MSG_WAITFORONE, NULL);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0 && (errno == ENOBUFS || errno == EAGAIN))
+                        return 0;
+                if (n < 0)
+                        return -errno;
+                for (int i = 0; i < n; i++)
+                        if (socket->senders[i].nl_pid ==
+                            0) /* from the kernel, not from a process */
+                                n_known += taskstats_replies_decode(
+                                        socket->replies[i], socket->headers[i].msg_len,
+                                        socket->message.family, socket->sequence, tids, n_tids,
+                                        answers);
+        }
+        return 0;
+}
+
+/* @n_tids requests in one send; what was not answered stays -EINPROGRESS. */
+static int converse(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
+                    TaskstatsAnswer *answers) {
+        int r;
+
+        for (size_t i = 0; i < n_tids; i++)
+                answers[i].error = -EINPROGRESS;
+        r = send_requests(socket, tids, n_tids);
+        if (r == 0)
+                r = receive_answers(socket, tids, n_tids, answers);
+        /* Numbers of this batch are used up: what comes late for them is nobody's. */
+        socket->sequence += (uint32_t) n_tids;
+        return r;
+}
+
+int taskstats_query(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
+                    TaskstatsAnswer *answers) {
+        bool silent = false;
+        int r;
+
+        if (n_tids == 0)
+                return 0;
+        if (n_tids > TASKSTATS_BATCH_MAX)
+                return -EINVAL;
+        r = converse(socket, tids, n_tids, answers);
+        if (r < 0)
+                return r;
+
+        /*
+         * What a full receive buffer lost is asked again alone; after one silence, no more waiting.
+         */
+        for (size_t i = 0; i < n_tids; i++) {
+                if (answers[i].error != -EINPROGRESS)
+                        continue;
+                if (!silent && n_tids > 1) {
+                        r = converse(socket, &tids[i], 1, &answers[i]);
+                        if (r < 0)
+                                return r;
+                }
+                if (answers[i].error == -EINPROGRESS) {
+                        answers[i].error = -ENODATA;
+                        silent = true;
+                }
+        }
+        return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * TaskstatsSocket
+ *
+ * Asks the kernel for the struct taskstats of threads, many in one send. One thread uses a socket.
+ * Each answer is matched by sequence number and by tid, so an answer that was lost, late or doubled
+ * never ends up with another thread.
+ */
+
+#include <stddef.h>
+#include <sys/types.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "kernel/taskstats/taskstats-decode.h"
+#include "kernel/taskstats/taskstats-message.h"
+
+typedef struct TaskstatsSocket TaskstatsSocket;
+
+/* 0, TASKSTATS_E_NO_FAMILY, or -errno. Opening needs no privilege; asking needs CAP_NET_ADMIN. */
+_must_check_ int taskstats_open(TaskstatsSocket **ret);
+TaskstatsSocket *taskstats_free(TaskstatsSocket *socket);
+DEFINE_CLEANUP(TaskstatsSocket *, taskstats_free);
+
+/*
+ * Fills one answer per tid, at most TASKSTATS_BATCH_MAX: its error is 0, the kernel's (-ESRCH: no
+ * such thread, -EPERM), -ENODATA when none came in time, -EBADMSG for one that makes no sense,
+ * -EPROTO for a struct version too old to read. Returns -errno when the socket itself failed.
+ */
+_must_check_ int taskstats_query(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
+                                 TaskstatsAnswer *answers);

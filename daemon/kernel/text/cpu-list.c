@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/text/cpu-list.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "kernel/text/cursor.h"
+
+static size_t mask_count(const unsigned long *mask, size_t n_words) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < n_words; i++)
+                n += (size_t) __builtin_popcountl(mask[i]);
+        return n;
+}
+
+static bool parse_cpu(Span text, uint32_t *ret) {
+        return number_parse_u32(text_trim(text), ret) && *ret < CPU_LIST_MAX_CPUS;
+}
+
+/* "3" or "0-3". */
+static bool parse_range(Span token, uint32_t *ret_first, uint32_t *ret_last) {
+        const char *dash = memchr(token.bytes, '-', token.n);
+        size_t n_first;
+
+        if (!dash) {
+                if (!parse_cpu(token, ret_first))
+                        return false;
+                *ret_last = *ret_first;
+                return true;
+        }
+        n_first = (size_t) (dash - token.bytes);
+        return parse_cpu((Span){ token.bytes, n_first }, ret_first) &&
+               parse_cpu((Span){ dash + 1, token.n - n_first - 1 }, ret_last) &&
+               *ret_first <= *ret_last;
+}
+
+/* The text up to the next comma or the end. */
+static Span next_token(Span *rest) {
+        const char *comma = memchr(rest->bytes, ',', rest->n);
+        Span token = *rest;
+
+        if (comma)
+                token.n = (size_t) (comma - rest->bytes);
+        rest->bytes += token.n + (comma ? 1 : 0);
+        rest->n -= token.n + (comma ? 1 : 0);
+        return text_trim(token);
+}
+
+int cpu_list_parse(Span text, unsigned long ret_mask[static CPU_LIST_MAX_WORDS], size_t *ret_n) {
+        Span rest = text;
+        size_t n;
+
+        memset(ret_mask, 0, CPU_LIST_MAX_WORDS * sizeof(ret_mask[0]));
+        while (rest.n > 0) {
+                Span token = next_token(&rest);
+                uint32_t first, last;
+
+                if (token.n == 0)
+                        continue;
+                if (!parse_range(token, &first, &last))
+                        return TEXT_E_MALFORMED;
+                for (uint32_t cpu = first; cpu <= last; cpu++)
+                        ret_mask[cpu / CPU_LIST_WORD_BITS] |= 1UL << cpu % CPU_LIST_WORD_BITS;
+        }
+        n = mask_count(ret_mask, CPU_LIST_MAX_WORDS);
+        if (n == 0)
+                return TEXT_E_MALFORMED;
+        *ret_n = n;
+        return 0;
+}
+
+int cpu_list_count(Span text, size_t *ret_n) {
+        unsigned long mask[CPU_LIST_MAX_WORDS];
+
+        return cpu_list_parse(text, mask, ret_n);
+}
+
+/* The first CPU at or after @from whose bit is @set; @n_bits when there is none. */
+static size_t find_bit(const unsigned long *mask, size_t n_bits, size_t from, bool set) {
+        for (size_t word = from / CPU_LIST_WORD_BITS; word * CPU_LIST_WORD_BITS < n_bits; word++) {
+                unsigned long bits = set ? mask[word] : ~mask[word];
+
+                if (word == from / CPU_LIST_WORD_BITS)
+                        bits &= ~0UL << from % CPU_LIST_WORD_BITS;
+                if (bits != 0)
+                        return word * CPU_LIST_WORD_BITS + (size_t) __builtin_ctzl(bits);
+        }
+        return n_bits;
+}
+
+int cpu_list_format(const unsigned long *mask, size_t n_words, char *text, size_t size,
+                    size_t *ret_chars, size_t *ret_n) {
+        size_t n_bits = n_words * CPU_LIST_WORD_BITS, n_chars = 0, end;
+
+        for (size_t first = find_bit(mask, n_bits, 0, true); first < n_bits;
+             first = find_bit(mask, n_bits, end, true)) {
+                char range[2 * NUMBER_U64_CHARS + 2];
+                size_t n = 0;
+
+                end = find_bit(mask, n_bits, first, false);
+                if (n_chars > 0)
+                        range[n++] = ',';
+                n += number_format_u64(first, range + n);
+                if (end - first > 1) {
+                        range[n++] = '-';
+                        n += number_format_u64(end - 1, range + n);
+                }
+                if (n > size - n_chars)
+                        return TEXT_E_TOO_LARGE;
+                memcpy(text + n_chars, range, n);
+                n_chars += n;
+        }
+        *ret_chars = n_chars;
+        *ret_n = mask_count(mask, n_words);
+        return 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/text/number-map.h"
+
+#include "base/number.h"
+
+/* Where @key is, or would have to be put. */
+static size_t find_slot(const NumberMap *map, Span key) {
+        size_t first = 0, end = map->n_entries;
+
+        while (first < end) {
+                size_t middle = first + (end - first) / 2;
+
+                if (span_compare(map->entries[middle].key, key) < 0)
+                        first = middle + 1;
+                else
+                        end = middle;
+        }
+        return first;
+}
+
+static bool is_at(const NumberMap *map, size_t slot, Span key) {
+        return slot < map->n_entries && span_equal(map->entries[slot].key, key);
+}
+
+bool number_map_put(NumberMap *map, Span key, Span value) {
+        size_t slot = find_slot(map, key);
+        NumberMapEntry entry = { .key = key };
+
+        if (is_at(map, slot, key)) {
+                map->entries[slot].has_value = false;
+                return false;
+        }
+        if (map->n_entries == NUMBER_MAP_MAX)
+                return false;
+
+        entry.has_value = number_parse_u64(value, &entry.value);
+        memmove(map->entries + slot + 1, map->entries + slot,
+                (map->n_entries - slot) * sizeof(map->entries[0]));
+        map->entries[slot] = entry;
+        map->n_entries++;
+        return entry.has_value;
+}
+
+bool number_map_get(const NumberMap *map, Span key, uint64_t *ret) {
+        size_t slot = find_slot(map, key);
+
+        if (!is_at(map, slot, key) || !map->entries[slot].has_value)
+                return false;
+        *ret = map->entries[slot].value;
+        return true;
+}
+
+void number_map_write_json(JsonWriter *writer, const NumberMap *map) {
+        json_write_object(writer);
+        for (size_t i = 0; i < map->n_entries; i++) {
+                if (!map->entries[i].has_value)
+                        continue;
+                json_write_key_name(writer, map->entries[i].key);
+                json_write_u64(writer, map->entries[i].value);
+        }
+        json_write_end(writer);
+}

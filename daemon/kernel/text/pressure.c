@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/text/pressure.h"
+
+#include "base/number.h"
+#include "kernel/text/cursor.h"
+
+#define PRESSURE_FILE_BYTES 1024 /* two lines of about 70 characters */
+
+static const struct {
+        Span key;
+        bool is_percentage; /* read in hundredths, and bounded as such */
+} value_rows[] = {
+        { SPAN_LITERAL("avg10"), true },
+        { SPAN_LITERAL("avg60"), true },
+        { SPAN_LITERAL("avg300"), true },
+        { SPAN_LITERAL("total"), false },
+};
+
+static bool parse_value(size_t row, Span text, uint64_t *ret) {
+        if (!value_rows[row].is_percentage)
+                return number_parse_u64(text, ret);
+        return text_parse_decimal(text, 2, ret) && *ret <= UINT16_MAX;
+}
+
+/* False when some of the line's words are not what they should be; the others are kept. */
+static bool parse_half(Cursor words, PressureHalf *ret) {
+        uint64_t values[ELEMENTSOF(value_rows)] = {};
+        bool has[ELEMENTSOF(value_rows)] = {}, seen[ELEMENTSOF(value_rows)] = {};
+        bool good = true;
+        Span key, value;
+
+        while (cursor_assignment(&words, &key, &value)) {
+                size_t row = 0;
+
+                while (row < ELEMENTSOF(value_rows) && !span_equal(value_rows[row].key, key))
+                        row++;
+                if (row == ELEMENTSOF(value_rows))
+                        continue;
+                has[row] = !seen[row] && parse_value(row, value, &values[row]);
+                seen[row] = true;
+                good &= has[row];
+        }
+        *ret = (PressureHalf){
+                .has_avg10 = has[0],
+                .has_avg60 = has[1],
+                .has_avg300 = has[2],
+                .has_total = has[3],
+                .avg10 = (uint16_t) values[0],
+                .avg60 = (uint16_t) values[1],
+                .avg300 = (uint16_t) values[2],
+                .total_usec = values[3],
+        };
+        return good;
+}
+
+int pressure_parse(Span text, PressureFile *ret) {
+        PressureFile file = {};
+        Cursor lines = cursor_over(text);
+        bool good = true, seen_some = false, seen_full = false;
+        Span line, word;
+
+        while (cursor_line(&lines, &line)) {
+                Cursor words = cursor_over(line);
+
+                if (!cursor_word(&words, &word))
+                        continue;
+                if (span_is(word, "some")) {
+                        good &= !seen_some && parse_half(words, &file.some);
+                        file.has_some = !seen_some;
+                        seen_some = true;
+                } else if (span_is(word, "full")) {
+                        good &= !seen_full && parse_half(words, &file.full);
+                        file.has_full = !seen_full;
+                        seen_full = true;
+                }
+        }
+        *ret = file;
+        if (!good || !cursor_is_at_end(&lines) || (!file.has_some && !file.has_full))
+                return TEXT_E_MALFORMED;
+        return 0;
+}
+
+static int read_file(int dir_fd, const char *name, PressureFile *ret) {
+        char buffer[PRESSURE_FILE_BYTES];
+        size_t n;
+        int r;
+
+        r = text_file_read(dir_fd, name, buffer, sizeof(buffer), &n);
+        if (r != 0)
+                return r;
+        return pressure_parse((Span){ buffer, n }, ret);
+}
+
+static int read_resource(int dir_fd, const char *name, PressureId id, Pressure *pressure) {
+        int r = read_file(dir_fd, name, &pressure->files[id]);
+
+        pressure->has[id] = (r == 0 || r == TEXT_E_MALFORMED) &&
+                            (pressure->files[id].has_some || pressure->files[id].has_full);
+        return r;
+}
+
+#define PRESSURE_HOST_NAME(id, member, host, group) [PRESSURE_##id] = host,
+static const char *const host_names[_PRESSURE_MAX] = { PRESSURES(PRESSURE_HOST_NAME) };
+
+#define PRESSURE_GROUP_NAME(id, member, host, group) [PRESSURE_##id] = group,
+static const char *const group_names[_PRESSURE_MAX] = { PRESSURES(PRESSURE_GROUP_NAME) };
+
+#define PRESSURE_MEMBER(id, member, host, group) [PRESSURE_##id] = member,
+static const char *const members[_PRESSURE_MAX] = { PRESSURES(PRESSURE_MEMBER) };
+
+void pressure_read_host(int proc_fd, Pressure *ret, uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
+        *ret = (Pressure){};
+        for (PressureId id = 0; id < _PRESSURE_MAX; id++) {
+                int r = read_resource(proc_fd, host_names[id], id, ret);
+
+                if (r != TEXT_E_ABSENT || id != PRESSURE_IRQ)
+                        counts[text_file_outcome(r)]++;
+        }
+}
+
+void pressure_read_group(int group_fd, Pressure *ret, uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
+        *ret = (Pressure){};
+        for (PressureId id = 0; id < _PRESSURE_MAX; id++) {
+                int r = read_resource(group_fd, group_names[id], id, ret);
+
+                if (r != TEXT_E_ABSENT)
+                        counts[text_file_outcome(r)]++;
+        }
+}
+
+static void write_number(JsonWriter *writer, const char *key, bool has, uint64_t value) {
+        if (has)
+                json_write_member_u64(writer, key, value);
+        else
+                json_write_member_null(writer, key);
+}
+
+static void write_half(JsonWriter *writer, const char *key, bool has, const PressureHalf *half) {
+        if (!has) {
+                json_write_member_null(writer, key);
+                return;
+        }
+        json_write_key(writer, key);
+        json_write_object(writer);
+        write_number(writer, "avg10", half->has_avg10, half->avg10);
+        write_number(writer, "avg60", half->has_avg60, half->avg60);
+        write_number(writer, "avg300", half->has_avg300, half->avg300);
+        write_number(writer, "total_usec", half->has_total, half->total_usec);
+        json_write_end(writer);
+}
+
+void pressure_write_json(JsonWriter *writer, const Pressure *pressure) {
+        json_write_object(writer);
+        for (PressureId id = 0; id < _PRESSURE_MAX; id++) {
+                const PressureFile *file = &pressure->files[id];
+
+                if (!pressure->has[id]) {
+                        json_write_member_null(writer, members[id]);
+                        continue;
+                }
+                json_write_key(writer, members[id]);
+                json_write_object(writer);
+                write_half(writer, "some", file->has_some, &file->some);
+                write_half(writer, "full", file->has_full, &file->full);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+}

@@ -1,5 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Chosen for ordinary builds: nothing beyond the list. */
-#include "sandbox/sandbox-calls.h"
-
-const SandboxCall sandbox_calls_instrumented[] = { {} };

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "view/glob.h"
+
+#include <stdint.h>
+
+static const char *const faults[_GLOB_E_MAX] = {
+        [GLOB_E_EMPTY] = "it is empty",
+        [GLOB_E_TOO_LONG] = "it is longer than 1024 bytes",
+        [GLOB_E_UNCLOSED] = "a [ in it is never closed",
+        [GLOB_E_STARS] = "** has to be a whole component, between slashes",
+};
+_Static_assert(GLOB_MAX_BYTES == 1024, "the text above says so");
+
+const char *glob_fault(int code) {
+        return faults[code];
+}
+
+/* The position behind the set that opens at @at; 0 when it is not closed. */
+static size_t set_end(Span glob, size_t at) {
+        size_t i = at + 1;
+
+        if (i < glob.n && (glob.bytes[i] == '!' || glob.bytes[i] == '^'))
+                i++;
+        /* The first is a member whatever it is. */
+        for (i++; i < glob.n; i++)
+                if (glob.bytes[i] == ']')
+                        return i + 1;
+        return 0;
+}
+
+static bool set_has(Span set, unsigned char byte) {
+        size_t i = 1, end = set.n - 1;
+        bool negated = set.bytes[i] == '!' || set.bytes[i] == '^', found = false;
+
+        for (i += negated; i < end; i++) {
+                unsigned char low = (unsigned char) set.bytes[i], high = low;
+
+                if (i + 2 < end && set.bytes[i + 1] == '-') {
+                        high = (unsigned char) set.bytes[i + 2];
+                        i += 2;
+                }
+                found = found || (byte >= low && byte <= high);
+        }
+        return found != negated;
+}
+
+/* One byte against what stands at *@at of @glob; moves behind that when it matches. */
+static bool match_one(Span glob, size_t *at, char byte) {
+        size_t end = *at + 1;
+
+        if (*at >= glob.n)
+                return false;
+        switch (glob.bytes[*at]) {
+        case '?':
+                break;
+        case '[':
+                end = set_end(glob, *at);
+                if (!set_has((Span){ glob.bytes + *at, end - *at }, (unsigned char) byte))
+                        return false;
+                break;
+        default:
+                if (glob.bytes[*at] != byte)
+                        return false;
+        }
+        *at = end;
+        return true;
+}
+
+/* Only the last star has to be tried again: what stands before it matched as early as it could. */
+bool glob_matches_text(Span glob, Span text) {
+        size_t at = 0, i = 0, star_at = SIZE_MAX, star_i = 0;
+
+        while (i < text.n) {
+                if (at < glob.n && glob.bytes[at] == '*') {
+                        star_at = ++at;
+                        star_i = i;
+                } else if (match_one(glob, &at, text.bytes[i])) {
+                        i++;
+                } else if (star_at != SIZE_MAX) {
+                        at = star_at;
+                        i = ++star_i;
+                } else {
+                        return false;
+                }
+        }
+        while (at < glob.n && glob.bytes[at] == '*')
+                at++;
+        return at == glob.n;
+}
+
+/* The component of @glob that begins at @at; a '/' in a set does not end it. */
+static Span component_at(Span glob, size_t at) {
+        size_t end = at;
+
+        while (end < glob.n && glob.bytes[end] != '/')
+                end = glob.bytes[end] == '[' ? set_end(glob, end) : end + 1;
+        return (Span){ glob.bytes + at, end - at };
+}
+
+static int check_sets(Span glob) {
+        if (glob.n == 0)
+                return GLOB_E_EMPTY;
+        if (glob.n > GLOB_MAX_BYTES)
+                return GLOB_E_TOO_LONG;
+        for (size_t at = 0; at < glob.n;) {
+                if (glob.bytes[at] != '[') {
+                        at++;
+                        continue;
+                }
+                at = set_end(glob, at);
+                if (at == 0)
+                        return GLOB_E_UNCLOSED;
+        }
+        return GLOB_OK;
+}
+
+int glob_check_text(Span glob) {
+        return check_sets(glob);
+}
+
+static bool has_two_stars(Span component) {
+        for (size_t at = 0; at + 1 < component.n;
+             at = component.bytes[at] == '[' ? set_end(component, at) : at + 1)
+                if (component.bytes[at] == '*' && component.bytes[at + 1] == '*')
+                        return true;
+        return false;
+}
+
+int glob_check_path(Span glob) {
+        int r = check_sets(glob);
+
+        for (size_t at = 0; r == GLOB_OK && at <= glob.n;) {
+                Span component = component_at(glob, at);
+
+                if (has_two_stars(component) && component.n != 2)
+                        return GLOB_E_STARS;
+                at += component.n + 1;
+        }
+        return r;
+}
+
+/* Where in the glob a match may stand: offsets of components, and one for all of it being used. */
+typedef struct Places {
+        uint64_t words[(GLOB_MAX_BYTES + 2 + 63) / 64];
+} Places;
+
+static void add_place(Places *places, size_t at) {
+        places->words[at / 64] |= UINT64_C(1) << at % 64;
+}
+
+static bool has_place(const Places *places, size_t at) {
+        return places->words[at / 64] >> at % 64 & 1;
+}
+
+/*
+ * Moves every place of @from over @component of the path, to @to. @rest is the path from there on.
+ * True when the rest matches whatever it is.
+ */
+static bool step_over(Span glob, Places *from, Span component, Span rest, Places *ret_to) {
+        for (size_t at = 0; at <= glob.n;) {
+                Span wanted = component_at(glob, at);
+                size_t next = at + wanted.n + 1;
+
+                if (has_place(from, at)) {
+                        if (!span_is(wanted, "**")) {
+                                if (glob_matches_text(wanted, component))
+                                        add_place(ret_to, next);
+                        } else if (next > glob.n) {
+                                if (rest.n > 0)
+                                        return true;
+                        } else {
+                                add_place(from, next); /* no component: tried further down */
+                                if (component.n > 0)
+                                        add_place(ret_to, at);
+                        }
+                }
+                at = next;
+        }
+        return false;
+}
+
+/*
+ * All places are followed at once, component by component: what a ** may stand for is not known
+ * before its end, and trying one after the other would take time without bound.
+ */
+bool glob_matches_path(Span glob, Span path) {
+        const char *bytes = path.n > 0 ? path.bytes : ""; /* a path may be unknown */
+        Places places = { { 0 } };
+        size_t at = 0;
+
+        add_place(&places, 0);
+        while (at <= path.n) {
+                const char *slash = at < path.n ? memchr(bytes + at, '/', path.n - at) : NULL;
+                size_t end = slash ? (size_t) (slash - bytes) : path.n;
+                Places next = { { 0 } };
+
+                if (step_over(glob, &places, (Span){ bytes + at, end - at },
+                              (Span){ bytes + at, path.n - at }, &next))
+                        return true;
+                places = next;
+                at = end + 1;
+        }
+        return has_place(&places, glob.n + 1);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "view/legend.h"
+
+#include "base/macro.h"
+
+static const LegendTerm sections[] = {
+        { "primary", "what the scheduler, memory management and I/O accounting keep of a thread" },
+        { "taskstats-delay", "what threads waited for, from taskstats; without a delay, high-water "
+                             "marks of memory" },
+        { "taskstats-accounting", "more of taskstats, which repeats what other sections have: only "
+                                  "when it is named" },
+        { "derived", "quotients and differences of a group's reduced values" },
+        { "smaps-rollup", "memory of processes; with the axes cgroup and all, too, by process" },
+        { "cgroup-stats", "CPU time, throttling and memory of cgroups; with the axes cgroup and "
+                          "all" },
+        { "cgroup-limits", "limits and weights of cgroups, where any is set; with the same axes" },
+        { "memory-stat", "memory.stat of cgroups; with the same axes" },
+        { "memory-events", "memory.events of cgroups; with the same axes" },
+        { "pressure", "stalls of cgroups for want of CPU, memory, I/O; with the same axes" },
+        { "host-pressure", "the same of the whole host" },
+        { "sched-ext", "the scheduler that BPF programs make, where the kernel can have one" },
+};
+
+static const LegendTerm rules[] = {
+        { "SumCount", "events, added up over the threads" },
+        { "SumNs", "nanoseconds, added up" },
+        { "SumBytes", "bytes, added up" },
+        { "SumTicks", "clock ticks, added up" },
+        { "MaxPeak", "the longest of any thread" },
+        { "MaxPeakBytes", "the largest high-water mark of any thread" },
+        { "MinFloor", "the shortest of any thread that had the event at all" },
+        { "MaxGaugeCount", "the largest present value" },
+        { "MaxGaugeNs", "the longest present value" },
+        { "RangeI32", "least to greatest" },
+        { "RangeU32", "least to greatest" },
+        { "Mode", "the most frequent word and how many threads have it" },
+        { "ModeChar", "the most frequent letter and how many threads have it" },
+        { "ModeBool", "what most threads have, and how many" },
+        { "Affinity", "how many CPUs the threads may use, and which when all agree" },
+};
+
+static const LegendTerm classes[] = {
+        { "-", "threads of every scheduling class" },
+        { "cfs-only", "counted by the fair class alone: SCHED_OTHER, SCHED_BATCH, SCHED_IDLE" },
+        { "non-ext", "not counted for threads that sched_ext runs" },
+        { "fair-policy", "has a meaning for the fair policies only" },
+};
+
+static const LegendTerm gates[] = {
+        { "CONFIG_SCHED_INFO", "built into every distribution's kernel" },
+        { "CONFIG_SCHEDSTATS", "and switched on: sysctl kernel.sched_schedstats=1" },
+        { "CONFIG_SCHED_CORE", "core scheduling" },
+        { "CONFIG_SCHED_CLASS_EXT", "schedulers made of BPF programs, since Linux 6.12" },
+        { "CONFIG_TASKSTATS", "and CAP_NET_ADMIN for who asks" },
+        { "CONFIG_TASK_DELAY_ACCT", "and switched on: sysctl kernel.task_delayacct=1" },
+        { "CONFIG_TASK_IO_ACCOUNTING", "bytes read and written, /proc/PID/io" },
+        { "CONFIG_TASK_XACCT", "extended accounting of memory" },
+};
+
+const LegendList legend_lists[_LEGEND_MAX] = {
+        [LEGEND_SECTIONS] = { "sections", "sections", sections, ELEMENTSOF(sections) },
+        [LEGEND_RULES] = { "rules", "rules: what a group has of a metric", rules,
+                           ELEMENTSOF(rules) },
+        [LEGEND_CLASSES] = { "classes", "classes: which threads have a metric", classes,
+                             ELEMENTSOF(classes) },
+        [LEGEND_GATES] = { "gates", "gates: what the kernel must be built with", gates,
+                           ELEMENTSOF(gates) },
+};

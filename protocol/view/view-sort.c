@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "view/view-sort.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ORDER_NAME(id, name) name,
+static const char *const order_names[] = { VIEW_ORDERS(ORDER_NAME) };
+
+static ViewOrder find_order(Span word) {
+        unsigned order = 0;
+
+        while (order < _VIEW_ORDER_WORDS && !span_is(word, order_names[order]))
+                order++;
+        return (ViewOrder) order;
+}
+
+/* Cuts ":asc" or ":desc" off @entry, at its first colon. */
+static int parse_direction(Span *entry, bool *ret_ascending, char *ret_complaint) {
+        const char *colon = memchr(entry->bytes, ':', entry->n);
+        char folded[VIEW_WORD_CHARS], quoted[VIEW_QUOTED_BYTES];
+        Span whole = *entry, word;
+
+        *ret_ascending = false;
+        if (!colon)
+                return VIEW_OK;
+        word = (Span){ colon + 1, entry->n - (size_t) (colon + 1 - entry->bytes) };
+        word = view_fold_case(view_trim(word), folded);
+        *entry = view_trim((Span){ entry->bytes, (size_t) (colon - entry->bytes) });
+        *ret_ascending = span_is(word, "asc");
+        if (*ret_ascending || span_is(word, "desc"))
+                return VIEW_OK;
+        return view_complain(ret_complaint,
+                             "\"%s\" in the order has no direction behind its colon: it is asc or "
+                             "desc.",
+                             view_quote(whole, quoted));
+}
+
+static int find_key(Span word, ViewSortKey *ret, char *ret_complaint) {
+        char folded[VIEW_WORD_CHARS], quoted[VIEW_QUOTED_BYTES];
+        Span name = view_fold_case(word, folded);
+        MetricId metric = metric_find(name);
+        DerivedId derived = derived_find(name);
+
+        if (metric < _METRIC_MAX && metric_table[metric].shape == METRIC_SHAPE_MODE)
+                return view_complain(ret_complaint,
+                                     "Groups cannot be ordered by %s: its values are words, not "
+                                     "numbers.",
+                                     metric_table[metric].name);
+        if (find_order(name) < _VIEW_ORDER_WORDS)
+                return view_complain(ret_complaint,
+                                     "The order \"%s\" stands alone, without a direction and other "
+                                     "keys.",
+                                     view_quote(name, quoted));
+        if (metric < _METRIC_MAX)
+                ret->id = (uint8_t) metric;
+        else if (derived < _DERIVED_MAX)
+                ret->id = (uint8_t) derived;
+        else
+                return view_complain_unknown(
+                        ret_complaint, "order", word, metric_nearest_name(name),
+                        "Valid are impact, delta, percent, name and the metrics that \"ctprofctl "
+                        "metric-list\" lists.");
+        ret->is_derived = metric >= _METRIC_MAX;
+        return VIEW_OK;
+}
+
+static int add_key(ViewSort *sort, Span entry, char *ret_complaint) {
+        char quoted[VIEW_QUOTED_BYTES];
+        ViewSortKey key = { .id = 0 };
+        int r;
+
+        if (entry.n == 0)
+                return view_complain(ret_complaint,
+                                     "The order has an empty entry: separate names by one comma "
+                                     "each.");
+        r = parse_direction(&entry, &key.ascending, ret_complaint);
+        if (r == VIEW_OK)
+                r = find_key(entry, &key, ret_complaint);
+        if (r != VIEW_OK)
+                return r;
+        for (unsigned i = 0; i < sort->n_keys; i++)
+                if (sort->keys[i].is_derived == key.is_derived && sort->keys[i].id == key.id)
+                        return view_complain(ret_complaint,
+                                             "The order names \"%s\" twice: name it once.",
+                                             view_quote(entry, quoted));
+        if (sort->n_keys >= VIEW_SORT_MAX_KEYS)
+                return view_complain(ret_complaint, "The order has more than %u keys.",
+                                     VIEW_SORT_MAX_KEYS);
+        sort->keys[sort->n_keys++] = key;
+        return VIEW_OK;
+}
+
+int view_sort_parse(Span text, ViewSort *ret, char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
+        Span rest = { text.bytes ? text.bytes : "", text.n }, entry;
+        ViewSort sort = { .order = VIEW_ORDER_METRICS };
+        char folded[VIEW_WORD_CHARS];
+        int r;
+
+        sort.order = find_order(view_fold_case(view_trim(rest), folded));
+        while (sort.order == VIEW_ORDER_METRICS && view_next_entry(&rest, &entry)) {
+                r = add_key(&sort, entry, ret_complaint);
+                if (r != VIEW_OK)
+                        return r;
+        }
+        *ret = sort;
+        return VIEW_OK;
+}
+
+void view_sort_write_json(JsonWriter *writer, const ViewSort *sort) {
+        char text[VIEW_SORT_MAX_KEYS * (VIEW_WORD_CHARS + 8)] = "";
+        size_t n = 0;
+
+        if (sort->order < _VIEW_ORDER_WORDS) {
+                json_write_text(writer, order_names[sort->order]);
+                return;
+        }
+        for (unsigned i = 0; i < sort->n_keys; i++) {
+                const ViewSortKey *key = &sort->keys[i];
+
+                n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s%s", i > 0 ? "," : "",
+                                       key->is_derived ? derived_table[key->id].name
+                                                       : metric_table[key->id].name,
+                                       key->ascending ? ":asc" : "");
+        }
+        json_write_text(writer, text);
+}

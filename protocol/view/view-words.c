@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "view/view-words.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <strings.h>
+
+int view_complain(char *ret_complaint, const char *format, ...) {
+        va_list arguments;
+
+        va_start(arguments, format);
+        (void) vsnprintf(ret_complaint, VIEW_COMPLAINT_BYTES, format, arguments);
+        va_end(arguments);
+        return VIEW_E_INVALID;
+}
+
+/* A word from outside as it may stand in a sentence: bounded, and nothing a terminal would obey. */
+const char *view_quote(Span word, char ret_quoted[static VIEW_QUOTED_BYTES]) {
+        size_t n = MIN_OF(word.n, (size_t) VIEW_QUOTED_CHARS);
+
+        for (size_t i = 0; i < n; i++)
+                ret_quoted[i] = word.bytes[i] >= ' ' && word.bytes[i] <= '~' ? word.bytes[i] : '?';
+        (void) snprintf(ret_quoted + n, 4, "%s", n < word.n ? "..." : "");
+        return ret_quoted;
+}
+
+int view_complain_unknown(char *ret_complaint, const char *noun, Span word, const char *nearest,
+                          const char *way_out) {
+        char quoted[VIEW_QUOTED_BYTES];
+
+        if (nearest)
+                return view_complain(ret_complaint, "Unknown %s \"%s\", did you mean \"%s\"? %s",
+                                     noun, view_quote(word, quoted), nearest, way_out);
+        return view_complain(ret_complaint, "Unknown %s \"%s\". %s", noun, view_quote(word, quoted),
+                             way_out);
+}
+
+Span view_trim(Span word) {
+        while (word.n > 0 && (word.bytes[0] == ' ' || word.bytes[0] == '\t'))
+                word = (Span){ word.bytes + 1, word.n - 1 };
+        while (word.n > 0 && (word.bytes[word.n - 1] == ' ' || word.bytes[word.n - 1] == '\t'))
+                word.n--;
+        return word;
+}
+
+/* Cuts the text before the first comma off @rest; false when nothing was left. */
+bool view_next_entry(Span *rest, Span *ret) {
+        const char *comma;
+
+        if (!rest->bytes)
+                return false;
+        comma = memchr(rest->bytes, ',', rest->n);
+        if (!comma) {
+                *ret = view_trim(*rest);
+                rest->bytes = NULL;
+                return true;
+        }
+        *ret = view_trim((Span){ rest->bytes, (size_t) (comma - rest->bytes) });
+        *rest = (Span){ comma + 1, rest->n - (size_t) (comma - rest->bytes) - 1 };
+        return true;
+}
+
+bool view_equal_any_case(Span a, Span b) {
+        return a.n == b.n && strncasecmp(a.bytes, b.bytes, a.n) == 0;
+}
+
+/* All names are lower-case, so that folding the word is all it takes to accept either. */
+Span view_fold_case(Span word, char ret_folded[static VIEW_WORD_CHARS]) {
+        if (word.n > VIEW_WORD_CHARS)
+                return word;
+        for (size_t i = 0; i < word.n; i++)
+                ret_folded[i] = word.bytes[i] >= 'A' && word.bytes[i] <= 'Z'
+                                        ? (char) (word.bytes[i] - 'A' + 'a')
+                                        : word.bytes[i];
+        return (Span){ ret_folded, word.n };
+}

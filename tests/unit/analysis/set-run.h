@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * SetRun
+ *
+ * A whole run of the engine over two sets of captures of one boot, and its output as objects.
+ */
+
+#include <check.h>
+#include <json-c/json.h>
+#include <string.h>
+
+#include "analysis/set/set-comparison.h"
+#include "compared.h"
+
+#define SHOT_TICKS 100 /* a second */
+
+/* One capture; those of a side are in the order of time. */
+typedef struct Shot {
+        unsigned side;
+        uint64_t at_s; /* since boot */
+        const ThreadSample *samples;
+        size_t n_samples;
+} Shot;
+
+typedef struct SetRun {
+        SetComparison *comparison;
+        SetFigures figures;
+        json_object *groups;
+} SetRun;
+
+static inline void set_run_done(SetRun *run) {
+        json_object_put(run->groups);
+        set_comparison_free(run->comparison);
+}
+
+/* The life of @after in @shot, if there is one. */
+static inline const ThreadSample *shot_find(const Shot *shot, const ThreadSample *after) {
+        for (size_t i = 0; shot && i < shot->n_samples; i++)
+                if (shot->samples[i].tid == after->tid &&
+                    shot->samples[i].start_ticks == after->start_ticks)
+                        return &shot->samples[i];
+        return NULL;
+}
+
+static inline void set_run_fold(SetRun *run, const Shot *shot, const Shot *previous,
+                                const Shot *earlier) {
+        SetCapture capture = { .side = shot->side };
+
+        if (previous)
+                capture.elapsed_ns = (shot->at_s - previous->at_s) * NSEC_PER_SEC;
+        if (earlier) {
+                capture.has_earlier = true;
+                capture.earlier_ticks = earlier->at_s * SHOT_TICKS;
+        }
+        set_comparison_begin(run->comparison, &capture);
+        for (size_t i = 0; i < shot->n_samples; i++)
+                ck_assert_int_eq(set_comparison_fold(run->comparison,
+                                                     shot_find(previous, &shot->samples[i]),
+                                                     &shot->samples[i]),
+                                 0);
+        for (size_t i = 0; previous && i < previous->n_samples; i++)
+                if (!shot_find(shot, &previous->samples[i]))
+                        ck_assert_int_eq(
+                                set_comparison_fold(run->comparison, &previous->samples[i], NULL),
+                                0);
+        ck_assert_int_eq(set_comparison_end(run->comparison), 0);
+}
+
+static inline SetRun set_run_of(const View *view, double alpha, const Shot *shots, size_t n_shots,
+                                const SourceTable *const sources[static SET_SIDES]) {
+        SetRun run = { .comparison = NULL };
+        JsonWriter writer;
+
+        ck_assert_int_eq(set_comparison_new(view, n_shots, alpha, &run.comparison), 0);
+        for (size_t i = 0; i < n_shots && set_comparison_wants_census(run.comparison); i++)
+                for (size_t j = 0; j < shots[i].n_samples; j++)
+                        ck_assert_int_eq(
+                                set_comparison_census(run.comparison, &shots[i].samples[j]), 0);
+        for (size_t i = 0; i < n_shots; i++) {
+                const Shot *earlier = NULL;
+
+                for (size_t j = 0; j < n_shots; j++)
+                        if (shots[j].at_s < shots[i].at_s &&
+                            (!earlier || shots[j].at_s > earlier->at_s))
+                                earlier = &shots[j];
+                set_run_fold(&run, &shots[i],
+                             earlier && earlier->side == shots[i].side ? earlier : NULL, earlier);
+        }
+        ck_assert_int_eq(set_comparison_finish(run.comparison, sources), 0);
+        run.figures = *set_comparison_figures(run.comparison);
+
+        json_write_array(json_text_begin(&writer));
+        for (size_t i = 0; i < set_comparison_n(run.comparison); i++)
+                set_comparison_write(run.comparison, i, &writer);
+        json_write_end(&writer);
+        run.groups = json_tokener_parse(json_text_end(&writer));
+        ck_assert_ptr_nonnull(run.groups);
+        return run;
+}
+
+/* The group of that key; NULL when there is none. */
+static inline json_object *set_run_group(const SetRun *run, const char *key) {
+        for (size_t i = 0; i < json_object_array_length(run->groups); i++) {
+                json_object *group = json_object_array_get_idx(run->groups, i);
+
+                if (strcmp(json_object_get_string(json_object_object_get(group, "key")), key) == 0)
+                        return group;
+        }
+        return NULL;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <stdio.h>
+
+#include "analysis/group/group.h"
+#include "thread.h"
+
+START_TEST(one_id_is_one_group) {
+        GroupTable table = { .slots = NULL };
+        Group *first, *again, *other, *empty;
+
+        ck_assert_int_eq(group_table_obtain(&table, span_of("a"), &first), 0);
+        ck_assert_int_eq(group_table_obtain(&table, span_of("b"), &other), 0);
+        ck_assert_int_eq(group_table_obtain(&table, (Span){ NULL, 0 }, &empty), 0);
+        ck_assert_int_eq(group_table_obtain(&table, span_of("a"), &again), 0);
+        ck_assert_ptr_eq(first, again);
+        ck_assert_ptr_ne(first, other);
+        ck_assert_uint_eq(table.n_groups, 3);
+        ck_assert(span_is(group_key(first), "a"));
+        ck_assert_uint_eq(group_key(empty).n, 0);
+        group_table_done(&table);
+        ck_assert_uint_eq(table.n_groups, 0);
+}
+END_TEST
+
+START_TEST(groups_stay_where_they_are_while_the_table_grows) {
+        GroupTable table = { .slots = NULL };
+        Group *groups[3000], *again;
+        char id[16];
+
+        for (unsigned i = 0; i < ELEMENTSOF(groups); i++) {
+                (void) snprintf(id, sizeof(id), "g%u", i);
+                ck_assert_int_eq(group_table_obtain(&table, span_of(id), &groups[i]), 0);
+        }
+        for (unsigned i = 0; i < ELEMENTSOF(groups); i++) {
+                (void) snprintf(id, sizeof(id), "g%u", i);
+                ck_assert_int_eq(group_table_obtain(&table, span_of(id), &again), 0);
+                ck_assert_ptr_eq(again, groups[i]);
+                ck_assert_ptr_eq(table.groups[i], groups[i]);
+        }
+        ck_assert_uint_eq(table.n_groups, ELEMENTSOF(groups));
+        group_table_done(&table);
+}
+END_TEST
+
+START_TEST(a_label_takes_the_place_of_the_id) {
+        GroupTable table = { .slots = NULL };
+        Group *group, *again;
+
+        ck_assert_int_eq(group_table_obtain(&table, span_of("id"), &group), 0);
+        ck_assert_int_eq(group_set_label(group, span_of("one")), 0);
+        ck_assert_int_eq(group_set_label(group, span_of("one")), 0);
+        ck_assert_int_eq(group_set_label(group, span_of("another")), 0);
+        ck_assert(span_is(group_key(group), "another"));
+        ck_assert_int_eq(group_table_obtain(&table, span_of("id"), &again), 0);
+        ck_assert_ptr_eq(again, group);
+        group_table_done(&table);
+}
+END_TEST
+
+static const struct {
+        pid_t before[3], after[3]; /* tids; 0: no further */
+        bool survived;
+} life_rows[] = {
+        { { 1, 2, 3 }, { 3, 1, 2 }, true },
+        { { 1 }, { 1 }, true },
+        { { 1, 2 }, { 1 }, false },
+        { { 1 }, { 1, 2 }, false },
+        { { 1, 2 }, { 1, 3 }, false },
+        { { 1 }, { 0 }, false },
+        { { 0 }, { 1 }, false },
+};
+
+START_TEST(a_group_survives_with_its_lives) {
+        GroupTable table = { .slots = NULL };
+        Group *group;
+
+        ck_assert_int_eq(group_table_obtain(&table, span_of("g"), &group), 0);
+        for (unsigned i = 0; i < 3; i++) {
+                ThreadSample before = thread_of("p", "t", life_rows[_i].before[i]);
+                ThreadSample after = thread_of("p", "t", life_rows[_i].after[i]);
+
+                if (before.tid != 0)
+                        ck_assert_int_eq(group_fold(group, 0, &before), 0);
+                if (after.tid != 0)
+                        ck_assert_int_eq(group_fold(group, 1, &after), 0);
+        }
+        ck_assert(group_survived(group) == life_rows[_i].survived);
+        group_table_done(&table);
+}
+END_TEST
+
+START_TEST(a_tid_that_began_again_is_another_life) {
+        ThreadSample before = thread_of("p", "t", 5), after = before;
+        GroupTable table = { .slots = NULL };
+        Group *group;
+
+        after.start_ticks++;
+        ck_assert_int_eq(group_table_obtain(&table, span_of("g"), &group), 0);
+        ck_assert_int_eq(group_fold(group, 0, &before), 0);
+        ck_assert_int_eq(group_fold(group, 1, &after), 0);
+        ck_assert(!group_survived(group));
+        group_table_done(&table);
+}
+END_TEST
+
+START_TEST(adopted_threads_change_their_group) {
+        GroupTable table = { .slots = NULL };
+        ThreadSample sample = thread_of("p", "t", 1);
+        Group *group, *from;
+
+        ck_assert_ptr_null(group_table_find(&table, span_of("to")));
+        ck_assert_int_eq(group_table_obtain(&table, span_of("to"), &group), 0);
+        ck_assert_int_eq(group_table_obtain(&table, span_of("from"), &from), 0);
+        ck_assert_uint_eq(group->index, 0);
+        ck_assert_uint_eq(from->index, 1);
+        ck_assert_int_eq(group_fold(group, 0, &sample), 0);
+        ck_assert_int_eq(group_fold(from, 1, &sample), 0);
+        ck_assert_int_eq(member_list_add(&from->members, span_of("t")), 0);
+        from->is_pattern = true;
+        ck_assert_int_eq(group_adopt(group, 1, from), 0);
+        ck_assert(group_is_empty(from));
+        ck_assert(!group_is_empty(group));
+        ck_assert(group->is_pattern);
+        ck_assert_uint_eq(group->members.n_members, 1);
+        ck_assert(group_survived(group)); /* lives move along */
+        ck_assert_ptr_eq(group_table_find(&table, span_of("to")), group);
+        group_table_done(&table);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("group");
+        TCase *table = tcase_create("table");
+        TCase *lives = tcase_create("lives");
+
+        tcase_add_test(table, adopted_threads_change_their_group);
+        tcase_add_test(table, one_id_is_one_group);
+        tcase_add_test(table, groups_stay_where_they_are_while_the_table_grows);
+        tcase_add_test(table, a_label_takes_the_place_of_the_id);
+        suite_add_tcase(suite, table);
+        tcase_add_loop_test(lives, a_group_survives_with_its_lives, 0, ELEMENTSOF(life_rows));
+        tcase_add_test(lives, a_tid_that_began_again_is_another_life);
+        suite_add_tcase(suite, lives);
+        return check_main(suite);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <stdio.h>
+
+#include "analysis/key/key-census.h"
+
+static void add(KeyCensus *census, const char *skeleton, const char *name) {
+        ck_assert_int_eq(key_census_add(census, span_of(skeleton), span_of(name)), 0);
+}
+
+START_TEST(a_skeleton_is_shared_by_two_distinct_names) {
+        _cleanup_(key_census_freep) KeyCensus *census = NULL;
+
+        ck_assert_int_eq(key_census_new(&census), 0);
+        ck_assert(!key_census_is_shared(census, span_of("w{N}")));
+        add(census, "w{N}", "w1");
+        add(census, "w{N}", "w1");
+        ck_assert(!key_census_is_shared(census, span_of("w{N}")));
+        add(census, "w{N}", "w2");
+        ck_assert(key_census_is_shared(census, span_of("w{N}")));
+        add(census, "w{N}", "w1");
+        ck_assert(key_census_is_shared(census, span_of("w{N}")));
+}
+END_TEST
+
+START_TEST(empty_names_are_names) {
+        _cleanup_(key_census_freep) KeyCensus *census = NULL;
+
+        ck_assert_int_eq(key_census_new(&census), 0);
+        ck_assert_int_eq(key_census_add(census, (Span){ NULL, 0 }, (Span){ NULL, 0 }), 0);
+        add(census, "", "");
+        ck_assert(!key_census_is_shared(census, span_of("")));
+}
+END_TEST
+
+START_TEST(a_census_grows) {
+        _cleanup_(key_census_freep) KeyCensus *census = NULL;
+        char skeleton[32], name[32];
+
+        ck_assert_int_eq(key_census_new(&census), 0);
+        for (unsigned i = 0; i < 5000; i++) {
+                (void) snprintf(skeleton, sizeof(skeleton), "s%u", i);
+                add(census, skeleton, "first");
+                (void) snprintf(name, sizeof(name), "n%u", i);
+                if (i % 3 == 0)
+                        add(census, skeleton, name);
+        }
+        for (unsigned i = 0; i < 5000; i++) {
+                (void) snprintf(skeleton, sizeof(skeleton), "s%u", i);
+                ck_assert(key_census_is_shared(census, span_of(skeleton)) == (i % 3 == 0));
+        }
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("key-census");
+        TCase *names = tcase_create("names");
+
+        tcase_add_test(names, a_skeleton_is_shared_by_two_distinct_names);
+        tcase_add_test(names, empty_names_are_names);
+        tcase_add_test(names, a_census_grows);
+        suite_add_tcase(suite, names);
+        return check_main(suite);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include "analysis/compare/row.h"
+#include "thread.h"
+
+static GroupTable table;
+static Group *group;
+
+static void setup(void) {
+        ck_assert_int_eq(group_table_obtain(&table, span_of("g"), &group), 0);
+}
+
+static void teardown(void) {
+        group_table_done(&table);
+}
+
+/* @value of @id on a thread @tid; without when @value is UINT64_MAX. */
+static void fold(unsigned side, pid_t tid, MetricId id, uint64_t value) {
+        ThreadSample sample = thread_of("p", "t", tid);
+
+        if (value != UINT64_MAX)
+                thread_sample_put(&sample, id, value);
+        ck_assert_int_eq(group_fold(group, side, &sample), 0);
+}
+
+static const struct {
+        MetricId id;
+        pid_t tid_after;
+        bool same_boot;
+        uint64_t before, after;
+        bool reset;
+} reset_rows[] = {
+        { METRIC_minflt, 1, true, 10, 3, true },          { METRIC_minflt, 1, true, 3, 10, false },
+        { METRIC_minflt, 1, true, 10, 10, false },        { METRIC_minflt, 1, false, 10, 3, false },
+        { METRIC_minflt, 2, true, 10, 3, false },   /* another thread */
+        { METRIC_wait_max, 1, true, 10, 3, false }, /* no counter */
+        { METRIC_minflt, 1, true, UINT64_MAX, 3, false },
+};
+
+START_TEST(a_counter_that_fell_without_a_loss_was_reset) {
+        double number;
+        Row row;
+
+        fold(0, 1, reset_rows[_i].id, reset_rows[_i].before);
+        fold(1, reset_rows[_i].tid_after, reset_rows[_i].id, reset_rows[_i].after);
+        row_init_metric(&row, group, GROUP_BOTH_SIDES, reset_rows[_i].id, reset_rows[_i].same_boot);
+        ck_assert(row.reset == reset_rows[_i].reset);
+        if (row.reset) {
+                ck_assert(!row_percent(&row, &number));
+                ck_assert(!row_per_second(&row, NSEC_PER_SEC, &number));
+                ck_assert(row.delta.integer.negative);
+        }
+}
+END_TEST
+
+START_TEST(a_value_that_was_lost_is_no_reset) {
+        Row row;
+
+        fold(0, 1, METRIC_minflt, 10);
+        fold(0, 2, METRIC_minflt, 10);
+        fold(1, 1, METRIC_minflt, 11);
+        fold(1, 2, METRIC_minflt, UINT64_MAX);
+        row_init_metric(&row, group, GROUP_BOTH_SIDES, METRIC_minflt, true);
+        ck_assert(row.delta.integer.negative);
+        ck_assert(!row.reset);
+}
+END_TEST
+
+START_TEST(rates_are_of_sums_over_time) {
+        double number;
+        Row row;
+
+        fold(0, 1, METRIC_minflt, 10);
+        fold(1, 1, METRIC_minflt, 40);
+        row_init_metric(&row, group, GROUP_BOTH_SIDES, METRIC_minflt, true);
+        ck_assert(row_per_second(&row, 2 * NSEC_PER_SEC, &number));
+        ck_assert_double_eq(number, 15);
+        ck_assert(row_percent(&row, &number));
+        ck_assert_double_eq(number, 300);
+        ck_assert(!row_per_second(&row, 0, &number));
+}
+END_TEST
+
+START_TEST(peaks_have_no_rate) {
+        double number;
+        Row row;
+
+        fold(0, 1, METRIC_wait_max, 10);
+        fold(1, 1, METRIC_wait_max, 40);
+        row_init_metric(&row, group, GROUP_BOTH_SIDES, METRIC_wait_max, true);
+        ck_assert(row_percent(&row, &number));
+        ck_assert(!row_per_second(&row, NSEC_PER_SEC, &number));
+}
+END_TEST
+
+START_TEST(ratios_have_no_percent) {
+        ThreadSample sample = thread_of("p", "t", 1);
+        double number;
+        Row row;
+
+        thread_sample_put(&sample, METRIC_run_time_ns, 1);
+        thread_sample_put(&sample, METRIC_wait_time_ns, 3);
+        thread_sample_put(&sample, METRIC_timeslices, 2);
+        ck_assert_int_eq(group_fold(group, 0, &sample), 0);
+        thread_sample_put(&sample, METRIC_run_time_ns, 3);
+        ck_assert_int_eq(group_fold(group, 1, &sample), 0);
+
+        row_init_derived(&row, group, GROUP_BOTH_SIDES, DERIVED_cpu_efficiency);
+        ck_assert(row.changed);
+        ck_assert(row.has_number);
+        ck_assert_double_eq(row.delta.real, 0.25);
+        ck_assert(!row_percent(&row, &number));
+        ck_assert(!row_per_second(&row, NSEC_PER_SEC, &number));
+
+        row_init_derived(&row, group, GROUP_BOTH_SIDES, DERIVED_avg_slice_ns);
+        ck_assert(row_percent(&row, &number));
+        ck_assert_double_eq(number, 200);
+}
+END_TEST
+
+START_TEST(a_value_on_one_side_only_is_a_change_without_delta) {
+        double number;
+        Row row;
+
+        fold(0, 1, METRIC_minflt, UINT64_MAX);
+        fold(1, 1, METRIC_minflt, 0);
+        row_init_metric(&row, group, GROUP_BOTH_SIDES, METRIC_minflt, true);
+        ck_assert(row.changed);
+        ck_assert(!row.has_number);
+        ck_assert_int_eq(row.delta.kind, DELTA_NONE);
+        ck_assert(!row_percent(&row, &number));
+        row_init_metric(&row, group, GROUP_BOTH_SIDES, METRIC_majflt, true);
+        ck_assert(!row.changed);
+}
+END_TEST
+
+START_TEST(one_side_has_a_value_and_no_delta) {
+        Row row;
+
+        fold(1, 1, METRIC_minflt, 5);
+        fold(1, 2, METRIC_minflt, UINT64_MAX);
+        row_init_metric(&row, group, 1, METRIC_minflt, true);
+        ck_assert_uint_eq(row.values[0].integer.magnitude, 5);
+        ck_assert_uint_eq(row.present, 1);
+        ck_assert(row.has_number);
+        ck_assert(!row.changed);
+        row_init_derived(&row, group, 1, DERIVED_avg_wait_ns);
+        ck_assert(!row.has_number);
+        ck_assert_int_eq(row.outcomes[0], DERIVED_INPUT_ABSENT);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("row");
+        TCase *rows = tcase_create("rows");
+
+        tcase_add_checked_fixture(rows, setup, teardown);
+        tcase_add_loop_test(rows, a_counter_that_fell_without_a_loss_was_reset, 0,
+                            ELEMENTSOF(reset_rows));
+        tcase_add_test(rows, a_value_that_was_lost_is_no_reset);
+        tcase_add_test(rows, rates_are_of_sums_over_time);
+        tcase_add_test(rows, peaks_have_no_rate);
+        tcase_add_test(rows, ratios_have_no_percent);
+        tcase_add_test(rows, a_value_on_one_side_only_is_a_change_without_delta);
+        tcase_add_test(rows, one_side_has_a_value_and_no_delta);
+        suite_add_tcase(suite, rows);
+        return check_main(suite);
+}

@@ -1,0 +1,704 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "analysis/set/rank-test.h"
+#include "set-run.h"
+#include "thread.h"
+
+#define END (const char *) NULL
+#define N_SIDE 5u /* captures of a side */
+#define N_SHOTS (2 * N_SIDE)
+#define MAX_THREADS 8u
+
+static const SourceTable *const no_sources[SET_SIDES] = { NULL, NULL };
+
+/* All captures of a test, ten seconds apart: before, then after. */
+static ThreadSample samples[N_SHOTS][MAX_THREADS];
+static Shot shots[N_SHOTS];
+
+static void setup(void) {
+        memset(samples, 0, sizeof(samples));
+        for (unsigned i = 0; i < N_SHOTS; i++)
+                shots[i] =
+                        (Shot){ .side = i / N_SIDE, .at_s = 1000 + 10 * i, .samples = samples[i] };
+}
+
+/* A thread in one capture; it started with the host. */
+static ThreadSample *put_thread(unsigned shot, const char *name, pid_t tid) {
+        ThreadSample *sample = &samples[shot][shots[shot].n_samples++];
+
+        ck_assert_uint_le(shots[shot].n_samples, MAX_THREADS);
+        *sample = thread_of(name, name, tid);
+        return sample;
+}
+
+/* A thread of all captures with one metric, which is @values[i] in each. */
+static void put_values(const char *name, pid_t tid, MetricId id,
+                       const uint64_t values[static N_SHOTS]) {
+        for (unsigned i = 0; i < N_SHOTS; i++)
+                thread_sample_put(put_thread(i, name, tid), id, values[i]);
+}
+
+static View view_on(ViewAxis axis) {
+        View view;
+
+        view_init(&view);
+        view.axis = axis;
+        view.limit = 0;
+        return view;
+}
+
+static View view_of(const char *metrics) {
+        View view = view_on(VIEW_AXIS_PCOMM);
+        char complaint[VIEW_COMPLAINT_BYTES];
+
+        ck_assert_int_eq(view_set_metrics(&view, span_of(metrics), complaint), VIEW_OK);
+        return view;
+}
+
+static SetRun run_of(const View *view) {
+        return set_run_of(view, 0.05, shots, N_SHOTS, no_sources);
+}
+
+static double number_at(const SetRun *run, const char *group, const char *list, const char *metric,
+                        const char *key) {
+        return atof(json_at(set_run_group(run, group), list, metric, key, END));
+}
+
+/* 100, 110 ... a second before, 200, 210 ... a second after, over windows of ten seconds. */
+static const uint64_t rising[N_SHOTS] = { 5000,  6000,  7100,  8300,  9600,
+                                          20000, 22000, 24100, 26300, 28600 };
+
+START_TEST(a_row_has_every_member) {
+        View view = view_of("minflt");
+        SetRun run;
+
+        put_values("p", 7, METRIC_minflt, rising);
+        run = run_of(&view);
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "process", END), "\"p\"");
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "threadsBefore", END), "1");
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "before", END),
+                         "{\"n\":4,\"median\":115,\"min\":100,\"max\":130,\"q1\":107.5,"
+                         "\"q3\":122.5}");
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "after", END),
+                         "{\"n\":4,\"median\":215,\"min\":200,\"max\":230,\"q1\":207.5,"
+                         "\"q3\":222.5}");
+        ck_assert_double_eq(number_at(&run, "p", "metrics", "minflt", "delta"), 100);
+        ck_assert_double_eq_tol(number_at(&run, "p", "metrics", "minflt", "percent"), 86.95652,
+                                1e-4);
+        ck_assert_double_eq(number_at(&run, "p", "metrics", "minflt", "u"), 16);
+        ck_assert_double_eq_tol(number_at(&run, "p", "metrics", "minflt", "p"), 2.0 / 70, 1e-12);
+        ck_assert_double_eq_tol(number_at(&run, "p", "metrics", "minflt", "pAdjusted"), 2.0 / 70,
+                                1e-12);
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "significant", END),
+                         "true");
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "perSecond", END),
+                         "true");
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "reason", END), "");
+        ck_assert_uint_eq(run.figures.n_tested, 1);
+        ck_assert_uint_eq(run.figures.n_significant, 1);
+        ck_assert_uint_eq(run.figures.n_needed, 0);
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(gauges_are_compared_by_their_values) {
+        static const uint64_t values[N_SHOTS] = { 3, 4, 3, 4, 3, 9, 8, 9, 8, 9 };
+        View view = view_of("nr_threads");
+        SetRun run;
+
+        put_values("p", 7, METRIC_nr_threads, values);
+        run = run_of(&view);
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "nr_threads", "before", END),
+                         "{\"n\":5,\"median\":3,\"min\":3,\"max\":4,\"q1\":3,\"q3\":4}");
+        ck_assert_str_eq(
+                json_at(set_run_group(&run, "p"), "metrics", "nr_threads", "perSecond", END),
+                "false");
+        ck_assert_str_eq(
+                json_at(set_run_group(&run, "p"), "metrics", "nr_threads", "significant", END),
+                "true");
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(ranges_are_compared_by_their_midpoints) {
+        View view = view_of("nice");
+        SetRun run;
+
+        for (unsigned i = 0; i < N_SHOTS; i++) {
+                thread_sample_put(put_thread(i, "p", 7), METRIC_nice, 0);
+                thread_sample_put(put_thread(i, "p", 8), METRIC_nice, i < N_SIDE ? 5 : 7);
+        }
+        run = run_of(&view);
+        ck_assert_double_eq(number_at(&run, "p", "metrics", "nice", "delta"), 1);
+        ck_assert_str_eq(
+                json_at(set_run_group(&run, "p"), "metrics", "nice", "before", "median", END),
+                "2.5");
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(the_number_of_threads_is_a_level) {
+        View view = view_of("thread_count");
+        SetRun run;
+
+        for (unsigned i = 0; i < N_SHOTS; i++)
+                for (pid_t tid = 0; tid < (i < N_SIDE ? 2 : 3); tid++)
+                        (void) put_thread(i, "p", 100 + tid);
+        run = run_of(&view);
+        ck_assert_double_eq(number_at(&run, "p", "metrics", "thread_count", "delta"), 1);
+        ck_assert_str_eq(
+                json_at(set_run_group(&run, "p"), "metrics", "thread_count", "after", "n", END),
+                "5");
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "threadsAfter", END), "3");
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_window_that_holds_a_capture_of_the_other_side_is_none) {
+        View view = view_of("minflt,nr_threads");
+        SetRun run;
+
+        put_values("p", 7, METRIC_minflt, rising);
+        for (unsigned i = 0; i < N_SHOTS; i++) /* two of a side at a time */
+                shots[i].side = i / 2 % 2;
+        run = run_of(&view);
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "before", "n", END),
+                         "3");
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "after", "n", END),
+                         "2");
+        set_run_done(&run);
+        for (unsigned i = 0; i < N_SHOTS; i++)
+                shots[i].side = i % 2;
+        run = run_of(&view);
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "reason", END),
+                         "\"before: no two captures in a row, of one boot, have these threads; "
+                         "after: no two captures in a row, of one boot, have these threads\"");
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(threads_that_come_and_go_make_no_negative_rates) {
+        View view = view_of("minflt");
+        SetRun run;
+
+        /* Each capture has one thread that lives on, and a large one that is new in each. */
+        for (unsigned i = 0; i < N_SHOTS; i++) {
+                ThreadSample *born;
+
+                thread_sample_put(put_thread(i, "p", 7), METRIC_minflt, 100 * i);
+                born = put_thread(i, "p", 50 + (pid_t) i);
+                born->start_ticks = (shots[i].at_s - 5) * SHOT_TICKS;
+                thread_sample_put(born, METRIC_minflt, i % 2 == 0 ? 1000000 : 900);
+        }
+        run = run_of(&view);
+        /* 100 of the one that survived and all of the one that was born, in ten seconds. */
+        ck_assert_str_eq(
+                json_at(set_run_group(&run, "p"), "metrics", "minflt", "before", "min", END),
+                "100");
+        ck_assert_str_eq(
+                json_at(set_run_group(&run, "p"), "metrics", "minflt", "before", "max", END),
+                "100010");
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_thread_that_was_overlooked_is_not_taken_for_born) {
+        View view = view_of("minflt");
+        SetRun run;
+
+        for (unsigned i = 0; i < N_SHOTS; i++) {
+                thread_sample_put(put_thread(i, "p", 7), METRIC_minflt, 100 * i);
+                if (i == 3) /* as old as the host, and in this capture only */
+                        thread_sample_put(put_thread(i, "p", 8), METRIC_minflt, 1000000);
+        }
+        run = run_of(&view);
+        ck_assert_str_eq(
+                json_at(set_run_group(&run, "p"), "metrics", "minflt", "before", "max", END), "10");
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_counter_that_was_set_back_gives_no_sample) {
+        static const uint64_t values[N_SHOTS] = { 1000, 2000, 500, 1500, 2600, 1, 2, 3, 4, 6 };
+        View view = view_of("minflt");
+        SetRun run;
+
+        put_values("p", 7, METRIC_minflt, values);
+        run = run_of(&view);
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "before", END),
+                         "{\"n\":3,\"median\":100,\"min\":100,\"max\":110,\"q1\":100,\"q3\":105}");
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "reset", END),
+                         "true");
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(quotients_are_of_the_work_in_the_window) {
+        /* The lifetime average creeps up for ever; that of each window is 10, then 20. */
+        View view = view_of("avg_wait_ns,wait_sum");
+        SetRun run;
+
+        for (unsigned i = 0; i < N_SHOTS; i++) {
+                ThreadSample *sample = put_thread(i, "p", 7);
+
+                thread_sample_put(sample, METRIC_wait_count, 1000 + 10 * i);
+                thread_sample_put(sample, METRIC_wait_sum,
+                                  i < N_SIDE ? 1000000 + 100 * i : 2000000 + 200 * i);
+        }
+        run = run_of(&view);
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "derived", "avg_wait_ns", "before", END),
+                         "{\"n\":4,\"median\":10,\"min\":10,\"max\":10,\"q1\":10,\"q3\":10}");
+        ck_assert_double_eq(number_at(&run, "p", "derived", "avg_wait_ns", "delta"), 10);
+        ck_assert_str_eq(
+                json_at(set_run_group(&run, "p"), "derived", "avg_wait_ns", "significant", END),
+                "true");
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_difference_is_a_level_of_lifetime_totals) {
+        View view = view_of("live_heap_estimate");
+        SetRun run;
+
+        for (unsigned i = 0; i < N_SHOTS; i++) {
+                ThreadSample *sample = put_thread(i, "p", 7);
+
+                thread_sample_put(sample, METRIC_allocated_bytes, 5000 + 1000 * i);
+                thread_sample_put(sample, METRIC_deallocated_bytes, 1000 + 1000 * i + i % 2);
+        }
+        run = run_of(&view);
+        ck_assert_str_eq(
+                json_at(set_run_group(&run, "p"), "derived", "live_heap_estimate", "before", END),
+                "{\"n\":5,\"median\":4000,\"min\":3999,\"max\":4000,\"q1\":3999,"
+                "\"q3\":4000}");
+        set_run_done(&run);
+}
+END_TEST
+
+static const uint64_t growing[N_SHOTS] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+
+START_TEST(records_of_threads_that_live_on_are_not_tested) {
+        View view = view_of("wait_max,hiwater_rss_bytes,blkio_delay_min_ns");
+        SetRun run;
+
+        put_values("p", 7, METRIC_wait_max, growing);
+        run = run_of(&view);
+        ck_assert_uint_eq(run.figures.n_tested, 0);
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "wait_max", "after", END),
+                         "{\"n\":5,\"median\":8,\"min\":6,\"max\":10,\"q1\":7,\"q3\":9}");
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "wait_max", "p", END),
+                         "null");
+        ck_assert_ptr_nonnull(strstr(
+                json_at(set_run_group(&run, "p"), "metrics", "wait_max", "reason", END), "record"));
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(records_of_threads_that_each_capture_finds_anew_are_tested) {
+        View view = view_of("wait_max");
+        SetRun run;
+
+        for (unsigned i = 0; i < N_SHOTS; i++) {
+                ThreadSample *sample = put_thread(i, "p", 50 + (pid_t) i);
+
+                sample->start_ticks = (shots[i].at_s - 5) * SHOT_TICKS;
+                thread_sample_put(sample, METRIC_wait_max, growing[i]);
+        }
+        run = run_of(&view);
+        ck_assert_uint_eq(run.figures.n_tested, 1);
+        ck_assert_str_eq(
+                json_at(set_run_group(&run, "p"), "metrics", "wait_max", "significant", END),
+                "true");
+        set_run_done(&run);
+}
+END_TEST
+
+static const struct {
+        const char *metric;
+        MetricId id;
+        uint64_t before, after;
+        const char *reason;
+} untested_rows[] = {
+        { "processor", METRIC_processor, 1, 2, "not tested: the number of a CPU is a name" },
+        { "nr_threads", METRIC_nr_threads, 4, 4, "not tested: all samples are equal" },
+        { "minflt", METRIC_minflt, 4, 4, "not tested: all samples are equal" },
+        { "policy", METRIC_policy, 0, 1,
+          "before: a word has no median; after: a word has no median" },
+};
+
+START_TEST(what_is_no_evidence_is_not_tested) {
+        View view = view_of(untested_rows[_i].metric);
+        char reason[256];
+        SetRun run;
+
+        for (unsigned i = 0; i < N_SHOTS; i++)
+                thread_sample_put(put_thread(i, "p", 7), untested_rows[_i].id,
+                                  i < N_SIDE ? untested_rows[_i].before : untested_rows[_i].after);
+        run = run_of(&view);
+        ck_assert_uint_eq(run.figures.n_tested, 0);
+        (void) snprintf(reason, sizeof(reason), "\"%s\"", untested_rows[_i].reason);
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", untested_rows[_i].metric,
+                                 "reason", END),
+                         reason);
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", untested_rows[_i].metric,
+                                 "pAdjusted", END),
+                         "null");
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(what_could_not_be_significant_alone_is_no_burden) {
+        /* One fault in all that time: whichever side it is on, p is 1. */
+        static const uint64_t rare[N_SHOTS] = { 7, 7, 8, 8, 8, 8, 8, 8, 8, 8 };
+        View view = view_of("minflt");
+        SetRun run;
+
+        put_values("p", 7, METRIC_minflt, rising);
+        put_values("rare", 8, METRIC_minflt, rare);
+        run = run_of(&view);
+        ck_assert_uint_eq(run.figures.n_tested, 1);
+        ck_assert_double_eq_tol(number_at(&run, "p", "metrics", "minflt", "pAdjusted"), 2.0 / 70,
+                                1e-12);
+        ck_assert_double_eq(number_at(&run, "rare", "metrics", "minflt", "p"), 1);
+        ck_assert_str_eq(
+                json_at(set_run_group(&run, "rare"), "metrics", "minflt", "pAdjusted", END),
+                "null");
+        ck_assert_str_eq(json_at(set_run_group(&run, "rare"), "metrics", "minflt", "reason", END),
+                         "\"not adjusted: samples so few or so equal could not be significant even "
+                         "alone\"");
+        set_run_done(&run);
+
+        /* Where none could be, all are told. */
+        run = set_run_of(&view, 0.02, shots, N_SHOTS, no_sources);
+        ck_assert_uint_eq(run.figures.n_tested, 2);
+        ck_assert_double_eq_tol(run.figures.least_p, 2.0 / 70, 1e-12);
+        ck_assert_uint_eq(run.figures.n_needed, rank_test_enough(2, 0.02));
+        ck_assert_double_eq(number_at(&run, "rare", "metrics", "minflt", "pAdjusted"), 1);
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(rows_with_too_few_samples_count_among_those_that_need_more) {
+        View view = view_of("minflt");
+        SetRun run;
+
+        put_values("p", 7, METRIC_minflt, rising);
+        put_values("q", 8, METRIC_minflt, rising);
+        for (unsigned i = 0; i < N_SHOTS; i++)
+                if (i % N_SIDE < 2)
+                        thread_sample_put(put_thread(i, "late", 9), METRIC_minflt,
+                                          UINT64_C(3) * i * i);
+        run = run_of(&view);
+        /* Two rows could be significant and are tested; a third one lacks samples. */
+        ck_assert_uint_eq(run.figures.n_tested, 2);
+        ck_assert_uint_eq(run.figures.n_needed, rank_test_enough(3, 0.05));
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(absent_values_have_a_reason_and_no_delta) {
+        View view = view_of("minflt,majflt,avg_wait_ns");
+        SetRun run;
+
+        for (unsigned i = 0; i < N_SHOTS; i++) {
+                ThreadSample *sample = put_thread(i, "p", 7);
+
+                thread_sample_put(sample, METRIC_wait_count, 5);
+                thread_sample_put(sample, METRIC_wait_sum, 5);
+                if (i >= N_SIDE)
+                        thread_sample_put(sample, METRIC_minflt, i * i);
+                if (i == 0) /* once: no rate can come of it */
+                        thread_sample_put(sample, METRIC_majflt, 1);
+                if (i > 0)
+                        (void) put_thread(i, i < N_SIDE ? "q" : "r", 8);
+        }
+        run = run_of(&view);
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "before", END),
+                         "null");
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "delta", END),
+                         "null");
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "reason", END),
+                         "\"before: not recorded by this file\"");
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "majflt", "reason", END),
+                         "\"before: no two captures in a row, of one boot, have these threads; "
+                         "after: not recorded by this file\"");
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "derived", "avg_wait_ns", "reason", END),
+                         "\"before: wait_count is 0; after: wait_count is 0\"");
+        ck_assert_str_eq(json_at(set_run_group(&run, "q"), "threadsBefore", END), "1");
+        ck_assert_str_eq(json_at(set_run_group(&run, "q"), "threadsAfter", END), "0");
+        ck_assert_str_eq(json_at(set_run_group(&run, "q"), "metrics", "minflt", "reason", END),
+                         "\"before: not recorded by this file; after: no capture has a thread of "
+                         "this group\"");
+        ck_assert_uint_eq(run.figures.n_only[0], 1);
+        ck_assert_uint_eq(run.figures.n_only[1], 1);
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(one_sample_a_side_is_not_tested) {
+        View view = view_of("minflt,nr_threads");
+        SetRun run;
+
+        put_values("p", 7, METRIC_minflt, rising);
+        /* Two captures before, one after: one rate, and none. */
+        shots[2].side = 1;
+        run = set_run_of(&view, 0.05, shots, 3, no_sources);
+        ck_assert_uint_eq(run.figures.n_tested, 0);
+        ck_assert_double_eq(run.figures.least_p, 1);
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "before", "n", END),
+                         "1");
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "after", END),
+                         "null");
+        set_run_done(&run);
+}
+END_TEST
+
+/* Each of the groups has a rate that jumps like @rising, times its number. */
+static void put_groups(void) {
+        static const char *const names[] = { "a", "b", "c" };
+
+        for (unsigned i = 0; i < ELEMENTSOF(names); i++) {
+                uint64_t values[N_SHOTS];
+
+                for (unsigned j = 0; j < N_SHOTS; j++)
+                        values[j] = rising[j] * (i + 1) * 100;
+                put_values(names[i], 100 * (pid_t) (i + 1), METRIC_minflt, values);
+        }
+}
+
+/* The same for ever, with some noise that is the same on both sides. */
+static void put_noise(const char *name, pid_t tid) {
+        static const uint64_t noise[N_SHOTS] = { 0,    1000, 2010,  2990,  4001,
+                                                 9000, 9999, 11010, 12001, 12995 };
+
+        put_values(name, tid, METRIC_minflt, noise);
+}
+
+START_TEST(significant_groups_come_by_impact_before_the_rest) {
+        static const char *const keys[] = { "c", "b", "a", "noise" };
+        View view = view_of("minflt");
+        SetRun run;
+
+        put_noise("noise", 9);
+        put_groups();
+        run = run_of(&view);
+        ck_assert_uint_eq(json_object_array_length(run.groups), ELEMENTSOF(keys));
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++) {
+                json_object *group = json_object_array_get_idx(run.groups, i);
+
+                ck_assert_str_eq(json_object_get_string(json_object_object_get(group, "key")),
+                                 keys[i]);
+        }
+        ck_assert_uint_eq(run.figures.n_tested, 4);
+        ck_assert_uint_eq(run.figures.n_significant, 3);
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_view_can_be_of_significant_rows_alone) {
+        View view = view_of("minflt,majflt");
+        SetRun run;
+
+        view.changed_only = true;
+        view.limit = 2;
+        put_noise("noise", 9);
+        put_groups();
+        run = run_of(&view);
+        ck_assert_uint_eq(json_object_array_length(run.groups), 2);
+        ck_assert_uint_eq(run.figures.n_hidden_groups, 1);
+        /* One row of each that is shown, both of the noise; not those behind the limit. */
+        ck_assert_uint_eq(run.figures.n_hidden_rows, 4);
+        ck_assert_uint_eq(run.figures.n_tested, 4); /* the limit does not make p smaller */
+        ck_assert_str_eq(json_at(set_run_group(&run, "c"), "metrics", "majflt", END), "");
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(the_filter_makes_the_family) {
+        View view = view_of("minflt");
+        char complaint[VIEW_COMPLAINT_BYTES];
+        SetRun run;
+
+        ck_assert_int_eq(view_set_filter(&view, SPAN_LITERAL("[ab]"), complaint), VIEW_OK);
+        put_noise("noise", 9);
+        put_groups();
+        run = run_of(&view);
+        ck_assert_uint_eq(json_object_array_length(run.groups), 2);
+        ck_assert_uint_eq(run.figures.n_tested, 2);
+        set_run_done(&run);
+}
+END_TEST
+
+static const struct {
+        const char *threshold;
+        uint64_t n_above;
+} threshold_rows[] = { { "80", 3 }, { "86.9", 3 }, { "87", 0 } };
+
+START_TEST(a_threshold_counts_significant_rows_that_moved_more) {
+        View view = view_of("minflt");
+        char complaint[VIEW_COMPLAINT_BYTES];
+        SetRun run;
+
+        ck_assert_int_eq(
+                view_set_threshold(&view, span_of(threshold_rows[_i].threshold), complaint),
+                VIEW_OK);
+        put_noise("noise", 9);
+        put_groups();
+        run = run_of(&view);
+        ck_assert_uint_eq(run.figures.n_above_threshold, threshold_rows[_i].n_above);
+        ck_assert_uint_eq(json_object_array_length(run.groups), threshold_rows[_i].n_above);
+        set_run_done(&run);
+}
+END_TEST
+
+static const struct {
+        const char *sort, *keys;
+} sort_rows[] = {
+        { "impact", "\"c\"\"b\"\"a\"\"noise\"" },
+        { "name", "\"a\"\"b\"\"c\"\"noise\"" },
+        { "delta", "\"c\"\"b\"\"a\"\"noise\"" },
+        { "percent", "\"a\"\"b\"\"c\"\"noise\"" }, /* all the same */
+        { "minflt:asc", "\"a\"\"b\"\"c\"\"noise\"" },
+        { "minflt", "\"c\"\"b\"\"a\"\"noise\"" },
+        { "majflt,minflt:asc", "\"a\"\"b\"\"c\"\"noise\"" }, /* by what is not shown */
+};
+
+START_TEST(groups_come_as_the_view_wants_them) {
+        View view = view_of("minflt");
+        char complaint[VIEW_COMPLAINT_BYTES], keys[64] = "";
+        SetRun run;
+
+        ck_assert_int_eq(view_set_sort(&view, span_of(sort_rows[_i].sort), complaint), VIEW_OK);
+        put_noise("noise", 9);
+        put_groups();
+        run = run_of(&view);
+        for (size_t i = 0; i < json_object_array_length(run.groups); i++)
+                (void) strcat(keys, json_at(json_object_array_get_idx(run.groups, i), "key", END));
+        ck_assert_str_eq(keys, sort_rows[_i].keys);
+        ck_assert_str_eq(json_at(set_run_group(&run, "a"), "metrics", "majflt", END), "");
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(what_cannot_be_significant_tells_how_many_samples_would_do) {
+        View view = view_of("minflt");
+        SetRun run;
+
+        put_groups();
+        put_noise("noise", 9);
+        run = set_run_of(&view, 0.001, shots, N_SHOTS, no_sources);
+        ck_assert_uint_eq(run.figures.n_significant, 0);
+        ck_assert_double_eq_tol(run.figures.least_p, 2.0 / 70, 1e-12);
+        ck_assert_uint_eq(run.figures.n_needed, rank_test_enough(4, 0.001));
+        ck_assert_uint_gt(run.figures.n_needed, 4);
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(a_pattern_is_of_all_captures_together) {
+        View view = view_on(VIEW_AXIS_PCOMM);
+        SetRun run;
+
+        for (unsigned i = 0; i < N_SHOTS; i++)
+                (void) put_thread(i, i == N_SHOTS - 1 ? "worker-7" : "worker-3", 7);
+        run = run_of(&view);
+        ck_assert_uint_eq(json_object_array_length(run.groups), 1);
+        ck_assert_str_eq(json_at(set_run_group(&run, "worker-{N}"), "members", END),
+                         "[{\"name\":\"worker-3\",\"threads\":9},"
+                         "{\"name\":\"worker-7\",\"threads\":1}]");
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(all_three_names_can_make_the_key) {
+        View view = view_on(VIEW_AXIS_ALL);
+        SetRun run;
+
+        put_values("p", 7, METRIC_minflt, rising);
+        run = run_of(&view);
+        ck_assert_str_eq(json_at(json_object_array_get_idx(run.groups, 0), "thread", END), "\"p\"");
+        ck_assert_str_eq(json_at(json_object_array_get_idx(run.groups, 0), "process", END),
+                         "\"p\"");
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(ctprof_itself_is_left_out_unless_wanted) {
+        View view = view_of("minflt");
+        SetRun run;
+
+        put_values("p", 7, METRIC_minflt, rising);
+        for (unsigned i = 0; i < N_SHOTS; i++)
+                samples[i][0].self = true;
+        run = run_of(&view);
+        ck_assert_uint_eq(json_object_array_length(run.groups), 0);
+        set_run_done(&run);
+        view.self = true;
+        run = run_of(&view);
+        ck_assert_uint_eq(json_object_array_length(run.groups), 1);
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(swapping_the_sides_keeps_p_and_negates_the_delta) {
+        View view = view_of("minflt");
+        double p, delta, u;
+        SetRun run;
+
+        put_noise("p", 7);
+        run = run_of(&view);
+        p = number_at(&run, "p", "metrics", "minflt", "p");
+        u = number_at(&run, "p", "metrics", "minflt", "u");
+        delta = number_at(&run, "p", "metrics", "minflt", "delta");
+        set_run_done(&run);
+        for (unsigned i = 0; i < N_SHOTS; i++)
+                shots[i].side = 1 - shots[i].side;
+        run = run_of(&view);
+        ck_assert_double_eq(number_at(&run, "p", "metrics", "minflt", "p"), p);
+        ck_assert_double_eq(number_at(&run, "p", "metrics", "minflt", "u"), 16 - u);
+        ck_assert_double_eq(number_at(&run, "p", "metrics", "minflt", "delta"), -delta);
+        ck_assert(fabs(delta) > 0);
+        set_run_done(&run);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("set-comparison");
+        TCase *tests = tcase_create("set-comparison");
+
+        tcase_add_checked_fixture(tests, setup, NULL);
+        tcase_add_test(tests, a_row_has_every_member);
+        tcase_add_test(tests, gauges_are_compared_by_their_values);
+        tcase_add_test(tests, ranges_are_compared_by_their_midpoints);
+        tcase_add_test(tests, the_number_of_threads_is_a_level);
+        tcase_add_test(tests, a_window_that_holds_a_capture_of_the_other_side_is_none);
+        tcase_add_test(tests, threads_that_come_and_go_make_no_negative_rates);
+        tcase_add_test(tests, a_thread_that_was_overlooked_is_not_taken_for_born);
+        tcase_add_test(tests, a_counter_that_was_set_back_gives_no_sample);
+        tcase_add_test(tests, quotients_are_of_the_work_in_the_window);
+        tcase_add_test(tests, a_difference_is_a_level_of_lifetime_totals);
+        tcase_add_test(tests, records_of_threads_that_live_on_are_not_tested);
+        tcase_add_test(tests, records_of_threads_that_each_capture_finds_anew_are_tested);
+        tcase_add_loop_test(tests, what_is_no_evidence_is_not_tested, 0, ELEMENTSOF(untested_rows));
+        tcase_add_test(tests, what_could_not_be_significant_alone_is_no_burden);
+        tcase_add_test(tests, rows_with_too_few_samples_count_among_those_that_need_more);
+        tcase_add_test(tests, absent_values_have_a_reason_and_no_delta);
+        tcase_add_test(tests, one_sample_a_side_is_not_tested);
+        tcase_add_test(tests, significant_groups_come_by_impact_before_the_rest);
+        tcase_add_test(tests, a_view_can_be_of_significant_rows_alone);
+        tcase_add_test(tests, the_filter_makes_the_family);
+        tcase_add_loop_test(tests, a_threshold_counts_significant_rows_that_moved_more, 0,
+                            ELEMENTSOF(threshold_rows));
+        tcase_add_loop_test(tests, groups_come_as_the_view_wants_them, 0, ELEMENTSOF(sort_rows));
+        tcase_add_test(tests, what_cannot_be_significant_tells_how_many_samples_would_do);
+        tcase_add_test(tests, a_pattern_is_of_all_captures_together);
+        tcase_add_test(tests, all_three_names_can_make_the_key);
+        tcase_add_test(tests, ctprof_itself_is_left_out_unless_wanted);
+        tcase_add_test(tests, swapping_the_sides_keeps_p_and_negates_the_delta);
+        suite_add_tcase(suite, tests);
+        return check_main(suite);
+}

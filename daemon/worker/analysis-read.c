@@ -86,13 +86,12 @@ static int analysis_merge(Analysis *analysis) {
                 .on_thread = analysis_feed_thread,
                 .on_cgroup = analysis_fold_cgroup,
         };
-        MergeSide sides[SUBJECT_MERGE_SIDES];
+        MergeSide sides[SIDES];
         unsigned culprit = 0;
         Subject *subject;
         int r;
 
-        _Static_assert(SUBJECT_MERGE_SIDES == (int) _COMPARISON_SIDE_MAX, "the same two sides");
-        for (unsigned i = 0; i < SUBJECT_MERGE_SIDES; i++)
+        for (unsigned i = 0; i < SIDES; i++)
                 sides[i] = (MergeSide){ &analysis->subjects[i], &visitor, &analysis->sides[i] };
         r = subject_merge(sides, analysis_fold_life, analysis, &culprit);
         subject = &analysis->subjects[culprit];
@@ -130,7 +129,7 @@ int analysis_read(Analysis *analysis) {
                 .on_thread = analysis_fold_thread,
                 .on_cgroup = analysis_fold_cgroup,
         };
-        const SourceTable *sources[_COMPARISON_SIDE_MAX] = {};
+        const SourceTable *sources[SIDES] = {};
         unsigned n_passes;
         int r;
 

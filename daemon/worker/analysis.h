@@ -24,14 +24,14 @@ typedef struct Analysis Analysis;
 /* Userdata of visitors, who have to know of whom they are told. */
 typedef struct AnalysisSide {
         Analysis *analysis;
-        ComparisonSide side;
+        Side side;
 } AnalysisSide;
 
 struct Analysis {
         Work *work; /* borrowed */
         View view;
         unsigned n_sides;
-        Subject subjects[_COMPARISON_SIDE_MAX];
+        Subject subjects[SIDES];
         ComparisonSetup setup;
         bool has_elapsed;
         bool elapsed_backwards;
@@ -40,7 +40,7 @@ struct Analysis {
         SectionFeed feed;
         Buffer name; /* of a cgroup before it was renamed */
 
-        AnalysisSide sides[_COMPARISON_SIDE_MAX];
+        AnalysisSide sides[SIDES];
         uint64_t n_read;
         uint64_t n_total; /* 0: not known */
 };

@@ -17,15 +17,15 @@
 #include "worker/host-change.h"
 
 typedef struct AnalysisParameters {
-        json_object *refs[_COMPARISON_SIDE_MAX];
+        json_object *refs[SIDES];
         json_object *view;
 } AnalysisParameters;
 
 static void analysis_init(Analysis *analysis, Work *work, unsigned n_sides) {
         *analysis = (Analysis){ .work = work, .n_sides = n_sides };
-        for (unsigned i = 0; i < _COMPARISON_SIDE_MAX; i++) {
+        for (unsigned i = 0; i < SIDES; i++) {
                 subject_init(&analysis->subjects[i]);
-                analysis->sides[i] = (AnalysisSide){ analysis, (ComparisonSide) i };
+                analysis->sides[i] = (AnalysisSide){ analysis, (Side) i };
         }
 }
 
@@ -34,19 +34,19 @@ static void analysis_done(Analysis *analysis) {
         buffer_done(&analysis->name);
         /* The comparison borrows the subjects' sources. */
         analysis->comparison = comparison_free(analysis->comparison);
-        for (unsigned i = 0; i < _COMPARISON_SIDE_MAX; i++)
+        for (unsigned i = 0; i < SIDES; i++)
                 subject_done(&analysis->subjects[i]);
 }
 
 /* opening */
 
 static int analysis_open(Analysis *analysis, const AnalysisParameters *parameters,
-                         const char *const names[static _COMPARISON_SIDE_MAX]) {
+                         const char *const names[static SIDES]) {
         SnapshotRef refs[] = { SNAPSHOT_REF_NONE, SNAPSHOT_REF_NONE };
         char complaint[VIEW_COMPLAINT_BYTES];
         int r;
 
-        _Static_assert(ELEMENTSOF(refs) == _COMPARISON_SIDE_MAX, "a ref for every side");
+        _Static_assert(ELEMENTSOF(refs) == SIDES, "a ref for every side");
         r = view_decode(parameters->view, &analysis->view, complaint);
         if (r == VIEW_E_INVALID)
                 return work_refuse_parameter(analysis->work, "view", complaint);
@@ -67,17 +67,17 @@ static int analysis_open(Analysis *analysis, const AnalysisParameters *parameter
 }
 
 static void analysis_relate(Analysis *analysis) {
-        const Head *before = &analysis->subjects[COMPARISON_BEFORE].head;
-        const Head *after = &analysis->subjects[COMPARISON_AFTER].head;
+        const Head *before = &analysis->subjects[SIDE_BEFORE].head;
+        const Head *after = &analysis->subjects[SIDE_AFTER].head;
 
         analysis->setup = (ComparisonSetup){ .n_sides = analysis->n_sides };
         if (analysis->n_sides < 2 || before->boot_id[0] == '\0' || after->boot_id[0] == '\0')
                 return;
         if (strcmp(before->boot_id, after->boot_id) != 0) {
-                analysis->setup.boots = COMPARISON_BOOTS_DIFFERENT;
+                analysis->setup.boots = BOOTS_DIFFERENT;
                 return;
         }
-        analysis->setup.boots = COMPARISON_BOOTS_SAME;
+        analysis->setup.boots = BOOTS_SAME;
         if (!before->has_start_boottime || !after->has_start_boottime)
                 return;
         analysis->has_elapsed = true;
@@ -93,8 +93,8 @@ static void analysis_relate(Analysis *analysis) {
 /* Refuses a window between snapshots that cannot have lives of threads in common. */
 static int analysis_check_window(Analysis *analysis) {
         const Subject *subjects = analysis->subjects;
-        const char *before = subject_name(&subjects[COMPARISON_BEFORE]);
-        const char *after = subject_name(&subjects[COMPARISON_AFTER]);
+        const char *before = subject_name(&subjects[SIDE_BEFORE]);
+        const char *after = subject_name(&subjects[SIDE_AFTER]);
         _cleanup_(buffer_done) Buffer reason = { .bytes = NULL };
         WireErrorDetail detail;
         int r;
@@ -102,20 +102,20 @@ static int analysis_check_window(Analysis *analysis) {
         if (!analysis->view.window)
                 return 0;
         switch (analysis->setup.boots) {
-        case COMPARISON_BOOTS_SAME:
+        case BOOTS_SAME:
                 if (!analysis->elapsed_backwards)
                         return 0;
                 r = buffer_append_format(&reason, "\"%s\" was taken before \"%s\"", after, before);
                 break;
-        case COMPARISON_BOOTS_DIFFERENT:
+        case BOOTS_DIFFERENT:
                 r = buffer_append_format(&reason, "\"%s\" and \"%s\" are not of one boot", before,
                                          after);
                 break;
-        case COMPARISON_BOOTS_UNKNOWN:
+        case BOOTS_UNKNOWN:
         default:
-                r = buffer_append_format(
-                        &reason, "\"%s\" does not tell of which boot it is",
-                        subjects[COMPARISON_BEFORE].head.boot_id[0] == '\0' ? before : after);
+                r = buffer_append_format(&reason, "\"%s\" does not tell of which boot it is",
+                                         subjects[SIDE_BEFORE].head.boot_id[0] == '\0' ? before
+                                                                                       : after);
                 break;
         }
         if (r == 0)
@@ -137,12 +137,12 @@ static void analysis_write_side(JsonWriter *writer, const Subject *subject, cons
 }
 
 static int analysis_write_changes(Analysis *analysis, JsonWriter *writer) {
-        HostFacts facts[_COMPARISON_SIDE_MAX];
+        HostFacts facts[SIDES];
         int r = 0;
 
-        for (unsigned i = 0; i < _COMPARISON_SIDE_MAX; i++)
+        for (unsigned i = 0; i < SIDES; i++)
                 host_facts_init(&facts[i]);
-        for (unsigned i = 0; i < _COMPARISON_SIDE_MAX && r == 0; i++) {
+        for (unsigned i = 0; i < SIDES && r == 0; i++) {
                 Subject *subject = &analysis->subjects[i];
 
                 r = host_facts_flatten(&facts[i], buffer_span(&subject->host), &subject->head);
@@ -154,9 +154,9 @@ static int analysis_write_changes(Analysis *analysis, JsonWriter *writer) {
         }
         if (r == 0) {
                 json_write_key(writer, "hostChanges");
-                host_changes_write(writer, &facts[COMPARISON_BEFORE], &facts[COMPARISON_AFTER]);
+                host_changes_write(writer, &facts[SIDE_BEFORE], &facts[SIDE_AFTER]);
         }
-        for (unsigned i = 0; i < _COMPARISON_SIDE_MAX; i++)
+        for (unsigned i = 0; i < SIDES; i++)
                 host_facts_done(&facts[i]);
         return r;
 }
@@ -173,8 +173,8 @@ static void analysis_write_window(const Analysis *analysis, JsonWriter *writer) 
 }
 
 static int analysis_answer_heads(Analysis *analysis) {
-        const Subject *before = &analysis->subjects[COMPARISON_BEFORE];
-        const Subject *after = &analysis->subjects[COMPARISON_AFTER];
+        const Subject *before = &analysis->subjects[SIDE_BEFORE];
+        const Subject *after = &analysis->subjects[SIDE_AFTER];
         JsonWriter *writer = answer_begin(&analysis->work->answer);
         int r;
 
@@ -184,7 +184,7 @@ static int analysis_answer_heads(Analysis *analysis) {
         }
         analysis_write_side(writer, before, "before", "sourcesBefore");
         analysis_write_side(writer, after, "after", "sourcesAfter");
-        json_write_member_bool(writer, "sameBoot", analysis->setup.boots == COMPARISON_BOOTS_SAME);
+        json_write_member_bool(writer, "sameBoot", analysis->setup.boots == BOOTS_SAME);
         json_write_key(writer, "elapsedNs");
         if (analysis->has_elapsed)
                 json_write_signed_u64(writer, analysis->elapsed_backwards, analysis->elapsed_ns);
@@ -298,7 +298,7 @@ static int analysis_answer(Analysis *analysis) {
 }
 
 static int analysis_run(Work *work, const AnalysisParameters *parameters, unsigned n_sides,
-                        const char *const names[static _COMPARISON_SIDE_MAX]) {
+                        const char *const names[static SIDES]) {
         _cleanup_(analysis_done) Analysis analysis;
         int r;
 
@@ -320,7 +320,7 @@ static int work_show(Work *work) {
                 { "snapshot", PARAMETER_OBJECT, true, offsetof(AnalysisParameters, refs[0]) },
                 { "view", PARAMETER_OBJECT, false, offsetof(AnalysisParameters, view) },
         };
-        static const char *const names[_COMPARISON_SIDE_MAX] = { "snapshot" };
+        static const char *const names[SIDES] = { "snapshot" };
         AnalysisParameters parameters = {};
         int r;
 
@@ -334,7 +334,7 @@ static int work_compare(Work *work) {
                 { "after", PARAMETER_OBJECT, true, offsetof(AnalysisParameters, refs[1]) },
                 { "view", PARAMETER_OBJECT, false, offsetof(AnalysisParameters, view) },
         };
-        static const char *const names[_COMPARISON_SIDE_MAX] = { "before", "after" };
+        static const char *const names[SIDES] = { "before", "after" };
         AnalysisParameters parameters = {};
         int r;
 

@@ -29,12 +29,12 @@ typedef struct SetAnalysis {
 } SetAnalysis;
 
 typedef struct SetParameters {
-        json_object *refs[SET_SIDES];
+        json_object *refs[SIDES];
         json_object *view;
         double alpha;
 } SetParameters;
 
-static const char *const side_names[SET_SIDES] = { "before", "after" };
+static const char *const side_names[SIDES] = { "before", "after" };
 
 static void set_analysis_done(SetAnalysis *sets) {
         /* The comparison borrows the subjects' sources. */
@@ -61,7 +61,7 @@ static int check_view(SetAnalysis *sets) {
 static int check_sides(SetAnalysis *sets, const SetParameters *parameters) {
         size_t n = 0;
 
-        for (unsigned side = 0; side < SET_SIDES; side++) {
+        for (unsigned side = 0; side < SIDES; side++) {
                 size_t n_side = json_object_array_length(parameters->refs[side]);
 
                 if (n_side == 0)
@@ -116,7 +116,7 @@ static int open_sets(SetAnalysis *sets, const SetParameters *parameters) {
         r = check_view(sets);
         if (r == 0)
                 r = check_sides(sets, parameters);
-        for (unsigned side = 0; side < SET_SIDES && r == 0; side++)
+        for (unsigned side = 0; side < SIDES && r == 0; side++)
                 r = open_side(sets, parameters->refs[side], side);
         return r == 0 ? sort_subjects(sets) : r;
 }
@@ -152,9 +152,8 @@ static int fold_life(void *userdata, const ThreadSample *before, const ThreadSam
 
 static int fold_window(SetAnalysis *sets, Subject *previous, Subject *subject) {
         static const SubjectVisitor nothing = { .on_thread = NULL };
-        const MergeSide sides[SUBJECT_MERGE_SIDES] = { { .subject = previous, .visitor = &nothing },
-                                                       { .subject = subject,
-                                                         .visitor = &nothing } };
+        const MergeSide sides[SIDES] = { { .subject = previous, .visitor = &nothing },
+                                         { .subject = subject, .visitor = &nothing } };
         unsigned culprit = 0;
         int r;
 
@@ -194,7 +193,7 @@ static const Subject *last_of(const SetAnalysis *sets, unsigned side) {
 
 static int read_sets(SetAnalysis *sets) {
         static const SubjectVisitor census = { .on_thread = census_thread };
-        const SourceTable *sources[SET_SIDES] = { NULL, NULL };
+        const SourceTable *sources[SIDES] = { NULL, NULL };
         bool has_census;
         int r;
 
@@ -209,7 +208,7 @@ static int read_sets(SetAnalysis *sets) {
                 r = fold_capture(sets, i);
         if (r != 0)
                 return r;
-        for (unsigned side = 0; side < SET_SIDES; side++)
+        for (unsigned side = 0; side < SIDES; side++)
                 if (last_of(sets, side)->has_sources)
                         sources[side] = &last_of(sets, side)->sources;
         return err_fold(set_comparison_finish(sets->comparison, sources));
@@ -231,10 +230,10 @@ static void write_tests(JsonWriter *writer, const SetFigures *figures) {
 }
 
 static int answer_heads(SetAnalysis *sets) {
-        static const char *const source_names[SET_SIDES] = { "sourcesBefore", "sourcesAfter" };
+        static const char *const source_names[SIDES] = { "sourcesBefore", "sourcesAfter" };
         JsonWriter *writer = answer_begin(&sets->work->answer);
 
-        for (unsigned side = 0; side < SET_SIDES; side++) {
+        for (unsigned side = 0; side < SIDES; side++) {
                 json_write_key(writer, side_names[side]);
                 json_write_array(writer);
                 for (size_t i = 0; i < sets->subjects.n; i++)

@@ -27,7 +27,7 @@ typedef struct SetSubject {
 typedef struct SetSubjects {
         SetSubject members[SET_MAX_CAPTURES]; /* side after side, each in the order of time */
         size_t n;
-        size_t n_sides[SET_SIDES];
+        size_t n_sides[SIDES];
 } SetSubjects;
 
 void set_subjects_done(SetSubjects *subjects);

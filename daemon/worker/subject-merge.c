@@ -60,16 +60,16 @@ static int compare_lives(const ThreadSample *a, const ThreadSample *b) {
         return (a->start_ticks > b->start_ticks) - (a->start_ticks < b->start_ticks);
 }
 
-static int merge(Stream streams[static SUBJECT_MERGE_SIDES], MergeLife on_life, void *userdata,
+static int merge(Stream streams[static SIDES], MergeLife on_life, void *userdata,
                  unsigned *ret_culprit) {
         /* Both are due at the start, then those that were handed out. */
-        bool due[SUBJECT_MERGE_SIDES] = { true, true };
+        bool due[SIDES] = { true, true };
         int r;
 
         for (;;) {
                 int order;
 
-                for (unsigned i = 0; i < SUBJECT_MERGE_SIDES; i++) {
+                for (unsigned i = 0; i < SIDES; i++) {
                         if (!due[i])
                                 continue;
                         *ret_culprit = i;
@@ -89,12 +89,12 @@ static int merge(Stream streams[static SUBJECT_MERGE_SIDES], MergeLife on_life, 
         }
 }
 
-int subject_merge(const MergeSide sides[static SUBJECT_MERGE_SIDES], MergeLife on_life,
-                  void *userdata, unsigned *ret_culprit) {
-        Stream streams[SUBJECT_MERGE_SIDES] = {};
+int subject_merge(const MergeSide sides[static SIDES], MergeLife on_life, void *userdata,
+                  unsigned *ret_culprit) {
+        Stream streams[SIDES] = {};
         int r = 0;
 
-        for (unsigned i = 0; i < SUBJECT_MERGE_SIDES && r == 0; i++) {
+        for (unsigned i = 0; i < SIDES && r == 0; i++) {
                 const MergeSide *side = &sides[i];
 
                 *ret_culprit = i;
@@ -104,7 +104,7 @@ int subject_merge(const MergeSide sides[static SUBJECT_MERGE_SIDES], MergeLife o
         }
         if (r == 0)
                 r = merge(streams, on_life, userdata, ret_culprit);
-        for (unsigned i = 0; i < SUBJECT_MERGE_SIDES; i++)
+        for (unsigned i = 0; i < SIDES; i++)
                 stream_done(&streams[i]);
         return r;
 }

@@ -13,9 +13,8 @@
 
 #include "base/macro.h"
 #include "snapshot/thread-sample.h"
+#include "analysis/group/side.h"
 #include "worker/subject.h"
-
-#define SUBJECT_MERGE_SIDES 2 /* the earlier and the later */
 
 typedef struct MergeSide {
         Subject *subject; /* another one for each side */
@@ -40,5 +39,5 @@ typedef int (*MergeLife)(void *userdata, const ThreadSample *before, const Threa
  * in the subject of side *ret_culprit; or a negative errno, with *ret_culprit set to the side that
  * was being read when a visitor failed.
  */
-_must_check_ int subject_merge(const MergeSide sides[static SUBJECT_MERGE_SIDES], MergeLife on_life,
+_must_check_ int subject_merge(const MergeSide sides[static SIDES], MergeLife on_life,
                                void *userdata, unsigned *ret_culprit);

@@ -68,7 +68,7 @@ static inline void write_list(Answer *answer, ComparisonList list) {
 static inline void fold(const Case *one, Comparison *comparison) {
         for (unsigned side = 0; side < one->setup.n_sides; side++)
                 for (size_t i = 0; i < one->sides[side].n; i++)
-                        fuzz_expect(comparison_fold(comparison, (ComparisonSide) side,
+                        fuzz_expect(comparison_fold(comparison, (Side) side,
                                                     &one->sides[side].samples[i]) == 0,
                                     "memory");
 }
@@ -87,12 +87,11 @@ static inline void fold_lives(const Case *one, Comparison *comparison) {
 }
 
 static inline bool has_lives(const Case *one) {
-        return one->view.window && one->setup.n_sides == 2 &&
-               one->setup.boots == COMPARISON_BOOTS_SAME;
+        return one->view.window && one->setup.n_sides == 2 && one->setup.boots == BOOTS_SAME;
 }
 
 static inline Answer answer_of(const Case *one) {
-        static const SourceTable *const no_sources[_COMPARISON_SIDE_MAX] = { NULL, NULL };
+        static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
         Answer answer = { .comparison = NULL };
         JsonWriter writer;
 

@@ -365,7 +365,7 @@ static void make_keys(const Threads *threads, const View *view, bool backwards,
                       Buffer ret[static MAX_SAMPLES]) {
         ThreadKeys keys;
 
-        fuzz_expect(thread_keys_init(&keys, view, COMPARISON_BOOTS_SAME) == 0, "there are keys");
+        fuzz_expect(thread_keys_init(&keys, view, BOOTS_SAME) == 0, "there are keys");
         for (unsigned i = 0; i < threads->n; i++)
                 fuzz_expect(thread_keys_census(
                                     &keys, &threads->samples[backwards ? threads->n - 1 - i : i]) ==

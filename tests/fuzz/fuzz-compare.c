@@ -255,8 +255,7 @@ static void check_negated(json_object *rows, json_object *swapped_rows) {
 }
 
 static void check_swapped(const Case *one, const Answer *answer) {
-        bool by_life =
-                one->view.axis == VIEW_AXIS_THREAD && one->setup.boots == COMPARISON_BOOTS_SAME;
+        bool by_life = one->view.axis == VIEW_AXIS_THREAD && one->setup.boots == BOOTS_SAME;
         Case swapped = *one;
         _cleanup_(answer_done) Answer other = {};
 
@@ -369,7 +368,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         setup = fuzz_take_u8(&input);
         one.setup = (ComparisonSetup){
                 .n_sides = setup & 1 ? 1 : 2,
-                .boots = (ComparisonBoots) ((setup >> 1) % 3),
+                .boots = (Boots) ((setup >> 1) % 3),
                 .elapsed_ns = setup & 0x80 ? 0 : NSEC_PER_SEC,
         };
         n_before = fuzz_take_u8(&input);

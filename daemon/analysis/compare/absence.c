@@ -3,8 +3,6 @@
 
 #include <stdio.h>
 
-#include "analysis/group/group-window.h"
-
 /* Why threads lack a value whose source could be read. */
 static const char *absence_despite_source(MetricId id) {
         const Metric *metric = &metric_table[id];

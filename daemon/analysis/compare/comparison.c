@@ -6,7 +6,6 @@
 
 #include "analysis/compare/group-json.h"
 #include "analysis/key/group-name.h"
-#include "analysis/group/group-window.h"
 #include "analysis/group/group.h"
 #include "analysis/compare/impact.h"
 #include "analysis/compare/order.h"
@@ -31,15 +30,13 @@ struct Comparison {
         SpreadNames *spread_names; /* owned; NULL: the view wants no spread */
         Uptimes uptimes;
         Pairing *pairing; /* owned; NULL: the axis has no cgroups, or there is one side */
-        const SourceTable *sources[_COMPARISON_SIDE_MAX]; /* borrowed */
+        const SourceTable *sources[SIDES]; /* borrowed */
         ImpactScale scale;
         GroupList lists[_COMPARISON_LIST_MAX];
         LifeCounts lives;
         uint64_t n_hidden_rows;
         uint64_t n_rows_above_threshold;
 };
-
-_Static_assert((int) _COMPARISON_SIDE_MAX == GROUP_SIDES, "a group has the sides of a comparison");
 
 int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **ret) {
         _cleanup_(comparison_freep) Comparison *comparison = calloc(1, sizeof(*comparison));
@@ -96,7 +93,7 @@ int comparison_census(Comparison *comparison, const ThreadSample *sample) {
         return thread_keys_census(&comparison->keys, sample);
 }
 
-static int note_kind(Comparison *comparison, const Group *group, ComparisonSide side,
+static int note_kind(Comparison *comparison, const Group *group, Side side,
                      const ThreadSample *sample) {
         if (!comparison->pairing)
                 return 0;
@@ -104,14 +101,14 @@ static int note_kind(Comparison *comparison, const Group *group, ComparisonSide 
                            side, sample);
 }
 
-static int fold_spread(Comparison *comparison, Group *group, ComparisonSide side,
+static int fold_spread(Comparison *comparison, Group *group, Side side,
                        const ThreadSample *sample) {
         if (!comparison->spread_names)
                 return 0;
         return spread_fold_sample(&group->spreads[side], comparison->spread_names, sample);
 }
 
-int comparison_fold(Comparison *comparison, ComparisonSide side, const ThreadSample *sample) {
+int comparison_fold(Comparison *comparison, Side side, const ThreadSample *sample) {
         Group *group;
         int r;
 
@@ -128,7 +125,7 @@ int comparison_fold(Comparison *comparison, ComparisonSide side, const ThreadSam
 
 bool comparison_wants_lives(const Comparison *comparison) {
         return comparison->view.window && comparison->setup.n_sides == 2 &&
-               comparison->setup.boots == COMPARISON_BOOTS_SAME;
+               comparison->setup.boots == BOOTS_SAME;
 }
 
 /* How work is spread over threads; that of threads that are gone only where it is all there is. */
@@ -139,10 +136,10 @@ static int fold_spread_of_life(Comparison *comparison, Group *group, const Threa
         if (!comparison->spread_names)
                 return 0;
         if (!before || !after)
-                return fold_spread(comparison, group, after ? COMPARISON_AFTER : COMPARISON_BEFORE,
+                return fold_spread(comparison, group, after ? SIDE_AFTER : SIDE_BEFORE,
                                    after ? after : before);
         life_work(before, after, &work);
-        return fold_spread(comparison, group, COMPARISON_AFTER, &work);
+        return fold_spread(comparison, group, SIDE_AFTER, &work);
 }
 
 int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
@@ -155,12 +152,11 @@ int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
         if ((before && leaves_out(comparison, before)) || (after && leaves_out(comparison, after)))
                 return 0;
         r = thread_group_obtain(&comparison->keys, &comparison->table,
-                                after ? COMPARISON_AFTER : COMPARISON_BEFORE,
-                                after ? after : before, &group);
+                                after ? SIDE_AFTER : SIDE_BEFORE, after ? after : before, &group);
         if (r == 0 && before)
-                r = note_kind(comparison, group, COMPARISON_BEFORE, before);
+                r = note_kind(comparison, group, SIDE_BEFORE, before);
         if (r == 0 && after)
-                r = note_kind(comparison, group, COMPARISON_AFTER, after);
+                r = note_kind(comparison, group, SIDE_AFTER, after);
         if (r == 0)
                 r = fold_spread_of_life(comparison, group, before, after);
         if (r == 0)
@@ -193,9 +189,9 @@ static int rename_group(Comparison *comparison, Span cgroup, Group *after) {
         int r;
 
         r = find_counterpart(comparison, cgroup, after, &before);
-        if (r != 0 || !before || before->sides[COMPARISON_AFTER])
+        if (r != 0 || !before || before->sides[SIDE_AFTER])
                 return r;
-        return group_adopt(before, COMPARISON_AFTER, after);
+        return group_adopt(before, SIDE_AFTER, after);
 }
 
 static int apply_match(Comparison *comparison, const PairingMatch *match) {
@@ -248,10 +244,9 @@ static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
                 .changed_only = comparison->view.changed_only && list == COMPARISON_GROUPS,
                 .threshold = comparison->view.has_threshold && comparison->setup.n_sides > 1 &&
                              list == COMPARISON_GROUPS,
-                .same_boot = comparison->setup.boots == COMPARISON_BOOTS_SAME,
-                .elapsed_ns = comparison->setup.boots == COMPARISON_BOOTS_SAME
-                                      ? comparison->setup.elapsed_ns
-                                      : 0,
+                .same_boot = comparison->setup.boots == BOOTS_SAME,
+                .elapsed_ns =
+                        comparison->setup.boots == BOOTS_SAME ? comparison->setup.elapsed_ns : 0,
         };
 }
 
@@ -259,14 +254,14 @@ static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
 static unsigned side_of(const Comparison *comparison, ComparisonList list) {
         switch (list) {
         case COMPARISON_GROUPS:
-                return comparison->setup.n_sides == 1 ? COMPARISON_BEFORE : GROUP_BOTH_SIDES;
+                return comparison->setup.n_sides == 1 ? SIDE_BEFORE : BOTH_SIDES;
         case COMPARISON_ONLY_AFTER:
-                return COMPARISON_AFTER;
+                return SIDE_AFTER;
         case COMPARISON_ONLY_BEFORE:
         case _COMPARISON_LIST_MAX:
                 break;
         }
-        return COMPARISON_BEFORE;
+        return SIDE_BEFORE;
 }
 
 static ComparisonList list_of(const Comparison *comparison, const Group *group) {
@@ -312,7 +307,7 @@ static int order_lists(Comparison *comparison) {
         Order order = { .sort = &comparison->view.sort,
                         .scale = &comparison->scale,
                         .n_sides = comparison->setup.n_sides,
-                        .same_boot = comparison->setup.boots == COMPARISON_BOOTS_SAME };
+                        .same_boot = comparison->setup.boots == BOOTS_SAME };
         int r;
 
         r = order_groups(&order, groups->groups, groups->n_groups);
@@ -356,11 +351,10 @@ static void count_hidden_rows(Comparison *comparison) {
         }
 }
 
-int comparison_finish(Comparison *comparison,
-                      const SourceTable *const sources[static _COMPARISON_SIDE_MAX]) {
+int comparison_finish(Comparison *comparison, const SourceTable *const sources[static SIDES]) {
         int r;
 
-        for (unsigned side = 0; side < _COMPARISON_SIDE_MAX; side++)
+        for (unsigned side = 0; side < SIDES; side++)
                 comparison->sources[side] = sources[side];
         r = pair_cgroups(comparison);
         if (r == 0)

@@ -34,7 +34,8 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "analysis/group/life-counts.h"
+#include "analysis/group/group-window.h"
+#include "analysis/group/side.h"
 #include "view/view.h"
 #include "json/json-writer.h"
 #include "snapshot/source.h"
@@ -42,23 +43,10 @@
 
 typedef struct Comparison Comparison;
 
-typedef enum ComparisonSide {
-        COMPARISON_BEFORE, /* the only side of show */
-        COMPARISON_AFTER,
-        _COMPARISON_SIDE_MAX,
-} ComparisonSide;
-
-/* Whether one thread can be on both sides: a life of a thread ends with its boot. */
-typedef enum ComparisonBoots {
-        COMPARISON_BOOTS_UNKNOWN, /* a side has no boot id, or there is one side */
-        COMPARISON_BOOTS_SAME,
-        COMPARISON_BOOTS_DIFFERENT,
-} ComparisonBoots;
-
 /* What the comparison has to know of its inputs besides their threads. */
 typedef struct ComparisonSetup {
         unsigned n_sides; /* 1: show; 2: compare */
-        ComparisonBoots boots;
+        Boots boots;
         uint64_t elapsed_ns; /* between the two captures; 0 (unknown, or not forwards): no rates */
 } ComparisonSetup;
 
@@ -81,8 +69,7 @@ DEFINE_CLEANUP(Comparison *, comparison_free);
 
 bool comparison_wants_census(const Comparison *comparison);
 _must_check_ int comparison_census(Comparison *comparison, const ThreadSample *sample);
-_must_check_ int comparison_fold(Comparison *comparison, ComparisonSide side,
-                                 const ThreadSample *sample);
+_must_check_ int comparison_fold(Comparison *comparison, Side side, const ThreadSample *sample);
 
 /* By lives of threads: two sides of one boot, and the view's window. */
 bool comparison_wants_lives(const Comparison *comparison);
@@ -95,7 +82,7 @@ _must_check_ int comparison_fold_life(Comparison *comparison, const ThreadSample
  * file records no sources (format version 0) or there is no such side.
  */
 _must_check_ int comparison_finish(Comparison *comparison,
-                                   const SourceTable *const sources[static _COMPARISON_SIDE_MAX]);
+                                   const SourceTable *const sources[static SIDES]);
 
 /* output, after comparison_finish() */
 

@@ -5,7 +5,6 @@
 
 #include "analysis/compare/absence.h"
 #include "analysis/key/group-name.h"
-#include "analysis/group/group-window.h"
 #include "analysis/compare/order.h"
 
 size_t group_lens_n_rows(const GroupLens *lens) {
@@ -24,8 +23,8 @@ static double metric_impact(const GroupLens *lens, const Row *row, unsigned side
         if (!row->has_number || metric_table[id].shape != METRIC_SHAPE_SUM)
                 return IMPACT_NONE;
         return impact_of(lens->scale, id,
-                         side == GROUP_BOTH_SIDES ? row->delta.integer.magnitude
-                                                  : row->values[0].integer.magnitude);
+                         side == BOTH_SIDES ? row->delta.integer.magnitude
+                                            : row->values[0].integer.magnitude);
 }
 
 static bool row_is_above(const Row *row, const GroupLens *lens) {
@@ -56,7 +55,7 @@ static bool init_row(Row *row, const GroupLens *lens, const Group *group, unsign
                 return false;
         if (!lens->changed_only)
                 return true;
-        return side == GROUP_BOTH_SIDES ? row->changed : row->values[0].kind != VALUE_ABSENT;
+        return side == BOTH_SIDES ? row->changed : row->values[0].kind != VALUE_ABSENT;
 }
 
 size_t group_lens_rows(const GroupLens *lens, const Group *group, unsigned side, Row *ret_rows) {
@@ -85,7 +84,7 @@ void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives) {
 static void write_threads(JsonWriter *writer, const Group *group, unsigned side) {
         if (group->window)
                 life_counts_write_json(writer, &group->window->lives);
-        if (side != GROUP_BOTH_SIDES) {
+        if (side != BOTH_SIDES) {
                 json_write_member_u64(writer, "threads", group->sides[side]->n_threads);
                 return;
         }
@@ -106,7 +105,7 @@ static void write_uptime(JsonWriter *writer, const GroupLens *lens, const Group 
         double percent = 0;
         bool has;
 
-        if (!lens->uptimes || side != GROUP_BOTH_SIDES)
+        if (!lens->uptimes || side != BOTH_SIDES)
                 return;
         has = uptimes_percent(lens->uptimes, group, &percent);
         write_double_or_null(writer, "uptimePercent", has, percent);
@@ -207,7 +206,7 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
         size_t n_rows = group_lens_rows(lens, group, side, rows);
         Order order = { .sort = &lens->view->sort,
                         .scale = lens->scale,
-                        .n_sides = side == GROUP_BOTH_SIDES ? 2 : 1,
+                        .n_sides = side == BOTH_SIDES ? 2 : 1,
                         .same_boot = lens->same_boot };
         bool in_derived = false;
 
@@ -228,7 +227,7 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
                 json_write_key(writer, rows[i].is_derived ? derived_table[rows[i].id].name
                                                           : metric_table[rows[i].id].name);
                 json_write_object(writer);
-                if (side == GROUP_BOTH_SIDES)
+                if (side == BOTH_SIDES)
                         write_pair_row(writer, lens, group, &rows[i]);
                 else
                         write_side_row(writer, lens, group, &rows[i], side);

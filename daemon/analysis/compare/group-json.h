@@ -7,7 +7,7 @@
  * The object Group of the interface: which rows of a group a view wants, in which order, and what
  * is written of each. The same selection counts what is hidden, so that the two cannot disagree.
  *
- * @side is everywhere the side that is shown, or GROUP_BOTH_SIDES to compare them.
+ * @side is everywhere the side that is shown, or BOTH_SIDES to compare them.
  */
 
 #include <stdbool.h>
@@ -15,7 +15,6 @@
 #include <stdint.h>
 #include "analysis/group/group.h"
 #include "analysis/compare/impact.h"
-#include "analysis/group/life-counts.h"
 #include "analysis/compare/row.h"
 #include "analysis/group/spread-names.h"
 #include "analysis/group/uptime.h"
@@ -27,9 +26,9 @@
 typedef struct GroupLens {
         const View *view;
         const ImpactScale *scale;
-        const SpreadNames *spread_names;         /* NULL: how sums are spread is not written */
-        const Uptimes *uptimes;                  /* with two sides only */
-        const SourceTable *sources[GROUP_SIDES]; /* NULL: not recorded */
+        const SpreadNames *spread_names;   /* NULL: how sums are spread is not written */
+        const Uptimes *uptimes;            /* with two sides only */
+        const SourceTable *sources[SIDES]; /* NULL: not recorded */
         bool changed_only; /* hide rows that did not change; of one side, those without a value */
         bool threshold;    /* hide rows that moved by no more than the view's, too */
         bool same_boot;

@@ -30,10 +30,10 @@ static void add_sums(uint64_t totals[static _METRIC_MAX], const Aggregate *aggre
 }
 
 void impact_scale_init(ImpactScale *scale, const GroupTable *table) {
-        uint64_t totals[GROUP_SIDES][_METRIC_MAX] = { { 0 } };
+        uint64_t totals[SIDES][_METRIC_MAX] = { { 0 } };
 
         for (size_t i = 0; i < table->n_groups; i++)
-                for (unsigned side = 0; side < GROUP_SIDES; side++)
+                for (unsigned side = 0; side < SIDES; side++)
                         if (table->groups[i]->sides[side])
                                 add_sums(totals[side], table->groups[i]->sides[side]);
         for (unsigned id = 0; id < _METRIC_MAX; id++) {

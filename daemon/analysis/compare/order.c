@@ -58,7 +58,7 @@ static unsigned n_keys_of(const Order *order) {
 
 static void init_row(const Order *order, const Group *group, bool is_derived, unsigned id,
                      Row *ret) {
-        unsigned side = order->n_sides == 1 ? 0 : GROUP_BOTH_SIDES;
+        unsigned side = order->n_sides == 1 ? 0 : BOTH_SIDES;
 
         if (is_derived)
                 row_init_derived(ret, group, side, (DerivedId) id);

@@ -4,11 +4,10 @@
 #include <math.h>
 
 #include "base/macro.h"
-#include "analysis/group/group-window.h"
 
 /* What follows from the values, once they are there. */
 static void init_number(Row *row, unsigned side) {
-        if (side != GROUP_BOTH_SIDES) {
+        if (side != BOTH_SIDES) {
                 row->has_number = value_has_number(&row->values[0]);
                 return;
         }
@@ -32,9 +31,9 @@ static bool is_reset(const Row *row, const Group *group, MetricId id) {
 
 void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool same_boot) {
         *row = (Row){ .id = id };
-        if (side == GROUP_BOTH_SIDES) {
+        if (side == BOTH_SIDES) {
                 row->window = group->window;
-                for (unsigned i = 0; i < GROUP_SIDES; i++)
+                for (unsigned i = 0; i < SIDES; i++)
                         row->values[i] = aggregate_value(group->sides[i], id);
         } else {
                 row->values[0] = aggregate_value(group->sides[side], id);
@@ -46,10 +45,10 @@ void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, b
 
 void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id) {
         *row = (Row){ .is_derived = true, .id = id };
-        row->window = side == GROUP_BOTH_SIDES ? group->window : NULL;
-        for (unsigned i = 0; i < (side == GROUP_BOTH_SIDES ? GROUP_SIDES : 1); i++)
-                row->outcomes[i] = derived_value(group->sides[side == GROUP_BOTH_SIDES ? i : side],
-                                                 id, &row->values[i], &row->inputs[i]);
+        row->window = side == BOTH_SIDES ? group->window : NULL;
+        for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++)
+                row->outcomes[i] = derived_value(group->sides[side == BOTH_SIDES ? i : side], id,
+                                                 &row->values[i], &row->inputs[i]);
         init_number(row, side);
 }
 

@@ -20,13 +20,13 @@
 typedef struct Row {
         bool is_derived;
         unsigned id; /* MetricId or DerivedId */
-        Value values[GROUP_SIDES];
+        Value values[SIDES];
         uint32_t present; /* with one side: threads that had it */
         /* Why a derived value is absent. */
-        DerivedOutcome outcomes[GROUP_SIDES];
-        MetricId inputs[GROUP_SIDES];
+        DerivedOutcome outcomes[SIDES];
+        MetricId inputs[SIDES];
         /* Both sides, by lives of threads: the group's, which explains more; else NULL. */
-        const struct GroupWindow *window;
+        const GroupWindow *window;
 
         Delta delta;
         bool has_number; /* a delta; with one side, a value that has a number */
@@ -36,7 +36,7 @@ typedef struct Row {
 } Row;
 
 /*
- * @side: the one that is shown, or GROUP_BOTH_SIDES; it, or both, must have an aggregate.
+ * @side: the one that is shown, or BOTH_SIDES; it, or both, must have an aggregate.
  * @same_boot: counters that fell in both captures' one boot were reset.
  */
 void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool same_boot);

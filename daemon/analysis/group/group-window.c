@@ -13,6 +13,11 @@ static bool is_work(unsigned id) {
         return metric_table[id].shape == METRIC_SHAPE_SUM && id != METRIC_thread_count;
 }
 
+int group_window_new(GroupWindow **ret) {
+        *ret = calloc(1, sizeof(**ret));
+        return *ret ? 0 : -ENOMEM;
+}
+
 GroupWindow *group_window_free(GroupWindow *window) {
         if (!window)
                 return NULL;
@@ -45,10 +50,6 @@ void life_work(const ThreadSample *before, const ThreadSample *after, ThreadSamp
                         thread_sample_drop(&work, id);
         }
         *ret = work;
-}
-
-static int obtain(Aggregate **aggregate) {
-        return *aggregate ? 0 : aggregate_new(aggregate);
 }
 
 /* folding */
@@ -92,69 +93,52 @@ static int match_sums(GroupWindow *window, ThreadSample *before, ThreadSample *a
         return 0;
 }
 
-static int fold_survivor(Group *group, const ThreadSample *before, const ThreadSample *after) {
-        ThreadSample parts[GROUP_SIDES] = { *before, *after };
-        int r;
+static int fold_side(Aggregate **side, const ThreadSample *sample) {
+        int r = *side ? 0 : aggregate_new(side);
 
-        r = match_sums(group->window, &parts[0], &parts[1]);
-        for (unsigned side = 0; side < GROUP_SIDES && r == 0; side++) {
-                r = obtain(&group->sides[side]);
-                if (r == 0)
-                        r = aggregate_fold(group->sides[side], &parts[side]);
-        }
-        return r;
+        return r == 0 ? aggregate_fold(*side, sample) : r;
 }
 
-static int fold_gone(Group *group, const ThreadSample *before) {
-        ThreadSample part = *before;
+int group_window_fold(GroupWindow *window, Aggregate *sides[static SIDES],
+                      const ThreadSample *before, const ThreadSample *after) {
+        ThreadSample parts[SIDES];
         int r;
 
+        life_counts_add(&window->lives, before, after);
+        if (!before)
+                return fold_side(&sides[SIDE_AFTER], after);
+        parts[SIDE_BEFORE] = *before;
+        if (after) {
+                parts[SIDE_AFTER] = *after;
+                r = match_sums(window, &parts[SIDE_BEFORE], &parts[SIDE_AFTER]);
+                if (r == 0)
+                        r = fold_side(&sides[SIDE_BEFORE], &parts[SIDE_BEFORE]);
+                return r == 0 ? fold_side(&sides[SIDE_AFTER], &parts[SIDE_AFTER]) : r;
+        }
         for (unsigned id = 0; id < _METRIC_MAX; id++)
                 if (is_work(id))
-                        thread_sample_drop(&part, (MetricId) id);
-        r = obtain(&group->sides[0]);
-        if (r == 0)
-                r = aggregate_fold(group->sides[0], &part);
-        if (r == 0)
-                r = obtain(&group->window->gone);
-        return r == 0 ? aggregate_fold(group->window->gone, before) : r;
-}
-
-static int fold_born(Group *group, const ThreadSample *after) {
-        int r = obtain(&group->sides[1]);
-
-        return r == 0 ? aggregate_fold(group->sides[1], after) : r;
-}
-
-int group_fold_life(Group *group, const ThreadSample *before, const ThreadSample *after) {
-        if (!group->window) {
-                group->window = calloc(1, sizeof(*group->window));
-                if (!group->window)
-                        return -ENOMEM;
-        }
-        life_counts_add(&group->window->lives, before, after);
-        if (before && after)
-                return fold_survivor(group, before, after);
-        return before ? fold_gone(group, before) : fold_born(group, after);
+                        thread_sample_drop(&parts[SIDE_BEFORE], (MetricId) id);
+        r = fold_side(&sides[SIDE_BEFORE], &parts[SIDE_BEFORE]);
+        return r == 0 ? fold_side(&window->gone, before) : r;
 }
 
 /* settling */
 
-int group_settle_window(Group *group) {
-        Aggregate *before, *after = group->sides[1];
+int group_window_settle(GroupWindow *window, Aggregate *sides[static SIDES]) {
+        Aggregate *before, *after = sides[SIDE_AFTER];
         int r;
 
-        if (!group->window)
-                return 0;
         if (!after) { /* nothing is left of it: listed as it stood */
-                aggregate_free(group->sides[0]);
-                group->sides[0] = TAKE_PTR(group->window->gone);
+                aggregate_free(sides[SIDE_BEFORE]);
+                sides[SIDE_BEFORE] = TAKE_PTR(window->gone);
                 return 0;
         }
-        r = obtain(&group->sides[0]);
-        if (r != 0)
-                return r;
-        before = group->sides[0];
+        if (!sides[SIDE_BEFORE]) {
+                r = aggregate_new(&sides[SIDE_BEFORE]);
+                if (r != 0)
+                        return r;
+        }
+        before = sides[SIDE_BEFORE];
         /* Whoever takes part in a sum does so on both sides; those that were born began at 0. */
         for (unsigned id = 0; id < _METRIC_MAX; id++)
                 if (is_work(id))
@@ -171,23 +155,19 @@ static void adopt_gaps(GroupWindow *window, GroupWindow *from) {
                 window->gaps = TAKE_PTR(from->gaps);
                 return;
         }
-        for (unsigned side = 0; side < GROUP_SIDES; side++)
+        for (unsigned side = 0; side < SIDES; side++)
                 for (unsigned id = 0; id < _METRIC_MAX; id++)
                         window->gaps->only[side][id] += from->gaps->only[side][id];
 }
 
-void group_window_adopt(Group *group, Group *from) {
-        GroupWindow *window = group->window, *other = from->window;
-
-        if (!window || !other)
-                return;
-        window->lives.survived += other->lives.survived;
-        window->lives.born += other->lives.born;
-        window->lives.gone += other->lives.gone;
+void group_window_adopt(GroupWindow *window, GroupWindow *from) {
+        window->lives.survived += from->lives.survived;
+        window->lives.born += from->lives.born;
+        window->lives.gone += from->lives.gone;
         for (unsigned i = 0; i < ELEMENTSOF(window->fell); i++)
-                window->fell[i] |= other->fell[i];
-        adopt_gaps(window, other);
-        from->window = group_window_free(other);
+                window->fell[i] |= from->fell[i];
+        adopt_gaps(window, from);
+        group_window_free(from);
 }
 
 /* asking */

@@ -18,14 +18,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/macro.h"
-#include "analysis/group/group.h"
-#include "analysis/group/life-counts.h"
+#include "analysis/group/aggregate.h"
+#include "analysis/group/side.h"
 #include "metric/metric.h"
 #include "snapshot/thread-sample.h"
 
+/* Lives of threads by what became of them between two snapshots; each is counted once. */
+typedef struct LifeCounts {
+        uint64_t survived, born, gone;
+} LifeCounts;
+
 /* Survivors that had a sum on one side only, by that side. */
 typedef struct GroupWindowGaps {
-        uint32_t only[GROUP_SIDES][_METRIC_MAX];
+        uint32_t only[SIDES][_METRIC_MAX];
 } GroupWindowGaps;
 
 typedef struct GroupWindow {
@@ -35,26 +40,26 @@ typedef struct GroupWindow {
         Aggregate *gone;                        /* owned; all of the threads that are gone; NULL */
 } GroupWindow;
 
+_must_check_ int group_window_new(GroupWindow **ret);
 GroupWindow *group_window_free(GroupWindow *window);
 
-/* Which lives two samples are, one of which may be NULL: counts it. */
-void life_counts_add(LifeCounts *counts, const ThreadSample *before, const ThreadSample *after);
-
-/*
- * What a survivor did: @after with each sum reduced to what it grew by; those that fell, or that
- * @before lacks, are absent. Names are borrowed from @after.
- */
-void life_work(const ThreadSample *before, const ThreadSample *after, ThreadSample *ret);
-
-/* One life; both samples, or the one that there is. 0 or -ENOMEM. */
-_must_check_ int group_fold_life(Group *group, const ThreadSample *before,
-                                 const ThreadSample *after);
+/* One life: both samples, or the one that there is; @sides are those of the group. 0 or -ENOMEM. */
+_must_check_ int group_window_fold(GroupWindow *window, Aggregate *sides[static SIDES],
+                                   const ThreadSample *before, const ThreadSample *after);
 /* Once all lives are in and no group is adopted any more: makes the sides what is told above. */
-_must_check_ int group_settle_window(Group *group);
-/* Of a group that has both sides; adds @from's to that of @group. */
-void group_window_adopt(Group *group, Group *from);
+_must_check_ int group_window_settle(GroupWindow *window, Aggregate *sides[static SIDES]);
+/* Adds what @from knows, when both groups have both sides; frees @from. */
+void group_window_adopt(GroupWindow *window, GroupWindow *from);
 
 /* The sum of a survivor fell. */
 bool group_window_fell(const GroupWindow *window, MetricId id);
 /* Survivors that took no part in a sum because a side of theirs lacks it. */
 uint64_t group_window_left_out(const GroupWindow *window, MetricId id);
+
+/* Which lives two samples are, one of which may be NULL: counts it. */
+void life_counts_add(LifeCounts *counts, const ThreadSample *before, const ThreadSample *after);
+/*
+ * What a survivor did: @after with each sum reduced to what it grew by; those that fell, or that
+ * @before lacks, are absent. Names are borrowed from @after.
+ */
+void life_work(const ThreadSample *before, const ThreadSample *after, ThreadSample *ret);

@@ -5,14 +5,12 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "analysis/group/group-window.h"
-
 #define FIRST_SLOTS 256 /* a power of two */
 
 static Group *group_free(Group *group) {
         if (!group)
                 return NULL;
-        for (unsigned side = 0; side < GROUP_SIDES; side++) {
+        for (unsigned side = 0; side < SIDES; side++) {
                 aggregate_free(group->sides[side]);
                 spread_done(&group->spreads[side]);
         }
@@ -179,6 +177,16 @@ int group_fold(Group *group, unsigned side, const ThreadSample *sample) {
         return aggregate_fold(group->sides[side], sample);
 }
 
+int group_fold_life(Group *group, const ThreadSample *before, const ThreadSample *after) {
+        int r = group->window ? 0 : group_window_new(&group->window);
+
+        return r == 0 ? group_window_fold(group->window, group->sides, before, after) : r;
+}
+
+int group_settle_window(Group *group) {
+        return group->window ? group_window_settle(group->window, group->sides) : 0;
+}
+
 bool group_is_empty(const Group *group) {
         return !group->sides[0] && !group->sides[1];
 }
@@ -195,7 +203,8 @@ int group_adopt(Group *group, unsigned side, Group *from) {
         group->lives[side] = from->lives[side];
         spread_done(&group->spreads[side]);
         group->spreads[side] = TAKE(from->spreads[side], (Spread){});
-        group_window_adopt(group, from);
+        if (group->window && from->window)
+                group_window_adopt(group->window, TAKE_PTR(from->window));
         return 0;
 }
 

@@ -16,11 +16,10 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "analysis/group/aggregate.h"
+#include "analysis/group/group-window.h"
 #include "analysis/group/member-list.h"
+#include "analysis/group/side.h"
 #include "analysis/group/spread.h"
-
-#define GROUP_SIDES 2
-#define GROUP_BOTH_SIDES GROUP_SIDES /* in place of one: both, and what differs between them */
 
 typedef struct Group {
         uint64_t hash; /* of the id */
@@ -39,11 +38,10 @@ typedef struct Group {
         /* Of a label with several parts: bytes of those. */
         size_t n_cgroup, n_process;
 
-        Aggregate *sides[GROUP_SIDES]; /* owned; NULL: no thread there */
-        Spread spreads
-                [GROUP_SIDES]; /* of sums over threads; empty unless somebody folds into them */
-        uint64_t lives[GROUP_SIDES]; /* sum of hashes of the threads' lives, whatever their order */
-        struct GroupWindow *window;  /* owned; NULL: lives are not followed (group-window.h) */
+        Aggregate *sides[SIDES]; /* owned; NULL: no thread there */
+        Spread spreads[SIDES];   /* of sums over threads; empty unless somebody folds into them */
+        uint64_t lives[SIDES];   /* sum of hashes of the threads' lives, whatever their order */
+        GroupWindow *window;     /* owned; NULL: lives are not followed */
 
         /* Place in the order of display, filled in at the end. */
         double rank;
@@ -71,6 +69,17 @@ _must_check_ int group_set_label(Group *group, Span label);
 
 /* One more thread; the aggregate is made for the first. */
 _must_check_ int group_fold(Group *group, unsigned side, const ThreadSample *sample);
+/*
+ * One life of a thread between two snapshots of one boot: both samples, or the only one. See
+ * group-window.h.
+ */
+_must_check_ int group_fold_life(Group *group, const ThreadSample *before,
+                                 const ThreadSample *after);
+/*
+ * Call after all lives are folded and all groups adopted: makes the sides comparable as
+ * group-window.h describes.
+ */
+_must_check_ int group_settle_window(Group *group);
 /* There is no thread in it, any more. */
 bool group_is_empty(const Group *group);
 /*

@@ -2,9 +2,8 @@
 #include "analysis/key/thread-group.h"
 
 /* A thread that was renamed goes by its newest name. */
-static int name_thread(Group *group, const ThreadKey *key, ComparisonSide side,
-                       const ThreadSample *sample) {
-        if (group->label && side == COMPARISON_BEFORE)
+static int name_thread(Group *group, const ThreadKey *key, Side side, const ThreadSample *sample) {
+        if (group->label && side == SIDE_BEFORE)
                 return 0;
         group->pid = sample->tgid;
         group->tid = sample->tid;
@@ -13,8 +12,8 @@ static int name_thread(Group *group, const ThreadKey *key, ComparisonSide side,
         return group_set_label(group, key->label);
 }
 
-int thread_group_obtain(ThreadKeys *keys, GroupTable *table, ComparisonSide side,
-                        const ThreadSample *sample, Group **ret) {
+int thread_group_obtain(ThreadKeys *keys, GroupTable *table, Side side, const ThreadSample *sample,
+                        Group **ret) {
         ThreadKey key;
         Group *group;
         int r;

@@ -9,11 +9,11 @@
  */
 
 #include "base/macro.h"
-#include "analysis/compare/comparison.h"
+#include "analysis/group/side.h"
 #include "analysis/group/group.h"
 #include "analysis/key/thread-key.h"
 #include "snapshot/thread-sample.h"
 
 /* The thread counts among the group's members. 0 or -ENOMEM. */
-_must_check_ int thread_group_obtain(ThreadKeys *keys, GroupTable *table, ComparisonSide side,
+_must_check_ int thread_group_obtain(ThreadKeys *keys, GroupTable *table, Side side,
                                      const ThreadSample *sample, Group **ret);

@@ -25,7 +25,7 @@ static unsigned parts_of(ViewAxis axis, KeyPartName ret_names[static THREAD_KEY_
         return 0;
 }
 
-int thread_keys_init(ThreadKeys *keys, const View *view, ComparisonBoots boots) {
+int thread_keys_init(ThreadKeys *keys, const View *view, Boots boots) {
         KeyPartName names[THREAD_KEY_MAX_PARTS];
         unsigned n_parts = parts_of(view->axis, names);
         int r;
@@ -108,7 +108,7 @@ static int format_thread(ThreadKeys *keys, const ThreadSample *sample, size_t *r
  * so the side is part of the id. Where the boots are not known, equal names make a coincidence
  * unlikely.
  */
-static int make_thread_key(ThreadKeys *keys, ComparisonSide side, const ThreadSample *sample,
+static int make_thread_key(ThreadKeys *keys, Side side, const ThreadSample *sample,
                            ThreadKey *ret) {
         size_t n_life, n_label;
         int r;
@@ -123,13 +123,13 @@ static int make_thread_key(ThreadKeys *keys, ComparisonSide side, const ThreadSa
 
         *ret = (ThreadKey){ .label = { keys->text.bytes, n_label }, .n_process = sample->pcomm.n };
         switch (keys->boots) {
-        case COMPARISON_BOOTS_UNKNOWN:
+        case BOOTS_UNKNOWN:
                 ret->id = ret->label;
                 break;
-        case COMPARISON_BOOTS_SAME:
+        case BOOTS_SAME:
                 ret->id = (Span){ keys->text.bytes, n_life };
                 break;
-        case COMPARISON_BOOTS_DIFFERENT:
+        case BOOTS_DIFFERENT:
                 ret->id = buffer_span(&keys->text);
                 break;
         }
@@ -175,8 +175,7 @@ static int join_parts(ThreadKeys *keys, const ThreadSample *sample, ThreadKey *r
         return 0;
 }
 
-int thread_keys_make(ThreadKeys *keys, ComparisonSide side, const ThreadSample *sample,
-                     ThreadKey *ret) {
+int thread_keys_make(ThreadKeys *keys, Side side, const ThreadSample *sample, ThreadKey *ret) {
         Span name, key;
         int r;
 

@@ -12,7 +12,7 @@
 #include "base/buffer.h"
 #include "base/macro.h"
 #include "base/span.h"
-#include "analysis/compare/comparison.h"
+#include "analysis/group/side.h"
 #include "analysis/key/key-part.h"
 #include "view/view.h"
 #include "snapshot/thread-sample.h"
@@ -23,7 +23,7 @@
 
 typedef struct ThreadKeys {
         ViewAxis axis;
-        ComparisonBoots boots;
+        Boots boots;
         KeyPart parts[THREAD_KEY_MAX_PARTS]; /* names that make up the key; none: a thread's own */
         unsigned n_parts;
         Buffer text; /* of keys that have several parts */
@@ -40,14 +40,14 @@ typedef struct ThreadKey {
 } ThreadKey;
 
 /* @view outlives the keys. */
-_must_check_ int thread_keys_init(ThreadKeys *keys, const View *view, ComparisonBoots boots);
+_must_check_ int thread_keys_init(ThreadKeys *keys, const View *view, Boots boots);
 void thread_keys_done(ThreadKeys *keys);
 
 bool thread_keys_wants_census(const ThreadKeys *keys);
 /* Keys may stand for names other than themselves. */
 bool thread_keys_has_patterns(const ThreadKeys *keys);
 _must_check_ int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample);
-_must_check_ int thread_keys_make(ThreadKeys *keys, ComparisonSide side, const ThreadSample *sample,
+_must_check_ int thread_keys_make(ThreadKeys *keys, Side side, const ThreadSample *sample,
                                   ThreadKey *ret);
 /*
  * Makes the id of a group out of its label of all parts: where a name has the joint in it, as it

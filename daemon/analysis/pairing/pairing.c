@@ -13,7 +13,7 @@
 /* One cgroup; the group's id is its key. */
 typedef struct Cgroup {
         const Group *group;
-        KindSet sides[GROUP_SIDES];
+        KindSet sides[SIDES];
         bool paired;
 } Cgroup;
 
@@ -42,7 +42,7 @@ Pairing *pairing_free(Pairing *pairing) {
         if (!pairing)
                 return NULL;
         for (size_t i = 0; i < pairing->n_cgroups; i++)
-                for (unsigned side = 0; side < GROUP_SIDES; side++)
+                for (unsigned side = 0; side < SIDES; side++)
                         kind_set_done(&pairing->cgroups[i].sides[side]);
         free(pairing->cgroups);
         free(pairing->matches);
@@ -353,7 +353,7 @@ int pairing_match(Pairing *pairing, const View *view) {
         if (!pairing->matches)
                 return -ENOMEM;
         for (size_t i = 0; i < pairing->n_cgroups; i++)
-                for (unsigned side = 0; side < GROUP_SIDES; side++)
+                for (unsigned side = 0; side < SIDES; side++)
                         kind_set_settle(&pairing->cgroups[i].sides[side]);
         /* What was said counts more than what was found, below it, too. */
         take_stated(pairing, &view->pairs);

@@ -29,8 +29,8 @@ struct SetComparison {
 
         /* after finish */
         SetFamily family;
-        const SourceTable *sources[SET_SIDES]; /* borrowed */
-        SetGroup **shown;                      /* owned; the groups are borrowed */
+        const SourceTable *sources[SIDES]; /* borrowed */
+        SetGroup **shown;                  /* owned; the groups are borrowed */
         size_t n_shown;
         SetFigures figures;
 };
@@ -50,7 +50,7 @@ int set_comparison_new(const View *view, size_t n_captures, double alpha, SetCom
                 .list = &comparison->list,
                 .alpha = alpha,
         };
-        r = thread_keys_init(&comparison->keys, &comparison->view, COMPARISON_BOOTS_UNKNOWN);
+        r = thread_keys_init(&comparison->keys, &comparison->view, BOOTS_UNKNOWN);
         if (r != 0)
                 return r;
         *ret = TAKE_PTR(comparison);
@@ -88,7 +88,7 @@ int set_comparison_census(SetComparison *comparison, const ThreadSample *sample)
 }
 
 void set_comparison_begin(SetComparison *comparison, const SetCapture *capture) {
-        assert(comparison->n_begun < comparison->n_captures && capture->side < SET_SIDES);
+        assert(comparison->n_begun < comparison->n_captures && capture->side < SIDES);
         comparison->capture = *capture;
         comparison->family.sides[capture->side] |= UINT64_C(1) << comparison->n_begun;
         comparison->n_begun++;
@@ -129,8 +129,7 @@ int set_comparison_fold(SetComparison *comparison, const ThreadSample *before,
 
         if (!after || leaves_out(comparison, after))
                 return 0;
-        r = thread_group_obtain(&comparison->keys, &comparison->table, COMPARISON_BEFORE, after,
-                                &group);
+        r = thread_group_obtain(&comparison->keys, &comparison->table, SIDE_BEFORE, after, &group);
         if (r == 0)
                 r = obtain(comparison, group, &set_group);
         return r == 0 ? set_group_fold(set_group, &comparison->capture, before, after) : r;
@@ -178,7 +177,7 @@ static bool has_rows(const SetComparison *comparison, const SetGroup *group) {
 }
 
 static void count_only(SetComparison *comparison, const SetGroup *group) {
-        for (unsigned side = 0; side < SET_SIDES; side++)
+        for (unsigned side = 0; side < SIDES; side++)
                 comparison->figures.n_only[side] +=
                         !(group->threads.present & comparison->family.sides[1 - side]);
 }
@@ -217,13 +216,13 @@ static int choose_groups(SetComparison *comparison) {
 }
 
 int set_comparison_finish(SetComparison *comparison,
-                          const SourceTable *const sources[static SET_SIDES]) {
+                          const SourceTable *const sources[static SIDES]) {
         SetFamily *family = &comparison->family;
         SetFigures *figures = &comparison->figures;
         int r;
 
         assert(comparison->n_begun == comparison->n_captures);
-        for (unsigned side = 0; side < SET_SIDES; side++)
+        for (unsigned side = 0; side < SIDES; side++)
                 comparison->sources[side] = sources[side];
         if (comparison->n_windows > 0)
                 family->window_ns = comparison->windows_ns / (double) comparison->n_windows;

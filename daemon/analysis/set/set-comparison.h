@@ -33,28 +33,13 @@
 #include <stdint.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "analysis/set/set-samples.h"
+#include "analysis/set/set-group.h"
 #include "view/view.h"
 #include "json/json-writer.h"
 #include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
 
-#define SET_SIDES 2
-
 typedef struct SetComparison SetComparison;
-
-/* One capture, and what is known of the time before it. */
-typedef struct SetCapture {
-        unsigned side; /* 0 before, 1 after */
-        /*
-         * When the capture before it was taken, in the same boot and whichever set that is of, in
-         * the unit of start_ticks: a thread that is older was there then.
-         */
-        bool has_earlier;
-        uint64_t earlier_ticks;
-        /* The window since then; 0: there is none, as that capture is of the other side. */
-        uint64_t elapsed_ns;
-} SetCapture;
 
 /* @view is copied; n_captures: of both sides, at most SET_MAX_CAPTURES. 0 < @alpha < 1. */
 _must_check_ int set_comparison_new(const View *view, size_t n_captures, double alpha,
@@ -81,7 +66,7 @@ _must_check_ int set_comparison_end(SetComparison *comparison);
  * is not recorded.
  */
 _must_check_ int set_comparison_finish(SetComparison *comparison,
-                                       const SourceTable *const sources[static SET_SIDES]);
+                                       const SourceTable *const sources[static SIDES]);
 
 /* output, after set_comparison_finish() */
 
@@ -91,7 +76,7 @@ typedef struct SetFigures {
         /* What a row of the family can reach at best with its samples: the least; 1: no test. */
         double least_p;
         size_t n_needed;          /* set_family_samples_needed() */
-        size_t n_only[SET_SIDES]; /* groups that no capture of the other side has */
+        size_t n_only[SIDES];     /* groups that no capture of the other side has */
         uint64_t n_hidden_rows;   /* left out by changed_only (not significant) or the threshold */
         uint64_t n_hidden_groups; /* cut off by the limit */
         uint64_t n_above_threshold; /* significant rows that moved by more, hidden ones included */

@@ -40,12 +40,12 @@ static double floor_of(const SetFamily *family, MetricId id) {
 static void init_scale(SetFamily *family, SetGroup *const *groups, size_t n_groups) {
         for (size_t slot = 0; slot < family->list->n_slots; slot++) {
                 unsigned id = family->list->indexes[slot];
-                double totals[SET_SIDES] = { 0, 0 };
+                double totals[SIDES] = { 0, 0 };
 
                 if (id >= _METRIC_MAX || metric_table[id].shape != METRIC_SHAPE_SUM)
                         continue;
                 for (size_t i = 0; i < n_groups; i++)
-                        for (unsigned side = 0; side < SET_SIDES; side++)
+                        for (unsigned side = 0; side < SIDES; side++)
                                 totals[side] += median_of(family, &groups[i]->rows[slot], side);
                 family->scale.denominators[id] =
                         fmax(fmax(totals[0], totals[1]), floor_of(family, (MetricId) id));
@@ -218,7 +218,7 @@ void set_family_view(const SetFamily *family, const SetGroup *group, size_t slot
                 .row.is_derived = index >= _METRIC_MAX,
                 .row.id = index < _METRIC_MAX ? index : index - _METRIC_MAX,
         };
-        for (unsigned side = 0; side < SET_SIDES; side++) {
+        for (unsigned side = 0; side < SIDES; side++) {
                 size_t n = set_samples_get(&row->samples, family->sides[side], values);
 
                 ret->sides[side] = quartiles_of(values, n);

@@ -16,7 +16,6 @@
 #include "analysis/compare/impact.h"
 #include "analysis/group/quartiles.h"
 #include "analysis/compare/row.h"
-#include "analysis/set/set-comparison.h"
 #include "analysis/set/set-group.h"
 #include "view/view.h"
 
@@ -27,9 +26,9 @@ typedef struct SetTest {
 } SetTest;
 
 typedef struct SetFamily {
-        const View *view;          /* borrowed */
-        const SetRowList *list;    /* borrowed */
-        uint64_t sides[SET_SIDES]; /* which captures are of each side */
+        const View *view;       /* borrowed */
+        const SetRowList *list; /* borrowed */
+        uint64_t sides[SIDES];  /* which captures are of each side */
         double alpha;
         double window_ns;  /* how long windows are on average; 0: there is none */
         ImpactScale scale; /* of rates, and of the number of threads */
@@ -44,7 +43,7 @@ typedef struct SetFamily {
 /* One row of one group by its family. */
 typedef struct SetRowView {
         Row row; /* values are medians */
-        Quartiles sides[SET_SIDES];
+        Quartiles sides[SIDES];
         const SetTest *test; /* borrowed; NULL: not tested */
         bool is_in_family;
         bool significant;

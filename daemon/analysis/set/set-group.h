@@ -16,7 +16,6 @@
 #include "base/macro.h"
 #include "analysis/group/aggregate.h"
 #include "analysis/group/group.h"
-#include "analysis/set/set-comparison.h"
 #include "analysis/set/set-row.h"
 #include "analysis/set/set-samples.h"
 #include "view/view.h"
@@ -37,6 +36,19 @@ _Static_assert(ROW_MAX <= UINT8_MAX, "the index of a row fits");
 void set_row_list_init(SetRowList *list, const View *view);
 /* SET_NO_SLOT when the row has no samples. */
 size_t set_row_list_find(const SetRowList *list, unsigned index);
+
+/* One capture, and what is known of the time before it. */
+typedef struct SetCapture {
+        unsigned side; /* 0 before, 1 after */
+        /*
+         * When the capture before it was taken, in the same boot and whichever set that is of, in
+         * the unit of start_ticks: a thread that is older was there then.
+         */
+        bool has_earlier;
+        uint64_t earlier_ticks;
+        /* The window since then; 0: there is none, as that capture is of the other side. */
+        uint64_t elapsed_ns;
+} SetCapture;
 
 typedef struct SetGroup {
         Group *group;       /* borrowed: its key and members */

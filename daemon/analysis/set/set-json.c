@@ -9,7 +9,7 @@
 
 typedef const SourceTable *const *Sources;
 
-static const char *const side_names[SET_SIDES] = { "before", "after" };
+static const char *const side_names[SIDES] = { "before", "after" };
 
 static void write_double(JsonWriter *writer, const char *key, double value) {
         json_write_key(writer, key);
@@ -61,7 +61,7 @@ static const char *reason_of_no_test(const SetGroup *group, unsigned index, cons
 
 static void write_reason(JsonWriter *writer, const SetFamily *family, Sources sources,
                          const SetGroup *group, size_t slot, const SetRowView *row) {
-        char texts[SET_SIDES][ABSENCE_BYTES], text[SET_SIDES * ABSENCE_BYTES + 32] = "";
+        char texts[SIDES][ABSENCE_BYTES], text[SIDES * ABSENCE_BYTES + 32] = "";
         size_t n = 0;
 
         if (row->row.has_number) {
@@ -71,7 +71,7 @@ static void write_reason(JsonWriter *writer, const SetFamily *family, Sources so
                                 reason_of_no_test(group, family->list->indexes[slot], row));
                 return;
         }
-        for (unsigned side = 0; side < SET_SIDES; side++) {
+        for (unsigned side = 0; side < SIDES; side++) {
                 if (row->sides[side].n > 0)
                         continue;
                 format_absence(family, sources, group, slot, row, side, texts[side]);
@@ -118,7 +118,7 @@ static void write_row(JsonWriter *writer, const SetFamily *family, Sources sourc
         set_family_view(family, group, slot, &row);
         test = row.test ? row.test : &none;
         json_write_object(writer);
-        for (unsigned side = 0; side < SET_SIDES; side++)
+        for (unsigned side = 0; side < SIDES; side++)
                 write_side(writer, side_names[side], &row.sides[side]);
         write_number(writer, "delta", row.row.has_number, row.row.delta.real);
         has = row_percent(&row.row, &percent);
@@ -170,8 +170,7 @@ static void write_threads(JsonWriter *writer, const SetFamily *family, const Set
 }
 
 void set_group_write_json(JsonWriter *writer, const SetFamily *family,
-                          const SourceTable *const sources[static SET_SIDES],
-                          const SetGroup *group) {
+                          const SourceTable *const sources[static SIDES], const SetGroup *group) {
         json_write_object(writer);
         group_write_key(writer, group->group, family->view->axis);
         write_threads(writer, family, group, 0, "threadsBefore");

@@ -14,5 +14,4 @@
 
 /* @sources: of each side; NULL: not recorded. */
 void set_group_write_json(JsonWriter *writer, const SetFamily *family,
-                          const SourceTable *const sources[static SET_SIDES],
-                          const SetGroup *group);
+                          const SourceTable *const sources[static SIDES], const SetGroup *group);

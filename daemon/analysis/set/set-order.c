@@ -176,7 +176,7 @@ static size_t collect(const SetFamily *family, const SetGroup *group, bool is_de
 size_t set_order_rows(const SetFamily *family, const SetGroup *group, size_t ret_slots[ROW_MAX]) {
         const Order order = { .sort = &family->view->sort,
                               .scale = &family->scale,
-                              .n_sides = SET_SIDES };
+                              .n_sides = SIDES };
         Row rows[ROW_MAX];
         size_t n_slots = 0;
 

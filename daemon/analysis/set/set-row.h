@@ -51,8 +51,8 @@ typedef struct SetRow {
         uint8_t seen;  /* there was a value, if only one that makes no rate yet */
         uint8_t reset; /* a counter fell in a window, which gave no sample */
         /* Of a derived value, the last time that there was none. */
-        uint8_t outcomes[GROUP_SIDES];
-        uint8_t inputs[GROUP_SIDES];
+        uint8_t outcomes[SIDES];
+        uint8_t inputs[SIDES];
 } SetRow;
 
 /* One capture of one group, while samples are taken of it. */

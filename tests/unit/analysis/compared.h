@@ -57,7 +57,7 @@ static inline void compared_begin(Compared *compared, const View *view,
 }
 
 static inline void compared_end(Compared *compared,
-                                const SourceTable *const sources[static _COMPARISON_SIDE_MAX]) {
+                                const SourceTable *const sources[static SIDES]) {
         ck_assert_int_eq(comparison_finish(compared->comparison, sources), 0);
         for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++)
                 compared->lists[list] = compared_list(compared->comparison, (ComparisonList) list);
@@ -66,13 +66,13 @@ static inline void compared_end(Compared *compared,
 /* @sides has as many entries as @setup. */
 static inline Compared compared_of(const View *view, const ComparisonSetup *setup,
                                    const Threads *sides,
-                                   const SourceTable *const sources[static _COMPARISON_SIDE_MAX]) {
+                                   const SourceTable *const sources[static SIDES]) {
         Compared compared = { .comparison = NULL };
 
         compared_begin(&compared, view, setup, sides);
         for (unsigned side = 0; side < setup->n_sides; side++)
                 for (size_t i = 0; i < sides[side].n; i++)
-                        ck_assert_int_eq(comparison_fold(compared.comparison, (ComparisonSide) side,
+                        ck_assert_int_eq(comparison_fold(compared.comparison, (Side) side,
                                                          &sides[side].samples[i]),
                                          0);
         compared_end(&compared, sources);
@@ -89,9 +89,9 @@ static inline const ThreadSample *compared_life(const Threads *threads,
 }
 
 /* The same over a window, for which the view has to ask; @sides are two, of one boot. */
-static inline Compared compared_window_of(
-        const View *view, const ComparisonSetup *setup, const Threads *sides,
-        const SourceTable *const sources[static _COMPARISON_SIDE_MAX]) {
+static inline Compared compared_window_of(const View *view, const ComparisonSetup *setup,
+                                          const Threads *sides,
+                                          const SourceTable *const sources[static SIDES]) {
         Compared compared = { .comparison = NULL };
 
         compared_begin(&compared, view, setup, sides);

@@ -69,7 +69,7 @@ static inline void set_run_fold(SetRun *run, const Shot *shot, const Shot *previ
 }
 
 static inline SetRun set_run_of(const View *view, double alpha, const Shot *shots, size_t n_shots,
-                                const SourceTable *const sources[static SET_SIDES]) {
+                                const SourceTable *const sources[static SIDES]) {
         SetRun run = { .comparison = NULL };
         JsonWriter writer;
 

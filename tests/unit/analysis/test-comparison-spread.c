@@ -6,7 +6,7 @@
 
 /* How sums are spread over threads, and how old a group is, as the objects of the interface. */
 
-static const SourceTable *const no_sources[_COMPARISON_SIDE_MAX] = { NULL, NULL };
+static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
 
 static ThreadSample ran(const char *pcomm, const char *comm, pid_t tid, uint64_t run_time_ns) {
         ThreadSample sample = thread_of(pcomm, comm, tid);
@@ -19,7 +19,7 @@ static Compared compared(const ThreadSample *before, size_t n_before, const Thre
                          size_t n_after, bool spread) {
         const Threads sides[] = { { before, n_before }, { after, n_after } };
         const ComparisonSetup setup = { .n_sides = after ? 2 : 1,
-                                        .boots = COMPARISON_BOOTS_SAME,
+                                        .boots = BOOTS_SAME,
                                         .elapsed_ns = NSEC_PER_SEC };
         View view;
 

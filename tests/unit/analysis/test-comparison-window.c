@@ -10,9 +10,9 @@
 #define END (const char *) NULL
 #define ABSENT UINT64_MAX /* no value */
 
-static const SourceTable *const no_sources[_COMPARISON_SIDE_MAX] = { NULL, NULL };
+static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
 static const ComparisonSetup one_boot = { .n_sides = 2,
-                                          .boots = COMPARISON_BOOTS_SAME,
+                                          .boots = BOOTS_SAME,
                                           .elapsed_ns = 2 * NSEC_PER_SEC };
 
 /* A life: its name and run time on each side; a NULL name: it was not there. */
@@ -423,10 +423,10 @@ START_TEST(lives_need_two_sides_of_one_boot) {
                 ComparisonSetup setup;
                 bool window, wants;
         } rows[] = {
-                { { .n_sides = 2, .boots = COMPARISON_BOOTS_SAME }, true, true },
-                { { .n_sides = 2, .boots = COMPARISON_BOOTS_SAME }, false, false },
-                { { .n_sides = 2, .boots = COMPARISON_BOOTS_UNKNOWN }, true, false },
-                { { .n_sides = 2, .boots = COMPARISON_BOOTS_DIFFERENT }, true, false },
+                { { .n_sides = 2, .boots = BOOTS_SAME }, true, true },
+                { { .n_sides = 2, .boots = BOOTS_SAME }, false, false },
+                { { .n_sides = 2, .boots = BOOTS_UNKNOWN }, true, false },
+                { { .n_sides = 2, .boots = BOOTS_DIFFERENT }, true, false },
                 { { .n_sides = 1 }, true, false },
         };
 

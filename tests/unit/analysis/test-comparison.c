@@ -9,9 +9,9 @@
 
 #define END (const char *) NULL
 
-static const SourceTable *const no_sources[_COMPARISON_SIDE_MAX] = { NULL, NULL };
+static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
 static const ComparisonSetup two_sides = { .n_sides = 2,
-                                           .boots = COMPARISON_BOOTS_SAME,
+                                           .boots = BOOTS_SAME,
                                            .elapsed_ns = 10 * NSEC_PER_SEC };
 static const ComparisonSetup one_side = { .n_sides = 1 };
 
@@ -400,10 +400,10 @@ static const struct {
         ComparisonSetup setup;
         const char *rate;
 } rate_rows[] = {
-        { { .n_sides = 2, .boots = COMPARISON_BOOTS_SAME, .elapsed_ns = 2 * NSEC_PER_SEC }, "5" },
-        { { .n_sides = 2, .boots = COMPARISON_BOOTS_SAME, .elapsed_ns = 0 }, "null" },
-        { { .n_sides = 2, .boots = COMPARISON_BOOTS_UNKNOWN, .elapsed_ns = 1 }, "null" },
-        { { .n_sides = 2, .boots = COMPARISON_BOOTS_DIFFERENT, .elapsed_ns = 1 }, "null" },
+        { { .n_sides = 2, .boots = BOOTS_SAME, .elapsed_ns = 2 * NSEC_PER_SEC }, "5" },
+        { { .n_sides = 2, .boots = BOOTS_SAME, .elapsed_ns = 0 }, "null" },
+        { { .n_sides = 2, .boots = BOOTS_UNKNOWN, .elapsed_ns = 1 }, "null" },
+        { { .n_sides = 2, .boots = BOOTS_DIFFERENT, .elapsed_ns = 1 }, "null" },
 };
 
 START_TEST(rates_need_one_boot_and_time) {
@@ -427,7 +427,7 @@ START_TEST(resets_need_one_boot) {
         View view = view_on(VIEW_AXIS_PCOMM);
         Compared compared = compared_of(&view, &rate_rows[_i].setup, sides, no_sources);
         json_object *group = compared_group(&compared, COMPARISON_GROUPS, "p");
-        bool same_boot = rate_rows[_i].setup.boots == COMPARISON_BOOTS_SAME;
+        bool same_boot = rate_rows[_i].setup.boots == BOOTS_SAME;
 
         ck_assert_str_eq(json_at(group, "metrics", "minflt", "reset", END),
                          same_boot ? "true" : "false");

@@ -6,7 +6,7 @@
 #include "compared.h"
 #include "thread.h"
 
-static const SourceTable *const no_sources[_COMPARISON_SIDE_MAX] = { NULL, NULL };
+static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
 static const ComparisonSetup two_sides = { .n_sides = 2 };
 static const ComparisonSetup one_side = { .n_sides = 1 };
 

@@ -9,7 +9,7 @@
 
 #define END (const char *) NULL
 
-static const SourceTable *const no_sources[_COMPARISON_SIDE_MAX] = { NULL, NULL };
+static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
 
 /* Threads @first to @last - 1 of an alphabet of kinds. */
 typedef struct Range {

@@ -44,7 +44,7 @@ START_TEST(a_counter_that_fell_without_a_loss_was_reset) {
 
         fold(0, 1, reset_rows[_i].id, reset_rows[_i].before);
         fold(1, reset_rows[_i].tid_after, reset_rows[_i].id, reset_rows[_i].after);
-        row_init_metric(&row, group, GROUP_BOTH_SIDES, reset_rows[_i].id, reset_rows[_i].same_boot);
+        row_init_metric(&row, group, BOTH_SIDES, reset_rows[_i].id, reset_rows[_i].same_boot);
         ck_assert(row.reset == reset_rows[_i].reset);
         if (row.reset) {
                 ck_assert(!row_percent(&row, &number));
@@ -61,7 +61,7 @@ START_TEST(a_value_that_was_lost_is_no_reset) {
         fold(0, 2, METRIC_minflt, 10);
         fold(1, 1, METRIC_minflt, 11);
         fold(1, 2, METRIC_minflt, UINT64_MAX);
-        row_init_metric(&row, group, GROUP_BOTH_SIDES, METRIC_minflt, true);
+        row_init_metric(&row, group, BOTH_SIDES, METRIC_minflt, true);
         ck_assert(row.delta.integer.negative);
         ck_assert(!row.reset);
 }
@@ -73,7 +73,7 @@ START_TEST(rates_are_of_sums_over_time) {
 
         fold(0, 1, METRIC_minflt, 10);
         fold(1, 1, METRIC_minflt, 40);
-        row_init_metric(&row, group, GROUP_BOTH_SIDES, METRIC_minflt, true);
+        row_init_metric(&row, group, BOTH_SIDES, METRIC_minflt, true);
         ck_assert(row_per_second(&row, 2 * NSEC_PER_SEC, &number));
         ck_assert_double_eq(number, 15);
         ck_assert(row_percent(&row, &number));
@@ -88,7 +88,7 @@ START_TEST(peaks_have_no_rate) {
 
         fold(0, 1, METRIC_wait_max, 10);
         fold(1, 1, METRIC_wait_max, 40);
-        row_init_metric(&row, group, GROUP_BOTH_SIDES, METRIC_wait_max, true);
+        row_init_metric(&row, group, BOTH_SIDES, METRIC_wait_max, true);
         ck_assert(row_percent(&row, &number));
         ck_assert(!row_per_second(&row, NSEC_PER_SEC, &number));
 }
@@ -106,14 +106,14 @@ START_TEST(ratios_have_no_percent) {
         thread_sample_put(&sample, METRIC_run_time_ns, 3);
         ck_assert_int_eq(group_fold(group, 1, &sample), 0);
 
-        row_init_derived(&row, group, GROUP_BOTH_SIDES, DERIVED_cpu_efficiency);
+        row_init_derived(&row, group, BOTH_SIDES, DERIVED_cpu_efficiency);
         ck_assert(row.changed);
         ck_assert(row.has_number);
         ck_assert_double_eq(row.delta.real, 0.25);
         ck_assert(!row_percent(&row, &number));
         ck_assert(!row_per_second(&row, NSEC_PER_SEC, &number));
 
-        row_init_derived(&row, group, GROUP_BOTH_SIDES, DERIVED_avg_slice_ns);
+        row_init_derived(&row, group, BOTH_SIDES, DERIVED_avg_slice_ns);
         ck_assert(row_percent(&row, &number));
         ck_assert_double_eq(number, 200);
 }
@@ -125,12 +125,12 @@ START_TEST(a_value_on_one_side_only_is_a_change_without_delta) {
 
         fold(0, 1, METRIC_minflt, UINT64_MAX);
         fold(1, 1, METRIC_minflt, 0);
-        row_init_metric(&row, group, GROUP_BOTH_SIDES, METRIC_minflt, true);
+        row_init_metric(&row, group, BOTH_SIDES, METRIC_minflt, true);
         ck_assert(row.changed);
         ck_assert(!row.has_number);
         ck_assert_int_eq(row.delta.kind, DELTA_NONE);
         ck_assert(!row_percent(&row, &number));
-        row_init_metric(&row, group, GROUP_BOTH_SIDES, METRIC_majflt, true);
+        row_init_metric(&row, group, BOTH_SIDES, METRIC_majflt, true);
         ck_assert(!row.changed);
 }
 END_TEST

@@ -13,7 +13,7 @@
 #define N_SHOTS (2 * N_SIDE)
 #define MAX_THREADS 8u
 
-static const SourceTable *const no_sources[SET_SIDES] = { NULL, NULL };
+static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
 
 /* All captures of a test, ten seconds apart: before, then after. */
 static ThreadSample samples[N_SHOTS][MAX_THREADS];

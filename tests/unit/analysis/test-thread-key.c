@@ -19,7 +19,7 @@ static void keys_of(ViewAxis axis, bool normalize, Named *names, size_t n_names)
         view_init(&view);
         view.axis = axis;
         view.thread_normalize = normalize;
-        ck_assert_int_eq(thread_keys_init(&keys, &view, COMPARISON_BOOTS_UNKNOWN), 0);
+        ck_assert_int_eq(thread_keys_init(&keys, &view, BOOTS_UNKNOWN), 0);
         for (size_t i = 0; i < n_names && thread_keys_wants_census(&keys); i++) {
                 ThreadSample sample = { .comm = names[i].name, .pcomm = names[i].name };
 
@@ -29,7 +29,7 @@ static void keys_of(ViewAxis axis, bool normalize, Named *names, size_t n_names)
                 ThreadSample sample = { .comm = names[i].name, .pcomm = names[i].name };
                 ThreadKey key;
 
-                ck_assert_int_eq(thread_keys_make(&keys, COMPARISON_BEFORE, &sample, &key), 0);
+                ck_assert_int_eq(thread_keys_make(&keys, SIDE_BEFORE, &sample, &key), 0);
                 ck_assert(span_equal(key.id, key.label));
                 ck_assert(span_equal(key.name, names[i].name));
                 ck_assert(key.is_pattern || span_equal(key.label, names[i].name));
@@ -149,8 +149,8 @@ START_TEST(an_axis_takes_its_own_name) {
         sample.cgroup = SPAN_LITERAL("/a");
         view_init(&view);
         view.axis = rows[_i].axis;
-        ck_assert_int_eq(thread_keys_init(&keys, &view, COMPARISON_BOOTS_UNKNOWN), 0);
-        ck_assert_int_eq(thread_keys_make(&keys, COMPARISON_BEFORE, &sample, &key), 0);
+        ck_assert_int_eq(thread_keys_init(&keys, &view, BOOTS_UNKNOWN), 0);
+        ck_assert_int_eq(thread_keys_make(&keys, SIDE_BEFORE, &sample, &key), 0);
         ck_assert(span_is(key.label, rows[_i].key));
         thread_keys_done(&keys);
 }
@@ -173,14 +173,14 @@ START_TEST(a_joint_in_a_name_joins_nothing) {
         view_init(&view);
         view.axis = VIEW_AXIS_ALL;
         view.cgroup_normalize = view.thread_normalize = false;
-        ck_assert_int_eq(thread_keys_init(&keys, &view, COMPARISON_BOOTS_SAME), 0);
-        ck_assert_int_eq(thread_keys_make(&keys, COMPARISON_BEFORE, &one, &key), 0);
+        ck_assert_int_eq(thread_keys_init(&keys, &view, BOOTS_SAME), 0);
+        ck_assert_int_eq(thread_keys_make(&keys, SIDE_BEFORE, &one, &key), 0);
         n_id = key.id.n;
         n_label = key.label.n;
         ck_assert_uint_lt(n_id, sizeof(id));
         memcpy(id, key.id.bytes, n_id);
         memcpy(label, key.label.bytes, n_label);
-        ck_assert_int_eq(thread_keys_make(&keys, COMPARISON_BEFORE, &other, &key), 0);
+        ck_assert_int_eq(thread_keys_make(&keys, SIDE_BEFORE, &other, &key), 0);
         ck_assert(span_equal((Span){ label, n_label }, key.label));
         ck_assert(!span_equal((Span){ id, n_id }, key.id));
         thread_keys_done(&keys);
@@ -196,22 +196,22 @@ START_TEST(an_unknown_cgroup_is_the_empty_key) {
         sample.cgroup = (Span){ NULL, 0 };
         view_init(&view);
         view.axis = VIEW_AXIS_CGROUP;
-        ck_assert_int_eq(thread_keys_init(&keys, &view, COMPARISON_BOOTS_SAME), 0);
+        ck_assert_int_eq(thread_keys_init(&keys, &view, BOOTS_SAME), 0);
         ck_assert_int_eq(thread_keys_census(&keys, &sample), 0);
-        ck_assert_int_eq(thread_keys_make(&keys, COMPARISON_AFTER, &sample, &key), 0);
+        ck_assert_int_eq(thread_keys_make(&keys, SIDE_AFTER, &sample, &key), 0);
         ck_assert_uint_eq(key.id.n, 0);
         thread_keys_done(&keys);
 }
 END_TEST
 
 static const struct {
-        ComparisonBoots boots;
+        Boots boots;
         const char *comm_after;
         bool same;
 } life_rows[] = {
-        { COMPARISON_BOOTS_SAME, "t", true },           { COMPARISON_BOOTS_SAME, "renamed", true },
-        { COMPARISON_BOOTS_DIFFERENT, "t", false },     { COMPARISON_BOOTS_UNKNOWN, "t", true },
-        { COMPARISON_BOOTS_UNKNOWN, "renamed", false },
+        { BOOTS_SAME, "t", true },           { BOOTS_SAME, "renamed", true },
+        { BOOTS_DIFFERENT, "t", false },     { BOOTS_UNKNOWN, "t", true },
+        { BOOTS_UNKNOWN, "renamed", false },
 };
 
 START_TEST(a_life_is_within_a_boot) {
@@ -226,11 +226,11 @@ START_TEST(a_life_is_within_a_boot) {
         view_init(&view);
         view.axis = VIEW_AXIS_THREAD;
         ck_assert_int_eq(thread_keys_init(&keys, &view, life_rows[_i].boots), 0);
-        ck_assert_int_eq(thread_keys_make(&keys, COMPARISON_BEFORE, &before, &key), 0);
+        ck_assert_int_eq(thread_keys_make(&keys, SIDE_BEFORE, &before, &key), 0);
         n_id = key.id.n;
         ck_assert_uint_lt(n_id, sizeof(id));
         memcpy(id, key.id.bytes, n_id);
-        ck_assert_int_eq(thread_keys_make(&keys, COMPARISON_AFTER, &after, &key), 0);
+        ck_assert_int_eq(thread_keys_make(&keys, SIDE_AFTER, &after, &key), 0);
         ck_assert(span_equal((Span){ id, n_id }, key.id) == life_rows[_i].same);
         thread_keys_done(&keys);
 }
@@ -246,12 +246,12 @@ START_TEST(another_start_is_another_life) {
 
         view_init(&view);
         view.axis = VIEW_AXIS_THREAD;
-        ck_assert_int_eq(thread_keys_init(&keys, &view, COMPARISON_BOOTS_SAME), 0);
-        ck_assert_int_eq(thread_keys_make(&keys, COMPARISON_BEFORE, &sample, &key), 0);
+        ck_assert_int_eq(thread_keys_init(&keys, &view, BOOTS_SAME), 0);
+        ck_assert_int_eq(thread_keys_make(&keys, SIDE_BEFORE, &sample, &key), 0);
         n_id = key.id.n;
         memcpy(id, key.id.bytes, n_id);
         sample.start_ticks++;
-        ck_assert_int_eq(thread_keys_make(&keys, COMPARISON_AFTER, &sample, &key), 0);
+        ck_assert_int_eq(thread_keys_make(&keys, SIDE_AFTER, &sample, &key), 0);
         ck_assert(!span_equal((Span){ id, n_id }, key.id));
         thread_keys_done(&keys);
 }

@@ -16,9 +16,9 @@ static const ViewAxis axes[] = { VIEW_AXIS_PCOMM,  VIEW_AXIS_COMM, VIEW_AXIS_COM
                                  VIEW_AXIS_CGROUP, VIEW_AXIS_ALL,  VIEW_AXIS_THREAD };
 #define N_CASES ((int) (N_SEEDS * ELEMENTSOF(axes)))
 
-static const SourceTable *const no_sources[_COMPARISON_SIDE_MAX] = { NULL, NULL };
+static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
 static const ComparisonSetup setup = { .n_sides = 2,
-                                       .boots = COMPARISON_BOOTS_SAME,
+                                       .boots = BOOTS_SAME,
                                        .elapsed_ns = NSEC_PER_SEC };
 
 typedef struct Case {

@@ -7,7 +7,7 @@
 
 #include "metric/metric.h"
 #include "render/cell.h"
-#include "wire/message.h"
+#include "wire/message-object.h"
 
 /* A browser keeps numbers as doubles: up to here integers are their own neighbours. */
 #define MAX_EXACT ((UINT64_C(1) << 53) - 1)

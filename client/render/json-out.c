@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "json/json-writer.h"
-#include "wire/message.h"
+#include "wire/message-object.h"
 
 void json_out_init(JsonOut *out, FILE *file, JsonStyle style) {
         *out = (JsonOut){ .file = file, .pretty = style == JSON_STYLE_PRETTY };

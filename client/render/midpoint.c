@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "wire/message.h"
+#include "wire/message-object.h"
 
 bool midpoint_format(json_object *a, json_object *b, char ret_text[static MIDPOINT_CHARS]) {
         bool negative_a, negative_b;

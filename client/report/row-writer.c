@@ -6,7 +6,7 @@
 #include "json/json-writer.h"
 #include "metric/metric.h"
 #include "render/cell.h"
-#include "wire/message.h"
+#include "wire/message-object.h"
 
 /* What must not reach a terminal from a name is U+EF00 plus itself, byte by byte. */
 static int append_csv_escape(Buffer *to, unsigned char code) {

@@ -2,7 +2,7 @@
 #include "service/request.h"
 
 #include "service/reference.h"
-#include "wire/message.h"
+#include "wire/message-object.h"
 
 #define MAX_PARTS 4
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "service/reference.h"
-#include "wire/message.h"
+#include "wire/message-object.h"
 
 typedef struct ExportFields {
         json_object *snapshot;

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "snapshot/source.h"
 #include "wire/message.h"
+#include "wire/message-object.h"
 
 static void write_capabilities(JsonWriter *writer) {
         cap_t capabilities = cap_get_proc();

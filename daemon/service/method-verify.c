@@ -7,6 +7,7 @@
 
 #include "service/reference.h"
 #include "wire/message.h"
+#include "wire/message-object.h"
 
 typedef struct VerifyFields {
         json_object *snapshots;

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
-#include "wire/frame.h"
 
 #define FIRST_BYTES 4096u
 #define KEPT_BYTES (512u * 1024u) /* memory an empty queue may hold on to */

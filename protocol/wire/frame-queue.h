@@ -18,6 +18,15 @@
 /* The kernel's bound on one message (SCM_MAX_FD), and ours on the whole queue. */
 #define FRAME_QUEUE_MAX_FDS 253
 
+/* What reading and writing a FrameStream returns besides a negative errno. */
+enum {
+        FRAME_OK,
+        FRAME_E_AGAIN,     /* nothing more now: wait for the socket */
+        FRAME_E_CLOSED,    /* the peer closed its side, or reset; a begun frame is lost */
+        FRAME_E_TOO_LARGE, /* a frame or its descriptors are past the bound: the stream is dead */
+        FRAME_E_FULL,      /* the frame does not fit into the queue of what was not sent */
+};
+
 typedef struct FrameAttachment {
         uint64_t first; /* positions in the stream: of the first byte of the frame */
         uint64_t end;   /* and behind its last */

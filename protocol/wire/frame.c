@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "base/err.h"
-#include "wire/frame-queue.h"
 
 #define FIRST_BYTES 4096u
 #define KEPT_BYTES (512u * 1024u) /* memory a stream without input may hold on to */

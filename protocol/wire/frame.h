@@ -19,16 +19,9 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "wire/frame-keeper.h"
+#include "wire/frame-queue.h"
 
 typedef struct FrameStream FrameStream;
-
-enum {
-        FRAME_OK,
-        FRAME_E_AGAIN,     /* nothing more now: wait for the socket */
-        FRAME_E_CLOSED,    /* the peer closed its side, or reset; a begun frame is lost */
-        FRAME_E_TOO_LARGE, /* a frame or its descriptors are past the bound: the stream is dead */
-        FRAME_E_FULL,      /* the frame does not fit into the queue of what was not sent */
-};
 
 /*
  * Adopts @fd on success and makes it non-blocking. @max_frame_bytes (without the NUL) and @max_fds

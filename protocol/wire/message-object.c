@@ -9,7 +9,6 @@
 #include "base/name.h"
 #include "base/number.h"
 #include "json/json-writer.h"
-#include "wire/message.h"
 
 typedef struct ObjectReader {
         JsonScanner *scanner;

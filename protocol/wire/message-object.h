@@ -10,6 +10,9 @@
  */
 
 #include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "json/json-scanner.h"
@@ -26,3 +29,16 @@ DEFINE_CLEANUP(json_object *, message_object_free);
  */
 _must_check_ int message_object_read(JsonScanner *scanner, JsonToken token, size_t max_values,
                                      json_object **ret);
+
+/*
+ * A json-c object as strict text of ours: appended to @buffer, compact. Numbers of a decoded
+ * message come out as they went in.
+ */
+_must_check_ int message_append_object(Buffer *buffer, json_object *object);
+
+/*
+ * An integer of sign and 64 bits. False for anything else, among it the numbers with a fraction or
+ * an exponent. json-c has no type for those below -2^63: in a decoded message they are doubles that
+ * know their text, and this reads them exactly.
+ */
+bool message_get_integer(json_object *object, bool *ret_negative, uint64_t *ret_magnitude);

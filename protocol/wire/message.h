@@ -60,16 +60,3 @@ _must_check_ int error_encode(Buffer *buffer, const char *error, Span parameters
  * reply, and tells whether more follow and whether it is an error. 0 or MESSAGE_E_MALFORMED.
  */
 _must_check_ int reply_peek(Span frame, bool *ret_continues, bool *ret_is_error);
-
-/*
- * A json-c object as strict text of ours: appended to @buffer, compact. Numbers of a decoded
- * message come out as they went in.
- */
-_must_check_ int message_append_object(Buffer *buffer, json_object *object);
-
-/*
- * An integer of sign and 64 bits. False for anything else, among it the numbers with a fraction or
- * an exponent. json-c has no type for those below -2^63: in a decoded message they are doubles that
- * know their text, and this reads them exactly.
- */
-bool message_get_integer(json_object *object, bool *ret_negative, uint64_t *ret_magnitude);

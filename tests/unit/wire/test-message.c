@@ -9,6 +9,7 @@
 #include "json/json-scanner.h"
 #include "wire/limits.h"
 #include "wire/message.h"
+#include "wire/message-object.h"
 
 static const JsonLimits limits = { .max_depth = 64, .max_token_bytes = 65536 };
 

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/config-private.h"
+#include "config/config.h"
+#include "config/setting.h"
 
 #define CONFIG_FILE_BYTES (256u * 1024u)
 

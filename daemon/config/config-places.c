@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "config/config-private.h"
+#include "config/config.h"
 
 #define CONFIG_DROP_INS 256 /* more of them are a mistake */
 #define CONFIG_SUFFIX ".conf"

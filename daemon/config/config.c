@@ -2,13 +2,11 @@
 #include "config/config.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
-#include "config/config-private.h"
+#include "config/setting.h"
 
 typedef struct SettingValue {
         uint64_t number;
@@ -17,55 +15,6 @@ typedef struct SettingValue {
 
 struct Config {
         SettingValue values[_SETTING_MAX];
-};
-
-const Setting settings[_SETTING_MAX] = {
-#define SETTING_ROW(id, section_, key_, type_, lowest_, highest_, standard_) \
-        [SETTING_##id] = { .section = (section_),                            \
-                           .key = (key_),                                    \
-                           .type = SETTING_##type_,                          \
-                           .lowest = (lowest_),                              \
-                           .highest = (highest_),                            \
-                           .standard = (standard_) },
-        SETTINGS(SETTING_ROW)
-#undef SETTING_ROW
-};
-
-/* types */
-
-static bool parse_bool(Span text, uint64_t *ret) {
-        static const char *const words[2][5] = {
-                { "no", "false", "off", "0", "n" },
-                { "yes", "true", "on", "1", "y" },
-        };
-
-        for (uint64_t value = 0; value <= 1; value++)
-                for (size_t i = 0; i < ELEMENTSOF(words[0]); i++)
-                        if (span_is(text, words[value][i])) {
-                                *ret = value;
-                                return true;
-                        }
-        return false;
-}
-
-static void format_bool(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
-        (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%s", value ? "yes" : "no");
-}
-
-static void format_count(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
-        (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%" PRIu64, value);
-}
-
-static const struct {
-        bool (*parse)(Span text, uint64_t *ret);
-        void (*format)(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]);
-        const char *description;
-} types[] = {
-        [SETTING_SIZE] = { quantity_parse_size, quantity_format_size, "a size like 512M or 4G" },
-        [SETTING_TIME] = { quantity_parse_time, quantity_format_time,
-                           "a time like 90s or 1h 30min" },
-        [SETTING_COUNT] = { number_parse_u64, format_count, "a number" },
-        [SETTING_BOOL] = { parse_bool, format_bool, "yes or no" },
 };
 
 /* life */
@@ -107,12 +56,12 @@ static int refuse_value(const ConfigListener *listener, const Setting *setting, 
         int n = (int) MIN_OF(value.n, (size_t) 64);
         uint64_t number;
 
-        if (!types[setting->type].parse(value, &number)) {
+        if (!setting_parse(setting, value, &number)) {
                 (void) snprintf(what, sizeof(what), "%s=: \"%.*s\" is not %s", setting->key, n,
-                                value.bytes, types[setting->type].description);
+                                value.bytes, setting_type_text(setting));
         } else {
-                types[setting->type].format(setting->lowest, lowest);
-                types[setting->type].format(setting->highest, highest);
+                setting_format(setting, setting->lowest, lowest);
+                setting_format(setting, setting->highest, highest);
                 (void) snprintf(what, sizeof(what), "%s=: \"%.*s\" is not between %s and %s",
                                 setting->key, n, value.bytes, lowest, highest);
         }
@@ -127,7 +76,7 @@ int config_set(Config *config, SettingId id, Span value, const char *origin,
         char *copy = NULL;
 
         if (value.n > 0) {
-                if (!types[setting->type].parse(value, &number) || number < setting->lowest ||
+                if (!setting_parse(setting, value, &number) || number < setting->lowest ||
                     number > setting->highest)
                         return refuse_value(listener, setting, value, origin);
                 copy = strdup(origin);
@@ -153,7 +102,7 @@ static int dump_setting(const Setting *setting, const SettingValue *value, Buffe
         char text[QUANTITY_TEXT_BYTES] = "";
 
         if (value->origin || value->number != SETTING_AUTOMATIC || setting->type != SETTING_SIZE)
-                types[setting->type].format(value->number, text);
+                setting_format(setting, value->number, text);
         return value->origin ? buffer_append_format(ret, "# %s\n%s=%s\n", value->origin,
                                                     setting->key, text)
                              : buffer_append_format(ret, "#%s=%s\n", setting->key, text);

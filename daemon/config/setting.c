@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config/setting.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/macro.h"
+#include "base/number.h"
+
+const Setting settings[_SETTING_MAX] = {
+#define SETTING_ROW(id, section_, key_, type_, lowest_, highest_, standard_) \
+        [SETTING_##id] = { .section = (section_),                            \
+                           .key = (key_),                                    \
+                           .type = SETTING_##type_,                          \
+                           .lowest = (lowest_),                              \
+                           .highest = (highest_),                            \
+                           .standard = (standard_) },
+        SETTINGS(SETTING_ROW)
+#undef SETTING_ROW
+};
+
+static bool parse_bool(Span text, uint64_t *ret) {
+        static const char *const words[2][5] = {
+                { "no", "false", "off", "0", "n" },
+                { "yes", "true", "on", "1", "y" },
+        };
+
+        for (uint64_t value = 0; value <= 1; value++)
+                for (size_t i = 0; i < ELEMENTSOF(words[0]); i++)
+                        if (span_is(text, words[value][i])) {
+                                *ret = value;
+                                return true;
+                        }
+        return false;
+}
+
+static void format_bool(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
+        (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%s", value ? "yes" : "no");
+}
+
+static void format_count(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
+        (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%" PRIu64, value);
+}
+
+static const struct {
+        bool (*parse)(Span text, uint64_t *ret);
+        void (*format)(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]);
+        const char *description;
+} types[] = {
+        [SETTING_SIZE] = { quantity_parse_size, quantity_format_size, "a size like 512M or 4G" },
+        [SETTING_TIME] = { quantity_parse_time, quantity_format_time,
+                           "a time like 90s or 1h 30min" },
+        [SETTING_COUNT] = { number_parse_u64, format_count, "a number" },
+        [SETTING_BOOL] = { parse_bool, format_bool, "yes or no" },
+};
+
+bool setting_parse(const Setting *setting, Span text, uint64_t *ret) {
+        return types[setting->type].parse(text, ret);
+}
+
+void setting_format(const Setting *setting, uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
+        types[setting->type].format(value, ret);
+}
+
+const char *setting_type_text(const Setting *setting) {
+        return types[setting->type].description;
+}

@@ -79,8 +79,8 @@ class Boot:
     def said(self, text):
         return self.console.exists() and text.encode() in self.console.read_bytes()
 
-    def run(self, limit_s, begin_limit_s):
-        """Boots and waits for the end; returns what went wrong, or None."""
+    def run(self, limit_s, begin_limit_s, stop):
+        """Boots and waits for the end, or for the event @stop; returns what went wrong, or None."""
         self.disk.unlink(missing_ok=True)
         with open(self.disk, "wb") as disk:
             disk.truncate(256 << 20)
@@ -93,7 +93,9 @@ class Boot:
         try:
             while process.poll() is None and not complaint:
                 passed = time.monotonic() - start
-                if passed > limit_s:
+                if stop.is_set():
+                    complaint = "the run was stopped"
+                elif passed > limit_s:
                     complaint = f"the checks did not end in {limit_s} s"
                 elif passed > begin_limit_s and not self.begun():
                     complaint = f"the checks did not begin in {begin_limit_s} s"

@@ -14,7 +14,23 @@
 #include <stdint.h>
 #include "base/macro.h"
 #include "base/span.h"
-#include "json/json-scanner.h"
+
+enum {
+        JSON_OK,
+        JSON_E_MALFORMED, /* json_scanner_complaint(), json_scanner_offset() tell what and where */
+};
+
+/*
+ * Delivers up to @n_space bytes into @space and their number in *ret_n; 0 bytes is the end. Returns
+ * 0 or a negative errno, which json_scanner_next() passes on.
+ */
+typedef int (*JsonRefill)(void *userdata, char *space, size_t n_space, size_t *ret_n);
+
+typedef struct JsonLimits {
+        unsigned max_depth;      /* of nesting */
+        size_t max_token_bytes;  /* of one string, key, number or run of white space, as written */
+        uint64_t max_text_bytes; /* of the whole input; 0: none */
+} JsonLimits;
 
 typedef struct JsonInput {
         const char *token; /* token <= at <= end */

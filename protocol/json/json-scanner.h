@@ -21,13 +21,9 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
+#include "json/json-input.h"
 
 typedef struct JsonScanner JsonScanner;
-
-enum {
-        JSON_OK,
-        JSON_E_MALFORMED, /* json_scanner_complaint(), json_scanner_offset() tell what and where */
-};
 
 typedef enum JsonToken {
         JSON_TOKEN_END, /* the value is complete and nothing but white space followed */
@@ -43,18 +39,6 @@ typedef enum JsonToken {
         JSON_TOKEN_FALSE,
         JSON_TOKEN_NULL,
 } JsonToken;
-
-/*
- * Delivers up to @n_space bytes into @space and their number in *ret_n; 0 bytes is the end. Returns
- * 0 or a negative errno, which json_scanner_next() passes on.
- */
-typedef int (*JsonRefill)(void *userdata, char *space, size_t n_space, size_t *ret_n);
-
-typedef struct JsonLimits {
-        unsigned max_depth;      /* of nesting */
-        size_t max_token_bytes;  /* of one string, key, number or run of white space, as written */
-        uint64_t max_text_bytes; /* of the whole input; 0: none */
-} JsonLimits;
 
 /* @text is borrowed and must outlive the scanner. */
 _must_check_ int json_scanner_new_text(Span text, const JsonLimits *limits, JsonScanner **ret);

@@ -67,6 +67,15 @@ void cgroup_record_done(CgroupRecord *record);
 _must_check_ int cgroup_record_scan(CgroupRecord *record, Span json, KeyTree *names,
                                     char ret_complaint[static MEMBER_COMPLAINT_BYTES]);
 
+/*
+ * Merges the record of another cgroup that lands on the same key: counters are added, gauges take
+ * the largest, a limit the loosest and a protection the weakest; a limit that one of them has not
+ * set, or whose state is not known, does not become a number. The order of merging makes no
+ * difference. Both records must have come from files, because an empty one would unset every limit.
+ * 0 or -ENOMEM.
+ */
+_must_check_ int cgroup_record_merge(CgroupRecord *record, const CgroupRecord *from);
+
 /* A key of memory.stat that tells bytes held now; all others count events. */
 bool memory_stat_is_gauge(Span key);
 

@@ -4,15 +4,39 @@
 /*
  * SectionChoice
  *
- * Which rows of a section the view wants, and of which cgroups when its limit cannot have all: of
- * those that moved most, as groups are chosen; the chosen ones keep their order.
+ * What of a section is shown. First whether it has data at all; every section has its own rule:
+ *
+ *     smaps-rollup                  as memory-stat
+ *     cgroup-stats                  a cgroup
+ *     cgroup-limits                 a cgroup with something set: cgroup_has_limits()
+ *     memory-stat, memory-events    show: a number other than 0; compare: a key, on any side
+ *     pressure, host-pressure       a number other than 0, on any side
+ *     sched-ext                     show: it is there; compare: something in it differs
+ *
+ * Then which of its rows the view wants, and where the view's limit is too low for all cgroups,
+ * which cgroups: as with groups of threads, the ones that moved most. The chosen ones keep their
+ * order.
  */
 
-#include "analysis/section/sections.h"
+#include "analysis/section/section-model.h"
 
-/* Of one value: that it moved, by more than the threshold; of one side that it is not 0. */
+bool section_has_data(const Sections *sections, SectionId id);
+
+/* @resource has a number other than 0 in some cgroup, or on the host, on some side. */
+bool section_has_pressure(const Sections *sections, unsigned resource);
+bool section_has_host_pressure(const Sections *sections, unsigned resource);
+/*
+ * A side has a number for a quota, weight, memory.max, memory.high, pids.current or pids.max, or a
+ * protection (memory.low, memory.min) other than 0.
+ */
+bool cgroup_has_limits(const CgroupEntry *entry);
+
+/*
+ * The view wants a row with this value: of two sides, it moved (by more than the threshold); of one
+ * side, it is not 0.
+ */
 bool sections_keep(const Sections *sections, const Reading sides[static SECTION_SIDES]);
-/* A row of several: one of them is. */
+/* The view wants a row with these values: it wants one of them. */
 bool sections_keep_some(const Sections *sections, const Reading (*sides)[SECTION_SIDES], size_t n);
 
 /* The readings of @id in both records of @entry. */
@@ -22,5 +46,5 @@ void cgroup_field_sides(const CgroupEntry *entry, CgroupField id,
 bool sections_keep_fields(const Sections *sections, const CgroupEntry *entry,
                           CgroupFieldSection section);
 
-/* After all is in its order: fills in what is cut. 0 or -ENOMEM. */
+/* Fills in sections->cut and n_cut, once everything is in its order. 0 or -ENOMEM. */
 _must_check_ int sections_choose(Sections *sections);

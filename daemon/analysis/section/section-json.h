@@ -27,7 +27,7 @@
  */
 
 #include "json/json-writer.h"
-#include "analysis/section/sections.h"
+#include "analysis/section/section-model.h"
 
 /* Where the next row comes from. Zeroed: at the first. */
 typedef struct SectionCursor {
@@ -48,3 +48,20 @@ void section_cuts_write(const Sections *sections, JsonWriter *writer);
  */
 bool section_part_write(const Sections *sections, SectionCursor *cursor, JsonWriter *writer,
                         size_t n_bytes);
+
+/* The other side, both of them, and what joins them. */
+#define SECTION_REASON_BYTES (2 * (SOURCE_REASON_BYTES + 128))
+
+/* What a row knows of one side. */
+typedef struct SectionGap {
+        bool absent; /* a value of the row is null */
+        bool there;  /* what the row is about is on that side */
+} SectionGap;
+
+/*
+ * Writes the member "reason" of a row where a value is absent: what the capture said of the source
+ * that would have had the value, or that the cgroup or process is not there on that side, or that
+ * it has no such value. One reason serves a row, since all its values are of one source.
+ */
+void section_reason_write(const Sections *sections, JsonWriter *writer, SectionId id,
+                          const SectionGap gaps[static SECTION_SIDES]);

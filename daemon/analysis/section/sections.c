@@ -6,9 +6,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "analysis/section/cgroup-merge.h"
 #include "analysis/section/section-choice.h"
-#include "analysis/section/section-data.h"
 
 static void cgroup_entry_done(void *payload) {
         CgroupEntry *entry = payload;

@@ -21,42 +21,12 @@
  */
 
 #include "base/cleanup.h"
-#include "view/view.h"
-#include "analysis/section/cgroup-record.h"
-#include "analysis/section/sched-ext-record.h"
-#include "analysis/section/smaps.h"
-#include "snapshot/source.h"
-
-#define SECTION_SIDES 2
+#include "analysis/section/section-model.h"
 
 enum {
         SECTIONS_OK,
         SECTIONS_E_MALFORMED, /* sections_complaint() */
 };
-
-typedef struct CgroupEntry {
-        CgroupRecord *sides[SECTION_SIDES]; /* owned; NULL: not on that side */
-} CgroupEntry;
-
-typedef struct Sections {
-        View view;
-        unsigned n_sides;
-        KeyTree names;         /* keys of count maps, texts */
-        KeyTree cgroups;       /* of CgroupEntry */
-        KeyNode **cgroup_list; /* after sections_finish(): those that are shown, by key */
-        size_t n_cgroups;
-        Smaps smaps;
-        PressureRecord host[SECTION_SIDES];
-        SchedExtRecord sched_ext[SECTION_SIDES];
-        const SourceTable *sources[SECTION_SIDES]; /* borrowed; NULL: the file records none */
-
-        /* after sections_finish() */
-        bool shown[_SECTION_MAX];     /* wanted, and has data */
-        bool *cut[_SECTION_MAX];      /* owned, by cgroup; NULL: none is */
-        uint64_t n_cut[_SECTION_MAX]; /* cgroups or processes beyond the view's limit */
-
-        char complaint[MEMBER_COMPLAINT_BYTES + 64];
-} Sections;
 
 /* @view is copied; @n_sides 1: show, 2: compare. */
 _must_check_ int sections_new(const View *view, unsigned n_sides, Sections **ret);
@@ -91,7 +61,3 @@ const char *sections_complaint(const Sections *sections);
 _must_check_ int sections_rename(Sections *sections, KeyOfName old_name_of, void *userdata);
 /* @key_of tells under which key a process's name comes; NULL: under itself. */
 _must_check_ int sections_finish(Sections *sections, KeyOfName key_of, void *userdata);
-
-static inline CgroupEntry *cgroup_entry(KeyNode *node) {
-        return (CgroupEntry *) (void *) node->payload;
-}

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analysis/section/section-json.h"
+#include "analysis/section/sections.h"
 
 static Buffer sectioned_buffer;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/section/section-data.h"
+#include "analysis/section/section-choice.h"
 
 #include "check-main.h"
 #include "sectioned.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/section/section-reason.h"
+#include "analysis/section/section-json.h"
 
 #include <stdio.h>
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * SectionModel
+ *
+ * The data of all sections: filled by sections_add_*() (sections.h), judged by section-choice.h and
+ * written by section-json.h.
+ */
+
+#include "analysis/section/cgroup-record.h"
+#include "analysis/section/sched-ext-record.h"
+#include "analysis/section/smaps.h"
+#include "snapshot/source.h"
+#include "view/view.h"
+
+#define SECTION_SIDES 2
+
+typedef struct CgroupEntry {
+        CgroupRecord *sides[SECTION_SIDES]; /* owned; NULL: not on that side */
+} CgroupEntry;
+
+typedef struct Sections {
+        View view;
+        unsigned n_sides;
+        KeyTree names;         /* keys of count maps, texts */
+        KeyTree cgroups;       /* of CgroupEntry */
+        KeyNode **cgroup_list; /* after sections_finish(): those that are shown, by key */
+        size_t n_cgroups;
+        Smaps smaps;
+        PressureRecord host[SECTION_SIDES];
+        SchedExtRecord sched_ext[SECTION_SIDES];
+        const SourceTable *sources[SECTION_SIDES]; /* borrowed; NULL: the file records none */
+
+        /* after sections_finish() */
+        bool shown[_SECTION_MAX];     /* wanted, and has data */
+        bool *cut[_SECTION_MAX];      /* owned, by cgroup; NULL: none is */
+        uint64_t n_cut[_SECTION_MAX]; /* cgroups or processes beyond the view's limit */
+
+        char complaint[MEMBER_COMPLAINT_BYTES + 64];
+} Sections;
+
+static inline CgroupEntry *cgroup_entry(KeyNode *node) {
+        return (CgroupEntry *) (void *) node->payload;
+}

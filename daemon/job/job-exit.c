@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "job/spawner.h"
 
 /* Signals that say more than their name. */
 static const struct {
@@ -53,7 +54,7 @@ void job_exit_text(const char *kind, JobKill kill, uint64_t timeout_ns, const si
                 break;
         }
         if (status->si_code == CLD_EXITED) {
-                if (status->si_status == JOB_EXIT_EXEC)
+                if (status->si_status == SPAWNER_EXIT_EXEC)
                         (void) snprintf(ret, left, "could not be started.");
                 else
                         (void) snprintf(ret, left, "ended with status %d and without an answer.",

@@ -21,9 +21,6 @@ typedef enum JobKill {
         JOB_KILL_UNHEARD,  /* its socket failed: most likely memory ran out */
 } JobKill;
 
-/* Status of a child whose execve(2) failed, as with shells. */
-#define JOB_EXIT_EXEC 127
-
 /* @status: of waitid(2), si_code and si_status. */
 void job_exit_text(const char *kind, JobKill kill, uint64_t timeout_ns, const siginfo_t *status,
                    char ret[static JOB_EXIT_TEXT_BYTES]);

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -15,7 +16,7 @@
 #include "job/descriptor/child-exit.h"
 #include "job/descriptor/disposal.h"
 #include "job/job-exit.h"
-#include "job/workshop.h"
+#include "job/spawner.h"
 #include "wire/frame.h"
 #include "wire/message.h"
 
@@ -28,7 +29,7 @@
 #define JOB_TIMER_ACCURACY_US 10000
 
 struct Job {
-        Workshop *workshop;
+        const JobSetup *setup;
         JobKind kind;
         const JobEvents *events; /* NULL: nobody wants to know any more */
         void *userdata;
@@ -62,8 +63,8 @@ static const struct {
 #undef JOB_KIND_ROW
 };
 
-const char *job_kind_word(JobKind kind) {
-        return kind_rows[kind].word;
+JobKind job_kind(const Job *job) {
+        return job->kind;
 }
 
 pid_t job_pid(const Job *job) {
@@ -218,8 +219,7 @@ static int on_exit_child(sd_event_source *source, const siginfo_t *status, void 
         job->exited = true; /* sd-event reaps it after this */
         (void) sd_event_source_set_enabled(job->exit, SD_EVENT_OFF);
         (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF);
-        if (status->si_code != CLD_EXITED)
-                workshop_tell_killed(job->workshop, job->kind);
+        job->setup->on_exit(job, status, job->setup->owner);
         settle(job);
         return 0;
 }
@@ -241,7 +241,7 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
 /* life */
 
 static int add_sources(Job *job) {
-        sd_event *event = workshop_event(job->workshop);
+        sd_event *event = job->setup->event;
         int r;
 
         r = sd_event_add_io(event, &job->io, frame_stream_fd(job->stream), EPOLLIN | EPOLLOUT,
@@ -280,34 +280,49 @@ static int open_stream(Job *job, int *ret_child_fd) {
                 (void) fd_close(ends[1]);
                 return err_fold(r);
         }
-        disposal_keeper_init(&job->keeper, workshop_disposal(job->workshop), job->uid);
+        disposal_keeper_init(&job->keeper, job->setup->disposal, job->uid);
         frame_stream_set_keeper(job->stream, &job->keeper.keeper);
         *ret_child_fd = ends[1];
         return 0;
 }
 
-static int start_child(Job *job, const JobOrder *order) {
+static int start_child(Job *job, const JobOrder *order, uint64_t max_data_bytes) {
         _cleanup_(fd_closep) int child_fd = -EBADF;
+        char argument[64];
         int r;
 
         r = open_stream(job, &child_fd);
         if (r < 0)
                 return r;
-        return workshop_spawn(job->workshop, kind_rows[job->kind].word, child_fd,
-                              order->max_file_bytes, &job->pid);
+        (void) snprintf(argument, sizeof(argument), "--job=%s", kind_rows[job->kind].word);
+        return spawner_start(job->setup->spawner,
+                             &(SpawnOrder){ .argument = argument,
+                                            .socket_fd = child_fd,
+                                            .max_data_bytes = max_data_bytes,
+                                            .max_file_bytes = order->max_file_bytes },
+                             &job->pid);
+}
+
+static void destroy(Job *job) {
+        sd_event_source_disable_unref(job->deadline);
+        sd_event_source_disable_unref(job->exit);
+        sd_event_source_disable_unref(job->next);
+        sd_event_source_disable_unref(job->io);
+        frame_stream_free(job->stream);
+        free(job);
 }
 
 /* A job that nobody has seen yet: its child is killed before it could begin. */
 static void abandon(Job *job) {
-        sd_event_source_disable_unref(TAKE_PTR(job->exit));
+        job->exit = sd_event_source_disable_unref(job->exit);
         job_kill(job);
         if (job->pid > 0)
                 (void) waitpid(job->pid, NULL, 0);
-        (void) job_destroy(job);
+        destroy(job);
 }
 
-int job_start(Workshop *workshop, const JobOrder *order, const JobEvents *events, void *userdata,
-              Job **ret) {
+int job_new(const JobSetup *setup, const JobOrder *order, uint64_t max_data_bytes,
+            const JobEvents *events, void *userdata, Job **ret) {
         uint64_t timeout_ns = order->timeout_ns;
         Job *job;
         int r;
@@ -316,17 +331,12 @@ int job_start(Workshop *workshop, const JobOrder *order, const JobEvents *events
         if (!job)
                 return -ENOMEM;
         *job = (Job){
-                .workshop = workshop,
+                .setup = setup,
                 .kind = order->kind,
                 .uid = order->uid,
                 .timeout_ns = timeout_ns > 0 ? timeout_ns : kind_rows[order->kind].timeout_ns,
         };
-        r = workshop_add(workshop, job);
-        if (r < 0) {
-                free(job);
-                return r;
-        }
-        r = start_child(job, order);
+        r = start_child(job, order, max_data_bytes);
         if (r == 0)
                 r = add_sources(job);
         if (r == 0)
@@ -355,13 +365,8 @@ Job *job_free(Job *job) {
 }
 
 Job *job_destroy(Job *job) {
-        workshop_remove(job->workshop, job);
-        sd_event_source_disable_unref(job->deadline);
-        sd_event_source_disable_unref(job->exit);
-        sd_event_source_disable_unref(job->next);
-        sd_event_source_disable_unref(job->io);
-        frame_stream_free(job->stream);
-        free(job);
+        job->setup->on_gone(job, job->setup->owner);
+        destroy(job);
         return NULL;
 }
 

@@ -10,17 +10,20 @@
  * becomes one sentence; it never becomes a wait or a failure of the parent.
  */
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <systemd/sd-event.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
 #include "wire/limits.h"
 
+typedef struct Disposal Disposal;
 typedef struct Job Job;
-typedef struct Workshop Workshop;
+typedef struct Spawner Spawner;
 
 /*        id        word        may take */
 #define JOB_KINDS(K)                               \
@@ -36,7 +39,7 @@ typedef struct JobOrder {
         Span call;      /* the frame, without terminator */
         const int *fds; /* sent with it */
         size_t n_fds;
-        uid_t uid;               /* whom the job is for: what it sends back may be theirs */
+        uid_t uid;               /* the user it is for: descriptors it sends back may be theirs */
         uint64_t timeout_ns;     /* 0: that of the kind */
         uint64_t max_file_bytes; /* of any file it writes (RLIMIT_FSIZE); 0: no bound */
 } JobOrder;
@@ -51,14 +54,9 @@ typedef struct JobEvents {
         void (*on_end)(Job *job, const char *reason, void *userdata);
 } JobEvents;
 
-const char *job_kind_word(JobKind kind);
-
-/* The descriptors are the job's on success and closed here once sent. */
-_must_check_ int job_start(Workshop *workshop, const JobOrder *order, const JobEvents *events,
-                           void *userdata, Job **ret);
 /*
  * Nobody wants to hear of it any more: no event comes after this, and a child that has not given
- * its last reply is killed. Allowed inside the events; the workshop reaps.
+ * its last reply is killed. Allowed inside the events.
  */
 Job *job_free(Job *job);
 DEFINE_CLEANUP(Job *, job_free);
@@ -71,12 +69,31 @@ void job_resume(Job *job);
 size_t job_n_fds(const Job *job);
 int job_take_fd(Job *job, size_t index);
 
-/* for the workshop */
+/* for the owner of all jobs */
 
+typedef struct JobSetup {
+        sd_event *event;
+        Disposal *disposal;
+        Spawner *spawner;
+        /* The child has ended; @status is of waitid(2). */
+        void (*on_exit)(const Job *job, const siginfo_t *status, void *owner);
+        /* The child was reaped and the job was freed: this is the last time it is heard of. */
+        void (*on_gone)(const Job *job, void *owner);
+        void *owner;
+} JobSetup;
+
+/*
+ * All is borrowed but the descriptors of @order, which are the job's on success and closed here
+ * once sent.
+ */
+_must_check_ int job_new(const JobSetup *setup, const JobOrder *order, uint64_t max_data_bytes,
+                         const JobEvents *events, void *userdata, Job **ret);
+
+JobKind job_kind(const Job *job);
 pid_t job_pid(const Job *job);
+uid_t job_uid(const Job *job);
 /* It was killed some time ago, and is still there. */
 bool job_is_stuck(const Job *job);
-uid_t job_uid(const Job *job);
 void job_kill(Job *job);
 /* Forgets a job that was freed, and its child with it. */
 Job *job_destroy(Job *job);

@@ -278,7 +278,7 @@ int request_start_job(Request *request) {
                                                            : request_settings(request)->analysis_ns,
                 .max_file_bytes = request->max_file_bytes,
         };
-        r = job_start(workshop, &order, &job_events, request, &request->job);
+        r = workshop_start(workshop, &order, &job_events, request, &request->job);
         if (r < 0)
                 return r;
         request->n_fds = 0; /* the job's */

@@ -140,8 +140,8 @@ bool fake_jobs_act(FakeJobAct act, Span parameters) {
 
 /* for the service: daemon/job/job.h and workshop.h */
 
-int job_start(Workshop *workshop, const JobOrder *order, const JobEvents *events, void *userdata,
-              Job **ret) {
+int workshop_start(Workshop *workshop, const JobOrder *order, const JobEvents *events,
+                   void *userdata, Job **ret) {
         char complaint[MESSAGE_COMPLAINT_BYTES];
         Job *job;
 

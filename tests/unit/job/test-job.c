@@ -14,6 +14,7 @@
 #include "job/descriptor/disposal.h"
 #include "job/job-exit.h"
 #include "job/job.h"
+#include "job/spawner.h"
 #include "job/workshop.h"
 #include "wire/message.h"
 
@@ -87,7 +88,7 @@ static void start_with(Story *story, const char *method, const JobOrder *templat
         order.call = (Span){ call,
                              (size_t) snprintf(call, sizeof(call), "{\"method\":\"%s\"}", method) };
         story->fd = -EBADF;
-        ck_assert_int_eq(job_start(workshop, &order, &events, story, &story->job), 0);
+        ck_assert_int_eq(workshop_start(workshop, &order, &events, story, &story->job), 0);
 }
 
 static void start(Story *story, const char *method) {
@@ -320,7 +321,7 @@ static const struct {
         { { .si_code = CLD_EXITED, .si_status = 1 },
           JOB_KILL_NONE,
           "The spool job ended with status 1 and without an answer." },
-        { { .si_code = CLD_EXITED, .si_status = JOB_EXIT_EXEC },
+        { { .si_code = CLD_EXITED, .si_status = SPAWNER_EXIT_EXEC },
           JOB_KILL_NONE,
           "The spool job could not be started." },
         { { .si_code = CLD_KILLED, .si_status = SIGKILL },

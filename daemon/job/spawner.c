@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/spawner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "job/descriptor/table.h"
+
+#define SPAWNER_SOCKET_FD 3
+/*
+ * The executable and the slot are the last descriptors that children get, where the table can be
+ * cut off; in a child the executable must not lie where the socket goes.
+ */
+#define SPAWNER_LOWEST_FD (TABLE_GRAIN - 2)
+
+/*
+ * The sanitizers' shadow memory is terabytes of private mappings, all of which count as data: any
+ * limit below them forbids the first allocation.
+ */
+#if defined(__SANITIZE_ADDRESS__)
+#define SPAWNER_LIMITS_DATA false
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define SPAWNER_LIMITS_DATA false
+#endif
+#endif
+#ifndef SPAWNER_LIMITS_DATA
+#define SPAWNER_LIMITS_DATA true
+#endif
+
+struct Spawner {
+        int executable_fd;
+        int slot_fd; /* where the socket of a child lies while it starts */
+        int n_low;   /* descriptors that a child gets, these two included */
+        int old_fd;  /* where the executable was */
+        int *fillers;
+        size_t n_fillers;
+        char *name;
+        char **environment;
+};
+
+/* environment */
+
+/* The convention of varlink's "exec:" addresses; the process id is only known after fork(2). */
+static const char *const socket_variables[] = {
+        "LISTEN_FDS=1",
+        "LISTEN_FDNAMES=varlink",
+};
+
+static const char pid_prefix[] = "LISTEN_PID=";
+
+/* With these a child would speak to the service manager in our name, or take our sockets. */
+static bool is_ours(const char *variable) {
+        static const char *const prefixes[] = { "LISTEN_", "NOTIFY_SOCKET=", "WATCHDOG_" };
+
+        for (size_t i = 0; i < ELEMENTSOF(prefixes); i++)
+                if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0)
+                        return true;
+        return false;
+}
+
+static int copy_environment(Spawner *spawner) {
+        size_t n = 0, n_kept = 0;
+
+        while (environ && environ[n])
+                n++;
+        spawner->environment = calloc(n + ELEMENTSOF(socket_variables) + 2, sizeof(char *));
+        if (!spawner->environment)
+                return -ENOMEM;
+        /* The first entry is LISTEN_PID, with room for any number. */
+        spawner->environment[n_kept] = calloc(1, sizeof(pid_prefix) + NUMBER_U64_CHARS);
+        if (!spawner->environment[n_kept])
+                return -ENOMEM;
+        memcpy(spawner->environment[n_kept++], pid_prefix, sizeof(pid_prefix));
+
+        for (size_t i = 0; i < n + ELEMENTSOF(socket_variables); i++) {
+                const char *variable = i < n ? environ[i] : socket_variables[i - n];
+
+                if (i < n && is_ours(variable))
+                        continue;
+                spawner->environment[n_kept] = strdup(variable);
+                if (!spawner->environment[n_kept++])
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+/* life */
+
+/* Occupies every free number among those that children get. */
+static int fill_low(Spawner *spawner) {
+        spawner->fillers = calloc((size_t) spawner->n_low, sizeof(int));
+        if (!spawner->fillers)
+                return -ENOMEM;
+        for (;;) {
+                int fd = fcntl(spawner->slot_fd, F_DUPFD_CLOEXEC, 0);
+
+                if (fd < 0)
+                        return -errno;
+                if (fd >= spawner->n_low) {
+                        (void) fd_close(fd);
+                        return 0;
+                }
+                spawner->fillers[spawner->n_fillers++] = fd;
+        }
+}
+
+int spawner_new(int executable_fd, const char *name, Spawner **ret) {
+        _cleanup_(spawner_freep) Spawner *spawner = NULL;
+        int r;
+
+        spawner = malloc(sizeof(*spawner));
+        if (!spawner)
+                return -ENOMEM;
+        *spawner = (Spawner){ .executable_fd = -EBADF, .slot_fd = -EBADF, .old_fd = -EBADF };
+
+        spawner->name = strdup(name);
+        if (!spawner->name)
+                return -ENOMEM;
+        r = copy_environment(spawner);
+        if (r < 0)
+                return r;
+        spawner->executable_fd = fcntl(executable_fd, F_DUPFD_CLOEXEC, SPAWNER_LOWEST_FD);
+        if (spawner->executable_fd < 0)
+                return -errno;
+        spawner->slot_fd = fcntl(executable_fd, F_DUPFD_CLOEXEC, SPAWNER_LOWEST_FD);
+        if (spawner->slot_fd < 0)
+                return -errno;
+        spawner->n_low = MAX_OF(spawner->executable_fd, spawner->slot_fd) + 1;
+        spawner->n_low += (TABLE_GRAIN - spawner->n_low % TABLE_GRAIN) % TABLE_GRAIN;
+        r = fill_low(spawner);
+        if (r < 0)
+                return r;
+        /* @executable_fd may be one of the low numbers, which stay occupied. */
+        if (dup3(spawner->slot_fd, executable_fd, O_CLOEXEC) < 0)
+                return -errno;
+        spawner->old_fd = executable_fd;
+
+        *ret = TAKE_PTR(spawner);
+        return 0;
+}
+
+Spawner *spawner_free(Spawner *spawner) {
+        if (!spawner)
+                return NULL;
+        for (char **entry = spawner->environment; entry && *entry; entry++)
+                free(*entry);
+        free(spawner->environment);
+        for (size_t i = 0; i < spawner->n_fillers; i++)
+                (void) fd_close(spawner->fillers[i]);
+        free(spawner->fillers);
+        (void) fd_close(spawner->old_fd);
+        (void) fd_close(spawner->slot_fd);
+        (void) fd_close(spawner->executable_fd);
+        free(spawner->name);
+        free(spawner);
+        return NULL;
+}
+
+/* in the child */
+
+static void reset_signals(void) {
+        sigset_t none;
+
+        /* Real-time signals too; for those that cannot be changed this fails with EINVAL. */
+        for (int number = 1; number < NSIG; number++)
+                (void) signal(number, SIG_DFL);
+        /* A file past its limit is then an error of write(2), which can be reported. */
+        (void) signal(SIGXFSZ, SIG_IGN);
+        (void) sigemptyset(&none);
+        (void) sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void limit(int resource, uint64_t value) {
+        struct rlimit current;
+
+        if (getrlimit((__rlimit_resource_t) resource, &current) < 0)
+                return;
+        current.rlim_cur = MIN_OF((rlim_t) value, current.rlim_max);
+        current.rlim_max = current.rlim_cur;
+        (void) setrlimit((__rlimit_resource_t) resource, &current);
+}
+
+/*
+ * The executable is one of them, so they cannot be closed before execve(2). Our own descriptors are
+ * close-on-exec already; those we inherited may not be.
+ */
+static void close_others_on_exec(void) {
+        long n = sysconf(_SC_OPEN_MAX);
+
+        if (close_range(SPAWNER_SOCKET_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC) == 0)
+                return;
+        for (int fd = SPAWNER_SOCKET_FD + 1; fd < n; fd++)
+                (void) fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+static _noreturn_ void become(const Spawner *spawner, const SpawnOrder *order, pid_t parent) {
+        char *digits = spawner->environment[0] + sizeof(pid_prefix) - 1;
+        const char *const arguments[] = { spawner->name, order->argument, NULL };
+
+        /* The signal comes when the parent dies later; had it died before, we have another. */
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+                _exit(SPAWNER_EXIT_EXEC);
+
+        /* Until here the table is the parent's own. */
+        if (table_split(spawner->n_low) < 0 || dup2(spawner->slot_fd, SPAWNER_SOCKET_FD) < 0)
+                _exit(SPAWNER_EXIT_EXEC);
+        close_others_on_exec();
+
+        if (SPAWNER_LIMITS_DATA)
+                limit(RLIMIT_DATA, order->max_data_bytes);
+        if (order->max_file_bytes > 0)
+                limit(RLIMIT_FSIZE, order->max_file_bytes);
+        reset_signals();
+
+        digits[number_format_u64((uint64_t) getpid(), digits)] = '\0';
+        (void) fexecve(spawner->executable_fd, (char *const *) (uintptr_t) arguments,
+                       spawner->environment);
+        _exit(SPAWNER_EXIT_EXEC);
+}
+
+/* in the parent */
+
+int spawner_start(Spawner *spawner, const SpawnOrder *order, pid_t *ret_pid) {
+        pid_t parent = getpid(), child;
+        int r = 0;
+
+        if (dup3(order->socket_fd, spawner->slot_fd, O_CLOEXEC) < 0)
+                return -errno;
+        child = table_fork_exec();
+        if (child == 0)
+                become(spawner, order, parent);
+        if (child < 0)
+                r = -errno;
+        else
+                *ret_pid = child;
+        /* Nothing of the socket stays open here. Overwriting a number in use cannot fail. */
+        (void) dup3(spawner->executable_fd, spawner->slot_fd, O_CLOEXEC);
+        return r;
+}

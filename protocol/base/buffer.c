@@ -15,22 +15,29 @@ void buffer_done(Buffer *buffer) {
         *buffer = (Buffer){ .max_bytes = buffer->max_bytes };
 }
 
+static int fail(Buffer *buffer, int failure) {
+        buffer->failure = failure;
+        return failure;
+}
+
 int buffer_reserve(Buffer *buffer, size_t n, char **ret) {
         size_t wanted, grown;
         char *bytes;
 
+        if (buffer->failure != 0)
+                return buffer->failure;
         if (__builtin_add_overflow(buffer->n, n, &wanted))
-                return -ENOMEM;
+                return fail(buffer, -ENOMEM);
         if (buffer->max_bytes > 0 && wanted > buffer->max_bytes)
-                return -EMSGSIZE;
+                return fail(buffer, -EMSGSIZE);
         if (wanted > buffer->n_allocated || !buffer->bytes) {
                 grown = buffer->n_allocated < 256 ? 256 : buffer->n_allocated;
                 while (grown < wanted)
                         if (__builtin_mul_overflow(grown, 2, &grown))
-                                return -ENOMEM;
+                                return fail(buffer, -ENOMEM);
                 bytes = realloc(buffer->bytes, grown);
                 if (!bytes)
-                        return -ENOMEM;
+                        return fail(buffer, -ENOMEM);
                 buffer->bytes = bytes;
                 buffer->n_allocated = grown;
         }
@@ -43,7 +50,7 @@ int buffer_append(Buffer *buffer, const void *bytes, size_t n) {
         int r;
 
         if (n == 0)
-                return 0;
+                return buffer->failure;
         r = buffer_reserve(buffer, n, &end);
         if (r < 0)
                 return r;
@@ -75,7 +82,7 @@ int buffer_append_format(Buffer *buffer, const char *format, ...) {
         n = vsnprintf(NULL, 0, format, args);
         va_end(args);
         if (n < 0)
-                return -EINVAL;
+                return fail(buffer, -EINVAL);
 
         r = buffer_reserve(buffer, (size_t) n + 1, &end);
         if (r < 0)

@@ -343,7 +343,7 @@ static bool write_quoted(JsonWriter *writer, char *room, Span text,
         if (r == 0)
                 r = buffer_append_byte(buffer, '"');
         if (r < 0) {
-                buffer->n = start;
+                buffer_truncate(buffer, start);
                 fail(writer, r);
         }
         return r == 0;

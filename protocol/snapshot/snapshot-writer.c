@@ -261,6 +261,6 @@ int snapshot_row_encode(Buffer *buffer, const ThreadSample *sample, Span smaps) 
 
         r = json_writer_finish(&json);
         if (r < 0)
-                buffer->n = n_before;
+                buffer_truncate(buffer, n_before);
         return r;
 }

@@ -302,6 +302,6 @@ int message_append_object(Buffer *buffer, json_object *object) {
         write_value(&writer, object);
         r = json_writer_finish(&writer);
         if (r < 0)
-                buffer->n = start;
+                buffer_truncate(buffer, start);
         return r;
 }

@@ -258,7 +258,7 @@ static int encode(Buffer *buffer, const char *text_name, const char *text, Span 
         json_write_end(&writer);
         r = json_writer_finish(&writer);
         if (r < 0)
-                buffer->n = start;
+                buffer_truncate(buffer, start);
         return r;
 }
 

@@ -154,7 +154,7 @@ int text_file_read_all(int dir_fd, const char *name, Buffer *buffer) {
         if (r == 0 && buffer->n > n_before)
                 r = check_text(buffer->bytes + n_before, buffer->n - n_before);
         if (r != 0)
-                buffer->n = n_before;
+                buffer_truncate(buffer, n_before);
         return r;
 }
 

@@ -38,7 +38,6 @@ START_TEST(ceiling_refuses_whole_appends) {
         buffer_init(&buffer, 4);
         ck_assert_int_eq(buffer_append_text(&buffer, "abcd"), 0);
         ck_assert_int_eq(buffer_append_byte(&buffer, 'e'), -EMSGSIZE);
-        ck_assert_int_eq(buffer_append(&buffer, "", 0), 0);
         ck_assert(span_is(buffer_span(&buffer), "abcd"));
         buffer_done(&buffer);
 }
@@ -74,6 +73,30 @@ START_TEST(text_is_terminated_and_taken) {
 }
 END_TEST
 
+START_TEST(the_first_failure_sticks) {
+        Buffer buffer;
+        char *text;
+
+        buffer_init(&buffer, 4);
+        ck_assert_int_eq(buffer_append_text(&buffer, "abc"), 0);
+        ck_assert_int_eq(buffer_failure(&buffer), 0);
+        ck_assert_int_eq(buffer_append_text(&buffer, "de"), -EMSGSIZE);
+        ck_assert_int_eq(buffer_append_text(&buffer, "d"), -EMSGSIZE);
+        ck_assert_int_eq(buffer_append_text(&buffer, ""), -EMSGSIZE);
+        ck_assert_int_eq(buffer_append_format(&buffer, "%d", 1), -EMSGSIZE);
+        ck_assert_int_eq(buffer_failure(&buffer), -EMSGSIZE);
+        ck_assert_int_eq(buffer_take_text(&buffer, &text), -EMSGSIZE);
+        ck_assert(span_is(buffer_span(&buffer), "abc"));
+        buffer_truncate(&buffer, 1);
+        ck_assert_int_eq(buffer_append_text(&buffer, "de"), 0);
+        ck_assert(span_is(buffer_span(&buffer), "ade"));
+        ck_assert_int_eq(buffer_append_text(&buffer, "de"), -EMSGSIZE);
+        buffer_clear(&buffer);
+        ck_assert_int_eq(buffer_append_text(&buffer, "abcd"), 0);
+        buffer_done(&buffer);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("buffer");
         TCase *append = tcase_create("append");
@@ -81,6 +104,7 @@ int main(void) {
         tcase_add_test(append, appends_arrive_in_order);
         tcase_add_test(append, growth_keeps_the_content);
         tcase_add_test(append, ceiling_refuses_whole_appends);
+        tcase_add_test(append, the_first_failure_sticks);
         tcase_add_test(append, front_can_be_dropped);
         tcase_add_test(append, text_is_terminated_and_taken);
         suite_add_tcase(suite, append);

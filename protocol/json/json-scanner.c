@@ -5,13 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "base/name-set.h"
 #include "json/json-input.h"
-#include "json/json-key-set.h"
 #include "json/json-number.h"
 #include "json/json-string.h"
 
@@ -31,13 +27,12 @@ typedef enum Expected {
 
 typedef struct Level {
         bool is_object;
-        JsonKeySet keys;
+        NameSet keys; /* those that came, when it is an object */
 } Level;
 
 struct JsonScanner {
         JsonInput input;
         unsigned max_depth;
-        uint64_t seed;
 
         Expected expected;
         Level *levels; /* those past @depth are empty but keep their memory */
@@ -54,20 +49,9 @@ struct JsonScanner {
         char complaint[COMPLAINT_BYTES];
 };
 
-/*
- * Hashes differ from process to process, so that nobody can prepare keys that share their slots.
- * The kernel gives every process sixteen random bytes; no system call is needed for them.
- */
-static uint64_t hash_seed(void) {
-        const void *random = (const void *) (uintptr_t) getauxval(AT_RANDOM);
-
-        return random ? XXH3_64bits(random, 16) : 0;
-}
-
 static void scanner_init(JsonScanner *scanner, const JsonLimits *limits) {
         *scanner = (JsonScanner){
                 .max_depth = limits->max_depth,
-                .seed = hash_seed(),
                 .token = JSON_TOKEN_END,
                 .string = SPAN_LITERAL(""),
         };
@@ -76,7 +60,7 @@ static void scanner_init(JsonScanner *scanner, const JsonLimits *limits) {
 
 static void scanner_done(JsonScanner *scanner) {
         for (unsigned i = 0; i < scanner->n_levels; i++)
-                json_key_set_done(&scanner->levels[i].keys);
+                name_set_done(&scanner->levels[i].keys);
         free(scanner->levels);
         buffer_done(&scanner->decoded);
         json_input_done(&scanner->input);
@@ -206,7 +190,7 @@ static int read_open(JsonScanner *scanner, bool is_object, JsonToken *ret) {
         }
         level = &scanner->levels[scanner->depth++];
         level->is_object = is_object;
-        json_key_set_clear(&level->keys);
+        name_set_clear(&level->keys);
         scanner->expected = is_object ? EXPECTED_KEY_OR_END : EXPECTED_VALUE_OR_END;
         scanner->input.at++;
         *ret = is_object ? JSON_TOKEN_OBJECT : JSON_TOKEN_ARRAY;
@@ -240,18 +224,17 @@ static int fail_duplicate(JsonScanner *scanner) {
 
 static int read_key(JsonScanner *scanner, JsonToken *ret) {
         Level *level = &scanner->levels[scanner->depth - 1];
-        uint64_t hash;
+        size_t n_before = level->keys.n, number;
         int r;
 
         r = json_string_read(&scanner->input, &scanner->decoded, &scanner->string);
         if (r != 0)
                 return r;
-        hash = XXH3_64bits_withSeed(scanner->string.bytes, scanner->string.n, scanner->seed);
-        r = json_key_set_add(&level->keys, hash);
-        if (r == JSON_KEY_SET_E_DUPLICATE)
-                return fail_duplicate(scanner);
+        r = name_set_add(&level->keys, scanner->string, &number);
         if (r != 0)
                 return r;
+        if (number < n_before)
+                return fail_duplicate(scanner);
         scanner->expected = EXPECTED_COLON;
         *ret = JSON_TOKEN_KEY;
         return 0;
@@ -486,7 +469,7 @@ int json_scanner_raw(JsonScanner *scanner, Buffer *buffer) {
 
         r = append_value(scanner, buffer);
         if (r != 0)
-                buffer->n = start;
+                buffer_truncate(buffer, start);
         return r;
 }
 

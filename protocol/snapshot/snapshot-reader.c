@@ -6,13 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/buffer.h"
 #include "base/err.h"
+#include "base/name-set.h"
 #include "base/number.h"
-#include "json/json-key-set.h"
 #include "snapshot/head.h"
 #include "snapshot/thread-reader.h"
 
@@ -49,9 +46,9 @@ struct SnapshotReader {
         bool has_end_threads, has_end_processes;
         uint64_t end_threads, end_processes;
 
-        Buffer name;      /* of a cgroup */
-        JsonKeySet names; /* of all of them */
-        Buffer value;     /* JSON on its way to the visitor */
+        Buffer name;   /* of a cgroup */
+        NameSet names; /* of all of them */
+        Buffer value;  /* JSON on its way to the visitor */
         uint64_t *pages[N_PAGES];
 
         char member[MEMBER_BYTES]; /* of the document, being read */
@@ -88,7 +85,7 @@ SnapshotReader *snapshot_reader_free(SnapshotReader *reader) {
         thread_reader_done(&reader->thread);
         reader->scanner = json_scanner_free(reader->scanner);
         buffer_done(&reader->name);
-        json_key_set_done(&reader->names);
+        name_set_done(&reader->names);
         buffer_done(&reader->value);
         for (uint32_t i = 0; i < N_PAGES; i++)
                 free(reader->pages[i]);
@@ -306,14 +303,16 @@ static int read_sched_ext(SnapshotReader *reader) {
 
 /* The path that @key stands for: two escapes of one path are two keys to the scanner. */
 static int take_path(SnapshotReader *reader, Span key) {
+        size_t n_before = reader->names.n, number;
         int r;
 
         buffer_clear(&reader->name);
         r = append_name(&reader->name, key);
         if (r == 0)
-                r = json_key_set_add(&reader->names,
-                                     XXH3_64bits(reader->name.bytes, reader->name.n));
-        return r == JSON_KEY_SET_E_DUPLICATE ? fail(reader, "a cgroup is there twice") : r;
+                r = name_set_add(&reader->names, buffer_span(&reader->name), &number);
+        if (r != 0)
+                return r;
+        return number < n_before ? fail(reader, "a cgroup is there twice") : 0;
 }
 
 static int read_cgroups(SnapshotReader *reader) {

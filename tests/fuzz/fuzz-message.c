@@ -8,7 +8,7 @@
  *
  * Aims at: protocol/json/json-scanner.c, protocol/json/json-input.c,
  *          protocol/json/json-number.c, protocol/json/json-string.c,
- *          protocol/json/json-key-set.c, protocol/wire/message.c,
+ *          protocol/base/name-set.c, protocol/wire/message.c,
  *          protocol/wire/message-object.c, protocol/json/json-writer.c
  */
 

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
-#define FIRST_SLOTS 256 /* a power of two */
+#include "base/array.h"
+#include "base/hash.h"
 
 static Group *group_free(Group *group) {
         if (!group)
@@ -31,7 +31,7 @@ static char *copy_bytes(Span span) {
         return copy;
 }
 
-static int group_new(Span id, uint64_t hash, Group **ret) {
+static int group_new(Span id, Group **ret) {
         _cleanup_(group_freep) Group *group = calloc(1, sizeof(*group));
 
         if (!group)
@@ -40,7 +40,6 @@ static int group_new(Span id, uint64_t hash, Group **ret) {
         if (!group->id)
                 return -ENOMEM;
         group->n_id = id.n;
-        group->hash = hash;
         *ret = TAKE_PTR(group);
         return 0;
 }
@@ -49,90 +48,41 @@ void group_table_done(GroupTable *table) {
         for (size_t i = 0; i < table->n_groups; i++)
                 group_free(table->groups[i]);
         free(table->groups);
-        free(table->slots);
-        *table = (GroupTable){ .slots = NULL };
+        index_done(&table->index);
+        *table = (GroupTable){ .groups = NULL };
 }
 
-static Group **find_slot(const GroupTable *table, Span id, uint64_t hash) {
-        size_t i = hash & (table->n_slots - 1);
+static Span id_of(const void *owner, size_t element) {
+        const GroupTable *table = owner;
+        const Group *group = table->groups[element];
 
-        for (;; i = (i + 1) & (table->n_slots - 1)) {
-                const Group *group = table->slots[i];
-
-                if (!group ||
-                    (group->hash == hash && span_equal((Span){ group->id, group->n_id }, id)))
-                        return &table->slots[i];
-        }
-}
-
-static int grow_slots(GroupTable *table) {
-        size_t n_slots = table->n_slots > 0 ? table->n_slots * 2 : FIRST_SLOTS;
-        Group **slots = calloc(n_slots, sizeof(*slots));
-
-        if (!slots)
-                return -ENOMEM;
-        for (size_t i = 0; i < table->n_groups; i++) {
-                size_t slot = table->groups[i]->hash & (n_slots - 1);
-
-                while (slots[slot])
-                        slot = (slot + 1) & (n_slots - 1);
-                slots[slot] = table->groups[i];
-        }
-        free(table->slots);
-        table->slots = slots;
-        table->n_slots = n_slots;
-        return 0;
-}
-
-/* Room for one more group in both arrays. */
-static int make_room(GroupTable *table) {
-        size_t n_allocated = table->n_allocated > 0 ? table->n_allocated * 2 : FIRST_SLOTS / 2;
-        Group **groups;
-        int r;
-
-        if ((table->n_groups + 1) * 4 > table->n_slots * 3) {
-                r = grow_slots(table);
-                if (r != 0)
-                        return r;
-        }
-        if (table->n_groups < table->n_allocated)
-                return 0;
-        groups = realloc(table->groups, n_allocated * sizeof(*groups));
-        if (!groups)
-                return -ENOMEM;
-        table->groups = groups;
-        table->n_allocated = n_allocated;
-        return 0;
+        return (Span){ group->id, group->n_id };
 }
 
 Group *group_table_find(const GroupTable *table, Span id) {
-        if (table->n_slots == 0)
-                return NULL;
-        return *find_slot(table, id, XXH3_64bits(id.bytes ? id.bytes : "", id.n));
+        size_t i = index_find(&table->index, id, id_of, table);
+
+        return i == INDEX_NONE ? NULL : table->groups[i];
 }
 
 int group_table_obtain(GroupTable *table, Span id, Group **ret) {
-        uint64_t hash = XXH3_64bits(id.bytes ? id.bytes : "", id.n);
-        Group *group, **slot;
+        _cleanup_(group_freep) Group *group = NULL;
+        Group *found = group_table_find(table, id);
         int r;
 
-        if (table->n_slots > 0) {
-                slot = find_slot(table, id, hash);
-                if (*slot) {
-                        *ret = *slot;
-                        return 0;
-                }
+        if (found) {
+                *ret = found;
+                return 0;
         }
-        r = make_room(table);
+        r = ARRAY_RESERVE(table->groups, table->n_allocated, table->n_groups + 1);
+        if (r == 0)
+                r = group_new(id, &group);
+        if (r == 0)
+                r = index_add(&table->index, id, table->n_groups);
         if (r != 0)
                 return r;
-        r = group_new(id, hash, &group);
-        if (r != 0)
-                return r;
-        *find_slot(table, id, hash) = group;
         group->index = table->n_groups;
-        table->groups[table->n_groups++] = group;
-        *ret = group;
+        *ret = table->groups[table->n_groups++] = TAKE_PTR(group);
         return 0;
 }
 
@@ -156,13 +106,14 @@ int group_set_label(Group *group, Span label) {
         return 0;
 }
 
-/* A life is a tid and when it began. Hashes are added up: the order of threads is nothing. */
+/*
+ * A life is a tid and the time at which it began. The hashes of lives are added up, because the
+ * order of threads says nothing. Nobody can choose lives whose sums are equal: the seed is secret.
+ */
 static uint64_t life_hash(const ThreadSample *sample) {
-        struct {
-                uint64_t tid, start_ticks;
-        } life = { (uint64_t) sample->tid, sample->start_ticks };
+        const uint64_t life[] = { (uint64_t) sample->tid, sample->start_ticks };
 
-        return XXH3_64bits(&life, sizeof(life));
+        return hash_bytes((Span){ (const char *) life, sizeof(life) }, hash_seed());
 }
 
 int group_fold(Group *group, unsigned side, const ThreadSample *sample) {

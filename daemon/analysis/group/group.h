@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "base/cleanup.h"
+#include "base/index.h"
 #include "base/macro.h"
 #include "base/span.h"
 #include "analysis/group/aggregate.h"
@@ -22,8 +23,7 @@
 #include "analysis/group/spread.h"
 
 typedef struct Group {
-        uint64_t hash; /* of the id */
-        char *id;      /* owned: what makes two threads one group */
+        char *id; /* owned: what makes two threads one group */
         size_t n_id;
         size_t index; /* among the groups of its table */
         char *label;  /* owned: the key that is shown, when it says more than the id; else NULL */
@@ -49,11 +49,10 @@ typedef struct Group {
 } Group;
 
 typedef struct GroupTable {
-        Group **slots; /* open addressing; a power of two */
-        size_t n_slots;
         Group **groups; /* owned, in order of appearance */
         size_t n_groups;
         size_t n_allocated;
+        Index index; /* finds them by their ids */
 } GroupTable;
 
 void group_table_done(GroupTable *table);

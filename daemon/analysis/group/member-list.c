@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 void member_list_done(MemberList *list) {
         for (size_t i = 0; i < list->n_members; i++)
@@ -16,10 +15,10 @@ static Span member_name(const Member *member) {
         return (Span){ member->name, member->n_name };
 }
 
-static Member *find_member(const MemberList *list, Span name, uint64_t hash) {
+/* Lists are short, and names of unequal length are told apart without looking at their bytes. */
+static Member *find_member(const MemberList *list, Span name) {
         for (size_t i = 0; i < list->n_members; i++)
-                if (list->members[i].hash == hash &&
-                    span_equal(member_name(&list->members[i]), name))
+                if (span_equal(member_name(&list->members[i]), name))
                         return &list->members[i];
         return NULL;
 }
@@ -39,8 +38,7 @@ static int make_room(MemberList *list) {
 }
 
 static int add_threads(MemberList *list, Span name, uint64_t n_threads) {
-        uint64_t hash = XXH3_64bits(name.bytes ? name.bytes : "", name.n);
-        Member *member = find_member(list, name, hash);
+        Member *member = find_member(list, name);
         char *copy;
         int r;
 
@@ -61,7 +59,7 @@ static int add_threads(MemberList *list, Span name, uint64_t n_threads) {
         if (name.n > 0)
                 memcpy(copy, name.bytes, name.n);
         list->members[list->n_members++] =
-                (Member){ .hash = hash, .n_threads = n_threads, .n_name = name.n, .name = copy };
+                (Member){ .n_threads = n_threads, .n_name = name.n, .name = copy };
         return 0;
 }
 

@@ -19,7 +19,6 @@
 #define MEMBER_LIST_MAX_NAMES 64
 
 typedef struct Member {
-        uint64_t hash;
         uint64_t n_threads;
         size_t n_name;
         char *name; /* owned, not terminated */

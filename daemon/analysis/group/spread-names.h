@@ -24,4 +24,4 @@ DEFINE_CLEANUP(SpreadNames *, spread_names_free);
 /* The number of @name; 0 or -ENOMEM. */
 _must_check_ int spread_names_add(SpreadNames *names, Span name, uint32_t *ret);
 /* Borrowed until the next name is added. */
-Span spread_names_get(const SpreadNames *names, uint32_t index);
+Span spread_names_get(const SpreadNames *names, uint32_t number);

@@ -4,9 +4,8 @@
 /*
  * KeyCensus
  *
- * Which skeletons stand for at least two distinct names among all that were shown to it. Sixteen
- * bytes a skeleton, however long and however many the names: both are known by their 64-bit hashes
- * only, so names that collide on purpose can at worst be grouped as if they were patterns.
+ * Which skeletons stand for at least two distinct names among all that were shown to it. It keeps
+ * each skeleton and the first name that had it, so memory grows with the number of skeletons.
  */
 
 #include <stdbool.h>

@@ -3,9 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <xxhash.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
+#include "base/name-set.h"
 #include "analysis/key/cgroup-root.h"
 #include "analysis/pairing/kind-set.h"
 #include "analysis/key/pattern.h"
@@ -25,6 +26,7 @@ struct Pairing {
         PairingMatch *matches; /* owned */
         size_t n_matches;
         Buffer skeleton;
+        NameSet kinds; /* the skeletons of all threads; their numbers are in the sides */
 };
 
 /* life */
@@ -47,6 +49,7 @@ Pairing *pairing_free(Pairing *pairing) {
         free(pairing->cgroups);
         free(pairing->matches);
         buffer_done(&pairing->skeleton);
+        name_set_done(&pairing->kinds);
         group_table_done(&pairing->table);
         free(pairing);
         return NULL;
@@ -62,15 +65,9 @@ static int find_cgroup(Pairing *pairing, Span key, Cgroup **ret) {
         if (r != 0)
                 return r;
         if (pairing->table.n_groups > pairing->n_cgroups) {
-                if (pairing->n_cgroups == pairing->n_allocated) {
-                        size_t n = pairing->n_allocated > 0 ? pairing->n_allocated * 2 : 64;
-                        Cgroup *cgroups = realloc(pairing->cgroups, n * sizeof(*cgroups));
-
-                        if (!cgroups)
-                                return -ENOMEM;
-                        pairing->cgroups = cgroups;
-                        pairing->n_allocated = n;
-                }
+                r = ARRAY_RESERVE(pairing->cgroups, pairing->n_allocated, pairing->n_cgroups + 1);
+                if (r != 0)
+                        return r;
                 pairing->cgroups[pairing->n_cgroups++] = (Cgroup){ .group = group };
         }
         *ret = &pairing->cgroups[group->index];
@@ -79,6 +76,7 @@ static int find_cgroup(Pairing *pairing, Span key, Cgroup **ret) {
 
 int pairing_add(Pairing *pairing, Span cgroup, unsigned side, const ThreadSample *sample) {
         Cgroup *entry;
+        size_t kind;
         int r;
 
         if (cgroup.n == 0)
@@ -92,10 +90,9 @@ int pairing_add(Pairing *pairing, Span cgroup, unsigned side, const ThreadSample
                 r = buffer_append_byte(&pairing->skeleton, '\0'); /* no name holds one */
         if (r == 0)
                 r = pattern_append_skeleton(&pairing->skeleton, sample->comm);
-        if (r != 0)
-                return r;
-        return kind_set_add(&entry->sides[side],
-                            XXH3_64bits(pairing->skeleton.bytes, pairing->skeleton.n));
+        if (r == 0)
+                r = name_set_add(&pairing->kinds, buffer_span(&pairing->skeleton), &kind);
+        return r == 0 ? kind_set_add(&entry->sides[side], kind) : r;
 }
 
 /* matches */

@@ -4,10 +4,11 @@
 #include <stdio.h>
 
 #include "analysis/group/group.h"
+#include "colliding.h"
 #include "thread.h"
 
 START_TEST(one_id_is_one_group) {
-        GroupTable table = { .slots = NULL };
+        GroupTable table = {};
         Group *first, *again, *other, *empty;
 
         ck_assert_int_eq(group_table_obtain(&table, span_of("a"), &first), 0);
@@ -24,8 +25,23 @@ START_TEST(one_id_is_one_group) {
 }
 END_TEST
 
+START_TEST(ids_whose_hashes_collide_are_two_groups) {
+        GroupTable table = {};
+        Group *a, *b;
+
+        ck_assert_colliding();
+        ck_assert_int_eq(group_table_obtain(&table, COLLIDING_A, &a), 0);
+        ck_assert_ptr_null(group_table_find(&table, COLLIDING_B));
+        ck_assert_int_eq(group_table_obtain(&table, COLLIDING_B, &b), 0);
+        ck_assert_ptr_ne(a, b);
+        ck_assert_ptr_eq(group_table_find(&table, COLLIDING_A), a);
+        ck_assert_ptr_eq(group_table_find(&table, COLLIDING_B), b);
+        group_table_done(&table);
+}
+END_TEST
+
 START_TEST(groups_stay_where_they_are_while_the_table_grows) {
-        GroupTable table = { .slots = NULL };
+        GroupTable table = {};
         Group *groups[3000], *again;
         char id[16];
 
@@ -45,7 +61,7 @@ START_TEST(groups_stay_where_they_are_while_the_table_grows) {
 END_TEST
 
 START_TEST(a_label_takes_the_place_of_the_id) {
-        GroupTable table = { .slots = NULL };
+        GroupTable table = {};
         Group *group, *again;
 
         ck_assert_int_eq(group_table_obtain(&table, span_of("id"), &group), 0);
@@ -73,7 +89,7 @@ static const struct {
 };
 
 START_TEST(a_group_survives_with_its_lives) {
-        GroupTable table = { .slots = NULL };
+        GroupTable table = {};
         Group *group;
 
         ck_assert_int_eq(group_table_obtain(&table, span_of("g"), &group), 0);
@@ -93,7 +109,7 @@ END_TEST
 
 START_TEST(a_tid_that_began_again_is_another_life) {
         ThreadSample before = thread_of("p", "t", 5), after = before;
-        GroupTable table = { .slots = NULL };
+        GroupTable table = {};
         Group *group;
 
         after.start_ticks++;
@@ -106,7 +122,7 @@ START_TEST(a_tid_that_began_again_is_another_life) {
 END_TEST
 
 START_TEST(adopted_threads_change_their_group) {
-        GroupTable table = { .slots = NULL };
+        GroupTable table = {};
         ThreadSample sample = thread_of("p", "t", 1);
         Group *group, *from;
 
@@ -136,6 +152,7 @@ int main(void) {
         TCase *lives = tcase_create("lives");
 
         tcase_add_test(table, adopted_threads_change_their_group);
+        tcase_add_test(table, ids_whose_hashes_collide_are_two_groups);
         tcase_add_test(table, one_id_is_one_group);
         tcase_add_test(table, groups_stay_where_they_are_while_the_table_grows);
         tcase_add_test(table, a_label_takes_the_place_of_the_id);

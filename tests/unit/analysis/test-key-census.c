@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "analysis/key/key-census.h"
+#include "colliding.h"
 
 static void add(KeyCensus *census, const char *skeleton, const char *name) {
         ck_assert_int_eq(key_census_add(census, span_of(skeleton), span_of(name)), 0);
@@ -53,12 +54,30 @@ START_TEST(a_census_grows) {
 }
 END_TEST
 
+START_TEST(hashes_that_collide_share_nothing) {
+        _cleanup_(key_census_freep) KeyCensus *census = NULL;
+
+        ck_assert_colliding();
+        ck_assert_int_eq(key_census_new(&census), 0);
+        /* One skeleton, two names: they are two although their hashes are equal. */
+        ck_assert_int_eq(key_census_add(census, SPAN_LITERAL("both"), COLLIDING_A), 0);
+        ck_assert_int_eq(key_census_add(census, SPAN_LITERAL("both"), COLLIDING_B), 0);
+        ck_assert(key_census_is_shared(census, SPAN_LITERAL("both")));
+        /* Two skeletons with a name each. */
+        ck_assert_int_eq(key_census_add(census, COLLIDING_A, SPAN_LITERAL("a")), 0);
+        ck_assert_int_eq(key_census_add(census, COLLIDING_B, SPAN_LITERAL("b")), 0);
+        ck_assert(!key_census_is_shared(census, COLLIDING_A));
+        ck_assert(!key_census_is_shared(census, COLLIDING_B));
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("key-census");
         TCase *names = tcase_create("names");
 
         tcase_add_test(names, a_skeleton_is_shared_by_two_distinct_names);
         tcase_add_test(names, empty_names_are_names);
+        tcase_add_test(names, hashes_that_collide_share_nothing);
         tcase_add_test(names, a_census_grows);
         suite_add_tcase(suite, names);
         return check_main(suite);

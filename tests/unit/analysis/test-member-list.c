@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "analysis/group/member-list.h"
+#include "colliding.h"
 #include "json-text.h"
 
 static const char *written(MemberList *list) {
@@ -42,6 +43,17 @@ START_TEST(names_are_bytes_and_may_be_empty) {
         add(&list, "\xff");
         ck_assert_str_eq(written(&list), "{\"members\":[{\"name\":\"\",\"threads\":2},"
                                          "{\"name\":\"\xee\xbf\xbf\",\"threads\":1}]}");
+        member_list_done(&list);
+}
+END_TEST
+
+START_TEST(names_whose_hashes_collide_are_two_members) {
+        MemberList list = { .members = NULL };
+
+        ck_assert_colliding();
+        ck_assert_int_eq(member_list_add(&list, COLLIDING_A), 0);
+        ck_assert_int_eq(member_list_add(&list, COLLIDING_B), 0);
+        ck_assert_uint_eq(list.n_members, 2);
         member_list_done(&list);
 }
 END_TEST
@@ -95,6 +107,7 @@ int main(void) {
         tcase_add_test(members, merged_lists_count_all_threads);
         tcase_add_test(members, members_stand_by_threads_then_name);
         tcase_add_test(members, names_are_bytes_and_may_be_empty);
+        tcase_add_test(members, names_whose_hashes_collide_are_two_members);
         tcase_add_test(members, names_past_the_bound_are_counted);
         suite_add_tcase(suite, members);
         return check_main(suite);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "analysis/pairing/pairing.h"
+#include "colliding.h"
 #include "compared.h"
 #include "thread.h"
 
@@ -155,6 +156,34 @@ static const struct {
         { "/v2x", "" },       { "/said/b", "/known/b" }, { "/other", "" },
         { "", "" },
 };
+
+/*
+ * Cgroups are paired by the names of the processes and threads in them. Each name in one cgroup
+ * collides with a name in the other under XXH3 without a seed, yet the two have nothing in common.
+ */
+START_TEST(kinds_whose_hashes_collide_are_two) {
+        static const char *const tails[] = { "AAAAAAAA", "BBBBBBBB" };
+        Pairing *pairing;
+        View view;
+
+        view_init(&view);
+        ck_assert_int_eq(pairing_new(&pairing), 0);
+        for (unsigned side = 0; side < 2; side++)
+                for (char kind = 'a'; kind < 'a' + 20; kind++) {
+                        char process[] = "process-of-x", thread[] = COLLIDING_MIDDLE "xxxxxxxx";
+                        ThreadSample sample;
+
+                        process[sizeof(process) - 2] = kind;
+                        memcpy(thread + sizeof(COLLIDING_MIDDLE) - 1, tails[side], 8);
+                        sample = thread_of(process, thread, (pid_t) kind);
+                        sample.cgroup = span_of(side == 0 ? "/old" : "/new");
+                        ck_assert_int_eq(pairing_add(pairing, sample.cgroup, side, &sample), 0);
+                }
+        ck_assert_int_eq(pairing_match(pairing, &view), 0);
+        ck_assert_uint_eq(pairing_n(pairing), 0);
+        pairing_free(pairing);
+}
+END_TEST
 
 START_TEST(old_names_are_for_all_below_the_roots) {
         static const Range ranges[] = {
@@ -332,6 +361,7 @@ int main(void) {
         TCase *groups = tcase_create("groups");
 
         tcase_add_loop_test(matches, renamed_cgroups_are_found_by_content, 0, ELEMENTSOF(rows));
+        tcase_add_test(matches, kinds_whose_hashes_collide_are_two);
         tcase_add_test(matches, old_names_are_for_all_below_the_roots);
         tcase_add_test(matches, a_report_is_bounded);
         tcase_add_test(matches, numbers_in_names_make_no_kinds);

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdint.h>
 
+#include "base/name.h"
+#include "colliding.h"
 #include "document.h"
 
 static const Head head = { .format_version = 1,
@@ -260,6 +262,45 @@ START_TEST(members_are_handed_out_in_the_order_found) {
                 ck_assert_uint_eq(visited->version, 1);
                 visited_free(visited);
         }
+}
+END_TEST
+
+/* Whoever owns a cgroup can make such a pair: it must not spoil the snapshot of the host. */
+START_TEST(cgroups_whose_hashes_collide_are_two) {
+        _cleanup_(buffer_done) Buffer document = {};
+        JsonWriter writer;
+        Visited *visited;
+
+        ck_assert_colliding();
+        json_writer_init(&writer, &document);
+        json_write_object(&writer);
+        json_write_member_u64(&writer, "formatVersion", 1);
+        json_write_key(&writer, "cgroup_stats");
+        json_write_object(&writer);
+        for (unsigned i = 0; i < 2; i++) {
+                json_write_key_name(&writer, i == 0 ? COLLIDING_A : COLLIDING_B);
+                json_write_object(&writer);
+                json_write_end(&writer);
+        }
+        json_write_end(&writer);
+        json_write_key(&writer, "threads");
+        json_write_object(&writer);
+        json_write_key(&writer, "columns");
+        json_write_array(&writer);
+        json_write_end(&writer);
+        json_write_key(&writer, "rows");
+        json_write_array(&writer);
+        json_write_end(&writer);
+        json_write_end(&writer);
+        json_write_end(&writer);
+        ck_assert_int_eq(json_writer_finish(&writer), 0);
+
+        ck_assert_msg(document_read(buffer_span(&document), &visited) == SNAPSHOT_OK, "%s",
+                      visited->complaint);
+        ck_assert_uint_eq(visited->n_cgroups, 2);
+        ck_assert(span_equal(visited->paths[0], COLLIDING_A));
+        ck_assert(span_equal(visited->paths[1], COLLIDING_B));
+        visited_free(visited);
 }
 END_TEST
 
@@ -696,6 +737,7 @@ int main(void) {
         tcase_add_test(document, columns_stand_in_any_order_and_unknown_ones_are_skipped);
         tcase_add_test(document, members_are_handed_out_in_the_order_found);
         tcase_add_test(document, null_values_are_not_handed_out);
+        tcase_add_test(document, cgroups_whose_hashes_collide_are_two);
         tcase_add_test(document, processes_are_counted_once);
         tcase_add_test(document, cpu_lists_reach_to_the_bound);
         tcase_add_test(document, strange_keys_of_a_rollup_are_left_out);

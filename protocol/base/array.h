@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Array
+ *
+ * Growing arrays: room doubles, so that appending costs the same however long the array is. The
+ * owner keeps three members, the items, how many there are and how many there is room for.
+ */
+
+#include <errno.h>
+#include <stddef.h>
+
+/*
+ * Makes room for @n_wanted items in all, at least. 0 or -ENOMEM, which leaves the array as it was.
+ *
+ *         r = ARRAY_RESERVE(list->items, list->n_allocated, list->n + 1);
+ *         if (r != 0)
+ *                 return r;
+ *         list->items[list->n++] = item;
+ */
+#define ARRAY_RESERVE(items, n_allocated, n_wanted)                                              \
+        __extension__({                                                                          \
+                int r_ = 0;                                                                      \
+                                                                                                 \
+                if ((n_wanted) > (n_allocated)) {                                                \
+                        void *grown_ =                                                           \
+                                array_grow((items), &(n_allocated), (n_wanted), sizeof(*(items))); \
+                                                                                                 \
+                        if (grown_)                                                              \
+                                (items) = grown_;                                                \
+                        else                                                                     \
+                                r_ = -ENOMEM;                                                    \
+                }                                                                                \
+                r_;                                                                              \
+        })
+
+/* The memory of ARRAY_RESERVE(); NULL when there is none, and then @items is still the caller's. */
+void *array_grow(void *items, size_t *n_allocated, size_t n_wanted, size_t item_bytes);

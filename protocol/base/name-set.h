@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * NameSet
+ *
+ * Names, each kept once, in the order they came; a number stands for each. Names may hold any byte.
+ * They are never taken out one by one.
+ */
+
+#include <stddef.h>
+#include "base/buffer.h"
+#include "base/index.h"
+#include "base/macro.h"
+#include "base/span.h"
+
+/* Empty when zeroed. */
+typedef struct NameSet {
+        Buffer text;
+        size_t *ends; /* owned; where each name ends in the text */
+        size_t n;
+        size_t n_allocated;
+        Index index;
+} NameSet;
+
+void name_set_done(NameSet *set);
+/* Empties the set and keeps its memory. */
+void name_set_clear(NameSet *set);
+
+/* Borrowed until the next name is added. */
+Span name_set_get(const NameSet *set, size_t number);
+/* The number of @name, or INDEX_NONE. */
+size_t name_set_find(const NameSet *set, Span name);
+/*
+ * The number of @name, which is added when it is new: *ret is then the n that the set had before. 0
+ * or -ENOMEM.
+ */
+_must_check_ int name_set_add(NameSet *set, Span name, size_t *ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/capture.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +15,8 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "capture/cgroup-writer.h"
+#include "capture/cgroups.h"
+#include "capture/procfs/procfs-backend.h"
 #include "capture/source-report.h"
 #include "capture/walk.h"
 #include "kernel/cgroupfs/cgroupfs.h"
@@ -23,16 +25,20 @@
 #include "kernel/procfs/sched-ext.h"
 #include "kernel/text/pressure.h"
 
+/* In order of preference: the first one that works on this host is used. procfs always does. */
+static const Backend *const backends[] = {
+        &procfs_backend,
+};
+
 typedef struct Capture {
         const CaptureOptions *options;
         SnapshotWriter *writer; /* owned */
-        Cgroupfs *cgroupfs;     /* owned; NULL when there is none */
+        CaptureHost host;
+        const Backend *backend;
         CgroupSet cgroups;
-        Gates gates;
         Tally tally;
-        SmapsBudget smaps;
+        RollupBudget smaps;
         Pace pace;
-        WalkResult walk;
         int cgroup_mount, sched_ext;
         uint64_t begin_ns, begin_cpu_ns;
         Buffer host_json, pressure_json, sched_ext_json;
@@ -40,7 +46,7 @@ typedef struct Capture {
 
 static void capture_done(Capture *capture) {
         capture->writer = snapshot_writer_free(capture->writer);
-        capture->cgroupfs = cgroupfs_free(capture->cgroupfs);
+        capture->host.cgroupfs = cgroupfs_free(capture->host.cgroupfs);
         cgroup_set_done(&capture->cgroups);
         buffer_done(&capture->host_json);
         buffer_done(&capture->pressure_json);
@@ -94,7 +100,6 @@ static void stop_clocks(const Capture *capture, Head *head) {
 
 static void describe_host(Head *head, const HostContext *host) {
         head->format_version = HEAD_FORMAT_VERSION;
-        (void) snprintf(head->backend, sizeof(head->backend), "procfs");
         (void) snprintf(head->boot_id, sizeof(head->boot_id), "%s", host->boot_id);
         (void) snprintf(head->host_name, sizeof(head->host_name), "%s", host->host_name);
         (void) snprintf(head->kernel_release, sizeof(head->kernel_release), "%s",
@@ -103,6 +108,25 @@ static void describe_host(Head *head, const HostContext *host) {
         head->page_size = host->page_size;
         head->has_user_hz = host->user_hz != 0;
         head->has_page_size = host->page_size != 0;
+}
+
+/* Which executable this job runs, as taskstats and statx(2) tell it of others. */
+static void find_own_executable(CaptureHost *host) {
+        struct statx file;
+
+        if (statx(host->proc_fd, "self/exe", AT_STATX_DONT_SYNC, STATX_INO, &file) < 0)
+                return;
+        host->has_self_exe = true;
+        host->self_exe_dev = makedev(file.stx_dev_major, file.stx_dev_minor);
+        host->self_exe_inode = file.stx_ino;
+}
+
+static void choose_backend(Capture *capture) {
+        for (size_t i = 0; !capture->backend; i++) {
+                assert(i < ELEMENTSOF(backends)); /* the last one works everywhere */
+                if (backends[i]->probe(&capture->host))
+                        capture->backend = backends[i];
+        }
 }
 
 static int look_around(Capture *capture, Head *head) {
@@ -124,14 +148,17 @@ static int look_around(Capture *capture, Head *head) {
         capture->cgroup_mount = CGROUPFS_E_NO_MOUNT;
         if (system->open_cgroups)
                 capture->cgroup_mount = system->open_cgroups(system->userdata, options->proc_fd,
-                                                             &capture->cgroupfs);
+                                                             &capture->host.cgroupfs);
         if (capture->cgroup_mount == -ENOMEM)
                 return -ENOMEM;
-        gates_read(options->proc_fd, system, &host, capture->cgroupfs, &capture->gates);
+        gates_read(options->proc_fd, system, &host, capture->host.cgroupfs, &capture->host.gates);
+        find_own_executable(&capture->host);
+        choose_backend(capture);
+        (void) snprintf(head->backend, sizeof(head->backend), "%s", capture->backend->name);
         head->smaps_requested = options->smaps;
         head->has_smaps_requested = true;
-        head->has_taskstats_version = capture->gates.taskstats_version != 0;
-        head->taskstats_version = capture->gates.taskstats_version;
+        head->has_taskstats_version = capture->host.gates.taskstats_version != 0;
+        head->taskstats_version = capture->host.gates.taskstats_version;
         return 0;
 }
 
@@ -161,63 +188,51 @@ static int read_sched_ext(Capture *capture) {
         return json_writer_finish(&json);
 }
 
-static int finish(Capture *capture, Head *head, SourceTable *sources) {
+static int finish(Capture *capture, Head *head, SourceTable *ret_sources) {
         const SourceReport report = {
-                .gates = &capture->gates,
+                .backend = capture->backend,
+                .gates = &capture->host.gates,
                 .tally = &capture->tally,
                 .smaps_wanted = capture->smaps.wanted,
                 .smaps_limit_ns = capture->smaps.limit_ns,
-                .processes_hidden = capture->walk.processes_hidden,
                 .cgroup_mount = capture->cgroup_mount,
                 .sched_ext = capture->sched_ext,
         };
 
-        source_report_write(&report, sources);
+        SourceTable sources;
+        int r;
+
+        source_report_write(&report, &sources);
         head->threads = capture->tally.n_threads;
-        head->processes = capture->walk.n_processes;
-        head->complete = source_table_is_complete(sources);
+        head->processes = capture->tally.n_processes;
+        head->complete = source_table_is_complete(&sources);
         head->has_threads = head->has_processes = head->has_complete = true;
         stop_clocks(capture, head);
-        return snapshot_writer_end(capture->writer, buffer_span(&capture->pressure_json),
-                                   buffer_span(&capture->sched_ext_json), sources, head);
-}
-
-/* Which executable this job runs, as taskstats and statx(2) tell it of others. */
-static void find_own_executable(const CaptureOptions *options, BatchScene *scene) {
-        struct statx file;
-
-        if (statx(options->proc_fd, "self/exe", AT_STATX_DONT_SYNC, STATX_INO, &file) < 0)
-                return;
-        scene->has_self_exe = true;
-        scene->self_exe_dev = makedev(file.stx_dev_major, file.stx_dev_minor);
-        scene->self_exe_inode = file.stx_ino;
-}
-
-static int walk(Capture *capture, pid_t only) {
-        const CaptureOptions *options = capture->options;
-        BatchScene scene = {
-                .proc_fd = options->proc_fd,
-                .system = options->system,
-                .gates = &capture->gates,
-                .cgroupfs = capture->cgroupfs,
-                .self_pids = options->self_pids,
-                .n_self_pids = options->n_self_pids,
-                .smaps = &capture->smaps,
-        };
-
-        find_own_executable(options, &scene);
-        return walk_run(&scene, only == 0 ? options->n_workers : 0, only, &capture->pace,
-                        capture->writer, &capture->tally, &capture->cgroups, &capture->walk);
+        r = snapshot_writer_end(capture->writer, buffer_span(&capture->pressure_json),
+                                buffer_span(&capture->sched_ext_json), &sources, head);
+        if (r == 0)
+                *ret_sources = sources;
+        return r;
 }
 
 static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, void *sink_userdata,
                 Head *head, SourceTable *ret_sources) {
         _cleanup_(capture_done) Capture capture = {
                 .options = options,
+                .host = { .proc_fd = options->proc_fd,
+                          .system = options->system,
+                          .self_pids = options->self_pids,
+                          .n_self_pids = options->n_self_pids },
                 .smaps = { .wanted = options->smaps, .limit_ns = options->smaps_limit_ns },
-                .pace = { .options = options },
+                .pace = options->pace,
         };
-        SourceTable sources;
+        WalkOptions walk = {
+                .host = &capture.host,
+                .n_workers = only == 0 ? options->n_workers : 0,
+                .only = only,
+                .smaps = &capture.smaps,
+                .pace = &capture.pace,
+        };
         int r;
 
         start_clocks(&capture, head);
@@ -226,22 +241,20 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
                 r = look_around(&capture, head);
         if (r == 0)
                 r = snapshot_writer_begin(capture.writer, head, buffer_span(&capture.host_json));
-        if (r == 0)
-                r = walk(&capture, only);
+        if (r != 0)
+                return r;
+        walk.backend = capture.backend;
+        r = walk_run(&walk, capture.writer, &capture.tally, &capture.cgroups);
         if (r == 0)
                 r = snapshot_writer_end_threads(capture.writer);
-        if (r == 0 && capture.cgroupfs)
-                r = cgroup_writer_run(capture.cgroupfs, &capture.cgroups, &capture.pace,
-                                      capture.writer, &capture.tally);
+        if (r == 0 && capture.host.cgroupfs)
+                r = cgroups_write(&capture.host, &capture.cgroups, &capture.pace, capture.writer,
+                                  &capture.tally);
         if (r == 0)
                 r = read_pressure(&capture);
         if (r == 0)
                 r = read_sched_ext(&capture);
-        if (r == 0)
-                r = finish(&capture, head, &sources);
-        if (r == 0)
-                *ret_sources = sources;
-        return r;
+        return r == 0 ? finish(&capture, head, ret_sources) : r;
 }
 
 int capture_run(const CaptureOptions *options, SnapshotSink sink, void *sink_userdata, Head *head,

@@ -4,28 +4,32 @@
 /*
  * Walk
  *
- * Goes through the processes of /proc in ascending order, hands their threads to the workers in
- * batches and the rows that come back to the writer, in the order in which they were handed out.
+ * Writes the rows of all threads. The calling thread fills batches with the threads that the
+ * backend lists, worker threads read them, and the calling thread writes the rows that come back,
+ * in the order in which the batches were handed out.
  */
 
-#include <stdbool.h>
-#include <stdint.h>
-#include "capture/batch-reader.h"
-#include "capture/capture.h"
+#include "base/macro.h"
 #include "capture/cgroup-set.h"
 #include "capture/pace.h"
-#include "capture/tally.h"
+#include "capture/scene/backend.h"
+#include "capture/rollup.h"
 #include "snapshot/snapshot-writer.h"
 
-typedef struct WalkResult {
-        uint64_t n_processes;  /* with a row */
-        bool processes_hidden; /* /proc does not list them all */
-} WalkResult;
+#define WALK_MAX_WORKERS 16
+
+typedef struct WalkOptions {
+        const Backend *backend;
+        const CaptureHost *host;
+        unsigned n_workers; /* 0, or no thread can be started: the calling thread reads all */
+        pid_t only;         /* that process and the first one; 0: all */
+        RollupBudget *smaps;
+        Pace *pace;
+} WalkOptions;
 
 /*
- * Adds to @tally what became of everything and to @cgroups where the kept threads live, ancestors
- * included. @only: that process and the first one; 0: all. 0, CAPTURE_E_CANCELLED, -errno.
+ * Adds to @tally what became of everything and to @cgroups where the threads of the rows live,
+ * ancestors included. 0, CAPTURE_E_CANCELLED, -errno.
  */
-_must_check_ int walk_run(const BatchScene *scene, unsigned n_workers, pid_t only, Pace *pace,
-                          SnapshotWriter *writer, Tally *tally, CgroupSet *cgroups,
-                          WalkResult *ret);
+_must_check_ int walk_run(const WalkOptions *options, SnapshotWriter *writer, Tally *tally,
+                          CgroupSet *cgroups);

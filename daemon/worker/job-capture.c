@@ -214,9 +214,9 @@ static CaptureOptions recording_options(Recording *recording) {
                 .smaps_limit_ns = recording->parameters->smaps_limit_ns,
                 .self_pids = recording->self_pids,
                 .n_self_pids = recording->n_self_pids,
-                .progress = recording_progress,
-                .cancelled = recording_cancelled,
-                .userdata = recording,
+                .pace = { .progress = recording_progress,
+                          .cancelled = recording_cancelled,
+                          .userdata = recording },
         };
 }
 

@@ -269,8 +269,8 @@ static bool on_cancelled(void *userdata) {
 START_TEST(progress_comes_at_a_tenth_of_a_second_at_most) {
         Watch watch = {};
 
-        captured.options.progress = on_progress;
-        captured.options.userdata = &watch;
+        captured.options.pace.progress = on_progress;
+        captured.options.pace.userdata = &watch;
         add_large(500);
         fake.step_ns = 10; /* nothing takes long */
         capture();
@@ -287,8 +287,8 @@ END_TEST
 START_TEST(a_cancelled_capture_ends_at_once) {
         Watch watch = { .cancel_at = (unsigned) _i + 1 };
 
-        captured.options.cancelled = on_cancelled;
-        captured.options.userdata = &watch;
+        captured.options.pace.cancelled = on_cancelled;
+        captured.options.pace.userdata = &watch;
         captured.options.n_workers = (unsigned) _i % 3;
         add_large(500);
         captured_run(&captured);

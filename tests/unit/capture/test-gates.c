@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/macro.h"
-#include "capture/gates.h"
+#include "capture/scene/gates.h"
 #include "captured.h"
 
 static Tree tree;

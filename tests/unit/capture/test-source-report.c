@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "capture/procfs/procfs-backend.h"
 #include "capture/source-report.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "kernel/procfs/procfs.h"
@@ -22,7 +23,8 @@ static void setup(void) {
                          .irq_time_accounted = true };
         memset(gates.has_file, true, sizeof(gates.has_file));
         tally = (Tally){};
-        report = (SourceReport){ .gates = &gates,
+        report = (SourceReport){ .backend = &procfs_backend,
+                                 .gates = &gates,
                                  .tally = &tally,
                                  .smaps_wanted = true,
                                  .smaps_limit_ns = NSEC_PER_SEC };
@@ -173,7 +175,7 @@ START_TEST(a_fully_readable_host_is_complete_without_jemalloc) {
                         tally_add(&tally, (SourceId) id, SOURCE_OUTCOME_ok);
         ck_assert_int_eq(judge(SOURCE_JEMALLOC)->state, SOURCE_STATE_UNAVAILABLE);
         ck_assert(source_table_is_complete(&table));
-        report.processes_hidden = true;
+        tally.processes_hidden = true;
         (void) judge(SOURCE_STAT);
         ck_assert(!source_table_is_complete(&table));
 }

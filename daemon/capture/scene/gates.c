@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/gates.h"
+#include "capture/scene/gates.h"
 
 #include <errno.h>
 #include <fcntl.h>

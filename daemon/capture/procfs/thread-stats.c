@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/thread-stats.h"
+#include "capture/procfs/thread-stats.h"
 
 #include <errno.h>
 
@@ -19,12 +19,12 @@ static SourceOutcome error_outcome(int error) {
         }
 }
 
-void thread_stats_init(ThreadStats *stats, const CaptureSystem *system, const Gates *gates) {
+void thread_stats_init(ThreadStats *stats, Scene *scene) {
+        const CaptureSystem *system = scene->host->system;
+        const Gates *gates = &scene->host->gates;
         int r = gates->taskstats;
 
-        stats->system = system;
-        stats->gates = gates;
-        stats->open = false;
+        stats->scene = scene;
         if (!gates->taskstats_asked)
                 r = TASKSTATS_E_NO_FAMILY;
         else if (r == 0)
@@ -35,7 +35,7 @@ void thread_stats_init(ThreadStats *stats, const CaptureSystem *system, const Ga
 
 void thread_stats_done(ThreadStats *stats) {
         if (stats->open)
-                stats->system->close_taskstats(stats->handle);
+                stats->scene->host->system->close_taskstats(stats->handle);
         stats->open = false;
 }
 
@@ -50,7 +50,7 @@ static bool irq_applies(const Gates *gates) {
 static void note_unanswered(const ThreadStats *stats, ThreadSlot *slot, SourceOutcome outcome) {
         thread_slot_note(slot, SOURCE_TASKSTATS, outcome);
         thread_slot_note(slot, SOURCE_TASKSTATS_DELAY, outcome);
-        if (irq_applies(stats->gates))
+        if (irq_applies(&stats->scene->host->gates))
                 thread_slot_note(slot, SOURCE_TASKSTATS_IRQ, outcome);
 }
 
@@ -91,7 +91,7 @@ static bool is_another_life(const ThreadSlot *slot, const Taskstats *answer, uin
  * shows that it does, but rows that have been written by then stay as they are.
  */
 static unsigned choose_groups(const ThreadStats *stats, ThreadSlot *slot, const Taskstats *answer) {
-        const Gates *gates = stats->gates;
+        const Gates *gates = &stats->scene->host->gates;
         unsigned groups = TASKSTATS_GROUP_BASIC;
         uint64_t irq_count = 0;
         bool accounted, sent = taskstats_get(answer, TASKSTATS_IRQ_COUNT, &irq_count);
@@ -141,26 +141,29 @@ static void take_answer(ThreadStats *stats, TaskReader *reader, ThreadSlot *slot
         thread_slot_note(slot, SOURCE_STATUS, SOURCE_OUTCOME_ok);
         taskstats_put_metrics(answer, choose_groups(stats, slot, answer), &slot->sample);
         take_identity(&slot->sample, answer);
-        if (stats->gates->has_delay_members)
+        if (stats->scene->host->gates.has_delay_members)
                 thread_slot_note(slot, SOURCE_SCHEDSTAT, SOURCE_OUTCOME_ok);
         else
                 task_reader_read_schedstat(reader, slot);
 }
 
-void thread_stats_ask(ThreadStats *stats, TaskReader *reader, ThreadSlot *slots, size_t n_slots) {
+void thread_stats_ask(ThreadStats *stats, TaskReader *reader) {
+        Scene *scene = stats->scene;
+        const CaptureSystem *system = scene->host->system;
+        ThreadSlot *slots = scene->slots;
         uint64_t asked_ns;
         size_t n = 0;
         int r;
 
         if (!stats->open)
                 return;
-        for (size_t i = 0; i < n_slots; i++)
+        for (size_t i = 0; i < scene->batch->n_tids; i++)
                 if (slots[i].kept) {
                         stats->tids[n] = slots[i].tid;
                         stats->asked[n++] = &slots[i];
                 }
-        asked_ns = stats->system->now_ns(stats->system->userdata);
-        r = stats->system->query_taskstats(stats->handle, stats->tids, n, stats->answers);
+        asked_ns = system->now_ns(system->userdata);
+        r = system->query_taskstats(stats->handle, stats->tids, n, stats->answers);
 
         for (size_t i = 0; i < n; i++) {
                 ThreadSlot *slot = stats->asked[i];

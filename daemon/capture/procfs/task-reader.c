@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/task-reader.h"
+#include "capture/procfs/task-reader.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -19,27 +19,10 @@
 /* The kernel's mask is as wide as the CPUs it was built for; 8192 bits hold any distribution's. */
 #define FIRST_MASK_WORDS (8192 / CPU_LIST_WORD_BITS)
 
-void task_reader_init(TaskReader *reader, const CaptureSystem *system, const Gates *gates,
-                      Buffer *texts) {
-        reader->system = system;
-        reader->gates = gates;
-        reader->texts = texts;
+void task_reader_init(TaskReader *reader, Scene *scene) {
+        reader->scene = scene;
         reader->n_words = FIRST_MASK_WORDS;
         reader->n_last_words = 0;
-}
-
-void thread_slot_vanish(ThreadSlot *slot) {
-        slot->vanished = true;
-        slot->kept = false;
-}
-
-int thread_text_add(Buffer *texts, Span text, TextPlace *ret) {
-        size_t at = texts->n;
-        int r = buffer_append(texts, text.bytes, text.n);
-
-        if (r == 0)
-                *ret = (TextPlace){ .at = at, .n = text.n, .is_set = true };
-        return r;
 }
 
 /*
@@ -48,16 +31,17 @@ int thread_text_add(Buffer *texts, Span text, TextPlace *ret) {
  */
 static bool read_file(TaskReader *reader, ThreadSlot *slot, SourceId source, const char *name,
                       Span *ret) {
+        Scene *scene = reader->scene;
         size_t n;
         int r;
 
-        if (!reader->gates->has_file[source]) {
+        if (!scene->host->gates.has_file[source]) {
                 thread_slot_note(slot, source, SOURCE_OUTCOME_unsupported);
                 return false;
         }
-        r = procfs_read(slot->fd, name, reader->file, sizeof(reader->file), &n);
+        r = procfs_read(slot->fd, name, scene->file, sizeof(scene->file), &n);
         if (r == 0) {
-                *ret = (Span){ reader->file, n };
+                *ret = (Span){ scene->file, n };
                 return true;
         }
         thread_slot_note(slot, source, text_file_outcome(r));
@@ -109,22 +93,24 @@ static void take_stat(ThreadSlot *slot, const ProcStat *stat) {
                                     : 0;
 }
 
-static int read_stat(TaskReader *reader, ThreadSlot *slot) {
+static void read_stat(TaskReader *reader, ThreadSlot *slot) {
+        Scene *scene = reader->scene;
+        const CaptureSystem *system = scene->host->system;
         ProcStat stat;
         size_t n;
         int r;
 
-        r = procfs_read(slot->fd, "stat", reader->file, sizeof(reader->file), &n);
-        slot->seen_ns = reader->system->now_ns(reader->system->userdata);
+        r = procfs_read(slot->fd, "stat", scene->file, sizeof(scene->file), &n);
+        slot->seen_ns = system->now_ns(system->userdata);
         if (r != 0) {
                 thread_slot_note(slot, SOURCE_STAT, text_file_outcome(r));
                 slot->vanished = r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED;
-                return 0;
+                return;
         }
-        r = proc_stat_parse((Span){ reader->file, n }, &stat);
+        r = proc_stat_parse((Span){ scene->file, n }, &stat);
         thread_slot_note(slot, SOURCE_STAT, parse_outcome(r));
         if (!stat.has_identity)
-                return 0;
+                return;
         /*
          * A thread that executes a program takes the number of its leader, also between the kernel
          * finding it by its own and making the file (fs/proc/base.c, proc_task_lookup()): whoever
@@ -133,18 +119,18 @@ static int read_stat(TaskReader *reader, ThreadSlot *slot) {
         if (stat.pid != slot->tid) {
                 thread_slot_note(slot, SOURCE_STAT, SOURCE_OUTCOME_vanished);
                 slot->vanished = true;
-                return 0;
+                return;
         }
         take_stat(slot, &stat);
         slot->kept = true;
-        return thread_text_add(reader->texts, stat.comm, &slot->comm);
+        slot->comm = scene_add_text(scene, stat.comm);
 }
 
 /* affinity */
 
 /* 0, -errno; the mask is in reader->mask. */
 static int ask_affinity(TaskReader *reader, pid_t tid, size_t *ret_n_words) {
-        const CaptureSystem *system = reader->system;
+        const CaptureSystem *system = reader->scene->host->system;
         int r;
 
         for (;;) {
@@ -182,29 +168,30 @@ static int format_affinity(TaskReader *reader, size_t n_words, Span *ret, size_t
         return 0;
 }
 
-static int read_affinity(TaskReader *reader, ThreadSlot *slot) {
+static void read_affinity(TaskReader *reader, ThreadSlot *slot) {
         size_t n_words = 0, n_cpus = 0;
         Span text;
         int r;
 
-        if (!reader->system->read_affinity || reader->gates->foreign_pids) {
+        if (!reader->scene->host->system->read_affinity ||
+            reader->scene->host->gates.foreign_pids) {
                 thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_unsupported);
-                return 0;
+                return;
         }
         r = ask_affinity(reader, slot->tid, &n_words);
         if (r != 0) {
                 /* Whether it was this thread that is gone, the descriptor will tell. */
                 thread_slot_note(slot, SOURCE_AFFINITY, text_file_outcome(text_file_code(-r)));
-                return 0;
+                return;
         }
         /* A mask without CPUs is that of a thread about to move, or of nobody. */
         if (format_affinity(reader, n_words, &text, &n_cpus) != 0 || n_cpus == 0) {
                 thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_malformed);
-                return 0;
+                return;
         }
         thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_ok);
         thread_sample_put(&slot->sample, METRIC_cpu_affinity, n_cpus);
-        return thread_text_add(reader->texts, text, &slot->cpus);
+        slot->cpus = scene_add_text(reader->scene, text);
 }
 
 /* sched */
@@ -283,7 +270,7 @@ static void read_sched(TaskReader *reader, ThreadSlot *slot) {
                 thread_sample_put(sample, METRIC_voluntary_sleep_ns, sleep);
         if (sched.has_ext_enabled)
                 thread_sample_put(sample, METRIC_ext_enabled, sched.ext_enabled);
-        if (reader->gates->realtime_waits_broken && is_realtime(slot->policy)) {
+        if (reader->scene->host->gates.realtime_waits_broken && is_realtime(slot->policy)) {
                 thread_sample_drop(sample, METRIC_wait_max);
                 thread_sample_drop(sample, METRIC_wait_sum);
         }
@@ -306,20 +293,15 @@ static void read_io(TaskReader *reader, ThreadSlot *slot) {
                         thread_sample_put(&slot->sample, io_metrics[key], io.values[key]);
 }
 
-int task_reader_read(TaskReader *reader, ThreadSlot *slot) {
-        int r;
-
+void task_reader_read(TaskReader *reader, ThreadSlot *slot) {
         thread_sample_clear(&slot->sample);
-        r = read_stat(reader, slot);
-        if (r != 0 || !slot->kept)
-                return r;
-        r = read_affinity(reader, slot);
-        if (r != 0)
-                return r;
+        read_stat(reader, slot);
+        if (!slot->kept)
+                return;
+        read_affinity(reader, slot);
         read_sched(reader, slot);
         if (slot->kept)
                 read_io(reader, slot);
-        return 0;
 }
 
 /* schedstat, status */

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/cgroups.h"
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "kernel/cgroupfs/cgroup-stats.h"
+#include "kernel/procfs/proc-cgroup.h"
+
+/* membership */
+
+/*
+ * Reads which cgroup @slot is in. When it cannot be told, *ret stays as it is, and either the slot
+ * vanished or the reason was counted.
+ */
+static void read_cgroup(Scene *scene, ThreadSlot *slot, TextPlace *ret) {
+        ProcCgroup cgroup;
+        size_t n;
+        int r;
+
+        r = procfs_read(slot->fd, "cgroup", scene->file, sizeof(scene->file), &n);
+        if (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED) {
+                thread_slot_vanish(slot);
+                return;
+        }
+        if (r == 0)
+                r = proc_cgroup_parse((Span){ scene->file, n }, &cgroup);
+        if (r != 0) {
+                tally_add(&scene->tally, SOURCE_CGROUP, text_file_outcome(r));
+                return;
+        }
+        tally_add(&scene->tally, SOURCE_CGROUP,
+                  cgroup.has_path ? SOURCE_OUTCOME_ok : SOURCE_OUTCOME_unsupported);
+        if (cgroup.has_path)
+                *ret = scene_add_text(scene, cgroup.path);
+}
+
+/* A cgroup whose type cannot be read may be threaded: each thread is asked then. */
+static CgroupThreading read_threading(const CaptureHost *host, Span path) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        bool threaded;
+
+        if (!host->cgroupfs || cgroup_path_is_outside(path))
+                return CGROUP_THREADING_SPREAD;
+        if (span_is(path, "/"))
+                return host->gates.root_is_threaded ? CGROUP_THREADING_SPREAD
+                                                    : CGROUP_THREADING_WHOLE;
+        if (cgroupfs_open_group(host->cgroupfs, path, &fd) != 0 ||
+            cgroup_is_threaded(fd, &threaded) != 0 || threaded)
+                return CGROUP_THREADING_SPREAD;
+        return CGROUP_THREADING_WHOLE;
+}
+
+static CgroupThreading find_threading(Scene *scene, CgroupSet *set, TextPlace path) {
+        CgroupEntry *entry;
+
+        if (cgroup_set_add(set, scene_text(scene, path), &entry) < 0) {
+                scene->error = -ENOMEM;
+                return CGROUP_THREADING_WHOLE;
+        }
+        if (entry->threading == CGROUP_THREADING_UNKNOWN)
+                entry->threading = read_threading(scene->host, entry->path);
+        return entry->threading;
+}
+
+/* The thread that is read for all: preferably a living one, as an exited one may have left. */
+static ThreadSlot *find_spokesman(const BatchProcess *process, ThreadSlot *slots) {
+        ThreadSlot *last = NULL;
+
+        for (size_t i = 0; i < process->n; i++)
+                if (slots[i].kept) {
+                        if (!thread_slot_is_zombie(&slots[i]))
+                                return &slots[i];
+                        if (!last)
+                                last = &slots[i];
+                }
+        return last;
+}
+
+void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSet *set) {
+        CgroupThreading threading = CGROUP_THREADING_WHOLE;
+        ThreadSlot *slots = scene_threads(scene, process), *spokesman;
+        TextPlace place = {};
+
+        if (!scene->host->gates.has_file[SOURCE_CGROUP]) {
+                tally_add(&scene->tally, SOURCE_CGROUP, SOURCE_OUTCOME_unsupported);
+                return;
+        }
+        do { /* until one is read that has not vanished */
+                spokesman = find_spokesman(process, slots);
+                if (!spokesman)
+                        return;
+                read_cgroup(scene, spokesman, &place);
+        } while (spokesman->vanished);
+        if (!place.is_set)
+                return;
+        if (process->n > 1 || process->is_split)
+                threading = find_threading(scene, set, place);
+        for (size_t i = 0; i < process->n; i++) {
+                if (!slots[i].kept)
+                        continue;
+                if (threading == CGROUP_THREADING_WHOLE || &slots[i] == spokesman)
+                        slots[i].cgroup = place;
+                else
+                        read_cgroup(scene, &slots[i], &slots[i].cgroup);
+        }
+}
+
+/* statistics */
+
+static void count_both(Tally *tally, SourceOutcome outcome) {
+        tally_add(tally, SOURCE_CGROUP_STATS, outcome);
+        tally_add(tally, SOURCE_CGROUP_PRESSURE, outcome);
+}
+
+/* A path that leads out of what is mounted is refused before it is looked up. */
+static int open_group(const Cgroupfs *cgroupfs, Span path, Tally *tally, int *ret_fd) {
+        int r = cgroup_path_is_outside(path) ? CGROUPFS_E_OUTSIDE
+                                             : cgroupfs_open_group(cgroupfs, path, ret_fd);
+
+        if (r == CGROUPFS_E_OUTSIDE || r == CGROUPFS_E_MALFORMED) {
+                count_both(tally, SOURCE_OUTCOME_unsupported);
+                tally->n_groups_outside++;
+        } else if (r == CGROUPFS_E_VANISHED || r == CGROUPFS_E_ABSENT)
+                count_both(tally, SOURCE_OUTCOME_vanished);
+        else if (r != 0)
+                count_both(tally, text_file_outcome(r));
+        return r;
+}
+
+static int write_group(const Cgroupfs *cgroupfs, Span path, Buffer *scratch, Buffer *json,
+                       SnapshotWriter *writer, Tally *tally) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        CgroupCounts counts = {};
+        int r;
+
+        if (open_group(cgroupfs, path, tally, &fd) != 0)
+                return 0;
+        buffer_clear(json);
+        r = cgroup_stats_read(fd, scratch, json, &counts);
+        tally_add_counts(tally, SOURCE_CGROUP_STATS, counts.stats);
+        tally_add_counts(tally, SOURCE_CGROUP_PRESSURE, counts.pressure);
+        if (r != 0)
+                return r < 0 ? r : 0;
+        return snapshot_writer_cgroup(writer, path, buffer_span(json));
+}
+
+int cgroups_write(const CaptureHost *host, const CgroupSet *set, Pace *pace, SnapshotWriter *writer,
+                  Tally *tally) {
+        _cleanup_(buffer_done) Buffer scratch = {}, json = {};
+        _cleanup_(freep) CgroupEntry **entries = NULL;
+        size_t n_entries;
+        int r;
+
+        r = cgroup_set_sort(set, &entries, &n_entries);
+        for (size_t i = 0; r == 0 && i < n_entries; i++) {
+                r = write_group(host->cgroupfs, entries[i]->path, &scratch, &json, writer, tally);
+                if (r == 0)
+                        r = pace_step(pace, host->system, "cgroups", i + 1, n_entries);
+        }
+        return r;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/procfs/procfs-backend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/number.h"
+#include "capture/procfs/procfs-reasons.h"
+#include "capture/procfs/procfs-walk.h"
+#include "capture/procfs/task-reader.h"
+#include "capture/procfs/thread-stats.h"
+#include "kernel/procfs/proc-stat.h"
+
+typedef struct ProcfsReader {
+        Scene *scene;
+        TaskReader tasks;
+        ThreadStats stats;
+} ProcfsReader;
+
+static bool procfs_probe(const CaptureHost *host) {
+        return true;
+}
+
+static int procfs_reader_new(Scene *scene, void **ret) {
+        ProcfsReader *reader = calloc(1, sizeof(*reader));
+
+        if (!reader)
+                return -ENOMEM;
+        reader->scene = scene;
+        task_reader_init(&reader->tasks, scene);
+        thread_stats_init(&reader->stats, scene);
+        *ret = reader;
+        return 0;
+}
+
+static void procfs_reader_free(void *userdata) {
+        ProcfsReader *reader = userdata;
+
+        if (!reader)
+                return;
+        thread_stats_done(&reader->stats);
+        free(reader);
+}
+
+/* threads */
+
+/* The thread, or its process, could not be opened. */
+static void note_unopened(ThreadSlot *slot, int code) {
+        slot->vanished = code == PROCFS_E_ABSENT || code == PROCFS_E_VANISHED;
+        thread_slot_note(slot, SOURCE_STAT, text_file_outcome(code));
+}
+
+/* Opens the directory @path below @dir_fd for looking up files in it, no more. */
+static int open_path(int dir_fd, const char *path, int *ret_fd) {
+        int fd = openat(dir_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+        if (fd < 0)
+                return text_file_code(errno);
+        *ret_fd = fd;
+        return 0;
+}
+
+/* "TGID/task", followed by "/TID" unless that is 0. */
+static void format_task_path(pid_t tgid, pid_t tid, char ret_path[static 64]) {
+        size_t n = number_format_u64((uint64_t) tgid, ret_path);
+
+        memcpy(ret_path + n, "/task", 6);
+        n += 5;
+        if (tid == 0)
+                return;
+        ret_path[n++] = '/';
+        n += number_format_u64((uint64_t) tid, ret_path + n);
+        ret_path[n] = '\0';
+}
+
+/* Every batch of a process that is read in parts must find the same process. */
+static int check_same_process(Scene *scene, const BatchProcess *process, int task_fd) {
+        char path[NUMBER_U64_CHARS + sizeof("/stat")];
+        ProcStat stat;
+        size_t n;
+        int r;
+
+        n = number_format_u64((uint64_t) process->tgid, path);
+        memcpy(path + n, "/stat", sizeof("/stat"));
+        r = procfs_read(task_fd, path, scene->file, sizeof(scene->file), &n);
+        if (r != 0)
+                return r;
+        r = proc_stat_parse((Span){ scene->file, n }, &stat);
+        if (!stat.has_identity)
+                return r;
+        return stat.starttime == process->start_ticks ? 0 : PROCFS_E_VANISHED;
+}
+
+static void read_thread(ProcfsReader *reader, ThreadSlot *slot, int dir_fd, const char *path) {
+        int r = open_path(dir_fd, path, &slot->fd);
+
+        if (r != 0) {
+                note_unopened(slot, r);
+                return;
+        }
+        task_reader_read(&reader->tasks, slot);
+        if (slot->kept)
+                thread_stats_read_files(&reader->stats, &reader->tasks, slot);
+}
+
+static void read_threads(ProcfsReader *reader, const BatchProcess *process) {
+        Scene *scene = reader->scene;
+        ThreadSlot *slots = scene_threads(scene, process);
+        _cleanup_(fd_closep) int task_fd = -EBADF;
+        char path[64];
+        int r;
+
+        /*
+         * One walk of a longer path is cheaper than two opens, and most processes have one thread.
+         */
+        if (process->n == 1 && !process->is_split) {
+                format_task_path(process->tgid, slots[0].tid, path);
+                read_thread(reader, &slots[0], scene->host->proc_fd, path);
+                return;
+        }
+        /* All tids found below this descriptor are threads of this process. */
+        format_task_path(process->tgid, 0, path);
+        r = open_path(scene->host->proc_fd, path, &task_fd);
+        if (r == 0 && process->is_split && process->has_leader)
+                r = check_same_process(scene, process, task_fd);
+        for (size_t i = 0; i < process->n; i++) {
+                if (r != 0) {
+                        note_unopened(&slots[i], r);
+                        continue;
+                }
+                path[number_format_u64((uint64_t) slots[i].tid, path)] = '\0';
+                read_thread(reader, &slots[i], task_fd, path);
+        }
+}
+
+/*
+ * The executable of threads that taskstats did not answer for. AT_STATX_DONT_SYNC: attributes that
+ * the kernel has cached will do, as a file system that does not answer (a dead NFS server) must not
+ * stop the capture.
+ */
+static void read_executable(Scene *scene, const BatchProcess *process) {
+        ThreadSlot *slots = scene_threads(scene, process);
+        const ThreadSample *found = NULL;
+        struct statx file;
+
+        for (size_t i = 0; i < process->n; i++) {
+                ThreadSample *sample = &slots[i].sample;
+
+                if (!slots[i].kept || sample->has_exe || !slots[i].has_space)
+                        continue;
+                if (!found) {
+                        if (statx(slots[i].fd, "exe", AT_STATX_DONT_SYNC, STATX_INO, &file) < 0)
+                                return; /* not permitted, or none: absent */
+                        sample->exe_dev = makedev(file.stx_dev_major, file.stx_dev_minor);
+                        sample->exe_inode = file.stx_ino;
+                        found = sample;
+                }
+                sample->exe_dev = found->exe_dev;
+                sample->exe_inode = found->exe_inode;
+                sample->has_exe = true;
+        }
+}
+
+static void procfs_read_batch(void *userdata) {
+        ProcfsReader *reader = userdata;
+        Scene *scene = reader->scene;
+        const Batch *batch = scene->batch;
+
+        for (size_t i = 0; i < batch->n_processes; i++)
+                read_threads(reader, &batch->processes[i]);
+        thread_stats_ask(&reader->stats, &reader->tasks);
+        for (size_t i = 0; i < batch->n_processes; i++)
+                read_executable(scene, &batch->processes[i]);
+}
+
+/* confirmation */
+
+/*
+ * Whether everything that has been read of the leader is of one task. When another thread executes
+ * a program, it takes over the leader's number, start time and descriptor, but not its counters
+ * (de_thread() of fs/exec.c). It shows in one of these: the task lives although the leader had
+ * exited, it has a new address space, or a count is less than it was. A leader that executed a
+ * program itself has a new address space too and is taken for another task.
+ */
+static bool is_same_task(const ThreadSlot *leader, const ProcStat *now) {
+        const ThreadSample *sample = &leader->sample;
+
+        /*
+         * Several tasks may have taken over and exited in turn; an executable was read of a living
+         * one only.
+         */
+        if (thread_slot_is_zombie(leader))
+                return !sample->has_exe && (now->state == 'Z' || now->state == 'X');
+        if (leader->start_stack != 0 && now->start_stack != 0 &&
+            now->start_stack != leader->start_stack)
+                return false;
+        return !thread_sample_has(sample, METRIC_minflt) || !proc_stat_has(now, PROC_STAT_minflt) ||
+               now->minflt >= thread_sample_get(sample, METRIC_minflt);
+}
+
+/*
+ * A process with one thread would have to start a second one, and that to execute a program, before
+ * its last file is read: too unlikely to read one more file of each such process.
+ */
+static void procfs_confirm(void *userdata, const BatchProcess *process) {
+        Scene *scene = ((ProcfsReader *) userdata)->scene;
+        ThreadSlot *leader = scene_find_leader(scene, process);
+        ProcStat now;
+        size_t n;
+        int r;
+
+        if (!leader || !leader->kept || leader->num_threads <= 1)
+                return;
+        r = procfs_read(leader->fd, "stat", scene->file, sizeof(scene->file), &n);
+        if (r == 0)
+                r = proc_stat_parse((Span){ scene->file, n }, &now);
+        if (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED ||
+            (r == 0 && !is_same_task(leader, &now)))
+                thread_slot_vanish(leader);
+}
+
+const Backend procfs_backend = {
+        .name = "procfs",
+        .probe = procfs_probe,
+        .walk_new = procfs_walk_new,
+        .walk_next = procfs_walk_next,
+        .walk_free = procfs_walk_free,
+        .reader_new = procfs_reader_new,
+        .read = procfs_read_batch,
+        .confirm = procfs_confirm,
+        .reader_free = procfs_reader_free,
+        .explain = procfs_explain,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Rollup
+ *
+ * The memory of each process by kind, from smaps_rollup. While the kernel walks a process's page
+ * tables for it, it holds the mmap lock of the process, milliseconds for a large one. So it is read
+ * only of processes that have memory, and only until the capture's time for it is used up.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "capture/scene/scene.h"
+
+/* Time spent on smaps_rollup by all workers together. */
+typedef struct RollupBudget {
+        bool wanted;
+        uint64_t limit_ns;
+        _Atomic uint64_t spent_ns;
+} RollupBudget;
+
+typedef struct RollupThread RollupThread;
+
+typedef struct Rollup {
+        RollupBudget *budget; /* borrowed */
+        RollupThread *thread; /* owned; NULL until it is needed */
+} Rollup;
+
+void rollup_init(Rollup *rollup, RollupBudget *budget);
+void rollup_done(Rollup *rollup);
+
+/* The rollup of @process as one JSON object in the scene's texts; not set when there is none. */
+TextPlace rollup_read(Rollup *rollup, Scene *scene, const BatchProcess *process);

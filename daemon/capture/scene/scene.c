@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/scene/scene.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int scene_new(const CaptureHost *host, Scene **ret) {
+        Scene *scene = calloc(1, sizeof(*scene));
+
+        if (!scene)
+                return -ENOMEM;
+        scene->host = host;
+        buffer_init(&scene->texts, 0);
+        *ret = scene;
+        return 0;
+}
+
+Scene *scene_free(Scene *scene) {
+        if (!scene)
+                return NULL;
+        buffer_done(&scene->texts);
+        free(scene);
+        return NULL;
+}
+
+void scene_begin(Scene *scene, Batch *batch) {
+        scene->batch = batch;
+        for (size_t i = 0; i < batch->n_tids; i++) {
+                ThreadSlot *slot = &scene->slots[i];
+
+                /* The backend clears the sample of a thread that it could open. */
+                memset(slot, 0, offsetof(ThreadSlot, sample));
+                slot->tid = batch->tids[i];
+                slot->fd = -EBADF;
+        }
+        buffer_clear(&scene->texts);
+}
+
+void scene_end(Scene *scene) {
+        for (size_t i = 0; i < scene->batch->n_tids; i++)
+                scene->slots[i].fd = fd_close(scene->slots[i].fd);
+        scene->batch->error = scene->error;
+        scene->batch = NULL;
+}
+
+ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process) {
+        ThreadSlot *slots = scene_threads(scene, process);
+
+        for (size_t i = 0; i < process->n; i++)
+                if (slots[i].tid == process->tgid)
+                        return &slots[i];
+        return NULL;
+}
+
+TextPlace scene_add_text(Scene *scene, Span text) {
+        size_t at = scene->texts.n;
+
+        if (buffer_append(&scene->texts, text.bytes, text.n) < 0) {
+                scene->error = -ENOMEM;
+                return (TextPlace){};
+        }
+        return (TextPlace){ .at = at, .n = text.n, .is_set = true };
+}

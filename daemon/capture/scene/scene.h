@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Scene
+ *
+ * The threads of one batch while they are being read: a backend fills the slots, further steps add
+ * what they read of each process, and the worker writes the rows of the threads that are kept. A
+ * thread that goes while it is being read is dropped whole and counted.
+ *
+ * Each worker has a scene and uses it for one batch after the other. Running out of memory sticks
+ * in scene->error; the readings after it are incomplete and the capture fails.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "capture/scene/batch.h"
+#include "capture/scene/capture-system.h"
+#include "capture/scene/gates.h"
+#include "capture/scene/tally.h"
+#include "kernel/cgroupfs/cgroupfs.h"
+#include "kernel/procfs/procfs.h"
+#include "snapshot/thread-sample.h"
+
+/* The host that is captured. All workers share it; it does not change during the walk. */
+typedef struct CaptureHost {
+        int proc_fd;                 /* borrowed */
+        const CaptureSystem *system; /* borrowed */
+        Cgroupfs *cgroupfs;          /* owned; NULL: no hierarchy is mounted */
+        Gates gates;
+        /* Processes that belong to ctprof, and the executable that other instances of it run. */
+        const pid_t *self_pids; /* borrowed */
+        size_t n_self_pids;
+        bool has_self_exe;
+        uint64_t self_exe_dev, self_exe_inode;
+} CaptureHost;
+
+/* Bytes in scene->texts, by offset because that buffer may move until all texts are in it. */
+typedef struct TextPlace {
+        size_t at, n;
+        bool is_set;
+} TextPlace;
+
+typedef struct ThreadSlot {
+        pid_t tid;
+        /*
+         * O_PATH of /proc/TGID/task/TID, owned, -EBADF when it was not opened. All files of a
+         * thread are read through it: once the thread is gone it answers nothing, so two lives of a
+         * tid cannot mix. (Only the leader's number passes from task to task within the life of a
+         * process, when another thread executes a program.)
+         */
+        int fd;
+        bool kept;      /* its row will be written */
+        bool vanished;  /* it went while it was being read */
+        bool has_space; /* it has an address space, as far as is known */
+        char state;
+        int64_t policy;
+        uint64_t num_threads; /* of the process; 0 unknown */
+        uint64_t start_stack; /* of the address space; 0 unknown */
+        uint64_t seen_ns;     /* CLOCK_MONOTONIC, just after its identity had been read */
+
+        uint8_t outcomes[_SOURCE_MAX]; /* of what was tried: SourceOutcome + 1 */
+        TextPlace comm, cpus, cgroup;
+        ThreadSample sample; /* its spans are set last */
+} ThreadSlot;
+
+typedef struct Scene {
+        const CaptureHost *host;             /* borrowed */
+        Batch *batch;                        /* borrowed; NULL between batches */
+        ThreadSlot slots[BATCH_MAX_THREADS]; /* slot i is the thread batch->tids[i] */
+        Buffer texts;
+        Tally tally;                    /* of all batches so far */
+        int error;                      /* 0 or -ENOMEM; sticks */
+        char file[PROCFS_BUFFER_BYTES]; /* each file is read into this and parsed at once */
+} Scene;
+
+/* -ENOMEM. */
+_must_check_ int scene_new(const CaptureHost *host, Scene **ret);
+Scene *scene_free(Scene *scene);
+DEFINE_CLEANUP(Scene *, scene_free);
+
+/* Sets the slots to the threads of @batch, which no reading has been tried of. */
+void scene_begin(Scene *scene, Batch *batch);
+/* Closes the slots' descriptors and reports scene->error in the batch. */
+void scene_end(Scene *scene);
+
+/* The slots of @process in this batch: process->n of them. */
+static inline ThreadSlot *scene_threads(Scene *scene, const BatchProcess *process) {
+        return &scene->slots[process->first];
+}
+/* The slot of the leader; NULL when it is not in this batch. */
+ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process);
+
+/* Keeps a copy of @text until the next scene_begin(). */
+TextPlace scene_add_text(Scene *scene, Span text);
+static inline Span scene_text(const Scene *scene, TextPlace place) {
+        return place.is_set ? (Span){ scene->texts.bytes + place.at, place.n } : (Span){ NULL, 0 };
+}
+
+static inline void thread_slot_note(ThreadSlot *slot, SourceId source, SourceOutcome outcome) {
+        slot->outcomes[source] = (uint8_t) (outcome + 1);
+}
+/* A reading showed that the thread has gone. */
+static inline void thread_slot_vanish(ThreadSlot *slot) {
+        slot->vanished = true;
+        slot->kept = false;
+}
+static inline bool thread_slot_is_zombie(const ThreadSlot *slot) {
+        return slot->state == 'Z' || slot->state == 'X';
+}

@@ -69,8 +69,10 @@ def read_all(pids, taskstats):
             version, stats = taskstats.read(tid)
             if version == 15:
                 raise Skip("taskstats version 15 has a layout of its own")
-            expect_equal(stats.pop("nvcsw"), row["voluntary_csw"], "the kernel's two counts of switches")
-            expect_equal(stats.pop("nivcsw"), row["nonvoluntary_csw"], "the kernel's two counts of switches")
+            # Read one after the other: they differ in a thread that has not fallen asleep yet.
+            switches = (stats.pop("nvcsw"), stats.pop("nivcsw"))
+            expect_equal(switches, (row["voluntary_csw"], row["nonvoluntary_csw"]), "counts of switches, which moved "
+                         "by themselves")
             row.update(stats)
             rows[tgid, tid] = row
     return rows

@@ -14,7 +14,8 @@ from machine import ctl, sentence, shown, systemctl
 def install(name):
     if not machine.PACKAGES:
         raise Skip("the package was installed beforehand")
-    result = run("dpkg", "--force-unsafe-io", "--install", f"{machine.PACKAGES}/{name}")
+    # Many programs, one after the other, on an emulated processor that shares a busy host.
+    result = run("dpkg", "--force-unsafe-io", "--install", f"{machine.PACKAGES}/{name}", timeout=600)
     expect_equal(result.status, 0, "dpkg:", result.out, result.err)
     expect_equal(run("dpkg", "--audit", "ctprof").out, "", "dpkg --audit")
 

@@ -10,27 +10,12 @@
 #include "base/name.h"
 #include "session/complain.h"
 
-#define FILE_SUFFIX ".zst"
 #define LATEST "latest"
-
-static bool ends_in(Span text, const char *end) {
-        size_t n = strlen(end);
-
-        return text.n >= n && memcmp(text.bytes + text.n - n, end, n) == 0;
-}
-
-bool reference_is_file(const char *text) {
-        return strchr(text, '/') || ends_in(span_of(text), FILE_SUFFIX);
-}
-
-bool reference_is_relative(const char *text, uint64_t *ret_back) {
-        return snapshot_name_is_relative(span_of(text), ret_back);
-}
 
 const char *reference_complaint(const char *text) {
         uint64_t back;
 
-        if (reference_is_file(text) || reference_is_relative(text, &back))
+        if (snapshot_name_is_file(text) || snapshot_name_is_relative(span_of(text), &back))
                 return NULL;
         if (strncmp(text, LATEST "~", strlen(LATEST "~")) == 0)
                 return "is not " LATEST "~ and a number, as " LATEST "~1 is";
@@ -62,7 +47,7 @@ int reference_open(const char *text, Reference *ret) {
         if (complaint)
                 return complain(STATUS_USAGE, "The snapshot name %s %s.", quote(text, quoted),
                                 complaint);
-        if (reference_is_file(text))
+        if (snapshot_name_is_file(text))
                 return reference_open_file(text, ret);
         *ret = (Reference){ .text = text, .fd = -EBADF };
         return 0;

@@ -25,9 +25,6 @@ typedef struct Reference {
 
 #define REFERENCE_EMPTY ((Reference){ .fd = -EBADF })
 
-bool reference_is_file(const char *text);
-/* "latest" or "latest~N": *ret_back is N. */
-bool reference_is_relative(const char *text, uint64_t *ret_back);
 /* NULL when @text is in order, else why not, as the rest of a sentence that begins with it. */
 const char *reference_complaint(const char *text);
 

@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/name.h"
 #include "view/glob.h"
 #include "render/cell.h"
 #include "session/complain.h"
-#include "session/snapshot-list.h"
+#include "session/snapshot-call.h"
 #include "wire/message-object.h"
 
 void snapshot_names_done(SnapshotNames *names) {
@@ -51,7 +52,7 @@ static int add(SnapshotSet *set, char *text) {
 /* globs */
 
 static bool is_glob(const char *text) {
-        return !reference_is_file(text) && strpbrk(text, "*?[");
+        return !snapshot_name_is_file(text) && strpbrk(text, "*?[");
 }
 
 static int add_matches(SnapshotNames *names, SnapshotSet *set, const char *glob) {

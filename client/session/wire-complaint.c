@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 
+#include "base/name.h"
 #include "interface/interface.h"
 #include "render/cell.h"
 #include "session/complain.h"
-#include "session/reference.h"
 
 /* What is known of the refusal, quoted or made printable. */
 typedef struct Facts {
@@ -34,7 +34,7 @@ static void collect(const Reply *reply, WireError error, const WireTopic *topic,
         };
         /* A file goes by what was typed: the daemon knows no more than its last part. */
         if (topic->subject && (value.n == 0 || (error == WIRE_ERROR_SNAPSHOT_UNREADABLE &&
-                                                reference_is_file(topic->subject))))
+                                                snapshot_name_is_file(topic->subject))))
                 value = span_of(topic->subject);
         (void) quote_span(value, facts->value);
         (void) quote_json(nearest, facts->nearest);

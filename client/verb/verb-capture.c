@@ -2,47 +2,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "interface/error-list.h"
-#include "json/json-writer.h"
 #include "render/cell.h"
 #include "render/lines.h"
 #include "render/printable.h"
 #include "session/complain.h"
 #include "report/head-lines.h"
 #include "session/output.h"
-#include "session/take-snapshot.h"
+#include "session/snapshot-call.h"
 #include "verb/verb.h"
 #include "wire/message-object.h"
-
-int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret_fd) {
-        const Options *options = session->options;
-        _cleanup_(buffer_done) Buffer parameters = {};
-        SessionCall call = {
-                .request = { .method = PROFILER_INTERFACE ".Capture", .more = true },
-                .unhurried = true,
-                .subject = tag,
-                .taken_hint = "choose another, or give --replace",
-        };
-        JsonWriter writer;
-        int r;
-
-        json_writer_init(&writer, &parameters);
-        json_write_object(&writer);
-        if (tag)
-                json_write_member_text(&writer, "tag", tag);
-        if (options_have(options, OPTION_REPLACE))
-                json_write_member_bool(&writer, "replace", true);
-        /* Without either the daemon decides. */
-        if (options_have(options, OPTION_SMAPS) || options_have(options, OPTION_NO_SMAPS))
-                json_write_member_bool(&writer, "smaps", options_have(options, OPTION_SMAPS));
-        if (ret_fd)
-                json_write_member_bool(&writer, "anonymous", true);
-        json_write_end(&writer);
-        r = session_call_set(&call, &writer, &parameters);
-        if (r != 0)
-                return r;
-        return session_call_one(session, &call, ret, ret_fd);
-}
 
 /* "before: 213 threads of 98 processes in 52.301ms, 48.126KiB"; before the colon also where to */
 static int print_summary(FILE *out, json_object *head, const char *path) {

@@ -3,12 +3,10 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "interface/error-list.h"
-#include "json/json-writer.h"
 #include "render/cell.h"
 #include "render/when.h"
 #include "session/complain.h"
-#include "session/snapshot-list.h"
+#include "session/snapshot-call.h"
 #include "verb/verb.h"
 #include "wire/message-object.h"
 
@@ -123,26 +121,6 @@ static void complain_unreadable(json_object *results) {
                                 quote_json(cell_member(result, "name"), quoted),
                                 fragment_json(cell_member(result, "error"), why));
         }
-}
-
-int list_snapshots(Session *session, json_object **ret) {
-        const Options *options = session->options;
-        _cleanup_(buffer_done) Buffer parameters = {};
-        SessionCall call = { .request = { .method = PROFILER_INTERFACE ".List" } };
-        JsonWriter writer;
-        int r;
-
-        json_writer_init(&writer, &parameters);
-        json_write_object(&writer);
-        if (options_have(options, OPTION_SINCE))
-                json_write_member_u64(&writer, "sinceRealtimeNs", options->since_realtime_ns);
-        if (options_have(options, OPTION_UNTIL))
-                json_write_member_u64(&writer, "untilRealtimeNs", options->until_realtime_ns);
-        json_write_end(&writer);
-        r = session_call_set(&call, &writer, &parameters);
-        if (r != 0)
-                return r;
-        return session_call_one(session, &call, ret, NULL);
 }
 
 static int print_list_json(Session *session, json_object *reply) {

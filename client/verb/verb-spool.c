@@ -9,7 +9,7 @@
 #include "render/cell.h"
 #include "session/complain.h"
 #include "session/reference.h"
-#include "session/snapshot-list.h"
+#include "session/snapshot-call.h"
 #include "verb/verb.h"
 #include "wire/limits.h"
 #include "wire/message-object.h"
@@ -23,7 +23,7 @@ static int check_word(const char *verb, const char *word) {
         const char *complaint = reference_complaint(word);
         char quoted[QUOTE_BYTES];
 
-        if (reference_is_file(word))
+        if (snapshot_name_is_file(word))
                 return complain(STATUS_USAGE, "%s is a file, and %s is for snapshots of the spool.",
                                 quote(word, quoted), verb);
         if (complaint)
@@ -38,7 +38,7 @@ static int resolve(const char *word, json_object *heads, Name *ret) {
         const char *name = word;
         uint64_t back;
 
-        if (reference_is_relative(word, &back)) {
+        if (snapshot_name_is_relative(span_of(word), &back)) {
                 json_object *value = back < cell_length(heads)
                                              ? cell_member(cell_element(heads, back), "name")
                                              : NULL;
@@ -65,7 +65,7 @@ static int resolve_all(Session *session, char *const *words, size_t n_words, Nam
         for (size_t i = 0; r == 0 && i < n_words; i++)
                 r = check_word(verb, words[i]);
         for (size_t i = 0; r == 0 && !reply && i < n_words; i++)
-                if (reference_is_relative(words[i], &back))
+                if (snapshot_name_is_relative(span_of(words[i]), &back))
                         r = list_snapshots(session, &reply);
         for (size_t i = 0; r == 0 && i < n_words; i++)
                 r = resolve(words[i], cell_member(reply, "snapshots"), &ret[i]);

@@ -54,6 +54,12 @@ bool snapshot_name_is_relative(Span text, uint64_t *ret_back) {
         return true;
 }
 
+bool snapshot_name_is_file(const char *text) {
+        size_t n = strlen(text);
+
+        return strchr(text, '/') || (n >= 4 && strcmp(text + n - 4, ".zst") == 0);
+}
+
 Span snapshot_name_of_path(const char *path) {
         static const char *const suffixes[] = { SNAPSHOT_FILE_SUFFIX, ".zst" };
         const char *slash = strrchr(path, '/');

@@ -31,6 +31,9 @@ const char *snapshot_name_complaint(Span name);
  */
 bool snapshot_name_is_relative(Span text, uint64_t *ret_back);
 
+/* True when a user who writes @text means a file: it contains a slash or ends in ".zst". */
+bool snapshot_name_is_file(const char *text);
+
 /*
  * What a snapshot file is called that has no name inside: the last component of its path without
  * ".ctprof.zst" or ".zst". Borrowed from @path; not necessarily a valid name.

@@ -41,7 +41,7 @@ static const struct {
 START_TEST(names_and_files_are_told_apart) {
         const char *complaint = reference_complaint(rows[_i].text);
 
-        ck_assert_int_eq(reference_is_file(rows[_i].text), rows[_i].is_file);
+        ck_assert_int_eq(snapshot_name_is_file(rows[_i].text), rows[_i].is_file);
         if (rows[_i].complaint)
                 ck_assert_str_eq(complaint, rows[_i].complaint);
         else
@@ -52,12 +52,12 @@ END_TEST
 START_TEST(latest_counts_back) {
         uint64_t back = 77;
 
-        ck_assert(reference_is_relative("latest", &back));
+        ck_assert(snapshot_name_is_relative(span_of("latest"), &back));
         ck_assert_uint_eq(back, 0);
-        ck_assert(reference_is_relative("latest~3", &back));
+        ck_assert(snapshot_name_is_relative(span_of("latest~3"), &back));
         ck_assert_uint_eq(back, 3);
-        ck_assert(!reference_is_relative("latest-3", &back));
-        ck_assert(!reference_is_relative("late", &back));
+        ck_assert(!snapshot_name_is_relative(span_of("latest-3"), &back));
+        ck_assert(!snapshot_name_is_relative(span_of("late"), &back));
         ck_assert_uint_eq(back, 3);
 }
 END_TEST

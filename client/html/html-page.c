@@ -9,6 +9,7 @@
 #include "html/html-data.h"
 #include "html/page-parts.h"
 #include "render/cell.h"
+#include "view/view-json.h"
 
 #define PIECE_BEGIN "<script type=\"application/json\" class=\"data\">"
 #define PIECE_END "</script>\n"

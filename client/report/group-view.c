@@ -6,6 +6,7 @@
 #include "render/cell.h"
 #include "session/complain.h"
 #include "report/pairing-table.h"
+#include "view/view-json.h"
 
 const char *const group_list_names[_GROUP_LIST_MAX] = {
         [GROUP_LIST_GROUPS] = "groups",

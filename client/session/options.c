@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "render/when.h"
 #include "session/complain.h"
+#include "view/view-put.h"
 
 #define OPTION_ROW(id, name_, letter_, argument_, argument_name_, help_) \
         [OPTION_##id] = {                                                \

@@ -11,6 +11,7 @@
 #include "analysis/compare/group-json.h"
 #include "analysis/pairing/pairing.h"
 #include "view/view.h"
+#include "view/view-json.h"
 #include "analysis/section/section-json.h"
 #include "wire/limits.h"
 #include "worker/analysis.h"

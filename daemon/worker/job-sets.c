@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "analysis/set/set-comparison.h"
 #include "view/view.h"
+#include "view/view-json.h"
 #include "wire/limits.h"
 #include "worker/set-subjects.h"
 #include "worker/subject-merge.h"

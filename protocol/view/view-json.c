@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "view/view.h"
+#include "view/view-json.h"
 
 #include <float.h>
 #include <stddef.h>

@@ -7,6 +7,8 @@
 #define ORDER_NAME(id, name) name,
 static const char *const order_names[] = { VIEW_ORDERS(ORDER_NAME) };
 
+#define OFFERED(id, name) name ", "
+
 static ViewOrder find_order(Span word) {
         unsigned order = 0;
 
@@ -59,8 +61,8 @@ static int find_key(Span word, ViewSortKey *ret, char *ret_complaint) {
         else
                 return view_complain_unknown(
                         ret_complaint, "order", word, metric_nearest_name(name),
-                        "Valid are impact, delta, percent, name and the metrics that \"ctprofctl "
-                        "metric-list\" lists.");
+                        VIEW_ORDERS(
+                                OFFERED) "and the metrics that \"ctprofctl metric-list\" shows");
         ret->is_derived = metric >= _METRIC_MAX;
         return VIEW_OK;
 }

@@ -25,14 +25,12 @@ const char *view_quote(Span word, char ret_quoted[static VIEW_QUOTED_BYTES]) {
 }
 
 int view_complain_unknown(char *ret_complaint, const char *noun, Span word, const char *nearest,
-                          const char *way_out) {
+                          const char *valid) {
         char quoted[VIEW_QUOTED_BYTES];
 
-        if (nearest)
-                return view_complain(ret_complaint, "Unknown %s \"%s\", did you mean \"%s\"? %s",
-                                     noun, view_quote(word, quoted), nearest, way_out);
-        return view_complain(ret_complaint, "Unknown %s \"%s\". %s", noun, view_quote(word, quoted),
-                             way_out);
+        return view_complain(ret_complaint, "Unknown %s \"%s\"%s%s%s Valid are %s.", noun,
+                             view_quote(word, quoted), nearest ? ", did you mean \"" : ".",
+                             nearest ? nearest : "", nearest ? "\"?" : "", valid);
 }
 
 Span view_trim(Span word) {

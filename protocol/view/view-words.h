@@ -25,9 +25,12 @@ enum {
 
 /* Writes the complaint, of VIEW_COMPLAINT_BYTES; VIEW_E_INVALID. */
 _printf_(2, 3) int view_complain(char *ret_complaint, const char *format, ...);
-/* @nearest: what may have been meant, NULL when nothing is near. */
+/*
+ * @nearest: the name that may have been meant, NULL when none is near. @valid: the names there are,
+ * as the end of a sentence.
+ */
 int view_complain_unknown(char *ret_complaint, const char *noun, Span word, const char *nearest,
-                          const char *way_out);
+                          const char *valid);
 const char *view_quote(Span word, char ret_quoted[static VIEW_QUOTED_BYTES]);
 
 /* Without blanks around it. */

@@ -9,16 +9,13 @@
  * registry where they enter, so an id in here is always valid.
  */
 
-#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/macro.h"
 #include "base/span.h"
 #include "view/section-list.h"
 #include "view/glob.h"
 #include "view/view-sort.h"
-#include "view/view-texts.h"
-#include "view/view-words.h"
-#include "json/json-writer.h"
 #include "metric/metric.h"
 
 #define VIEW_DEFAULT_LIMIT 40
@@ -35,6 +32,19 @@
 
 #define VIEW_AXIS_ID(id, name, header) VIEW_AXIS_##id,
 typedef enum ViewAxis { VIEW_AXES(VIEW_AXIS_ID) _VIEW_AXIS_MAX } ViewAxis;
+
+/*
+ * A few texts from outside that a view carries along, in their order. Fixed size and without
+ * pointers, so that a view can be copied.
+ */
+#define VIEW_TEXTS_MAX 64u
+#define VIEW_TEXTS_BYTES 4096u
+
+typedef struct ViewTexts {
+        unsigned n;
+        uint16_t ends[VIEW_TEXTS_MAX];
+        char bytes[VIEW_TEXTS_BYTES];
+} ViewTexts;
 
 typedef struct View {
         ViewAxis axis;
@@ -65,39 +75,6 @@ typedef struct View {
 /* pcomm, normalised, all sections but taskstats-accounting, all metrics, the default limit. */
 void view_init(View *view);
 
-/*
- * Setters for command lines: comma-separated lists with blanks allowed around the entries, letters
- * of either case; empty entries, duplicates and unknown words refused. An entry of the metrics may
- * be a glob (* ? [...]) that matches at least one name. VIEW_OK, or VIEW_E_INVALID and @view
- * unchanged.
- */
-_must_check_ int view_set_axis(View *view, Span name,
-                               char ret_complaint[static VIEW_COMPLAINT_BYTES]);
-_must_check_ int view_set_sections(View *view, Span list,
-                                   char ret_complaint[static VIEW_COMPLAINT_BYTES]);
-_must_check_ int view_set_metrics(View *view, Span list,
-                                  char ret_complaint[static VIEW_COMPLAINT_BYTES]);
-/* Adds one glob behind those that are there; it is taken as it is, blanks included. */
-_must_check_ int view_add_cgroup_flatten(View *view, Span glob,
-                                         char ret_complaint[static VIEW_COMPLAINT_BYTES]);
-/* Adds "OLD=NEW", the keys of one cgroup before and after; the first '=' divides them. */
-_must_check_ int view_add_pair(View *view, Span text,
-                               char ret_complaint[static VIEW_COMPLAINT_BYTES]);
-/* The order: view-sort.h tells the grammar. */
-_must_check_ int view_set_sort(View *view, Span text,
-                               char ret_complaint[static VIEW_COMPLAINT_BYTES]);
-/* A glob, taken as it is; the one that was there is replaced. */
-_must_check_ int view_set_filter(View *view, Span glob,
-                                 char ret_complaint[static VIEW_COMPLAINT_BYTES]);
-/* A number of percent: digits, with at most one point, and perhaps a '%' behind. */
-_must_check_ int view_set_threshold(View *view, Span text,
-                                    char ret_complaint[static VIEW_COMPLAINT_BYTES]);
-
-void view_write_json(JsonWriter *writer, const View *view);
-/* @object: the View parameter, or NULL for the defaults. *ret is written on VIEW_OK only. */
-_must_check_ int view_decode(json_object *object, View *ret,
-                             char ret_complaint[static VIEW_COMPLAINT_BYTES]);
-
 const char *view_axis_name(ViewAxis axis);
 const char *view_axis_header(ViewAxis axis);
 /*
@@ -112,3 +89,7 @@ const char *view_table_name(SectionId id);
 bool view_wants_table(const View *view, SectionId id);
 /* Any text does when there is no filter. */
 bool view_filter_matches(const View *view, Span text);
+
+/* False, and nothing added, when there is no room. */
+_must_check_ bool view_texts_add(ViewTexts *texts, Span text);
+Span view_texts_get(const ViewTexts *texts, unsigned index);

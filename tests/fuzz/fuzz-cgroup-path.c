@@ -19,6 +19,7 @@
 #include "analysis/key/thread-key.h"
 #include "view/glob.h"
 #include "view/view.h"
+#include "view/view-put.h"
 #include "oracle.h"
 
 #define NAIVE_MAX_BYTES 64 /* of a glob and of a text: what trying everything can take */

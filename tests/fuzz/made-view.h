@@ -9,6 +9,7 @@
 
 #include "fuzz.h"
 #include "view/view.h"
+#include "view/view-put.h"
 
 static inline void made_metrics(View *view, uint8_t choice) {
         static const char *const lists[] = {

@@ -12,6 +12,7 @@
 #include "report/set/set-head.h"
 #include "report/set/set-rows.h"
 #include "report/set/set-table.h"
+#include "view/view-json.h"
 
 struct SetView {
         Session *session;

@@ -17,7 +17,7 @@
 #include "base/buffer.h"
 #include "base/macro.h"
 #include "base/span.h"
-#include "view/view-texts.h"
+#include "view/view.h"
 
 /* The first of @globs that matches @path; false when none does. */
 bool cgroup_flatten(const ViewTexts *globs, Span path, Span *ret);

@@ -3,6 +3,7 @@
 
 #include "analysis/key/cgroup-key.h"
 #include "view/view.h"
+#include "view/view-put.h"
 #include "vectors.h"
 
 static void assert_skeleton(Span path, Span wanted) {

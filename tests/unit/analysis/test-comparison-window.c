@@ -6,6 +6,7 @@
 
 #include "compared.h"
 #include "thread.h"
+#include "view/view-put.h"
 
 #define END (const char *) NULL
 #define ABSENT UINT64_MAX /* no value */

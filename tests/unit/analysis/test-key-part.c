@@ -3,6 +3,7 @@
 
 #include "analysis/key/key-part.h"
 #include "thread.h"
+#include "view/view-put.h"
 
 static ThreadSample in_cgroup(const char *path) {
         ThreadSample sample = thread_of("process", "thread", 1);

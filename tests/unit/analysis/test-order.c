@@ -5,6 +5,7 @@
 
 #include "compared.h"
 #include "thread.h"
+#include "view/view-put.h"
 
 static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
 static const ComparisonSetup two_sides = { .n_sides = 2 };

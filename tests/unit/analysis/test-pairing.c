@@ -7,6 +7,7 @@
 #include "colliding.h"
 #include "compared.h"
 #include "thread.h"
+#include "view/view-put.h"
 
 #define END (const char *) NULL
 

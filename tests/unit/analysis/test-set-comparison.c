@@ -7,6 +7,7 @@
 #include "analysis/set/rank-test.h"
 #include "set-run.h"
 #include "thread.h"
+#include "view/view-put.h"
 
 #define END (const char *) NULL
 #define N_SIDE 5u /* captures of a side */

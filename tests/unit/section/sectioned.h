@@ -12,6 +12,7 @@
 #include <string.h>
 #include "analysis/section/section-json.h"
 #include "analysis/section/sections.h"
+#include "view/view-put.h"
 
 static Buffer sectioned_buffer;
 

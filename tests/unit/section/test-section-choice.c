@@ -5,6 +5,7 @@
 
 #include "check-main.h"
 #include "sectioned.h"
+#include "view/view-put.h"
 
 #define MAXED \
         { .state = READING_MAX }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/section/section-json.h"
 
+#include <json-c/json.h>
+
 #include "check-main.h"
 #include "sectioned.h"
 

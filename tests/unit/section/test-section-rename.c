@@ -6,6 +6,7 @@
 
 #include "check-main.h"
 #include "sectioned.h"
+#include "view/view-put.h"
 
 /* A cgroup and how long it ran on each side; 0: it was not there. */
 typedef struct Ran {

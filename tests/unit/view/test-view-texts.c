@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "view/view-texts.h"
+#include "view/view.h"
 
 START_TEST(texts_keep_their_order_and_bytes) {
         ViewTexts texts = { .n = 0 };

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "view/view.h"
+#include "view/view-put.h"
+#include "view/view-json.h"
 
 START_TEST(defaults_are_the_documented_ones) {
         View view;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "config.h"
-#include "service/interface-text.h"
 
 typedef struct DescriptionFields {
         const char *interface;
@@ -14,8 +13,8 @@ static const struct {
         const char *name;
         const char *text;
 } interface_rows[] = {
-        { VARLINK_SERVICE, VARLINK_SERVICE_TEXT },
-        { PROFILER_INTERFACE, PROFILER_INTERFACE_TEXT },
+        { VARLINK_SERVICE, varlink_service_text },
+        { PROFILER_INTERFACE, profiler_interface_text },
 };
 
 int varlink_get_info(Request *request) {

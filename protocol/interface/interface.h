@@ -26,6 +26,10 @@ typedef struct WireErrorDetail {
         uint64_t offset; /* SnapshotUnreadable */
 } WireErrorDetail;
 
+/* The interfaces as the .varlink files describe them. */
+extern const char varlink_service_text[];
+extern const char profiler_interface_text[];
+
 /* "io.ctprof.Profiler.NoSuchSnapshot" */
 const char *wire_error_name(WireError error);
 /* The key of the error's first parameter, "" when it has none. */

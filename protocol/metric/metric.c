@@ -46,7 +46,7 @@ const Metric metric_table[_METRIC_MAX] = { METRICS(METRIC_ROW) };
         },
 const Derived derived_table[_DERIVED_MAX] = { DERIVED(DERIVED_ROW) };
 
-#define NAME_ENTRY(id, name) name,
+#define NAME_ENTRY(id, name, ...) name,
 static const char *const section_names[] = { METRIC_SECTIONS(NAME_ENTRY) };
 static const char *const class_names[] = { METRIC_CLASSES(NAME_ENTRY) };
 static const char *const source_names[] = { SOURCES(NAME_ENTRY) };

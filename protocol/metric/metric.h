@@ -26,13 +26,18 @@ typedef enum MetricId { METRICS(METRIC_ID) _METRIC_MAX } MetricId;
 #define DERIVED_ID(name, ...) DERIVED_##name,
 typedef enum DerivedId { DERIVED(DERIVED_ID) _DERIVED_MAX } DerivedId;
 
-/*        id                    name as users type it */
+/*        id                    name as users type it   shown by default  what it holds */
 // clang-format off
 #define METRIC_SECTIONS(S)                                                                         \
-        S(PRIMARY,              "primary")                                                         \
-        S(TASKSTATS_DELAY,      "taskstats-delay")                                                 \
-        S(TASKSTATS_ACCOUNTING, "taskstats-accounting") /* rendered only when named */             \
-        S(DERIVED,              "derived")
+        S(PRIMARY,              "primary",              1,                                         \
+          "what the scheduler, memory management and I/O accounting keep of a thread")             \
+        S(TASKSTATS_DELAY,      "taskstats-delay",      1,                                         \
+          "what threads waited for, from taskstats; without a delay, high-water marks of "         \
+          "memory")                                                                                \
+        S(TASKSTATS_ACCOUNTING, "taskstats-accounting", 0,                                         \
+          "more of taskstats, which repeats what other sections have: only when it is named")      \
+        S(DERIVED,              "derived",              1,                                         \
+          "quotients and differences of a group's reduced values")
 
 #define METRIC_CLASSES(C)                                                                          \
         C(ANY,         "-")                                                                        \
@@ -41,7 +46,7 @@ typedef enum DerivedId { DERIVED(DERIVED_ID) _DERIVED_MAX } DerivedId;
         C(FAIR_POLICY, "fair-policy")
 // clang-format on
 
-#define METRIC_SECTION_ID(id, name) METRIC_SECTION_##id,
+#define METRIC_SECTION_ID(id, ...) METRIC_SECTION_##id,
 typedef enum MetricSection { METRIC_SECTIONS(METRIC_SECTION_ID) _METRIC_SECTION_MAX } MetricSection;
 #define METRIC_CLASS_ID(id, name) METRIC_CLASS_##id,
 typedef enum MetricClass { METRIC_CLASSES(METRIC_CLASS_ID) _METRIC_CLASS_MAX } MetricClass;

@@ -2,24 +2,13 @@
 #include "view/legend.h"
 
 #include "base/macro.h"
+#include "metric/metric.h"
+#include "view/section-list.h"
 
-static const LegendTerm sections[] = {
-        { "primary", "what the scheduler, memory management and I/O accounting keep of a thread" },
-        { "taskstats-delay", "what threads waited for, from taskstats; without a delay, high-water "
-                             "marks of memory" },
-        { "taskstats-accounting", "more of taskstats, which repeats what other sections have: only "
-                                  "when it is named" },
-        { "derived", "quotients and differences of a group's reduced values" },
-        { "smaps-rollup", "memory of processes; with the axes cgroup and all, too, by process" },
-        { "cgroup-stats", "CPU time, throttling and memory of cgroups; with the axes cgroup and "
-                          "all" },
-        { "cgroup-limits", "limits and weights of cgroups, where any is set; with the same axes" },
-        { "memory-stat", "memory.stat of cgroups; with the same axes" },
-        { "memory-events", "memory.events of cgroups; with the same axes" },
-        { "pressure", "stalls of cgroups for want of CPU, memory, I/O; with the same axes" },
-        { "host-pressure", "the same of the whole host" },
-        { "sched-ext", "the scheduler that BPF programs make, where the kernel can have one" },
-};
+#define METRIC_SECTION_TERM(id, name, shown, text) { name, text },
+#define TABLE_SECTION_TERM(id, name, needs_cgroups, text) { name, text },
+static const LegendTerm sections[] = { METRIC_SECTIONS(METRIC_SECTION_TERM)
+                                               SECTIONS(TABLE_SECTION_TERM) };
 
 static const LegendTerm rules[] = {
         { "SumCount", "events, added up over the threads" },

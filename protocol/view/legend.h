@@ -4,9 +4,9 @@
 /*
  * Legend
  *
- * What the words mean that stand beside every metric: the section it is shown in, the rule that
- * reduces it over a group, the scheduling classes that have it, the kernel options it needs. Every
- * word that the registry uses has a term here.
+ * Explains the words beside every metric: its section, the rule that reduces it over a group, the
+ * scheduling classes that have it and the kernel options it needs. Every word that the registry
+ * uses has a term here.
  */
 
 #include <stddef.h>

@@ -10,19 +10,12 @@
 #include "view/view-put.h"
 #include "wire/limits.h"
 
-/* Members that are true or false. */
+#define FLAG_ROW(member, key, default_, text) { key, offsetof(View, member) },
+#define FLAG_KEY(member, key, default_, text) ", " key
 static const struct {
         const char *key;
         size_t offset;
-} flags[] = {
-        { "threadNormalize", offsetof(View, thread_normalize) },
-        { "cgroupNormalize", offsetof(View, cgroup_normalize) },
-        { "pairing", offsetof(View, pairing) },
-        { "window", offsetof(View, window) },
-        { "spread", offsetof(View, spread) },
-        { "changedOnly", offsetof(View, changed_only) },
-        { "self", offsetof(View, self) },
-};
+} flags[] = { VIEW_FLAGS(FLAG_ROW) };
 
 static void write_texts(JsonWriter *writer, const char *key, const ViewTexts *texts) {
         json_write_key(writer, key);
@@ -240,10 +233,9 @@ static int decode_member(View *view, const char *key, json_object *value, char *
                 if (span_is(name, flags[i].key))
                         return decode_flag(value, i, view, ret_complaint);
         return view_complain(ret_complaint,
-                             "A view has no member \"%s\": it has groupBy, threadNormalize, "
-                             "cgroupNormalize, cgroupFlatten, sections, metrics, sortBy, filter, "
-                             "pairing, pairs, window, spread, threshold, limit, changedOnly and "
-                             "self.",
+                             "A view has no member \"%s\": it has groupBy, cgroupFlatten, "
+                             "sections, metrics, sortBy, filter, pairs, threshold, "
+                             "limit" VIEW_FLAGS(FLAG_KEY) ".",
                              view_quote(name, quoted));
 }
 

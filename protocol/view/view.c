@@ -9,23 +9,21 @@
 static const char *const axis_names[] = { VIEW_AXES(AXIS_NAME) };
 static const char *const axis_headers[] = { VIEW_AXES(AXIS_HEADER) };
 
-#define TABLE_NAME(id, name, needs_cgroups) name,
-#define TABLE_NEEDS_CGROUPS(id, name, needs_cgroups) needs_cgroups,
+#define TABLE_NAME(id, name, ...) name,
+#define TABLE_NEEDS_CGROUPS(id, name, needs_cgroups, text) needs_cgroups,
 static const char *const table_names[] = { SECTIONS(TABLE_NAME) };
 static const bool table_needs_cgroups[] = { SECTIONS(TABLE_NEEDS_CGROUPS) };
 
+#define FLAG_DEFAULT(member, key, default_, text) .member = (default_),
+#define SECTION_SHOWN(id, name, shown, text) [METRIC_SECTION_##id] = (shown),
+
 void view_init(View *view) {
         *view = (View){
-                .axis = VIEW_AXIS_PCOMM,
-                .thread_normalize = true,
-                .cgroup_normalize = true,
-                .pairing = true,
+                VIEW_FLAGS(FLAG_DEFAULT).axis = VIEW_AXIS_PCOMM,
+                .sections = { METRIC_SECTIONS(SECTION_SHOWN) },
                 .limit = VIEW_DEFAULT_LIMIT,
         };
-        for (unsigned section = 0; section < _METRIC_SECTION_MAX; section++)
-                view->sections[section] = section != METRIC_SECTION_TASKSTATS_ACCOUNTING;
-        for (unsigned id = 0; id < _SECTION_MAX; id++)
-                view->tables[id] = true;
+        memset(view->tables, true, sizeof(view->tables));
 }
 
 const char *view_axis_name(ViewAxis axis) {

@@ -28,6 +28,26 @@
         A(CGROUP,     "cgroup",     "cgroup")                                                      \
         A(ALL,        "all",        "cgroup / process / thread")                                   \
         A(THREAD,     "thread",     "thread")
+
+/*
+ * Members that are true or false.
+ *
+ *        member            key in JSON        default  as the interface describes it */
+#define VIEW_FLAGS(F)                                                                              \
+        F(thread_normalize, "threadNormalize", true,                                               \
+          "Turn runs of digits and the like in names into patterns.")                              \
+        F(cgroup_normalize, "cgroupNormalize", true,                                               \
+          "The same for paths of cgroups; instances of systemd's templates become {I}.")           \
+        F(pairing,          "pairing",         true,                                               \
+          "Compare by cgroup or all: find renamed cgroups by the threads in them.")                \
+        F(window,           "window",          false,                                              \
+          "Compare two snapshots of one boot: sum what each thread did between the two.")          \
+        F(spread,           "spread",          false,                                              \
+          "Also how each sum is spread over the threads of a group.")                              \
+        F(changed_only,     "changedOnly",     false,                                              \
+          "Only rows that changed (compare) or have a value (show).")                              \
+        F(self,             "self",            false,                                              \
+          "Also the threads of ctprof itself.")
 // clang-format on
 
 #define VIEW_AXIS_ID(id, name, header) VIEW_AXIS_##id,
@@ -46,30 +66,24 @@ typedef struct ViewTexts {
         char bytes[VIEW_TEXTS_BYTES];
 } ViewTexts;
 
+#define VIEW_FLAG_MEMBER(member, ...) bool member;
 typedef struct View {
+        VIEW_FLAGS(VIEW_FLAG_MEMBER)
         ViewAxis axis;
-        bool thread_normalize;
-        bool cgroup_normalize;
-        ViewTexts
-                cgroup_flatten; /* globs for paths (glob.h), well-formed; the first that matches */
-        bool has_sections;      /* named by the user; else the default ones */
+        ViewTexts cgroup_flatten; /* well-formed globs for paths (glob.h); the first match counts */
+        bool has_sections;        /* named by the user; else the default ones */
         bool sections[_METRIC_SECTION_MAX];
         bool tables[_SECTION_MAX];
         bool has_metrics; /* else all of the sections */
         bool metrics[_METRIC_MAX];
         bool derived[_DERIVED_MAX];
-        bool pairing;    /* find cgroups that were renamed, on the axes cgroup and all */
-        ViewTexts pairs; /* keys of cgroups that are one by decree: old, new, old, new... */
-        bool window;     /* compare lives of threads: what was done between the two */
-        bool spread;     /* also how each sum is spread over the threads */
+        ViewTexts pairs; /* keys of cgroups that the user pairs: old, new, old, new... */
         uint32_t limit;  /* groups; 0: all */
         ViewSort sort;
         char filter[GLOB_MAX_BYTES]; /* a well-formed glob for texts (glob.h), not terminated */
         size_t n_filter;             /* 0: none */
         bool has_threshold;
         double threshold; /* percent, finite and not negative; only compare has one */
-        bool changed_only;
-        bool self;
 } View;
 
 /* pcomm, normalised, all sections but taskstats-accounting, all metrics, the default limit. */

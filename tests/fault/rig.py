@@ -21,7 +21,7 @@ CaptureTime=40s
 AnalysisTime=40s
 """
 ERROR_NAMES = re.compile(r"^error (\w+)", re.M)
-INTERFACE = pathlib.Path(__file__).resolve().parents[2] / "protocol/interface/io.ctprof.Profiler.varlink"
+INTERFACE = pathlib.Path(__file__).resolve().parents[2] / "protocol/interface/io.ctprof.Profiler.varlink.in"
 STANDARD_ERRORS = {"org.varlink.service." + word for word in (
     "InterfaceNotFound", "MethodNotFound", "MethodNotImplemented", "InvalidParameter",
     "PermissionDenied", "ExpectedMore")}

@@ -3,7 +3,7 @@
 #include "bench.h"
 
 #include "interface/error-list.h"
-#include "service/interface-text.h"
+#include "interface/interface.h"
 #include "service/method.h"
 
 #define CALL(name, parameters) \
@@ -42,7 +42,7 @@ START_TEST(every_method_of_the_interface_is_there_and_no_other) {
                 PROFILER_METHODS(METHOD_NAME)
 #undef METHOD_NAME
         };
-        const char *text = PROFILER_INTERFACE_TEXT;
+        const char *text = profiler_interface_text;
         size_t n = 0;
 
         while ((text = strstr(text, "\nmethod "))) {

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/*
+ * The lists of the protocol for fill-lists.py, which reads this file after the preprocessor. It is
+ * never compiled.
+ */
+
+#include "metric/metric.h"
+#include "snapshot/source.h"
+#include "view/section-list.h"
+#include "view/view.h"
+
+// clang-format off
+#define METRIC_SECTION(id_, name_, shown_, text_) \
+        ROW{"list": "sections", "id": #id_, "name": name_, "text": text_, "default": shown_, \
+            "cgroups": "false"}END
+METRIC_SECTIONS(METRIC_SECTION)
+
+#define TABLE_SECTION(id_, name_, needs_cgroups, text_) \
+        ROW{"list": "sections", "id": #id_, "name": name_, "text": text_, "default": 1, \
+            "cgroups": #needs_cgroups}END
+SECTIONS(TABLE_SECTION)
+
+#define METRIC(name_, type, rule_, section_, class, source, gates_, text_) \
+        ROW{"list": "metrics", "name": #name_, "rule": #rule_, "section": #section_, \
+            "gates": gates_, "text": text_}END
+METRICS(METRIC)
+
+#define DERIVED_VALUE(name_, unit, section_, formula, inputs, text_) \
+        ROW{"list": "derived", "name": #name_, "rule": "derived", "section": #section_, \
+            "gates": "", "text": text_}END
+DERIVED(DERIVED_VALUE)
+
+#define SOURCE(id, name_) ROW{"list": "sources", "name": name_}END
+SOURCES(SOURCE)
+
+#define STATE(id, name_) ROW{"list": "source-states", "name": name_}END
+SOURCE_STATES(STATE)
+
+#define AXIS(id, name_, header) ROW{"list": "axes", "name": name_}END
+VIEW_AXES(AXIS)
+
+#define ORDER(id, name_) ROW{"list": "orders", "name": name_}END
+VIEW_ORDERS(ORDER)
+
+#define FLAG(member, key_, default_, text_) \
+        ROW{"list": "view-flags", "name": key_, "default": #default_, "text": text_}END
+VIEW_FLAGS(FLAG)
+// clang-format on

@@ -4,113 +4,125 @@
 /*
  * Option list
  *
- * Every option of the command line in one place: how it is typed, what it takes, and the words of
- * its help. Which verbs take it stands with the verbs; the common ones all do.
+ * Every option of the command line in one place: how it is typed, what it takes, where its value
+ * goes and its line of help. The help, the completions and the manual page follow from these rows.
+ * Every verb takes the common options; verbs.h names the others that it takes.
  *
- * Columns: id, long name, short name or 0, kind of argument, its name, help.
+ * Columns: id, long name, short name or 0, kind of argument, its name, how it is taken, help. It is
+ * taken in one of these ways:
+ *
+ *     GIVEN                 being given is all there is to know
+ *     VIEW_FLAG(MEMBER, B)  sets a flag of the view to B
+ *     VIEW(SETTER)          hands its value to that setter of the view
+ *     TEXT(MEMBER, NOUN)    keeps its value, which must not be empty where there is a noun for it
+ *     TIME(MEMBER)          reads its value as a time
+ *     VALUE(NAME)           has a function of its own, take_NAME() in options.c
  */
 
 #include <stdint.h>
 
 // clang-format off
 #define OPTIONS_COMMON(O)                                                                       \
-        O(SOCKET, "socket", 0, REQUIRED, "PATH",                                                \
+        O(SOCKET, "socket", 0, REQUIRED, "PATH", TEXT(socket_path, "path"),                     \
           "Socket of the daemon (default: $CTPROF_SOCKET, or "                                  \
           "/run/ctprof/io.ctprof.Profiler)")                                                    \
-        O(LOCAL, "local", 0, NONE, "",                                                          \
+        O(LOCAL, "local", 0, NONE, "", GIVEN,                                                   \
           "No daemon: a private ctprofd for this one command")                                  \
-        O(SPOOL, "spool", 0, REQUIRED, "DIR",                                                   \
+        O(SPOOL, "spool", 0, REQUIRED, "DIR", TEXT(spool_path, "path"),                         \
           "With --local: the spool directory")                                                  \
-        O(JSON, "json", 'j', OPTIONAL, "STYLE",                                                 \
+        O(JSON, "json", 'j', OPTIONAL, "STYLE", VALUE(json),                                    \
           "Result as JSON: short, pretty or off")                                               \
-        O(TIMEOUT, "timeout", 0, REQUIRED, "SECONDS",                                           \
+        O(TIMEOUT, "timeout", 0, REQUIRED, "SECONDS", VALUE(timeout),                           \
           "Give up waiting (default: never for captures and analyses, else 30)")                \
-        O(NO_PAGER, "no-pager", 0, NONE, "",                                                    \
+        O(NO_PAGER, "no-pager", 0, NONE, "", GIVEN,                                             \
           "Do not pipe long output into a pager")                                               \
-        O(NO_LEGEND, "no-legend", 0, NONE, "",                                                  \
+        O(NO_LEGEND, "no-legend", 0, NONE, "", GIVEN,                                           \
           "No headers, no closing hints")                                                       \
-        O(QUIET, "quiet", 'q', NONE, "",                                                        \
+        O(QUIET, "quiet", 'q', NONE, "", GIVEN,                                                 \
           "Nothing but results and errors")                                                     \
-        O(HELP, "help", 'h', NONE, "",                                                          \
+        O(HELP, "help", 'h', NONE, "", GIVEN,                                                   \
           "Show this help")                                                                     \
-        O(VERSION, "version", 0, NONE, "",                                                      \
+        O(VERSION, "version", 0, NONE, "", GIVEN,                                               \
           "Show the version")
 
 #define OPTIONS_OF_VERBS(O)                                                                     \
-        O(TAG, "tag", 0, REQUIRED, "NAME",                                                      \
-          "Name of the snapshot (default: the time of the capture)")                              \
-        O(REPLACE, "replace", 0, NONE, "",                                                      \
+        O(TAG, "tag", 0, REQUIRED, "NAME", VALUE(tag),                                          \
+          "Name of the snapshot (default: the time of the capture)")                            \
+        O(REPLACE, "replace", 0, NONE, "", GIVEN,                                               \
           "Replace a snapshot of that name")                                                    \
-        O(SMAPS, "smaps", 0, NONE, "",                                                          \
+        O(SMAPS, "smaps", 0, NONE, "", GIVEN,                                                   \
           "Read smaps_rollup, also where ctprofd.conf(5) says not to")                          \
-        O(NO_SMAPS, "no-smaps", 0, NONE, "",                                                    \
+        O(NO_SMAPS, "no-smaps", 0, NONE, "", GIVEN,                                             \
           "Do not read smaps_rollup, which holds the targets' memory maps for a "               \
           "while")                                                                              \
-        O(OUTPUT, "output", 0, REQUIRED, "FILE",                                                \
+        O(OUTPUT, "output", 0, REQUIRED, "FILE", TEXT(output_path, "path"),                     \
           "Write the snapshot to FILE (\"-\": stdout) and not into the spool")                  \
-        O(SINCE, "since", 0, REQUIRED, "TIME",                                                  \
+        O(SINCE, "since", 0, REQUIRED, "TIME", TIME(since_realtime_ns),                         \
           "Captured then or later: \"2026-11-20 15:30\", today, yesterday, -2h")                \
-        O(UNTIL, "until", 0, REQUIRED, "TIME",                                                  \
+        O(UNTIL, "until", 0, REQUIRED, "TIME", TIME(until_realtime_ns),                         \
           "Captured then or earlier")                                                           \
-        O(ALL, "all", 0, NONE, "",                                                              \
-          "All snapshots of the spool")                                                         \
-        O(FORMAT, "format", 0, REQUIRED, "FORMAT",                                              \
+        O(ALL, "all", 0, NONE, "", GIVEN,                                                       \
+          "All snapshots of the spool")
+
+#define OPTIONS_OF_VIEWS(O)                                                                     \
+        O(FORMAT, "format", 0, REQUIRED, "FORMAT", VALUE(format),                               \
           "table (default), csv or ndjson (a row for each group and metric, see "               \
           "ctprof-rows(5)), or html (one page for a browser, to redirect into a file)")         \
-        O(GROUP_BY, "group-by", 0, REQUIRED, "AXIS",                                            \
-          "pcomm (default), comm, comm-exact, cgroup, all (cgroup, process and thread) "         \
-          "or thread")                                \
+        O(GROUP_BY, "group-by", 0, REQUIRED, "AXIS", VIEW(view_set_axis),                       \
+          "pcomm (default), comm, comm-exact, cgroup, all (cgroup, process and thread) "        \
+          "or thread")                                                                          \
         O(NO_THREAD_NORMALIZE, "no-thread-normalize", 0, NONE, "",                              \
+          VIEW_FLAG(thread_normalize, false),                                                   \
           "Literal names: no patterns for runs of digits")                                      \
-        O(CGROUP_FLATTEN, "cgroup-flatten", 0, REQUIRED, "GLOB",                                \
+        O(CGROUP_FLATTEN, "cgroup-flatten", 0, REQUIRED, "GLOB", VIEW(view_add_cgroup_flatten), \
           "One group of all cgroups whose path matches; may be given several times")            \
-        O(NO_CG_NORMALIZE, "no-cg-normalize", 0, NONE, "",                                      \
+        O(NO_CG_NORMALIZE, "no-cg-normalize", 0, NONE, "", VIEW_FLAG(cgroup_normalize, false),  \
           "Literal cgroups: no patterns for instances and numbers")                             \
-        O(PAIR, "pair", 0, REQUIRED, "OLD=NEW",                                                 \
+        O(PAIR, "pair", 0, REQUIRED, "OLD=NEW", VIEW(view_add_pair),                            \
           "The cgroup OLD of BEFORE became NEW; may be given several times")                    \
-        O(NO_PAIRING, "no-pairing", 0, NONE, "",                                                \
+        O(NO_PAIRING, "no-pairing", 0, NONE, "", VIEW_FLAG(pairing, false),                     \
           "Do not find renamed cgroups by what runs in them")                                   \
-        O(WINDOW, "window", 0, NONE, "",                                                        \
+        O(WINDOW, "window", 0, NONE, "", VIEW_FLAG(window, true),                               \
           "Follow each thread: what those that lived on or were born did in between")           \
-        O(FILTER, "filter", 0, REQUIRED, "GLOB",                                                \
+        O(FILTER, "filter", 0, REQUIRED, "GLOB", VIEW(view_set_filter),                         \
           "Only groups of which the label matches")                                             \
-        O(SORT_BY, "sort-by", 0, REQUIRED, "SPEC",                                              \
+        O(SORT_BY, "sort-by", 0, REQUIRED, "SPEC", VIEW(view_set_sort),                         \
           "impact (default), delta, percent, name, or METRIC[:asc|desc][,...]")                 \
-        O(BEFORE, "before", 0, REQUIRED, "LIST",                                                \
+        O(BEFORE, "before", 0, REQUIRED, "LIST", TEXT(before, "list"),                          \
           "Compare sets: the snapshots before, separated by commas; globs over names may "      \
           "be among them")                                                                      \
-        O(AFTER, "after", 0, REQUIRED, "LIST",                                                  \
+        O(AFTER, "after", 0, REQUIRED, "LIST", TEXT(after, "list"),                             \
           "The same after")                                                                     \
-        O(ALPHA, "alpha", 0, REQUIRED, "P",                                                     \
+        O(ALPHA, "alpha", 0, REQUIRED, "P", VALUE(alpha),                                       \
           "Sets: the adjusted p below which a row is significant (default: 0.05)")              \
-        O(THRESHOLD, "threshold", 0, REQUIRED, "PCT",                                           \
-          "Only rows that moved by more percent, growth from zero included")           \
-        O(SECTIONS, "sections", 0, REQUIRED, "LIST",                                            \
+        O(THRESHOLD, "threshold", 0, REQUIRED, "PCT", VIEW(view_set_threshold),                 \
+          "Only rows that moved by more percent, growth from zero included")                    \
+        O(SECTIONS, "sections", 0, REQUIRED, "LIST", VIEW(view_set_sections),                   \
           "Only these sections: primary, taskstats-delay, taskstats-accounting, derived, "      \
           "smaps-rollup, host-pressure, sched-ext; by cgroup or all also cgroup-stats, "        \
           "cgroup-limits, memory-stat, memory-events, pressure")                                \
-        O(METRICS, "metrics", 0, REQUIRED, "LIST",                                              \
+        O(METRICS, "metrics", 0, REQUIRED, "LIST", VIEW(view_set_metrics),                      \
           "Only these metrics; globs may stand in the list")                                    \
-        O(COLUMNS, "columns", 0, REQUIRED, "LIST",                                              \
+        O(COLUMNS, "columns", 0, REQUIRED, "LIST", TEXT(columns, NULL),                         \
           "These columns, in this order; \"+\" in front adds them to the default ones: "        \
           "group, threads, metric, before, after, arrow, delta, %, rate, uptime, tags, unit, "  \
           "and of sums over threads top, p50, p99")                                             \
-        O(LIMIT, "limit", 0, REQUIRED, "N",                                                     \
+        O(LIMIT, "limit", 0, REQUIRED, "N", VALUE(limit),                                       \
           "At most N groups, and N cgroups or processes a section, 0 for all (default: 40)")    \
-        O(ALL_ROWS, "all-rows", 0, NONE, "",                                                    \
-          "Also rows that did not change")                                     \
-        O(SELF, "self", 0, NONE, "",                                                            \
+        O(ALL_ROWS, "all-rows", 0, NONE, "", GIVEN,                                             \
+          "Also rows that did not change")                                                      \
+        O(SELF, "self", 0, NONE, "", VIEW_FLAG(self, true),                                     \
           "Also threads of ctprof itself")                                                      \
-        O(RAW, "raw", 0, NONE, "",                                                              \
+        O(RAW, "raw", 0, NONE, "", GIVEN,                                                       \
           "Plain numbers in base units")                                                        \
-        O(WRAP, "wrap", 0, NONE, "",                                                            \
+        O(WRAP, "wrap", 0, NONE, "", GIVEN,                                                     \
           "On a terminal: go on in the next line instead of cutting names")
 // clang-format on
 
+#define OPTIONS(O) OPTIONS_COMMON(O) OPTIONS_OF_VERBS(O) OPTIONS_OF_VIEWS(O)
+
 #define OPTION_ID(id, ...) OPTION_##id,
-typedef enum OptionId {
-        OPTIONS_COMMON(OPTION_ID) OPTIONS_OF_VERBS(OPTION_ID) _OPTION_MAX
-} OptionId;
+typedef enum OptionId { OPTIONS(OPTION_ID) _OPTION_MAX } OptionId;
 
 #define OPTION_BIT(id) (UINT64_C(1) << OPTION_##id)
 

@@ -3,6 +3,7 @@
 
 #include <getopt.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,21 +13,20 @@
 #include "session/complain.h"
 #include "view/view-put.h"
 
-#define OPTION_ROW(id, name_, letter_, argument_, argument_name_, help_) \
-        [OPTION_##id] = {                                                \
-                .name = (name_),                                         \
-                .letter = (letter_),                                     \
-                .argument = OPTION_ARGUMENT_##argument_,                 \
-                .argument_name = (argument_name_),                       \
-                .help = (help_),                                         \
+#define OPTION_ROW(id, name_, letter_, argument_, argument_name_, taken, help_) \
+        [OPTION_##id] = {                                                       \
+                .name = (name_),                                                \
+                .letter = (letter_),                                            \
+                .argument = OPTION_ARGUMENT_##argument_,                        \
+                .argument_name = (argument_name_),                              \
+                .help = (help_),                                                \
         },
-const OptionRow option_table[_OPTION_MAX] = { OPTIONS_COMMON(OPTION_ROW)
-                                                      OPTIONS_OF_VERBS(OPTION_ROW) };
+const OptionRow option_table[_OPTION_MAX] = { OPTIONS(OPTION_ROW) };
 
 /* Above every character, so that long options and letters share one switch. */
 #define LONG_BASE 256
 
-#define OPTION_LONG(id, name_, letter_, argument_, argument_name_, help_) \
+#define OPTION_LONG(id, name_, letter_, argument_, ...) \
         { (name_), GETOPT_##argument_, NULL, LONG_BASE + OPTION_##id },
 enum {
         GETOPT_NONE = no_argument,
@@ -34,19 +34,16 @@ enum {
         GETOPT_OPTIONAL = optional_argument,
 };
 static const struct option long_options[] = {
-        OPTIONS_COMMON(OPTION_LONG) OPTIONS_OF_VERBS(OPTION_LONG){},
+        OPTIONS(OPTION_LONG){},
 };
 
 #define OPTION_NAME(id, name, ...) "--" name,
-static const char *const option_names[] = { OPTIONS_COMMON(OPTION_NAME)
-                                                    OPTIONS_OF_VERBS(OPTION_NAME) };
+static const char *const option_names[] = { OPTIONS(OPTION_NAME) };
 
 _Static_assert(_OPTION_MAX <= 64, "a bit for each option");
 
-static const char *const format_names[] = {
-        [FORMAT_CTPROF] = "ctprof", [FORMAT_KTSTR] = "ktstr", [FORMAT_NDJSON] = "ndjson",
-        [FORMAT_TABLE] = "table",   [FORMAT_CSV] = "csv",     [FORMAT_HTML] = "html",
-};
+#define FORMAT_NAME(id, name) name,
+static const char *const format_names[] = { FORMATS(FORMAT_NAME) };
 
 const char *format_name(Format format) {
         return format_names[format];
@@ -61,26 +58,32 @@ static _printf_(2, 3) int refuse(char *ret_complaint, const char *format, ...) {
         return OPTIONS_E_INVALID;
 }
 
-static int set_json(Options *options, const char *value, char *ret_complaint) {
-        static const struct {
-                const char *name;
-                JsonWish wish;
-        } wishes[] = { { "short", JSON_WISH_SHORT },
-                       { "pretty", JSON_WISH_PRETTY },
-                       { "off", JSON_WISH_OFF } };
-        char quoted[QUOTE_BYTES];
+/* One value on its way into the options. */
+typedef struct Taking {
+        Options *options;
+        const char *value;
+        uint64_t now_realtime_ns;
+        char *complaint;
+        char quoted[QUOTE_BYTES]; /* the value, for the complaint */
+} Taking;
 
-        if (!value) {
-                options->json = JSON_WISH_AUTO;
+static int take_json(Taking *taking) {
+        static const char *const styles[] = {
+                [JSON_WISH_SHORT] = "short",
+                [JSON_WISH_PRETTY] = "pretty",
+                [JSON_WISH_OFF] = "off",
+        };
+
+        taking->options->json = JSON_WISH_AUTO;
+        if (!taking->value)
                 return 0;
-        }
-        for (size_t i = 0; i < ELEMENTSOF(wishes); i++)
-                if (strcmp(value, wishes[i].name) == 0) {
-                        options->json = wishes[i].wish;
+        for (unsigned i = 0; i < ELEMENTSOF(styles); i++)
+                if (styles[i] && strcmp(taking->value, styles[i]) == 0) {
+                        taking->options->json = (JsonWish) i;
                         return 0;
                 }
-        return refuse(ret_complaint, "--json=%s is not a style: it is short, pretty or off.",
-                      quote(value, quoted));
+        return refuse(taking->complaint, "--json=%s is not a style: it is short, pretty or off.",
+                      taking->quoted);
 }
 
 /* Seconds with up to nine decimals. */
@@ -104,178 +107,104 @@ static bool parse_seconds(const char *text, uint64_t *ret_ns) {
         return true;
 }
 
-static int set_timeout(Options *options, const char *value, char *ret_complaint) {
-        char quoted[QUOTE_BYTES];
+static int take_timeout(Taking *taking) {
+        uint64_t *timeout_ns = &taking->options->timeout_ns;
 
-        if (!parse_seconds(value, &options->timeout_ns) || options->timeout_ns == 0)
-                return refuse(ret_complaint, "--timeout %s is not a number of seconds above 0.",
-                              quote(value, quoted));
-        return 0;
+        if (parse_seconds(taking->value, timeout_ns) && *timeout_ns > 0)
+                return 0;
+        return refuse(taking->complaint, "--timeout %s is not a number of seconds above 0.",
+                      taking->quoted);
 }
 
-/* As many decimals as seconds have are enough of a probability, too. */
-static int set_alpha(Options *options, const char *value, char *ret_complaint) {
-        char quoted[QUOTE_BYTES];
+/* Nine decimals, as seconds have, are enough for a probability. */
+static int take_alpha(Taking *taking) {
         uint64_t billionths;
 
-        if (!parse_seconds(value, &billionths) || billionths == 0 || billionths >= NSEC_PER_SEC)
-                return refuse(ret_complaint,
+        if (!parse_seconds(taking->value, &billionths) || billionths == 0 ||
+            billionths >= NSEC_PER_SEC)
+                return refuse(taking->complaint,
                               "--alpha %s is not a probability between 0 and 1, as 0.05.",
-                              quote(value, quoted));
-        options->alpha = (double) billionths / (double) NSEC_PER_SEC;
+                              taking->quoted);
+        taking->options->alpha = (double) billionths / (double) NSEC_PER_SEC;
         return 0;
 }
 
-static int set_list(const char **list, const char *option, const char *value, char *ret_complaint) {
-        if (value[0] == '\0')
-                return refuse(ret_complaint, "%s is given an empty list.", option);
-        *list = value;
-        return 0;
-}
+static int take_tag(Taking *taking) {
+        const char *complaint = snapshot_name_complaint(span_of(taking->value));
 
-static int set_tag(Options *options, const char *value, char *ret_complaint) {
-        const char *complaint = snapshot_name_complaint(span_of(value));
-        char quoted[QUOTE_BYTES];
-
-        options->tag = value;
+        taking->options->tag = taking->value;
         if (complaint)
-                return refuse(ret_complaint, "The tag %s %s.", quote(value, quoted), complaint);
+                return refuse(taking->complaint, "The tag %s %s.", taking->quoted, complaint);
         return 0;
 }
 
-static int set_time(const char *option, const char *value, uint64_t now_realtime_ns,
-                    uint64_t *ret_realtime_ns, char *ret_complaint) {
-        char quoted[QUOTE_BYTES];
-
-        if (!when_parse(span_of(value), now_realtime_ns, ret_realtime_ns))
-                return refuse(ret_complaint,
-                              "%s %s is not a time: write YYYY-MM-DD[ HH:MM[:SS]], today, "
-                              "yesterday, -5min, -2h or -3d.",
-                              option, quote(value, quoted));
-        return 0;
-}
-
-static int set_format(Options *options, const char *value, char *ret_complaint) {
-        char quoted[QUOTE_BYTES];
-
+static int take_format(Taking *taking) {
         for (unsigned i = 0; i < _FORMAT_MAX; i++)
-                if (strcmp(value, format_names[i]) == 0) {
-                        options->format = (Format) i;
+                if (strcmp(taking->value, format_names[i]) == 0) {
+                        taking->options->format = (Format) i;
                         return 0;
                 }
-        return refuse(ret_complaint,
+        return refuse(taking->complaint,
                       "--format %s is not a format: views are table, csv, ndjson or html, exports "
                       "are ctprof, ktstr or ndjson.",
-                      quote(value, quoted));
+                      taking->quoted);
 }
 
-static int set_limit(Options *options, const char *value, char *ret_complaint) {
-        char quoted[QUOTE_BYTES];
-
-        if (!number_parse_u32(span_of(value), &options->view.limit))
-                return refuse(ret_complaint,
-                              "--limit takes a number of groups up to 4294967295, 0 for all: "
-                              "%s is none.",
-                              quote(value, quoted));
-        return 0;
+static int take_limit(Taking *taking) {
+        if (number_parse_u32(span_of(taking->value), &taking->options->view.limit))
+                return 0;
+        return refuse(taking->complaint,
+                      "--limit takes a number of groups up to 4294967295, 0 for all: %s is none.",
+                      taking->quoted);
 }
 
-static int set_path(const char **path, const char *option, const char *value, char *ret_complaint) {
-        if (value[0] == '\0')
-                return refuse(ret_complaint, "%s is given an empty path.", option);
-        *path = value;
-        return 0;
-}
+/* How each option is taken; one without a row here is only noted as given. */
+#define GIVEN .take = NULL
+#define VALUE(name_) .take = take_##name_
+#define TEXT(member_, noun_) .text_at = offsetof(Options, member_), .is_text = true, .noun = (noun_)
+#define TIME(member_) .time_at = offsetof(Options, member_), .is_time = true
+#define VIEW(setter_) .view = (setter_)
+#define VIEW_FLAG(member_, value_) \
+        .flag_at = offsetof(View, member_), .is_flag = true, .flag = (value_)
+#define OPTION_TAKEN(id, name_, letter_, argument_, argument_name_, taken_, help_) \
+        [OPTION_##id] = { taken_ },
+static const struct {
+        int (*take)(Taking *taking);
+        int (*view)(View *view, Span value, char *ret_complaint);
+        const char *noun; /* the value must not be empty; NULL: it may be */
+        size_t text_at, time_at, flag_at;
+        bool is_text, is_time, is_flag, flag;
+} taken_table[_OPTION_MAX] = { OPTIONS(OPTION_TAKEN) };
 
 _Static_assert(OPTIONS_COMPLAINT_BYTES >= VIEW_COMPLAINT_BYTES, "complaints of views fit");
 
-static int set_view(int r) {
-        return r == VIEW_E_INVALID ? OPTIONS_E_INVALID : r;
-}
+static int take_option(Taking *taking, OptionId id) {
+        void *options = taking->options, *view = &taking->options->view;
+        const char *value = taking->value;
+        int r;
 
-static int set_option(Options *options, OptionId id, const char *value, uint64_t now_realtime_ns,
-                      char *ret_complaint) {
-        View *view = &options->view;
-
-        switch (id) {
-        case OPTION_SOCKET:
-                return set_path(&options->socket_path, "--socket", value, ret_complaint);
-        case OPTION_SPOOL:
-                return set_path(&options->spool_path, "--spool", value, ret_complaint);
-        case OPTION_OUTPUT:
-                return set_path(&options->output_path, "--output", value, ret_complaint);
-        case OPTION_JSON:
-                return set_json(options, value, ret_complaint);
-        case OPTION_TIMEOUT:
-                return set_timeout(options, value, ret_complaint);
-        case OPTION_TAG:
-                return set_tag(options, value, ret_complaint);
-        case OPTION_SINCE:
-                return set_time("--since", value, now_realtime_ns, &options->since_realtime_ns,
-                                ret_complaint);
-        case OPTION_UNTIL:
-                return set_time("--until", value, now_realtime_ns, &options->until_realtime_ns,
-                                ret_complaint);
-        case OPTION_FORMAT:
-                return set_format(options, value, ret_complaint);
-        case OPTION_GROUP_BY:
-                return set_view(view_set_axis(view, span_of(value), ret_complaint));
-        case OPTION_SECTIONS:
-                return set_view(view_set_sections(view, span_of(value), ret_complaint));
-        case OPTION_METRICS:
-                return set_view(view_set_metrics(view, span_of(value), ret_complaint));
-        case OPTION_CGROUP_FLATTEN:
-                return set_view(view_add_cgroup_flatten(view, span_of(value), ret_complaint));
-        case OPTION_PAIR:
-                return set_view(view_add_pair(view, span_of(value), ret_complaint));
-        case OPTION_FILTER:
-                return set_view(view_set_filter(view, span_of(value), ret_complaint));
-        case OPTION_SORT_BY:
-                return set_view(view_set_sort(view, span_of(value), ret_complaint));
-        case OPTION_THRESHOLD:
-                return set_view(view_set_threshold(view, span_of(value), ret_complaint));
-        case OPTION_ALPHA:
-                return set_alpha(options, value, ret_complaint);
-        case OPTION_BEFORE:
-                return set_list(&options->before, "--before", value, ret_complaint);
-        case OPTION_AFTER:
-                return set_list(&options->after, "--after", value, ret_complaint);
-        case OPTION_LIMIT:
-                return set_limit(options, value, ret_complaint);
-        case OPTION_COLUMNS:
-                options->columns = value;
-                return 0;
-        case OPTION_NO_THREAD_NORMALIZE:
-                view->thread_normalize = false;
-                return 0;
-        case OPTION_NO_CG_NORMALIZE:
-                view->cgroup_normalize = false;
-                return 0;
-        case OPTION_NO_PAIRING:
-                view->pairing = false;
-                return 0;
-        case OPTION_WINDOW:
-                view->window = true;
-                return 0;
-        case OPTION_SELF:
-                view->self = true;
-                return 0;
-        case OPTION_LOCAL:
-        case OPTION_NO_PAGER:
-        case OPTION_NO_LEGEND:
-        case OPTION_QUIET:
-        case OPTION_HELP:
-        case OPTION_VERSION:
-        case OPTION_REPLACE:
-        case OPTION_SMAPS:
-        case OPTION_NO_SMAPS:
-        case OPTION_ALL:
-        case OPTION_ALL_ROWS:
-        case OPTION_RAW:
-        case OPTION_WRAP:
-        case _OPTION_MAX:
-                return 0; /* that they were given is all there is to know */
+        if (value)
+                (void) quote(value, taking->quoted);
+        if (taken_table[id].take)
+                return taken_table[id].take(taking);
+        if (taken_table[id].view) {
+                r = taken_table[id].view(view, span_of(value), taking->complaint);
+                return r == VIEW_E_INVALID ? OPTIONS_E_INVALID : r;
         }
+        if (taken_table[id].is_flag)
+                *(bool *) ((char *) view + taken_table[id].flag_at) = taken_table[id].flag;
+        if (taken_table[id].is_time &&
+            !when_parse(span_of(value), taking->now_realtime_ns,
+                        (uint64_t *) (void *) ((char *) options + taken_table[id].time_at)))
+                return refuse(taking->complaint,
+                              "--%s %s is not a time: write YYYY-MM-DD[ HH:MM[:SS]], today, "
+                              "yesterday, -5min, -2h or -3d.",
+                              option_table[id].name, taking->quoted);
+        if (taken_table[id].noun && value[0] == '\0')
+                return refuse(taking->complaint, "--%s is given an empty %s.",
+                              option_table[id].name, taken_table[id].noun);
+        if (taken_table[id].is_text)
+                *(const char **) (void *) ((char *) options + taken_table[id].text_at) = value;
         return 0;
 }
 
@@ -357,7 +286,11 @@ int options_parse(int argc, char *argv[], uint64_t now_realtime_ns, Options *ret
                                 return refuse_unknown(word, 0, ret_complaint);
                 }
                 options.given |= UINT64_C(1) << id;
-                r = set_option(&options, id, optarg, now_realtime_ns, ret_complaint);
+                r = take_option(&(Taking){ .options = &options,
+                                           .value = optarg,
+                                           .now_realtime_ns = now_realtime_ns,
+                                           .complaint = ret_complaint },
+                                id);
                 if (r != 0)
                         return r;
         }

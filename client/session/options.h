@@ -17,15 +17,18 @@
 #include "render/json-out.h"
 #include "session/option-list.h"
 
-/* Of all verbs; which one has which stands with the verbs. */
+/* The formats of all verbs; verbs.h names those of each. */
+#define FORMATS(F)          \
+        F(TABLE, "table")   \
+        F(CSV, "csv")       \
+        F(CTPROF, "ctprof") \
+        F(HTML, "html")     \
+        F(KTSTR, "ktstr")   \
+        F(NDJSON, "ndjson")
+
+#define FORMAT_ID(id, name) FORMAT_##id,
 typedef enum Format {
-        FORMAT_TABLE,
-        FORMAT_CSV,
-        FORMAT_CTPROF,
-        FORMAT_HTML,
-        FORMAT_KTSTR,
-        FORMAT_NDJSON,
-        _FORMAT_MAX, /* not given */
+        FORMATS(FORMAT_ID) _FORMAT_MAX, /* not given */
 } Format;
 
 #define FORMAT_BIT(id) (UINT32_C(1) << FORMAT_##id)

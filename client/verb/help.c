@@ -8,17 +8,9 @@
 #define LABEL_COLUMNS 25
 #define LABEL_BYTES 64
 
-/* NULL where @verb has nothing of its own to say. */
-static const VerbOptionHelp *find_help(const Verb *verb, unsigned id) {
-        for (const VerbOptionHelp *help = verb ? verb->helps : NULL; help && help->text; help++)
-                if (help->id == id)
-                        return help;
-        return NULL;
-}
-
 static void print_option(const Lines *lines, const Verb *verb, unsigned id) {
         const OptionRow *row = &option_table[id];
-        const VerbOptionHelp *help = find_help(verb, id);
+        const VerbHelp *help = verb_find_help(verb, (OptionId) id);
         char label[LABEL_BYTES], letter[] = "-x, ";
 
         letter[1] = row->letter;
@@ -62,8 +54,8 @@ void help_print(const Verb *verb, const Terminal *terminal, FILE *out) {
                              "Take host-wide snapshots of every thread, show and compare them.\n\n"
                              "Verbs:\n",
                              out);
-                for (size_t i = 0; verb_table[i]; i++)
-                        print_verb(&lines, verb_table[i]);
+                for (size_t i = 0; i < _VERB_MAX; i++)
+                        print_verb(&lines, &verb_table[i]);
         }
         (void) fprintf(out, "\n%s:\n", verb ? "Common options" : "Options of all verbs");
         print_options(&lines, verb, OPTION_COMMON_BITS);
@@ -75,7 +67,7 @@ void help_print(const Verb *verb, const Terminal *terminal, FILE *out) {
                         out);
 }
 
-static int run_help(Session *session) {
+int verb_help(Session *session) {
         const Options *options = session->options;
         const char *nearest;
         const Verb *verb = NULL;
@@ -91,11 +83,3 @@ static int run_help(Session *session) {
                 help_print(verb, &session->terminal, stdout);
         return r;
 }
-
-const Verb verb_help = {
-        .name = "help",
-        .synopsis = "[VERB]",
-        .summary = "Show help for the program, or for a verb",
-        .max_arguments = 1,
-        .run = run_help,
-};

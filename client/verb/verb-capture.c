@@ -113,7 +113,7 @@ static int capture_into(Session *session, const char *path) {
                                        to_stdout ? "stdout" : path);
 }
 
-static int run_capture(Session *session) {
+int verb_capture(Session *session) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
         const Options *options = session->options;
         int r;
@@ -131,12 +131,3 @@ static int run_capture(Session *session) {
         return session_has_json(session) ? print_capture_json(session, reply)
                                          : print_capture(session, reply, stdout, NULL);
 }
-
-const Verb verb_capture = {
-        .name = "capture",
-        .synopsis = "",
-        .summary = "Take a snapshot of every thread of the host",
-        .options = OPTION_BIT(TAG) | OPTION_BIT(REPLACE) | OPTION_BIT(SMAPS) |
-                   OPTION_BIT(NO_SMAPS) | OPTION_BIT(OUTPUT),
-        .run = run_capture,
-};

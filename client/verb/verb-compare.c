@@ -81,7 +81,7 @@ static int run_sets(Session *session) {
         return r;
 }
 
-static int run_compare(Session *session) {
+int verb_compare(Session *session) {
         const Options *options = session->options;
         size_t n = options->n_arguments - 1;
         bool has_before = options_have(options, OPTION_BEFORE);
@@ -109,23 +109,3 @@ static int run_compare(Session *session) {
                                 "name: two snapshots are not tested.");
         return compare_pair(session, options->arguments[1], options->arguments[2]);
 }
-
-static const VerbOptionHelp helps[] = {
-        { OPTION_THRESHOLD, NULL,
-          "Only rows that moved by more percent, growth from zero included; exit 3 when there are "
-          "any" },
-        {},
-};
-
-const Verb verb_compare = {
-        .name = "compare",
-        .synopsis = "BEFORE AFTER | --before LIST --after LIST",
-        .summary = "Show two snapshots, or two sets of them, side by side: what changed",
-        .needs = "two snapshots",
-        .max_arguments = 2,
-        .options = OPTION_VIEW_BITS | OPTION_PAIR_BITS | OPTION_BIT(BEFORE) | OPTION_BIT(AFTER) |
-                   OPTION_BIT(ALPHA),
-        .formats = VERB_VIEW_FORMATS,
-        .helps = helps,
-        .run = run_compare,
-};

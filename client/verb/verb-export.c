@@ -200,7 +200,7 @@ static int print_export(const Export *export) {
         return session_finish_json(&out);
 }
 
-static int run_export(Session *session) {
+int verb_export(Session *session) {
         const Options *options = session->options;
         _cleanup_(export_done) Export export = {
                 .session = session,
@@ -219,23 +219,3 @@ static int run_export(Session *session) {
                 r = output_publish(export.output);
         return r == 0 ? print_export(&export) : r;
 }
-
-static const VerbOptionHelp helps[] = {
-        { OPTION_FORMAT, NULL,
-          "ctprof (default: the file as it is), ktstr (for the prior tool) or ndjson (an object a "
-          "thread)" },
-        {},
-};
-
-const Verb verb_export = {
-        .name = "export",
-        .synopsis = "SNAPSHOT [FILE|-]",
-        .summary = "Copy a snapshot out of the spool, or into another format",
-        .needs = "a snapshot",
-        .min_arguments = 1,
-        .max_arguments = 2,
-        .options = OPTION_BIT(FORMAT),
-        .formats = FORMAT_BIT(CTPROF) | FORMAT_BIT(KTSTR) | FORMAT_BIT(NDJSON),
-        .helps = helps,
-        .run = run_export,
-};

@@ -56,7 +56,7 @@ static void print_import(json_object *head) {
                       (unsigned long long) json_object_get_uint64(cell_member(head, "processes")));
 }
 
-static int run_import(Session *session) {
+int verb_import(Session *session) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
         _cleanup_(reference_done) Reference file = REFERENCE_EMPTY;
         json_object *heads;
@@ -76,20 +76,3 @@ static int run_import(Session *session) {
                 print_import(cell_element(heads, i));
         return STATUS_DONE;
 }
-
-static const VerbOptionHelp helps[] = {
-        { OPTION_TAG, NULL, "Name of the snapshot (default: that of the file, without suffix)" },
-        {},
-};
-
-const Verb verb_import = {
-        .name = "import",
-        .synopsis = "FILE",
-        .summary = "Put a snapshot file into the spool",
-        .needs = "a file",
-        .min_arguments = 1,
-        .max_arguments = 1,
-        .options = OPTION_BIT(TAG),
-        .helps = helps,
-        .run = run_import,
-};

@@ -177,7 +177,7 @@ static int print_info(Session *session, json_object *reply) {
         return r < 0 ? complain_errno(r, "print the result") : 0;
 }
 
-static int run_info(Session *session) {
+int verb_info(Session *session) {
         _cleanup_(reference_done) Reference snapshot = REFERENCE_EMPTY;
         _cleanup_(message_object_freep) json_object *reply = NULL;
         _cleanup_(buffer_done) Buffer parameters = {};
@@ -197,13 +197,3 @@ static int run_info(Session *session) {
         return session_has_json(session) ? session_print_json(session, reply)
                                          : print_info(session, reply);
 }
-
-const Verb verb_info = {
-        .name = "info",
-        .synopsis = "SNAPSHOT",
-        .summary = "Show where a snapshot comes from and how complete it is",
-        .needs = "a snapshot",
-        .min_arguments = 1,
-        .max_arguments = 1,
-        .run = run_info,
-};

@@ -133,7 +133,7 @@ static int print_list_json(Session *session, json_object *reply) {
         return session_finish_json(&out);
 }
 
-static int run_list(Session *session) {
+int verb_list(Session *session) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
         const Options *options = session->options;
         int r;
@@ -157,11 +157,3 @@ static int run_list(Session *session) {
         complain_unreadable(cell_member(reply, "unreadable"));
         return r;
 }
-
-const Verb verb_list = {
-        .name = "list",
-        .synopsis = "",
-        .summary = "List the snapshots of the spool, newest first",
-        .options = OPTION_BIT(SINCE) | OPTION_BIT(UNTIL),
-        .run = run_list,
-};

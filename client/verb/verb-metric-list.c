@@ -160,7 +160,7 @@ static int print_json(Session *session) {
         return r;
 }
 
-static int run_metric_list(Session *session) {
+int verb_metric_list(Session *session) {
         bool has_legend = session_legend(session) == TABLE_LEGEND_SHOWN;
         int r;
 
@@ -183,11 +183,3 @@ static int run_metric_list(Session *session) {
                 r = print_legend(session, &legend_lists[i]);
         return r < 0 ? complain_errno(r, "print the registry") : 0;
 }
-
-const Verb verb_metric_list = {
-        .name = "metric-list",
-        .synopsis = "",
-        .summary = "List every metric and derived value, and what the words beside them mean",
-        .options = 0,
-        .run = run_metric_list,
-};

@@ -193,7 +193,7 @@ static int capture_side(Run *run, size_t side) {
         return 0;
 }
 
-static int run_run(Session *session) {
+int verb_run(Session *session) {
         _cleanup_(group_view_freep) GroupView *view = NULL;
         Run run = { .session = session, .words = session->options->arguments + 1 };
         int r;
@@ -219,21 +219,3 @@ static int run_run(Session *session) {
         r = compare_snapshots(session, view, run.names[0], run.names[1]);
         return r == 0 ? command_status(&run.result) : r;
 }
-
-static const VerbOptionHelp helps[] = {
-        { OPTION_TAG, "PREFIX", "Name the snapshots PREFIX-before and PREFIX-after" },
-        {},
-};
-
-const Verb verb_run = {
-        .name = "run",
-        .synopsis = "-- COMMAND...",
-        .summary = "Capture, run COMMAND, capture again, and compare",
-        .needs = "a command",
-        .min_arguments = 1,
-        .max_arguments = VERB_ANY_ARGUMENTS,
-        .options = OPTION_BIT(TAG) | OPTION_PAIR_BITS | OPTION_VIEW_BITS,
-        .formats = VERB_VIEW_FORMATS,
-        .helps = helps,
-        .run = run_run,
-};

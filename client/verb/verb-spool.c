@@ -93,7 +93,7 @@ static int remove_names(Session *session, const Name *names, size_t n_names, jso
         return r == 0 ? session_call_one(session, &call, ret, NULL) : r;
 }
 
-static int run_remove(Session *session) {
+int verb_remove(Session *session) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
         char *const *words = session->options->arguments + 1;
         size_t n_words = session->options->n_arguments - 1;
@@ -138,7 +138,7 @@ static int rename_snapshot(Session *session, const char *name, const char *new_n
         return r == 0 ? session_call_one(session, &call, ret, NULL) : r;
 }
 
-static int run_rename(Session *session) {
+int verb_rename(Session *session) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
         char *const *words = session->options->arguments + 1;
         const char *complaint = snapshot_name_complaint(span_of(words[1]));
@@ -160,23 +160,3 @@ static int run_rename(Session *session) {
                 (void) printf("renamed %s to %s\n", name.text, words[1]);
         return STATUS_DONE;
 }
-
-const Verb verb_remove = {
-        .name = "remove",
-        .synopsis = "SNAPSHOT...",
-        .summary = "Remove snapshots from the spool",
-        .needs = "snapshots",
-        .min_arguments = 1,
-        .max_arguments = VERB_ANY_ARGUMENTS,
-        .run = run_remove,
-};
-
-const Verb verb_rename = {
-        .name = "rename",
-        .synopsis = "OLD NEW",
-        .summary = "Give a snapshot of the spool another name",
-        .needs = "the old name and the new one",
-        .min_arguments = 2,
-        .max_arguments = 2,
-        .run = run_rename,
-};

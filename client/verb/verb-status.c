@@ -122,7 +122,7 @@ static int print_status(Session *session, json_object *reply) {
         return r < 0 ? complain_errno(r, "print the result") : 0;
 }
 
-static int run_status(Session *session) {
+int verb_status(Session *session) {
         const SessionCall call = { .request = { .method = PROFILER_INTERFACE ".Status" } };
         _cleanup_(message_object_freep) json_object *reply = NULL;
         int r;
@@ -133,10 +133,3 @@ static int run_status(Session *session) {
         return session_has_json(session) ? session_print_json(session, reply)
                                          : print_status(session, reply);
 }
-
-const Verb verb_status = {
-        .name = "status",
-        .synopsis = "",
-        .summary = "Show how the daemon is and what it can read",
-        .run = run_status,
-};

@@ -183,7 +183,7 @@ static int finish_json(Verification *verification, int status) {
         return session_finish_json(&verification->json);
 }
 
-static int run_verify(Session *session) {
+int verb_verify(Session *session) {
         bool all = options_have(session->options, OPTION_ALL);
         Verification verification = { .session = session };
         int r;
@@ -205,12 +205,3 @@ static int run_verify(Session *session) {
                                 verification.n_damaged == 1 ? "is" : "are");
         return verification.is_incomplete ? STATUS_FAILED : STATUS_DONE;
 }
-
-const Verb verb_verify = {
-        .name = "verify",
-        .synopsis = "SNAPSHOT...|--all",
-        .summary = "Check snapshots against their digests and for structure",
-        .max_arguments = VERB_ANY_ARGUMENTS,
-        .options = OPTION_BIT(ALL),
-        .run = run_verify,
-};

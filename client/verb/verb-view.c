@@ -41,7 +41,7 @@ static int call_view(Session *session, GroupView *view, const char *method,
         return session_call(session, &call, group_view_on_reply, view);
 }
 
-static int run_show(Session *session) {
+int verb_show(Session *session) {
         static const char *const names[] = { "snapshot" };
         _cleanup_(reference_done) Reference snapshot = REFERENCE_EMPTY;
         _cleanup_(group_view_freep) GroupView *view = NULL;
@@ -69,24 +69,3 @@ int compare_snapshots(Session *session, GroupView *view, const char *before, con
         reference_done(&references[1]);
         return r;
 }
-
-static const VerbOptionHelp show_helps[] = {
-        { OPTION_COLUMNS, NULL,
-          "These columns, in this order; \"+\" in front adds them to the default ones: group, "
-          "threads, metric, value, uptime, tags, unit, and of sums over threads top, p50, p99" },
-        { OPTION_ALL_ROWS, NULL, "Also rows without a value" },
-        {},
-};
-
-const Verb verb_show = {
-        .name = "show",
-        .synopsis = "SNAPSHOT",
-        .summary = "Show one snapshot, grouped",
-        .needs = "a snapshot",
-        .min_arguments = 1,
-        .max_arguments = 1,
-        .options = OPTION_VIEW_BITS,
-        .formats = VERB_VIEW_FORMATS,
-        .helps = show_helps,
-        .run = run_show,
-};

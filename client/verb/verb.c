@@ -6,22 +6,44 @@
 #include "base/name.h"
 #include "session/complain.h"
 
-const Verb *const verb_table[] = {
-        &verb_capture, &verb_list,   &verb_show,        &verb_compare, &verb_run,
-        &verb_info,    &verb_verify, &verb_remove,      &verb_rename,  &verb_export,
-        &verb_import,  &verb_status, &verb_metric_list, &verb_help,    NULL,
-};
+#define VERB_ROW(id, name_, synopsis_, summary_, needs_, min, max, options_, formats_) \
+        [VERB_##id] = {                                                                \
+                .name = (name_),                                                       \
+                .synopsis = (synopsis_),                                               \
+                .summary = (summary_),                                                 \
+                .needs = (needs_),                                                     \
+                .min_arguments = (min),                                                \
+                .max_arguments = (max),                                                \
+                .options = (options_),                                                 \
+                .formats = (formats_),                                                 \
+                .run = verb_##id,                                                      \
+        },
+const Verb verb_table[_VERB_MAX] = { VERBS(VERB_ROW) };
+
+#define HELP_ROW(verb, option, argument_name, text) \
+        { &verb_table[VERB_##verb], OPTION_##option, { (argument_name), (text) } },
+static const struct {
+        const Verb *verb;
+        OptionId option;
+        VerbHelp help;
+} helps[] = { VERB_HELPS(HELP_ROW) };
+
+const VerbHelp *verb_find_help(const Verb *verb, OptionId id) {
+        for (size_t i = 0; i < ELEMENTSOF(helps); i++)
+                if (helps[i].verb == verb && helps[i].option == id)
+                        return &helps[i].help;
+        return NULL;
+}
 
 const Verb *verb_find(const char *name, const char **ret_nearest) {
-        const char *names[ELEMENTSOF(verb_table)];
-        size_t n = 0;
+        const char *names[_VERB_MAX];
 
-        for (; verb_table[n]; n++) {
-                if (strcmp(verb_table[n]->name, name) == 0)
-                        return verb_table[n];
-                names[n] = verb_table[n]->name;
+        for (size_t i = 0; i < _VERB_MAX; i++) {
+                if (strcmp(verb_table[i].name, name) == 0)
+                        return &verb_table[i];
+                names[i] = verb_table[i].name;
         }
-        *ret_nearest = name_nearest(span_of(name), names, n);
+        *ret_nearest = name_nearest(span_of(name), names, _VERB_MAX);
         return NULL;
 }
 

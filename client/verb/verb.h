@@ -12,50 +12,36 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "session/session.h"
-
-#define VERB_ANY_ARGUMENTS SIZE_MAX
-
-/* What views come in. */
-#define VERB_VIEW_FORMATS \
-        (FORMAT_BIT(TABLE) | FORMAT_BIT(CSV) | FORMAT_BIT(NDJSON) | FORMAT_BIT(HTML))
-
-/* What an option means to a verb, where it is not the same to all that have it. */
-typedef struct VerbOptionHelp {
-        OptionId id;
-        const char *argument_name; /* NULL: as in the table */
-        const char *text;
-} VerbOptionHelp;
+#include "verb/verbs.h"
 
 typedef struct Verb {
         const char *name;
         const char *synopsis; /* what follows the name */
         const char *summary;  /* one line of help */
-        const char *needs;    /* what it is that too few arguments lack: "a snapshot" */
+        const char *needs;    /* what too few arguments lack: "a snapshot" */
         size_t min_arguments; /* without the verb itself */
         size_t max_arguments;
-        uint64_t options;            /* OPTION_BIT() of those it takes besides the common ones */
-        uint32_t formats;            /* FORMAT_BIT() of those it has, where it takes --format */
-        const VerbOptionHelp *helps; /* ended by one without text; NULL: none */
+        uint64_t options; /* OPTION_BIT() of those it takes besides the common ones */
+        uint32_t formats; /* FORMAT_BIT() of those it has, where it takes --format */
         int (*run)(Session *session);
 } Verb;
 
-extern const Verb verb_capture;
-extern const Verb verb_list;
-extern const Verb verb_show;
-extern const Verb verb_compare;
-extern const Verb verb_run;
-extern const Verb verb_metric_list;
-extern const Verb verb_info;
-extern const Verb verb_verify;
-extern const Verb verb_remove;
-extern const Verb verb_rename;
-extern const Verb verb_export;
-extern const Verb verb_import;
-extern const Verb verb_status;
-extern const Verb verb_help;
+#define VERB_FUNCTION(id, ...) int verb_##id(Session *session);
+VERBS(VERB_FUNCTION)
 
-/* In the order of the help, ended by NULL. */
-extern const Verb *const verb_table[];
+#define VERB_ID(id, ...) VERB_##id,
+enum { VERBS(VERB_ID) _VERB_MAX };
+
+extern const Verb verb_table[_VERB_MAX];
+
+/* What an option means to a verb, where it does not mean the same to all. */
+typedef struct VerbHelp {
+        const char *argument_name; /* NULL: as in the list of options */
+        const char *text;
+} VerbHelp;
+
+/* NULL when @id means to @verb what it means to all. */
+const VerbHelp *verb_find_help(const Verb *verb, OptionId id);
 
 /* NULL when there is none of that name; *ret_nearest is then what may have been meant, or NULL. */
 const Verb *verb_find(const char *name, const char **ret_nearest);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Verb list
+ *
+ * Every verb in one place: how it is typed, what it takes and its line of help, in the order of the
+ * help. The function verb_ID() does what the verb says. The completions follow from these rows.
+ *
+ * Columns: id, name, what follows the name, help, what too few arguments lack, least and greatest
+ * number of arguments, options besides the common ones, formats where it takes --format.
+ */
+
+#include <stdint.h>
+#include "session/option-list.h"
+#include "session/options.h"
+
+#define VERB_ANY_ARGUMENTS SIZE_MAX
+
+/* The formats of views. */
+#define VERB_VIEW_FORMATS \
+        (FORMAT_BIT(TABLE) | FORMAT_BIT(CSV) | FORMAT_BIT(NDJSON) | FORMAT_BIT(HTML))
+
+// clang-format off
+#define VERBS(V)                                                                                   \
+        V(capture, "capture", "",                                                                  \
+          "Take a snapshot of every thread of the host",                                           \
+          NULL, 0, 0,                                                                              \
+          OPTION_BIT(TAG) | OPTION_BIT(REPLACE) | OPTION_BIT(SMAPS) | OPTION_BIT(NO_SMAPS) |       \
+          OPTION_BIT(OUTPUT), 0)                                                                   \
+        V(list, "list", "",                                                                        \
+          "List the snapshots of the spool, newest first",                                         \
+          NULL, 0, 0, OPTION_BIT(SINCE) | OPTION_BIT(UNTIL), 0)                                    \
+        V(show, "show", "SNAPSHOT",                                                                \
+          "Show one snapshot, grouped",                                                            \
+          "a snapshot", 1, 1, OPTION_VIEW_BITS, VERB_VIEW_FORMATS)                                 \
+        V(compare, "compare", "BEFORE AFTER | --before LIST --after LIST",                         \
+          "Show two snapshots, or two sets of them, side by side: what changed",                   \
+          "two snapshots", 0, 2,                                                                   \
+          OPTION_VIEW_BITS | OPTION_PAIR_BITS | OPTION_BIT(BEFORE) | OPTION_BIT(AFTER) |           \
+          OPTION_BIT(ALPHA), VERB_VIEW_FORMATS)                                                    \
+        V(run, "run", "-- COMMAND...",                                                             \
+          "Capture, run COMMAND, capture again, and compare",                                      \
+          "a command", 1, VERB_ANY_ARGUMENTS,                                                      \
+          OPTION_BIT(TAG) | OPTION_PAIR_BITS | OPTION_VIEW_BITS, VERB_VIEW_FORMATS)                \
+        V(info, "info", "SNAPSHOT",                                                                \
+          "Show where a snapshot comes from and how complete it is",                               \
+          "a snapshot", 1, 1, 0, 0)                                                                \
+        V(verify, "verify", "SNAPSHOT...|--all",                                                   \
+          "Check snapshots against their digests and for structure",                               \
+          NULL, 0, VERB_ANY_ARGUMENTS, OPTION_BIT(ALL), 0)                                         \
+        V(remove, "remove", "SNAPSHOT...",                                                         \
+          "Remove snapshots from the spool",                                                       \
+          "snapshots", 1, VERB_ANY_ARGUMENTS, 0, 0)                                                \
+        V(rename, "rename", "OLD NEW",                                                             \
+          "Give a snapshot of the spool another name",                                             \
+          "the old name and the new one", 2, 2, 0, 0)                                              \
+        V(export, "export", "SNAPSHOT [FILE|-]",                                                   \
+          "Copy a snapshot out of the spool, or into another format",                              \
+          "a snapshot", 1, 2, OPTION_BIT(FORMAT),                                                  \
+          FORMAT_BIT(CTPROF) | FORMAT_BIT(KTSTR) | FORMAT_BIT(NDJSON))                             \
+        V(import, "import", "FILE",                                                                \
+          "Put a snapshot file into the spool",                                                    \
+          "a file", 1, 1, OPTION_BIT(TAG), 0)                                                      \
+        V(status, "status", "",                                                                    \
+          "Show how the daemon is and what it can read",                                           \
+          NULL, 0, 0, 0, 0)                                                                        \
+        V(metric_list, "metric-list", "",                                                          \
+          "List every metric and derived value, and what the words beside them mean",              \
+          NULL, 0, 0, 0, 0)                                                                        \
+        V(help, "help", "[VERB]",                                                                  \
+          "Show help for the program, or for a verb",                                              \
+          NULL, 0, 1, 0, 0)
+
+/* Options that mean something else to one verb: verb, option, argument name or NULL, help. */
+#define VERB_HELPS(H)                                                                              \
+        H(show, COLUMNS, NULL,                                                                     \
+          "These columns, in this order; \"+\" in front adds them to the default ones: group, "    \
+          "threads, metric, value, uptime, tags, unit, and of sums over threads top, p50, p99")    \
+        H(show, ALL_ROWS, NULL,                                                                    \
+          "Also rows without a value")                                                             \
+        H(compare, THRESHOLD, NULL,                                                                \
+          "Only rows that moved by more percent, growth from zero included; exit 3 when there "    \
+          "are any")                                                                               \
+        H(run, TAG, "PREFIX",                                                                      \
+          "Name the snapshots PREFIX-before and PREFIX-after")                                     \
+        H(export, FORMAT, NULL,                                                                    \
+          "ctprof (default: the file as it is), ktstr (for the prior tool) or ndjson (an object "  \
+          "a thread)")                                                                             \
+        H(import, TAG, NULL,                                                                       \
+          "Name of the snapshot (default: that of the file, without suffix)")
+// clang-format on

@@ -30,7 +30,7 @@
 
 struct Job {
         const JobSetup *setup;
-        JobKind kind;
+        const JobTerms *terms;
         const JobEvents *events; /* NULL: nobody wants to know any more */
         void *userdata;
         uid_t uid;
@@ -54,17 +54,8 @@ struct Job {
         sd_event_source *deadline;
 };
 
-static const struct {
-        const char *word;
-        uint64_t timeout_ns;
-} kind_rows[] = {
-#define JOB_KIND_ROW(id, word_, time_ns) [JOB_##id] = { .word = (word_), .timeout_ns = (time_ns) },
-        JOB_KINDS(JOB_KIND_ROW)
-#undef JOB_KIND_ROW
-};
-
-JobKind job_kind(const Job *job) {
-        return job->kind;
+const JobTerms *job_terms_of(const Job *job) {
+        return job->terms;
 }
 
 pid_t job_pid(const Job *job) {
@@ -166,7 +157,7 @@ static void tell_end(Job *job) {
         if (!(job->exited || job_is_stuck(job)) || !job->input_ended || job->answered ||
             job->paused || !job->events)
                 return;
-        job_exit_text(kind_rows[job->kind].word, job->kill, job->timeout_ns, &job->status, reason);
+        job_exit_text(job->terms->word, job->kill, job->timeout_ns, &job->status, reason);
         job->answered = true; /* in a way: nothing comes after this */
         job->events->on_end(job, reason, job->userdata);
 }
@@ -294,11 +285,12 @@ static int start_child(Job *job, const JobOrder *order, uint64_t max_data_bytes)
         r = open_stream(job, &child_fd);
         if (r < 0)
                 return r;
-        (void) snprintf(argument, sizeof(argument), "--job=%s", kind_rows[job->kind].word);
+        (void) snprintf(argument, sizeof(argument), "--job=%s", job->terms->word);
         return spawner_start(job->setup->spawner,
                              &(SpawnOrder){ .argument = argument,
                                             .socket_fd = child_fd,
-                                            .max_data_bytes = max_data_bytes,
+                                            .max_data_bytes = MIN_OF(max_data_bytes,
+                                                                     order->terms->max_data_bytes),
                                             .max_file_bytes = order->max_file_bytes },
                              &job->pid);
 }
@@ -332,9 +324,9 @@ int job_new(const JobSetup *setup, const JobOrder *order, uint64_t max_data_byte
                 return -ENOMEM;
         *job = (Job){
                 .setup = setup,
-                .kind = order->kind,
+                .terms = order->terms,
                 .uid = order->uid,
-                .timeout_ns = timeout_ns > 0 ? timeout_ns : kind_rows[order->kind].timeout_ns,
+                .timeout_ns = timeout_ns > 0 ? timeout_ns : order->terms->time_ns,
         };
         r = start_child(job, order, max_data_bytes);
         if (r == 0)

@@ -19,28 +19,19 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
-#include "wire/limits.h"
+#include "job/job-kind.h"
 
 typedef struct Disposal Disposal;
 typedef struct Job Job;
 typedef struct Spawner Spawner;
 
-/*        id        word        may take */
-#define JOB_KINDS(K)                               \
-        K(CAPTURE, "capture", LIMIT_CAPTURE_NS)    \
-        K(ANALYSIS, "analysis", LIMIT_ANALYSIS_NS) \
-        K(SPOOL, "spool", LIMIT_ANALYSIS_NS)
-
-#define JOB_KIND_ID(id, word, time_ns) JOB_##id,
-typedef enum JobKind { JOB_KINDS(JOB_KIND_ID) _JOB_KIND_MAX } JobKind;
-
 typedef struct JobOrder {
-        JobKind kind;
+        const JobTerms *terms;
         Span call;      /* the frame, without terminator */
         const int *fds; /* sent with it */
         size_t n_fds;
         uid_t uid;               /* the user it is for: descriptors it sends back may be theirs */
-        uint64_t timeout_ns;     /* 0: that of the kind */
+        uint64_t timeout_ns;     /* 0: that of the terms */
         uint64_t max_file_bytes; /* of any file it writes (RLIMIT_FSIZE); 0: no bound */
 } JobOrder;
 
@@ -89,7 +80,7 @@ typedef struct JobSetup {
 _must_check_ int job_new(const JobSetup *setup, const JobOrder *order, uint64_t max_data_bytes,
                          const JobEvents *events, void *userdata, Job **ret);
 
-JobKind job_kind(const Job *job);
+const JobTerms *job_terms_of(const Job *job);
 pid_t job_pid(const Job *job);
 uid_t job_uid(const Job *job);
 /* It was killed some time ago, and is still there. */

@@ -25,7 +25,7 @@ static void on_exit_job(const Job *job, const siginfo_t *status, void *owner) {
         Workshop *workshop = owner;
 
         if (status->si_code != CLD_EXITED && workshop->on_killed)
-                workshop->on_killed(job_kind(job), workshop->userdata);
+                workshop->on_killed(job_terms_of(job), workshop->userdata);
 }
 
 static void on_gone(const Job *job, void *owner) {

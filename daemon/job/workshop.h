@@ -39,7 +39,7 @@ void workshop_set_memory(Workshop *workshop, uint64_t max_bytes);
  * Reports every child that was killed, by whomever, once it is gone: it may have left files behind
  * that it would have cleaned up. NULL stops the reports.
  */
-typedef void (*WorkshopKilled)(JobKind kind, void *userdata);
+typedef void (*WorkshopKilled)(const JobTerms *terms, void *userdata);
 void workshop_watch_killed(Workshop *workshop, WorkshopKilled on_killed, void *userdata);
 
 /*

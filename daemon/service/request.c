@@ -269,13 +269,14 @@ int request_start_job(Request *request) {
         if (r != 0)
                 return r;
         order = (JobOrder){
-                .kind = request->kind,
+                .terms = request->terms,
                 .call = buffer_span(&request->call),
                 .fds = request->fds,
                 .n_fds = request->n_fds,
                 .uid = request->uid,
-                .timeout_ns = request->kind == JOB_CAPTURE ? request_settings(request)->capture_ns
-                                                           : request_settings(request)->analysis_ns,
+                .timeout_ns = request->terms == job_terms(JOB_CAPTURE)
+                                      ? request_settings(request)->capture_ns
+                                      : request_settings(request)->analysis_ns,
                 .max_file_bytes = request->max_file_bytes,
         };
         r = workshop_start(workshop, &order, &job_events, request, &request->job);
@@ -359,7 +360,7 @@ int request_end_order(Request *request, JsonWriter *writer, const char *method, 
         if (r < 0)
                 return r;
         buffer_done(&request->text);
-        request->kind = kind;
+        request->terms = job_terms(kind);
         return 0;
 }
 

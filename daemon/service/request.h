@@ -73,8 +73,8 @@ struct Request {
         /* the order */
         QueueKind queue;
         QueueEntry entry;
-        JobKind kind;
-        Buffer text; /* parameters of the job's call, while they are written */
+        const JobTerms *terms; /* of the job */
+        Buffer text;           /* parameters of the job's call, while they are written */
         Buffer call;
         int fds[REQUEST_MAX_FDS]; /* owned until the job has started */
         size_t n_fds;

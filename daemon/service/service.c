@@ -139,10 +139,10 @@ static int on_turn(sd_event_source *source, void *userdata) {
  * anywhere between the two steps of a replacement. Those of analyses are ours to discard. When
  * cleaning itself is killed, the next that adds something tries again.
  */
-static void on_killed(JobKind kind, void *userdata) {
+static void on_killed(const JobTerms *terms, void *userdata) {
         Service *service = userdata;
 
-        if (kind == JOB_ANALYSIS)
+        if (!terms->writes_spool)
                 return;
         service->is_cleaned = false;
         service_clean_spool(service);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "worker/worker.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,7 +10,7 @@
 #include <sys/socket.h>
 #include "base/err.h"
 #include "base/number.h"
-#include "job/sandbox/sandbox.h"
+#include "job/job-kind.h"
 #include "wire/limits.h"
 #include "worker/work.h"
 
@@ -22,74 +21,42 @@
 #define WORKER_CALL_BYTES (2 * LIMIT_CALL_BYTES)
 #define WORKER_FDS_PER_CALL (LIMIT_FDS_PER_CALL + 4)
 
-#define WORKER_TABLES 5
+/* The tables of each kind, ended by NULL; a kind without one does not compile. */
+static const WorkMethod *const methods_of_CAPTURE[] = { work_capture_methods, NULL };
+static const WorkMethod *const methods_of_ANALYSIS[] = {
+        work_analysis_methods, work_verify_methods, work_convert_methods,
+        work_import_methods,   work_sets_methods,   NULL,
+};
+static const WorkMethod *const methods_of_SPOOL[] = { work_spool_methods, NULL };
 
-typedef struct WorkerKind {
-        const char *name;
-        const WorkMethod *tables[WORKER_TABLES];
-        bool sandboxed; /* reads files that somebody else wrote */
-        /* Else the capabilities it keeps where it has them. */
-        const cap_value_t *keep;
-        size_t n_keep;
-} WorkerKind;
-
-/* Taskstats and other users' processes; and a spool that does not belong to root, under sudo. */
-static const cap_value_t worker_keep_capture[] = { CAP_NET_ADMIN, CAP_SYS_PTRACE,
-                                                   CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE };
-static const cap_value_t worker_keep_spool[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE };
-
-static const WorkerKind worker_kinds[] = {
-        {
-                .name = "analysis",
-                .tables = { work_analysis_methods, work_verify_methods, work_convert_methods,
-                            work_import_methods, work_sets_methods },
-                .sandboxed = true,
-        },
-        {
-                .name = "capture",
-                .tables = { work_capture_methods },
-                .keep = worker_keep_capture,
-                .n_keep = ELEMENTSOF(worker_keep_capture),
-        },
-        {
-                .name = "spool",
-                .tables = { work_spool_methods },
-                .keep = worker_keep_spool,
-                .n_keep = ELEMENTSOF(worker_keep_spool),
-        },
+static const WorkMethod *const *const worker_tables[_JOB_KIND_MAX] = {
+#define WORKER_TABLE(id, ...) [JOB_##id] = methods_of_##id,
+        JOB_KINDS(WORKER_TABLE)
+#undef WORKER_TABLE
 };
 
-static const WorkerKind *worker_kind_find(const char *name) {
-        for (size_t i = 0; i < ELEMENTSOF(worker_kinds); i++)
-                if (strcmp(worker_kinds[i].name, name) == 0)
-                        return &worker_kinds[i];
-        return NULL;
-}
+static const WorkMethod *worker_method_find(JobKind kind, const char *name) {
+        const WorkMethod *const *table = worker_tables[kind];
 
-static const WorkMethod *worker_method_find(const WorkerKind *kind, const char *name) {
-        for (size_t i = 0; i < WORKER_TABLES && kind->tables[i]; i++)
-                for (const WorkMethod *method = kind->tables[i]; method->name; method++)
+        for (; *table; table++)
+                for (const WorkMethod *method = *table; method->name; method++)
                         if (strcmp(method->name, name) == 0)
                                 return method;
         return NULL;
 }
 
 /* The last thing before bytes of others are looked at. */
-static int worker_confine(const WorkerKind *kind, uint64_t max_file_bytes) {
+static int worker_confine(const JobTerms *terms, uint64_t max_file_bytes) {
         bool privileged = sandbox_is_privileged();
         int r;
 
-        if (!kind->sandboxed)
-                return sandbox_keep_capabilities(kind->keep, kind->n_keep);
-        r = sandbox_enter(max_file_bytes);
+        r = sandbox_enter(terms->filter, terms->capabilities, max_file_bytes);
         if (r != SANDBOX_E_NO_FILTER)
                 return r;
-        /*
-         * Who reads a file with no more rights than their own may go on: any other program would.
-         */
-        if (privileged)
+        /* Reading a file with no more than one's own rights is what any other program would do. */
+        if (privileged && terms->reads_foreign)
                 return -EPROTONOSUPPORT;
-        (void) fputs("ctprofd: this kernel has no seccomp filters, reading without one\n", stderr);
+        (void) fputs("ctprofd: this kernel has no seccomp filters, going on without one\n", stderr);
         return 0;
 }
 
@@ -111,7 +78,7 @@ static int worker_fail(Work *work, int error) {
                             &(WireErrorDetail){ .reason = reason });
 }
 
-static int worker_dispatch(const WorkerKind *kind, Work *work, WorkerConfinement confinement) {
+static int worker_dispatch(JobKind kind, Work *work, WorkerConfinement confinement) {
         const WorkMethod *method = worker_method_find(kind, work->call.method);
         int r;
 
@@ -121,15 +88,14 @@ static int worker_dispatch(const WorkerKind *kind, Work *work, WorkerConfinement
         if (method->need == WORK_NEEDS_MORE && !work->call.more)
                 return work_refuse(work, WIRE_ERROR_EXPECTED_MORE, NULL);
         if (confinement == WORKER_CONFINED) {
-                r = worker_confine(kind, method->max_file_bytes);
+                r = worker_confine(job_terms(kind), method->max_file_bytes);
                 if (r != 0)
                         return r;
         }
         return method->run(work);
 }
 
-static int worker_serve_call(const WorkerKind *kind, Work *work, Span frame,
-                             WorkerConfinement confinement) {
+static int worker_serve_call(JobKind kind, Work *work, Span frame, WorkerConfinement confinement) {
         char complaint[MESSAGE_COMPLAINT_BYTES];
         int r;
 
@@ -148,13 +114,11 @@ static int worker_serve_call(const WorkerKind *kind, Work *work, Span frame,
         return r;
 }
 
-int worker_serve(const char *kind, FrameStream *stream, WorkerConfinement confinement) {
-        const WorkerKind *row = worker_kind_find(kind);
+int worker_serve(JobKind kind, FrameStream *stream, WorkerConfinement confinement) {
         Work work = { .stream = stream };
         Span frame;
         int r;
 
-        assert(row);
         r = frame_stream_wait(stream, WORKER_CALL_TIMEOUT_MS, &frame);
         if (r == FRAME_E_CLOSED)
                 return 0;
@@ -164,15 +128,11 @@ int worker_serve(const char *kind, FrameStream *stream, WorkerConfinement confin
                 return err_fold(r);
 
         answer_init(&work.answer, stream);
-        r = worker_serve_call(row, &work, frame, confinement);
+        r = worker_serve_call(kind, &work, frame, confinement);
         if (r == WORK_E_ANSWERED || answer_is_closed(&work.answer))
                 r = 0;
         answer_done(&work.answer);
         return err_fold(r);
-}
-
-bool worker_has_kind(const char *kind) {
-        return worker_kind_find(kind);
 }
 
 /* What a job inherits is the taste of its parent's event loop, not of a short-lived program. */
@@ -205,13 +165,13 @@ static int worker_adopt_socket(FrameStream **ret) {
         return err_fold(r);
 }
 
-int worker_main(const char *kind) {
-        const WorkerKind *row = worker_kind_find(kind);
+int worker_main(const char *word) {
         FrameStream *stream = NULL;
+        JobKind kind;
         int r;
 
-        if (!row) {
-                (void) fprintf(stderr, "ctprofd: there are no jobs of the kind \"%s\"\n", kind);
+        if (!job_kind_find(word, &kind)) {
+                (void) fprintf(stderr, "ctprofd: there are no jobs of the kind \"%s\"\n", word);
                 return EXIT_FAILURE;
         }
         worker_reset_signals();
@@ -221,9 +181,9 @@ int worker_main(const char *kind) {
                 (void) frame_stream_free(stream);
         }
         if (r != 0)
-                (void) fprintf(stderr, "ctprofd: %s job cannot serve its call: %s\n", kind,
+                (void) fprintf(stderr, "ctprofd: %s job cannot serve its call: %s\n", word,
                                strerror(-r));
-        if (row->sandboxed)
+        if (job_terms(kind)->filter != SANDBOX_OPEN)
                 sandbox_exit(r == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
         return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -9,13 +9,13 @@
  * or in silence towards a peer that hung up; nothing outlives it.
  */
 
-#include <stdbool.h>
+#include "job/job-kind.h"
 
 /*
- * The process as a job of @kind ("capture", "analysis", "spool"): serves the call on descriptor 3
- * and returns the exit status. A job that entered the sandbox does not return but ends here.
+ * The process as a job of the kind @word (job-kind.h): serves the call on descriptor 3 and returns
+ * the exit status. A job with a filter does not return but ends here.
  */
-int worker_main(const char *kind);
+int worker_main(const char *word);
 
 typedef enum WorkerConfinement {
         WORKER_CONFINED, /* gives up what its kind of job does not need */
@@ -24,10 +24,8 @@ typedef enum WorkerConfinement {
 
 typedef struct FrameStream FrameStream;
 
-/* Whether there are jobs of @kind. */
-bool worker_has_kind(const char *kind);
 /*
- * Serves one call of @stream as a job of @kind, which there is. 0 when it was answered or the peer
- * hung up; a negative errno when not even an error could be sent.
+ * Serves one call of @stream as a job of @kind. 0 when it was answered or the peer hung up; a
+ * negative errno when not even an error could be sent.
  */
-int worker_serve(const char *kind, FrameStream *stream, WorkerConfinement confinement);
+int worker_serve(JobKind kind, FrameStream *stream, WorkerConfinement confinement);

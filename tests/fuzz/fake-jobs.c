@@ -15,7 +15,7 @@
 struct Job {
         const JobEvents *events;
         void *userdata;
-        JobKind kind;
+        const JobTerms *terms;
         Call order;
         bool paused, in_event, is_freed;
         int fd; /* of the reply at hand */
@@ -102,7 +102,7 @@ static void tell_killed(void) {
         for (unsigned kind = 0; kind < _JOB_KIND_MAX; kind++)
                 for (; n_killed[kind] > 0; n_killed[kind]--)
                         if (on_killed)
-                                on_killed((JobKind) kind, killed_userdata);
+                                on_killed(job_terms((JobKind) kind), killed_userdata);
 }
 
 static Job *find_job(FakeJobAct act) {
@@ -153,7 +153,7 @@ int workshop_start(Workshop *workshop, const JobOrder *order, const JobEvents *e
         fuzz_expect(job, "memory");
         *job = (Job){ .events = events,
                       .userdata = userdata,
-                      .kind = order->kind,
+                      .terms = order->terms,
                       .fd = -EBADF,
                       .next = jobs };
         fuzz_expect(call_decode(order->call, &job->order, complaint) == 0, "an order is a call: %s",
@@ -173,7 +173,7 @@ Job *job_free(Job *job) {
         job->is_freed = true;
         if (job->in_event)
                 return NULL;
-        n_killed[job->kind]++;
+        n_killed[job->terms - job_terms((JobKind) 0)]++;
         destroy(job);
         return NULL;
 }

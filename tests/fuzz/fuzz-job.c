@@ -129,7 +129,7 @@ static int output_of(const Files *files) {
 
 static void *serve(void *userdata) {
         FrameStream *stream = userdata;
-        int r = worker_serve("analysis", stream, WORKER_FREE);
+        int r = worker_serve(JOB_ANALYSIS, stream, WORKER_FREE);
 
         fuzz_expect(r <= 0, "a job ends as documented: %d", r);
         (void) frame_stream_free(stream);

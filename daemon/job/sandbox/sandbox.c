@@ -38,21 +38,23 @@ bool sandbox_is_privileged(void) {
         return !current || !none || cap_compare(current, none) != 0;
 }
 
-int sandbox_keep_capabilities(const cap_value_t *keep, size_t n_keep) {
+static int sandbox_keep_capabilities(uint64_t keep) {
         _cleanup_(sandbox_cap_freep) cap_t current = cap_get_proc();
         _cleanup_(sandbox_cap_freep) cap_t wanted = cap_init();
 
         if (!current || !wanted)
                 return -errno;
 
-        for (size_t i = 0; i < n_keep; i++) {
+        for (cap_value_t value = 0; value < 64; value++) {
                 cap_flag_value_t has;
 
-                /* A capability that this kernel does not know is one that nobody has. */
-                if (cap_get_flag(current, keep[i], CAP_PERMITTED, &has) != 0 || has != CAP_SET)
+                if (!(keep & UINT64_C(1) << value))
                         continue;
-                if (cap_set_flag(wanted, CAP_PERMITTED, 1, &keep[i], CAP_SET) != 0 ||
-                    cap_set_flag(wanted, CAP_EFFECTIVE, 1, &keep[i], CAP_SET) != 0)
+                /* A capability that this kernel does not know is one that nobody has. */
+                if (cap_get_flag(current, value, CAP_PERMITTED, &has) != 0 || has != CAP_SET)
+                        continue;
+                if (cap_set_flag(wanted, CAP_PERMITTED, 1, &value, CAP_SET) != 0 ||
+                    cap_set_flag(wanted, CAP_EFFECTIVE, 1, &value, CAP_SET) != 0)
                         return -errno;
         }
 
@@ -147,14 +149,14 @@ static int sandbox_filter(void) {
         return r;
 }
 
-int sandbox_enter(uint64_t max_file_bytes) {
-        int r;
+int sandbox_enter(SandboxFilter filter, uint64_t keep, uint64_t max_file_bytes) {
+        int r = 0;
 
-        r = sandbox_limit(max_file_bytes);
-        if (r != 0)
-                return r;
-        r = sandbox_keep_capabilities(NULL, 0);
-        if (r != 0)
+        if (filter == SANDBOX_DESCRIPTORS_ONLY)
+                r = sandbox_limit(max_file_bytes);
+        if (r == 0)
+                r = sandbox_keep_capabilities(keep);
+        if (r != 0 || filter == SANDBOX_OPEN)
                 return r;
         return sandbox_filter();
 }

@@ -23,19 +23,25 @@ enum {
 /* Root, or with any capability: what a job that was taken over could still do matters more then. */
 bool sandbox_is_privileged(void);
 
-/*
- * Drops every capability but those of @keep, which stay where they are present, and forbids
- * programs that would be started to gain any. Of the calling thread: to be called before there are
- * others.
- */
-_must_check_ int sandbox_keep_capabilities(const cap_value_t *keep, size_t n_keep);
+/* As a bit of a set: SANDBOX_CAPABILITY(SYS_PTRACE). */
+#define SANDBOX_CAPABILITY(name) (UINT64_C(1) << CAP_##name)
+
+typedef enum SandboxFilter {
+        SANDBOX_OPEN, /* none: only capabilities are given up */
+        /*
+         * No core dump, no new descriptor, no file longer than the bound, and only the system calls
+         * of sandbox_calls. A refused call fails with EPERM.
+         */
+        SANDBOX_DESCRIPTORS_ONLY,
+} SandboxFilter;
 
 /*
- * Enters: no capability, no core dump, no new descriptor, no file longer than @max_file_bytes, and
- * only the system calls of sandbox_calls. A refused call answers EPERM. 0, SANDBOX_E_NO_FILTER, or
- * a negative errno of what could not be given up.
+ * Enters. Every capability but those in the set @keep is dropped; those stay where they are
+ * present. Programs started from here cannot gain any. This concerns the calling thread, so it has
+ * to come before there are others. 0, SANDBOX_E_NO_FILTER, or the negative errno of what could not
+ * be given up.
  */
-_must_check_ int sandbox_enter(uint64_t max_file_bytes);
+_must_check_ int sandbox_enter(SandboxFilter filter, uint64_t keep, uint64_t max_file_bytes);
 
 /*
  * How a process inside ends, streams flushed but without exit handlers: those of instrumented

@@ -92,7 +92,7 @@ static void start_with(Story *story, const char *method, const JobOrder *templat
 }
 
 static void start(Story *story, const char *method) {
-        start_with(story, method, &(JobOrder){ .kind = JOB_ANALYSIS });
+        start_with(story, method, &(JobOrder){ .terms = job_terms(JOB_ANALYSIS) });
 }
 
 static void turn(void) {
@@ -117,7 +117,8 @@ START_TEST(a_job_starts_with_a_socket_and_nothing_else) {
         (void) sigemptyset(&term);
         (void) sigaddset(&term, SIGTERM);
         (void) sigprocmask(SIG_BLOCK, &term, &before);
-        start_with(&story, "x.Describe", &(JobOrder){ .kind = JOB_SPOOL, .max_file_bytes = 4096 });
+        start_with(&story, "x.Describe",
+                   &(JobOrder){ .terms = job_terms(JOB_SPOOL), .max_file_bytes = 4096 });
         finish(&story);
         (void) sigprocmask(SIG_SETMASK, &before, NULL);
         ck_assert_str_eq(story.last,
@@ -149,7 +150,7 @@ START_TEST(descriptors_go_both_ways) {
         char byte = 0;
 
         start_with(&story, "x.Descriptors",
-                   &(JobOrder){ .kind = JOB_ANALYSIS, .fds = &sent, .n_fds = 1 });
+                   &(JobOrder){ .terms = job_terms(JOB_ANALYSIS), .fds = &sent, .n_fds = 1 });
         finish(&story);
         ck_assert_int_eq(pread(fd, &byte, 1, 0), 1);
         ck_assert_int_eq(byte, 'x');
@@ -190,8 +191,9 @@ END_TEST
 START_TEST(a_job_past_its_deadline_is_stopped) {
         Story story = {};
 
-        start_with(&story, "x.Hang",
-                   &(JobOrder){ .kind = JOB_CAPTURE, .timeout_ns = 20 * NSEC_PER_MSEC });
+        start_with(
+                &story, "x.Hang",
+                &(JobOrder){ .terms = job_terms(JOB_CAPTURE), .timeout_ns = 20 * NSEC_PER_MSEC });
         finish(&story);
         ck_assert_str_eq(story.reason, "The capture job took longer than 0 s and was stopped.");
         job_free(story.job);
@@ -209,10 +211,10 @@ START_TEST(a_job_that_nobody_wants_is_killed) {
 }
 END_TEST
 
-static void on_killed(JobKind kind, void *userdata) {
+static void on_killed(const JobTerms *terms, void *userdata) {
         unsigned *n_killed = userdata;
 
-        ck_assert_int_eq(kind, JOB_ANALYSIS);
+        ck_assert_ptr_eq(terms, job_terms(JOB_ANALYSIS));
         (*n_killed)++;
 }
 

@@ -180,7 +180,7 @@ static int child_of(Deed deed, bool by_filter) {
 
         if (belongings_open(&belongings) != 0)
                 return CHILD_NO_ENTRY;
-        r = sandbox_enter(FILE_LIMIT_BYTES);
+        r = sandbox_enter(SANDBOX_DESCRIPTORS_ONLY, 0, FILE_LIMIT_BYTES);
         if (r != 0 && r != SANDBOX_E_NO_FILTER)
                 return CHILD_NO_ENTRY;
         if (r == SANDBOX_E_NO_FILTER && by_filter)
@@ -219,7 +219,8 @@ static int child_that_keeps(void) {
         cap_flag_value_t had, has;
         bool right = true;
 
-        if (sandbox_keep_capabilities(keep, 2) != 0)
+        if (sandbox_enter(SANDBOX_OPEN,
+                          SANDBOX_CAPABILITY(SYS_PTRACE) | SANDBOX_CAPABILITY(NET_ADMIN), 0) != 0)
                 return CHILD_NO_ENTRY;
         after = cap_get_proc();
         for (size_t i = 0; i < 2; i++) {
@@ -245,12 +246,12 @@ END_TEST
 
 static int child_without_privilege(void) {
         if (geteuid() != 0)
-                return sandbox_keep_capabilities(NULL, 0) == 0 && !sandbox_is_privileged()
+                return sandbox_enter(SANDBOX_OPEN, 0, 0) == 0 && !sandbox_is_privileged()
                                ? CHILD_OK
                                : CHILD_WRONG;
         /* Root is privileged also without capabilities: it owns what it did not make. */
-        return sandbox_keep_capabilities(NULL, 0) == 0 && sandbox_is_privileged() ? CHILD_OK
-                                                                                  : CHILD_WRONG;
+        return sandbox_enter(SANDBOX_OPEN, 0, 0) == 0 && sandbox_is_privileged() ? CHILD_OK
+                                                                                 : CHILD_WRONG;
 }
 
 START_TEST(only_root_is_privileged_without_capabilities) {

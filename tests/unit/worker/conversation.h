@@ -36,7 +36,7 @@ typedef struct Conversation {
 } Conversation;
 
 typedef struct ConversationServer {
-        const char *kind;
+        JobKind kind;
         int fd;
         WorkerConfinement confinement;
 } ConversationServer;
@@ -110,13 +110,14 @@ static inline void conversation_done(Conversation *conversation) {
 static inline void converse(const char *kind, const char *method, const char *parameters, bool more,
                             const int *fds, size_t n_fds, WorkerConfinement confinement,
                             Conversation *ret) {
-        ConversationServer server = { .kind = kind, .confinement = confinement };
+        ConversationServer server = { .confinement = confinement };
         FrameStream *stream;
         pthread_t thread;
         pid_t pid = 0;
         int pair[2], status = 0;
 
         *ret = (Conversation){ .fd = -EBADF };
+        ck_assert(job_kind_find(kind, &server.kind));
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
         ck_assert_int_eq(frame_stream_new(pair[0], LIMIT_REPLY_BYTES, LIMIT_QUEUED_BYTES,
                                           LIMIT_FDS_PER_CALL, &stream),

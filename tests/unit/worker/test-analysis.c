@@ -369,7 +369,7 @@ END_TEST
 
 START_TEST(who_hangs_up_ends_the_job_in_silence) {
         FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
-        ConversationServer server = { .kind = "analysis", .confinement = WORKER_FREE };
+        ConversationServer server = { .kind = JOB_ANALYSIS, .confinement = WORKER_FREE };
         FrameStream *stream;
         int pair[2], fd;
 

@@ -165,7 +165,7 @@ START_TEST(only_snapshots_are_published) {
 END_TEST
 
 START_TEST(nothing_is_published_for_who_hung_up) {
-        ConversationServer server = { .kind = "spool", .confinement = WORKER_FREE };
+        ConversationServer server = { .kind = JOB_SPOOL, .confinement = WORKER_FREE };
         int pair[2], fds[] = { spool_directory(), spool_file("a") };
         FrameStream *stream;
 

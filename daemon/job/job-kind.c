@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/job-kind.h"
+
+#include <string.h>
+
+static const JobTerms rows[_JOB_KIND_MAX] = {
+#define JOB_KIND_ROW(id, word_, clock_, time_ns_, max_data_bytes_, filter_, capabilities_, \
+                     reads_foreign_, writes_spool_)                                        \
+        [JOB_##id] = { .word = (word_),                                                    \
+                       .clock = JOB_CLOCK_##clock_,                                        \
+                       .time_ns = (time_ns_),                                              \
+                       .max_data_bytes = (max_data_bytes_),                                \
+                       .filter = (filter_),                                                \
+                       .capabilities = (capabilities_),                                    \
+                       .reads_foreign = (reads_foreign_),                                  \
+                       .writes_spool = (writes_spool_) },
+        JOB_KINDS(JOB_KIND_ROW)
+#undef JOB_KIND_ROW
+};
+
+const JobTerms *job_terms(JobKind kind) {
+        return &rows[kind];
+}
+
+bool job_kind_find(const char *word, JobKind *ret) {
+        for (unsigned kind = 0; kind < _JOB_KIND_MAX; kind++)
+                if (strcmp(rows[kind].word, word) == 0) {
+                        *ret = (JobKind) kind;
+                        return true;
+                }
+        return false;
+}

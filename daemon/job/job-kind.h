@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * JobKind
+ *
+ * The kinds of jobs and the terms under which each runs: the parent enforces the limits, the child
+ * gives up what it does not need. A kind is one row here and a list of methods in worker/worker.c.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/capability.h>
+#include "base/macro.h"
+#include "job/sandbox/sandbox.h"
+#include "wire/limits.h"
+
+/* The administrator's bound alone: [Jobs] MemoryMax=. */
+#define JOB_ANY_MEMORY UINT64_MAX
+
+/* Other users' processes and taskstats; and a spool that does not belong to root, under sudo. */
+#define JOB_CAPTURE_CAPABILITIES                                          \
+        (SANDBOX_CAPABILITY(NET_ADMIN) | SANDBOX_CAPABILITY(SYS_PTRACE) | \
+         SANDBOX_CAPABILITY(DAC_READ_SEARCH) | SANDBOX_CAPABILITY(DAC_OVERRIDE))
+#define JOB_SPOOL_CAPABILITIES \
+        (SANDBOX_CAPABILITY(DAC_READ_SEARCH) | SANDBOX_CAPABILITY(DAC_OVERRIDE))
+
+/* The columns are the members of JobTerms. */
+// clang-format off
+#define JOB_KINDS(K)                                                                               \
+        K(CAPTURE,  "capture",  WHOLE, LIMIT_CAPTURE_NS,  JOB_ANY_MEMORY,                          \
+          SANDBOX_OPEN,             JOB_CAPTURE_CAPABILITIES, false, true)                         \
+        K(ANALYSIS, "analysis", WHOLE, LIMIT_ANALYSIS_NS, JOB_ANY_MEMORY,                          \
+          SANDBOX_DESCRIPTORS_ONLY, 0,                        true,  false)                        \
+        K(SPOOL,    "spool",    WHOLE, LIMIT_ANALYSIS_NS, JOB_ANY_MEMORY,                          \
+          SANDBOX_OPEN,             JOB_SPOOL_CAPABILITIES,   false, true)
+// clang-format on
+
+#define JOB_KIND_ID(id, ...) JOB_##id,
+typedef enum JobKind { JOB_KINDS(JOB_KIND_ID) _JOB_KIND_MAX } JobKind;
+
+/* What the time limit of a job bounds. */
+typedef enum JobClock {
+        JOB_CLOCK_WHOLE,   /* the time to the last reply */
+        JOB_CLOCK_SILENCE, /* the time to the next reply: the job ends when its caller wants */
+} JobClock;
+
+typedef struct JobTerms {
+        const char *word;
+        JobClock clock;
+        uint64_t time_ns;
+        uint64_t max_data_bytes; /* RLIMIT_DATA, where the administrator's bound is not lower */
+        SandboxFilter filter;
+        uint64_t capabilities; /* kept where it has them, as SANDBOX_CAPABILITY() */
+        bool reads_foreign;    /* bytes of others: never with privileges and without the filter */
+        bool writes_spool;     /* when it is killed it may leave temporary files there */
+} JobTerms;
+
+const JobTerms *job_terms(JobKind kind);
+_must_check_ bool job_kind_find(const char *word, JobKind *ret);

@@ -38,6 +38,19 @@ void job_exit_text(const char *kind, JobKill kill, uint64_t timeout_ns, const si
                 (void) snprintf(ret, left, "took longer than %" PRIu64 " s and was stopped.",
                                 timeout_ns / NSEC_PER_SEC);
                 return;
+        case JOB_KILL_SILENT:
+                (void) snprintf(ret, left,
+                                "gave no sign of life for %" PRIu64 " s and was stopped.",
+                                timeout_ns / NSEC_PER_SEC);
+                return;
+        case JOB_KILL_LINGERING:
+                (void) snprintf(ret, left,
+                                "was asked to end, did not within %" PRIu64 " s and was stopped.",
+                                timeout_ns / NSEC_PER_SEC);
+                return;
+        case JOB_KILL_CANCELLED:
+                (void) snprintf(ret, left, "was stopped before it could answer.");
+                return;
         case JOB_KILL_STUCK:
                 (void) snprintf(ret, left,
                                 "took longer than %" PRIu64 " s and hangs in the kernel, where "

@@ -26,6 +26,7 @@
 #define JOB_MAX_FDS (LIMIT_FDS_PER_CALL + 2u)
 /* For a child that has answered to end by itself. */
 #define JOB_FAREWELL_NS (5 * NSEC_PER_SEC)
+#define JOB_STOP_CALL "{\"method\":\"" JOB_STOP_METHOD "\",\"oneway\":true}"
 #define JOB_TIMER_ACCURACY_US 10000
 
 struct Job {
@@ -40,6 +41,7 @@ struct Job {
         uint64_t timeout_ns;
 
         bool paused;
+        bool stopping;    /* it was asked to come to an end */
         bool answered;    /* the last reply was delivered */
         bool input_ended; /* nothing more comes from the child */
         bool garbled;     /* a reply is missing: those behind it are of no use */
@@ -129,6 +131,8 @@ static void deliver(Job *job, Span frame) {
         if (!continues) {
                 job->answered = true;
                 start_deadline(job, JOB_FAREWELL_NS);
+        } else if (job->terms->clock == JOB_CLOCK_SILENCE && !job->stopping && !job->killed) {
+                start_deadline(job, job->timeout_ns);
         }
         job->events->on_reply(job, frame, continues, is_error, job->userdata);
 }
@@ -219,7 +223,13 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
         Job *job = userdata;
 
         if (!job->killed) {
-                kill_child(job, JOB_KILL_DEADLINE);
+                JobKill why = JOB_KILL_DEADLINE;
+
+                if (job->stopping)
+                        why = JOB_KILL_LINGERING;
+                else if (job->terms->clock == JOB_CLOCK_SILENCE)
+                        why = JOB_KILL_SILENT;
+                kill_child(job, why);
                 return 0;
         }
         /* It waits in the kernel for what does not come. */
@@ -362,12 +372,40 @@ Job *job_destroy(Job *job) {
         return NULL;
 }
 
+int job_stop(Job *job) {
+        int r;
+
+        assert(job->terms->clock == JOB_CLOCK_SILENCE);
+        if (job->answered || job->input_ended || job->killed)
+                return 0;
+        if (job->stopping) {
+                kill_child(job, JOB_KILL_CANCELLED);
+                return 0;
+        }
+        r = frame_stream_queue(job->stream, SPAN_LITERAL(JOB_STOP_CALL), NULL, 0);
+        if (r != 0)
+                return err_fold(r);
+        job->stopping = true;
+        start_deadline(job, job->timeout_ns);
+        arm(job);
+        return 0;
+}
+
+/* A job that nobody listens to cannot help its silence. */
+static bool is_excused(const Job *job) {
+        return job->terms->clock == JOB_CLOCK_SILENCE && !job->answered && !job->killed;
+}
+
 void job_pause(Job *job) {
         job->paused = true;
+        if (is_excused(job))
+                (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF);
         arm(job);
 }
 
 void job_resume(Job *job) {
+        if (job->paused && is_excused(job))
+                start_deadline(job, job->timeout_ns);
         job->paused = false;
         (void) sd_event_source_set_enabled(job->next, SD_EVENT_ONESHOT);
 }

@@ -52,6 +52,12 @@ typedef struct JobEvents {
 Job *job_free(Job *job);
 DEFINE_CLEANUP(Job *, job_free);
 
+/*
+ * Asks a job whose clock is JOB_CLOCK_SILENCE to come to an end and answer with what there is; it
+ * has its time limit once more for that. Asking a second time kills it, and on_end follows.
+ */
+_must_check_ int job_stop(Job *job);
+
 /* Stop and resume reading replies, so that the child waits in turn. */
 void job_pause(Job *job);
 void job_resume(Job *job);

@@ -24,6 +24,7 @@ struct Connection {
 
         bool in_flight;   /* an answer is owed; true in CALLED, perhaps in BROKEN */
         bool oneway;      /* ... to a call that wants none */
+        bool stopped;     /* ... whose caller closed its writing side, as was told */
         bool input_ended; /* the peer will send nothing more */
         bool peer_gone;   /* ... and will read nothing more */
         bool was_full;
@@ -121,6 +122,12 @@ static void breach(Connection *connection, const char *what) {
         connection->setup->on_breach(connection, what, connection->setup->owner);
 }
 
+/* Nobody waits for the answer to a oneway call, so nobody can want it sooner. */
+static bool may_stop(const Connection *connection) {
+        return connection->state == CONNECTION_CALLED && connection->in_flight &&
+               !connection->oneway && !connection->stopped && !connection->peer_gone;
+}
+
 /*
  * What to wait for. A peer that is gone is reported for ever, so once that is known the source is
  * switched off, and whatever still runs for a oneway call ends by itself.
@@ -129,7 +136,8 @@ static void arm(Connection *connection) {
         bool reads = connection->state == CONNECTION_READING && connection->hungry &&
                      !connection->input_ended;
         bool writes = connection_queued_bytes(connection) > 0;
-        uint32_t events = (reads ? (uint32_t) EPOLLIN : 0) | (writes ? (uint32_t) EPOLLOUT : 0);
+        uint32_t events = (reads ? (uint32_t) EPOLLIN : 0) | (writes ? (uint32_t) EPOLLOUT : 0) |
+                          (may_stop(connection) ? (uint32_t) EPOLLRDHUP : 0);
 
         if (connection->peer_gone) {
                 (void) sd_event_source_set_enabled(connection->io, SD_EVENT_OFF);
@@ -171,7 +179,7 @@ static void queue_frame(Connection *connection, Span frame, const int *fds, size
 
 /* The call is answered: the next one may come, in an iteration of its own. */
 static void end_call(Connection *connection) {
-        connection->in_flight = connection->oneway = false;
+        connection->in_flight = connection->oneway = connection->stopped = false;
         connection->call_data = NULL;
         connection->n_call_bytes = 0;
         if (connection->state == CONNECTION_CALLED)
@@ -426,6 +434,10 @@ static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userda
                 write_output(connection);
         if (revents & (EPOLLHUP | EPOLLERR))
                 connection->peer_gone = true;
+        if ((revents & EPOLLRDHUP) && may_stop(connection)) {
+                connection->stopped = true;
+                connection->setup->events->on_stop(connection, connection->setup->userdata);
+        }
         if ((revents & EPOLLIN) && connection->state == CONNECTION_READING)
                 read_input(connection);
         go_on(connection);

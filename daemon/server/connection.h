@@ -58,6 +58,11 @@ typedef struct ConnectionEvents {
          * The caller is gone or was dropped while its call was in flight: nobody reads an answer.
          */
         void (*on_hangup)(Connection *connection, void *userdata);
+        /*
+         * The caller closed its writing side while its call was in flight, once a call: it waits
+         * for the answer and asks a call without an end of its own to come to one.
+         */
+        void (*on_stop)(Connection *connection, void *userdata);
         /* A full connection has room again while its call is in flight. */
         void (*on_drained)(Connection *connection, void *userdata);
 } ConnectionEvents;

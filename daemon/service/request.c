@@ -249,6 +249,16 @@ static void on_end(Job *job, const char *reason, void *userdata) {
 
 static const JobEvents job_events = { .on_reply = on_reply, .on_end = on_end };
 
+/* What the administrator chose; a silence is bounded by the terms. */
+static uint64_t timeout_of(const Request *request) {
+        const ServiceSettings *settings = request_settings(request);
+
+        if (request->terms->clock == JOB_CLOCK_SILENCE)
+                return 0;
+        return request->terms == job_terms(JOB_CAPTURE) ? settings->capture_ns
+                                                        : settings->analysis_ns;
+}
+
 int request_start_job(Request *request) {
         Workshop *workshop = request_setup(request)->workshop;
         JobOrder order;
@@ -274,9 +284,7 @@ int request_start_job(Request *request) {
                 .fds = request->fds,
                 .n_fds = request->n_fds,
                 .uid = request->uid,
-                .timeout_ns = request->terms == job_terms(JOB_CAPTURE)
-                                      ? request_settings(request)->capture_ns
-                                      : request_settings(request)->analysis_ns,
+                .timeout_ns = timeout_of(request),
                 .max_file_bytes = request->max_file_bytes,
         };
         r = workshop_start(workshop, &order, &job_events, request, &request->job);
@@ -284,7 +292,7 @@ int request_start_job(Request *request) {
                 return r;
         request->n_fds = 0; /* the job's */
         buffer_done(&request->call);
-        return 0;
+        return request->is_stopping ? job_stop(request->job) : 0;
 }
 
 int request_resume(Request *request) {
@@ -295,6 +303,26 @@ int request_resume(Request *request) {
         queue_wake(service_queue(request->service, request->queue), &request->entry);
         job_resume(request->job);
         return 0;
+}
+
+int request_stop(Request *request) {
+        if (!request->terms || request->terms->clock != JOB_CLOCK_SILENCE || request->is_stopping)
+                return 0;
+        request->is_stopping = true;
+        return request->job ? job_stop(request->job) : 0;
+}
+
+void request_hang_up(Request *request) {
+        if (!request->job || !request->stage->outlives_caller) {
+                (void) request_free(request);
+                return;
+        }
+        request->connection = NULL;
+        request->more = false;
+        /* It may have waited for the caller to read. */
+        queue_wake(service_queue(request->service, request->queue), &request->entry);
+        job_resume(request->job);
+        request_settle(request, request_stop(request));
 }
 
 /* the order */

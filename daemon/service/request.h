@@ -29,8 +29,6 @@
 #include "spool/spool.h"
 #include "wire/limits.h"
 
-#define JOB_INTERFACE "io.ctprof.Job"
-
 /* Those of the caller, the spool's directory and a file to write. */
 #define REQUEST_MAX_FDS (LIMIT_FDS_PER_CALL + 2u)
 
@@ -59,6 +57,8 @@ typedef struct Stage {
         int (*on_failure)(Request *request, Span frame);
         /* The replies of the method have a progress member: say so when it has to wait. */
         bool tells_progress;
+        /* When the caller hangs up the job is asked to end, and what it answers is kept. */
+        bool outlives_caller;
 } Stage;
 
 struct Request {
@@ -68,6 +68,7 @@ struct Request {
         json_object *parameters; /* owned */
         uid_t uid;
         bool more;
+        bool is_stopping; /* its job is to come to an end, or is to as soon as it starts */
         bool is_over;
 
         /* the order */
@@ -144,6 +145,10 @@ Request *request_free(Request *request);
 /* Its turn has come. */
 _must_check_ int request_start_job(Request *request);
 _must_check_ int request_resume(Request *request);
+/* The caller wants the answer now, of a job that has no end of its own. */
+_must_check_ int request_stop(Request *request);
+/* The caller is gone: frees the request, or leaves it to end without one. */
+void request_hang_up(Request *request);
 
 /* of service.c, for requests */
 

@@ -191,7 +191,13 @@ static void on_hangup(Connection *connection, void *userdata) {
         Request *request = connection_call_data(connection);
 
         log_debug("uid %u hung up during %s", (unsigned) request->uid, request->method->name);
-        (void) request_free(request);
+        request_hang_up(request);
+}
+
+static void on_stop(Connection *connection, void *userdata) {
+        Request *request = connection_call_data(connection);
+
+        request_settle(request, request_stop(request));
 }
 
 static void on_drained(Connection *connection, void *userdata) {
@@ -203,6 +209,7 @@ static void on_drained(Connection *connection, void *userdata) {
 const ConnectionEvents service_events = {
         .on_call = on_call,
         .on_hangup = on_hangup,
+        .on_stop = on_stop,
         .on_drained = on_drained,
 };
 

@@ -4,9 +4,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include "base/err.h"
+#include "job/job-kind.h"
 #include "wire/limits.h"
 #include "wire/message.h"
 
@@ -152,4 +154,23 @@ bool answer_has_peer(Answer *answer) {
         if (recv(wait.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
                 answer->closed = true;
         return !answer->closed;
+}
+
+bool answer_is_stopped(Answer *answer) {
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        Span frame;
+
+        while (!answer->stopped) {
+                _cleanup_(call_done) Call call = {};
+                int r = frame_stream_next(answer->stream, &frame);
+
+                if (r == FRAME_E_AGAIN && frame_stream_read(answer->stream) == 0)
+                        continue;
+                if (r != 0)
+                        break;
+                /* What is no call is not answered: the one being served still is. */
+                answer->stopped = call_decode(frame, &call, complaint) == 0 &&
+                                  strcmp(call.method, JOB_STOP_METHOD) == 0;
+        }
+        return answer->stopped;
 }

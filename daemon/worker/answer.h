@@ -25,6 +25,7 @@ typedef struct Answer {
         bool silent;          /* the caller takes none (oneway) */
         bool finished;        /* the last one is sent */
         bool closed;          /* the peer hung up */
+        bool stopped;         /* ... or asked for an end */
         uint64_t progress_ns; /* CLOCK_MONOTONIC of the last progress reply; 0: none yet */
         Buffer parameters;    /* of the reply under construction */
         Buffer frame;
@@ -55,3 +56,9 @@ _must_check_ int answer_error(Answer *answer, WireError error, const WireErrorDe
 bool answer_is_closed(const Answer *answer);
 /* Asks the socket: whether the peer is still there to read the next reply. */
 bool answer_has_peer(Answer *answer);
+/*
+ * Whether the main process has asked the job to come to an end and answer with what there is
+ * (JOB_STOP_METHOD). Looks at what has arrived and does not wait; the socket becomes readable when
+ * it is asked. Descriptors of the call that were not taken by now are closed.
+ */
+bool answer_is_stopped(Answer *answer);

@@ -469,7 +469,7 @@ static int work_probe(Work *work) {
 }
 
 const WorkMethod work_capture_methods[] = {
-        { WORK_INTERFACE ".Capture", work_capture, WORK_NEEDS_NOTHING, 0 },
-        { WORK_INTERFACE ".Probe", work_probe, WORK_NEEDS_NOTHING, 0 },
+        { JOB_INTERFACE ".Capture", work_capture, WORK_NEEDS_NOTHING, 0 },
+        { JOB_INTERFACE ".Probe", work_probe, WORK_NEEDS_NOTHING, 0 },
         {},
 };

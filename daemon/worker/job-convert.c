@@ -209,6 +209,6 @@ static int work_convert(Work *work) {
 }
 
 const WorkMethod work_convert_methods[] = {
-        { WORK_INTERFACE ".Convert", work_convert, WORK_NEEDS_NOTHING, LIMIT_DOCUMENT_BYTES },
+        { JOB_INTERFACE ".Convert", work_convert, WORK_NEEDS_NOTHING, LIMIT_DOCUMENT_BYTES },
         {},
 };

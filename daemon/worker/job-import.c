@@ -282,6 +282,6 @@ static int work_import(Work *work) {
 }
 
 const WorkMethod work_import_methods[] = {
-        { WORK_INTERFACE ".Import", work_import, WORK_NEEDS_NOTHING, LIMIT_DOCUMENT_BYTES },
+        { JOB_INTERFACE ".Import", work_import, WORK_NEEDS_NOTHING, LIMIT_DOCUMENT_BYTES },
         {},
 };

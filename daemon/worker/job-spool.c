@@ -308,9 +308,9 @@ static int work_clean(Work *work) {
 }
 
 const WorkMethod work_spool_methods[] = {
-        { WORK_INTERFACE ".Publish", work_publish, WORK_NEEDS_NOTHING, 0 },
-        { WORK_INTERFACE ".Remove", work_remove, WORK_NEEDS_NOTHING, 0 },
-        { WORK_INTERFACE ".Rename", work_rename, WORK_NEEDS_NOTHING, 0 },
-        { WORK_INTERFACE ".Clean", work_clean, WORK_NEEDS_NOTHING, 0 },
+        { JOB_INTERFACE ".Publish", work_publish, WORK_NEEDS_NOTHING, 0 },
+        { JOB_INTERFACE ".Remove", work_remove, WORK_NEEDS_NOTHING, 0 },
+        { JOB_INTERFACE ".Rename", work_rename, WORK_NEEDS_NOTHING, 0 },
+        { JOB_INTERFACE ".Clean", work_clean, WORK_NEEDS_NOTHING, 0 },
         {},
 };

@@ -13,14 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/macro.h"
+#include "job/job-kind.h"
 #include "wire/frame.h"
 #include "wire/message.h"
 #include "worker/answer.h"
 #include "worker/parameters.h"
 #include "worker/subject.h"
-
-/* What only the main process calls; the rest are methods of io.ctprof.Profiler. */
-#define WORK_INTERFACE "io.ctprof.Job"
 
 enum {
         WORK_OK,

@@ -178,6 +178,11 @@ Job *job_free(Job *job) {
         return NULL;
 }
 
+int job_stop(Job *job) {
+        fuzz_expect(!job->is_freed, "a job that is freed is not asked for anything");
+        return 0;
+}
+
 void job_pause(Job *job) {
         job->paused = true;
 }

@@ -79,6 +79,29 @@ static void flood(void) {
         reply("{\"done\":true}", false, -1);
 }
 
+/* Tells progress until it is asked to stop, and then answers or does not. */
+static void record(const char *method) {
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        Span frame;
+        Call call;
+
+        do
+                reply("{\"n\":1}", true, -1);
+        while (frame_stream_wait(stream, 2, &frame) == FRAME_E_AGAIN);
+        if (strcmp(method, "x.RecordOnAndOn") == 0)
+                for (;;) {
+                        reply("{\"n\":2}", true, -1);
+                        (void) usleep(2000);
+                }
+        if (strcmp(method, "x.RecordAndHang") == 0)
+                (void) pause();
+        if (call_decode(frame, &call, complaint) != 0 || !call.oneway)
+                _exit(7);
+        reply(strcmp(call.method, "io.ctprof.Job.Stop") == 0 ? "{\"stopped\":true}" : "{}", false,
+              -1);
+        call_done(&call);
+}
+
 static void act(const char *method, const char *kind) {
         if (strcmp(method, "x.Describe") == 0)
                 describe(kind);
@@ -90,6 +113,8 @@ static void act(const char *method, const char *kind) {
                 use_descriptors();
         else if (strcmp(method, "x.Flood") == 0)
                 flood();
+        else if (strncmp(method, "x.Record", 8) == 0)
+                record(method);
         else if (strcmp(method, "x.Hang") == 0)
                 (void) pause();
         else if (strcmp(method, "x.AnswerAndHang") == 0) {

@@ -287,6 +287,106 @@ START_TEST(a_paused_job_that_died_tells_so_when_resumed) {
 }
 END_TEST
 
+/* A kind of job that ends when its caller wants. */
+static const JobTerms record_terms = {
+        .word = "record",
+        .clock = JOB_CLOCK_SILENCE,
+        .time_ns = 100 * NSEC_PER_MSEC,
+        .max_data_bytes = JOB_ANY_MEMORY,
+};
+
+static void record(Story *story, const char *method) {
+        start_with(story, method, &(JobOrder){ .terms = &record_terms });
+}
+
+START_TEST(a_job_that_tells_something_may_take_long) {
+        Story story = {};
+        uint64_t begin_us, now_us;
+
+        record(&story, "x.Record");
+        ck_assert_int_ge(sd_event_now(event, CLOCK_MONOTONIC, &begin_us), 0);
+        do {
+                turn();
+                ck_assert(!story.answered && !story.ended);
+                ck_assert_int_ge(sd_event_now(event, CLOCK_MONOTONIC, &now_us), 0);
+        } while (now_us - begin_us < 3 * record_terms.time_ns / NSEC_PER_USEC);
+        ck_assert_int_eq(job_stop(story.job), 0);
+        finish(&story);
+        ck_assert_str_eq(story.last, "{\"parameters\":{\"stopped\":true}}");
+        job_free(story.job);
+}
+END_TEST
+
+START_TEST(a_job_that_was_just_started_can_be_stopped) {
+        Story story = {};
+
+        record(&story, "x.Record");
+        ck_assert_int_eq(job_stop(story.job), 0);
+        finish(&story);
+        ck_assert_str_eq(story.last, "{\"parameters\":{\"stopped\":true}}");
+        ck_assert_int_eq(job_stop(story.job), 0); /* and it does no harm after that */
+        job_free(story.job);
+}
+END_TEST
+
+START_TEST(stopping_twice_kills) {
+        Story story = {};
+
+        record(&story, "x.RecordOnAndOn");
+        while (story.n_replies < 2)
+                turn();
+        ck_assert_int_eq(job_stop(story.job), 0);
+        ck_assert_int_eq(job_stop(story.job), 0);
+        finish(&story);
+        ck_assert_str_eq(story.reason, "The record job was stopped before it could answer.");
+        job_free(story.job);
+}
+END_TEST
+
+static const struct {
+        const char *method;
+        bool stops;
+        const char *reason;
+} silence_rows[] = {
+        { "x.Hang", false, "The record job gave no sign of life for 0 s and was stopped." },
+        { "x.RecordAndHang", true,
+          "The record job was asked to end, did not within 0 s and was stopped." },
+        { "x.RecordOnAndOn", true,
+          "The record job was asked to end, did not within 0 s and was stopped." },
+};
+
+START_TEST(a_job_may_not_be_silent_for_ever) {
+        Story story = {};
+
+        record(&story, silence_rows[_i].method);
+        if (silence_rows[_i].stops)
+                ck_assert_int_eq(job_stop(story.job), 0);
+        finish(&story);
+        ck_assert_str_eq(story.reason, silence_rows[_i].reason);
+        job_free(story.job);
+}
+END_TEST
+
+START_TEST(a_paused_job_is_not_silent) {
+        Story story = { .pause_at = 2 };
+        unsigned n;
+
+        record(&story, "x.Record");
+        while (story.n_replies < 2)
+                turn();
+        n = story.n_replies;
+        for (unsigned i = 0; i < 4; i++)
+                ck_assert_int_ge(sd_event_run(event, 50000), 0);
+        ck_assert(!story.ended);
+        ck_assert_uint_eq(story.n_replies, n);
+        ck_assert_int_eq(job_stop(story.job), 0);
+        job_resume(story.job);
+        finish(&story);
+        ck_assert(story.answered);
+        job_free(story.job);
+}
+END_TEST
+
 START_TEST(jobs_are_counted_and_known_by_their_pids) {
         Story a = {}, b = {};
         pid_t pids[4];
@@ -368,6 +468,11 @@ int main(void) {
         tcase_add_test(job, a_job_may_be_freed_from_its_own_events);
         tcase_add_test(job, a_paused_job_waits_and_nothing_is_lost);
         tcase_add_test(job, a_paused_job_that_died_tells_so_when_resumed);
+        tcase_add_test(job, a_job_that_tells_something_may_take_long);
+        tcase_add_test(job, a_job_that_was_just_started_can_be_stopped);
+        tcase_add_test(job, stopping_twice_kills);
+        tcase_add_loop_test(job, a_job_may_not_be_silent_for_ever, 0, ELEMENTSOF(silence_rows));
+        tcase_add_test(job, a_paused_job_is_not_silent);
         tcase_add_test(job, jobs_are_counted_and_known_by_their_pids);
         tcase_add_test(job, an_executable_that_is_none_is_a_job_that_could_not_be_started);
         tcase_add_loop_test(text, every_end_has_a_sentence, 0, ELEMENTSOF(exit_rows));

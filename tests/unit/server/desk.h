@@ -29,7 +29,7 @@ typedef struct Desk {
         /* Methods in the order they came, and what their parameter "n" was. */
         char methods[DESK_MAX_CALLS][64];
         int numbers[DESK_MAX_CALLS];
-        unsigned n_calls, n_hangups, n_drained;
+        unsigned n_calls, n_hangups, n_stops, n_drained;
         size_t n_fds; /* of the last call */
         int taken_fd;
         Connection *held; /* by a call to x.Hold */
@@ -84,9 +84,17 @@ static inline void desk_on_drained(Connection *connection, void *userdata) {
         desk->n_drained++;
 }
 
+static inline void desk_on_stop(Connection *connection, void *userdata) {
+        Desk *desk = userdata;
+
+        ck_assert_ptr_eq(connection, desk->held);
+        desk->n_stops++;
+}
+
 static const ConnectionEvents desk_events = {
         .on_call = desk_on_call,
         .on_hangup = desk_on_hangup,
+        .on_stop = desk_on_stop,
         .on_drained = desk_on_drained,
 };
 

@@ -258,6 +258,32 @@ START_TEST(a_caller_that_only_stops_sending_is_answered) {
 }
 END_TEST
 
+START_TEST(a_caller_that_only_stops_sending_asks_each_call_to_end) {
+        int fd = desk_connect(&desk);
+
+        DESK_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}\0{\"method\":\"x.Hold\"}");
+        desk_turn(&desk);
+        ck_assert_uint_eq(desk.n_stops, 0);
+        ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
+        desk_turn(&desk);
+        ck_assert_uint_eq(desk.n_stops, 1); /* once, however long the call still takes */
+        connection_continue(desk.held, SPAN_LITERAL("{}"));
+        desk_turn(&desk);
+        ck_assert_uint_eq(desk.n_stops, 1);
+        connection_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
+        desk_turn(&desk);
+        ck_assert_uint_eq(desk.n_calls, 2);
+        ck_assert_uint_eq(desk.n_stops, 2);
+        ck_assert_uint_eq(desk.n_hangups, 0);
+        connection_reply(desk.held, SPAN_LITERAL("{}"), NULL, 0);
+        desk_turn(&desk);
+        ck_assert_str_eq(desk_receive(fd, text, sizeof(text)),
+                         "{\"parameters\":{},\"continues\":true}|{\"parameters\":{}}|"
+                         "{\"parameters\":{}}|");
+        fd_close(fd);
+}
+END_TEST
+
 START_TEST(a_oneway_call_is_done_although_its_caller_left) {
         int fd = desk_connect(&desk);
 
@@ -566,6 +592,7 @@ int main(void) {
         tcase_add_test(ends, hanging_up_cancels_the_call_in_flight);
         tcase_add_test(ends, hanging_up_between_calls_is_no_cancellation);
         tcase_add_test(ends, a_caller_that_only_stops_sending_is_answered);
+        tcase_add_test(ends, a_caller_that_only_stops_sending_asks_each_call_to_end);
         tcase_add_test(ends, a_oneway_call_is_done_although_its_caller_left);
         tcase_add_test(ends, a_hundred_mebibytes_without_an_end_cost_one_connection);
         tcase_add_checked_fixture(bounds, setup_small, teardown);

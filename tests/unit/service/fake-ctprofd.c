@@ -122,6 +122,20 @@ static void write_output(const Call *call) {
                 _exit(8);
 }
 
+/* Tells progress until it is asked to come to an end. */
+static void record(void) {
+        Span frame;
+        int r;
+
+        do {
+                reply("{\"progress\":{}}", true);
+                r = frame_stream_wait(stream, 2, &frame);
+        } while (r == FRAME_E_AGAIN);
+        if (r != 0 || !memmem(frame.bytes, frame.n, "io.ctprof.Job.Stop", 18))
+                _exit(6);
+        reply("{\"stopped\":true}", false);
+}
+
 static void act(const Call *call) {
         const char *method = strrchr(call->method, '.') + 1;
         json_object *snapshot = json_object_object_get(call->parameters, "snapshot");
@@ -129,6 +143,8 @@ static void act(const Call *call) {
 
         if (strcmp(method, "Capture") == 0)
                 capture(call);
+        else if (strcmp(method, "Record") == 0)
+                record();
         else if (strcmp(method, "Show") == 0)
                 show(call);
         else if (strcmp(method, "Verify") == 0)

@@ -145,6 +145,43 @@ START_TEST(a_peer_that_talks_on_is_still_there) {
 }
 END_TEST
 
+START_TEST(being_asked_to_end_is_noticed_between_replies) {
+        static const Span frames[] = {
+                SPAN_LITERAL("no call"),
+                SPAN_LITERAL("{\"method\":\"x.Stop\"}"),
+                SPAN_LITERAL("{\"method\":\"io.ctprof.Job.Stop\",\"oneway\":true}"),
+        };
+        Line line;
+
+        line_open(&line, true);
+        for (size_t i = 0; i < ELEMENTSOF(frames); i++) {
+                ck_assert(!answer_is_stopped(&line.answer));
+                ck_assert_int_eq(frame_stream_queue(line.theirs, frames[i], NULL, 0), 0);
+                ck_assert_int_eq(frame_stream_flush(line.theirs), 0);
+        }
+        ck_assert(answer_has_peer(&line.answer));
+        ck_assert(answer_is_stopped(&line.answer));
+        (void) answer_begin(&line.answer);
+        ck_assert_int_eq(answer_final(&line.answer), 0);
+        expect(&line, "{\"parameters\":{}}");
+        line.theirs = frame_stream_free(line.theirs);
+        ck_assert(answer_is_stopped(&line.answer));
+        ck_assert(!answer_has_peer(&line.answer));
+        line_done(&line);
+}
+END_TEST
+
+START_TEST(a_peer_that_left_did_not_ask_for_an_end) {
+        Line line;
+
+        line_open(&line, true);
+        line.theirs = frame_stream_free(line.theirs);
+        ck_assert(!answer_is_stopped(&line.answer));
+        ck_assert(!answer_has_peer(&line.answer));
+        line_done(&line);
+}
+END_TEST
+
 START_TEST(oneway_gets_nothing) {
         Span frame;
         Line line;
@@ -188,6 +225,8 @@ int main(void) {
 
         tcase_add_test(replies, replies_come_in_order);
         tcase_add_test(replies, errors_carry_what_they_are_about);
+        tcase_add_test(replies, being_asked_to_end_is_noticed_between_replies);
+        tcase_add_test(replies, a_peer_that_left_did_not_ask_for_an_end);
         tcase_add_test(replies, oneway_gets_nothing);
         tcase_add_test(replies, a_reply_past_the_bound_fails_and_an_error_still_fits);
         tcase_add_loop_test(replies, a_descriptor_is_closed_whatever_happens, 0, 2);

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A method of the tests whose job ends when its caller wants: connection, request and job. */
+#include "check-main.h"
+
+#include "bench.h"
+#include "service/request.h"
+
+#define RECORD "{\"method\":\"x.Record\",\"more\":true}"
+
+static Bench bench;
+static FrameStream *caller;
+static bool outlives_caller;
+static unsigned n_results;
+
+static const JobTerms record_terms = {
+        .word = "record",
+        .clock = JOB_CLOCK_SILENCE,
+        .time_ns = 60 * NSEC_PER_SEC,
+        .max_data_bytes = JOB_ANY_MEMORY,
+};
+
+static int on_result(Request *request, Span frame) {
+        n_results++;
+        return request_forward(request, frame);
+}
+
+static const Stage stage = { .on_result = on_result };
+static const Stage kept_stage = { .on_result = on_result, .outlives_caller = true };
+
+/* In the queue where only one runs. */
+static int record(Request *request) {
+        JsonWriter writer;
+        int r;
+
+        request_begin_order(request, &writer);
+        r = request_end_order(request, &writer, JOB_INTERFACE ".Record", JOB_CAPTURE);
+        if (r < 0)
+                return r;
+        request->terms = &record_terms;
+        return request_enqueue(request, QUEUE_CHANGING, outlives_caller ? &kept_stage : &stage);
+}
+
+static const Method record_method = { "x.Record", record, RECORD_NOTHING };
+
+static void on_call(Connection *connection, const Call *call, void *userdata) {
+        Request *request;
+
+        ck_assert_int_eq(request_new(userdata, &record_method, connection, call, &request), 0);
+        request_settle(request, record_method.handle(request));
+}
+
+static ConnectionEvents events;
+
+static void setup(void) {
+        const ServerLimits limits = server_default_limits();
+
+        outlives_caller = false;
+        n_results = 0;
+        events = service_events;
+        events.on_call = on_call;
+        bench_init(&bench);
+        server_free(bench.server);
+        ck_assert_int_eq(server_new(bench.event, bench.disposal, &limits, &events, bench.service,
+                                    &bench.server),
+                         0);
+        caller = bench_connect(&bench);
+}
+
+static void teardown(void) {
+        caller = frame_stream_free(caller);
+        bench_done(&bench);
+}
+
+static void stop(FrameStream *stream) {
+        ck_assert_int_eq(shutdown(frame_stream_fd(stream), SHUT_WR), 0);
+}
+
+/* The last reply, whatever comes before it. */
+static const char *receive_last(FrameStream *stream) {
+        const char *text;
+
+        do
+                text = bench_receive(&bench, stream);
+        while (strstr(text, "\"continues\":true"));
+        return text;
+}
+
+static void await_no_children(void) {
+        while (workshop_n_children(bench.workshop) > 0)
+                ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
+}
+
+START_TEST(a_caller_that_closes_its_writing_side_gets_what_there_is) {
+        bench_send(caller, RECORD, NULL, 0);
+        for (unsigned i = 0; i < 3; i++)
+                ck_assert_str_eq(bench_receive(&bench, caller),
+                                 "{\"parameters\":{\"progress\":{}},\"continues\":true}");
+        stop(caller);
+        ck_assert_str_eq(receive_last(caller), "{\"parameters\":{\"stopped\":true}}");
+        bench_await(&bench, 0, 0);
+}
+END_TEST
+
+START_TEST(stopped_while_it_waits_it_ends_when_it_starts) {
+        FrameStream *second = bench_connect(&bench);
+
+        bench_send(caller, RECORD, NULL, 0);
+        bench_await(&bench, 1, 0);
+        bench_send(second, RECORD, NULL, 0);
+        stop(second);
+        bench_await(&bench, 1, 1);
+        stop(caller);
+        ck_assert_str_eq(receive_last(caller), "{\"parameters\":{\"stopped\":true}}");
+        ck_assert_str_eq(receive_last(second), "{\"parameters\":{\"stopped\":true}}");
+        frame_stream_free(second);
+}
+END_TEST
+
+START_TEST(hanging_up_cancels_also_what_was_asked_to_end) {
+        bench_send(caller, RECORD, NULL, 0);
+        (void) bench_receive(&bench, caller);
+        if (_i)
+                stop(caller);
+        caller = frame_stream_free(caller);
+        await_no_children();
+        bench_await(&bench, 0, 0);
+        ck_assert_uint_eq(n_results, 0);
+}
+END_TEST
+
+START_TEST(what_outlives_its_caller_is_asked_to_end_and_kept) {
+        outlives_caller = true;
+        bench_send(caller, RECORD, NULL, 0);
+        (void) bench_receive(&bench, caller);
+        caller = frame_stream_free(caller);
+        bench_await(&bench, 0, 0);
+        await_no_children();
+        ck_assert_uint_eq(n_results, 1);
+}
+END_TEST
+
+START_TEST(what_waits_does_not_outlive_its_caller) {
+        FrameStream *second = bench_connect(&bench);
+
+        outlives_caller = true;
+        bench_send(caller, RECORD, NULL, 0);
+        bench_await(&bench, 1, 0);
+        bench_send(second, RECORD, NULL, 0);
+        bench_await(&bench, 1, 1);
+        frame_stream_free(second);
+        bench_await(&bench, 1, 0);
+        stop(caller);
+        (void) receive_last(caller);
+        ck_assert_uint_eq(n_results, 1);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("request");
+        TCase *stops = tcase_create("stops");
+
+        tcase_add_checked_fixture(stops, setup, teardown);
+        tcase_add_test(stops, a_caller_that_closes_its_writing_side_gets_what_there_is);
+        tcase_add_test(stops, stopped_while_it_waits_it_ends_when_it_starts);
+        tcase_add_loop_test(stops, hanging_up_cancels_also_what_was_asked_to_end, 0, 2);
+        tcase_add_test(stops, what_outlives_its_caller_is_asked_to_end_and_kept);
+        tcase_add_test(stops, what_waits_does_not_outlive_its_caller);
+        suite_add_tcase(suite, stops);
+        return check_main(suite);
+}

@@ -7,22 +7,36 @@
 
 #include "base/number.h"
 
-static volatile sig_atomic_t requested;
+static volatile sig_atomic_t n_signals;
+static volatile sig_atomic_t n_spared; /* of those, 1 when the first is no request to cancel */
+static bool stop_told;
 
 static void on_signal(int number) {
-        requested = 1;
+        n_signals = n_signals + 1;
+        if (n_signals > n_spared)
+                (void) signal(number, SIG_DFL);
 }
 
 void cancel_open(void) {
         /* No SA_RESTART: a write to a pipe that nobody reads must end too. */
-        struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int) SA_RESETHAND };
+        const struct sigaction action = { .sa_handler = on_signal };
 
         (void) sigaction(SIGINT, &action, NULL);
         (void) sigaction(SIGTERM, &action, NULL);
 }
 
 bool cancel_requested(void) {
-        return requested != 0;
+        return n_signals > n_spared;
+}
+
+void cancel_begin_stoppable(void) {
+        if (n_signals == 0)
+                n_spared = 1;
+}
+
+/* A signal that was told of has had its effect; from now on the next one cancels. */
+void cancel_end_stoppable(void) {
+        n_spared = stop_told;
 }
 
 uint64_t mono_now_ns(void) {
@@ -45,6 +59,10 @@ static int wait_masked(int fd, short events, uint64_t deadline_mono_ns, const si
 
         if (cancel_requested())
                 return CANCEL_E_CANCELLED;
+        if (n_signals > 0 && !stop_told) {
+                stop_told = true;
+                return CANCEL_E_STOP;
+        }
         if (deadline_mono_ns != CANCEL_NO_DEADLINE && deadline_mono_ns > now_ns)
                 left_ns = deadline_mono_ns - now_ns;
         left = (struct timespec){ .tv_sec = (time_t) (left_ns / NSEC_PER_SEC),
@@ -56,7 +74,7 @@ static int wait_masked(int fd, short events, uint64_t deadline_mono_ns, const si
                 return CANCEL_E_TIMEOUT;
         if (errno != EINTR)
                 return -errno;
-        return cancel_requested() ? CANCEL_E_CANCELLED : -EAGAIN;
+        return -EAGAIN;
 }
 
 int cancel_wait(int fd, short events, uint64_t deadline_mono_ns) {
@@ -72,7 +90,7 @@ int cancel_wait(int fd, short events, uint64_t deadline_mono_ns) {
                 return -errno;
         do
                 r = wait_masked(fd, events, deadline_mono_ns, &open_mask);
-        while (r == -EAGAIN); /* some other signal */
+        while (r == -EAGAIN); /* a signal: look which */
         (void) sigprocmask(SIG_SETMASK, &open_mask, NULL);
         return r;
 }

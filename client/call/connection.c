@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/buffer.h"
 #include "base/err.h"
@@ -134,7 +135,13 @@ static int wait_for_peer(Connection *connection, short events, const Request *re
         int r;
 
         r = cancel_wait(frame_stream_fd(connection->stream), events, deadline_mono_ns);
-        if (r == CANCEL_E_CANCELLED)
+        if (r == CANCEL_E_STOP && events == POLLIN) {
+                /* A closed writing side is what asks the peer to end the call and answer. */
+                if (shutdown(frame_stream_fd(connection->stream), SHUT_WR) < 0)
+                        return -errno;
+                r = cancel_wait(frame_stream_fd(connection->stream), events, deadline_mono_ns);
+        }
+        if (r == CANCEL_E_CANCELLED || r == CANCEL_E_STOP)
                 return CONNECTION_E_CANCELLED;
         if (r == CANCEL_E_TIMEOUT)
                 return complain(ret_complaint,
@@ -213,9 +220,8 @@ static int next_reply(Connection *connection, const Request *request, uint64_t d
         return err_fold(r);
 }
 
-int connection_call(Connection *connection, const Request *request, ConnectionOnReply on_reply,
-                    void *userdata, Reply *ret_error,
-                    char ret_complaint[static CONNECTION_COMPLAINT_BYTES]) {
+static int call(Connection *connection, const Request *request, ConnectionOnReply on_reply,
+                void *userdata, Reply *ret_error, char *ret_complaint) {
         uint64_t deadline_mono_ns = mono_deadline_ns(request->timeout_ns);
         bool last;
         int r;
@@ -240,6 +246,19 @@ int connection_call(Connection *connection, const Request *request, ConnectionOn
                         return r;
         } while (!last);
         return 0;
+}
+
+int connection_call(Connection *connection, const Request *request, ConnectionOnReply on_reply,
+                    void *userdata, Reply *ret_error,
+                    char ret_complaint[static CONNECTION_COMPLAINT_BYTES]) {
+        int r;
+
+        if (request->stoppable)
+                cancel_begin_stoppable();
+        r = call(connection, request, on_reply, userdata, ret_error, ret_complaint);
+        if (request->stoppable)
+                cancel_end_stoppable();
+        return r;
 }
 
 int connection_take_fd(Connection *connection, json_object *parameters, const char *key) {

@@ -55,6 +55,8 @@ typedef struct Request {
         const int *fds;  /* borrowed: copies are sent */
         size_t n_fds;
         bool more;
+        /* The call has no end of its own: a first signal asks for it, a second one cancels. */
+        bool stoppable;
         uint64_t timeout_ns; /* until the last reply; 0: none */
 } Request;
 

@@ -93,6 +93,12 @@ int dial(const char *path, uint64_t timeout_ns, int *ret_fd,
 void cancel_open(void) {
 }
 
+void cancel_begin_stoppable(void) {
+}
+
+void cancel_end_stoppable(void) {
+}
+
 bool cancel_requested(void) {
         return false;
 }

@@ -63,6 +63,58 @@ START_TEST(a_second_signal_kills) {
 }
 END_TEST
 
+/* What each wait said, as digits to the base of 4: an exit status has a byte. */
+static int stop_and_cancel(int fd) {
+        int said = 0;
+
+        cancel_open();
+        cancel_begin_stoppable();
+        (void) raise(SIGINT);
+        said = cancel_wait(fd, POLLIN, CANCEL_NO_DEADLINE);
+        said = 4 * said + cancel_wait(fd, POLLIN, 0);
+        (void) raise(SIGINT);
+        return 4 * said + cancel_wait(fd, POLLIN, 0);
+}
+
+static int stop_and_end(int fd) {
+        int said = 0;
+
+        cancel_open();
+        cancel_begin_stoppable();
+        (void) raise(SIGINT);
+        said = cancel_wait(fd, POLLIN, 0);
+        cancel_end_stoppable();
+        said = 4 * said + cancel_requested();
+        (void) raise(SIGTERM);
+        return 4 * said + cancel_requested();
+}
+
+static int end_unstopped(int fd) {
+        cancel_open();
+        cancel_begin_stoppable();
+        cancel_end_stoppable();
+        (void) raise(SIGINT);
+        return cancel_wait(fd, POLLIN, 0);
+}
+
+static int signal_thrice(int fd) {
+        cancel_open();
+        cancel_begin_stoppable();
+        (void) raise(SIGINT);
+        (void) raise(SIGINT);
+        (void) raise(SIGINT);
+        return 0;
+}
+
+START_TEST(a_first_signal_can_be_a_wish_to_end) {
+        ck_assert_int_eq(in_child(stop_and_cancel, -1),
+                         16 * CANCEL_E_STOP + 4 * CANCEL_E_TIMEOUT + CANCEL_E_CANCELLED);
+        ck_assert_int_eq(in_child(stop_and_end, -1), 16 * CANCEL_E_STOP + 1);
+        ck_assert_int_eq(in_child(end_unstopped, -1), CANCEL_E_CANCELLED);
+        ck_assert_int_eq(in_child(signal_thrice, -1), 128 + SIGINT);
+}
+END_TEST
+
 START_TEST(waits_end_with_bytes_or_with_time) {
         _cleanup_(fd_closep) int read_fd = -EBADF, write_fd = -EBADF;
         int fds[2];
@@ -92,6 +144,7 @@ int main(void) {
 
         tcase_add_test(signals, a_signal_is_never_missed);
         tcase_add_test(signals, a_second_signal_kills);
+        tcase_add_test(signals, a_first_signal_can_be_a_wish_to_end);
         tcase_add_test(time, waits_end_with_bytes_or_with_time);
         tcase_add_test(time, deadlines_do_not_wrap);
         suite_add_tcase(suite, signals);

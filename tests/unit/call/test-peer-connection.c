@@ -4,10 +4,13 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "call/cancel.h"
 #include "check-main.h"
 #include "wire/frame.h"
 #include "wire/limits.h"
@@ -107,6 +110,48 @@ START_TEST(an_error_is_the_callers_to_explain) {
         ck_assert_uint_eq(heard.n_replies, 1);
         ck_assert_str_eq(error.error, "io.ctprof.Profiler.Busy");
         reply_done(&error);
+}
+END_TEST
+
+/* The peer's process: answers when the caller has closed its writing side, and not before. */
+static int answer_when_stopped(int peer, pid_t caller) {
+        static const char part[] = "{\"parameters\":{\"n\":1},\"continues\":true}";
+        static const char last[] = "{\"parameters\":{\"n\":2}}";
+        char bytes[256];
+        ssize_t n;
+
+        if (read(peer, bytes, sizeof(bytes)) <= 0 ||
+            write(peer, part, sizeof(part)) != (ssize_t) sizeof(part) || kill(caller, SIGINT) < 0)
+                return 1;
+        do
+                n = read(peer, bytes, sizeof(bytes));
+        while (n > 0);
+        return n == 0 && write(peer, last, sizeof(last)) == (ssize_t) sizeof(last) ? 0 : 1;
+}
+
+START_TEST(a_call_without_an_end_is_asked_for_one_by_the_first_signal) {
+        _cleanup_(line_done) Line line;
+        char complaint[CONNECTION_COMPLAINT_BYTES];
+        const Request request = { .method = "x.Record", .more = true, .stoppable = true };
+        Heard heard = { .fd = -EBADF };
+        Reply error = {};
+        int status;
+        pid_t pid;
+
+        line_open(&line);
+        cancel_open();
+        pid = fork();
+        ck_assert_int_ge(pid, 0);
+        if (pid == 0) {
+                line.connection = connection_free(line.connection);
+                _exit(answer_when_stopped(line.peer, getppid()));
+        }
+        ck_assert_int_eq(
+                connection_call(line.connection, &request, on_reply, &heard, &error, complaint), 0);
+        ck_assert_int_eq(heard.sum, 3);
+        ck_assert(!cancel_requested());
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        ck_assert_int_eq(status, 0);
 }
 END_TEST
 
@@ -336,6 +381,7 @@ int main(void) {
         tcase_add_test(replies, replies_come_one_by_one_to_the_last);
         tcase_add_test(replies, an_error_is_the_callers_to_explain);
         tcase_add_test(replies, a_callback_ends_the_call);
+        tcase_add_test(replies, a_call_without_an_end_is_asked_for_one_by_the_first_signal);
         tcase_add_loop_test(failure, silence_and_hanging_up_are_put_into_words, 0,
                             ELEMENTSOF(failures));
         tcase_add_loop_test(failure, what_is_no_reply_is_called_that, 0, ELEMENTSOF(garbage));

@@ -35,7 +35,8 @@
 #define LIMIT_STUCK_JOBS 8u         /* killed in vain; past that no others are started */
 #define LIMIT_STUCK_JOBS_PER_UID 3u /* the same for those of one user */
 #define LIMIT_JOB_MEMORY_BYTES (1024ull * 1024u * 1024u) /* RLIMIT_DATA of a job */
-#define LIMIT_SMAPS_NS (5 * NSEC_PER_SEC)                /* for smaps_rollup in one capture */
+#define LIMIT_HELD_OBJECTS 32u /* of the kernel; FileDescriptorStoreMax= of the unit is the same */
+#define LIMIT_SMAPS_NS (5 * NSEC_PER_SEC) /* for smaps_rollup in one capture */
 #define LIMIT_CAPTURE_NS (600 * NSEC_PER_SEC)
 #define LIMIT_ANALYSIS_NS (300 * NSEC_PER_SEC)
 

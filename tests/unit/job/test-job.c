@@ -15,6 +15,7 @@
 #include "job/job-exit.h"
 #include "job/job.h"
 #include "job/spawner.h"
+#include "job/vault.h"
 #include "job/workshop.h"
 #include "wire/message.h"
 
@@ -159,6 +160,35 @@ START_TEST(descriptors_go_both_ways) {
         ck_assert_int_eq(fcntl(sent, F_GETFD), -1); /* taken over, and closed once sent */
         fd_close(fd);
         job_free(story.job);
+}
+END_TEST
+
+START_TEST(a_held_descriptor_is_lent_and_a_new_one_comes_to_stay) {
+        _cleanup_(vault_freep) Vault *vault = NULL;
+        int fd = memfd_create("held", MFD_CLOEXEC), lent;
+        char bytes[2] = "";
+
+        ck_assert_int_eq(vault_new("d1", &vault), 0);
+        ck_assert_int_eq(vault_put(vault, "held", fd), VAULT_OK);
+        for (unsigned i = 0; i < 2; i++) {
+                Story story = {};
+
+                lent = vault_lend(vault, "held");
+                start_with(
+                        &story, "x.Descriptors",
+                        &(JobOrder){ .terms = job_terms(JOB_CAPTURE), .fds = &lent, .n_fds = 1 });
+                finish(&story);
+                ck_assert_int_eq(vault_put(vault, "made", story.fd), VAULT_OK);
+                (void) disposal_close(disposal, story.fd);
+                job_free(story.job);
+        }
+        /* Both jobs wrote through one open file: what is lent is the object and no copy of it. */
+        ck_assert_int_eq(pread(fd, bytes, sizeof(bytes), 0), 2);
+        ck_assert_mem_eq(bytes, "xx", 2);
+        lent = vault_lend(vault, "made");
+        ck_assert_int_eq(write(lent, "x", 1), 1);
+        fd_close(lent);
+        fd_close(fd);
 }
 END_TEST
 
@@ -460,6 +490,7 @@ int main(void) {
         tcase_add_test(job, a_job_starts_with_a_socket_and_nothing_else);
         tcase_add_test(job, replies_come_in_order_and_the_last_one_ends);
         tcase_add_test(job, descriptors_go_both_ways);
+        tcase_add_test(job, a_held_descriptor_is_lent_and_a_new_one_comes_to_stay);
         tcase_add_loop_test(job, a_job_without_an_answer_ends_with_the_reason, 0,
                             ELEMENTSOF(end_rows));
         tcase_add_test(job, a_job_past_its_deadline_is_stopped);

@@ -16,6 +16,7 @@
 #include "base/directory.h"
 #include "base/err.h"
 #include "job/descriptor/disposal.h"
+#include "job/vault.h"
 #include "job/workshop.h"
 #include "log/log.h"
 #include "profiler/heap-trim.h"
@@ -30,6 +31,8 @@
 #include "wire/limits.h"
 
 #define PROFILER_SOCKET_NAME "varlink"
+/* This version makes no kernel objects, so whatever another one left in the store is closed. */
+#define PROFILER_LAYOUT "none"
 
 /* Of a step of the start: it failed, and has said why. */
 enum { STEP_DONE, STEP_TOLD };
@@ -45,6 +48,7 @@ typedef struct Profiler {
         HeapTrim *heap_trim;
         Spool *spool;
         Disposal *disposal;
+        Vault *vault;
         Workshop *workshop;
         Service *service;
         Server *server;
@@ -150,20 +154,36 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 
 /* putting together */
 
+/*
+ * What the service manager passed: kernel objects that an earlier process left there, and the
+ * number of the socket, or -EBADF.
+ */
+static int take_inherited(Profiler *profiler, int *ret_socket) {
+        _cleanup_(freep) char **names = NULL;
+        int n;
+
+        *ret_socket = -EBADF;
+        n = sd_listen_fds_with_names(1, &names);
+        for (int i = 0; i < n; i++) {
+                int fd = SD_LISTEN_FDS_START + i;
+
+                if (strcmp(names[i], PROFILER_SOCKET_NAME) == 0 && *ret_socket < 0)
+                        *ret_socket = fd;
+                else
+                        (void) vault_adopt(profiler->vault, names[i], fd);
+                free(names[i]);
+        }
+        return MIN_OF(n, 0);
+}
+
 /* The socket that was handed over: listening, or connected as for varlink's "exec:" addresses. */
 static int find_socket(Profiler *profiler) {
-        _cleanup_(freep) char **names = NULL;
-        int n, found = -EBADF;
+        int found, r;
 
-        n = sd_listen_fds_with_names(1, &names);
-        if (n < 0) {
-                log_error(n, "Could not take over the socket");
-                return n;
-        }
-        for (int i = 0; i < n; i++) {
-                if (strcmp(names[i], PROFILER_SOCKET_NAME) == 0 && found < 0)
-                        found = SD_LISTEN_FDS_START + i;
-                free(names[i]);
+        r = take_inherited(profiler, &found);
+        if (r < 0) {
+                log_error(r, "Could not take over the socket");
+                return r;
         }
         if (found < 0) {
                 log_error(0,
@@ -182,7 +202,9 @@ static int find_socket(Profiler *profiler) {
 }
 
 static int make_socket(Profiler *profiler, const char *path) {
-        int r;
+        int ignored, r;
+
+        (void) take_inherited(profiler, &ignored);
 
         r = socket_file_new(path, &profiler->socket_file, &profiler->socket_fd);
         if (r == SOCKET_FILE_E_IN_USE)
@@ -352,6 +374,7 @@ static void profiler_done(Profiler *profiler) {
         profiler->server = server_free(profiler->server);
         profiler->service = service_free(profiler->service);
         profiler->workshop = workshop_free(profiler->workshop);
+        profiler->vault = vault_free(profiler->vault);
         profiler->disposal = disposal_free(profiler->disposal);
         profiler->spool = spool_free(profiler->spool);
         profiler->heap_trim = heap_trim_free(profiler->heap_trim);
@@ -366,8 +389,10 @@ int profiler_run(const Options *options) {
         Profiler profiler = { .options = options, .config_note = "", .socket_fd = -EBADF };
         int r;
 
-        r = options->listen_path ? make_socket(&profiler, options->listen_path)
-                                 : find_socket(&profiler);
+        r = vault_new(PROFILER_LAYOUT, &profiler.vault);
+        if (r == 0)
+                r = options->listen_path ? make_socket(&profiler, options->listen_path)
+                                         : find_socket(&profiler);
         /* For one command only what went wrong is worth a line. */
         log_open(profiler.connected ? LOG_WARNING : LOG_INFO);
         if (r == 0)

@@ -208,8 +208,13 @@ static int finish(Capture *capture, Head *head, SourceTable *ret_sources) {
         head->complete = source_table_is_complete(&sources);
         head->has_threads = head->has_processes = head->has_complete = true;
         stop_clocks(capture, head);
-        r = snapshot_writer_end(capture->writer, buffer_span(&capture->pressure_json),
-                                buffer_span(&capture->sched_ext_json), &sources, head);
+        r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_PRESSURE,
+                                   buffer_span(&capture->pressure_json));
+        if (r == 0)
+                r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_SCHED_EXT,
+                                           buffer_span(&capture->sched_ext_json));
+        if (r == 0)
+                r = snapshot_writer_end(capture->writer, &sources, head);
         if (r == 0)
                 *ret_sources = sources;
         return r;
@@ -240,13 +245,14 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
         if (r == 0)
                 r = look_around(&capture, head);
         if (r == 0)
-                r = snapshot_writer_begin(capture.writer, head, buffer_span(&capture.host_json));
+                r = snapshot_writer_begin(capture.writer, head);
+        if (r == 0)
+                r = snapshot_writer_object(capture.writer, SNAPSHOT_SECTION_HOST,
+                                           buffer_span(&capture.host_json));
         if (r != 0)
                 return r;
         walk.backend = capture.backend;
         r = walk_run(&walk, capture.writer, &capture.tally, &capture.cgroups);
-        if (r == 0)
-                r = snapshot_writer_end_threads(capture.writer);
         if (r == 0 && capture.host.cgroupfs)
                 r = cgroups_write(&capture.host, &capture.cgroups, &capture.pace, capture.writer,
                                   &capture.tally);

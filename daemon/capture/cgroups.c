@@ -141,7 +141,7 @@ static int write_group(const Cgroupfs *cgroupfs, Span path, Buffer *scratch, Buf
         tally_add_counts(tally, SOURCE_CGROUP_PRESSURE, counts.pressure);
         if (r != 0)
                 return r < 0 ? r : 0;
-        return snapshot_writer_cgroup(writer, path, buffer_span(json));
+        return snapshot_writer_entry(writer, SNAPSHOT_SECTION_CGROUPS, path, buffer_span(json));
 }
 
 int cgroups_write(const CaptureHost *host, const CgroupSet *set, Pace *pace, SnapshotWriter *writer,

@@ -105,7 +105,8 @@ static int write_batch(Walk *walk, Batch *batch) {
         int r = batch->error;
 
         if (r == 0)
-                r = snapshot_writer_rows(walk->writer, buffer_span(&batch->rows));
+                r = snapshot_writer_rows(walk->writer, SNAPSHOT_SECTION_THREADS,
+                                         buffer_span(&batch->rows));
         for (size_t i = 0; r == 0 && i < batch->n_processes; i++)
                 if (batch->processes[i].n_kept > 0 && batch->processes[i].tgid != walk->last_tgid) {
                         walk->last_tgid = batch->processes[i].tgid;

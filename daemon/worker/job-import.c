@@ -127,7 +127,8 @@ static void rewriting_done(Rewriting *rewriting) {
 }
 
 static int rewriting_flush(Rewriting *rewriting) {
-        int r = snapshot_writer_rows(rewriting->document, buffer_span(&rewriting->rows));
+        int r = snapshot_writer_rows(rewriting->document, SNAPSHOT_SECTION_THREADS,
+                                     buffer_span(&rewriting->rows));
 
         buffer_clear(&rewriting->rows);
         return r;
@@ -149,7 +150,8 @@ static int rewriting_on_thread(void *userdata, const ThreadSample *sample, Span 
 static int rewriting_on_cgroup(void *userdata, Span path, Span stats_json) {
         Rewriting *rewriting = userdata;
 
-        return snapshot_writer_cgroup(rewriting->document, path, stats_json);
+        return snapshot_writer_entry(rewriting->document, SNAPSHOT_SECTION_CGROUPS, path,
+                                     stats_json);
 }
 
 /* The one member of the head that the prior tool keeps elsewhere. */
@@ -198,8 +200,10 @@ static int rewriting_begin(Rewriting *rewriting, const ImportParameters *paramet
                 r = snapshot_writer_new(snapshot_file_writer_write, rewriting->file,
                                         &rewriting->document);
         if (r == 0)
-                r = snapshot_writer_begin(rewriting->document, head,
-                                          buffer_span(&rewriting->subject.host));
+                r = snapshot_writer_begin(rewriting->document, head);
+        if (r == 0)
+                r = snapshot_writer_object(rewriting->document, SNAPSHOT_SECTION_HOST,
+                                           buffer_span(&rewriting->subject.host));
         return err_fold(r);
 }
 
@@ -215,13 +219,15 @@ static int rewriting_run(Rewriting *rewriting) {
         if (r == 0)
                 r = rewriting_flush(rewriting);
         if (r == 0)
-                r = snapshot_writer_end_threads(rewriting->document);
-        if (r == 0)
                 r = work_pass_subject(rewriting->work, subject, &cgroups, rewriting);
         if (r == 0)
-                r = snapshot_writer_end(rewriting->document, buffer_span(&subject->psi),
-                                        buffer_span(&subject->sched_ext), &subject->sources,
-                                        &rewriting->head);
+                r = snapshot_writer_object(rewriting->document, SNAPSHOT_SECTION_PRESSURE,
+                                           buffer_span(&subject->psi));
+        if (r == 0)
+                r = snapshot_writer_object(rewriting->document, SNAPSHOT_SECTION_SCHED_EXT,
+                                           buffer_span(&subject->sched_ext));
+        if (r == 0)
+                r = snapshot_writer_end(rewriting->document, &subject->sources, &rewriting->head);
         if (r == 0)
                 r = snapshot_file_writer_finish(rewriting->file, &rewriting->head, &n_bytes);
         return r;

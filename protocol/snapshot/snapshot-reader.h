@@ -15,13 +15,9 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "json/json-scanner.h"
+#include "snapshot/snapshot-section.h"
 #include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
-
-/* Bounds of a document, whoever wrote it. */
-#define SNAPSHOT_MAX_DEPTH 16
-#define SNAPSHOT_MAX_TOKEN_BYTES (64 * 1024)
-#define SNAPSHOT_MAX_VALUE_BYTES (1024 * 1024) /* what a visitor gets as one JSON value */
 
 enum {
         SNAPSHOT_OK,

@@ -11,35 +11,42 @@
 /* Small members gather here before they go to the sink; rows go past it. */
 #define FLUSH_BYTES (64 * 1024)
 
-/* The only order of calls. */
-typedef enum WriterStep {
-        STEP_NEW,
-        STEP_THREADS,
-        STEP_CGROUPS, /* threads are closed; cgroup_stats opens with the first cgroup */
-        STEP_ENDED,
-} WriterStep;
-
 struct SnapshotWriter {
         SnapshotSink sink;
         void *userdata;
         Buffer pending;
         JsonWriter json; /* writes to @pending */
         uint64_t n_sunk;
-        WriterStep step;
+
+        const DocumentSection *sections;
+        size_t n_sections;
+        size_t at;    /* the section that is open or comes next */
+        bool is_open; /* a map or a table */
         bool has_rows;
 };
 
-int snapshot_writer_new(SnapshotSink sink, void *userdata, SnapshotWriter **ret) {
+int snapshot_writer_new_of(SnapshotSink sink, void *userdata, const DocumentSection *sections,
+                           size_t n_sections, SnapshotWriter **ret) {
         SnapshotWriter *writer;
 
         writer = malloc(sizeof(*writer));
         if (!writer)
                 return -ENOMEM;
-        *writer = (SnapshotWriter){ .sink = sink, .userdata = userdata };
+        *writer = (SnapshotWriter){
+                .sink = sink,
+                .userdata = userdata,
+                .sections = sections,
+                .n_sections = n_sections,
+        };
         buffer_init(&writer->pending, 0);
         json_writer_init(&writer->json, &writer->pending);
         *ret = writer;
         return 0;
+}
+
+int snapshot_writer_new(SnapshotSink sink, void *userdata, SnapshotWriter **ret) {
+        return snapshot_writer_new_of(sink, userdata, snapshot_sections, _SNAPSHOT_SECTION_MAX,
+                                      ret);
 }
 
 SnapshotWriter *snapshot_writer_free(SnapshotWriter *writer) {
@@ -81,77 +88,101 @@ static int flush(SnapshotWriter *writer, size_t threshold) {
         return 0;
 }
 
-/* A value made elsewhere, or null for none. */
-static void write_value(JsonWriter *json, const char *key, Span value) {
-        json_write_key(json, key);
-        if (value.n == 0)
-                json_write_null(json);
-        else
-                json_write_raw(json, value);
-}
+/* sections */
 
-int snapshot_writer_begin(SnapshotWriter *writer, const Head *head, Span host_json) {
+static void open_section(SnapshotWriter *writer) {
+        const DocumentSection *section = &writer->sections[writer->at];
         JsonWriter *json = &writer->json;
 
-        assert(writer->step == STEP_NEW);
-        json_write_object(json);
-        head_write_start(json, head);
-        write_value(json, "host", host_json);
-
-        json_write_key(json, "threads");
-        json_write_object(json);
-        json_write_key(json, "columns");
-        json_write_array(json);
-        for (ThreadColumn column = 0; column < _COLUMN_MAX; column++)
-                if (column != thread_column_of(METRIC_thread_count))
-                        json_write_text(json, thread_column_name(column));
-        json_write_end(json);
-        json_write_key(json, "rows");
-        json_write_array(json);
-
-        writer->step = STEP_THREADS;
-        return flush(writer, 0);
+        json_write_key(json, section->name);
+        writer->is_open = section->shape != DOCUMENT_OBJECT;
+        writer->has_rows = false;
+        if (writer->is_open)
+                json_write_object(json);
+        if (section->shape == DOCUMENT_TABLE) {
+                json_write_key(json, "columns");
+                json_write_array(json);
+                section->write_columns(json);
+                json_write_end(json);
+                json_write_key(json, "rows");
+                json_write_array(json);
+        }
 }
 
-int snapshot_writer_rows(SnapshotWriter *writer, Span rows) {
+static void close_section(SnapshotWriter *writer) {
+        if (writer->sections[writer->at].shape == DOCUMENT_TABLE)
+                json_write_end(&writer->json);
+        json_write_end(&writer->json);
+        writer->is_open = false;
+        writer->at++;
+}
+
+/* Opens section @id where it is not open; sections before it that were left out become empty. */
+static void go_to_section(SnapshotWriter *writer, size_t id) {
+        if (writer->is_open && writer->at == id)
+                return;
+        if (writer->is_open)
+                close_section(writer);
+        assert(writer->at <= id && id <= writer->n_sections);
+        while (writer->at < id) {
+                open_section(writer);
+                if (writer->is_open)
+                        close_section(writer);
+                else {
+                        json_write_null(&writer->json);
+                        writer->at++;
+                }
+        }
+        if (id < writer->n_sections)
+                open_section(writer);
+}
+
+int snapshot_writer_begin(SnapshotWriter *writer, const Head *head) {
+        json_write_object(&writer->json);
+        head_write_start(&writer->json, head);
+        return flush(writer, FLUSH_BYTES);
+}
+
+int snapshot_writer_object(SnapshotWriter *writer, size_t section, Span json) {
+        go_to_section(writer, section);
+        assert(!writer->is_open);
+        if (json.n == 0)
+                json_write_null(&writer->json);
+        else
+                json_write_raw(&writer->json, json);
+        writer->at++;
+        return flush(writer, FLUSH_BYTES);
+}
+
+int snapshot_writer_rows(SnapshotWriter *writer, size_t section, Span rows) {
         int r;
 
-        assert(writer->step == STEP_THREADS);
+        go_to_section(writer, section);
+        assert(writer->sections[section].shape == DOCUMENT_TABLE);
         if (rows.n == 0)
-                return 0;
-        r = writer->has_rows ? sink_bytes(writer, SPAN_LITERAL(",")) : 0;
+                return flush(writer, FLUSH_BYTES);
+        r = flush(writer, 0);
+        if (r == 0 && writer->has_rows)
+                r = sink_bytes(writer, SPAN_LITERAL(","));
         if (r < 0)
                 return r;
         writer->has_rows = true;
         return sink_bytes(writer, rows);
 }
 
-int snapshot_writer_end_threads(SnapshotWriter *writer) {
-        assert(writer->step == STEP_THREADS);
-        json_write_end(&writer->json);
-        json_write_end(&writer->json);
-        json_write_key(&writer->json, "cgroup_stats");
-        json_write_object(&writer->json);
-        writer->step = STEP_CGROUPS;
+int snapshot_writer_entry(SnapshotWriter *writer, size_t section, Span name, Span json) {
+        go_to_section(writer, section);
+        assert(writer->sections[section].shape == DOCUMENT_MAP);
+        json_write_key_name(&writer->json, name);
+        json_write_raw(&writer->json, json);
         return flush(writer, FLUSH_BYTES);
 }
 
-int snapshot_writer_cgroup(SnapshotWriter *writer, Span path, Span stats_json) {
-        assert(writer->step == STEP_CGROUPS);
-        json_write_key_name(&writer->json, path);
-        json_write_raw(&writer->json, stats_json);
-        return flush(writer, FLUSH_BYTES);
-}
-
-int snapshot_writer_end(SnapshotWriter *writer, Span psi_json, Span sched_ext_json,
-                        const SourceTable *sources, const Head *head) {
+int snapshot_writer_end(SnapshotWriter *writer, const SourceTable *sources, const Head *head) {
         JsonWriter *json = &writer->json;
         int r;
 
-        assert(writer->step == STEP_CGROUPS);
-        json_write_end(json);
-        write_value(json, "psi", psi_json);
-        write_value(json, "sched_ext", sched_ext_json);
+        go_to_section(writer, writer->n_sections);
         json_write_key(json, "sources");
         source_table_write_json(json, sources);
         json_write_key(json, "end");
@@ -161,10 +192,7 @@ int snapshot_writer_end(SnapshotWriter *writer, Span psi_json, Span sched_ext_js
         json_write_end(json);
 
         r = json_writer_finish(json);
-        if (r < 0)
-                return r;
-        writer->step = STEP_ENDED;
-        return flush(writer, 0);
+        return r < 0 ? r : flush(writer, 0);
 }
 
 /* rows */

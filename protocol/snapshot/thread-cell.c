@@ -59,7 +59,8 @@ static int take_text(ThreadReader *reader, JsonToken token, Span *ret) {
         return 0;
 }
 
-int append_name(Buffer *buffer, Span text) {
+/* Appends the bytes that @text stands for. */
+static int append_name(Buffer *buffer, Span text) {
         /* Escapes begin with this byte, and nearly no name has one. */
         if (text.n == 0 || !memchr(text.bytes, 0xee, text.n))
                 return buffer_append(buffer, text.bytes, text.n);
@@ -313,12 +314,12 @@ static int read_id(ThreadReader *reader, JsonToken token, uint64_t max, uint64_t
         return r == 0 && *ret == 0 ? fail(reader, "0 is no thread") : r;
 }
 
-static int read_identity(ThreadReader *reader, JsonToken token) {
+static int read_identity(ThreadReader *reader, ThreadColumn column, JsonToken token) {
         ThreadSample *sample = &reader->sample;
         uint64_t value = 0;
         int r = -EINVAL;
 
-        switch (reader->column) {
+        switch (column) {
         case COLUMN_tid:
                 r = read_id(reader, token, INT32_MAX, &value);
                 sample->tid = (pid_t) value;
@@ -368,14 +369,14 @@ static int read_identity(ThreadReader *reader, JsonToken token) {
                 break;
         }
         if (r == 0)
-                reader->seen |= UINT32_C(1) << reader->column;
+                reader->seen |= UINT32_C(1) << column;
         return r;
 }
 
-int thread_reader_cell(ThreadReader *reader, JsonToken token) {
-        if (token == JSON_TOKEN_NULL)
-                return 0;
-        if (reader->column < _COLUMN_IDENTITY_MAX)
-                return read_identity(reader, token);
-        return read_metric(reader, token, thread_column_metric(reader->column));
+int thread_reader_cell(void *row, unsigned column, JsonToken token) {
+        ThreadReader *reader = row;
+
+        if (column < _COLUMN_IDENTITY_MAX)
+                return read_identity(reader, column, token);
+        return read_metric(reader, token, thread_column_metric(column));
 }

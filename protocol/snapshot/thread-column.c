@@ -47,3 +47,9 @@ ThreadColumn thread_column_find(Span name) {
                 return _COLUMN_MAX;
         return thread_column_of(id);
 }
+
+void thread_columns_write(JsonWriter *writer) {
+        for (ThreadColumn column = 0; column < _COLUMN_MAX; column++)
+                if (column != thread_column_of(METRIC_thread_count))
+                        json_write_text(writer, thread_column_name(column));
+}

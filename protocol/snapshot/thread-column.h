@@ -10,6 +10,7 @@
  */
 
 #include "base/span.h"
+#include "json/json-writer.h"
 #include "metric/metric.h"
 
 // clang-format off
@@ -51,3 +52,5 @@ extern const unsigned char thread_cell_kinds[_METRIC_MAX];
 const char *thread_column_name(ThreadColumn column);
 /* _COLUMN_MAX when no column has that name. */
 ThreadColumn thread_column_find(Span name);
+/* The names of all columns that are stored, in the order of a row's cells. */
+void thread_columns_write(JsonWriter *writer);

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "snapshot/thread-reader.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define COLUMN_BIT(name) (UINT32_C(1) << COLUMN_##name)
 _Static_assert(_COLUMN_IDENTITY_MAX <= 32, "identity columns have a bit each");
 
 void thread_reader_init(ThreadReader *reader, JsonScanner *scanner) {
-        *reader = (ThreadReader){ .scanner = scanner, .column = _COLUMN_MAX };
+        *reader = (ThreadReader){ .scanner = scanner };
         buffer_init(&reader->bytes, 0);
         buffer_init(&reader->smaps, 0);
         for (size_t i = 0; i < THREAD_READER_GUESSES; i++)
@@ -19,7 +15,6 @@ void thread_reader_init(ThreadReader *reader, JsonScanner *scanner) {
 void thread_reader_done(ThreadReader *reader) {
         buffer_done(&reader->bytes);
         buffer_done(&reader->smaps);
-        free(reader->columns);
 }
 
 static int fail(ThreadReader *reader, const char *complaint) {
@@ -34,8 +29,9 @@ static Span name_of(const ThreadReader *reader, const NameSlot *slot) {
 
 /* threads */
 
-static void begin_thread(ThreadReader *reader) {
-        reader->column = _COLUMN_MAX;
+static void begin_thread(void *row) {
+        ThreadReader *reader = row;
+
         thread_sample_clear(&reader->sample);
         buffer_clear(&reader->bytes);
         buffer_clear(&reader->smaps);
@@ -48,7 +44,8 @@ static bool has_seen(const ThreadReader *reader, uint32_t bits) {
         return (reader->seen & bits) == bits;
 }
 
-static int end_thread(ThreadReader *reader) {
+static int end_thread(void *row) {
+        ThreadReader *reader = row;
         ThreadSample *sample = &reader->sample;
 
         if (!has_seen(reader,
@@ -66,80 +63,14 @@ static int end_thread(ThreadReader *reader) {
         return 0;
 }
 
-/* Of an unknown column only the name counts: @unknown holds each between two NULs. */
-static int add_column(ThreadReader *reader, Span name, Buffer *unknown) {
-        ThreadColumn column = thread_column_find(name);
-        size_t at = unknown->n;
-        int r;
-
-        if (reader->n_columns == THREAD_READER_MAX_COLUMNS)
-                return fail(reader, "there are too many columns");
-        for (size_t i = 0; column != _COLUMN_MAX && i < reader->n_columns; i++)
-                if (reader->columns[i] == column)
-                        return fail(reader, "a column is listed twice");
-        if (column == _COLUMN_MAX) {
-                r = buffer_append_byte(unknown, '\0');
-                if (r == 0)
-                        r = buffer_append(unknown, name.bytes, name.n);
-                if (r == 0)
-                        r = buffer_append_byte(unknown, '\0');
-                if (r < 0)
-                        return r;
-                if (memmem(unknown->bytes, at, unknown->bytes + at, unknown->n - at))
-                        return fail(reader, "a column is listed twice");
-        }
-        reader->columns[reader->n_columns++] = column;
-        return 0;
-}
-
-int thread_reader_columns(ThreadReader *reader) {
-        Buffer unknown;
-        JsonToken token;
-        int r;
-
-        reader->columns = calloc(THREAD_READER_MAX_COLUMNS, sizeof(*reader->columns));
-        if (!reader->columns)
-                return -ENOMEM;
-        r = json_scanner_expect(reader->scanner, JSON_TOKEN_ARRAY);
-        buffer_init(&unknown, 0);
-        while (r == 0) {
-                r = json_scanner_element(reader->scanner, &token);
-                if (r != 0 || token == JSON_TOKEN_ARRAY_END)
-                        break;
-                if (token != JSON_TOKEN_STRING)
-                        r = fail(reader, "the name of a column is expected");
-                else
-                        r = add_column(reader, json_scanner_string(reader->scanner), &unknown);
-        }
-        buffer_done(&unknown);
-        return r;
-}
-
-int thread_reader_row(ThreadReader *reader) {
-        JsonToken token;
-        int r;
-
-        begin_thread(reader);
-        for (size_t i = 0; i < reader->n_columns; i++) {
-                reader->column = reader->columns[i];
-                r = json_scanner_element(reader->scanner, &token);
-                if (r != 0)
-                        return r;
-                if (token == JSON_TOKEN_ARRAY_END)
-                        return fail(reader, "the row has fewer cells than there are columns");
-                r = reader->column == _COLUMN_MAX ? json_scanner_skip(reader->scanner)
-                                                  : thread_reader_cell(reader, token);
-                if (r != 0)
-                        return r;
-        }
-        reader->column = _COLUMN_MAX;
-        r = json_scanner_element(reader->scanner, &token);
-        if (r != 0)
-                return r;
-        if (token != JSON_TOKEN_ARRAY_END)
-                return fail(reader, "the row has more cells than there are columns");
-        return end_thread(reader);
-}
+const TableRows thread_rows = {
+        .n_columns = _COLUMN_MAX,
+        .column_name = thread_column_name,
+        .find_column = thread_column_find,
+        .begin = begin_thread,
+        .cell = thread_reader_cell,
+        .end = end_thread,
+};
 
 /* objects of version 0 */
 
@@ -202,20 +133,18 @@ static int read_flag(ThreadReader *reader, Span key) {
         return json_scanner_skip(reader->scanner);
 }
 
-static int read_member(ThreadReader *reader, Span key, size_t i) {
+static int read_member(ThreadReader *reader, ThreadColumn column, Span key) {
         JsonToken token;
         int r;
 
-        reader->column = find_column(reader, key, i);
-        if (reader->column == _COLUMN_MAX)
+        if (column == _COLUMN_MAX)
                 return read_flag(reader, key);
         r = json_scanner_next(reader->scanner, &token);
         if (r != 0)
                 return r;
-        if (reader->column == COLUMN_smaps_rollup_kb &&
-            has_seen(reader, COLUMN_BIT(smaps_rollup_kb)))
+        if (column == COLUMN_smaps_rollup_kb && has_seen(reader, COLUMN_BIT(smaps_rollup_kb)))
                 return fail(reader, "the rollup is there twice, under its two names");
-        return thread_reader_cell(reader, token);
+        return token == JSON_TOKEN_NULL ? 0 : thread_reader_cell(reader, column, token);
 }
 
 /* What this format knows to be absent and that one could only write as something. */
@@ -232,23 +161,45 @@ static void drop_unmeasured(ThreadReader *reader) {
                 reader->cgroup.is_known = false;
 }
 
-int thread_reader_object(ThreadReader *reader) {
+/* The members of one object, to its end; *ret_column is the one being read, for the complaint. */
+static int read_object(ThreadReader *reader, ThreadColumn *ret_column) {
         Span key;
         int r;
 
         reader->is_version_0 = true;
         begin_thread(reader);
         for (size_t i = 0;; i++) {
-                reader->column = _COLUMN_MAX;
+                *ret_column = _COLUMN_MAX;
                 r = json_scanner_member(reader->scanner, &key);
                 if (r != 0)
                         return r;
                 if (!key.bytes)
                         break;
-                r = read_member(reader, key, i);
+                *ret_column = find_column(reader, key, i);
+                r = read_member(reader, *ret_column, key);
                 if (r != 0)
                         return r;
         }
         drop_unmeasured(reader);
         return end_thread(reader);
+}
+
+int thread_reader_object(ThreadReader *reader, DocumentReader *document, uint64_t n_before,
+                         bool *ret_more) {
+        ThreadColumn column = _COLUMN_MAX;
+        JsonToken token;
+        int r;
+
+        *ret_more = false;
+        r = json_scanner_element(reader->scanner, &token);
+        if (r != 0 || token == JSON_TOKEN_ARRAY_END)
+                return r;
+        if (token != JSON_TOKEN_OBJECT)
+                return fail(reader, "a thread must be an object");
+        r = read_object(reader, &column);
+        if (r != 0)
+                document_blame(document, n_before + 1,
+                               column < _COLUMN_MAX ? thread_column_name(column) : NULL);
+        *ret_more = r == 0;
+        return r;
 }

@@ -5,8 +5,8 @@
  * ThreadReader
  *
  * Decodes the threads of a snapshot document one at a time: rows of the table, or objects of format
- * version 0. A cell that is null or has no column leaves its metric absent; a cell of the wrong
- * type ends the document.
+ * version 0. A metric is absent when its cell is null or it has no column; a cell of the wrong type
+ * makes the document malformed.
  */
 
 #include <stdbool.h>
@@ -14,10 +14,10 @@
 #include "base/buffer.h"
 #include "base/macro.h"
 #include "json/json-scanner.h"
+#include "snapshot/table-reader.h"
 #include "snapshot/thread-column.h"
 #include "snapshot/thread-sample.h"
 
-#define THREAD_READER_MAX_COLUMNS 1024
 /* Members of an object of version 0 whose column is remembered from the object before. */
 #define THREAD_READER_GUESSES 128
 
@@ -30,9 +30,6 @@ typedef struct NameSlot {
 
 typedef struct ThreadReader {
         JsonScanner *scanner; /* borrowed */
-        ThreadColumn *columns;
-        size_t n_columns;    /* 0 before the columns are read */
-        ThreadColumn column; /* being read, for complaints; _COLUMN_MAX: none */
 
         ThreadSample sample;
         Buffer bytes; /* of the names */
@@ -48,21 +45,18 @@ typedef struct ThreadReader {
 void thread_reader_init(ThreadReader *reader, JsonScanner *scanner);
 void thread_reader_done(ThreadReader *reader);
 
+/* Rows of the table; the row is a ThreadReader, which has the sample and the rollup afterwards. */
+extern const TableRows thread_rows;
 /*
- * Each returns 0, JSON_E_MALFORMED with the scanner's complaint, or a negative errno. The first
- * reads the array of column names, the others a thread whose opening token was read. The sample and
- * the rollup are then those of that thread, until the next call.
+ * The same for an array of objects of format version 0: reads the next one, after @n_before others.
+ * *ret_more is false at the end of the array.
  */
-_must_check_ int thread_reader_columns(ThreadReader *reader);
-_must_check_ int thread_reader_row(ThreadReader *reader);
-_must_check_ int thread_reader_object(ThreadReader *reader);
+_must_check_ int thread_reader_object(ThreadReader *reader, DocumentReader *document,
+                                      uint64_t n_before, bool *ret_more);
 
 static inline Span thread_reader_smaps(const ThreadReader *reader) {
         return buffer_span(&reader->smaps);
 }
 
-/* The cell of @reader->column, whose first token was read. */
-_must_check_ int thread_reader_cell(ThreadReader *reader, JsonToken token);
-
-/* Appends the bytes that @text stands for (base/name.h). */
-_must_check_ int append_name(Buffer *buffer, Span text);
+/* thread-cell.c: TableRows.cell of threads. */
+_must_check_ int thread_reader_cell(void *row, unsigned column, JsonToken token);

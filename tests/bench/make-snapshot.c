@@ -112,7 +112,7 @@ int main(int argc, char **argv) {
         if (r == 0)
                 r = snapshot_writer_new(snapshot_file_writer_write, file, &writer);
         if (r == 0)
-                r = snapshot_writer_begin(writer, &head, (Span){});
+                r = snapshot_writer_begin(writer, &head);
         buffer_init(&rows, 0);
         for (unsigned i = 0; r == 0 && i < n_threads; i++) {
                 fill(&sample, i, i / share, i / share * share, seed);
@@ -121,17 +121,16 @@ int main(int argc, char **argv) {
                 if (r == 0)
                         r = snapshot_row_encode(&rows, &sample, (Span){});
                 if (r == 0 && rows.n > BATCH_BYTES) {
-                        r = snapshot_writer_rows(writer, buffer_span(&rows));
+                        r = snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS,
+                                                 buffer_span(&rows));
                         buffer_clear(&rows);
                 }
         }
         if (r == 0)
-                r = snapshot_writer_rows(writer, buffer_span(&rows));
+                r = snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, buffer_span(&rows));
         buffer_done(&rows);
         if (r == 0)
-                r = snapshot_writer_end_threads(writer);
-        if (r == 0)
-                r = snapshot_writer_end(writer, (Span){}, (Span){}, &sources, &head);
+                r = snapshot_writer_end(writer, &sources, &head);
         if (r == 0)
                 r = snapshot_file_writer_finish(file, &head, &n_bytes);
         if (r != 0)

@@ -254,16 +254,21 @@ static inline void snapshot_record_write(const SnapshotRecord *record, Buffer *d
         buffer_init(&rows, 0);
         record_rows(record, &rows);
         fuzz_expect(snapshot_writer_new(record_sink, document, &writer) == 0 &&
-                            snapshot_writer_begin(writer, &head, record->host) == 0 &&
-                            snapshot_writer_rows(writer, buffer_span(&rows)) == 0 &&
-                            snapshot_writer_end_threads(writer) == 0,
+                            snapshot_writer_begin(writer, &head) == 0 &&
+                            snapshot_writer_object(writer, SNAPSHOT_SECTION_HOST, record->host) ==
+                                    0 &&
+                            snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS,
+                                                 buffer_span(&rows)) == 0,
                     "a document can be begun");
         for (size_t i = 0; i < record->n_cgroups; i++)
-                fuzz_expect(snapshot_writer_cgroup(writer, record->cgroups[i].path,
-                                                   record->cgroups[i].stats) == 0,
+                fuzz_expect(snapshot_writer_entry(writer, SNAPSHOT_SECTION_CGROUPS,
+                                                  record->cgroups[i].path,
+                                                  record->cgroups[i].stats) == 0,
                             "every cgroup that was read can be written");
-        fuzz_expect(snapshot_writer_end(writer, record->psi, record->sched_ext, &record->sources,
-                                        &head) == 0,
+        fuzz_expect(snapshot_writer_object(writer, SNAPSHOT_SECTION_PRESSURE, record->psi) == 0 &&
+                            snapshot_writer_object(writer, SNAPSHOT_SECTION_SCHED_EXT,
+                                                   record->sched_ext) == 0 &&
+                            snapshot_writer_end(writer, &record->sources, &head) == 0,
                     "a document can be ended");
         fuzz_expect(snapshot_writer_bytes(writer) == document->n, "every byte is counted");
         buffer_done(&rows);

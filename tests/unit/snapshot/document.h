@@ -30,10 +30,9 @@ static inline void document_write(Buffer *document, const Head *head, Span rows)
 
         buffer_init(document, 0);
         ck_assert_int_eq(snapshot_writer_new(document_sink, document, &writer), 0);
-        ck_assert_int_eq(snapshot_writer_begin(writer, head, (Span){}), 0);
-        ck_assert_int_eq(snapshot_writer_rows(writer, rows), 0);
-        ck_assert_int_eq(snapshot_writer_end_threads(writer), 0);
-        ck_assert_int_eq(snapshot_writer_end(writer, (Span){}, (Span){}, &sources, head), 0);
+        ck_assert_int_eq(snapshot_writer_begin(writer, head), 0);
+        ck_assert_int_eq(snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, rows), 0);
+        ck_assert_int_eq(snapshot_writer_end(writer, &sources, head), 0);
         ck_assert_uint_eq(snapshot_writer_bytes(writer), document->n);
 }
 

@@ -262,17 +262,15 @@ START_TEST(a_failing_sink_ends_the_writing) {
         unsigned n_left = (unsigned) _i;
         int r;
 
-        /* begin, the first rows, the comma, the second rows, the end: five writes. */
+        /* the opening members, the first rows, the comma, the second rows, the end: five writes. */
         ck_assert_int_eq(snapshot_writer_new(count_and_fail, &n_left, &writer), 0);
-        r = snapshot_writer_begin(writer, &head, (Span){});
+        r = snapshot_writer_begin(writer, &head);
         if (r == 0)
-                r = snapshot_writer_rows(writer, SPAN_LITERAL("[1]"));
+                r = snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, SPAN_LITERAL("[1]"));
         if (r == 0)
-                r = snapshot_writer_rows(writer, SPAN_LITERAL("[2]"));
+                r = snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, SPAN_LITERAL("[2]"));
         if (r == 0)
-                r = snapshot_writer_end_threads(writer);
-        if (r == 0)
-                r = snapshot_writer_end(writer, (Span){}, (Span){}, &sources, &head);
+                r = snapshot_writer_end(writer, &sources, &head);
         ck_assert_int_eq(r, _i < 5 ? -ENOSPC : 0);
 }
 END_TEST
@@ -285,18 +283,28 @@ START_TEST(values_made_elsewhere_stand_where_they_belong) {
 
         buffer_init(&document, 0);
         ck_assert_int_eq(snapshot_writer_new(document_sink, &document, &writer), 0);
-        ck_assert_int_eq(snapshot_writer_begin(writer, &head, SPAN_LITERAL("{\"h\":1}")), 0);
-        ck_assert_int_eq(snapshot_writer_rows(writer, SPAN_LITERAL("[1],[2]")), 0);
-        ck_assert_int_eq(snapshot_writer_rows(writer, (Span){}), 0);
-        ck_assert_int_eq(snapshot_writer_rows(writer, SPAN_LITERAL("[3]")), 0);
-        ck_assert_int_eq(snapshot_writer_end_threads(writer), 0);
-        ck_assert_int_eq(snapshot_writer_cgroup(writer, SPAN_LITERAL("/"), SPAN_LITERAL("{}")), 0);
+        ck_assert_int_eq(snapshot_writer_begin(writer, &head), 0);
         ck_assert_int_eq(
-                snapshot_writer_cgroup(writer, SPAN_LITERAL("/\xff\""), SPAN_LITERAL("{\"c\":2}")),
+                snapshot_writer_object(writer, SNAPSHOT_SECTION_HOST, SPAN_LITERAL("{\"h\":1}")),
                 0);
-        ck_assert_int_eq(snapshot_writer_end(writer, SPAN_LITERAL("{\"p\":3}"),
-                                             SPAN_LITERAL("{\"x\":4}"), &sources, &head),
+        ck_assert_int_eq(
+                snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, SPAN_LITERAL("[1],[2]")), 0);
+        ck_assert_int_eq(snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, (Span){}), 0);
+        ck_assert_int_eq(
+                snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, SPAN_LITERAL("[3]")), 0);
+        ck_assert_int_eq(snapshot_writer_entry(writer, SNAPSHOT_SECTION_CGROUPS, SPAN_LITERAL("/"),
+                                               SPAN_LITERAL("{}")),
                          0);
+        ck_assert_int_eq(snapshot_writer_entry(writer, SNAPSHOT_SECTION_CGROUPS,
+                                               SPAN_LITERAL("/\xff\""), SPAN_LITERAL("{\"c\":2}")),
+                         0);
+        ck_assert_int_eq(snapshot_writer_object(writer, SNAPSHOT_SECTION_PRESSURE,
+                                                SPAN_LITERAL("{\"p\":3}")),
+                         0);
+        ck_assert_int_eq(snapshot_writer_object(writer, SNAPSHOT_SECTION_SCHED_EXT,
+                                                SPAN_LITERAL("{\"x\":4}")),
+                         0);
+        ck_assert_int_eq(snapshot_writer_end(writer, &sources, &head), 0);
         ck_assert_int_eq(buffer_terminate(&document, &text), 0);
         ck_assert_ptr_nonnull(strstr(text, "\"host\":{\"h\":1},\"threads\""));
         ck_assert_ptr_nonnull(strstr(text, "\"rows\":[[1],[2],[3]]}"));

@@ -118,10 +118,10 @@ static inline uint64_t write_snapshot(int fd, Head *head) {
 
         ck_assert_int_eq(snapshot_file_writer_new(fd, &file), 0);
         ck_assert_int_eq(snapshot_writer_new(snapshot_file_writer_write, file, &writer), 0);
-        ck_assert_int_eq(snapshot_writer_begin(writer, head, (Span){}), 0);
-        ck_assert_int_eq(snapshot_writer_rows(writer, buffer_span(&rows)), 0);
-        ck_assert_int_eq(snapshot_writer_end_threads(writer), 0);
-        ck_assert_int_eq(snapshot_writer_end(writer, (Span){}, (Span){}, &sources, head), 0);
+        ck_assert_int_eq(snapshot_writer_begin(writer, head), 0);
+        ck_assert_int_eq(snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, buffer_span(&rows)),
+                         0);
+        ck_assert_int_eq(snapshot_writer_end(writer, &sources, head), 0);
         ck_assert_int_eq(snapshot_file_writer_finish(file, head, &n_bytes), 0);
         ck_assert_uint_eq(head->document_bytes, snapshot_writer_bytes(writer));
         buffer_done(&rows);

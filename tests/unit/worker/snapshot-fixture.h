@@ -177,7 +177,10 @@ static inline int fixture_snapshot(const FixtureSnapshot *snapshot) {
 
         ck_assert_int_eq(snapshot_file_writer_new(fd, &file), 0);
         ck_assert_int_eq(snapshot_writer_new(snapshot_file_writer_write, file, &writer), 0);
-        ck_assert_int_eq(snapshot_writer_begin(writer, &head, span_of(snapshot->host_json)), 0);
+        ck_assert_int_eq(snapshot_writer_begin(writer, &head), 0);
+        ck_assert_int_eq(
+                snapshot_writer_object(writer, SNAPSHOT_SECTION_HOST, span_of(snapshot->host_json)),
+                0);
         buffer_init(&rows, 0);
         for (unsigned i = 0; i < snapshot->n_threads; i++) {
                 ThreadSample sample = fixture_thread(snapshot, i);
@@ -189,16 +192,18 @@ static inline int fixture_snapshot(const FixtureSnapshot *snapshot) {
                                             i == 0 ? SPAN_LITERAL("{\"Rss\":12}") : (Span){}),
                         0);
         }
-        ck_assert_int_eq(snapshot_writer_rows(writer, buffer_span(&rows)), 0);
+        ck_assert_int_eq(snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, buffer_span(&rows)),
+                         0);
         buffer_done(&rows);
-        ck_assert_int_eq(snapshot_writer_end_threads(writer), 0);
-        ck_assert_int_eq(snapshot_writer_cgroup(writer, SPAN_LITERAL("/system.slice/pool.service"),
-                                                span_of(cgroup)),
+        ck_assert_int_eq(snapshot_writer_entry(writer, SNAPSHOT_SECTION_CGROUPS,
+                                               SPAN_LITERAL("/system.slice/pool.service"),
+                                               span_of(cgroup)),
                          0);
-        ck_assert_int_eq(snapshot_writer_end(writer,
-                                             SPAN_LITERAL("{\"cpu\":{\"some\":{\"avg10\":150}}}"),
-                                             (Span){}, &sources, &head),
-                         0);
+        ck_assert_int_eq(
+                snapshot_writer_object(writer, SNAPSHOT_SECTION_PRESSURE,
+                                       SPAN_LITERAL("{\"cpu\":{\"some\":{\"avg10\":150}}}")),
+                0);
+        ck_assert_int_eq(snapshot_writer_end(writer, &sources, &head), 0);
         ck_assert_int_eq(snapshot_file_writer_finish(file, &head, &n_bytes), 0);
         (void) snapshot_writer_free(writer);
         (void) snapshot_file_writer_free(file);

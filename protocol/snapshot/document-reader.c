@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "snapshot/document-reader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/name.h"
+#include "base/number.h"
+
+int document_reader_init(DocumentReader *document, const DocumentKind *kind, void *userdata,
+                         JsonRefill refill, void *refill_userdata, uint64_t max_bytes) {
+        const JsonLimits limits = {
+                .max_depth = SNAPSHOT_MAX_DEPTH,
+                .max_token_bytes = SNAPSHOT_MAX_TOKEN_BYTES,
+                .max_text_bytes = max_bytes,
+        };
+
+        *document = (DocumentReader){ .kind = kind, .userdata = userdata };
+        buffer_init(&document->name, 0);
+        buffer_init(&document->value, SNAPSHOT_MAX_VALUE_BYTES);
+        return json_scanner_new_stream(refill, refill_userdata, &limits, &document->scanner);
+}
+
+void document_reader_done(DocumentReader *document) {
+        document->scanner = json_scanner_free(document->scanner);
+        buffer_done(&document->name);
+        name_set_done(&document->names);
+        buffer_done(&document->value);
+}
+
+/* what sections are read with */
+
+/*
+ * Every number of the format is a 64-bit integer. An object that is handed on unread is checked
+ * here, because its reader could do nothing but refuse the document, too.
+ */
+static bool has_only_integers(Span json) {
+        bool in_string = false;
+
+        for (size_t i = 0; i < json.n; i++) {
+                char c = json.bytes[i];
+
+                if (in_string && c == '\\')
+                        i++;
+                else if (c == '"')
+                        in_string = !in_string;
+                else if (!in_string && c >= '0' && c <= '9') {
+                        size_t start = i;
+
+                        while (i + 1 < json.n && json.bytes[i + 1] >= '0' &&
+                               json.bytes[i + 1] <= '9')
+                                i++;
+                        if (!number_parse_u64((Span){ json.bytes + start, i + 1 - start },
+                                              &(uint64_t){ 0 }))
+                                return false;
+                        if (i + 1 < json.n &&
+                            (json.bytes[i + 1] == '.' || (json.bytes[i + 1] | 0x20) == 'e'))
+                                return false;
+                }
+        }
+        return true;
+}
+
+/* The object whose opening token was read. */
+static int take_object(DocumentReader *document, Span *ret_json) {
+        int r;
+
+        buffer_clear(&document->value);
+        r = json_scanner_raw(document->scanner, &document->value);
+        if (r == -EMSGSIZE)
+                return document_fail(document, "the value is too long");
+        if (r != 0)
+                return r;
+        *ret_json = buffer_span(&document->value);
+        if (!has_only_integers(*ret_json))
+                return document_fail(document, "a number within is not a 64-bit integer");
+        return 0;
+}
+
+int document_object(DocumentReader *document, Span *ret_json) {
+        JsonToken token;
+        int r;
+
+        *ret_json = (Span){};
+        r = json_scanner_next(document->scanner, &token);
+        if (r != 0 || token == JSON_TOKEN_NULL)
+                return r;
+        if (token != JSON_TOKEN_OBJECT)
+                return document_fail(document, "an object or null is expected");
+        return take_object(document, ret_json);
+}
+
+int document_map(DocumentReader *document) {
+        name_set_clear(&document->names);
+        return json_scanner_expect(document->scanner, JSON_TOKEN_OBJECT);
+}
+
+int document_entry(DocumentReader *document, const char *twice, Span *ret_name, Span *ret_json) {
+        size_t n_before = document->names.n, number;
+        Span key;
+        int r;
+
+        *ret_name = *ret_json = (Span){};
+        r = json_scanner_member(document->scanner, &key);
+        if (r != 0 || !key.bytes)
+                return r;
+        /* Two escapes of one name are two keys to the scanner. */
+        buffer_clear(&document->name);
+        r = name_unescape(&document->name, key);
+        if (r == 0)
+                r = name_set_add(&document->names, buffer_span(&document->name), &number);
+        if (r != 0)
+                return r;
+        if (number < n_before)
+                return document_fail(document, twice);
+        r = json_scanner_expect(document->scanner, JSON_TOKEN_OBJECT);
+        if (r == 0)
+                r = take_object(document, ret_json);
+        *ret_name = document->name.n > 0 ? buffer_span(&document->name) : SPAN_LITERAL("");
+        return r;
+}
+
+/* the document */
+
+static int read_member(DocumentReader *document, Span key) {
+        const DocumentKind *kind = document->kind;
+
+        for (size_t i = 0; i < kind->n_sections; i++)
+                if (span_is(key, kind->sections[i].name)) {
+                        document->member = kind->sections[i].name;
+                        if (kind->sections[i].next)
+                                document->section = &kind->sections[i];
+                        return kind->sections[i].read(document->userdata, document);
+                }
+        for (size_t i = 0; i < kind->n_members; i++)
+                if (span_is(key, kind->members[i].name)) {
+                        document->member = kind->members[i].name;
+                        return kind->members[i].read(document->userdata, document);
+                }
+        return json_scanner_skip(document->scanner);
+}
+
+/* The next member up to its first element, all of it where it has no elements, or the end. */
+static int read_on(DocumentReader *document) {
+        Span key;
+        int r;
+
+        document->member = NULL;
+        if (!document->has_begun) {
+                document->has_begun = true;
+                r = json_scanner_expect(document->scanner, JSON_TOKEN_OBJECT);
+                if (r != 0)
+                        return r;
+        }
+        r = json_scanner_member(document->scanner, &key);
+        if (r != 0)
+                return r;
+        if (key.bytes)
+                return read_member(document, key);
+        document->has_ended = true;
+        r = json_scanner_expect(document->scanner, JSON_TOKEN_END);
+        return r == 0 ? document->kind->end(document->userdata, document) : r;
+}
+
+static void complain(DocumentReader *document) {
+        char where[96] = "";
+
+        if (document->element > 0)
+                (void) snprintf(where, sizeof(where), ", number %" PRIu64 "%s%s", document->element,
+                                document->column ? ", " : "",
+                                document->column ? document->column : "");
+        (void) snprintf(document->complaint, sizeof(document->complaint), "%s%s%s%s",
+                        document->member ? document->member : "", where,
+                        document->member ? ": " : "", json_scanner_complaint(document->scanner));
+}
+
+int document_reader_next(DocumentReader *document, const DocumentSection **ret) {
+        bool more = false;
+        int r = 0;
+
+        while (r == 0 && !more && !document->has_ended) {
+                if (!document->section) {
+                        r = read_on(document);
+                        continue;
+                }
+                r = document->section->next(document->userdata, document, &more);
+                if (r == 0 && !more)
+                        document->section = NULL;
+        }
+        if (r == JSON_E_MALFORMED)
+                complain(document);
+        if (r == 0)
+                *ret = document->section;
+        return r;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * SnapshotSection
+ *
+ * The sections of a snapshot, in the order in which they are written. A new section is an id here,
+ * a row in snapshot-reader.c, and a function of SnapshotVisitor.
+ */
+
+#include "snapshot/document-section.h"
+
+typedef enum SnapshotSection {
+        SNAPSHOT_SECTION_HOST,
+        SNAPSHOT_SECTION_THREADS,
+        SNAPSHOT_SECTION_CGROUPS,
+        SNAPSHOT_SECTION_PRESSURE,
+        SNAPSHOT_SECTION_SCHED_EXT,
+        _SNAPSHOT_SECTION_MAX,
+} SnapshotSection;
+
+extern const DocumentSection snapshot_sections[_SNAPSHOT_SECTION_MAX];

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "snapshot/table-reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void table_reader_done(TableReader *table) {
+        free(table->columns);
+        *table = (TableReader){};
+}
+
+int table_reader_begin(TableReader *table, DocumentReader *document, JsonToken token,
+                       const TableRows *rows, void *row) {
+        if (token != JSON_TOKEN_OBJECT)
+                return document_fail(document, "an object with columns and rows is expected");
+        table_reader_done(table);
+        *table = (TableReader){ .rows = rows, .row = row };
+        return 0;
+}
+
+/* Of an unknown column only the name counts: @unknown holds each between two NULs. */
+static int add_column(TableReader *table, DocumentReader *document, Span name, Buffer *unknown) {
+        unsigned column = table->rows->find_column(name);
+        size_t at = unknown->n;
+        int r;
+
+        if (table->n_columns == TABLE_MAX_COLUMNS)
+                return document_fail(document, "there are too many columns");
+        for (size_t i = 0; column < table->rows->n_columns && i < table->n_columns; i++)
+                if (table->columns[i] == column)
+                        return document_fail(document, "a column is listed twice");
+        if (column >= table->rows->n_columns) {
+                buffer_append_byte(unknown, '\0');
+                buffer_append(unknown, name.bytes, name.n);
+                r = buffer_append_byte(unknown, '\0');
+                if (r < 0)
+                        return r;
+                if (memmem(unknown->bytes, at, unknown->bytes + at, unknown->n - at))
+                        return document_fail(document, "a column is listed twice");
+        }
+        table->columns[table->n_columns++] = column;
+        return 0;
+}
+
+static int read_columns(TableReader *table, DocumentReader *document) {
+        JsonScanner *scanner = document->scanner;
+        _cleanup_(buffer_done) Buffer unknown = {};
+        JsonToken token;
+        int r;
+
+        table->has_columns = true;
+        table->columns = calloc(TABLE_MAX_COLUMNS, sizeof(*table->columns));
+        if (!table->columns)
+                return -ENOMEM;
+        r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY);
+        while (r == 0) {
+                r = json_scanner_element(scanner, &token);
+                if (r != 0 || token == JSON_TOKEN_ARRAY_END)
+                        break;
+                if (token != JSON_TOKEN_STRING)
+                        return document_fail(document, "the name of a column is expected");
+                r = add_column(table, document, json_scanner_string(scanner), &unknown);
+        }
+        return r;
+}
+
+/* *ret_ended: what was read is the end of the table. */
+static int read_member(TableReader *table, DocumentReader *document, bool *ret_ended) {
+        Span key;
+        int r;
+
+        r = json_scanner_member(document->scanner, &key);
+        if (r != 0)
+                return r;
+        *ret_ended = !key.bytes;
+        if (!key.bytes)
+                return table->has_rows
+                               ? 0
+                               : document_fail(document, "a table must have columns and rows");
+        if (span_is(key, "columns"))
+                return read_columns(table, document);
+        if (!span_is(key, "rows"))
+                return json_scanner_skip(document->scanner);
+        if (!table->has_columns)
+                return document_fail(document, "the columns must come before the rows");
+        table->has_rows = table->is_in_rows = true;
+        return json_scanner_expect(document->scanner, JSON_TOKEN_ARRAY);
+}
+
+/* The cells of a row, to its end. *ret_column is the one being read, for the complaint. */
+static int read_row(TableReader *table, DocumentReader *document, unsigned *ret_column) {
+        const TableRows *rows = table->rows;
+        JsonScanner *scanner = document->scanner;
+        JsonToken token;
+        int r;
+
+        rows->begin(table->row);
+        for (size_t i = 0; i < table->n_columns; i++) {
+                unsigned column = table->columns[i];
+
+                *ret_column = column;
+                r = json_scanner_element(scanner, &token);
+                if (r != 0)
+                        return r;
+                if (token == JSON_TOKEN_ARRAY_END)
+                        return document_fail(document,
+                                             "the row has fewer cells than there are columns");
+                if (column == rows->n_columns)
+                        r = json_scanner_skip(scanner);
+                else if (token != JSON_TOKEN_NULL)
+                        r = rows->cell(table->row, column, token);
+                if (r != 0)
+                        return r;
+        }
+        *ret_column = rows->n_columns;
+        r = json_scanner_element(scanner, &token);
+        if (r != 0)
+                return r;
+        if (token != JSON_TOKEN_ARRAY_END)
+                return document_fail(document, "the row has more cells than there are columns");
+        return rows->end(table->row);
+}
+
+int table_reader_next(TableReader *table, DocumentReader *document, bool *ret_more) {
+        unsigned column = table->rows->n_columns;
+        bool ended = false;
+        JsonToken token;
+        int r;
+
+        *ret_more = false;
+        for (;;) {
+                if (!table->is_in_rows) {
+                        r = read_member(table, document, &ended);
+                        if (r != 0 || ended)
+                                return r;
+                        continue;
+                }
+                r = json_scanner_element(document->scanner, &token);
+                if (r != 0)
+                        return r;
+                if (token == JSON_TOKEN_ARRAY)
+                        break;
+                if (token != JSON_TOKEN_ARRAY_END)
+                        return document_fail(document, "a row must be an array");
+                table->is_in_rows = false;
+        }
+        table->n_rows++;
+        r = read_row(table, document, &column);
+        if (r != 0)
+                document_blame(document, table->n_rows,
+                               column < table->rows->n_columns ? table->rows->column_name(column)
+                                                               : NULL);
+        *ret_more = r == 0;
+        return r;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * TableReader
+ *
+ * A section that is a table, {"columns": [NAME, ...], "rows": [[CELL, ...], ...]}, read row by row.
+ * Columns may come in any order; one that this program does not know is skipped, and a cell that is
+ * null has no value. Of the rows only the present one is kept.
+ */
+
+#include "base/macro.h"
+#include "snapshot/document-reader.h"
+
+#define TABLE_MAX_COLUMNS 1024
+
+/* What a row is made into. Functions return 0, JSON_E_MALFORMED with a complaint, or an errno. */
+typedef struct TableRows {
+        unsigned n_columns; /* known ones: 0 to n_columns - 1 */
+        const char *(*column_name)(unsigned column);
+        unsigned (*find_column)(Span name); /* n_columns: there is none of that name */
+        void (*begin)(void *row);
+        /* A cell that is not null; its first token was read. */
+        int (*cell)(void *row, unsigned column, JsonToken token);
+        int (*end)(void *row);
+} TableRows;
+
+/* Zeroed: of no table yet. */
+typedef struct TableReader {
+        const TableRows *rows;
+        void *row;         /* borrowed */
+        unsigned *columns; /* owned; of each cell, rows->n_columns when it is not known */
+        size_t n_columns;
+        bool has_columns, has_rows, is_in_rows;
+        uint64_t n_rows;
+} TableReader;
+
+void table_reader_done(TableReader *table);
+
+/* Begins the table whose first token, @token, was read; the rows go through @row. */
+_must_check_ int table_reader_begin(TableReader *table, DocumentReader *document, JsonToken token,
+                                    const TableRows *rows, void *row);
+/* For DocumentSection.next. */
+_must_check_ int table_reader_next(TableReader *table, DocumentReader *document, bool *ret_more);

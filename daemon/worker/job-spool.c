@@ -20,17 +20,26 @@ static JsonWriter *work_begin_head(Work *work, const Head *head) {
         return writer;
 }
 
-/* publish */
-
-typedef struct PublishParameters {
+/* The parameters of every method here; each takes those of its own table. */
+typedef struct SpoolCall {
         SpoolParameters spool;
         int file; /* owned */
-        const char *name;
+        const char *name, *new_name;
+        json_object *names;
         bool replace;
         uid_t uid;
-} PublishParameters;
+} SpoolCall;
 
-static int publish_file(Work *work, const PublishParameters *parameters, Spool *spool,
+#define SPOOL_CALL_NONE ((SpoolCall){ .spool = SPOOL_PARAMETERS_NONE, .file = -EBADF })
+
+static void spool_call_done(SpoolCall *call) {
+        spool_parameters_done(&call->spool);
+        call->file = fd_close(call->file);
+}
+
+/* publish */
+
+static int publish_file(Work *work, const SpoolCall *parameters, Spool *spool,
                         const SpoolLimits *limits, Head *head, Buffer *rotated) {
         SnapshotFault fault = {};
         int r;
@@ -60,53 +69,40 @@ static int publish_file(Work *work, const PublishParameters *parameters, Spool *
         return answer_final(&work->answer);
 }
 
-static int publish_start(Work *work, PublishParameters *parameters) {
+static int work_publish(Work *work) {
+        static const Parameter table[] = {
+                SPOOL_PARAMETERS(SpoolCall, spool),
+                SPOOL_LIMITS_PARAMETER(SpoolCall, spool),
+                { "file", PARAMETER_DESCRIPTOR, true, offsetof(SpoolCall, file) },
+                { "name", PARAMETER_TEXT, true, offsetof(SpoolCall, name) },
+                { "replace", PARAMETER_BOOL, false, offsetof(SpoolCall, replace) },
+                { "uid", PARAMETER_UID, true, offsetof(SpoolCall, uid) },
+        };
+        _cleanup_(spool_call_done) SpoolCall parameters = SPOOL_CALL_NONE;
         _cleanup_(spool_freep) Spool *spool = NULL;
         _cleanup_(buffer_done) Buffer rotated = {};
         _cleanup_(head_done) Head head = {};
         SpoolLimits limits;
         int r;
 
-        buffer_init(&rotated, 0);
-        r = work_check_name(work, parameters->name);
-        if (r == 0)
-                r = work_decode_limits(work, &parameters->spool, &limits);
-        if (r == 0)
-                r = work_adopt_spool(work, &parameters->spool, &spool);
+        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
         if (r != 0)
                 return r;
-        r = publish_file(work, parameters, spool, &limits, &head, &rotated);
-        spool_discard(spool, parameters->file);
-        return r;
-}
-
-static int work_publish(Work *work) {
-        static const Parameter table[] = {
-                SPOOL_PARAMETERS(PublishParameters, spool),
-                SPOOL_LIMITS_PARAMETER(PublishParameters, spool),
-                { "file", PARAMETER_DESCRIPTOR, true, offsetof(PublishParameters, file) },
-                { "name", PARAMETER_TEXT, true, offsetof(PublishParameters, name) },
-                { "replace", PARAMETER_BOOL, false, offsetof(PublishParameters, replace) },
-                { "uid", PARAMETER_UID, true, offsetof(PublishParameters, uid) },
-        };
-        PublishParameters parameters = { .spool = SPOOL_PARAMETERS_NONE, .file = -EBADF };
-        int r;
-
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        if (r == 0)
-                r = publish_start(work, &parameters);
-        spool_parameters_done(&parameters.spool);
-        parameters.file = fd_close(parameters.file);
+        r = work_check_name(work, parameters.name);
+        if (r != 0)
+                return r;
+        r = work_decode_limits(work, &parameters.spool, &limits);
+        if (r != 0)
+                return r;
+        r = work_adopt_spool(work, &parameters.spool, &spool);
+        if (r != 0)
+                return r;
+        r = publish_file(work, &parameters, spool, &limits, &head, &rotated);
+        spool_discard(spool, parameters.file);
         return r;
 }
 
 /* remove */
-
-typedef struct RemoveParameters {
-        SpoolParameters spool;
-        json_object *names;
-        uid_t uid;
-} RemoveParameters;
 
 /* What is asked to be removed, as it was before. */
 typedef struct Removal {
@@ -185,105 +181,91 @@ static int removal_answer(Removal *removal) {
         return answer_final(&removal->work->answer);
 }
 
-static int remove_start(Work *work, RemoveParameters *parameters) {
-        _cleanup_(removal_done) Removal removal = { .work = work, .uid = parameters->uid };
-        size_t n = json_object_array_length(parameters->names);
+static int work_remove(Work *work) {
+        static const Parameter table[] = {
+                SPOOL_PARAMETERS(SpoolCall, spool),
+                { "names", PARAMETER_ARRAY, true, offsetof(SpoolCall, names) },
+                { "uid", PARAMETER_UID, true, offsetof(SpoolCall, uid) },
+        };
+        _cleanup_(spool_call_done) SpoolCall parameters = SPOOL_CALL_NONE;
+        _cleanup_(removal_done) Removal removal = { .work = work };
+        size_t n;
         int r;
 
+        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
+        if (r != 0)
+                return r;
+        n = json_object_array_length(parameters.names);
         if (n > LIMIT_NAMES_PER_LIST)
                 return work_refuse_parameter(work, "names", "The list of names is too long.");
         for (size_t i = 0; i < n; i++)
-                if (!json_object_is_type(json_object_array_get_idx(parameters->names, i),
+                if (!json_object_is_type(json_object_array_get_idx(parameters.names, i),
                                          json_type_string))
                         return work_refuse_parameter(work, "names", NULL);
 
+        removal.uid = parameters.uid;
         removal.heads = calloc(n + 1, sizeof(*removal.heads));
         if (!removal.heads)
                 return -ENOMEM;
-        r = work_adopt_spool(work, &parameters->spool, &removal.spool);
+        r = work_adopt_spool(work, &parameters.spool, &removal.spool);
         for (size_t i = 0; i < n && r == 0; i++)
                 r = removal_add(&removal, json_object_get_string(
-                                                  json_object_array_get_idx(parameters->names, i)));
+                                                  json_object_array_get_idx(parameters.names, i)));
         if (r == 0)
                 r = removal_run(&removal);
         return r == 0 ? removal_answer(&removal) : r;
 }
 
-static int work_remove(Work *work) {
-        static const Parameter table[] = {
-                SPOOL_PARAMETERS(RemoveParameters, spool),
-                { "names", PARAMETER_ARRAY, true, offsetof(RemoveParameters, names) },
-                { "uid", PARAMETER_UID, true, offsetof(RemoveParameters, uid) },
-        };
-        RemoveParameters parameters = { .spool = SPOOL_PARAMETERS_NONE };
-        int r;
-
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        if (r == 0)
-                r = remove_start(work, &parameters);
-        spool_parameters_done(&parameters.spool);
-        return r;
-}
-
 /* rename */
 
-typedef struct RenameParameters {
-        SpoolParameters spool;
-        const char *name, *new_name;
-        uid_t uid;
-} RenameParameters;
-
-static int rename_start(Work *work, RenameParameters *parameters) {
+static int work_rename(Work *work) {
+        static const Parameter table[] = {
+                SPOOL_PARAMETERS(SpoolCall, spool),
+                { "name", PARAMETER_TEXT, true, offsetof(SpoolCall, name) },
+                { "newName", PARAMETER_TEXT, true, offsetof(SpoolCall, new_name) },
+                { "uid", PARAMETER_UID, true, offsetof(SpoolCall, uid) },
+        };
+        _cleanup_(spool_call_done) SpoolCall parameters = SPOOL_CALL_NONE;
         _cleanup_(spool_freep) Spool *spool = NULL;
         _cleanup_(head_done) Head head = {};
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];
         int r;
 
-        r = work_check_name(work, parameters->new_name);
-        if (r == 0)
-                r = work_adopt_spool(work, &parameters->spool, &spool);
+        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
+        if (r != 0)
+                return r;
+        r = work_check_name(work, parameters.new_name);
+        if (r != 0)
+                return r;
+        r = work_adopt_spool(work, &parameters.spool, &spool);
         if (r != 0)
                 return r;
 
-        r = spool_resolve(spool, span_of(parameters->name), name);
+        r = spool_resolve(spool, span_of(parameters.name), name);
         if (r != 0)
-                return work_refuse_spool(work, spool, parameters->name, r);
-        r = spool_rename(spool, name, parameters->new_name, parameters->uid, &head);
+                return work_refuse_spool(work, spool, parameters.name, r);
+        r = spool_rename(spool, name, parameters.new_name, parameters.uid, &head);
         if (r != 0)
                 return work_refuse_spool(work, spool,
-                                         r == SPOOL_E_EXISTS ? parameters->new_name : name, r);
+                                         r == SPOOL_E_EXISTS ? parameters.new_name : name, r);
         json_write_member_text(work_begin_head(work, &head), "oldName", name);
         return answer_final(&work->answer);
 }
 
-static int work_rename(Work *work) {
-        static const Parameter table[] = {
-                SPOOL_PARAMETERS(RenameParameters, spool),
-                { "name", PARAMETER_TEXT, true, offsetof(RenameParameters, name) },
-                { "newName", PARAMETER_TEXT, true, offsetof(RenameParameters, new_name) },
-                { "uid", PARAMETER_UID, true, offsetof(RenameParameters, uid) },
-        };
-        RenameParameters parameters = { .spool = SPOOL_PARAMETERS_NONE };
-        int r;
-
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        if (r == 0)
-                r = rename_start(work, &parameters);
-        spool_parameters_done(&parameters.spool);
-        return r;
-}
-
 /* clean */
 
-typedef struct CleanParameters {
-        SpoolParameters spool;
-} CleanParameters;
-
-static int clean_start(Work *work, CleanParameters *parameters) {
+static int work_clean(Work *work) {
+        static const Parameter table[] = {
+                SPOOL_PARAMETERS(SpoolCall, spool),
+        };
+        _cleanup_(spool_call_done) SpoolCall parameters = SPOOL_CALL_NONE;
         _cleanup_(spool_freep) Spool *spool = NULL;
         int r;
 
-        r = work_adopt_spool(work, &parameters->spool, &spool);
+        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
+        if (r != 0)
+                return r;
+        r = work_adopt_spool(work, &parameters.spool, &spool);
         if (r != 0)
                 return r;
         r = spool_clean(spool);
@@ -291,20 +273,6 @@ static int clean_start(Work *work, CleanParameters *parameters) {
                 return work_refuse_spool(work, spool, "", r);
         (void) answer_begin(&work->answer);
         return answer_final(&work->answer);
-}
-
-static int work_clean(Work *work) {
-        static const Parameter table[] = {
-                SPOOL_PARAMETERS(CleanParameters, spool),
-        };
-        CleanParameters parameters = { .spool = SPOOL_PARAMETERS_NONE };
-        int r;
-
-        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        if (r == 0)
-                r = clean_start(work, &parameters);
-        spool_parameters_done(&parameters.spool);
-        return r;
 }
 
 const WorkMethod work_spool_methods[] = {

@@ -248,7 +248,8 @@ static int open_event_loop(Profiler *profiler) {
         return r < 0 ? r : 0;
 }
 
-static int open_spool(Profiler *profiler, const Options *options) {
+static int open_spool(Profiler *profiler) {
+        const Options *options = profiler->options;
         _cleanup_(freep) char *path = NULL;
         int r = 0;
 
@@ -339,27 +340,30 @@ static int open_config(Profiler *profiler) {
         return 0;
 }
 
-static int open_all(Profiler *profiler) {
+static int open_helpers(Profiler *profiler) {
         int r;
 
-        r = open_config(profiler);
-        if (r == 0)
-                r = open_event_loop(profiler);
-        if (r == 0)
-                r = status_line_new(profiler->event, &profiler->status_line);
+        r = status_line_new(profiler->event, &profiler->status_line);
+        if (r < 0)
+                return r;
         /* A private daemon ends with its caller, and its memory with it. */
-        if (r == 0 && !profiler->connected)
+        if (!profiler->connected) {
                 r = heap_trim_new(profiler->event, &profiler->heap_trim);
-        if (r == 0)
-                r = open_spool(profiler, profiler->options);
-        if (r == 0)
-                r = disposal_new(profiler->event, &profiler->disposal);
-        if (r == 0)
-                r = open_workshop(profiler);
-        if (r == 0)
-                r = open_service(profiler);
-        if (r == 0)
-                r = open_server(profiler);
+                if (r < 0)
+                        return r;
+        }
+        return disposal_new(profiler->event, &profiler->disposal);
+}
+
+static int open_all(Profiler *profiler) {
+        static int (*const steps[])(Profiler * profiler) = {
+                open_config,   open_event_loop, open_helpers, open_spool,
+                open_workshop, open_service,    open_server,
+        };
+        int r = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(steps) && r == 0; i++)
+                r = steps[i](profiler);
         if (r < 0)
                 log_error(r, "Could not start");
         return r == STEP_TOLD ? -ECANCELED : r;

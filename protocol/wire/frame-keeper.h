@@ -4,18 +4,19 @@
 /*
  * FrameKeeper
  *
- * How a FrameStream lets go of descriptors, for owners to whom close(2) may be a wait: what came
- * from a peer can be a file that somebody else serves. Without a keeper they are simply closed.
+ * How a FrameStream closes descriptors when its owner must not wait in close(2): a descriptor that
+ * came from a peer can be a file that somebody else serves. Without a keeper they are closed at
+ * once.
  */
 
 #include "base/cleanup.h"
 
 typedef struct FrameKeeper {
-        /* Came from the peer. */
+        /* The descriptor came from the peer. */
         void (*note)(int fd, void *userdata);
-        /* Came and was not taken, or was queued: sent by now, or never. */
+        /* It came and was not taken, or it was queued and is sent or will never be. */
         void (*close)(int fd, void *userdata);
-        /* The stream's own; what was not read from it may hold descriptors. */
+        /* The stream's own socket. Bytes that were not read from it may hold descriptors. */
         void (*close_socket)(int fd, void *userdata);
         void *userdata;
 } FrameKeeper;

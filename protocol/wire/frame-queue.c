@@ -30,7 +30,7 @@ void frame_queue_done(FrameQueue *queue) {
         frame_queue_init(queue, queue->max_bytes);
 }
 
-/* Room for @n bytes behind the unsent ones; they move at most once for as many that were sent. */
+/* Makes room for @n bytes behind the unsent ones. A byte moves at most once per byte sent. */
 static int make_room(FrameQueue *queue, size_t n) {
         size_t wanted = queue->n + n, n_allocated;
         char *bytes;
@@ -70,7 +70,7 @@ static int make_attachment_room(FrameQueue *queue) {
         return 0;
 }
 
-/* The descriptors of the frame that is about to be appended. */
+/* Attaches descriptors to the frame that is appended next. */
 static int attach(FrameQueue *queue, size_t n_frame, const int *fds, size_t n_fds) {
         _cleanup_(freep) int *copy = NULL;
         int r;

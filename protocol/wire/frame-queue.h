@@ -4,8 +4,8 @@
 /*
  * FrameQueue
  *
- * What a FrameStream has still to send: bytes, and descriptors that leave with the first byte of
- * their frame. A frame with descriptors never shares a message with the frame behind it, because
+ * The bytes that a FrameStream has not sent yet, and the descriptors that leave with the first byte
+ * of their frame. A frame with descriptors never shares a message with the frame behind it, because
  * the receiver gives them to the frame that holds the last byte it read.
  */
 
@@ -30,7 +30,7 @@ enum {
 typedef struct FrameAttachment {
         uint64_t first; /* positions in the stream: of the first byte of the frame */
         uint64_t end;   /* and behind its last */
-        int *fds;       /* owned, like what they stand for */
+        int *fds;       /* owned, array and descriptors */
         size_t n_fds;
 } FrameAttachment;
 

@@ -15,7 +15,7 @@
 
 #define FIRST_BYTES 4096u
 #define KEPT_BYTES (512u * 1024u) /* memory a stream without input may hold on to */
-/* Beside descriptors: credentials and the like, should somebody have switched them on. */
+/* Room beside descriptors for credentials and the like, in case somebody switched them on. */
 #define OTHER_CONTROL_BYTES 256u
 
 typedef struct ReceivedFd {
@@ -51,8 +51,8 @@ struct FrameStream {
 
 static int allocate(FrameStream *stream) {
         /*
-         * As many as the kernel takes in one message, whatever may come: those that find no room
-         * are let go of by the kernel in our name, and nobody but us would wait for that.
+         * Room for as many descriptors as the kernel takes in one message, however few are allowed:
+         * the kernel closes those without room in our name, and we would wait for that.
          */
         stream->n_control = CMSG_SPACE(sizeof(int) * FRAME_QUEUE_MAX_FDS) + OTHER_CONTROL_BYTES;
         stream->control = malloc(stream->n_control);
@@ -165,7 +165,7 @@ static void forget_input(FrameStream *stream) {
         }
 }
 
-/* Nothing of a dead stream is used again, so nothing is kept. */
+/* A dead stream is not used again, so its input is dropped. */
 static int die(FrameStream *stream) {
         stream->dead = true;
         stream->has_frame = false;
@@ -199,7 +199,7 @@ static int make_room(FrameStream *stream) {
         return 0;
 }
 
-/* Looks only at the bytes from @from on: those before have no terminator. */
+/* Looks only at the bytes from @from on: the bytes before have no terminator. */
 static void find_frame(FrameStream *stream, size_t from) {
         const char *found = NULL;
 
@@ -210,7 +210,7 @@ static void find_frame(FrameStream *stream, size_t from) {
                 stream->frame_end = (size_t) (found - stream->bytes);
 }
 
-/* Takes over every descriptor, also past the bound: whoever dies closes them. */
+/* Takes over every descriptor, also past the bound: the stream then dies and closes them. */
 static bool receive_fds(FrameStream *stream, struct msghdr *message, uint64_t position) {
         bool fit = true;
 
@@ -271,7 +271,7 @@ int frame_stream_read(FrameStream *stream) {
                 return FRAME_E_TOO_LARGE;
         if (stream->closed)
                 return FRAME_E_CLOSED;
-        /* Descriptors of complete frames are many already: the frames have to go first. */
+        /* Complete frames hold many descriptors already: they have to be handed out first. */
         if (stream->has_frame && stream->n_received >= stream->max_fds && stream->n_received > 0)
                 return FRAME_E_AGAIN;
         r = make_room(stream);

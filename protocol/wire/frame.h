@@ -41,7 +41,7 @@ int frame_stream_fd(const FrameStream *stream);
 /* A frame has begun and not ended, or complete ones wait. */
 bool frame_stream_has_input(const FrameStream *stream);
 size_t frame_stream_queued_bytes(const FrameStream *stream);
-/* What it holds on to for bytes in both directions. */
+/* The memory it uses for bytes in both directions. */
 size_t frame_stream_memory(const FrameStream *stream);
 
 /*
@@ -71,12 +71,12 @@ _must_check_ int frame_stream_queue(FrameStream *stream, Span frame, const int *
 _must_check_ int frame_stream_write(FrameStream *stream);
 
 /*
- * For clients and jobs, which have nothing else to do: wait until the queue is empty. As
- * frame_stream_write(), and -EINTR when a signal came.
+ * For clients and jobs, which have nothing else to do: waits until the queue is empty. Returns what
+ * frame_stream_write() does, and -EINTR when a signal came.
  */
 _must_check_ int frame_stream_flush(FrameStream *stream);
 /*
- * Wait for the next frame, up to @timeout_ms (-1: for ever; FRAME_E_AGAIN when it passed). -EINTR
+ * Waits for the next frame, up to @timeout_ms (-1: for ever; FRAME_E_AGAIN when it passed). -EINTR
  * is returned when a signal came, so that a caller can be cancelled.
  */
 _must_check_ int frame_stream_wait(FrameStream *stream, int timeout_ms, Span *ret);

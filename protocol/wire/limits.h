@@ -22,7 +22,7 @@
 #define LIMIT_QUEUED_BYTES (8192u * 1024u)        /* replies a peer has not read yet */
 #define LIMIT_JSON_DEPTH 16u
 #define LIMIT_FDS_PER_CALL 64u
-#define LIMIT_FDS_CLOSING_PER_UID 256u       /* which were sent, and wait for their end */
+#define LIMIT_FDS_CLOSING_PER_UID 256u       /* descriptors of one user that wait to be closed */
 #define LIMIT_IDLE_NS (30 * NSEC_PER_SEC)    /* for the rest of a call that has begun */
 #define LIMIT_STALLED_NS (60 * NSEC_PER_SEC) /* for a peer that does not read its replies */
 
@@ -32,7 +32,7 @@
 #define LIMIT_ANALYSES 4u
 #define LIMIT_ANALYSES_WAITING 64u
 #define LIMIT_ANALYSES_WAITING_PER_UID 16u
-#define LIMIT_STUCK_JOBS 8u         /* killed in vain; past that no others are started */
+#define LIMIT_STUCK_JOBS 8u         /* killed in vain; with so many none is started */
 #define LIMIT_STUCK_JOBS_PER_UID 3u /* the same for those of one user */
 #define LIMIT_JOB_MEMORY_BYTES (1024ull * 1024u * 1024u) /* RLIMIT_DATA of a job */
 #define LIMIT_HELD_OBJECTS 32u /* of the kernel; FileDescriptorStoreMax= of the unit is the same */

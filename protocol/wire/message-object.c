@@ -77,7 +77,7 @@ static int read_array(ObjectReader *reader, json_object **ret) {
         return 0;
 }
 
-/* Nothing tells a JSON integer from another number but these. */
+/* A JSON number is an integer if it has none of these characters. */
 static bool is_integer_text(Span number) {
         for (size_t i = 0; i < number.n; i++)
                 if (number.bytes[i] == '.' || number.bytes[i] == 'e' || number.bytes[i] == 'E')
@@ -86,8 +86,8 @@ static bool is_integer_text(Span number) {
 }
 
 /*
- * A number as it was written, with the double nearest to it. The conversion is json-c's, which
- * minds the locale; ".0" makes it one to a double also where the text is an integer.
+ * A number as it was written, with the double nearest to it. json-c converts it, whatever the
+ * locale; ".0" makes it read an integer as a double too.
  */
 static int decode_double(Buffer *buffer, json_object **ret) {
         _cleanup_(message_object_freep) json_object *nearest = NULL;
@@ -172,7 +172,7 @@ static int read_value(ObjectReader *reader, JsonToken token, json_object **ret) 
         case JSON_TOKEN_KEY:
                 break;
         }
-        return -EINVAL; /* no token a value begins with: the caller's mistake */
+        return -EINVAL; /* a value cannot begin with this token: the caller's mistake */
 }
 
 int message_object_read(JsonScanner *scanner, JsonToken token, size_t max_values,
@@ -234,7 +234,7 @@ static void write_integer(JsonWriter *writer, json_object *object) {
 }
 
 /*
- * What came from outside was checked; for strings of our own making the escape is the safe answer.
+ * Strings from outside were checked to be UTF-8; for strings of our own the escape is safe.
  */
 static void write_string(JsonWriter *writer, json_object *object) {
         Span text = { json_object_get_string(object), (size_t) json_object_get_string_len(object) };
@@ -260,7 +260,7 @@ static void write_members(JsonWriter *writer, json_object *object) {
 }
 
 static void write_value(JsonWriter *writer, json_object *object) {
-        /* Past the depth of the writer it has failed; this ends the descent, too. */
+        /* The writer fails past its depth; leaving here also bounds this recursion. */
         if (writer->error != 0)
                 return;
         switch (json_object_get_type(object)) {

@@ -16,8 +16,8 @@
 #define MAX_FLAGS 3
 
 /*
- * Calls and replies are alike: a text, an object, some flags. What is looked for, and what was
- * found.
+ * Calls and replies are alike: a text, an object and some flags. The first members say what to look
+ * for, the others hold what was found.
  */
 typedef struct Envelope {
         const char *text_name;
@@ -126,7 +126,7 @@ static void describe(const JsonScanner *scanner, char *ret_complaint) {
                         json_scanner_complaint(scanner), json_scanner_offset(scanner));
 }
 
-/* @ret_complaint may be NULL. On failure @envelope has still to be done away with. */
+/* @ret_complaint may be NULL. The caller releases @envelope also on failure. */
 static int envelope_decode(Envelope *envelope, Span frame, bool need_text, char *ret_complaint) {
         const JsonLimits limits = {
                 .max_depth = LIMIT_JSON_DEPTH,
@@ -199,7 +199,7 @@ static Envelope reply_envelope(bool skip_parameters) {
         };
 }
 
-/* An error is final: whoever forwards or waits relies on it. */
+/* An error is final: everybody who forwards replies or waits for them relies on it. */
 static bool is_endless_error(const Envelope *envelope) {
         return envelope->text && envelope->flags[0];
 }
@@ -239,7 +239,8 @@ int reply_peek(Span frame, bool *ret_continues, bool *ret_is_error) {
 }
 
 /*
- * @text_name and @flag_name may be NULL: left out. Parameters are always there, for plain clients.
+ * @text_name and @flag_name are left out when they are NULL. Parameters are always written, because
+ * simple clients expect them.
  */
 static int encode(Buffer *buffer, const char *text_name, const char *text, Span parameters,
                   const char *flag_name) {

@@ -40,8 +40,8 @@ void call_done(Call *call);
 void reply_done(Reply *reply);
 
 /*
- * A call holds at most LIMIT_CALL_VALUES values (as objects they cost many times their bytes); an
- * error reply that says more follow is malformed.
+ * A call holds at most LIMIT_CALL_VALUES values, because objects cost many times their bytes. An
+ * error reply that says that more replies follow is malformed.
  */
 _must_check_ int call_decode(Span frame, Call *ret,
                              char ret_complaint[static MESSAGE_COMPLAINT_BYTES]);
@@ -56,7 +56,7 @@ _must_check_ int reply_encode(Buffer *buffer, Span parameters, bool continues);
 _must_check_ int error_encode(Buffer *buffer, const char *error, Span parameters);
 
 /*
- * For forwarding without building objects: checks that @frame is one strict JSON object that is a
- * reply, and tells whether more follow and whether it is an error. 0 or MESSAGE_E_MALFORMED.
+ * For forwarding a reply without building objects: checks that @frame is a reply in strict JSON,
+ * and says whether more follow and whether it is an error. 0 or MESSAGE_E_MALFORMED.
  */
 _must_check_ int reply_peek(Span frame, bool *ret_continues, bool *ret_is_error);

@@ -19,7 +19,7 @@ typedef enum JobKill {
         JOB_KILL_SILENT,    /* it gave no reply for too long */
         JOB_KILL_LINGERING, /* it was asked to come to an end and did not */
         JOB_KILL_CANCELLED, /* it was asked twice */
-        JOB_KILL_NONSENSE,  /* its replies were none */
+        JOB_KILL_NONSENSE,  /* it sent something other than a reply */
         JOB_KILL_STUCK,     /* past its deadline, and killed in vain */
         JOB_KILL_UNHEARD,   /* its socket failed: most likely memory ran out */
 } JobKill;

@@ -20,11 +20,11 @@
 #include "wire/frame.h"
 #include "wire/message.h"
 
-/* The call of a client with its names resolved: a little longer than the client's own. */
+/* A call of a client grows a little when its names are resolved. */
 #define JOB_QUEUED_BYTES (2u * LIMIT_CALL_BYTES)
-/* Beside those of the call, the spool's directory and a file to write. */
+/* The descriptors of the call, the spool's directory and a file to write. */
 #define JOB_MAX_FDS (LIMIT_FDS_PER_CALL + 2u)
-/* For a child that has answered to end by itself. */
+/* How long a child that has answered may take to end by itself. */
 #define JOB_FAREWELL_NS (5 * NSEC_PER_SEC)
 #define JOB_STOP_CALL "{\"method\":\"" JOB_STOP_METHOD "\",\"oneway\":true}"
 #define JOB_TIMER_ACCURACY_US 10000
@@ -44,7 +44,7 @@ struct Job {
         bool stopping;    /* it was asked to come to an end */
         bool answered;    /* the last reply was delivered */
         bool input_ended; /* nothing more comes from the child */
-        bool garbled;     /* a reply is missing: those behind it are of no use */
+        bool garbled;     /* a reply is missing, so later ones are of no use */
         bool exited;      /* and was reaped */
         bool killed;
         JobKill kill;
@@ -80,7 +80,7 @@ bool job_is_stuck(const Job *job) {
         return job->kill == JOB_KILL_STUCK;
 }
 
-/* Not reaped yet, so the number means this child, however long it has been dead. */
+/* The child is not reaped yet, so its number cannot mean another process. */
 void job_kill(Job *job) {
         if (job->pid > 0 && !job->exited)
                 (void) kill(job->pid, SIGKILL);
@@ -101,7 +101,7 @@ static void kill_child(Job *job, JobKill why) {
         job->killed = true;
 }
 
-/* A child that hung up is reported for ever: the source is off whenever nothing is to be read. */
+/* A socket whose peer hung up is always ready, so the source is off unless it is needed. */
 static void arm(Job *job) {
         bool reads = job->events && !job->paused && !job->answered && !job->input_ended;
         bool writes = frame_stream_queued_bytes(job->stream) > 0 && !job->input_ended;
@@ -113,7 +113,7 @@ static void arm(Job *job) {
 
 /* replies */
 
-/* @r: of the socket, or of reading a reply; a domain code when it was none. */
+/* @r: a negative errno of the socket, or a positive code when the reply was malformed. */
 static void give_up(Job *job, int r) {
         job->garbled = job->input_ended = true;
         kill_child(job, r < 0 ? JOB_KILL_UNHEARD : JOB_KILL_NONSENSE);
@@ -152,8 +152,8 @@ static void deliver_frames(Job *job) {
 }
 
 /*
- * Both have to be over: a child may leave replies behind, and may linger after its last byte. Only
- * for one that cannot be killed nobody waits.
+ * Both the child and its input must have ended: a child may leave replies behind, and may live on
+ * after its last byte. A child that cannot be killed is not waited for.
  */
 static void tell_end(Job *job) {
         char reason[JOB_EXIT_TEXT_BYTES];
@@ -162,11 +162,11 @@ static void tell_end(Job *job) {
             job->paused || !job->events)
                 return;
         job_exit_text(job->terms->word, job->kill, job->timeout_ns, &job->status, reason);
-        job->answered = true; /* in a way: nothing comes after this */
+        job->answered = true; /* no event may come after this one */
         job->events->on_end(job, reason, job->userdata);
 }
 
-/* The end of every source. Frees a job that nobody waits for and whose child is gone. */
+/* Called at the end of every source. Frees a job that was given up and whose child is gone. */
 static void settle(Job *job) {
         tell_end(job);
         if (job->exited && !job->events)
@@ -181,7 +181,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userda
         Job *job = userdata;
         int r;
 
-        /* A child that does not take its call will not answer it either: its exit tells why. */
+        /* When the child does not take its call, its exit says why. */
         if (frame_stream_queued_bytes(job->stream) > 0) {
                 r = frame_stream_write(job->stream);
                 if (r < 0)
@@ -232,7 +232,7 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
                 kill_child(job, why);
                 return 0;
         }
-        /* It waits in the kernel for what does not come. */
+        /* It hangs in the kernel. */
         job->kill = JOB_KILL_STUCK;
         job->input_ended = true;
         settle(job);
@@ -314,7 +314,7 @@ static void destroy(Job *job) {
         free(job);
 }
 
-/* A job that nobody has seen yet: its child is killed before it could begin. */
+/* For a job that the caller has not seen yet: kills its child and waits for that. */
 static void abandon(Job *job) {
         job->exit = sd_event_source_disable_unref(job->exit);
         job_kill(job);
@@ -353,7 +353,7 @@ int job_new(const JobSetup *setup, const JobOrder *order, uint64_t max_data_byte
         return 0;
 }
 
-/* Some event below may still hold the job: it is destroyed by an event of its own. */
+/* A caller further down the stack may still use the job, so an event of its own destroys it. */
 Job *job_free(Job *job) {
         if (!job)
                 return NULL;

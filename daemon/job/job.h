@@ -46,8 +46,8 @@ typedef struct JobEvents {
 } JobEvents;
 
 /*
- * Nobody wants to hear of it any more: no event comes after this, and a child that has not given
- * its last reply is killed. Allowed inside the events.
+ * No event comes after this, and a child that has not given its last reply is killed. May be called
+ * inside the events.
  */
 Job *job_free(Job *job);
 DEFINE_CLEANUP(Job *, job_free);
@@ -58,7 +58,7 @@ DEFINE_CLEANUP(Job *, job_free);
  */
 _must_check_ int job_stop(Job *job);
 
-/* Stop and resume reading replies, so that the child waits in turn. */
+/* Stop and resume reading replies; the child waits when its socket is full. */
 void job_pause(Job *job);
 void job_resume(Job *job);
 

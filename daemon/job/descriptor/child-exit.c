@@ -24,8 +24,8 @@ int child_exit_watch(sd_event *event, sd_event_source **ret, pid_t pid,
         if (r < 0)
                 return r;
         /*
-         * A child that is traced at its end is announced once before it can be reaped, and that
-         * must not be all. Only switching the source on from off takes it out of one-shot mode.
+         * A child that is traced at its end is announced once before it can be reaped, so a
+         * one-shot source would miss its end. Switching it off and on again ends one-shot mode.
          */
         r = sd_event_source_set_enabled(source, SD_EVENT_OFF);
         if (r == 0)

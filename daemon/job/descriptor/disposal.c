@@ -17,16 +17,16 @@
 #include "job/descriptor/child-exit.h"
 #include "job/descriptor/table.h"
 
-#define NOBODY ((uid_t) -1) /* which is no user */
+#define NOBODY ((uid_t) -1) /* not a valid user */
 
-/* Connections, whoever made them: they cannot flush, so none holds up the others. */
+/* The lane of all connections: a socket cannot flush, so none delays the others for long. */
 #define SOCKETS NOBODY
 
 #define DISPOSAL_CHILDREN 32u
 #define DISPOSAL_RETRY_US USEC_PER_SEC
 /*
- * How long a socket may linger in a child. Much longer than a signal takes to be handled: where
- * that is slow, a child whose ticks came faster would do nothing else.
+ * How long a socket may linger in a child. This must be much longer than handling a signal takes,
+ * or a child on a slow machine would do nothing else.
  */
 #define DISPOSAL_TICK_US 5000
 #define DISPOSAL_FAREWELL_MS 1000
@@ -36,7 +36,7 @@ typedef struct FdList {
         size_t n, n_allocated;
 } FdList;
 
-/* What is closed by one child after the other. */
+/* Descriptors that are closed by one child after the other. */
 typedef struct Lane {
         struct Lane *next;
         Disposal *disposal;
@@ -53,7 +53,7 @@ struct Disposal {
         Lane *lanes;
         unsigned n_children;
         int stand_in_fd;
-        uid_t *owners; /* by descriptor; NOBODY: it is ours */
+        uid_t *owners; /* indexed by descriptor; NOBODY for our own */
         size_t n_owners;
 };
 
@@ -63,10 +63,10 @@ static void on_tick(int number) {
 }
 
 /*
- * Lets go of the files, and leaves a stand-in at each number: only the parent frees numbers, when
- * this has ended well. So whatever becomes of a child, the next one may do all of its list again.
- * Letting go of the last descriptor of a socket that lingers waits until a signal comes. A flush
- * waits for as long as it likes, and then so does this child.
+ * Closes the files by putting a stand-in at each number. Only the parent frees the numbers, after
+ * the child has succeeded; when a child fails, the next one can therefore do its whole list again.
+ * Closing the last descriptor of a socket that lingers is ended by a signal. A flush is not: this
+ * child waits for as long as it takes.
  */
 static _noreturn_ void close_all(const FdList *list, int stand_in_fd, pid_t parent) {
         const struct itimerval ticks = { .it_interval = { .tv_usec = DISPOSAL_TICK_US },
@@ -135,7 +135,7 @@ static bool lane_add(Lane *lane, int fd) {
         return true;
 }
 
-/* Without memory it is closed here: rather a wait than a leak. */
+/* Without memory it is closed here: waiting is better than a leak. */
 static void lane_add_or_close(Lane *lane, int fd) {
         if (!lane || !lane_add(lane, fd))
                 (void) fd_close(fd);
@@ -146,7 +146,7 @@ static void run_soon(Disposal *disposal, uint64_t us) {
         (void) sd_event_source_set_enabled(disposal->turn, SD_EVENT_ONESHOT);
 }
 
-/* What the child stood in for is freed, or else all of its list is left to the next one. */
+/* Frees the numbers when the child succeeded; else the next child gets the whole list. */
 static void lane_end(Lane *lane, const siginfo_t *status) {
         Disposal *disposal = lane->disposal;
         bool is_done = status->si_code == CLD_EXITED && status->si_status == EXIT_SUCCESS;
@@ -189,13 +189,13 @@ static bool lane_start(Lane *lane) {
         swap_lists(lane);
         lane->pid = child;
         disposal->n_children++;
-        /* Without a descriptor to see its end by, every turn asks for it. */
+        /* When its end cannot be watched, every turn asks for it. */
         if (child_exit_watch(disposal->event, &lane->exit, child, on_exit_child, lane) < 0)
                 run_soon(disposal, DISPOSAL_RETRY_US);
         return true;
 }
 
-/* Ends the lanes of children that have ended without having been watched. */
+/* Finds the children that ended and could not be watched. */
 static void look_for_ends(Disposal *disposal) {
         for (Lane *lane = disposal->lanes; lane; lane = lane->next) {
                 siginfo_t status;
@@ -281,7 +281,7 @@ int disposal_close_socket(Disposal *disposal, int fd) {
 
         if (fd < 0)
                 return -EBADF;
-        /* From here on nobody can send: what is unread now is all there will ever be. */
+        /* From here on nobody can send, so the number of unread bytes is final. */
         (void) shutdown(fd, SHUT_RD);
         if (ioctl(fd, SIOCINQ, &n_unread) < 0 || n_unread == 0)
                 return fd_close(fd);
@@ -358,7 +358,7 @@ int disposal_new(sd_event *event, Disposal **ret) {
         return 0;
 }
 
-/* Whoever does not come to an end keeps the table alive until it does, and is killed with us. */
+/* A child that does not end keeps the table alive; it is killed when this process ends. */
 static void await_end(Lane *lane, int *timeout_ms) {
         siginfo_t status;
 

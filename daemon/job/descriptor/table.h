@@ -5,8 +5,8 @@
  * Table
  *
  * Children that begin with the parent's own descriptor table. A copy, as fork(2) makes it, would
- * hold every descriptor a peer ever sent, and letting go of the copies, at execve(2) or exit, asks
- * the file system behind each of them, which may never answer.
+ * hold every descriptor that peers sent, and closing the copies, at execve(2) or exit, asks the
+ * file system behind each of them, which may never answer.
  */
 
 #include <stdbool.h>
@@ -14,8 +14,8 @@
 #include "base/macro.h"
 
 /*
- * As fork(2), with one table for both: what either opens or closes, the other does too. The child
- * only makes system calls and ends with _exit(2).
+ * As fork(2), with one table for both: a descriptor that either opens or closes is opened or closed
+ * in both. The child only makes system calls and ends with _exit(2).
  */
 _must_check_ pid_t table_fork(void);
 /* The same, and the parent goes on when the child has executed something or ended. */

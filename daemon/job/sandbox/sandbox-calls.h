@@ -4,9 +4,9 @@
 /*
  * SandboxCalls
  *
- * The system calls a process in the sandbox may make, by name: a name that this architecture or
- * libseccomp does not know is left out, so the list holds the spellings of all of them. None gives
- * access to anything that the process did not have open when it entered.
+ * The system calls that a process in the sandbox may make. The list holds the names of all
+ * architectures; names that this one or libseccomp does not know are skipped. None of the calls
+ * gives access to anything that the process did not have open when it entered.
  */
 
 #include <seccomp.h>
@@ -19,6 +19,6 @@ typedef struct SandboxCall {
                 condition; /* on one argument; the call is refused where it does not hold */
 } SandboxCall;
 
-/* The first part everywhere, the second only in instrumented builds; both end in a NULL name. */
+/* The second list is empty except in instrumented builds. Both end with a NULL name. */
 extern const SandboxCall sandbox_calls[];
 extern const SandboxCall sandbox_calls_instrumented[];

@@ -73,8 +73,8 @@ static int sandbox_limit(uint64_t max_file_bytes) {
         } rows[] = {
                 { RLIMIT_CORE, 0 },
                 { RLIMIT_NPROC, 0 },
-                /* The lowest number is taken, so there is no room for another; poll(2) compares
-                 * the number of descriptors it gets with the limit, so 0 would forbid waiting. */
+                /* Descriptor 0 is open, so no other can be opened. poll(2) compares the number of
+                 * descriptors it gets with the limit, so 0 would forbid waiting. */
                 { RLIMIT_NOFILE, 1 },
                 { RLIMIT_FSIZE, (rlim_t) max_file_bytes },
         };
@@ -109,9 +109,9 @@ static int sandbox_allow(scmp_filter_ctx filter, const SandboxCall *calls) {
 }
 
 /*
- * libseccomp (2.5.4) crashes when memory runs out while it puts a filter together. So what it needs
- * is made the heap's before: in one piece that is small enough not to be mapped by itself, and that
- * the allocator keeps when it gets it back.
+ * libseccomp (2.5.4) crashes when memory runs out while it builds a filter. So the heap is grown
+ * before: by one piece that is too small to be mapped by itself, and that the allocator keeps when
+ * it is freed.
  */
 static int sandbox_set_memory_aside(void) {
         void *memory = malloc(SANDBOX_FILTER_BYTES);

@@ -20,7 +20,7 @@ enum {
         SANDBOX_E_NO_FILTER, /* the kernel has no seccomp filter: all the rest is in place */
 };
 
-/* Root, or with any capability: what a job that was taken over could still do matters more then. */
+/* Root, or with any capability: an attacker who took over such a process could do more. */
 bool sandbox_is_privileged(void);
 
 /* As a bit of a set: SANDBOX_CAPABILITY(SYS_PTRACE). */
@@ -44,7 +44,7 @@ typedef enum SandboxFilter {
 _must_check_ int sandbox_enter(SandboxFilter filter, uint64_t keep, uint64_t max_file_bytes);
 
 /*
- * How a process inside ends, streams flushed but without exit handlers: those of instrumented
- * builds need calls that are refused.
+ * Ends a process inside the sandbox: flushes streams but runs no exit handlers, because the
+ * handlers of instrumented builds make calls that are refused.
  */
 _noreturn_ void sandbox_exit(int status);

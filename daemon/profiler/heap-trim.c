@@ -9,13 +9,13 @@
 #define TRIM_INTERVAL_US UINT64_C(3000000)
 #define TRIM_ACCURACY_US UINT64_C(1000000)
 
-/* The C library's own choice at first; it grows to 32 MiB with the buffers that are freed. */
+/* The C library starts with this value and lets it grow to 32 MiB as buffers are freed. */
 #define MMAP_THRESHOLD_BYTES (128 * 1024)
 
 struct HeapTrim {
         sd_event_source *timer; /* runs when something happened since the last trim */
         sd_event_source *post;
-        bool is_over; /* what happened was the trim itself */
+        bool is_over; /* the trim itself is what happened in this iteration */
 };
 
 static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata) {
@@ -47,7 +47,7 @@ int heap_trim_new(sd_event *event, HeapTrim **ret) {
         trim = calloc(1, sizeof(*trim));
         if (!trim)
                 return -ENOMEM;
-        /* Large buffers are mappings of their own and gone when they are freed, also later on. */
+        /* Setting it keeps it: large buffers stay mappings of their own, unmapped when freed. */
         (void) mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
         r = sd_event_add_time_relative(event, &trim->timer, CLOCK_MONOTONIC, TRIM_INTERVAL_US,
                                        TRIM_ACCURACY_US, on_timer, trim);

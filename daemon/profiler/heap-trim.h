@@ -4,8 +4,8 @@
 /*
  * HeapTrim
  *
- * Gives memory back that a burst of calls has used. malloc(3) itself only returns what is free at
- * the end of its heap, where one small allocation that lives on keeps megabytes.
+ * Gives memory back after a burst of calls. malloc(3) itself only returns free memory at the end of
+ * its heap, where one small allocation can keep megabytes.
  */
 
 #include <systemd/sd-event.h>

@@ -63,7 +63,7 @@ _printf_(2, 3) static int complain(char *complaint, const char *format, ...) {
         return OPTIONS_E_WRONG;
 }
 
-/* Tried here, and kept as text for whoever reads the files: there it counts over theirs. */
+/* Checked here, and kept as text for settings.c, where it overrides the files. */
 static int take_size(Options *options, SettingId id, const char *name, char *complaint) {
         uint64_t bytes;
 
@@ -120,14 +120,14 @@ static int take_option(Options *options, int option, char *complaint) {
         }
 }
 
-/* Of the word that getopt_long(3) stumbled over. */
+/* Complains about the word that getopt_long(3) refused. */
 static int complain_of_word(int option, const char *word, char *complaint) {
         if (option == ':')
                 return complain(complaint, "Option \"%s\" needs a value.", word);
         return complain(complaint, "There is no option \"%s\"; see ctprofd --help.", word);
 }
 
-/* What else is on the line does not matter to them. */
+/* These ignore the rest of the command line. */
 static bool is_decided(OptionsAction action) {
         return action == OPTIONS_HELP || action == OPTIONS_VERSION || action == OPTIONS_JOB;
 }

@@ -17,14 +17,14 @@ typedef enum OptionsAction {
         OPTIONS_HELP,
         OPTIONS_VERSION,
         OPTIONS_DUMP_CONFIG,
-        OPTIONS_JOB, /* what the daemon starts itself as */
+        OPTIONS_JOB, /* started by the daemon to serve one call */
 } OptionsAction;
 
 typedef struct Options {
         OptionsAction action;
         const char *job;                    /* kind of the job */
         const char *spool_path;             /* NULL: by how it was started */
-        const char *listen_path;            /* NULL: a socket comes from whoever starts it */
+        const char *listen_path;            /* NULL: it inherits a socket */
         const char *config_path;            /* NULL: where an administrator puts it */
         const char *settings[_SETTING_MAX]; /* over those of the files; NULL: nothing said */
 } Options;

@@ -34,10 +34,10 @@
 /* This version makes no kernel objects, so whatever another one left in the store is closed. */
 #define PROFILER_LAYOUT "none"
 
-/* Of a step of the start: it failed, and has said why. */
+/* The results of a step of the start; STEP_TOLD: it failed and has logged why. */
 enum { STEP_DONE, STEP_TOLD };
 
-/* What the daemon itself needs, beside every connection with all it may send at once. */
+/* The daemon's own descriptors; each connection may bring as many as a call can have. */
 #define PROFILER_DESCRIPTORS 512u
 
 typedef struct Profiler {
@@ -54,12 +54,12 @@ typedef struct Profiler {
         Server *server;
         Listener *listener;
         SocketFile *socket_file;
-        int socket_fd;           /* from whoever started us, until it is adopted */
-        bool connected;          /* ... and it is the one connection to serve */
+        int socket_fd;           /* owned until the server or the listener adopts it */
+        bool connected;          /* the socket is a connection: serve it and end */
         const char *config_note; /* what is wrong with the configuration, for the status; "" */
 } Profiler;
 
-/* The soft limit is for programs with select(2); connections may bring descriptors. */
+/* The default soft limit suits programs that use select(2); we need more. */
 static void raise_descriptor_limit(const Config *config) {
         rlim_t wanted = config_get(config, SETTING_CONNECTIONS) * (LIMIT_FDS_PER_CALL + 2u) +
                         PROFILER_DESCRIPTORS;
@@ -81,7 +81,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
         return 0;
 }
 
-/* Started for one connection: the end of it is the end of the work. */
+/* A daemon that was started for one connection ends with it. */
 static void on_last_connection(void *userdata) {
         Profiler *profiler = userdata;
 
@@ -98,7 +98,7 @@ static void on_activity(unsigned n_running, unsigned n_waiting, void *userdata) 
                                 n_waiting, profiler->config_note);
 }
 
-/* Everything or nothing: half of a configuration is one that nobody wrote. */
+/* Applies all or nothing: nobody wrote half of a configuration. */
 static int reload(Profiler *profiler) {
         _cleanup_(config_freep) Config *config = NULL;
         ServiceSettings settings;
@@ -125,7 +125,7 @@ static int reload(Profiler *profiler) {
         return 0;
 }
 
-/* systemd wants to know when it began, by its clock, and when it is over: sd_notify(3). */
+/* systemd wants to know when a reload begins and ends: sd_notify(3). */
 static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata) {
         Profiler *profiler = userdata;
         struct timespec now;
@@ -217,7 +217,7 @@ static int make_socket(Profiler *profiler, const char *path) {
 }
 
 static int open_event_loop(Profiler *profiler) {
-        /* Who serves one caller ends with the caller's terminal. */
+        /* A private daemon ends with its caller's terminal and reloads nothing. */
         const struct {
                 int number;
                 sd_event_signal_handler_t handler;
@@ -264,7 +264,7 @@ static int open_spool(Profiler *profiler) {
         if (!path)
                 return -ENOMEM;
 
-        /* A private daemon is at home there; any other finds a directory, or does without. */
+        /* A private daemon makes its directory; any other does without if there is none. */
         r = profiler->connected ? directory_make(path) : 0;
         if (r < 0)
                 log_warning(r, "Could not make the spool %s", path);
@@ -328,7 +328,7 @@ static int open_server(Profiler *profiler) {
         return r;
 }
 
-/* A wrong line costs only itself: a host without its profiler is worse off. */
+/* A wrong line is left out: a host without its profiler would be worse off. */
 static int open_config(Profiler *profiler) {
         int r = settings_load(profiler->options, profiler->connected, &profiler->config);
 
@@ -397,7 +397,7 @@ int profiler_run(const Options *options) {
         if (r == 0)
                 r = options->listen_path ? make_socket(&profiler, options->listen_path)
                                          : find_socket(&profiler);
-        /* For one command only what went wrong is worth a line. */
+        /* A private daemon logs only what went wrong. */
         log_open(profiler.connected ? LOG_WARNING : LOG_INFO);
         if (r == 0)
                 r = open_all(&profiler);

@@ -4,9 +4,9 @@
 /*
  * Profiler
  *
- * The daemon as a whole: one of everything, put together in one place and taken apart in the
- * reverse order. It serves until it is told to stop, or, when it was started for one connection,
- * until that connection ends.
+ * The daemon as a whole: builds one of each part and takes them apart in the reverse order. It
+ * serves until it is told to stop, or, when it was started for one connection, until that
+ * connection ends.
  */
 
 #include "base/macro.h"

@@ -23,7 +23,7 @@ static const char *const option_names[_SETTING_MAX] = {
         [SETTING_MAX_AGE] = "--max-age",
 };
 
-/* An administrator wrote it, but a name in it may come from anywhere. */
+/* The text quotes the file, which may hold control characters. */
 static void on_fault(ConfigFault fault, const char *text, void *userdata) {
         const LogEvent event = { .message_id = SETTINGS_WRONG_ID, .uid = LOG_NO_UID };
         char line[CONFIG_COMPLAINT_BYTES];
@@ -79,7 +79,7 @@ int settings_load(const Options *options, bool is_private, Config **ret) {
         return r;
 }
 
-/* Of a bound that 0 switches off, and "infinity" too. */
+/* The value of a bound that both 0 and "infinity" switch off. */
 static uint64_t bound_of(const Config *config, SettingId id) {
         uint64_t value = config_get(config, id);
 
@@ -112,7 +112,7 @@ ServiceSettings settings_of_service(const Config *config, int spool_fd) {
         settings.captures.max_waiting = count_of(config, SETTING_CAPTURES_WAITING);
         settings.captures.max_waiting_per_uid = count_of(config, SETTING_CAPTURES_WAITING_PER_USER);
         settings.analyses.max_running = count_of(config, SETTING_ANALYSES);
-        /* Somebody else always finds a place, where there is more than one. */
+        /* Where there is more than one place, one user cannot take them all. */
         settings.analyses.max_running_per_uid =
                 settings.analyses.max_running > 1 ? settings.analyses.max_running - 1 : 1;
         settings.analyses.max_waiting = count_of(config, SETTING_ANALYSES_WAITING);

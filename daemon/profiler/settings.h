@@ -4,8 +4,8 @@
 /*
  * Settings
  *
- * The configuration of a host as what the parts of the daemon want to know: read from where it is
- * kept, with the command line over it. Every fault is a line in the log.
+ * The configuration of a host as the settings of each part of the daemon: read from its files,
+ * overridden by the command line. Every fault is a line in the log.
  */
 
 #include "base/macro.h"
@@ -16,7 +16,7 @@
 
 enum {
         SETTINGS_OK,
-        SETTINGS_E_WRONG, /* *ret has what could be used */
+        SETTINGS_E_WRONG, /* *ret has the settings that could be used */
 };
 
 /*

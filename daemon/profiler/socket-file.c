@@ -19,7 +19,7 @@ struct SocketFile {
         struct statx identity;
 };
 
-/* Which file it is. The birth tells apart two that got one number after the other. */
+/* Identifies the file. The birth time distinguishes two files that had the same inode number. */
 static int read_identity(const char *path, struct statx *ret) {
         if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, ret) < 0)
                 return -errno;
@@ -62,7 +62,7 @@ static int remove_abandoned(const struct sockaddr_un *address) {
         return unlink(address->sun_path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* The mask is the process's, which has one thread: nobody else makes files meanwhile. */
+/* The mask is the whole process's; it has one thread, so no other file is made meanwhile. */
 static int bind_with_mode(int fd, const struct sockaddr_un *address) {
         mode_t mask = umask((mode_t) ~SOCKET_FILE_MODE & 0777);
         int r = bind(fd, (const struct sockaddr *) address, sizeof(*address)) < 0 ? -errno : 0;

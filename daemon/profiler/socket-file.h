@@ -4,8 +4,8 @@
 /*
  * SocketFile
  *
- * A listening socket in the file system, made without systemd. The file is ours until we remove it:
- * one that somebody put in its place meanwhile is left alone.
+ * A listening socket in the file system, made without systemd. When it is removed, a file that
+ * somebody put in its place meanwhile is left alone.
  */
 
 #include "base/cleanup.h"
@@ -15,7 +15,7 @@ typedef struct SocketFile SocketFile;
 
 enum {
         SOCKET_FILE_OK,
-        SOCKET_FILE_E_IN_USE,   /* somebody listens there */
+        SOCKET_FILE_E_IN_USE,   /* another process listens there */
         SOCKET_FILE_E_TOO_LONG, /* a path for a socket has 107 bytes at most */
 };
 

@@ -4,7 +4,7 @@
 /*
  * SpoolPath
  *
- * Where snapshots are kept when nobody says so.
+ * Where snapshots are kept by default.
  */
 
 #include "base/macro.h"

@@ -24,7 +24,7 @@ struct StatusLine {
         char text[STATUS_LINE_BYTES];
 };
 
-/* A path, or a name in the abstract namespace; whatever else there may be is not asked of us. */
+/* A path, or a name in the abstract namespace. We do not support other addresses. */
 static bool fill_address(const char *name, struct sockaddr_un *ret, socklen_t *ret_bytes) {
         size_t n = name ? strlen(name) : 0;
 

@@ -4,9 +4,9 @@
 /*
  * StatusLine
  *
- * What "systemctl status" shows of a service, sd_notify(3). It changes with every call and is only
- * a courtesy, so it is told now and then, the last one always, and never waited for: sd_notify()
- * sleeps while the queue of the service manager is full, which other services can fill.
+ * The line that "systemctl status" shows, see sd_notify(3). It changes with every call, so it is
+ * sent at intervals, the last one always. It is sent without waiting: sd_notify() sleeps while the
+ * queue of the service manager is full, and other services can fill that queue.
  */
 
 #include <systemd/sd-event.h>
@@ -16,7 +16,7 @@
 
 typedef struct StatusLine StatusLine;
 
-/* Without a service manager a line that goes nowhere. @event is borrowed. */
+/* Without a service manager the line goes nowhere. @event is borrowed. */
 _must_check_ int status_line_new(sd_event *event, StatusLine **ret);
 StatusLine *status_line_free(StatusLine *line);
 DEFINE_CLEANUP(StatusLine *, status_line_free);

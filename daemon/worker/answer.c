@@ -13,7 +13,7 @@
 #include "wire/message.h"
 
 #define PROGRESS_INTERVAL_NS (100 * NSEC_PER_MSEC)
-/* Room for what stands around the parameters in a reply. */
+/* Room for the members around the parameters of a reply. */
 #define ENVELOPE_BYTES 256
 
 void answer_init(Answer *answer, FrameStream *stream) {
@@ -149,7 +149,7 @@ bool answer_has_peer(Answer *answer) {
                 return false;
         }
         /*
-         * What a peer says during a call is none of our business, but silence for ever is an end.
+         * A peer may send something during a call; only the end of its stream means it is gone.
          */
         if (recv(wait.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
                 answer->closed = true;
@@ -168,7 +168,7 @@ bool answer_is_stopped(Answer *answer) {
                         continue;
                 if (r != 0)
                         break;
-                /* What is no call is not answered: the one being served still is. */
+                /* Anything else is ignored: only the call that is being served gets an answer. */
                 answer->stopped = call_decode(frame, &call, complaint) == 0 &&
                                   strcmp(call.method, JOB_STOP_METHOD) == 0;
         }

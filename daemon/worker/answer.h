@@ -5,9 +5,9 @@
  * Answer
  *
  * The replies to one call, in their order: any number with more to follow, then one final reply or
- * error, and nothing behind it. Every reply is sent off before the next is built, so that a reader
- * who is slow holds up the job and not the memory. Functions fail with -EPIPE once the peer hung
- * up, and answer_is_closed() tells that apart from trouble of our own.
+ * error, and nothing after it. Every reply is sent before the next is built, so a slow reader
+ * delays the job and does not cost memory. Functions fail with -EPIPE once the peer hung up;
+ * answer_is_closed() distinguishes that from failures of our own.
  */
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@ typedef struct Answer {
         bool silent;          /* the caller takes none (oneway) */
         bool finished;        /* the last one is sent */
         bool closed;          /* the peer hung up */
-        bool stopped;         /* ... or asked for an end */
+        bool stopped;         /* the peer asked the job to end, see answer_is_stopped() */
         uint64_t progress_ns; /* CLOCK_MONOTONIC of the last progress reply; 0: none yet */
         Buffer parameters;    /* of the reply under construction */
         Buffer frame;
@@ -37,16 +37,16 @@ void answer_done(Answer *answer);
 
 /* Begins a reply; its parameters' members are written into the result, which is an open object. */
 JsonWriter *answer_begin(Answer *answer);
-/* Sends what was begun, with more to follow. Only when the caller asked for more. */
+/* Sends the reply that was begun, with more to follow. Only when the caller asked for more. */
 _must_check_ int answer_reply(Answer *answer);
-/* Sends what was begun as the last reply. */
+/* Sends the reply that was begun as the last one. */
 _must_check_ int answer_final(Answer *answer);
 /* The same with @fd as descriptor 0; @fd is the answer's whatever happens. */
 _must_check_ int answer_final_descriptor(Answer *answer, int fd);
 
 /*
- * Tells how far a long call is, at most ten times a second, and only to a caller who asked for
- * more. @total 0: not known.
+ * Reports the progress of a long call, at most ten times a second, and only to a caller that asked
+ * for more. @total is 0 when it is not known.
  */
 _must_check_ int answer_progress(Answer *answer, const char *phase, uint64_t done, uint64_t total);
 

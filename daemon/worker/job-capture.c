@@ -49,7 +49,7 @@ typedef struct Recording {
         Head replaced; /* goes when this one comes; without a name there is none */
 
         SnapshotFileWriter *writer;
-        int write_error; /* what writing failed with, to be told from reading */
+        int write_error; /* set when writing failed, to distinguish it from failures of reading */
         Head head;
         SourceTable sources;
         Buffer rotated;
@@ -88,7 +88,7 @@ static int recording_refuse_spool(Recording *recording, int r) {
         return work_refuse_spool(recording->work, recording->spool, name ? name : "", r);
 }
 
-/* A name that is taken costs no capture. */
+/* Refuses a name that is taken before the capture begins. */
 static int recording_check_name(Recording *recording) {
         const CaptureParameters *parameters = recording->parameters;
         _cleanup_(fd_closep) int fd = -EBADF;
@@ -105,7 +105,7 @@ static int recording_check_name(Recording *recording) {
         if (!parameters->replace)
                 return recording_refuse_spool(recording, SPOOL_E_EXISTS);
         if (r == SPOOL_E_DAMAGED)
-                return 0; /* whose it is, publishing finds out */
+                return 0; /* publishing checks whose it is */
         if (parameters->uid != 0 && head.has_uid && head.uid != parameters->uid)
                 return recording_refuse_spool(recording, SPOOL_E_NOT_OWNER);
         return 0;
@@ -344,7 +344,7 @@ static int recording_publish(Recording *recording) {
 
         if (!answer_has_peer(&recording->work->answer))
                 return -ECANCELED;
-        /* Nothing goes for what may not come: neither fit the disk nor be wanted any more. */
+        /* Older snapshots go only when this one is on the disk and its caller still waits. */
         r = work_await_disk(recording->work, recording->spool, recording->file);
         if (r == 0)
                 r = recording_make_room(recording);
@@ -375,7 +375,7 @@ static int recording_answer_file(Recording *recording) {
         char path[64];
         int fd;
 
-        /* Ours could be written through. */
+        /* Reopen read-only: our descriptor is writable and the caller must not get it. */
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", recording->file);
         fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0)

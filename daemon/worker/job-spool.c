@@ -53,7 +53,7 @@ static int publish_file(Work *work, const SpoolCall *parameters, Spool *spool,
                 return work_refuse_parameter(work, "name",
                                              "The file has another name in its head.");
 
-        /* Nothing goes for what may not come: neither fit the disk nor be wanted any more. */
+        /* Older snapshots go only when this one is on the disk and its caller still waits. */
         r = work_await_disk(work, spool, parameters->file);
         if (r != 0)
                 return r;
@@ -104,7 +104,7 @@ static int work_publish(Work *work) {
 
 /* remove */
 
-/* What is asked to be removed, as it was before. */
+/* The snapshots to remove, with their heads from before. */
 typedef struct Removal {
         Work *work; /* borrowed */
         Spool *spool;
@@ -120,7 +120,7 @@ static void removal_done(Removal *removal) {
         removal->spool = spool_free(removal->spool);
 }
 
-/* Looks at one snapshot that is to go, and whether it may. */
+/* Reads the head of one snapshot and checks that the caller may remove it. */
 static int removal_add(Removal *removal, const char *reference) {
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];
         Head *head = &removal->heads[removal->n];
@@ -131,7 +131,7 @@ static int removal_add(Removal *removal, const char *reference) {
         if (r == 0)
                 r = spool_open_snapshot(removal->spool, name, &fd, head);
         if (r == SPOOL_E_DAMAGED) {
-                /* Damaged ones can be removed too; whose they are, the spool finds out. */
+                /* Damaged ones can be removed too; spool_remove() checks whose they are. */
                 *head = (Head){};
                 r = 0;
         }
@@ -152,7 +152,7 @@ static int removal_add(Removal *removal, const char *reference) {
         return work_refuse_spool(removal->work, removal->spool, reference, r);
 }
 
-/* Damaged ones first: the only ones of which it is not known yet whether they may be removed. */
+/* Damaged ones come first: only they can still turn out to belong to somebody else. */
 static int removal_run(Removal *removal) {
         int r;
 

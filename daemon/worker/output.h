@@ -4,8 +4,8 @@
 /*
  * Output
  *
- * Text on its way into a file or pipe that the caller gave, as it is or as one zstd frame. Writers
- * fill the buffer and let it drain now and then, so memory stays at a buffer's size.
+ * Writes text to a file or pipe of the caller, as it is or as one zstd frame. Writers fill the
+ * buffer and call output_drain() now and then, so memory does not grow with the text.
  */
 
 #include "base/buffer.h"
@@ -26,7 +26,7 @@ DEFINE_CLEANUP(Output *, output_free);
 
 /* Where to write to; borrowed. */
 Buffer *output_buffer(Output *output);
-/* Writes out what is there once it is worth it. -ENOSPC, -EIO ... of write(2). */
+/* Writes the buffer out once it is large enough. -ENOSPC, -EIO ... of write(2). */
 _must_check_ int output_drain(Output *output);
-/* Writes out all the rest and ends the frame. */
+/* Writes the rest and ends the frame. */
 _must_check_ int output_finish(Output *output);

@@ -56,7 +56,7 @@ static int work_refuse_not_found(Work *work, Spool *spool, const char *name) {
         size_t n = 0;
         int r;
 
-        /* What is near is a courtesy: without it the answer is as right. */
+        /* The nearest name is a courtesy: the answer is right without it. */
         if (spool_list(spool, &entries, &n) == 0)
                 names = calloc(n + 1, sizeof(*names));
         if (names) {

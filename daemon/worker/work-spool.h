@@ -5,7 +5,8 @@
  * WorkSpool
  *
  * What the calls that write to the spool have in common: how they name it, and which error each of
- * its refusals is. The directory comes open with the call; its path is for messages only.
+ * its refusals becomes. The directory comes as a descriptor with the call; its path is for messages
+ * only.
  */
 
 #include "base/buffer.h"
@@ -42,11 +43,11 @@ _must_check_ int work_decode_limits(Work *work, const SpoolParameters *parameter
 _must_check_ int work_refuse_spool(Work *work, Spool *spool, const char *name, int r);
 
 /*
- * The last thing before @file is published: writes it to the disk, and looks whether the peer is
- * still there. Publishing syncs again, but has nothing left to wait for, so whoever hangs up is
+ * Called right before @file is published: writes it to the disk and checks that the peer is still
+ * there. Publishing syncs again but has nothing left to wait for, so a peer that hangs up is
  * noticed until a few system calls before the snapshot appears. -ECANCELED.
  */
 _must_check_ int work_await_disk(Work *work, Spool *spool, int file);
 
-/* "rotated": the names of spool_make_room(); nothing when there are none. */
+/* Writes the member "rotated": the names of spool_make_room(). Nothing when there are none. */
 void work_write_rotated(JsonWriter *writer, const Buffer *rotated);

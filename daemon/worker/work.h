@@ -4,9 +4,8 @@
 /*
  * Work
  *
- * One call that a job serves. A method ends in one of three ways: it answered to the end, it
- * refused and thereby answered, or it fails with a negative errno, and then worker.c answers for
- * it.
+ * One call that a job serves. A method ends in one of three ways: it gave the last reply, it
+ * refused the call with an error, or it fails with a negative errno and worker.c answers for it.
  */
 
 #include <stdbool.h>
@@ -33,7 +32,7 @@ typedef struct Work {
 
 typedef int (*WorkRun)(Work *work);
 
-/* What has to be so before a method runs. */
+/* A condition that must hold before a method runs. */
 typedef enum WorkNeed {
         WORK_NEEDS_NOTHING,
         WORK_NEEDS_MORE, /* its answer has no bound: ExpectedMore without */
@@ -43,7 +42,7 @@ typedef struct WorkMethod {
         const char *name;
         WorkRun run;
         WorkNeed need;
-        uint64_t max_file_bytes; /* how long a file it may write where it runs in the sandbox */
+        uint64_t max_file_bytes; /* the longest file it may write inside the sandbox */
 } WorkMethod;
 
 /* One table per file, ended by a row without name. */
@@ -57,14 +56,14 @@ extern const WorkMethod work_spool_methods[];    /* job-spool.c */
 
 /* Answers with @error. WORK_E_ANSWERED, or a negative errno when that could not be sent. */
 _must_check_ int work_refuse(Work *work, WireError error, const WireErrorDetail *detail);
-/* What it means when a job may not write any more; NULL for any other negative errno. */
+/* Says why a job may not write any more; NULL for any other negative errno. */
 const char *work_full_reason(int error);
 _must_check_ int work_refuse_parameter(Work *work, const char *parameter, const char *reason);
 
-/* Refuses what is not the name of a snapshot: InvalidName. */
+/* Refuses a text that is not the name of a snapshot: InvalidName. */
 _must_check_ int work_check_name(Work *work, const char *name);
 
-/* Decodes the call's parameters; what is wrong with them is refused. */
+/* Decodes the call's parameters; wrong ones are refused. */
 _must_check_ int work_decode(Work *work, const Parameter *table, size_t n_table, void *ret);
 _must_check_ int work_decode_ref(Work *work, json_object *object, const char *name,
                                  SnapshotRef *ret);

@@ -17,7 +17,7 @@
 /* Where varlink's exec convention puts the connected socket: the first of sd_listen_fds(3). */
 #define WORKER_SOCKET 3
 #define WORKER_CALL_TIMEOUT_MS ((int) (LIMIT_IDLE_NS / NSEC_PER_MSEC))
-/* A call that the main process hands on has grown by labels and descriptors of its own. */
+/* The main process adds labels and descriptors to a call that it hands on. */
 #define WORKER_CALL_BYTES (2 * LIMIT_CALL_BYTES)
 #define WORKER_FDS_PER_CALL (LIMIT_FDS_PER_CALL + 4)
 
@@ -45,7 +45,7 @@ static const WorkMethod *worker_method_find(JobKind kind, const char *name) {
         return NULL;
 }
 
-/* The last thing before bytes of others are looked at. */
+/* Gives up privileges, before the first byte of somebody else is looked at. */
 static int worker_confine(const JobTerms *terms, uint64_t max_file_bytes) {
         bool privileged = sandbox_is_privileged();
         int r;
@@ -135,7 +135,7 @@ int worker_serve(JobKind kind, FrameStream *stream, WorkerConfinement confinemen
         return err_fold(r);
 }
 
-/* What a job inherits is the taste of its parent's event loop, not of a short-lived program. */
+/* A job inherits the signals of its parent's event loop, which do not suit a short program. */
 static void worker_reset_signals(void) {
         sigset_t none;
 
@@ -153,7 +153,7 @@ static int worker_adopt_socket(FrameStream **ret) {
         uint64_t n;
         int r;
 
-        /* The variables may be missing, but where they are there, they must not deny it. */
+        /* The variables may be missing, but they must not contradict. */
         if (count && (!number_parse_u64(span_of(count), &n) || n < 1))
                 return -ENOTCONN;
         if (getpeername(WORKER_SOCKET, (struct sockaddr *) &peer, &n_peer) != 0)

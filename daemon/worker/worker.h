@@ -4,9 +4,9 @@
 /*
  * Worker
  *
- * What a job does once it is started: it reads one call from the socket it was born with, with the
- * descriptors that came along, does that, answers, and is gone. Whatever it meets ends in a reply
- * or in silence towards a peer that hung up; nothing outlives it.
+ * What a job does once it is started: it reads one call and its descriptors from the socket it was
+ * started with, serves it, answers and exits. Every failure ends in a reply, except towards a peer
+ * that hung up. Nothing outlives the job.
  */
 
 #include "job/job-kind.h"
@@ -18,7 +18,7 @@
 int worker_main(const char *word);
 
 typedef enum WorkerConfinement {
-        WORKER_CONFINED, /* gives up what its kind of job does not need */
+        WORKER_CONFINED, /* gives up the privileges that its kind of job does not need */
         WORKER_FREE,     /* keeps everything: for tests, which live in the same process */
 } WorkerConfinement;
 

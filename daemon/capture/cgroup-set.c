@@ -5,75 +5,47 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 
-#define FIRST_SLOTS 64
-
 void cgroup_set_done(CgroupSet *set) {
-        for (size_t i = 0; i < set->n_slots; i++)
-                free(set->slots[i]);
-        free(set->slots);
+        for (size_t i = 0; i < set->n_entries; i++)
+                free(set->entries[i]);
+        free(set->entries);
+        index_done(&set->index);
         cgroup_set_init(set);
 }
 
-/* FNV-1a. Whoever names cgroups so that they collide costs us a comparison of hashes for each. */
-static uint64_t hash_path(Span path) {
-        uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-        for (size_t i = 0; i < path.n; i++)
-                hash = (hash ^ (unsigned char) path.bytes[i]) * UINT64_C(0x100000001b3);
-        return hash;
-}
-
-/* The slot that holds @path, or the free one where it belongs. */
-static CgroupEntry **find_slot(CgroupEntry **slots, size_t n_slots, Span path, uint64_t hash) {
-        size_t i = hash & (n_slots - 1);
-
-        while (slots[i] && !(slots[i]->hash == hash && span_equal(slots[i]->path, path)))
-                i = (i + 1) & (n_slots - 1);
-        return &slots[i];
-}
-
-static int grow(CgroupSet *set) {
-        size_t n_slots = set->n_slots == 0 ? FIRST_SLOTS : 2 * set->n_slots;
-        CgroupEntry **slots = calloc(n_slots, sizeof(*slots));
-
-        if (!slots)
-                return -ENOMEM;
-        for (size_t i = 0; i < set->n_slots; i++)
-                if (set->slots[i])
-                        *find_slot(slots, n_slots, set->slots[i]->path, set->slots[i]->hash) =
-                                set->slots[i];
-        free(set->slots);
-        set->slots = slots;
-        set->n_slots = n_slots;
-        return 0;
+static Span path_of(const void *owner, size_t element) {
+        return ((const CgroupSet *) owner)->entries[element]->path;
 }
 
 int cgroup_set_add(CgroupSet *set, Span path, CgroupEntry **ret) {
-        uint64_t hash = hash_path(path);
-        CgroupEntry **slot, *entry;
+        size_t found = index_find(&set->index, path, path_of, set);
+        CgroupEntry *entry;
+        char *bytes;
         int r;
 
-        if (4 * (set->n_entries + 1) > 3 * set->n_slots) {
-                r = grow(set);
-                if (r < 0)
-                        return r;
+        if (found != INDEX_NONE) {
+                *ret = set->entries[found];
+                return 0;
         }
-        slot = find_slot(set->slots, set->n_slots, path, hash);
-        if (!*slot) {
-                char *bytes;
-
-                entry = malloc(sizeof(*entry) + path.n); /* the path lies behind its entry */
-                if (!entry)
-                        return -ENOMEM;
-                bytes = (char *) (entry + 1);
-                memcpy(bytes, path.bytes, path.n);
-                *entry = (CgroupEntry){ .path = { bytes, path.n }, .hash = hash };
-                *slot = entry;
-                set->n_entries++;
+        r = ARRAY_RESERVE(set->entries, set->n_allocated, set->n_entries + 1);
+        if (r < 0)
+                return r;
+        entry = malloc(sizeof(*entry) + path.n); /* the path lies behind its entry */
+        if (!entry)
+                return -ENOMEM;
+        bytes = (char *) (entry + 1);
+        memcpy(bytes, path.bytes, path.n);
+        *entry = (CgroupEntry){ .path = { bytes, path.n } };
+        r = index_add(&set->index, path, set->n_entries);
+        if (r < 0) {
+                free(entry);
+                return r;
         }
-        *ret = *slot;
+        set->entries[set->n_entries++] = entry;
+        *ret = entry;
         return 0;
 }
 
@@ -94,12 +66,11 @@ static int add_with_ancestors(CgroupSet *set, Span path) {
 }
 
 int cgroup_set_merge(CgroupSet *set, const CgroupSet *other) {
-        for (size_t i = 0; i < other->n_slots; i++) {
-                int r;
+        for (size_t i = 0; i < other->n_entries; i++) {
+                int r = other->entries[i]->inhabited
+                                ? add_with_ancestors(set, other->entries[i]->path)
+                                : 0;
 
-                if (!other->slots[i] || !other->slots[i]->inhabited)
-                        continue;
-                r = add_with_ancestors(set, other->slots[i]->path);
                 if (r < 0)
                         return r;
         }
@@ -114,16 +85,14 @@ static int compare_entries(const void *a, const void *b) {
 
 int cgroup_set_sort(const CgroupSet *set, CgroupEntry ***ret, size_t *ret_n) {
         CgroupEntry **entries = calloc(set->n_entries + 1, sizeof(*entries));
-        size_t n = 0;
 
         if (!entries)
                 return -ENOMEM;
-        for (size_t i = 0; i < set->n_slots; i++)
-                if (set->slots[i])
-                        entries[n++] = set->slots[i];
-        qsort(entries, n, sizeof(*entries), compare_entries);
+        if (set->n_entries > 0)
+                memcpy(entries, set->entries, set->n_entries * sizeof(*entries));
+        qsort(entries, set->n_entries, sizeof(*entries), compare_entries);
         *ret = entries;
-        *ret_n = n;
+        *ret_n = set->n_entries;
         return 0;
 }
 

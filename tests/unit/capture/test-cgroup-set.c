@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "capture/cgroup-set.h"
+#include "colliding.h"
 
 static CgroupSet set, other;
 
@@ -50,6 +51,18 @@ START_TEST(a_path_is_one_entry_that_stays) {
         ck_assert_int_eq(add(&set, "/a")->threading, CGROUP_THREADING_SPREAD);
         ck_assert_int_eq(add(&set, "/slice/7")->threading, CGROUP_THREADING_UNKNOWN);
         ck_assert_uint_eq(set.n_entries, 1001);
+}
+END_TEST
+
+START_TEST(paths_whose_unseeded_hashes_are_equal_are_two_entries) {
+        CgroupEntry *a, *b;
+
+        ck_assert_colliding();
+        ck_assert_int_eq(cgroup_set_add(&set, COLLIDING_A, &a), 0);
+        ck_assert_int_eq(cgroup_set_add(&set, COLLIDING_B, &b), 0);
+        ck_assert_ptr_ne(a, b);
+        ck_assert(span_equal(a->path, COLLIDING_A) && span_equal(b->path, COLLIDING_B));
+        ck_assert_uint_eq(set.n_entries, 2);
 }
 END_TEST
 
@@ -112,6 +125,7 @@ int main(void) {
 
         tcase_add_checked_fixture(entries, setup, teardown);
         tcase_add_test(entries, a_path_is_one_entry_that_stays);
+        tcase_add_test(entries, paths_whose_unseeded_hashes_are_equal_are_two_entries);
         tcase_add_test(entries, an_empty_set_is_sorted_too);
         tcase_add_test(entries, merging_takes_the_inhabited_and_all_above_them);
         tcase_add_test(entries, what_lies_outside_has_nothing_above_it);

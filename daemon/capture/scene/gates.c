@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "kernel/procfs/kernel-cmdline.h"
 #include "kernel/procfs/procfs.h"
 #include "kernel/text/cursor.h"
 
@@ -32,43 +33,31 @@ static uint32_t parse_release(const char *release) {
         return KERNEL(numbers[0], numbers[1]);
 }
 
-static bool has_word(Span text, const char *word) {
-        Cursor cursor = cursor_over(text);
-        Span found;
-
-        while (cursor_word(&cursor, &found))
-                if (span_is(found, word))
-                        return true;
-        return false;
-}
-
-static bool booted_with(int proc_fd, const char *word) {
+/*
+ * Linux 5.14 added the sysctl and turned delay accounting off by default. Before, it was on from
+ * boot unless the command line turned it off.
+ */
+static DelayTrust read_delay_trust(int proc_fd, const HostContext *host, uint32_t kernel) {
         char text[PROCFS_BUFFER_BYTES];
         size_t n;
 
-        return procfs_read(proc_fd, "cmdline", text, sizeof(text), &n) == 0 &&
-               has_word(text_trim((Span){ text, n }), word);
-}
-
-/*
- * The sysctl came with 5.14, which also turned delay accounting off by default; before, it was on
- * from boot unless that was refused on the command line.
- */
-static DelayTrust read_delay_trust(int proc_fd, const HostContext *host, uint32_t kernel) {
         if (host->has_delayacct && host->delayacct == 0)
                 return DELAY_TRUST_COUNTED;
         if (host->delayacct_booted)
                 return DELAY_TRUST_ALWAYS;
         if (host->has_delayacct || kernel == 0 || kernel >= KERNEL(5, 14))
                 return DELAY_TRUST_YOUNG;
-        return booted_with(proc_fd, "nodelayacct") ? DELAY_TRUST_COUNTED : DELAY_TRUST_ALWAYS;
+        return procfs_read(proc_fd, "cmdline", text, sizeof(text), &n) == 0 &&
+                               kernel_cmdline_has((Span){ text, n }, "nodelayacct")
+                       ? DELAY_TRUST_COUNTED
+                       : DELAY_TRUST_ALWAYS;
 }
 
 /*
- * What the specimen lacks, no thread of this kernel has: every thread has been on a CPU, and ours
- * has an address space.
+ * What is 0 for the calling thread is not measured by this kernel: every thread has run on a CPU,
+ * and ours has an address space.
  */
-static void judge_specimen(const Taskstats *stats, Gates *gates) {
+static void judge_sample(const Taskstats *stats, Gates *gates) {
         uint64_t count = 0, run = 0, vm = 0, irq;
 
         gates->taskstats_version = stats->version;
@@ -95,11 +84,11 @@ static void try_taskstats(const CaptureSystem *system, Gates *gates) {
         if (gates->taskstats == 0)
                 gates->taskstats = answer.error;
         if (gates->taskstats == 0)
-                judge_specimen(&answer.stats, gates);
+                judge_sample(&answer.stats, gates);
         system->close_taskstats(handle);
 }
 
-/* Whether "self" of this /proc is the process that system calls know us as. */
+/* Whether this /proc numbers us differently from system calls. */
 static bool is_foreign(int proc_fd, const CaptureSystem *system) {
         pid_t pid = system->own_pid ? system->own_pid : getpid();
         char target[32];
@@ -110,7 +99,7 @@ static bool is_foreign(int proc_fd, const CaptureSystem *system) {
                !(number_parse_u32((Span){ target, (size_t) n }, &shown) && shown == (uint32_t) pid);
 }
 
-/* Where the calling thread cannot be looked at, every file is taken to exist until it does not. */
+/* If the calling thread cannot be opened, every file is assumed to exist. */
 static void look_for_files(int proc_fd, Gates *gates) {
         static const struct {
                 SourceId source;
@@ -198,7 +187,7 @@ static void look_at_pressure(int proc_fd, Gates *gates) {
         size_t n;
 
         gates->has_pressure = fstatat(proc_fd, "pressure", &status, 0) == 0;
-        /* It is read, not just looked for: without IRQ time accounting it may refuse to open. */
+        /* Read it: without IRQ time accounting it may exist and still refuse to open. */
         gates->irq_time_accounted =
                 procfs_read(proc_fd, "pressure/irq", text, sizeof(text), &n) == 0;
 }
@@ -220,7 +209,7 @@ void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *hos
         gates.in_user_namespace = is_in_user_namespace(proc_fd);
         gates.only_processes = lacks(proc_fd, "sys") && lacks(proc_fd, "version");
         try_taskstats(system, &gates);
-        /* What cannot be read is not known to be whole. */
+        /* If its children cannot be read, they may be threaded. */
         if (cgroupfs &&
             cgroup_has_threaded_child(cgroupfs_root_fd(cgroupfs), &gates.root_is_threaded) != 0)
                 gates.root_is_threaded = true;

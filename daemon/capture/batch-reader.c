@@ -50,7 +50,7 @@ BatchReader *batch_reader_free(BatchReader *reader) {
 
 /* rows */
 
-/* Also without being on the list: another user may run a ctprof of his own beside us. */
+/* A ctprof that another user runs is not on the list; its executable tells. */
 static bool is_self(const CaptureHost *host, const ThreadSample *sample) {
         for (size_t i = 0; i < host->n_self_pids; i++)
                 if (host->self_pids[i] == sample->tgid)

@@ -60,7 +60,7 @@ static RingBatch *batch_at(BatchRing *ring, uint64_t count) {
 }
 
 Batch *batch_ring_next(BatchRing *ring) {
-        /* Both counts are changed by the walk alone: no lock. */
+        /* Only the walk changes both counts, so it needs no lock to read them. */
         if (ring->n_submitted == ring->n_collected + ring->n_batches)
                 return NULL;
         return &batch_at(ring, ring->n_submitted)->batch;

@@ -81,7 +81,7 @@ static void start_clocks(Capture *capture, Head *head) {
         head->has_start_realtime = head->has_start_boottime = true;
 }
 
-/* The cost of all threads of this process, up to the writing of the last members. */
+/* The cost covers all threads of this process, up to the last members of the document. */
 static void stop_clocks(const Capture *capture, Head *head) {
         struct rusage usage = {};
 
@@ -110,7 +110,7 @@ static void describe_host(Head *head, const HostContext *host) {
         head->has_page_size = host->page_size != 0;
 }
 
-/* Which executable this job runs, as taskstats and statx(2) tell it of others. */
+/* The executable of this job, in the form in which taskstats and statx(2) tell it of others. */
 static void find_own_executable(CaptureHost *host) {
         struct statx file;
 
@@ -274,7 +274,7 @@ static int drop_bytes(void *userdata, const char *bytes, size_t n) {
         return 0;
 }
 
-/* The calling process as this /proc numbers it. */
+/* The number of the calling process in this /proc. */
 static pid_t find_self(const CaptureOptions *options) {
         char target[32];
         uint32_t pid;

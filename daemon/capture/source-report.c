@@ -14,7 +14,7 @@
 #define NO_PRESSURE \
         "pressure stall information is off: boot with psi=1 (a kernel built with CONFIG_PSI)"
 
-/* What is known of a source and an outcome whatever the gates say. */
+/* Reasons that do not depend on the gates. */
 static const struct {
         SourceId source;
         SourceOutcome outcome;
@@ -23,8 +23,8 @@ static const struct {
         { SOURCE_CGROUP, SOURCE_OUTCOME_unsupported,
           "this host has no cgroup v2 hierarchy, only version 1 or none" },
         { SOURCE_CGROUP, SOURCE_OUTCOME_malformed,
-          "the paths of some cgroups are longer than the 4095 bytes that the kernel tells of them, "
-          "or were not in their grammar" },
+          "the paths of some cgroups are longer than the 4095 bytes that the kernel prints, or "
+          "could not be parsed" },
         { SOURCE_SMAPS_ROLLUP, SOURCE_OUTCOME_unsupported,
           "this kernel has no /proc/PID/smaps_rollup: it came with Linux 4.14 and needs "
           "CONFIG_PROC_PAGE_MONITOR" },
@@ -35,11 +35,11 @@ static const struct {
 static const char *const general_reasons[_SOURCE_OUTCOME_MAX] = {
         [SOURCE_OUTCOME_ok] = "",
         [SOURCE_OUTCOME_vanished] = "",
-        [SOURCE_OUTCOME_denied] = "reading it was denied for some: " REASON_RUN_PRIVILEGED,
-        [SOURCE_OUTCOME_unsupported] = "this kernel does not have it for all",
-        [SOURCE_OUTCOME_malformed] = "some of it was not in its grammar and is left out",
-        [SOURCE_OUTCOME_other] = "some of it could not be read, for want of memory or descriptors "
-                                 "or by an error of the kernel",
+        [SOURCE_OUTCOME_denied] = "reading some of it was denied: " REASON_RUN_PRIVILEGED,
+        [SOURCE_OUTCOME_unsupported] = "this kernel does not have all of it",
+        [SOURCE_OUTCOME_malformed] = "some of it could not be parsed and is left out",
+        [SOURCE_OUTCOME_other] = "some of it could not be read: memory or descriptors ran out, or "
+                                 "the kernel reported an error",
 };
 
 static const char *smaps_denied_reason(const Gates *gates) {
@@ -76,7 +76,7 @@ static const char *find_reason(const SourceReport *report, SourceId id, SourceOu
         return NULL;
 }
 
-/* What most of the failures were, for one sentence has room for one cause. */
+/* The most frequent failure: one sentence has room for one cause. */
 static SourceOutcome find_cause(const Source *source) {
         static const SourceOutcome failures[] = {
                 SOURCE_OUTCOME_denied,
@@ -136,8 +136,8 @@ static void judge_cgroup_pressure(const SourceReport *report, Source *source) {
         if (!source_was_tried(source))
                 source_set(source, SOURCE_STATE_UNAVAILABLE, "%s",
                            host[SOURCE_OUTCOME_ok] > 0 || report->gates->only_processes
-                                   ? "no cgroup has pressure files: not with "
-                                     "cgroup_disable=pressure, nor in the root"
+                                   ? "no cgroup has pressure files: the root has none, "
+                                     "and cgroup_disable=pressure removes the others"
                                    : NO_PRESSURE);
         judge_cgroup(report, source);
 }

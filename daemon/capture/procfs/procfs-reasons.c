@@ -7,9 +7,9 @@
 
 #define TASKSTATS_DENIED \
         "taskstats needs CAP_NET_ADMIN in the initial user namespace: " REASON_RUN_PRIVILEGED
-#define FOREIGN_PIDS                                                                              \
-        "/proc is of another pid namespace than this process, so threads cannot be asked for by " \
-        "their numbers"
+#define FOREIGN_PIDS                                                                          \
+        "/proc belongs to another pid namespace than this process, so system calls know its " \
+        "threads by other numbers"
 #define NO_SCHED "this kernel has no /proc/PID/sched: it was built without CONFIG_SCHED_DEBUG"
 
 static const char *schedstats_reason(const Gates *gates) {
@@ -76,9 +76,9 @@ static const char *irq_reason(const Gates *gates, SourceOutcome cause) {
         if (taskstats_answers(gates) && cause == SOURCE_OUTCOME_unsupported &&
             !(gates->has_delay_members && gates->only_processes) && !gates->irq_time_accounted &&
             !gates->has_pressure)
-                return "whether interrupt time is accounted is not known without "
-                       "/proc/pressure/irq: "
-                       "boot with psi=1 (and CONFIG_IRQ_TIME_ACCOUNTING)";
+                return "without /proc/pressure/irq it is unknown whether interrupt time is "
+                       "accounted: boot with psi=1 (a kernel built with "
+                       "CONFIG_IRQ_TIME_ACCOUNTING)";
         return delay_reason(gates, cause);
 }
 
@@ -118,8 +118,8 @@ static const char *find_reason(const Gates *gates, SourceId id, SourceOutcome ca
 static void judge_irq(const Gates *gates, Source *source) {
         if (source->counts[SOURCE_OUTCOME_ok] > 0 && !gates->irq_time_accounted)
                 source_set(source, SOURCE_STATE_PARTIAL,
-                           "irq delays of 0 are left out: that interrupt time is accounted shows "
-                           "in other threads only, for /proc/pressure/irq is missing");
+                           "irq delays of 0 are left out: without /proc/pressure/irq only a thread "
+                           "with irq delays shows that interrupt time is accounted");
         if (source_was_tried(source))
                 return;
         if (taskstats_answers(gates) && !gates->has_irq_members)

@@ -16,7 +16,7 @@
 #define POLICY_RR 2
 #define POLICY_DEADLINE 6
 
-/* The kernel's mask is as wide as the CPUs it was built for; 8192 bits hold any distribution's. */
+/* The kernel's mask has a bit for each CPU it was built for: at most 8192 in any distribution. */
 #define FIRST_MASK_WORDS (8192 / CPU_LIST_WORD_BITS)
 
 void task_reader_init(TaskReader *reader, Scene *scene) {
@@ -26,7 +26,7 @@ void task_reader_init(TaskReader *reader, Scene *scene) {
 }
 
 /*
- * Reads a file that this kernel has for every thread, so that its absence means the thread's. False
+ * Reads a file that this kernel has for every thread: if it is missing, the thread has gone. False
  * when there is no text; the outcome is noted.
  */
 static bool read_file(TaskReader *reader, ThreadSlot *slot, SourceId source, const char *name,
@@ -112,9 +112,9 @@ static void read_stat(TaskReader *reader, ThreadSlot *slot) {
         if (!stat.has_identity)
                 return;
         /*
-         * A thread that executes a program takes the number of its leader, also between the kernel
-         * finding it by its own and making the file (fs/proc/base.c, proc_task_lookup()): whoever
-         * had the number that was asked for has gone.
+         * A thread that executes a program takes its leader's number, possibly after the kernel
+         * found it by its old one and before the file was made (fs/proc/base.c,
+         * proc_task_lookup()). The thread with the number that we asked for has gone then.
          */
         if (stat.pid != slot->tid) {
                 thread_slot_note(slot, SOURCE_STAT, SOURCE_OUTCOME_vanished);
@@ -128,7 +128,7 @@ static void read_stat(TaskReader *reader, ThreadSlot *slot) {
 
 /* affinity */
 
-/* 0, -errno; the mask is in reader->mask. */
+/* Reads the mask into reader->mask. 0, -errno. */
 static int ask_affinity(TaskReader *reader, pid_t tid, size_t *ret_n_words) {
         const CaptureSystem *system = reader->scene->host->system;
         int r;
@@ -142,7 +142,7 @@ static int ask_affinity(TaskReader *reader, pid_t tid, size_t *ret_n_words) {
         }
 }
 
-/* The mask in reader->mask as text: as before, or formatted anew. */
+/* The text of reader->mask; a mask equal to the last one is not formatted again. */
 static int format_affinity(TaskReader *reader, size_t n_words, Span *ret, size_t *ret_n_cpus) {
         size_t n_bytes = n_words * sizeof(*reader->mask), n_chars;
         int r;
@@ -180,11 +180,11 @@ static void read_affinity(TaskReader *reader, ThreadSlot *slot) {
         }
         r = ask_affinity(reader, slot->tid, &n_words);
         if (r != 0) {
-                /* Whether it was this thread that is gone, the descriptor will tell. */
+                /* If the thread has gone, reading through its descriptor will show it. */
                 thread_slot_note(slot, SOURCE_AFFINITY, text_file_outcome(text_file_code(-r)));
                 return;
         }
-        /* A mask without CPUs is that of a thread about to move, or of nobody. */
+        /* A mask without CPUs belongs to a thread that is being moved, or to none. */
         if (format_affinity(reader, n_words, &text, &n_cpus) != 0 || n_cpus == 0) {
                 thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_malformed);
                 return;
@@ -234,7 +234,7 @@ static bool is_realtime(int64_t policy) {
 }
 
 /*
- * A negative value is the kernel's counter gone wrong: of schedstats, which alone can be negative.
+ * A negative value is an error of the kernel's accounting. Only counters of schedstats have it.
  */
 static void note_schedstats(ThreadSlot *slot, const ProcSched *sched, int r) {
         SourceOutcome outcome = SOURCE_OUTCOME_ok;

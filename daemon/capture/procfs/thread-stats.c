@@ -39,10 +39,7 @@ void thread_stats_done(ThreadStats *stats) {
         stats->open = false;
 }
 
-/*
- * A kernel that is known to keep no interrupt time per task has nothing to read there, which is no
- * failure of this thread's.
- */
+/* Reading irq delays does not fail on a kernel that is known to account none: it does not apply. */
 static bool irq_applies(const Gates *gates) {
         return gates->irq_time_accounted || !gates->has_pressure;
 }
@@ -68,11 +65,11 @@ void thread_stats_read_files(ThreadStats *stats, TaskReader *reader, ThreadSlot 
 }
 
 /*
- * The answer is about a task that started after stat had been read: the tid was given away between
- * the two. The answer's age was taken when or after it was asked for, so a task that was there for
- * stat is at least as old as the time in between; ages are cut to whole microseconds. What slips
- * through must have started within the microseconds that the kernel needed to answer, which the
- * cyclic allocation of tids rules out in practice.
+ * Whether the answer is about a task that started after stat had been read, because the tid was
+ * reused in between. The kernel took the age after @asked_ns, so a task that existed when stat was
+ * read is at least as old as the time since then; ages are cut to whole microseconds. A task that
+ * is not recognised must have started within the microseconds that the kernel needed to answer,
+ * which the cyclic allocation of tids rules out in practice.
  */
 static bool is_another_life(const ThreadSlot *slot, const Taskstats *answer, uint64_t asked_ns) {
         uint64_t age_us, age_ns;
@@ -84,11 +81,11 @@ static bool is_another_life(const ThreadSlot *slot, const Taskstats *answer, uin
 }
 
 /*
- * Which of the struct's members are measurements for this thread. A task forked while delay
- * accounting was off has no accounting block, and the kernel then answers zeros for ever: seven
- * counts of 0 are taken for measurements only where every task must have the block. Of interrupt
- * delays a 0 moreover says nothing unless the kernel accounts interrupt time; a count that is not 0
- * shows that it does, but rows that have been written by then stay as they are.
+ * Which of the struct's members are measurements for this thread. A task that was forked while
+ * delay accounting was off has no accounting block, and the kernel answers zeros for it for ever.
+ * So seven counts of 0 are measurements only where every task must have the block. An irq delay of
+ * 0 is a measurement only if the kernel accounts interrupt time, too; a count that is not 0 shows
+ * that it does, but does not change the rows that were written before.
  */
 static unsigned choose_groups(const ThreadStats *stats, ThreadSlot *slot, const Taskstats *answer) {
         const Gates *gates = &stats->scene->host->gates;
@@ -96,7 +93,7 @@ static unsigned choose_groups(const ThreadStats *stats, ThreadSlot *slot, const 
         uint64_t irq_count = 0;
         bool accounted, sent = taskstats_get(answer, TASKSTATS_IRQ_COUNT, &irq_count);
 
-        /* Memory is integrated and marked only for tasks that have some: a 0 is no measurement. */
+        /* The kernel accounts memory only for tasks that have some: a 0 is not a measurement. */
         if (gates->has_xacct_members && !slot->sample.kthread)
                 groups |= TASKSTATS_GROUP_XACCT;
         if (gates->has_delay_members)
@@ -126,7 +123,7 @@ static void take_identity(ThreadSample *sample, const Taskstats *answer) {
                 sample->uid = (uid_t) uid;
                 sample->gid = (gid_t) gid;
         }
-        /* Encoded as stat(2) does; zero for a task without an executable. */
+        /* Encoded as by stat(2); 0 for a task without an executable. */
         if (taskstats_get(answer, TASKSTATS_EXE_DEV, &dev) &&
             taskstats_get(answer, TASKSTATS_EXE_INODE, &inode) && inode != 0) {
                 sample->has_exe = true;

@@ -10,7 +10,8 @@
 #include "base/macro.h"
 
 /*
- * glibc's wrapper hides how much the kernel wrote; what it did not write is not part of the answer.
+ * Not glibc's wrapper, which does not tell how many bytes the kernel wrote: only these are the
+ * mask.
  */
 static int kernel_read_affinity(void *userdata, pid_t tid, unsigned long *mask, size_t n_words,
                                 size_t *ret_n_words) {
@@ -53,8 +54,8 @@ static uint64_t kernel_now_ns(void *userdata) {
 
 /*
  * Threads that share a descriptor table contend for its lock and pay an atomic reference for every
- * read: two workers reach 1.65 times the speed of one with a common table and 1.83 times with one
- * each. Where it is refused, slower is all that happens.
+ * read: two workers are 1.65 times as fast as one with a common table and 1.83 times with a table
+ * each. Where unshare(2) is refused, the capture is only slower.
  */
 static void kernel_begin_worker(void *userdata) {
         (void) unshare(CLONE_FILES);

@@ -4,9 +4,9 @@
 /*
  * CaptureSystem
  *
- * What a capture asks of the kernel besides files, so that a fixture tree with answers of its own
- * is as good as the running kernel. All calls may come from several threads at once; a taskstats
- * handle is used by the thread that opened it.
+ * What a capture asks of the kernel besides files, so that a test can give answers of its own
+ * beside a fixture tree. All functions may be called by several threads at once; a taskstats handle
+ * is used by the thread that opened it.
  */
 
 #include <stddef.h>
@@ -16,8 +16,10 @@
 #include "kernel/taskstats/taskstats.h"
 
 typedef struct CaptureSystem {
-        void *userdata; /* for everything below that has no handle */
-        /* The calling thread as taskstats and affinity know it; 0: ask the kernel. */
+        void *userdata; /* for all functions without a handle */
+        /*
+         * The calling process and thread as taskstats and affinity number them; 0: ask the kernel.
+         */
         pid_t own_pid, own_tid;
 
         /*
@@ -38,7 +40,7 @@ typedef struct CaptureSystem {
 
         uint64_t (*now_ns)(void *userdata); /* CLOCK_MONOTONIC */
 
-        /* Called by each worker thread at its start: gives it a descriptor table of its own. */
+        /* Each worker thread calls it at its start, to get a descriptor table of its own. */
         void (*begin_worker)(void *userdata);
 } CaptureSystem;
 

@@ -4,9 +4,9 @@
 /*
  * Gates
  *
- * What this kernel, as it was built, booted and is tuned, can tell about threads at all: found out
- * once, before the walk, from the host's settings and from the calling thread as a specimen. A gate
- * that is shut makes values absent and gives the reason; it never makes them zero.
+ * What this kernel, as it was built, booted and tuned, can tell about threads at all. It is found
+ * out once, before the walk, from the host's settings and by reading the calling thread as a
+ * sample. A gate that is shut makes values absent, with the reason; it never makes them zero.
  */
 
 #include <stdbool.h>
@@ -16,18 +16,18 @@
 #include "kernel/procfs/host-context.h"
 #include "metric/source-list.h"
 
-/* When a delay of 0 is a measurement and when it is a thread without accounting. */
+/* Whether a delay of 0 is a measurement, or comes from a thread without accounting. */
 typedef enum DelayTrust {
         DELAY_TRUST_ALWAYS,  /* accounting was on from boot: every thread has it */
         DELAY_TRUST_YOUNG,   /* it is on, but threads older than the switch lack it */
-        DELAY_TRUST_COUNTED, /* it is off; only what already counted something has it */
+        DELAY_TRUST_COUNTED, /* it is off; only threads that have counted a delay have it */
 } DelayTrust;
 
 typedef struct Gates {
-        /* /proc shows other numbers than the system calls take, so that they must not be mixed. */
+        /* /proc is of another pid namespace: its numbers must not be given to system calls. */
         bool foreign_pids;
 
-        /* By source, for the files of a thread: this kernel has it. */
+        /* By source: this kernel has that file for threads. */
         bool has_file[_SOURCE_MAX];
         bool has_sysctl_schedstats, schedstats_on;
         /*
@@ -37,22 +37,22 @@ typedef struct Gates {
          */
         bool realtime_waits_broken;
 
-        int taskstats;        /* 0: it answers; else TASKSTATS_E_NO_FAMILY or -errno */
-        bool taskstats_asked; /* false: not tried, no such call here or foreign_pids */
+        int taskstats;        /* 0: it answers; otherwise TASKSTATS_E_NO_FAMILY or -errno */
+        bool taskstats_asked; /* false: not tried, because of foreign_pids or a test system */
         uint16_t taskstats_version;
         bool has_delay_members; /* CONFIG_TASK_DELAY_ACCT */
         bool has_xacct_members; /* CONFIG_TASK_XACCT */
-        bool has_irq_members;   /* of the struct's version */
+        bool has_irq_members;   /* the struct's version has them */
         DelayTrust delay_trust;
         bool irq_time_accounted; /* /proc/pressure/irq can be read */
-        bool has_pressure; /* /proc/pressure is there, so that a missing irq means something */
+        bool has_pressure;       /* /proc/pressure exists, so a missing irq file means something */
 
-        bool only_processes; /* /proc is mounted with subset=pid: nothing of the host is in it */
+        bool only_processes; /* /proc is mounted with subset=pid: it has no files of the host */
         bool has_sys_ptrace, has_dac_read_search; /* capabilities that are effective */
-        bool in_user_namespace; /* of its own, where capabilities do not reach other processes */
-        bool root_is_threaded;  /* threads of one process may differ although in "/" */
+        bool in_user_namespace; /* not the initial one: capabilities do not reach other processes */
+        bool root_is_threaded;  /* threads of one process in "/" may be in different cgroups */
 } Gates;
 
-/* @cgroupfs may be NULL. What cannot be found out stays at its cautious value. */
+/* @cgroupfs may be NULL. What cannot be found out keeps its cautious value. */
 void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *host,
                 const Cgroupfs *cgroupfs, Gates *ret);

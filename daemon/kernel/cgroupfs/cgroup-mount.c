@@ -49,7 +49,7 @@ static bool parse_line(Span line, Span *ret_root, Span *ret_point) {
         return cursor_word(&words, &word) && span_is(word, "cgroup2");
 }
 
-/* Above the reader's cgroup namespace: no path that it is told of leads there. */
+/* Such a mount shows cgroups above the reader's cgroup namespace, which no path of it names. */
 static bool is_above(const char *root) {
         return strncmp(root, "/..", 3) == 0 && (root[3] == '/' || root[3] == '\0');
 }

@@ -18,8 +18,8 @@ typedef struct GroupReader {
         char *buffer; /* of CGROUP_STATS_FILE_BYTES */
         JsonWriter json;
         CgroupCounts counts;
-        const char *witness; /* a file that was there; NULL before the first */
-        bool went;           /* a read said so */
+        const char *witness; /* a file that existed; NULL before the first one */
+        bool went;           /* a read found that the cgroup is gone */
 } GroupReader;
 
 /* Borrowed until the next file is read. */
@@ -51,7 +51,7 @@ static void write_number_or_null(GroupReader *reader, const char *member, bool h
                 json_write_member_null(&reader->json, member);
 }
 
-/* A number, or "max" for a limit that is not set. False for anything else. */
+/* Writes a number, or "max" for a limit that is not set. False for anything else. */
 static bool write_limit(GroupReader *reader, const char *member, Span text) {
         uint64_t value;
 
@@ -104,7 +104,7 @@ static void write_signed_file(GroupReader *reader, const char *name, const char 
                 json_write_member_null(&reader->json, member);
 }
 
-/* A file of "key value" lines, of which all are kept. */
+/* Writes all lines of a file of "key value" lines. */
 static void write_map_file(GroupReader *reader, const char *name, const char *member) {
         NumberMap map;
         Span text, key, value;
@@ -170,8 +170,9 @@ static void write_cpu_max(GroupReader *reader) {
         r = read_file(reader, "cpu.max", &text);
         if (r == 0) {
                 words = cursor_over(text_trim(text));
-                (void) cursor_word(&words,
-                                   &quota); /* an empty word is neither "max" nor a number */
+                (void) cursor_word(
+                        &words,
+                        &quota); /* an empty word fails below: it is neither "max" nor a number */
                 (void) cursor_word(&words, &period);
         }
         good = write_limit(reader, "max_quota_us", quota);
@@ -240,8 +241,9 @@ static void write_pressure(GroupReader *reader) {
 }
 
 /*
- * Files of a removed cgroup are missing just like files that it never had, so one that was there is
- * looked for again; every cgroup has some (cpu.stat since 4.15), unless nothing may be read.
+ * The files of a removed cgroup are missing, just like files that it never had. To distinguish the
+ * two, a file that existed is looked for again. Every cgroup has one (cpu.stat since 4.15), unless
+ * nothing may be read.
  */
 static bool has_vanished(const GroupReader *reader) {
         if (reader->went)

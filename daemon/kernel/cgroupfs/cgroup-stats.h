@@ -17,8 +17,8 @@
  *    "io": {"MAJ:MIN": {"rbytes": n, ...}},
  *    "psi": {...}  (kernel/text/pressure.h)}
  *
- * A limit that is not set is the string "max". Whatever could not be read is null: the root and
- * cgroups without a controller lack its files, which is not a failure.
+ * A limit that is not set is the string "max". What could not be read is null: the root and cgroups
+ * without a controller lack its files, which is not a failure.
  */
 
 #include <stdint.h>
@@ -30,16 +30,16 @@
 #define CGROUP_STATS_FILE_BYTES \
         (64 * 1024) /* the largest file: io.stat of a host with many disks */
 
-/* What became of each file, by source; added to, never reset here. */
+/* The outcomes of the files, by source; they are added up, never reset here. */
 typedef struct CgroupCounts {
         uint64_t stats[_SOURCE_OUTCOME_MAX];    /* cgroup-stats */
         uint64_t pressure[_SOURCE_OUTCOME_MAX]; /* cgroup-pressure */
 } CgroupCounts;
 
 /*
- * Reads the cgroup of @group_fd and appends its object to @json. @scratch is memory for the files,
- * used again from call to call. CGROUPFS_E_VANISHED when the cgroup went before or meanwhile:
- * counted once in each source. On anything but 0 @json is as before.
+ * Reads the cgroup of @group_fd and appends its object to @json. @scratch is memory for the files
+ * that later calls use again. CGROUPFS_E_VANISHED when the cgroup was removed before or while it
+ * was read; that counts once in each source. @json is as before unless 0 is returned.
  */
 _must_check_ int cgroup_stats_read(int group_fd, Buffer *scratch, Buffer *json,
                                    CgroupCounts *counts);

@@ -21,7 +21,7 @@
 
 struct Cgroupfs {
         int root_fd;
-        char root[CGROUPFS_PATH_BYTES]; /* the cgroup that root_fd is: "/" but for bind mounts */
+        char root[CGROUPFS_PATH_BYTES]; /* the cgroup of root_fd: "/" except for bind mounts */
 };
 
 Cgroupfs *cgroupfs_free(Cgroupfs *cgroupfs) {
@@ -42,7 +42,7 @@ static int cgroupfs_new(Cgroupfs **ret) {
         return 0;
 }
 
-/* Opens what is mounted at @point; *ret_covered when that is something else by now. */
+/* Opens what is mounted at @point; *ret_covered when another mount covers it. */
 static int open_mount(const char *point, int *ret_fd, bool *ret_covered) {
         _cleanup_(fd_closep) int fd = -EBADF;
         struct statfs fs;
@@ -57,7 +57,7 @@ static int open_mount(const char *point, int *ret_fd, bool *ret_covered) {
         return 0;
 }
 
-/* The first candidate that opens and is what it says. */
+/* Opens the first candidate that is not covered. */
 static int open_candidates(Cgroupfs *cgroupfs, Span mountinfo) {
         int failure = CGROUPFS_E_NO_MOUNT;
 
@@ -137,7 +137,7 @@ static bool is_plain_path(Span path) {
         return true;
 }
 
-/* What of @path is below the mounted cgroup, without a leading slash; false if it is elsewhere. */
+/* @path relative to the mounted cgroup, without a leading slash; false if it is not below it. */
 static bool strip_root(const Cgroupfs *cgroupfs, Span path, Span *ret) {
         size_t n = strlen(cgroupfs->root);
 
@@ -165,7 +165,7 @@ static int open_beneath(int dir_fd, const char *path, int *ret_fd) {
         return 0;
 }
 
-/* The same for kernels before 5.6 and sandboxes without openat2(2). @path is cut up. */
+/* The same for kernels before 5.6 and sandboxes without openat2(2). Overwrites @path. */
 static int open_by_component(int dir_fd, char *path, int *ret_fd) {
         _cleanup_(fd_closep) int fd = -EBADF;
         char *rest = path;
@@ -184,7 +184,7 @@ static int open_by_component(int dir_fd, char *path, int *ret_fd) {
         return 0;
 }
 
-/* A symbolic link or another file system is no cgroup: there is none of that name. */
+/* A symbolic link or another file system is not a cgroup: no cgroup has that name. */
 static int lookup_code(int r) {
         if (r == -ELOOP || r == -EXDEV)
                 return CGROUPFS_E_VANISHED;
@@ -248,7 +248,7 @@ int cgroup_is_threaded(int group_fd, bool *ret) {
         return 0;
 }
 
-/* The type of the child @name; a child that went meanwhile has none. */
+/* Whether the child @name is threaded; not when it was removed meanwhile. */
 static int child_is_threaded(int group_fd, const char *name, bool *ret) {
         char path[COMPONENT_BYTES + sizeof("/cgroup.type")], buffer[TYPE_BYTES];
         Span type;

@@ -24,7 +24,7 @@ enum {
         CGROUPFS_E_UNSUPPORTED = TEXT_E_UNSUPPORTED,
         CGROUPFS_E_TOO_LARGE = TEXT_E_TOO_LARGE,
         CGROUPFS_E_MALFORMED =
-                TEXT_E_MALFORMED, /* a path that is none: not from '/', "." or ".." */
+                TEXT_E_MALFORMED, /* not a path: it has "." or "..", or no '/' at its begin */
         CGROUPFS_E_NO_MOUNT = 32, /* no cgroup v2 hierarchy is mounted here */
         CGROUPFS_E_OUTSIDE,       /* the path is not below what is mounted */
 };
@@ -33,13 +33,14 @@ enum {
 
 typedef struct CgroupMount {
         char point[CGROUPFS_PATH_BYTES]; /* where it is mounted; absolute, decoded */
-        char root[CGROUPFS_PATH_BYTES]; /* which cgroup is mounted there: "/" but for bind mounts */
+        char root[CGROUPFS_PATH_BYTES];  /* the cgroup mounted there: "/" except for bind mounts */
 } CgroupMount;
 
 /*
- * The @nth candidate, from 0, of the text of mountinfo: those that show the whole hierarchy (root
- * "/") first, each kind in the order of the file. Octal escapes are decoded. CGROUPFS_E_NO_MOUNT
- * when there are not as many. Mounts of cgroups above the reader's namespace are left out.
+ * Finds the @nth cgroup v2 mount, from 0, in the text of mountinfo. Mounts of the whole hierarchy
+ * (root "/") come first, then the others, both in the order of the file. Mounts of cgroups above
+ * the reader's namespace are left out. Octal escapes are decoded. CGROUPFS_E_NO_MOUNT when there
+ * are fewer.
  */
 _must_check_ int cgroup_mount_parse(Span mountinfo, size_t nth, CgroupMount *ret);
 
@@ -47,11 +48,11 @@ typedef struct Cgroupfs Cgroupfs;
 
 /*
  * Finds and opens the hierarchy that the calling process sees: @proc_fd is /proc, for
- * self/mountinfo. A mount that another one covers is passed over. CGROUPFS_E_NO_MOUNT,
+ * self/mountinfo. A mount that is covered by another one is skipped. CGROUPFS_E_NO_MOUNT,
  * CGROUPFS_E_DENIED.
  */
 _must_check_ int cgroupfs_open(int proc_fd, Cgroupfs **ret);
-/* Over a directory laid out like one, a fixture tree for instance; @dir_fd stays the caller's. */
+/* Uses a directory that is laid out like a hierarchy, for tests; @dir_fd stays the caller's. */
 _must_check_ int cgroupfs_open_directory(int dir_fd, Cgroupfs **ret);
 Cgroupfs *cgroupfs_free(Cgroupfs *cgroupfs);
 DEFINE_CLEANUP(Cgroupfs *, cgroupfs_free);
@@ -71,8 +72,8 @@ bool cgroup_path_parent(Span path, Span *ret);
 
 /*
  * Whether threads of one process may be spread over cgroups here: cgroup.type is "threaded" or
- * "domain threaded". The real root has no such file: not threaded by itself.
+ * "domain threaded". The real root has no such file and is not threaded by itself.
  */
 _must_check_ int cgroup_is_threaded(int group_fd, bool *ret);
-/* Whether a cgroup right below @group_fd is "threaded": how the root becomes a threaded domain. */
+/* Whether a child of @group_fd is "threaded", which makes the root a threaded domain. */
 _must_check_ int cgroup_has_threaded_child(int group_fd, bool *ret);

@@ -27,7 +27,7 @@ static bool is_device(Span word) {
                number_parse_u32((Span){ colon + 1, word.n - n_major - 1 }, &number);
 }
 
-/* Each device of a line, of which there is one but for the kernels named above. */
+/* Adds the devices of a line: one, except on the kernels described in io-stat.h. */
 static void put_line(IoStat *stat, Span line) {
         Cursor words = cursor_over(line);
         IoDevice *device = NULL;
@@ -56,7 +56,7 @@ static int compare_devices(const void *a, const void *b) {
         return span_compare(x->name, y->name);
 }
 
-/* Drops devices without values, then sorts, then drops all of those that share a name. */
+/* Drops devices without values, sorts, and drops all devices that share a name. */
 static void tidy(IoStat *stat) {
         size_t n = 0, n_unique = 0;
 
@@ -82,7 +82,7 @@ static bool is_fraction(Span value) {
         return memchr(value.bytes, '.', value.n) && text_parse_decimal(value, 2, &hundredths);
 }
 
-/* False when some value is bad; a fraction is not, and has its key as any other value. */
+/* False when some value is malformed. A fraction is well-formed, but has no value. */
 static bool write_device(JsonWriter *writer, const IoDevice *device) {
         Cursor words = cursor_over(device->values);
         NumberMap map;

@@ -6,7 +6,7 @@
  *
  * io.stat of a cgroup: a line "MAJ:MIN key=value ..." for each device (block/blk-cgroup.c,
  * blkcg_print_one_stat()). Some kernels print the name of a device without any number and without
- * ending its line; such devices are left out, as are values that are no whole numbers (cost.vrate).
+ * ending its line; such devices are left out, and so are values that are not integers (cost.vrate).
  */
 
 #include "base/macro.h"
@@ -18,7 +18,6 @@
 
 /*
  * Writes {"8:0": {"rbytes": n, ...}, ...}, devices and keys in bytewise order. TEXT_E_MALFORMED
- * when a device or key comes twice or something is neither a device nor a value: those are left
- * out.
+ * when a device or key comes twice or a word is neither a device nor a value; these are left out.
  */
 _must_check_ int io_stat_write_json(JsonWriter *writer, Span text);

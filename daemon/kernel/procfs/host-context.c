@@ -15,9 +15,9 @@
 #include "kernel/text/fields.h"
 
 #define FILE_BYTES (8 * 1024) /* meminfo and the first CPU of cpuinfo take about 1.5 KB each */
-#define PATH_BYTES 320        /* a directory of ours and a file name */
+#define PATH_BYTES 320        /* a directory named here and a file name */
 
-/* Files that not every kernel has are no failure where they are missing. */
+/* A missing file is not a failure where not every kernel has it. */
 typedef enum Need {
         NEED_ALWAYS,
         NEED_OPTIONAL,
@@ -36,7 +36,7 @@ static void count(HostReader *reader, Need need, int r) {
                 reader->host->counts[text_file_outcome(r)]++;
 }
 
-/* A whole file, trimmed; borrowed until the next one is read. Without a directory it is absent. */
+/* A whole file, trimmed; borrowed until the next one is read. Absent when @dir_fd is negative. */
 static int read_file(HostReader *reader, int dir_fd, const char *name, Span *ret) {
         size_t n;
         int r;
@@ -77,7 +77,7 @@ static void write_text_file(HostReader *reader, int dir_fd, const char *name, Ne
                 json_write_member_name(reader->json, member, text);
 }
 
-/* Keeps a copy for the caller; a text that does not fit stays "", rather than cut. */
+/* Copies @text for the caller; a text that does not fit is "" rather than cut. */
 static void copy_text(Span text, char ret[static HOST_TEXT_BYTES]) {
         if (text.n >= HOST_TEXT_BYTES || memchr(text.bytes, '\0', text.n))
                 return;
@@ -85,7 +85,7 @@ static void copy_text(Span text, char ret[static HOST_TEXT_BYTES]) {
         ret[text.n] = '\0';
 }
 
-/* Up to the first blank line: the first CPU. */
+/* The lines of the first CPU, which end at a blank line. */
 static Span first_block(Span text) {
         const char *end = text.n > 0 ? memmem(text.bytes, text.n, "\n\n", 2) : NULL;
 
@@ -239,7 +239,7 @@ static void write_governors(HostReader *reader, const unsigned long *mask) {
                 json_write_end(reader->json);
 }
 
-/* Nodes that have CPUs; a kernel without NUMA has no such file and one node. */
+/* Counts the nodes that have CPUs. A kernel without NUMA has no such file and one node. */
 static bool count_nodes(HostReader *reader, size_t *ret) {
         Span text;
         int r;
@@ -285,7 +285,7 @@ static void write_kernel(HostReader *reader) {
                 copy_text(text, reader->host->kernel_release);
                 json_write_member_name(reader->json, "kernel_release", text);
         }
-        /* 6.1 has no such file: then the system call, which a personality(2) may change. */
+        /* 6.1 has no such file; uname(2) is second best, as personality(2) can change it. */
         if (read_text(reader, reader->proc_fd, "sys/kernel/arch", NEED_OPTIONAL, &text))
                 json_write_member_name(reader->json, "arch", text);
         else if (uname(&names) == 0)

@@ -4,8 +4,8 @@
 /*
  * HostContext
  *
- * What the machine and its kernel are, and how they are tuned: an object of JSON for the snapshot,
- * and beside it the few facts that the capture itself decides on. A member that could not be read
+ * What the machine and its kernel are, and how they are tuned: a JSON object for the snapshot, and
+ * the few facts that the capture itself needs. A member that could not be read
  * is left out. Everything comes from below two descriptors, /proc and /sys.
  *
  * Members (string unless said): cpu_model, cpu_vendor (cpuinfo); total_memory_kib, hugepages_total,
@@ -31,12 +31,12 @@ typedef struct HostContext {
         bool has_schedstats, has_delayacct, has_cmdline, has_online_cpus;
         uint64_t schedstats;   /* kernel.sched_schedstats: 0 or 1 */
         uint64_t delayacct;    /* kernel.task_delayacct: 0 or 1 */
-        bool delayacct_booted; /* "delayacct" is on the kernel command line: every task ever forked
-                                  has an accounting block; false also without has_cmdline */
+        bool delayacct_booted; /* "delayacct" is on the kernel command line, so every task has an
+                                  accounting block; false also without has_cmdline */
         uint64_t online_cpus;
         char boot_id[33];                     /* 32 hex digits; "" unknown */
         char host_name[HOST_TEXT_BYTES];      /* "" unknown, or too long */
-        char kernel_release[HOST_TEXT_BYTES]; /* likewise */
+        char kernel_release[HOST_TEXT_BYTES]; /* "" unknown, or too long */
         uint32_t user_hz;                     /* ticks a second of utime, stime and starttime */
         uint32_t page_size;                   /* bytes */
         uint64_t counts
@@ -44,8 +44,7 @@ typedef struct HostContext {
 } HostContext;
 
 /*
- * Writes the object into @json and fills *ret. 0 whatever could be read; negative only when the
- * host could not be looked at for our own sake (-ENOMEM). Errors of @json are the writer's to
- * report. @sys_fd may be negative: its members are left out.
+ * Writes the object into @json and fills *ret. 0 however little could be read; -ENOMEM. Errors of
+ * @json are the writer's to report. @sys_fd may be negative: its members are left out.
  */
 _must_check_ int host_context_read(int proc_fd, int sys_fd, JsonWriter *json, HostContext *ret);

@@ -7,7 +7,7 @@ static bool is_blank(char c) {
         return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* The next word with its quotes; what is between words goes to *ret_gap. False behind the last. */
+/* The next word with its quotes, and the blanks before it in *ret_gap. False after the last. */
 static bool next_word(Span *rest, Span *ret_gap, Span *ret_word) {
         bool quoted = false;
         size_t start = 0, end;
@@ -24,7 +24,7 @@ static bool next_word(Span *rest, Span *ret_gap, Span *ret_word) {
         return end > start;
 }
 
-/* What is before the equals sign, or all of it, without an opening quote. */
+/* The word up to its equals sign, or all of it, without an opening quote. */
 static Span word_key(Span word) {
         const char *sign = memchr(word.bytes, '=', word.n);
         Span key = word;
@@ -87,7 +87,7 @@ static int redact_word(Span word, Buffer *buffer) {
         r = buffer_append(buffer, kept.bytes, kept.n);
         if (r < 0)
                 return r;
-        /* A quote that was opened before the value must not swallow the words behind it. */
+        /* Close a quote that was opened before the value, or it would join the words after it. */
         return buffer_append_text(buffer, is_quoted(kept) ? "***\"" : "***");
 }
 

@@ -4,8 +4,8 @@
 /*
  * KernelCmdline
  *
- * The text of /proc/cmdline: words apart by blanks, where double quotes hold blanks together
- * (lib/cmdline.c, next_arg()). What follows a word "--" is for init and not for the kernel.
+ * The text of /proc/cmdline: words separated by blanks; blanks between double quotes belong to a
+ * word (lib/cmdline.c, next_arg()). Words after "--" are for init and not for the kernel.
  */
 
 #include <stdbool.h>
@@ -18,6 +18,6 @@ bool kernel_cmdline_has(Span text, const char *option);
 
 /*
  * Appends @text with "***" for the value of every word whose key sounds like a secret (password,
- * passphrase, secret, token, credential, or ending in "key"): snapshots are handed around.
+ * passphrase, secret, token, credential, or ending in "key"), because people share snapshots.
  */
 _must_check_ int kernel_cmdline_redact(Span text, Buffer *buffer);

@@ -5,9 +5,10 @@
 #include "kernel/text/cursor.h"
 
 /*
- * This file is the longest that is read of every thread, 2 to 4 KB, so it has a loop of its own
- * over the grammar of cursor_colon_pair(), arranged for what the kernel prints: keys come in one
- * order, are padded with blanks to COLON_COLUMN, and hold none.
+ * This is the longest file that is read of every thread, 2 to 4 KB. So instead of
+ * cursor_colon_pair() it has a loop of its own for the same grammar, which is fast for what the
+ * kernel prints: keys come in a fixed order, contain no blanks, and are padded with blanks to
+ * COLON_COLUMN.
  */
 #define COLON_COLUMN 45
 #define MS_DECIMALS 6
@@ -22,7 +23,7 @@ enum {
         PRINTED_STATS,
 };
 
-/* The last four bytes of a key: what tells most lines from a row without comparing all of it. */
+/* The last four bytes of a key, which distinguish most keys without comparing all bytes. */
 #define KEY_TAIL(key, n)                                  \
         ((uint32_t) (unsigned char) (key)[(n) -1] |       \
          (uint32_t) (unsigned char) (key)[(n) -2] << 8 |  \
@@ -42,7 +43,7 @@ static const struct {
 
 static const Span ext_enabled_key = SPAN_LITERAL("ext.enabled");
 
-/* Whether what follows the last dot of @key, or all of it, is the key of @row, which has no dot. */
+/* Whether @key, or the part after its last dot, is the key of @row, which has no dot. */
 static bool is_row(Span key, size_t row) {
         Span wanted = rows[row].key;
 
@@ -51,13 +52,13 @@ static bool is_row(Span key, size_t row) {
         return key.n == wanted.n || key.bytes[key.n - wanted.n - 1] == '.';
 }
 
-/* A bit of 64 for what a key ends in: most keys that are no row's are known by it at once. */
+/* Maps a key's ending to one of 64 bits: most keys that have no row are recognised by it. */
 #define TAIL_BIT(tail) (UINT64_C(1) << ((tail) *UINT32_C(0x9e3779b1) >> 26))
 
 #define PROC_SCHED_TAIL_BIT(key, value, printed) | TAIL_BIT(KEY_TAIL(#key, sizeof(#key) - 1))
 static const uint64_t tail_bits = 0 PROC_SCHED_KEYS(PROC_SCHED_TAIL_BIT);
 
-/* The row of @key, which has at least four bytes; @expected is tried first. Else their number. */
+/* The row of @key, which has at least four bytes, or the number of rows. Tries @expected first. */
 static size_t find_row(Span key, size_t expected) {
         uint32_t tail = KEY_TAIL(key.bytes, key.n);
 
@@ -74,13 +75,13 @@ static size_t find_row(Span key, size_t expected) {
 static bool parse_value(size_t row, Span text, uint64_t *ret) {
         if (rows[row].value == VALUE_COUNT)
                 return number_parse_u64(text, ret);
-        /* Without a point it is ns already: no kernel prints that, but readers take it. */
+        /* A value without a point is in ns: no kernel prints that, but we accept it. */
         if (!memchr(text.bytes, '.', text.n))
                 return number_parse_u64(text, ret);
         return text_parse_decimal(text, MS_DECIMALS, ret);
 }
 
-/* "-12.345678", and "0.-000500", which readers expect although no kernel has printed it. */
+/* "-12.345678", and "0.-000500", which some readers expect although no kernel printed it. */
 static bool is_negative(Span text) {
         const char *point = text.n > 0 ? memchr(text.bytes, '.', text.n) : NULL;
         Span digits = text;
@@ -135,7 +136,7 @@ static void put_ext_enabled(SchedParser *parser, Span text) {
         parser->seen_ext_enabled = true;
 }
 
-/* Most of a line is padding: eight blanks at a time. */
+/* Most of a line is padding, so it is skipped in steps of eight blanks. */
 static const char padding[8] = { ' ', ' ', ' ', ' ', ' ', ' ', ' ', ' ' };
 
 static Span trim_end(Span text) {

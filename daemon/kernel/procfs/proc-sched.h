@@ -9,9 +9,9 @@
  * "se.statistics.wait_max" up to 5.15 and "wait_max" since; only what follows the last dot counts.
  *
  * The first line is "<comm> (<pid>, #threads: n)" with the name raw, newlines and all, so it can
- * forge lines; a rule of 67 dashes follows. Everything up to the first line of at least
- * PROC_SCHED_MIN_DASHES dashes, more than any name can hold, is the header and is skipped; a text
- * without one is malformed and gives nothing.
+ * forge lines; a rule of 67 dashes follows. The header ends at the first line of
+ * PROC_SCHED_MIN_DASHES dashes or more, which is longer than any name, and is skipped. A text
+ * without such a line is malformed and has no values.
  *
  * "ms.frac" values become nanoseconds. A negative value is absent and marked; the kernel prints the
  * remainder of a negative one as its absolute value, so that small negatives cannot be seen.
@@ -62,8 +62,8 @@
 typedef enum ProcSchedKey { PROC_SCHED_KEYS(PROC_SCHED_ID) _PROC_SCHED_MAX } ProcSchedKey;
 
 typedef struct ProcSched {
-        uint64_t present;                 /* bit per ProcSchedKey */
-        uint64_t negative;                /* the key was there with a minus sign; never present */
+        uint64_t present;  /* bit per ProcSchedKey */
+        uint64_t negative; /* the value had a minus sign; such a key is never present */
         uint64_t values[_PROC_SCHED_MAX]; /* COUNT as printed, MS in ns; only where present */
         bool has_schedstats; /* any of the STATS keys was printed, even if its value is unusable */
         bool has_ext_enabled;
@@ -75,9 +75,9 @@ static inline bool proc_sched_has(const ProcSched *sched, ProcSchedKey key) {
 }
 
 /*
- * Time asleep by its own will: the kernel adds blocked time to the sleep total as well, so it is
- * subtracted; it bumps the sleep total first, so the difference may briefly be negative: then 0.
- * False unless both totals are present.
+ * Time asleep voluntarily. The kernel adds blocked time to the sleep total as well, so it is
+ * subtracted. The kernel adds to the sleep total first, so the difference can be negative for a
+ * moment; it is 0 then. False unless both totals are present.
  */
 bool proc_sched_voluntary_sleep(const ProcSched *sched, uint64_t *ret_ns);
 

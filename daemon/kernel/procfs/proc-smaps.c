@@ -3,7 +3,7 @@
 
 #include "kernel/text/cursor.h"
 
-/* The header's first colon stands behind an address range and a device number: no key. */
+/* The header's first colon follows an address range and a device number, which are no key. */
 static bool is_key(Span text) {
         for (size_t i = 0; i < text.n; i++) {
                 char c = text.bytes[i];
@@ -27,7 +27,7 @@ int proc_smaps_parse(Span text, ProcSmaps *ret) {
 
                 if (!is_key(key))
                         continue;
-                (void) cursor_word(&words, &number); /* an empty word is no number either */
+                (void) cursor_word(&words, &number); /* an empty word fails as a number, too */
                 good &= number_map_put(ret, key, number);
         }
         good &= ret->n_entries > 0;

@@ -5,8 +5,8 @@
  * ProcSmaps
  *
  * /proc/PID/smaps_rollup: a header with the address range, then "Key:  n kB" lines
- * (fs/proc/task_mmu.c, show_smaps_rollup()). Which keys there are differs between kernels; all are
- * kept, in bytewise order. Opening fails with ESRCH where there is no address space: kernel threads
+ * (fs/proc/task_mmu.c, show_smaps_rollup()). The keys differ between kernels; all are kept,
+ * in bytewise order. Opening fails with ESRCH where there is no address space: kernel threads
  * and zombies.
  */
 

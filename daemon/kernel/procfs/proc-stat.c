@@ -6,7 +6,7 @@
 
 #define FIELD_STATE 3
 #define FIELD_STARTTIME 22
-#define FIELD_LAST 41 /* nothing behind it is wanted */
+#define FIELD_LAST 41 /* later fields are not used */
 
 static bool parse_uint64_t(Span text, uint64_t *ret) {
         return number_parse_u64(text, ret);
@@ -25,7 +25,7 @@ static bool parse_int32_t(Span text, int32_t *ret) {
         return true;
 }
 
-/* One field of those that are optional; unknown numbers are passed over. */
+/* Sets one optional field; fields of other numbers are skipped. */
 static bool put_field(ProcStat *stat, unsigned field, Span word) {
         switch (field) {
 #define PROC_STAT_CASE(member, type, number)                        \
@@ -41,7 +41,7 @@ static bool put_field(ProcStat *stat, unsigned field, Span word) {
         }
 }
 
-/* "pid (comm" up to the parenthesis that ends the name; *ret_tail is what follows that. */
+/* Parses "pid (comm)"; *ret_tail is the text after the parenthesis that ends the name. */
 static bool parse_head(Span text, ProcStat *stat, Span *ret_tail) {
         const char *open = text.n > 0 ? memchr(text.bytes, '(', text.n) : NULL;
         const char *close = text.n > 0 ? memrchr(text.bytes, ')', text.n) : NULL;

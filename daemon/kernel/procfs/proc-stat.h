@@ -6,10 +6,10 @@
  *
  * /proc/PID/task/TID/stat: one line of positional words (fs/proc/array.c, do_task_stat(); proc(5)).
  * The name is printed raw and may hold blanks, parentheses and newlines: the first '(' begins it
- * and the last ')' of the whole text ends it, for nothing behind it can hold one.
+ * and the last ')' of the whole text ends it, as no later field can contain one.
  *
- * pid, name, state and start time identify a thread: without them there is nothing. Every other
- * field is all or nothing by itself.
+ * pid, name, state and start time identify a thread: without them nothing is used. Each of the
+ * other fields is present or absent by itself.
  */
 
 #include <stdbool.h>
@@ -35,7 +35,7 @@
         F(num_threads, int32_t,  20) /* of the process */                                          \
         F(vsize,       uint64_t, 23) /* bytes; 0 without an address space */                       \
         F(start_stack, uint64_t, 28) /* address; 0 where we may not trace it, too */               \
-        F(processor,   int32_t,  39) /* last run on */                                             \
+        F(processor,   int32_t,  39) /* CPU it last ran on */                                      \
         F(rt_priority, uint32_t, 40)                                                               \
         F(policy,      int32_t,  41) /* SCHED_* */
 // clang-format on

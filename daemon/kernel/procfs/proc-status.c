@@ -18,7 +18,7 @@
         K(nonvoluntary_switches, "nonvoluntary_ctxt_switches")
 // clang-format on
 
-/* Each takes the value of its line and returns whether it is one. */
+/* Each parses the value of its line; false when it is malformed. */
 
 static bool parse_state(Span value, ProcStatus *status) {
         /* "S (sleeping)" */

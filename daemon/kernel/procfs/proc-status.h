@@ -19,7 +19,7 @@ typedef struct ProcStatus {
         bool has_state, has_tgid, has_ppid, has_uid, has_gid, has_kthread, has_threads;
         bool has_cpus_allowed, has_voluntary_switches, has_nonvoluntary_switches;
         char state;   /* R S D T t X Z P I */
-        bool kthread; /* 6.12 prints it, 6.1 does not: proc_stat_is_kthread() always knows */
+        bool kthread; /* printed by 6.12 but not 6.1; proc_stat_is_kthread() works on all */
         pid_t tgid;
         pid_t ppid;
         uid_t uid; /* real, as the reader's user namespace sees it */

@@ -11,7 +11,7 @@
 
 #include "base/number.h"
 
-/* Smaller ones are no slower; but see proc_walk_list_threads(). What is not filled is no memory. */
+/* Large because of proc_walk_list_threads(); pages that are never filled take no memory. */
 #define ENTRIES_BYTES (1024 * 1024)
 #define MIN_IDS 256
 #define MAX_LISTINGS 4
@@ -47,7 +47,7 @@ static int append_id(ProcWalk *walk, pid_t id) {
         return 0;
 }
 
-/* The ids of one filling of @entries. */
+/* Adds the ids that one getdents64(2) put into @entries. */
 static int append_entries(ProcWalk *walk, size_t n_bytes) {
         size_t offset = 0;
         pid_t id;
@@ -91,7 +91,7 @@ static int compare_ids(const void *a, const void *b) {
         return (*x > *y) - (*x < *y);
 }
 
-/* The kernel lists in ascending order already; other file systems need not. */
+/* The kernel lists /proc in ascending order, but other file systems do not. */
 static void sort_ids(ProcWalk *walk) {
         size_t n = 0;
 
@@ -129,14 +129,14 @@ int proc_walk_list(ProcWalk *walk, int dir_fd) {
         return end_list(walk, r);
 }
 
-/* One thread was listed, and the count of links says that there is no other. */
+/* One thread was listed, and the directory's count of links says that there is no other. */
 static bool is_alone(const ProcWalk *walk, int dir_fd) {
         struct stat status;
 
         return walk->n_ids == 1 && fstat(dir_fd, &status) == 0 && status.st_nlink == 3;
 }
 
-/* Lists once more on top of what is there; *ret_same when that adds nobody. */
+/* Lists again and adds what is new; *ret_same when nothing is. */
 static int read_ids_again(ProcWalk *walk, int dir_fd, bool *ret_same) {
         size_t n = walk->n_ids;
         int r;

@@ -33,22 +33,22 @@ void proc_walk_done(ProcWalk *walk);
 /*
  * Lists the names of @dir_fd (a readable directory, from its start) that are whole numbers in
  * 1..2^31-1 in plain decimal: no sign, no leading zero. PROCFS_E_ABSENT or PROCFS_E_VANISHED when
- * the process went meanwhile, PROCFS_E_TOO_LARGE past PROC_WALK_MAX_IDS; then the list is empty.
+ * the process has gone, PROCFS_E_TOO_LARGE past PROC_WALK_MAX_IDS; then the list is empty.
  */
 _must_check_ int proc_walk_list(ProcWalk *walk, int dir_fd);
 
 /*
  * The same for the threads of a task directory. One listing can lack threads that live all the
- * while: the kernel's place in it is a thread, and when that one exits, the listing ends, or goes
- * on by the number of threads so far and so passes over as many as have exited before that place
- * (first_tid(), next_tid() of fs/proc/base.c). One in fifty listings of a busy pool does. So it is
- * listed until that adds nobody, four times at most, and in large pieces, for the same can happen
- * between two calls.
+ * while: the kernel remembers its place as a thread, and when that thread exits, the listing ends,
+ * or continues by the number of threads listed so far and skips as many as have exited before that
+ * place (first_tid(), next_tid() of fs/proc/base.c). That happens in one of fifty listings of a
+ * busy pool. So the directory is listed until that adds no thread, four times at most, and in large
+ * pieces, because it can happen between two calls, too.
  */
 _must_check_ int proc_walk_list_threads(ProcWalk *walk, int dir_fd);
 
 /*
- * For a listing of /proc: process 1 is not in it, although every pid namespace has one, so the
- * mount hides other users' processes (hidepid=invisible) and the list is not the host's.
+ * For a listing of /proc: process 1 is missing, although every pid namespace has one. So the mount
+ * hides other users' processes (hidepid=invisible) and the list is not complete.
  */
 bool proc_walk_is_filtered(const ProcWalk *walk);

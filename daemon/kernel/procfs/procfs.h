@@ -8,11 +8,11 @@
  * the descriptor of /proc, of a process's task directory or of a thread comes from above.
  *
  * All parsers of this directory return 0 when the whole text was in its grammar. PROCFS_E_MALFORMED
- * means that some of it was not: *ret is filled either way, with what is certain, and lacks the
- * rest. A key that occurs twice is malformed and absent. Unknown keys are skipped, missing ones are
- * absent. A text that does not end in a newline was cut: its last line is ignored and it is
- * malformed. So is one of keys and values that has none of those that are known. Spans in results
- * are borrowed from the text.
+ * means that some of it was not; *ret then has the values that are certain and lacks the others. A
+ * key that occurs twice is malformed and absent. Unknown keys are skipped, missing ones are absent.
+ * A text that does not end in a newline was cut: its last line is ignored and it is malformed. A
+ * text of keys and values without any known key is malformed, too. Spans in results are borrowed
+ * from the text.
  */
 
 #include <stddef.h>
@@ -22,15 +22,16 @@
 enum {
         PROCFS_OK = TEXT_OK,
         PROCFS_E_ABSENT =
-                TEXT_E_ABSENT, /* ENOENT: below a thread it went, or the kernel lacks it */
-        PROCFS_E_VANISHED = TEXT_E_VANISHED, /* ESRCH (smaps_rollup: or it has no address space) */
+                TEXT_E_ABSENT, /* ENOENT: the thread went, or this kernel lacks the file */
+        PROCFS_E_VANISHED =
+                TEXT_E_VANISHED, /* ESRCH; of smaps_rollup: or there is no address space */
         PROCFS_E_DENIED = TEXT_E_DENIED,
         PROCFS_E_UNSUPPORTED = TEXT_E_UNSUPPORTED,
         PROCFS_E_TOO_LARGE = TEXT_E_TOO_LARGE,
         PROCFS_E_MALFORMED = TEXT_E_MALFORMED,
 };
 
-/* Every file of a thread or process that we parse fits (status and sched are the largest). */
+/* Holds every file of a thread or process that we parse; status and sched are the largest. */
 #define PROCFS_BUFFER_BYTES (16 * 1024)
 
 /* Opens, reads and closes @name below @dir_fd; text_file_read() with its codes. */

@@ -14,7 +14,7 @@ typedef struct SchedExtReader {
         char buffer[FILE_BYTES];
 } SchedExtReader;
 
-/* The files came one by one over the kernels, so that a missing one is normal. */
+/* Different kernels added different files, so a missing one is normal. */
 static int read_text(SchedExtReader *reader, const char *name, Span *ret) {
         size_t n;
         int r;
@@ -57,7 +57,7 @@ static void write_number(SchedExtReader *reader, const char *name) {
                 json_write_member_null(reader->json, name);
 }
 
-/* The loaded scheduler; without one there is no root/ and no such member. */
+/* The loaded scheduler. While none is loaded there is no root/, and these members are left out. */
 static void write_ops(SchedExtReader *reader) {
         Span text;
         int r = read_text(reader, "root/ops", &text);

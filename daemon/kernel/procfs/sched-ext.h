@@ -5,7 +5,7 @@
  * SchedExt
  *
  * The state of the extensible scheduler class (/sys/kernel/sched_ext; kernel/sched/ext.c): state
- * ("enabled", "disabled", ...), switch_all, nr_rejected (restarts at every load), hotplug_seq,
+ * ("enabled", "disabled", ...), switch_all, nr_rejected (from 0 at every load), hotplug_seq,
  * enable_seq; and, while a scheduler is loaded, its name ("ops") and its event counters ("events",
  * an object) from root/.
  */
@@ -17,10 +17,10 @@
 #include "snapshot/source.h"
 
 /*
- * Writes one value into @json, always: the object, with null for what could not be read, or null.
- * Adds what became of each file to @counts. 0 for an object; PROCFS_E_ABSENT when this kernel has
- * no such directory (nothing counted: not applicable), PROCFS_E_DENIED or a negative errno when it
- * cannot be opened.
+ * Always writes one value into @json: the object, with null for what could not be read, or null.
+ * Counts the outcome of each file in @counts. 0 for an object; PROCFS_E_ABSENT when this kernel has
+ * no such directory (not applicable, so nothing is counted); PROCFS_E_DENIED or a negative errno
+ * when it cannot be opened.
  */
 _must_check_ int sched_ext_read(int sys_fd, JsonWriter *json,
                                 uint64_t counts[static _SOURCE_OUTCOME_MAX]);

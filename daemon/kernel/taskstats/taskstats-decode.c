@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 
-/* Bytes that each version defines (include/uapi/linux/taskstats.h of its time). */
+/* The size of each version (include/uapi/linux/taskstats.h of the kernels that had it). */
 static const uint16_t version_bytes[] = {
         [8] = 328,  [9] = 344,  [10] = 352, [11] = 368, [12] = 400,
         [13] = 416, [14] = 432, [15] = 560, [16] = 560,
@@ -14,8 +14,8 @@ static const uint16_t version_bytes[] = {
 #define VERSION_OF_ITS_OWN 15
 
 /*
- * Where a member stands: in the layout that grew from version 8 to 17, and in that of version 15.
- * Members appear in the order of the first; "at" beyond a version's length is how it lacks them.
+ * The offsets of a member: in the layout that grew from version 8 to 17, and in that of version 15.
+ * A version lacks the members whose offset is beyond its size.
  */
 typedef struct Place {
         uint16_t at, at_15;
@@ -92,7 +92,7 @@ static const struct {
         LONGEST (irq,                   IRQ,   544, 544),
         SHORTEST(irq,                   IRQ,   552, 552),
 
-        /* The same kernel words as schedstat's three (120 of 120 threads equal on 6.18). */
+        /* The kernel's variables behind schedstat (equal for 120 of 120 threads on 6.18). */
         PLAIN   (timeslices,            CPU,    16,  16),
         PLAIN   (wait_time_ns,          CPU,    24,  24),
         PLAIN   (run_time_ns,           CPU,    72, 120),
@@ -115,7 +115,7 @@ static const struct {
         [TASKSTATS_IRQ_COUNT]          = { 8, { 416, 528 } },
 };
 
-/* The counts of the seven categories that a task has only when accounting was on at its fork. */
+/* Counts of the seven categories that exist only if accounting was on at the task's fork. */
 static const Place delay_counts[] = {
         {  32,  48 }, {  48,  80 }, { 312, 360 }, { 328, 392 },
         { 352, 432 }, { 400, 496 }, { 416, 528 },
@@ -136,7 +136,7 @@ int taskstats_decode(const void *payload, size_t n_payload, Taskstats *ret) {
 
         ret->version = version;
         ret->n_bytes = (uint16_t) n_bytes;
-        /* Netlink aligns to 4 bytes only, so the struct cannot be read where it lies. */
+        /* Netlink aligns to 4 bytes only, so the struct is copied before it is read. */
         memcpy(ret->bytes, payload, n_bytes);
         return 0;
 }

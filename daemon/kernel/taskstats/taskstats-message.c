@@ -18,9 +18,8 @@ int taskstats_template_init(TaskstatsTemplate *message, uint16_t family) {
         if (!msg)
                 return -ENOMEM;
         /*
-         * No NLM_F_ACK: it would queue a second message behind each answer, and a request is
-         * answered or refused anyway. Port 0 is filled in by nobody: the kernel goes by the
-         * socket's address.
+         * Without NLM_F_ACK: it would queue a second message after each answer, and every request
+         * is answered or refused anyway. The port stays 0: the kernel uses the socket's address.
          */
         if (!genlmsg_put(msg, 0, 0, family, 0, NLM_F_REQUEST, TASKSTATS_CMD_GET,
                          TASKSTATS_GENL_VERSION) ||
@@ -52,7 +51,7 @@ static int decode_stats(struct nlmsghdr *header, pid_t tid, Taskstats *ret) {
 
         if (!genlmsg_valid_hdr(header, 0))
                 return -EBADMSG;
-        /* Some architectures put an empty TASKSTATS_TYPE_NULL in front, to align what follows. */
+        /* Some architectures send an empty TASKSTATS_TYPE_NULL first, for alignment. */
         aggregate = nlmsg_find_attr(header, GENL_HDRLEN, TASKSTATS_TYPE_AGGR_PID);
         if (!aggregate)
                 return -EBADMSG;
@@ -68,7 +67,7 @@ static int decode_stats(struct nlmsghdr *header, pid_t tid, Taskstats *ret) {
         return r == 0 ? 0 : -EBADMSG;
 }
 
-/* The errno of an error message, which is never "no error": no acknowledgement was asked for. */
+/* The errno of an error message, which is never 0: no acknowledgement was requested. */
 static int decode_error(struct nlmsghdr *header) {
         const struct nlmsgerr *error = nlmsg_data(header);
 
@@ -81,7 +80,7 @@ static int decode_error(struct nlmsghdr *header) {
 size_t taskstats_replies_decode(const void *datagram, size_t n_datagram, uint16_t family,
                                 uint32_t sequence, const pid_t *tids, size_t n_tids,
                                 TaskstatsAnswer *answers) {
-        /* libnl's readers take pointers to non-const without writing through them. */
+        /* libnl's readers take non-const pointers but do not write through them. */
         struct nlmsghdr *header = (struct nlmsghdr *) (uintptr_t) datagram;
         int n_left = n_datagram > INT32_MAX ? 0 : (int) n_datagram;
         size_t n_known = 0;

@@ -4,9 +4,9 @@
 /*
  * TaskstatsMessage
  *
- * The netlink messages of the TASKSTATS family as bytes: requests copied from one template, replies
- * taken apart. Pure. A reply counts for a request only when its sequence number is one of the batch
- * and the tid inside is the tid asked for; anything else is somebody else's, or an earlier batch's.
+ * Encodes requests of the TASKSTATS netlink family (copies of one template) and decodes the
+ * replies. Pure. A reply answers a request only when its sequence number is in the batch and the
+ * tid in it is the requested one; any other reply belongs to an earlier batch or another socket.
  */
 
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #define TASKSTATS_BATCH_MAX 64
 #define TASKSTATS_REQUEST_BYTES 28
 
-/* A request lies in one send with its neighbours, so its bytes are written at a place of theirs. */
+/* Requests are encoded one after the other into the memory of a single send. */
 typedef struct TaskstatsTemplate {
         char bytes[TASKSTATS_REQUEST_BYTES];
         uint16_t family;
@@ -38,8 +38,8 @@ void taskstats_request_encode(const TaskstatsTemplate *message, uint32_t sequenc
 
 /*
  * One datagram with answers to the requests numbered @sequence and up, for @tids in that order.
- * Fills the answers that it holds and returns how many became known by it; messages that answer
- * none of them are skipped. An answer is known when its error is not -EINPROGRESS.
+ * Fills the answers that it has and returns how many became known; messages that answer no request
+ * are skipped. An answer is known when its error is not -EINPROGRESS.
  */
 size_t taskstats_replies_decode(const void *datagram, size_t n_datagram, uint16_t family,
                                 uint32_t sequence, const pid_t *tids, size_t n_tids,

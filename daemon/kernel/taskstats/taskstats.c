@@ -15,7 +15,7 @@
 
 /* A reply is 36 bytes and the struct: 724 with version 17. */
 #define REPLY_BYTES 2048
-/* The answers of a batch wait in here; libnl's own default of 32 KiB holds a quarter of one. */
+/* Holds the answers of a batch; libnl's default of 32 KiB would hold a quarter of them. */
 #define RECEIVE_BYTES (256 * 1024)
 #define RECEIVE_TIMEOUT_SECONDS 2
 
@@ -26,9 +26,8 @@ struct TaskstatsSocket {
         uint32_t sequence; /* of the next request */
 
         /*
-         * Receive side. libnl's nl_recv() peeks, allocates and frees for every answer, which
-         * doubles the cost of the cheapest source we have; so the datagrams come by recvmmsg() into
-         * these.
+         * For receiving. libnl's nl_recv() peeks, allocates and frees for every answer, which
+         * doubles the cost of our cheapest source, so recvmmsg() fills these instead.
          */
         struct mmsghdr headers[TASKSTATS_BATCH_MAX];
         struct iovec places[TASKSTATS_BATCH_MAX];
@@ -123,8 +122,8 @@ static int send_requests(TaskstatsSocket *socket, const pid_t *tids, size_t n_ti
 }
 
 /*
- * Receives until all @n_tids answers are known, none comes in time, or the kernel says that it had
- * to drop some (ENOBUFS). Those that did not come stay -EINPROGRESS.
+ * Receives until all @n_tids answers are known, no more arrive in time, or the kernel reports that
+ * it dropped some (ENOBUFS). Answers that did not arrive stay -EINPROGRESS.
  */
 static int receive_answers(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
                            TaskstatsAnswer *answers) {
@@ -145,7 +144,7 @@ static int receive_answers(TaskstatsSocket *socket, const pid_t *tids, size_t n_
                         return -errno;
                 for (int i = 0; i < n; i++)
                         if (socket->senders[i].nl_pid ==
-                            0) /* from the kernel, not from a process */
+                            0) /* it came from the kernel, not from a process */
                                 n_known += taskstats_replies_decode(
                                         socket->replies[i], socket->headers[i].msg_len,
                                         socket->message.family, socket->sequence, tids, n_tids,
@@ -154,7 +153,7 @@ static int receive_answers(TaskstatsSocket *socket, const pid_t *tids, size_t n_
         return 0;
 }
 
-/* @n_tids requests in one send; what was not answered stays -EINPROGRESS. */
+/* Sends @n_tids requests at once; unanswered ones stay -EINPROGRESS. */
 static int converse(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
                     TaskstatsAnswer *answers) {
         int r;
@@ -164,7 +163,7 @@ static int converse(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
         r = send_requests(socket, tids, n_tids);
         if (r == 0)
                 r = receive_answers(socket, tids, n_tids, answers);
-        /* Numbers of this batch are used up: what comes late for them is nobody's. */
+        /* Numbers are not used again, so a late answer of this batch matches no later request. */
         socket->sequence += (uint32_t) n_tids;
         return r;
 }
@@ -183,7 +182,8 @@ int taskstats_query(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
                 return r;
 
         /*
-         * What a full receive buffer lost is asked again alone; after one silence, no more waiting.
+         * Answers lost to a full receive buffer are requested again, one by one; after the first
+         * that does not arrive in time, no more are.
          */
         for (size_t i = 0; i < n_tids; i++) {
                 if (answers[i].error != -EINPROGRESS)

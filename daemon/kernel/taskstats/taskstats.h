@@ -4,9 +4,9 @@
 /*
  * TaskstatsSocket
  *
- * Asks the kernel for the struct taskstats of threads, many in one send. One thread uses a socket.
- * Each answer is matched by sequence number and by tid, so an answer that was lost, late or doubled
- * never ends up with another thread.
+ * Requests the struct taskstats of many threads at once. One thread uses a socket. Each answer is
+ * matched by sequence number and by tid, so a lost, late or doubled answer is never taken for that
+ * of another thread.
  */
 
 #include <stddef.h>
@@ -25,8 +25,8 @@ DEFINE_CLEANUP(TaskstatsSocket *, taskstats_free);
 
 /*
  * Fills one answer per tid, at most TASKSTATS_BATCH_MAX: its error is 0, the kernel's (-ESRCH: no
- * such thread, -EPERM), -ENODATA when none came in time, -EBADMSG for one that makes no sense,
- * -EPROTO for a struct version too old to read. Returns -errno when the socket itself failed.
+ * such thread, -EPERM), -ENODATA when no answer came in time, -EBADMSG for a malformed one, -EPROTO
+ * for a struct version that is too old to read. Returns -errno when the socket itself failed.
  */
 _must_check_ int taskstats_query(TaskstatsSocket *socket, const pid_t *tids, size_t n_tids,
                                  TaskstatsAnswer *answers);

@@ -14,14 +14,15 @@
 #include "base/span.h"
 #include "kernel/text/text-file.h"
 
-#define CPU_LIST_MAX_CPUS 65536 /* ids below; the kernel stops at 8192 (NR_CPUS) today */
+#define CPU_LIST_MAX_CPUS \
+        65536 /* ids are less than this; the kernel has at most 8192 (NR_CPUS) today */
 #define CPU_LIST_WORD_BITS (8 * sizeof(unsigned long))
 #define CPU_LIST_MAX_WORDS (CPU_LIST_MAX_CPUS / CPU_LIST_WORD_BITS)
 
 /*
  * Reads "0-3,7" into a mask of CPU_LIST_MAX_WORDS words. Blanks around tokens and empty tokens are
- * passed over; a reversed range, an id of CPU_LIST_MAX_CPUS or more and anything else are
- * TEXT_E_MALFORMED, and so is a list without any CPU. *ret_n counts distinct CPUs. On failure the
+ * skipped. A reversed range, an id of CPU_LIST_MAX_CPUS or more, anything else, and a list without
+ * any CPU are TEXT_E_MALFORMED. *ret_n counts distinct CPUs. On failure the
  * mask is undefined.
  */
 _must_check_ int cpu_list_parse(Span text, unsigned long ret_mask[static CPU_LIST_MAX_WORDS],

@@ -15,7 +15,7 @@ static Span trim_blanks(Span text) {
         return text;
 }
 
-/* The two sides of @at, which is left out. */
+/* The text before @at and the text after it. */
 static void split_at(Span text, const char *at, Span *ret_left, Span *ret_right) {
         size_t n_left = (size_t) (at - text.bytes);
 
@@ -101,7 +101,7 @@ Span text_trim(Span text) {
         return text;
 }
 
-#define SAFE_DIGITS 19 /* as many always fit into 64 bits */
+#define SAFE_DIGITS 19 /* so many digits always fit into 64 bits */
 
 /* Appends a decimal digit to *value; false when it no longer fits. */
 static bool push_digit(uint64_t *value, unsigned digit) {

@@ -5,8 +5,8 @@
  * Cursor
  *
  * The four grammars of kernel text, each a function that moves a cursor over borrowed bytes and
- * never past their end. The kernel ends every line with a newline, so bytes behind the last newline
- * are what is left of a cut file: they are never handed out, and no number is ever the beginning of
+ * never past their end. The kernel ends every line with a newline, so bytes after the last newline
+ * are a line that was cut: they are never handed out, as a number in them could be the beginning of
  * a longer one. Blanks are spaces and tabs.
  */
 
@@ -25,7 +25,7 @@ static inline Cursor cursor_over(Span text) {
         return (Cursor){ at, at + text.n };
 }
 
-/* What was not consumed. At the end of a file: non-empty means that its last line was cut. */
+/* The bytes not consumed yet. If any are left after the last line, that line was cut. */
 static inline Span cursor_rest(const Cursor *cursor) {
         return (Span){ cursor->at, (size_t) (cursor->end - cursor->at) };
 }
@@ -41,7 +41,7 @@ bool cursor_word(Cursor *cursor, Span *ret);
 
 /*
  * "key: value" lines (status, io, sched, smaps_rollup): the next line that has a colon, split at
- * its first one, both sides trimmed. Lines without a colon are passed over.
+ * its first one, both sides trimmed. Lines without a colon are skipped.
  */
 bool cursor_colon_pair(Cursor *cursor, Span *ret_key, Span *ret_value);
 
@@ -53,7 +53,7 @@ bool cursor_flat_pair(Cursor *cursor, Span *ret_key, Span *ret_value);
 
 /*
  * Words of "key=value" (pressure, io.stat): the next word that has an equals sign, split at its
- * first one. Words without are passed over. @cursor runs over one line.
+ * first one. Words without one are skipped. @cursor runs over one line.
  */
 bool cursor_assignment(Cursor *cursor, Span *ret_key, Span *ret_value);
 

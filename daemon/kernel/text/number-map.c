@@ -3,7 +3,7 @@
 
 #include "base/number.h"
 
-/* Where @key is, or would have to be put. */
+/* The place of @key, or the place to insert it. */
 static size_t find_slot(const NumberMap *map, Span key) {
         size_t first = 0, end = map->n_entries;
 

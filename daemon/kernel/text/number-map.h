@@ -4,7 +4,7 @@
 /*
  * NumberMap
  *
- * Keys and numbers of a file whose keys differ between kernels and are all kept: in bytewise order,
+ * Keys and numbers of a file whose keys differ between kernels: all are kept, in bytewise order,
  * each once. A key that comes twice or without a number has no value, and never gets one.
  */
 
@@ -27,14 +27,14 @@ typedef struct NumberMap {
         size_t n_entries;
 } NumberMap;
 
-/* The entries need no initialising, and there are many of them. */
+/* Does not touch the entries: there are many, and n_entries says which are valid. */
 static inline void number_map_init(NumberMap *map) {
         map->n_entries = 0;
 }
 
-/* False when the key is there already, @value is not a number, or there is no room. */
+/* False when the key came before, @value is not a number, or there is no room. */
 bool number_map_put(NumberMap *map, Span key, Span value);
 bool number_map_get(const NumberMap *map, Span key, uint64_t *ret);
 
-/* {"key": number, ...} of those that have a value. */
+/* {"key": number, ...}: the keys that have a value. */
 void number_map_write_json(JsonWriter *writer, const NumberMap *map);

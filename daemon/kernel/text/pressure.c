@@ -8,7 +8,7 @@
 
 static const struct {
         Span key;
-        bool is_percentage; /* read in hundredths, and bounded as such */
+        bool is_percentage; /* parsed as hundredths, which must fit into 16 bits */
 } value_rows[] = {
         { SPAN_LITERAL("avg10"), true },
         { SPAN_LITERAL("avg60"), true },
@@ -22,7 +22,7 @@ static bool parse_value(size_t row, Span text, uint64_t *ret) {
         return text_parse_decimal(text, 2, ret) && *ret <= UINT16_MAX;
 }
 
-/* False when some of the line's words are not what they should be; the others are kept. */
+/* False when a known key is repeated or has a bad value; the other values are kept. */
 static bool parse_half(Cursor words, PressureHalf *ret) {
         uint64_t values[ELEMENTSOF(value_rows)] = {};
         bool has[ELEMENTSOF(value_rows)] = {}, seen[ELEMENTSOF(value_rows)] = {};

@@ -5,7 +5,7 @@
  * Pressure
  *
  * Pressure stall information, of the host and of a cgroup: for each of four resources a "some" and
- * a "full" half with three averages and a total. Whatever a kernel does not print is absent: irq
+ * a "full" half with three averages and a total. What a kernel does not print is absent: irq
  * has no "some" half, and cpu had no "full" half before 5.13 (kernel/sched/psi.c, psi_show()).
  */
 
@@ -41,7 +41,7 @@ typedef struct PressureFile {
 } PressureFile;
 
 typedef struct Pressure {
-        bool has[_PRESSURE_MAX]; /* the file could be read and held something */
+        bool has[_PRESSURE_MAX]; /* the file was read and had a half at least */
         PressureFile files[_PRESSURE_MAX];
 } Pressure;
 
@@ -52,10 +52,11 @@ typedef struct Pressure {
 _must_check_ int pressure_parse(Span text, PressureFile *ret);
 
 /*
- * Reads the four files below /proc, or below a cgroup's directory, and adds what became of each to
- * @counts (indexed by SourceOutcome). On a host a missing file is unsupported, but for irq, which
- * needs IRQ time accounting and is then not counted; nor is what a cgroup does not have (the root,
- * or cgroup.pressure at 0). Reading while PSI is off fails with EOPNOTSUPP: unsupported.
+ * Reads the four files below /proc, or below a cgroup's directory, and counts the outcome of each
+ * in @counts (indexed by SourceOutcome). On a host a missing file counts as unsupported, except
+ * irq, which needs IRQ time accounting and does not count then. Files that a cgroup does not have
+ * (the root, or with 0 in cgroup.pressure) do not count either. Reading fails with EOPNOTSUPP while
+ * PSI is off: unsupported.
  */
 void pressure_read_host(int proc_fd, Pressure *ret, uint64_t counts[static _SOURCE_OUTCOME_MAX]);
 void pressure_read_group(int group_fd, Pressure *ret, uint64_t counts[static _SOURCE_OUTCOME_MAX]);

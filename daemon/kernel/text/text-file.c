@@ -42,7 +42,7 @@ static int read_some(int fd, char *buffer, size_t size, size_t *ret_n) {
         return 0;
 }
 
-/* Whether anything is left of the file behind what filled the caller's memory. */
+/* TEXT_E_TOO_LARGE when the file has more bytes than filled the caller's memory. */
 static int read_end(int fd) {
         char byte;
         size_t n = 0;
@@ -55,8 +55,8 @@ static int read_end(int fd) {
 }
 
 /*
- * In one call wherever the kernel gives all there is, which saves the second read of every file of
- * every thread: lines end in a newline, so what does not was cut, and is gone on with.
+ * Reads until the text ends in a newline. One call suffices for most files, which saves a second
+ * read (to see the end of file) for every file of every thread.
  */
 static int read_lines(int fd, char *buffer, size_t size, size_t *ret_n) {
         size_t n = 0, more = 0;

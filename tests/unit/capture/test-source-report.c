@@ -126,7 +126,7 @@ START_TEST(the_commonest_failure_is_the_one_explained) {
         tally.counts[SOURCE_IO][SOURCE_OUTCOME_malformed] = 2;
         ck_assert_ptr_nonnull(strstr(judge(SOURCE_IO)->reason, "CAP_SYS_PTRACE"));
         tally.counts[SOURCE_IO][SOURCE_OUTCOME_malformed] = 4;
-        ck_assert_ptr_nonnull(strstr(judge(SOURCE_IO)->reason, "grammar"));
+        ck_assert_ptr_nonnull(strstr(judge(SOURCE_IO)->reason, "parsed"));
 }
 END_TEST
 

@@ -74,9 +74,9 @@ static int encode_row(BatchReader *reader, const BatchProcess *process, ThreadSl
         sample->cgroup = scene_text(scene, slot->cgroup);
         sample->pcomm = pcomm;
 
-        r = rows->n > 0 ? buffer_append_byte(rows, ',') : 0;
-        if (r == 0)
-                r = snapshot_row_encode(rows, sample, smaps);
+        if (rows->n > 0)
+                (void) buffer_append_byte(rows, ',');
+        r = snapshot_row_encode(rows, sample, smaps); /* also returns a failure of the comma */
         if (r < 0 || !sample->cgroup.bytes)
                 return r;
         r = cgroup_set_add(&reader->cgroups, sample->cgroup, &entry);
@@ -118,7 +118,7 @@ static void finish_process(BatchReader *reader, BatchProcess *process) {
                 pcomm = scene_text(scene, leader->comm);
         for (size_t i = 0; i < process->n && scene->error == 0; i++) {
                 ThreadSlot *slot = &slots[i];
-                bool is_leader = slot == leader;
+                bool is_leader = slot->tid == process->tgid;
 
                 if (slot->kept) {
                         if (is_leader && slot->num_threads != 0)

@@ -238,7 +238,7 @@ static bool is_in_page(const char *page, const char *prefix, const char *name) {
 
 START_TEST(the_manual_has_every_verb_and_option) {
         FILE *file = fopen(MAN_DIR "/ctprofctl.1", "re");
-        static char page[64 * 1024];
+        static char page[128 * 1024];
 
         ck_assert_ptr_nonnull(file);
         page[fread(page, 1, sizeof(page) - 1, file)] = '\0';

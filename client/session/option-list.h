@@ -20,6 +20,12 @@
  */
 
 #include <stdint.h>
+#include "metric/metric.h"
+#include "view/section-list.h"
+#include "view/view.h"
+
+/* The names of a list within a line of help. */
+#define OPTION_NAMED(id, name, ...) " " name
 
 // clang-format off
 #define OPTIONS_COMMON(O)                                                                       \
@@ -27,21 +33,22 @@
           "Socket of the daemon (default: $CTPROF_SOCKET, or "                                  \
           "/run/ctprof/io.ctprof.Profiler)")                                                    \
         O(LOCAL, "local", 0, NONE, "", GIVEN,                                                   \
-          "No daemon: a private ctprofd for this one command")                                  \
+          "Use no daemon: start a private ctprofd for this one command")                        \
         O(SPOOL, "spool", 0, REQUIRED, "DIR", TEXT(spool_path, "path"),                         \
-          "With --local: the spool directory")                                                  \
+          "With --local: use this spool directory")                                             \
         O(JSON, "json", 'j', OPTIONAL, "STYLE", VALUE(json),                                    \
-          "Result as JSON: short, pretty or off")                                               \
+          "Print the result as JSON: short, pretty or off")                                     \
         O(TIMEOUT, "timeout", 0, REQUIRED, "SECONDS", VALUE(timeout),                           \
-          "Give up waiting (default: never for captures and analyses, else 30)")                \
+          "Give up after so many seconds (default: never for captures and analyses, else "      \
+          "30)")                                                                                \
         O(NO_PAGER, "no-pager", 0, NONE, "", GIVEN,                                             \
           "Do not pipe long output into a pager")                                               \
         O(NO_LEGEND, "no-legend", 0, NONE, "", GIVEN,                                           \
-          "No headers, no closing hints")                                                       \
+          "Print no header lines and no closing hints")                                         \
         O(QUIET, "quiet", 'q', NONE, "", GIVEN,                                                 \
-          "Nothing but results and errors")                                                     \
+          "Print only results and errors")                                                      \
         O(HELP, "help", 'h', NONE, "", GIVEN,                                                   \
-          "Show this help")                                                                     \
+          "Show the help of the program or of a verb")                                          \
         O(VERSION, "version", 0, NONE, "", GIVEN,                                               \
           "Show the version")
 
@@ -49,74 +56,71 @@
         O(TAG, "tag", 0, REQUIRED, "NAME", VALUE(tag),                                          \
           "Name of the snapshot (default: the time of the capture)")                            \
         O(REPLACE, "replace", 0, NONE, "", GIVEN,                                               \
-          "Replace a snapshot of that name")                                                    \
+          "Replace the snapshot that has this name")                                            \
         O(SMAPS, "smaps", 0, NONE, "", GIVEN,                                                   \
-          "Read smaps_rollup, also where ctprofd.conf(5) says not to")                          \
+          "Read smaps_rollup even if ctprofd.conf(5) says not to")                              \
         O(NO_SMAPS, "no-smaps", 0, NONE, "", GIVEN,                                             \
-          "Do not read smaps_rollup, which holds the targets' memory maps for a "               \
-          "while")                                                                              \
+          "Do not read smaps_rollup: reading it holds a process's memory map for a while")      \
         O(OUTPUT, "output", 0, REQUIRED, "FILE", TEXT(output_path, "path"),                     \
-          "Write the snapshot to FILE (\"-\": stdout) and not into the spool")                  \
+          "Write the snapshot to FILE (\"-\": stdout) instead of the spool")                    \
         O(SINCE, "since", 0, REQUIRED, "TIME", TIME(since_realtime_ns),                         \
-          "Captured then or later: \"2026-11-20 15:30\", today, yesterday, -2h")                \
+          "Only snapshots captured at TIME or later: \"2026-11-20 15:30\", today, "             \
+          "yesterday, -2h")                                                                     \
         O(UNTIL, "until", 0, REQUIRED, "TIME", TIME(until_realtime_ns),                         \
-          "Captured then or earlier")                                                           \
+          "Only snapshots captured at TIME or earlier")                                         \
         O(ALL, "all", 0, NONE, "", GIVEN,                                                       \
-          "All snapshots of the spool")
+          "Check all snapshots of the spool")
 
 #define OPTIONS_OF_VIEWS(O)                                                                     \
         O(FORMAT, "format", 0, REQUIRED, "FORMAT", VALUE(format),                               \
           "table (default), csv or ndjson (a row for each group and metric, see "               \
-          "ctprof-rows(5)), or html (one page for a browser, to redirect into a file)")         \
+          "ctprof-rows(5)), or html (one page for a browser: redirect it into a file)")         \
         O(GROUP_BY, "group-by", 0, REQUIRED, "AXIS", VIEW(view_set_axis),                       \
-          "pcomm (default), comm, comm-exact, cgroup, all (cgroup, process and thread) "        \
-          "or thread")                                                                          \
+          "Group threads by one of:" VIEW_AXES(OPTION_NAMED) " (default: pcomm)")               \
         O(NO_THREAD_NORMALIZE, "no-thread-normalize", 0, NONE, "",                              \
           VIEW_FLAG(thread_normalize, false),                                                   \
-          "Literal names: no patterns for runs of digits")                                      \
+          "Literal names of processes and threads: no patterns for digits")                     \
         O(CGROUP_FLATTEN, "cgroup-flatten", 0, REQUIRED, "GLOB", VIEW(view_add_cgroup_flatten), \
-          "One group of all cgroups whose path matches; may be given several times")            \
+          "Make one group of all cgroups whose path matches; may be given several times")       \
         O(NO_CG_NORMALIZE, "no-cg-normalize", 0, NONE, "", VIEW_FLAG(cgroup_normalize, false),  \
           "Literal cgroups: no patterns for instances and numbers")                             \
         O(PAIR, "pair", 0, REQUIRED, "OLD=NEW", VIEW(view_add_pair),                            \
-          "The cgroup OLD of BEFORE became NEW; may be given several times")                    \
+          "Compare the cgroup OLD of BEFORE with NEW of AFTER; may be given several times")     \
         O(NO_PAIRING, "no-pairing", 0, NONE, "", VIEW_FLAG(pairing, false),                     \
-          "Do not find renamed cgroups by what runs in them")                                   \
+          "Do not look for renamed cgroups by the threads in them")                             \
         O(WINDOW, "window", 0, NONE, "", VIEW_FLAG(window, true),                               \
-          "Follow each thread: what those that lived on or were born did in between")           \
+          "Follow each thread and sum what it did between the two snapshots")                   \
         O(FILTER, "filter", 0, REQUIRED, "GLOB", VIEW(view_set_filter),                         \
-          "Only groups of which the label matches")                                             \
+          "Only groups whose label matches")                                                    \
         O(SORT_BY, "sort-by", 0, REQUIRED, "SPEC", VIEW(view_set_sort),                         \
-          "impact (default), delta, percent, name, or METRIC[:asc|desc][,...]")                 \
+          "Order of groups and rows: impact (default), delta, percent, name, or "               \
+          "METRIC[:asc|desc][,...]")                                                            \
         O(BEFORE, "before", 0, REQUIRED, "LIST", TEXT(before, "list"),                          \
-          "Compare sets: the snapshots before, separated by commas; globs over names may "      \
-          "be among them")                                                                      \
+          "Compare sets: the snapshots before, separated by commas; a name may be a glob")      \
         O(AFTER, "after", 0, REQUIRED, "LIST", TEXT(after, "list"),                             \
-          "The same after")                                                                     \
+          "Compare sets: the snapshots after, likewise")                                        \
         O(ALPHA, "alpha", 0, REQUIRED, "P", VALUE(alpha),                                       \
-          "Sets: the adjusted p below which a row is significant (default: 0.05)")              \
+          "Compare sets: the adjusted p below which a row is significant (default: 0.05)")      \
         O(THRESHOLD, "threshold", 0, REQUIRED, "PCT", VIEW(view_set_threshold),                 \
-          "Only rows that moved by more percent, growth from zero included")                    \
+          "Only rows that changed by more percent; growth from zero counts as more")            \
         O(SECTIONS, "sections", 0, REQUIRED, "LIST", VIEW(view_set_sections),                   \
-          "Only these sections: primary, taskstats-delay, taskstats-accounting, derived, "      \
-          "smaps-rollup, host-pressure, sched-ext; by cgroup or all also cgroup-stats, "        \
-          "cgroup-limits, memory-stat, memory-events, pressure")                                \
+          "Only these sections, separated by commas:"                                           \
+          METRIC_SECTIONS(OPTION_NAMED) SECTIONS(OPTION_NAMED))                                 \
         O(METRICS, "metrics", 0, REQUIRED, "LIST", VIEW(view_set_metrics),                      \
-          "Only these metrics; globs may stand in the list")                                    \
+          "Only these metrics and derived values, separated by commas; globs are allowed")      \
         O(COLUMNS, "columns", 0, REQUIRED, "LIST", TEXT(columns, NULL),                         \
-          "These columns, in this order; \"+\" in front adds them to the default ones: "        \
-          "group, threads, metric, before, after, arrow, delta, %, rate, uptime, tags, unit, "  \
-          "and of sums over threads top, p50, p99")                                             \
+          "These columns, in this order; \"+\" in front adds them to the default ones")         \
         O(LIMIT, "limit", 0, REQUIRED, "N", VALUE(limit),                                       \
-          "At most N groups, and N cgroups or processes a section, 0 for all (default: 40)")    \
+          "At most N groups, and N cgroups or processes in each section, 0 for all "            \
+          "(default: 40)")                                                                      \
         O(ALL_ROWS, "all-rows", 0, NONE, "", GIVEN,                                             \
           "Also rows that did not change")                                                      \
         O(SELF, "self", 0, NONE, "", VIEW_FLAG(self, true),                                     \
-          "Also threads of ctprof itself")                                                      \
+          "Also the threads of ctprof itself")                                                  \
         O(RAW, "raw", 0, NONE, "", GIVEN,                                                       \
           "Plain numbers in base units")                                                        \
         O(WRAP, "wrap", 0, NONE, "", GIVEN,                                                     \
-          "On a terminal: go on in the next line instead of cutting names")
+          "On a terminal: wrap long names instead of cutting them")
 // clang-format on
 
 #define OPTIONS(O) OPTIONS_COMMON(O) OPTIONS_OF_VERBS(O) OPTIONS_OF_VIEWS(O)

@@ -12,6 +12,7 @@
  */
 
 #include <stdint.h>
+#include "report/group-columns.h"
 #include "session/option-list.h"
 #include "session/options.h"
 
@@ -35,7 +36,7 @@
           "Show one snapshot, grouped",                                                            \
           "a snapshot", 1, 1, OPTION_VIEW_BITS, VERB_VIEW_FORMATS)                                 \
         V(compare, "compare", "BEFORE AFTER | --before LIST --after LIST",                         \
-          "Show two snapshots, or two sets of them, side by side: what changed",                   \
+          "Show what changed between two snapshots, or two sets of snapshots",                     \
           "two snapshots", 0, 2,                                                                   \
           OPTION_VIEW_BITS | OPTION_PAIR_BITS | OPTION_BIT(BEFORE) | OPTION_BIT(AFTER) |           \
           OPTION_BIT(ALPHA), VERB_VIEW_FORMATS)                                                    \
@@ -56,37 +57,49 @@
           "Give a snapshot of the spool another name",                                             \
           "the old name and the new one", 2, 2, 0, 0)                                              \
         V(export, "export", "SNAPSHOT [FILE|-]",                                                   \
-          "Copy a snapshot out of the spool, or into another format",                              \
+          "Copy a snapshot out of the spool, or convert it",                                       \
           "a snapshot", 1, 2, OPTION_BIT(FORMAT),                                                  \
           FORMAT_BIT(CTPROF) | FORMAT_BIT(KTSTR) | FORMAT_BIT(NDJSON))                             \
         V(import, "import", "FILE",                                                                \
           "Put a snapshot file into the spool",                                                    \
           "a file", 1, 1, OPTION_BIT(TAG), 0)                                                      \
         V(status, "status", "",                                                                    \
-          "Show how the daemon is and what it can read",                                           \
+          "Show the state of the daemon and what it can read",                                     \
           NULL, 0, 0, 0, 0)                                                                        \
         V(metric_list, "metric-list", "",                                                          \
-          "List every metric and derived value, and what the words beside them mean",              \
+          "List every metric and derived value, and explain their attributes",                     \
           NULL, 0, 0, 0, 0)                                                                        \
         V(help, "help", "[VERB]",                                                                  \
-          "Show help for the program, or for a verb",                                              \
+          "Show the help of the program or of a verb",                                             \
           NULL, 0, 1, 0, 0)
+
+/* Names of columns, chosen by the number of sides that have them. */
+#define VERB_COLUMNS_HELP \
+        "Columns, separated by commas; \"+\" in front adds them to the default ones:"
+#define VERB_ONE_ONE(name) " " name
+#define VERB_ONE_TWO(name)
+#define VERB_ONE_BOTH(name) " " name
+#define VERB_TWO_ONE(name)
+#define VERB_TWO_TWO(name) " " name
+#define VERB_TWO_BOTH(name) " " name
+#define VERB_COLUMN_OF_ONE(id, name, header, right, shrink, omit, sides) VERB_ONE_##sides(name)
+#define VERB_COLUMN_OF_TWO(id, name, header, right, shrink, omit, sides) VERB_TWO_##sides(name)
 
 /* Options that mean something else to one verb: verb, option, argument name or NULL, help. */
 #define VERB_HELPS(H)                                                                              \
-        H(show, COLUMNS, NULL,                                                                     \
-          "These columns, in this order; \"+\" in front adds them to the default ones: group, "    \
-          "threads, metric, value, uptime, tags, unit, and of sums over threads top, p50, p99")    \
+        H(show, COLUMNS, NULL, VERB_COLUMNS_HELP GROUP_COLUMNS(VERB_COLUMN_OF_ONE))                \
+        H(compare, COLUMNS, NULL, VERB_COLUMNS_HELP GROUP_COLUMNS(VERB_COLUMN_OF_TWO))             \
+        H(run, COLUMNS, NULL, VERB_COLUMNS_HELP GROUP_COLUMNS(VERB_COLUMN_OF_TWO))                 \
         H(show, ALL_ROWS, NULL,                                                                    \
           "Also rows without a value")                                                             \
         H(compare, THRESHOLD, NULL,                                                                \
-          "Only rows that moved by more percent, growth from zero included; exit 3 when there "    \
-          "are any")                                                                               \
+          "Only rows that changed by more percent; growth from zero counts as more; exit 3 if "    \
+          "there are any")                                                                         \
         H(run, TAG, "PREFIX",                                                                      \
           "Name the snapshots PREFIX-before and PREFIX-after")                                     \
         H(export, FORMAT, NULL,                                                                    \
-          "ctprof (default: the file as it is), ktstr (for the prior tool) or ndjson (an object "  \
-          "a thread)")                                                                             \
+          "ctprof (default: the file as it is), ktstr (for the prior tool) or ndjson (one "        \
+          "thread per line)")                                                                      \
         H(import, TAG, NULL,                                                                       \
-          "Name of the snapshot (default: that of the file, without suffix)")
+          "Name of the snapshot (default: the name of the file without its suffix)")
 // clang-format on

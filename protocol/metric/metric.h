@@ -30,14 +30,13 @@ typedef enum DerivedId { DERIVED(DERIVED_ID) _DERIVED_MAX } DerivedId;
 // clang-format off
 #define METRIC_SECTIONS(S)                                                                         \
         S(PRIMARY,              "primary",              1,                                         \
-          "what the scheduler, memory management and I/O accounting keep of a thread")             \
+          "what the scheduler, memory management and I/O accounting count for each thread")        \
         S(TASKSTATS_DELAY,      "taskstats-delay",      1,                                         \
-          "what threads waited for, from taskstats; without a delay, high-water marks of "         \
-          "memory")                                                                                \
+          "what threads waited for, from taskstats, and high-water marks of memory")               \
         S(TASKSTATS_ACCOUNTING, "taskstats-accounting", 0,                                         \
-          "more of taskstats, which repeats what other sections have: only when it is named")      \
+          "more of taskstats that repeats other sections; shown only when it is named")            \
         S(DERIVED,              "derived",              1,                                         \
-          "quotients and differences of a group's reduced values")
+          "quotients and differences of the values of a group")
 
 #define METRIC_CLASSES(C)                                                                          \
         C(ANY,         "-")                                                                        \

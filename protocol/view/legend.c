@@ -24,7 +24,7 @@ static const LegendTerm rules[] = {
         { "RangeU32", "least to greatest" },
         { "Mode", "the most frequent word and how many threads have it" },
         { "ModeChar", "the most frequent letter and how many threads have it" },
-        { "ModeBool", "what most threads have, and how many" },
+        { "ModeBool", "the value that most threads have, and how many have it" },
         { "Affinity", "how many CPUs the threads may use, and which when all agree" },
 };
 
@@ -32,15 +32,15 @@ static const LegendTerm classes[] = {
         { "-", "threads of every scheduling class" },
         { "cfs-only", "counted by the fair class alone: SCHED_OTHER, SCHED_BATCH, SCHED_IDLE" },
         { "non-ext", "not counted for threads that sched_ext runs" },
-        { "fair-policy", "has a meaning for the fair policies only" },
+        { "fair-policy", "meaningful only under the fair policies" },
 };
 
 static const LegendTerm gates[] = {
         { "CONFIG_SCHED_INFO", "built into every distribution's kernel" },
         { "CONFIG_SCHEDSTATS", "and switched on: sysctl kernel.sched_schedstats=1" },
         { "CONFIG_SCHED_CORE", "core scheduling" },
-        { "CONFIG_SCHED_CLASS_EXT", "schedulers made of BPF programs, since Linux 6.12" },
-        { "CONFIG_TASKSTATS", "and CAP_NET_ADMIN for who asks" },
+        { "CONFIG_SCHED_CLASS_EXT", "schedulers written as BPF programs, since Linux 6.12" },
+        { "CONFIG_TASKSTATS", "and CAP_NET_ADMIN for the process that asks" },
         { "CONFIG_TASK_DELAY_ACCT", "and switched on: sysctl kernel.task_delayacct=1" },
         { "CONFIG_TASK_IO_ACCOUNTING", "bytes read and written, /proc/PID/io" },
         { "CONFIG_TASK_XACCT", "extended accounting of memory" },
@@ -48,9 +48,9 @@ static const LegendTerm gates[] = {
 
 const LegendList legend_lists[_LEGEND_MAX] = {
         [LEGEND_SECTIONS] = { "sections", "sections", sections, ELEMENTSOF(sections) },
-        [LEGEND_RULES] = { "rules", "rules: what a group has of a metric", rules,
-                           ELEMENTSOF(rules) },
-        [LEGEND_CLASSES] = { "classes", "classes: which threads have a metric", classes,
+        [LEGEND_RULES] = { "rules", "rules: how the values of threads become one value of a group",
+                           rules, ELEMENTSOF(rules) },
+        [LEGEND_CLASSES] = { "classes", "classes: the threads that have a metric", classes,
                              ELEMENTSOF(classes) },
         [LEGEND_GATES] = { "gates", "gates: what the kernel must be built with", gates,
                            ELEMENTSOF(gates) },

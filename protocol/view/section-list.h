@@ -13,21 +13,21 @@
 /*        id             name             only where groups have a cgroup, what it holds */
 #define SECTIONS(S)                                                                                \
         S(SMAPS_ROLLUP,  "smaps-rollup",  false,                                                   \
-          "memory of processes; with the axes cgroup and all, too, by process")                    \
+          "memory maps of processes, added up over the processes of one name")                     \
         S(CGROUP_STATS,  "cgroup-stats",  true,                                                    \
-          "CPU time, throttling and memory of cgroups; with the axes cgroup and all")              \
+          "CPU time, throttling and memory of cgroups")                                            \
         S(CGROUP_LIMITS, "cgroup-limits", true,                                                    \
-          "limits and weights of cgroups, where any is set; with the same axes")                   \
+          "limits and weights of cgroups, where any is set")                                       \
         S(MEMORY_STAT,   "memory-stat",   true,                                                    \
-          "memory.stat of cgroups; with the same axes")                                            \
+          "the file memory.stat of cgroups")                                                       \
         S(MEMORY_EVENTS, "memory-events", true,                                                    \
-          "memory.events of cgroups; with the same axes")                                          \
+          "the file memory.events of cgroups")                                                     \
         S(PRESSURE,      "pressure",      true,                                                    \
-          "stalls of cgroups for want of CPU, memory, I/O; with the same axes")                    \
+          "how long tasks of a cgroup stalled because CPU, memory or I/O was short")               \
         S(HOST_PRESSURE, "host-pressure", false,                                                   \
-          "the same of the whole host")                                                            \
+          "how long tasks of the host stalled because CPU, memory or I/O was short")               \
         S(SCHED_EXT,     "sched-ext",     false,                                                   \
-          "the scheduler that BPF programs make, where the kernel can have one")
+          "the extensible scheduler class and the BPF scheduler that it runs")
 // clang-format on
 
 #define SECTION_ID(id, ...) SECTION_##id,

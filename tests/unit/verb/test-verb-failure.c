@@ -134,13 +134,13 @@ static const struct {
 } meanings[] = {
         { "capture", "--tag NAME ", "PREFIX" },
         { "run", "--tag PREFIX ", "export" },
-        { "import", "default: that of the file", "the time of the capture" },
+        { "import", "default: the name of the", "the time of the capture" },
         { "export", "ctprof (default", "csv" },
         { "show", "table (default)", "ktstr" },
         { "show", "Also rows without a value", "did not change" },
-        { "show", "metric, value", "arrow" },
+        { "show", "metric value", "arrow" },
         { "compare", "exit 3", "ktstr" },
-        { "compare", "arrow, delta", "value" },
+        { "compare", "arrow delta", "metric value" },
         { "capture", "ctprofctl capture [OPTIONS...]\n", "csv" },
         { "compare", "ctprofctl compare [OPTIONS...] BEFORE AFTER", "ktstr" },
 };

@@ -68,21 +68,13 @@ void reference_write_json(JsonWriter *writer, const Reference *reference, size_t
         json_write_end(writer);
 }
 
-int reference_prepare_call(const Reference *reference, SessionCall *call, Buffer *parameters) {
-        JsonWriter writer;
-        int r;
+void reference_prepare_call(const Reference *reference, SessionCall *call) {
+        JsonWriter *writer = session_call_begin(call);
 
-        json_writer_init(&writer, parameters);
-        json_write_object(&writer);
-        json_write_key(&writer, "snapshot");
-        reference_write_json(&writer, reference, 0);
-        json_write_end(&writer);
-        r = session_call_set(call, &writer, parameters);
-        if (r != 0)
-                return r;
+        json_write_key(writer, "snapshot");
+        reference_write_json(writer, reference, 0);
         call->endpoint = reference->is_file ? ENDPOINT_ANALYSIS : ENDPOINT_DAEMON;
         call->subject = reference->text;
         call->request.fds = &reference->fd;
         call->request.n_fds = reference->is_file;
-        return 0;
 }

@@ -40,7 +40,7 @@ void reference_done(Reference *reference);
 /* The SnapshotRef object; a file's descriptor is the @fd_index-th sent with the call. */
 void reference_write_json(JsonWriter *writer, const Reference *reference, size_t fd_index);
 /*
- * Fills in where @call goes, and its parameters {"snapshot": REF} and descriptor: a file is for the
- * analysis job alone. @parameters and @reference must outlive the call. 0 or an exit status, said.
+ * Fills in where @call goes, its descriptor, and its parameters {"snapshot": REF}, to which members
+ * may be added: a file is for the analysis job alone. @reference must outlive the call.
  */
-int reference_prepare_call(const Reference *reference, SessionCall *call, Buffer *parameters);
+void reference_prepare_call(const Reference *reference, SessionCall *call);

@@ -97,25 +97,6 @@ static int prepare_endpoint(Session *session, EndpointKind kind, Endpoint *ret) 
         return 0;
 }
 
-/* Takes progress out of the stream of replies, and lets the verb see the rest. */
-typedef struct Forward {
-        Session *session;
-        SessionOnReply on_reply;
-        void *userdata;
-} Forward;
-
-static int forward(void *userdata, Connection *connection, json_object *parameters, bool last) {
-        Forward *to = userdata;
-        json_object *progress = cell_member(parameters, "progress");
-
-        if (progress && !last) {
-                progress_update(&to->session->progress, progress, mono_now_ns());
-                return 0;
-        }
-        progress_clear(&to->session->progress);
-        return to->on_reply(to->userdata, connection, parameters, last);
-}
-
 static int complain_reply(const SessionCall *call, const Reply *error) {
         const WireTopic topic = { .subject = call->subject, .taken_hint = call->taken_hint };
         _cleanup_(buffer_done) Buffer sentence = {};
@@ -126,7 +107,7 @@ static int complain_reply(const SessionCall *call, const Reply *error) {
         if (r == 0)
                 r = buffer_terminate(&sentence, &text);
         if (r != 0)
-                return complain_errno(r, "say what ctprofd refused");
+                return complain_errno(r, "explain the answer of ctprofd");
         return complain(status, "%s", text);
 }
 
@@ -149,42 +130,70 @@ static int conclude(Session *session, const SessionCall *call, int r, const char
         }
 }
 
-/* Keeps what a verb returned apart from what the connection did. */
-typedef struct Verdict {
-        Forward forward;
-        int status;
-} Verdict;
+/* One call while its replies come. */
+typedef struct Exchange {
+        Session *session;
+        SessionOnReply on_reply;
+        void *userdata;
+        int status; /* what the verb returned, apart from what the connection did */
+} Exchange;
 
-static int judge(void *userdata, Connection *connection, json_object *parameters, bool last) {
-        Verdict *verdict = userdata;
+/* Takes progress out of the stream of replies, and hands the rest to the verb. */
+static int on_reply(void *userdata, Connection *connection, json_object *parameters, bool last) {
+        Exchange *exchange = userdata;
+        json_object *progress = cell_member(parameters, "progress");
         int r;
 
-        r = forward(&verdict->forward, connection, parameters, last);
+        if (progress && !last) {
+                progress_update(&exchange->session->progress, progress, mono_now_ns());
+                return 0;
+        }
+        progress_clear(&exchange->session->progress);
+        r = exchange->on_reply(exchange->userdata, connection, parameters, last);
         if (r <= 0)
                 return r;
-        verdict->status = r;
+        exchange->status = r;
         return -ECANCELED;
 }
 
-int session_call_set(SessionCall *call, const JsonWriter *writer, const Buffer *parameters) {
-        int r = json_writer_finish(writer);
+JsonWriter *session_call_begin(SessionCall *call) {
+        json_writer_init(&call->writer, &call->parameters);
+        json_write_object(&call->writer);
+        return &call->writer;
+}
 
+void session_call_done(SessionCall *call) {
+        buffer_done(&call->parameters);
+}
+
+/* Closes the parameters, if there are any. */
+static int finish_parameters(SessionCall *call) {
+        int r;
+
+        if (!call->writer.buffer)
+                return 0;
+        json_write_end(&call->writer);
+        r = json_writer_finish(&call->writer);
         if (r < 0)
-                return complain_errno(r, "put the call into words");
-        call->request.parameters = buffer_span(parameters);
+                return complain_errno(r, "write the call");
+        call->request.parameters = buffer_span(&call->parameters);
         return 0;
 }
 
-int session_call(Session *session, const SessionCall *call, SessionOnReply on_reply,
+int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_reply,
                  void *userdata) {
         _cleanup_(connection_freep) Connection *connection = NULL;
         _cleanup_(reply_done) Reply error = {};
         char complaint[CONNECTION_COMPLAINT_BYTES];
-        Verdict verdict = { .forward = { session, on_reply, userdata } };
-        Request request = call->request;
+        Exchange exchange = { session, verb_on_reply, userdata, 0 };
         Endpoint endpoint;
+        Request request;
         int r;
 
+        r = finish_parameters(call);
+        if (r != 0)
+                return r;
+        request = call->request;
         if (request.timeout_ns == 0)
                 request.timeout_ns = session->options->timeout_ns;
         if (request.timeout_ns == 0 && !call->unhurried)
@@ -194,10 +203,10 @@ int session_call(Session *session, const SessionCall *call, SessionOnReply on_re
                 return r;
         r = connection_open(&endpoint, request.timeout_ns, &connection, complaint);
         if (r == 0)
-                r = connection_call(connection, &request, judge, &verdict, &error, complaint);
-        if (verdict.status > 0) {
+                r = connection_call(connection, &request, on_reply, &exchange, &error, complaint);
+        if (exchange.status > 0) {
                 progress_clear(&session->progress);
-                return verdict.status;
+                return exchange.status;
         }
         return conclude(session, call, r, complaint, &error);
 }
@@ -219,7 +228,7 @@ static int keep_one(void *userdata, Connection *connection, json_object *paramet
         return 0;
 }
 
-int session_call_one(Session *session, const SessionCall *call, json_object **ret, int *ret_fd) {
+int session_call_one(Session *session, SessionCall *call, json_object **ret, int *ret_fd) {
         One one = { .fd = -EBADF, .wants_fd = ret_fd != NULL };
         int r;
 

@@ -53,32 +53,34 @@ TableLegend session_legend(const Session *session);
 /* For output that may be long; never under JSON. STATUS_DONE or a status. */
 int session_page(Session *session);
 
-/* A call and what is to be said about it. */
+/*
+ * A call and what is to be said about it. It owns its parameters: session_call_begin() opens their
+ * object, the caller writes members, and the call itself closes the object and reports a failure to
+ * write. session_call_done() releases them.
+ */
 typedef struct SessionCall {
         EndpointKind endpoint;  /* ENDPOINT_DAEMON stands for what --local says */
         Request request;        /* a timeout of 0 means what the user or the default says */
         bool unhurried;         /* has no default timeout */
         const char *subject;    /* what a refusal is about: a name or a path; may be NULL */
         const char *taken_hint; /* the way out of SnapshotExists */
+        Buffer parameters;
+        JsonWriter writer; /* of the parameters, once begun */
 } SessionCall;
+
+JsonWriter *session_call_begin(SessionCall *call);
+void session_call_done(SessionCall *call);
 
 /* As ConnectionOnReply; positive values are statuses, of which the verb has said why. */
 typedef ConnectionOnReply SessionOnReply;
 
-/*
- * Ends what @writer wrote into @parameters and makes it the call's; the buffer must outlive the
- * call. 0 or an exit status.
- */
-int session_call_set(SessionCall *call, const JsonWriter *writer, const Buffer *parameters);
-
 /* 0 or an exit status. */
-int session_call(Session *session, const SessionCall *call, SessionOnReply on_reply,
-                 void *userdata);
+int session_call(Session *session, SessionCall *call, SessionOnReply on_reply, void *userdata);
 /*
  * For calls with one reply: its parameters, owned by the caller. @ret_fd takes the descriptor of
  * member "fileDescriptor"; NULL where there is none.
  */
-int session_call_one(Session *session, const SessionCall *call, json_object **ret, int *ret_fd);
+int session_call_one(Session *session, SessionCall *call, json_object **ret, int *ret_fd);
 
 /* Prints @object as the JSON result. 0 or an exit status. */
 int session_print_json(const Session *session, json_object *object);

@@ -6,50 +6,35 @@
 
 int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret_fd) {
         const Options *options = session->options;
-        _cleanup_(buffer_done) Buffer parameters = {};
-        SessionCall call = {
+        _cleanup_(session_call_done) SessionCall call = {
                 .request = { .method = PROFILER_INTERFACE ".Capture", .more = true },
                 .unhurried = true,
                 .subject = tag,
                 .taken_hint = "choose another, or give --replace",
         };
-        JsonWriter writer;
-        int r;
+        JsonWriter *writer = session_call_begin(&call);
 
-        json_writer_init(&writer, &parameters);
-        json_write_object(&writer);
         if (tag)
-                json_write_member_text(&writer, "tag", tag);
+                json_write_member_text(writer, "tag", tag);
         if (options_have(options, OPTION_REPLACE))
-                json_write_member_bool(&writer, "replace", true);
+                json_write_member_bool(writer, "replace", true);
         /* Without either the daemon decides. */
         if (options_have(options, OPTION_SMAPS) || options_have(options, OPTION_NO_SMAPS))
-                json_write_member_bool(&writer, "smaps", options_have(options, OPTION_SMAPS));
+                json_write_member_bool(writer, "smaps", options_have(options, OPTION_SMAPS));
         if (ret_fd)
-                json_write_member_bool(&writer, "anonymous", true);
-        json_write_end(&writer);
-        r = session_call_set(&call, &writer, &parameters);
-        if (r != 0)
-                return r;
+                json_write_member_bool(writer, "anonymous", true);
         return session_call_one(session, &call, ret, ret_fd);
 }
 
 int list_snapshots(Session *session, json_object **ret) {
         const Options *options = session->options;
-        _cleanup_(buffer_done) Buffer parameters = {};
-        SessionCall call = { .request = { .method = PROFILER_INTERFACE ".List" } };
-        JsonWriter writer;
-        int r;
+        _cleanup_(session_call_done)
+                SessionCall call = { .request = { .method = PROFILER_INTERFACE ".List" } };
+        JsonWriter *writer = session_call_begin(&call);
 
-        json_writer_init(&writer, &parameters);
-        json_write_object(&writer);
         if (options_have(options, OPTION_SINCE))
-                json_write_member_u64(&writer, "sinceRealtimeNs", options->since_realtime_ns);
+                json_write_member_u64(writer, "sinceRealtimeNs", options->since_realtime_ns);
         if (options_have(options, OPTION_UNTIL))
-                json_write_member_u64(&writer, "untilRealtimeNs", options->until_realtime_ns);
-        json_write_end(&writer);
-        r = session_call_set(&call, &writer, &parameters);
-        if (r != 0)
-                return r;
+                json_write_member_u64(writer, "untilRealtimeNs", options->until_realtime_ns);
         return session_call_one(session, &call, ret, NULL);
 }

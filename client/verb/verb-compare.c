@@ -22,29 +22,22 @@ static int compare_pair(Session *session, const char *before, const char *after)
 
 static int call_sets(Session *session, SetView *view, const SnapshotSet *before,
                      const SnapshotSet *after) {
-        _cleanup_(buffer_done) Buffer parameters = {};
-        SessionCall call = {
+        _cleanup_(session_call_done) SessionCall call = {
                 .endpoint = snapshot_set_is_files(before) && snapshot_set_is_files(after)
                                     ? ENDPOINT_ANALYSIS
                                     : ENDPOINT_DAEMON,
                 .request = { .method = PROFILER_INTERFACE ".CompareSets", .more = true },
                 .unhurried = true,
         };
-        int fds[LIMIT_SNAPSHOTS_PER_CALL], r;
-        JsonWriter writer;
+        int fds[LIMIT_SNAPSHOTS_PER_CALL];
+        JsonWriter *writer = session_call_begin(&call);
         size_t n_fds = 0;
 
-        json_writer_init(&writer, &parameters);
-        json_write_object(&writer);
-        json_write_key(&writer, "before");
-        snapshot_set_write_json(&writer, before, fds, &n_fds);
-        json_write_key(&writer, "after");
-        snapshot_set_write_json(&writer, after, fds, &n_fds);
-        set_view_write_parameters(view, &writer);
-        json_write_end(&writer);
-        r = session_call_set(&call, &writer, &parameters);
-        if (r != 0)
-                return r;
+        json_write_key(writer, "before");
+        snapshot_set_write_json(writer, before, fds, &n_fds);
+        json_write_key(writer, "after");
+        snapshot_set_write_json(writer, after, fds, &n_fds);
+        set_view_write_parameters(view, writer);
         call.request.fds = fds;
         call.request.n_fds = n_fds;
         return session_call(session, &call, set_view_on_reply, view);

@@ -76,37 +76,28 @@ static void keep_head(Export *export, json_object *reply) {
         export->head = json_object_get(cell_member(reply, "snapshot"));
 }
 
-/* @output: index of the descriptor that a job writes into, NULL where there is none. */
-static int set_order(const Export *export, SessionCall *call, Buffer *parameters,
-                     const size_t *output) {
-        JsonWriter writer;
+/* The caller may add members. */
+static JsonWriter *begin_order(const Export *export, SessionCall *call) {
+        JsonWriter *writer = session_call_begin(call);
 
-        json_writer_init(&writer, parameters);
-        json_write_object(&writer);
-        json_write_key(&writer, "snapshot");
-        reference_write_json(&writer, &export->source, 0);
-        json_write_member_text(&writer, "format", format_name(export->format));
-        if (output)
-                json_write_member_u64(&writer, "output", *output);
-        json_write_end(&writer);
-        return session_call_set(call, &writer, parameters);
+        json_write_key(writer, "snapshot");
+        reference_write_json(writer, &export->source, 0);
+        json_write_member_text(writer, "format", format_name(export->format));
+        return writer;
 }
 
 /* of a snapshot in the spool: the daemon sends a descriptor, of the file or of a conversion */
 
 static int call_export(Export *export, int *ret_fd) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
-        _cleanup_(buffer_done) Buffer parameters = {};
-        SessionCall call = {
+        _cleanup_(session_call_done) SessionCall call = {
                 .request = { .method = PROFILER_INTERFACE ".Export" },
                 .unhurried = export->format != FORMAT_CTPROF,
                 .subject = export->source.text,
         };
         int r;
 
-        r = set_order(export, &call, &parameters, NULL);
-        if (r != 0)
-                return r;
+        (void) begin_order(export, &call);
         r = session_call_one(export->session, &call, &reply, ret_fd);
         if (r == 0)
                 keep_head(export, reply);
@@ -130,17 +121,15 @@ static int export_from_spool(Export *export) {
 
 static int copy_file(Export *export) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
-        _cleanup_(buffer_done) Buffer parameters = {};
-        SessionCall call = {
+        _cleanup_(session_call_done) SessionCall call = {
                 .request = { .method = PROFILER_INTERFACE ".Info" },
                 .unhurried = true,
         };
         int r;
 
         /* Only a snapshot is exported. */
-        r = reference_prepare_call(&export->source, &call, &parameters);
-        if (r == 0)
-                r = session_call_one(export->session, &call, &reply, NULL);
+        reference_prepare_call(&export->source, &call);
+        r = session_call_one(export->session, &call, &reply, NULL);
         if (r != 0)
                 return r;
         keep_head(export, reply);
@@ -149,10 +138,8 @@ static int copy_file(Export *export) {
 
 static int convert_file(Export *export) {
         const int fds[] = { export->source.fd, output_fd(export->output) };
-        const size_t output = 1; /* of them */
         _cleanup_(message_object_freep) json_object *reply = NULL;
-        _cleanup_(buffer_done) Buffer parameters = {};
-        SessionCall call = {
+        _cleanup_(session_call_done) SessionCall call = {
                 .endpoint = ENDPOINT_ANALYSIS,
                 .request = { .method = CONVERT_METHOD, .fds = fds, .n_fds = ELEMENTSOF(fds) },
                 .unhurried = true,
@@ -160,9 +147,7 @@ static int convert_file(Export *export) {
         };
         int r;
 
-        r = set_order(export, &call, &parameters, &output);
-        if (r != 0)
-                return r;
+        json_write_member_u64(begin_order(export, &call), "output", 1); /* of fds */
         r = session_call_one(export->session, &call, &reply, NULL);
         if (r == 0)
                 keep_head(export, reply);

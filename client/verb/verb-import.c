@@ -12,26 +12,18 @@
 
 static int call_import(Session *session, const Reference *file, json_object **ret) {
         const char *tag = session->options->tag;
-        _cleanup_(buffer_done) Buffer parameters = {};
-        SessionCall call = {
+        _cleanup_(session_call_done) SessionCall call = {
                 .request = { .method = PROFILER_INTERFACE ".Import", .fds = &file->fd, .n_fds = 1 },
                 .unhurried = true,
                 .subject = file->text,
                 .taken_hint = "choose another with --tag, or remove that snapshot first",
         };
-        JsonWriter writer;
-        int r;
+        JsonWriter *writer = session_call_begin(&call);
 
-        json_writer_init(&writer, &parameters);
-        json_write_object(&writer);
-        json_write_member_u64(&writer, "fileDescriptor", 0);
+        json_write_member_u64(writer, "fileDescriptor", 0);
         if (tag)
-                json_write_member_text(&writer, "tag", tag);
-        json_write_member_name(&writer, "label", snapshot_name_of_path(file->text));
-        json_write_end(&writer);
-        r = session_call_set(&call, &writer, &parameters);
-        if (r != 0)
-                return r;
+                json_write_member_text(writer, "tag", tag);
+        json_write_member_name(writer, "label", snapshot_name_of_path(file->text));
         return session_call_one(session, &call, ret, NULL);
 }
 

@@ -180,18 +180,17 @@ static int print_info(Session *session, json_object *reply) {
 int verb_info(Session *session) {
         _cleanup_(reference_done) Reference snapshot = REFERENCE_EMPTY;
         _cleanup_(message_object_freep) json_object *reply = NULL;
-        _cleanup_(buffer_done) Buffer parameters = {};
-        SessionCall call = {
+        _cleanup_(session_call_done) SessionCall call = {
                 .request = { .method = PROFILER_INTERFACE ".Info" },
                 .unhurried = true,
         };
         int r;
 
         r = reference_open(session->options->arguments[1], &snapshot);
-        if (r == 0)
-                r = reference_prepare_call(&snapshot, &call, &parameters);
-        if (r == 0)
-                r = session_call_one(session, &call, &reply, NULL);
+        if (r != 0)
+                return r;
+        reference_prepare_call(&snapshot, &call);
+        r = session_call_one(session, &call, &reply, NULL);
         if (r != 0)
                 return r;
         return session_has_json(session) ? session_print_json(session, reply)

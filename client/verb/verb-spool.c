@@ -73,24 +73,18 @@ static int resolve_all(Session *session, char *const *words, size_t n_words, Nam
 }
 
 static int remove_names(Session *session, const Name *names, size_t n_names, json_object **ret) {
-        _cleanup_(buffer_done) Buffer parameters = {};
-        SessionCall call = {
+        _cleanup_(session_call_done) SessionCall call = {
                 .request = { .method = PROFILER_INTERFACE ".Remove" },
                 .subject = n_names == 1 ? names[0].text : NULL,
         };
-        JsonWriter writer;
-        int r;
+        JsonWriter *writer = session_call_begin(&call);
 
-        json_writer_init(&writer, &parameters);
-        json_write_object(&writer);
-        json_write_key(&writer, "names");
-        json_write_array(&writer);
+        json_write_key(writer, "names");
+        json_write_array(writer);
         for (size_t i = 0; i < n_names; i++)
-                json_write_text(&writer, names[i].text);
-        json_write_end(&writer);
-        json_write_end(&writer);
-        r = session_call_set(&call, &writer, &parameters);
-        return r == 0 ? session_call_one(session, &call, ret, NULL) : r;
+                json_write_text(writer, names[i].text);
+        json_write_end(writer);
+        return session_call_one(session, &call, ret, NULL);
 }
 
 int verb_remove(Session *session) {
@@ -120,22 +114,16 @@ int verb_remove(Session *session) {
 
 static int rename_snapshot(Session *session, const char *name, const char *new_name,
                            json_object **ret) {
-        _cleanup_(buffer_done) Buffer parameters = {};
-        SessionCall call = {
+        _cleanup_(session_call_done) SessionCall call = {
                 .request = { .method = PROFILER_INTERFACE ".Rename" },
                 .subject = name,
                 .taken_hint = "choose another, or remove that snapshot first",
         };
-        JsonWriter writer;
-        int r;
+        JsonWriter *writer = session_call_begin(&call);
 
-        json_writer_init(&writer, &parameters);
-        json_write_object(&writer);
-        json_write_member_text(&writer, "name", name);
-        json_write_member_text(&writer, "newName", new_name);
-        json_write_end(&writer);
-        r = session_call_set(&call, &writer, &parameters);
-        return r == 0 ? session_call_one(session, &call, ret, NULL) : r;
+        json_write_member_text(writer, "name", name);
+        json_write_member_text(writer, "newName", new_name);
+        return session_call_one(session, &call, ret, NULL);
 }
 
 int verb_rename(Session *session) {

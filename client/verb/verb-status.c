@@ -123,7 +123,7 @@ static int print_status(Session *session, json_object *reply) {
 }
 
 int verb_status(Session *session) {
-        const SessionCall call = { .request = { .method = PROFILER_INTERFACE ".Status" } };
+        SessionCall call = { .request = { .method = PROFILER_INTERFACE ".Status" } };
         _cleanup_(message_object_freep) json_object *reply = NULL;
         int r;
 

@@ -75,41 +75,25 @@ static int on_results(void *userdata, Connection *connection, json_object *param
         return r;
 }
 
-static int verify_all(Verification *verification) {
-        const SessionCall call = {
-                .request = { .method = PROFILER_INTERFACE ".Verify",
-                             .parameters = SPAN_LITERAL("{\"snapshots\":[]}"),
-                             .more = true },
+/* @reference NULL: all snapshots of the spool. */
+static int call_verify(Verification *verification, const Reference *reference) {
+        _cleanup_(session_call_done) SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".Verify", .more = true },
                 .unhurried = true,
         };
+        JsonWriter *writer = session_call_begin(&call);
 
+        json_write_key(writer, "snapshots");
+        json_write_array(writer);
+        if (reference) {
+                reference_write_json(writer, reference, 0);
+                call.endpoint = reference->is_file ? ENDPOINT_ANALYSIS : ENDPOINT_DAEMON;
+                call.request.fds = &reference->fd;
+                call.request.n_fds = reference->is_file;
+                call.subject = reference->text;
+        }
+        json_write_end(writer);
         return session_call(verification->session, &call, on_results, verification);
-}
-
-/* A call of its own for each, so that one that is not there does not stop the others. */
-static int verify_reference(Verification *verification, const Reference *reference) {
-        _cleanup_(buffer_done) Buffer parameters = {};
-        SessionCall call = {
-                .endpoint = reference->is_file ? ENDPOINT_ANALYSIS : ENDPOINT_DAEMON,
-                .request = { .method = PROFILER_INTERFACE ".Verify",
-                             .more = true,
-                             .fds = &reference->fd,
-                             .n_fds = reference->is_file },
-                .unhurried = true,
-                .subject = reference->text,
-        };
-        JsonWriter writer;
-        int r;
-
-        json_writer_init(&writer, &parameters);
-        json_write_object(&writer);
-        json_write_key(&writer, "snapshots");
-        json_write_array(&writer);
-        reference_write_json(&writer, reference, 0);
-        json_write_end(&writer);
-        json_write_end(&writer);
-        r = session_call_set(&call, &writer, &parameters);
-        return r == 0 ? session_call(verification->session, &call, on_results, verification) : r;
 }
 
 /* What a program gets of one that could not be opened; people have the sentence. */
@@ -136,7 +120,7 @@ static int verify_word(Verification *verification, const char *word) {
         session->is_refused = true; /* a file is opened without a call */
         r = reference_open(word, &reference);
         if (r == 0)
-                r = verify_reference(verification, &reference);
+                r = call_verify(verification, &reference);
         if (r != STATUS_FAILED || !session->is_refused)
                 return r;
         add_unopened(verification, word);
@@ -164,8 +148,9 @@ static int verify(Verification *verification) {
         int r;
 
         if (options_have(options, OPTION_ALL))
-                return verify_all(verification);
+                return call_verify(verification, NULL);
         r = check_words(words, n_words);
+        /* A call for each, so that a snapshot that does not exist does not stop the others. */
         for (size_t i = 0; r == 0 && i < n_words; i++)
                 r = verify_word(verification, words[i]);
         return r;

@@ -11,31 +11,24 @@
 static int call_view(Session *session, GroupView *view, const char *method,
                      const char *const parameter_names[], const Reference *references,
                      size_t n_references) {
-        _cleanup_(buffer_done) Buffer parameters = {};
-        SessionCall call = {
+        _cleanup_(session_call_done) SessionCall call = {
                 .endpoint = ENDPOINT_ANALYSIS,
                 .request = { .method = method, .more = true },
                 .unhurried = true,
         };
-        JsonWriter writer;
+        JsonWriter *writer = session_call_begin(&call);
         size_t n_fds = 0;
-        int fds[2], r;
+        int fds[2];
 
-        json_writer_init(&writer, &parameters);
-        json_write_object(&writer);
         for (size_t i = 0; i < n_references; i++) {
-                json_write_key(&writer, parameter_names[i]);
-                reference_write_json(&writer, &references[i], n_fds);
+                json_write_key(writer, parameter_names[i]);
+                reference_write_json(writer, &references[i], n_fds);
                 if (references[i].is_file)
                         fds[n_fds++] = references[i].fd;
                 else
                         call.endpoint = ENDPOINT_DAEMON;
         }
-        group_view_write_parameter(view, &writer);
-        json_write_end(&writer);
-        r = session_call_set(&call, &writer, &parameters);
-        if (r != 0)
-                return r;
+        group_view_write_parameter(view, writer);
         call.request.fds = fds;
         call.request.n_fds = n_fds;
         return session_call(session, &call, group_view_on_reply, view);

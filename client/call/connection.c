@@ -136,9 +136,8 @@ static int wait_for_peer(Connection *connection, short events, const Request *re
 
         r = cancel_wait(frame_stream_fd(connection->stream), events, deadline_mono_ns);
         if (r == CANCEL_E_STOP && events == POLLIN) {
-                /* A closed writing side is what asks the peer to end the call and answer. */
-                if (shutdown(frame_stream_fd(connection->stream), SHUT_WR) < 0)
-                        return -errno;
+                /* The peer takes this as the wish to end the call. If it is gone, we read that. */
+                (void) shutdown(frame_stream_fd(connection->stream), SHUT_WR);
                 r = cancel_wait(frame_stream_fd(connection->stream), events, deadline_mono_ns);
         }
         if (r == CANCEL_E_CANCELLED || r == CANCEL_E_STOP)

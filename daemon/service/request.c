@@ -313,7 +313,7 @@ int request_stop(Request *request) {
 }
 
 void request_hang_up(Request *request) {
-        if (!request->job || !request->stage->outlives_caller) {
+        if (!request->job || !request->stage->outlives_caller || request->is_stopping) {
                 (void) request_free(request);
                 return;
         }

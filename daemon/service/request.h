@@ -57,7 +57,10 @@ typedef struct Stage {
         int (*on_failure)(Request *request, Span frame);
         /* The replies of the method have a progress member: say so when it has to wait. */
         bool tells_progress;
-        /* When the caller hangs up the job is asked to end, and what it answers is kept. */
+        /*
+         * When the caller hangs up the job is asked to end, and what it answers is kept. A caller
+         * that has asked for that before cancels by hanging up.
+         */
         bool outlives_caller;
 } Stage;
 

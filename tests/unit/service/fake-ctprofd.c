@@ -123,7 +123,7 @@ static void write_output(const Call *call) {
 }
 
 /* Tells progress until it is asked to come to an end. */
-static void record(void) {
+static void record(const char *method) {
         Span frame;
         int r;
 
@@ -133,6 +133,10 @@ static void record(void) {
         } while (r == FRAME_E_AGAIN);
         if (r != 0 || !memmem(frame.bytes, frame.n, "io.ctprof.Job.Stop", 18))
                 _exit(6);
+        if (strcmp(method, "Deaf") == 0) {
+                reply("{\"deaf\":true}", true);
+                (void) pause();
+        }
         reply("{\"stopped\":true}", false);
 }
 
@@ -143,8 +147,8 @@ static void act(const Call *call) {
 
         if (strcmp(method, "Capture") == 0)
                 capture(call);
-        else if (strcmp(method, "Record") == 0)
-                record();
+        else if (strcmp(method, "Record") == 0 || strcmp(method, "Deaf") == 0)
+                record(method);
         else if (strcmp(method, "Show") == 0)
                 show(call);
         else if (strcmp(method, "Verify") == 0)

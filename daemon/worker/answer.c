@@ -88,6 +88,24 @@ int answer_final_descriptor(Answer *answer, int fd) {
         return answer_send_parameters(answer, false, &owned);
 }
 
+int answer_list(Answer *answer, const char *key, size_t n,
+                void (*write)(const void *userdata, size_t index, JsonWriter *writer),
+                const void *userdata) {
+        int r = 0;
+
+        for (size_t i = 0; i < n && r == 0;) {
+                JsonWriter *writer = answer_begin(answer);
+
+                json_write_key(writer, key);
+                json_write_array(writer);
+                while (i < n && answer->parameters.n < LIMIT_BATCH_BYTES)
+                        write(userdata, i++, writer);
+                json_write_end(writer);
+                r = answer_reply(answer);
+        }
+        return r;
+}
+
 int answer_progress(Answer *answer, const char *phase, uint64_t done, uint64_t total) {
         struct timespec now;
         JsonWriter *writer;

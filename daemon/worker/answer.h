@@ -45,6 +45,14 @@ _must_check_ int answer_final(Answer *answer);
 _must_check_ int answer_final_descriptor(Answer *answer, int fd);
 
 /*
+ * Sends an array @key of @n objects in replies of about LIMIT_BATCH_BYTES each, with more to
+ * follow; @write writes the @index-th. Nothing is sent when there is none.
+ */
+_must_check_ int answer_list(Answer *answer, const char *key, size_t n,
+                             void (*write)(const void *userdata, size_t index, JsonWriter *writer),
+                             const void *userdata);
+
+/*
  * Reports the progress of a long call, at most ten times a second, and only to a caller that asked
  * for more. @total is 0 when it is not known.
  */

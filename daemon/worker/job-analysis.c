@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/number.h"
@@ -11,24 +10,31 @@
 #include "analysis/compare/group-json.h"
 #include "analysis/pairing/pairing.h"
 #include "view/view.h"
-#include "view/view-json.h"
 #include "analysis/section/section-json.h"
 #include "wire/limits.h"
-#include "worker/analysis.h"
+#include "worker/analysis-read.h"
 #include "worker/host-change.h"
+#include "worker/section-feed.h"
+
+/* One call of Show (one side) or Compare (two). */
+typedef struct Analysis {
+        Work *work; /* borrowed */
+        View view;
+        unsigned n_sides;
+        Subject subjects[SIDES];
+        ComparisonSetup setup;
+        bool has_elapsed;
+        bool elapsed_backwards;
+        uint64_t elapsed_ns; /* a magnitude */
+        Comparison *comparison;
+        SectionFeed feed;
+        Buffer name; /* of a cgroup before it was renamed */
+} Analysis;
 
 typedef struct AnalysisParameters {
         json_object *refs[SIDES];
         json_object *view;
 } AnalysisParameters;
-
-static void analysis_init(Analysis *analysis, Work *work, unsigned n_sides) {
-        *analysis = (Analysis){ .work = work, .n_sides = n_sides };
-        for (unsigned i = 0; i < SIDES; i++) {
-                subject_init(&analysis->subjects[i]);
-                analysis->sides[i] = (AnalysisSide){ analysis, (Side) i };
-        }
-}
 
 static void analysis_done(Analysis *analysis) {
         section_feed_done(&analysis->feed);
@@ -43,21 +49,17 @@ static void analysis_done(Analysis *analysis) {
 
 static int analysis_open(Analysis *analysis, const AnalysisParameters *parameters,
                          const char *const names[static SIDES]) {
-        SnapshotRef refs[] = { SNAPSHOT_REF_NONE, SNAPSHOT_REF_NONE };
-        char complaint[VIEW_COMPLAINT_BYTES];
+        SnapshotRef refs[SIDES] = { SNAPSHOT_REF_NONE, SNAPSHOT_REF_NONE };
         int r;
 
-        _Static_assert(ELEMENTSOF(refs) == SIDES, "a ref for every side");
-        r = view_decode(parameters->view, &analysis->view, complaint);
-        if (r == VIEW_E_INVALID)
-                return work_refuse_parameter(analysis->work, "view", complaint);
+        r = work_decode_view(analysis->work, parameters->view, &analysis->view);
         if (r != 0)
-                return err_fold(r);
+                return r;
         if (analysis->view.window && analysis->n_sides < 2)
                 return work_refuse_parameter(analysis->work, "view",
                                              "a window is between two snapshots");
 
-        /* All that can be wrong with the call comes before what can be wrong with the files. */
+        /* Decode all references before any file is opened: errors of the call come first. */
         for (unsigned i = 0; i < analysis->n_sides && r == 0; i++)
                 r = work_decode_ref(analysis->work, parameters->refs[i], names[i], &refs[i]);
         for (unsigned i = 0; i < analysis->n_sides && r == 0; i++)
@@ -68,18 +70,15 @@ static int analysis_open(Analysis *analysis, const AnalysisParameters *parameter
 }
 
 static void analysis_relate(Analysis *analysis) {
-        const Head *before = &analysis->subjects[SIDE_BEFORE].head;
-        const Head *after = &analysis->subjects[SIDE_AFTER].head;
+        const Subject *subjects = analysis->subjects;
+        const Head *before = &subjects[SIDE_BEFORE].head, *after = &subjects[SIDE_AFTER].head;
 
         analysis->setup = (ComparisonSetup){ .n_sides = analysis->n_sides };
-        if (analysis->n_sides < 2 || before->boot_id[0] == '\0' || after->boot_id[0] == '\0')
+        if (analysis->n_sides < 2)
                 return;
-        if (strcmp(before->boot_id, after->boot_id) != 0) {
-                analysis->setup.boots = BOOTS_DIFFERENT;
-                return;
-        }
-        analysis->setup.boots = BOOTS_SAME;
-        if (!before->has_start_boottime || !after->has_start_boottime)
+        analysis->setup.boots = subject_boots(&subjects[SIDE_BEFORE], &subjects[SIDE_AFTER]);
+        if (analysis->setup.boots != BOOTS_SAME || !before->has_start_boottime ||
+            !after->has_start_boottime)
                 return;
         analysis->has_elapsed = true;
         analysis->elapsed_backwards = after->start_boottime_ns < before->start_boottime_ns;
@@ -125,6 +124,108 @@ static int analysis_check_window(Analysis *analysis) {
                 return r;
         detail = (WireErrorDetail){ .reason = reason.bytes };
         return work_refuse(analysis->work, WIRE_ERROR_NO_WINDOW, &detail);
+}
+
+/* reading */
+
+static int analysis_on_name(void *userdata, const ThreadSample *sample) {
+        Analysis *analysis = userdata;
+        int r = section_feed_census(&analysis->feed, sample);
+
+        return r == 0 ? comparison_census(analysis->comparison, sample) : r;
+}
+
+static int analysis_on_thread(void *userdata, Side side, const ThreadSample *sample) {
+        return comparison_fold(((Analysis *) userdata)->comparison, side, sample);
+}
+
+static int analysis_on_life(void *userdata, const ThreadSample *before, const ThreadSample *after) {
+        return comparison_fold_life(((Analysis *) userdata)->comparison, before, after);
+}
+
+static int analysis_on_smaps(void *userdata, Side side, const ThreadSample *sample,
+                             Span smaps_json) {
+        return section_feed_thread(&((Analysis *) userdata)->feed, side, sample, smaps_json);
+}
+
+static int analysis_on_cgroup(void *userdata, Side side, Span path, Span stats_json) {
+        return section_feed_cgroup(&((Analysis *) userdata)->feed, side, path, stats_json);
+}
+
+static int analysis_on_progress(void *userdata, uint64_t n_read, uint64_t n_total) {
+        return answer_progress(&((Analysis *) userdata)->work->answer, "reading", n_read, n_total);
+}
+
+static int analysis_read_threads(Analysis *analysis, AnalysisRead *read) {
+        Subject *subjects = analysis->subjects;
+        bool has_census = comparison_wants_census(analysis->comparison);
+        int r = 0;
+
+        for (unsigned i = 0; i < analysis->n_sides; i++)
+                analysis_read_expect(read, &subjects[i], has_census ? 2 : 1);
+        for (unsigned i = 0; has_census && i < analysis->n_sides && r == 0; i++)
+                r = analysis_read_names(read, &subjects[i]);
+        if (r != 0)
+                return r;
+        if (comparison_wants_lives(analysis->comparison))
+                return analysis_read_window(read, &subjects[SIDE_BEFORE], &subjects[SIDE_AFTER]);
+        for (unsigned i = 0; i < analysis->n_sides && r == 0; i++)
+                r = analysis_read_side(read, (Side) i, &subjects[i]);
+        return r;
+}
+
+/* A record that the sections cannot read makes its file unreadable. */
+static int analysis_read_result(Analysis *analysis, Subject *subject, int r) {
+        if (r == -EBADMSG && analysis->feed.malformed) {
+                subject->fault = (SnapshotFault){};
+                (void) snprintf(subject->fault.text, sizeof(subject->fault.text), "%s",
+                                sections_complaint(analysis->feed.sections));
+                r = SUBJECT_E_UNREADABLE;
+        }
+        return work_read_result(analysis->work, subject, r);
+}
+
+static int analysis_old_name(void *userdata, Span name, Span *ret) {
+        Analysis *analysis = userdata;
+        int r;
+
+        buffer_clear(&analysis->name);
+        r = comparison_append_old_cgroup(analysis->comparison, name, &analysis->name);
+        *ret = buffer_span(&analysis->name);
+        return r;
+}
+
+static int analysis_read(Analysis *analysis) {
+        static const AnalysisVisitor visitor = {
+                .on_name = analysis_on_name,
+                .on_thread = analysis_on_thread,
+                .on_life = analysis_on_life,
+                .on_smaps = analysis_on_smaps,
+                .on_cgroup = analysis_on_cgroup,
+                .on_progress = analysis_on_progress,
+        };
+        const SourceTable *sources[SIDES] = {};
+        AnalysisRead read = { .visitor = &visitor, .userdata = analysis };
+        int r;
+
+        r = comparison_new(&analysis->view, &analysis->setup, &analysis->comparison);
+        if (r == 0)
+                r = section_feed_init(&analysis->feed, &analysis->view, analysis->n_sides);
+        if (r != 0)
+                return err_fold(r);
+        r = analysis_read_threads(analysis, &read);
+        if (r != 0)
+                return analysis_read_result(analysis, read.culprit, r);
+        for (unsigned i = 0; i < analysis->n_sides; i++) {
+                Subject *subject = &analysis->subjects[i];
+
+                r = section_feed_subject(&analysis->feed, i, subject);
+                if (r != 0)
+                        return analysis_read_result(analysis, subject, r);
+                sources[i] = subject_sources(subject);
+        }
+        r = err_fold(comparison_finish(analysis->comparison, sources));
+        return r == 0 ? section_feed_finish(&analysis->feed, analysis_old_name, analysis) : r;
 }
 
 /* answering */
@@ -196,25 +297,23 @@ static int analysis_answer_heads(Analysis *analysis) {
         return r == 0 ? answer_reply(&analysis->work->answer) : r;
 }
 
-/* One list in replies of about LIMIT_BATCH_BYTES each. */
+/* A list of the comparison, for answer_list(). */
+typedef struct AnalysisList {
+        const Comparison *comparison;
+        ComparisonList list;
+} AnalysisList;
+
+static void analysis_write_member(const void *userdata, size_t index, JsonWriter *writer) {
+        const AnalysisList *list = userdata;
+
+        comparison_write(list->comparison, list->list, index, writer);
+}
+
 static int analysis_answer_list(Analysis *analysis, ComparisonList list, const char *key) {
-        Answer *answer = &analysis->work->answer;
-        size_t n = comparison_n(analysis->comparison, list);
-        int r;
+        AnalysisList from = { analysis->comparison, list };
 
-        for (size_t i = 0; i < n;) {
-                JsonWriter *writer = answer_begin(answer);
-
-                json_write_key(writer, key);
-                json_write_array(writer);
-                while (i < n && answer->parameters.n < LIMIT_BATCH_BYTES)
-                        comparison_write(analysis->comparison, list, i++, writer);
-                json_write_end(writer);
-                r = answer_reply(answer);
-                if (r != 0)
-                        return r;
-        }
-        return 0;
+        return answer_list(&analysis->work->answer, key, comparison_n(from.comparison, list),
+                           analysis_write_member, &from);
 }
 
 /* In parts of about LIMIT_BATCH_BYTES each; the last one's reply stays open for what follows. */
@@ -235,11 +334,6 @@ static int analysis_answer_sections(Analysis *analysis, SectionCursor *ret_end) 
         }
         *ret_end = cursor;
         return r;
-}
-
-static void analysis_write_hidden_sections(const Analysis *analysis, JsonWriter *writer) {
-        json_write_key(writer, "hiddenSections");
-        section_cuts_write(analysis->feed.sections, writer);
 }
 
 /* Rows of sections count where the user named the sections: some number always moves. */
@@ -287,7 +381,8 @@ static int analysis_answer(Analysis *analysis) {
                                       analysis_rows_above(analysis, &sections));
         json_write_member_u64(writer, "hiddenGroups",
                               comparison_hidden(comparison, COMPARISON_GROUPS));
-        analysis_write_hidden_sections(analysis, writer);
+        json_write_key(writer, "hiddenSections");
+        section_cuts_write(analysis->feed.sections, writer);
         if (analysis->n_sides > 1) {
                 json_write_member_u64(writer, "hiddenOnlyBefore",
                                       comparison_hidden(comparison, COMPARISON_ONLY_BEFORE));
@@ -300,10 +395,11 @@ static int analysis_answer(Analysis *analysis) {
 
 static int analysis_run(Work *work, const AnalysisParameters *parameters, unsigned n_sides,
                         const char *const names[static SIDES]) {
-        _cleanup_(analysis_done) Analysis analysis;
+        _cleanup_(analysis_done) Analysis analysis = { .work = work, .n_sides = n_sides };
         int r;
 
-        analysis_init(&analysis, work, n_sides);
+        for (unsigned i = 0; i < SIDES; i++)
+                subject_init(&analysis.subjects[i]);
         r = analysis_open(&analysis, parameters, names);
         if (r != 0)
                 return r;

@@ -4,16 +4,11 @@
 #include <stdio.h>
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/number.h"
 #include "analysis/set/set-comparison.h"
 #include "view/view.h"
-#include "view/view-json.h"
 #include "wire/limits.h"
+#include "worker/analysis-read.h"
 #include "worker/set-subjects.h"
-#include "worker/subject-merge.h"
-
-/* How many threads go by between two looks at the clock. */
-#define THREADS_PER_LOOK 512
 
 #define DEFAULT_ALPHA 0.05
 
@@ -25,8 +20,6 @@ typedef struct SetAnalysis {
         double alpha;
         SetSubjects subjects;
         SetComparison *comparison;
-        uint64_t n_read;
-        uint64_t n_total; /* 0: not known */
 } SetAnalysis;
 
 typedef struct SetParameters {
@@ -76,16 +69,19 @@ static int check_sides(SetAnalysis *sets, const SetParameters *parameters) {
         return 0;
 }
 
-static int open_side(SetAnalysis *sets, json_object *refs, unsigned side) {
+static int open_side(SetAnalysis *sets, json_object *refs, Side side) {
         int r = 0;
 
         for (size_t i = 0; i < json_object_array_length(refs) && r == 0; i++) {
                 SnapshotRef ref = SNAPSHOT_REF_NONE;
+                Subject *subject;
 
                 r = work_decode_ref(sets->work, json_object_array_get_idx(refs, i),
                                     side_names[side], &ref);
                 if (r == 0)
-                        r = set_subjects_add(&sets->subjects, sets->work, side, &ref);
+                        r = set_subjects_add(&sets->subjects, side, &subject);
+                if (r == 0)
+                        r = work_open_subject(sets->work, &ref, subject);
                 snapshot_ref_done(&ref);
         }
         return r;
@@ -103,14 +99,11 @@ static int sort_subjects(SetAnalysis *sets) {
 }
 
 static int open_sets(SetAnalysis *sets, const SetParameters *parameters) {
-        char complaint[VIEW_COMPLAINT_BYTES];
         int r;
 
-        r = view_decode(parameters->view, &sets->view, complaint);
-        if (r == VIEW_E_INVALID)
-                return work_refuse_parameter(sets->work, "view", complaint);
+        r = work_decode_view(sets->work, parameters->view, &sets->view);
         if (r != 0)
-                return err_fold(r);
+                return r;
         if (!(parameters->alpha > 0 && parameters->alpha < 1))
                 return work_refuse_parameter(sets->work, "alpha", "it is between 0 and 1");
         sets->alpha = parameters->alpha;
@@ -118,71 +111,54 @@ static int open_sets(SetAnalysis *sets, const SetParameters *parameters) {
         if (r == 0)
                 r = check_sides(sets, parameters);
         for (unsigned side = 0; side < SIDES && r == 0; side++)
-                r = open_side(sets, parameters->refs[side], side);
+                r = open_side(sets, parameters->refs[side], (Side) side);
         return r == 0 ? sort_subjects(sets) : r;
 }
 
 /* reading */
 
-static int look(SetAnalysis *sets) {
-        if (sets->n_read++ % THREADS_PER_LOOK != 0)
-                return 0;
-        return answer_progress(&sets->work->answer, "reading", sets->n_read - 1, sets->n_total);
+static int set_on_name(void *userdata, const ThreadSample *sample) {
+        return set_comparison_census(((SetAnalysis *) userdata)->comparison, sample);
 }
 
-static int census_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
-        SetAnalysis *sets = userdata;
-        int r = look(sets);
-
-        return r == 0 ? set_comparison_census(sets->comparison, sample) : r;
+static int set_on_thread(void *userdata, Side side, const ThreadSample *sample) {
+        return set_comparison_fold(((SetAnalysis *) userdata)->comparison, NULL, sample);
 }
 
-static int fold_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
-        SetAnalysis *sets = userdata;
-        int r = look(sets);
-
-        return r == 0 ? set_comparison_fold(sets->comparison, NULL, sample) : r;
+static int set_on_life(void *userdata, const ThreadSample *before, const ThreadSample *after) {
+        return set_comparison_fold(((SetAnalysis *) userdata)->comparison, before, after);
 }
 
-static int fold_life(void *userdata, const ThreadSample *before, const ThreadSample *after) {
-        SetAnalysis *sets = userdata;
-        int r = look(sets);
-
-        return r == 0 ? set_comparison_fold(sets->comparison, before, after) : r;
+static int set_on_progress(void *userdata, uint64_t n_read, uint64_t n_total) {
+        return answer_progress(&((SetAnalysis *) userdata)->work->answer, "reading", n_read,
+                               n_total);
 }
 
-static int fold_window(SetAnalysis *sets, Subject *previous, Subject *subject) {
-        static const SubjectVisitor nothing = { .on_thread = NULL };
-        const MergeSide sides[SIDES] = { { .subject = previous, .visitor = &nothing },
-                                         { .subject = subject, .visitor = &nothing } };
-        unsigned culprit = 0;
-        int r;
+static int read_captures(SetAnalysis *sets, AnalysisRead *read) {
+        const SetSubject *members = sets->subjects.members;
+        size_t n = sets->subjects.n;
+        bool has_census = set_comparison_wants_census(sets->comparison);
+        Subject *previous;
+        int r = 0;
 
-        r = subject_merge(sides, fold_life, sets, &culprit);
-        if (r == SUBJECT_E_UNREADABLE)
-                return work_refuse_fault(sets->work, subject_name(sides[culprit].subject),
-                                         &sides[culprit].subject->fault);
-        return err_fold(r);
-}
+        for (size_t i = 0; i < n; i++) {
+                analysis_read_expect(read, members[i].subject, has_census ? 2 : 1);
+                (void) set_subjects_relate(&sets->subjects, i, &previous);
+                if (previous)
+                        analysis_read_expect(read, previous, 1);
+        }
+        for (size_t i = 0; has_census && i < n && r == 0; i++)
+                r = analysis_read_names(read, members[i].subject);
+        for (size_t i = 0; i < n && r == 0; i++) {
+                SetCapture capture = set_subjects_relate(&sets->subjects, i, &previous);
 
-static int fold_capture(SetAnalysis *sets, size_t index) {
-        static const SubjectVisitor fold = { .on_thread = fold_thread };
-        Subject *previous, *subject = sets->subjects.members[index].subject;
-        SetCapture capture = set_subjects_relate(&sets->subjects, index, &previous);
-        int r;
-
-        set_comparison_begin(sets->comparison, &capture);
-        r = previous ? fold_window(sets, previous, subject)
-                     : work_pass_subject(sets->work, subject, &fold, sets);
-        return r == 0 ? set_comparison_end(sets->comparison) : r;
-}
-
-static void count_total(SetAnalysis *sets, bool has_census) {
-        for (size_t i = 0; i < sets->subjects.n; i++)
-                sets->n_total = number_add_saturating(
-                        sets->n_total, number_multiply_saturating(
-                                               subject_n_threads(sets->subjects.members[i].subject),
-                                               has_census ? 2 : 1));
+                set_comparison_begin(sets->comparison, &capture);
+                r = previous ? analysis_read_window(read, previous, members[i].subject)
+                             : analysis_read_side(read, capture.side, members[i].subject);
+                if (r == 0)
+                        r = set_comparison_end(sets->comparison);
+        }
+        return r;
 }
 
 /* What the last capture of the side says of its sources stands for all of them. */
@@ -193,25 +169,24 @@ static const Subject *last_of(const SetAnalysis *sets, unsigned side) {
 }
 
 static int read_sets(SetAnalysis *sets) {
-        static const SubjectVisitor census = { .on_thread = census_thread };
-        const SourceTable *sources[SIDES] = { NULL, NULL };
-        bool has_census;
+        static const AnalysisVisitor visitor = {
+                .on_name = set_on_name,
+                .on_thread = set_on_thread,
+                .on_life = set_on_life,
+                .on_progress = set_on_progress,
+        };
+        const SourceTable *sources[SIDES];
+        AnalysisRead read = { .visitor = &visitor, .userdata = sets };
         int r;
 
         r = set_comparison_new(&sets->view, sets->subjects.n, sets->alpha, &sets->comparison);
         if (r != 0)
                 return err_fold(r);
-        has_census = set_comparison_wants_census(sets->comparison);
-        count_total(sets, has_census);
-        for (size_t i = 0; has_census && i < sets->subjects.n && r == 0; i++)
-                r = work_pass_subject(sets->work, sets->subjects.members[i].subject, &census, sets);
-        for (size_t i = 0; i < sets->subjects.n && r == 0; i++)
-                r = fold_capture(sets, i);
+        r = read_captures(sets, &read);
         if (r != 0)
-                return r;
+                return work_read_result(sets->work, read.culprit, r);
         for (unsigned side = 0; side < SIDES; side++)
-                if (last_of(sets, side)->has_sources)
-                        sources[side] = &last_of(sets, side)->sources;
+                sources[side] = subject_sources(last_of(sets, side));
         return err_fold(set_comparison_finish(sets->comparison, sources));
 }
 
@@ -250,23 +225,8 @@ static int answer_heads(SetAnalysis *sets) {
         return answer_reply(&sets->work->answer);
 }
 
-/* In replies of about LIMIT_BATCH_BYTES each. */
-static int answer_groups(SetAnalysis *sets) {
-        Answer *answer = &sets->work->answer;
-        size_t n = set_comparison_n(sets->comparison);
-        int r = 0;
-
-        for (size_t i = 0; i < n && r == 0;) {
-                JsonWriter *writer = answer_begin(answer);
-
-                json_write_key(writer, "groups");
-                json_write_array(writer);
-                while (i < n && answer->parameters.n < LIMIT_BATCH_BYTES)
-                        set_comparison_write(sets->comparison, i++, writer);
-                json_write_end(writer);
-                r = answer_reply(answer);
-        }
-        return r;
+static void write_group(const void *userdata, size_t index, JsonWriter *writer) {
+        set_comparison_write(userdata, index, writer);
 }
 
 static int answer_hidden(SetAnalysis *sets) {
@@ -291,7 +251,8 @@ static int run_sets(SetAnalysis *sets, const SetParameters *parameters) {
         if (r == 0)
                 r = answer_heads(sets);
         if (r == 0)
-                r = answer_groups(sets);
+                r = answer_list(&sets->work->answer, "groups", set_comparison_n(sets->comparison),
+                                write_group, sets->comparison);
         return r == 0 ? answer_hidden(sets) : r;
 }
 

@@ -17,7 +17,7 @@ void set_subjects_done(SetSubjects *subjects) {
         subjects->n = 0;
 }
 
-int set_subjects_add(SetSubjects *subjects, Work *work, unsigned side, SnapshotRef *ref) {
+int set_subjects_add(SetSubjects *subjects, Side side, Subject **ret) {
         Subject *subject = malloc(sizeof(*subject));
 
         assert(subjects->n < SET_MAX_CAPTURES);
@@ -29,16 +29,14 @@ int set_subjects_add(SetSubjects *subjects, Work *work, unsigned side, SnapshotR
                 .position = subjects->n_sides[side]++,
                 .side = side,
         };
-        return work_open_subject(work, ref, subject);
-}
-
-static bool is_same_boot(const Subject *a, const Subject *b) {
-        return a->head.boot_id[0] != '\0' && strcmp(a->head.boot_id, b->head.boot_id) == 0;
+        *ret = subject;
+        return 0;
 }
 
 /* Both are of one boot and say when in it. */
 static bool are_comparable(const Subject *a, const Subject *b) {
-        return is_same_boot(a, b) && a->head.has_start_boottime && b->head.has_start_boottime;
+        return subject_boots(a, b) == BOOTS_SAME && a->head.has_start_boottime &&
+               b->head.has_start_boottime;
 }
 
 /*

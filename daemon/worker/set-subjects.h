@@ -15,12 +15,11 @@
 #include "base/macro.h"
 #include "analysis/set/set-comparison.h"
 #include "worker/subject.h"
-#include "worker/work.h"
 
 typedef struct SetSubject {
         Subject *subject; /* owned */
         size_t position;  /* as the call had it, in its side */
-        unsigned side;
+        Side side;
         uint64_t boot_realtime_ns; /* of the first capture of this boot: boots follow each other */
 } SetSubject;
 
@@ -31,9 +30,8 @@ typedef struct SetSubjects {
 } SetSubjects;
 
 void set_subjects_done(SetSubjects *subjects);
-/* Opens the snapshot, one of @side, and adds it. As work_open_subject(). */
-_must_check_ int set_subjects_add(SetSubjects *subjects, Work *work, unsigned side,
-                                  SnapshotRef *ref);
+/* Adds a subject of @side, which the caller opens. 0 or -ENOMEM. */
+_must_check_ int set_subjects_add(SetSubjects *subjects, Side side, Subject **ret);
 /*
  * Puts all into order, once. NULL, or two of them that are one and the same capture: then
  * *ret_other is the second.

@@ -52,6 +52,17 @@ const char *subject_name(const Subject *subject) {
         return subject->label ? subject->label : subject->head.name;
 }
 
+Boots subject_boots(const Subject *before, const Subject *after) {
+        if (before->head.boot_id[0] == '\0' || after->head.boot_id[0] == '\0')
+                return BOOTS_UNKNOWN;
+        return strcmp(before->head.boot_id, after->head.boot_id) == 0 ? BOOTS_SAME
+                                                                      : BOOTS_DIFFERENT;
+}
+
+const SourceTable *subject_sources(const Subject *subject) {
+        return subject->has_sources ? &subject->sources : NULL;
+}
+
 uint64_t subject_n_threads(const Subject *subject) {
         return subject->head.has_threads ? subject->head.threads : 0;
 }
@@ -108,9 +119,9 @@ static int subject_open_file(Subject *subject) {
         return r == SNAPSHOT_FILE_E_NO_HEAD ? 0 : r;
 }
 
-int subject_open(Subject *subject, SnapshotRef *ref) {
-        subject->fd = TAKE_FD(ref->fd);
-        subject->label = ref->label;
+int subject_open(Subject *subject, int fd, const char *label) {
+        subject->fd = fd;
+        subject->label = label;
         return subject_file_result(subject, subject_open_file(subject));
 }
 

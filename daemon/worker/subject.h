@@ -22,7 +22,7 @@
 #include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
 #include "spool/snapshot-file.h"
-#include "worker/parameters.h"
+#include "analysis/group/side.h"
 
 enum {
         SUBJECT_OK,
@@ -53,8 +53,11 @@ typedef struct SubjectVisitor {
 void subject_init(Subject *subject);
 void subject_done(Subject *subject);
 
-/* Takes @ref's descriptor, checks the digest and reads the head. SUBJECT_E_UNREADABLE. */
-_must_check_ int subject_open(Subject *subject, SnapshotRef *ref);
+/*
+ * Takes @fd, checks the digest and reads the head. @label: what the caller calls the file, borrowed;
+ * may be NULL. SUBJECT_E_UNREADABLE.
+ */
+_must_check_ int subject_open(Subject *subject, int fd, const char *label);
 /*
  * One pass. SUBJECT_E_UNREADABLE, or a negative errno: the visitor's, or of this process's own
  * trouble.
@@ -79,6 +82,10 @@ _must_check_ int subject_pass_next(SubjectPass *pass, const ThreadSample **ret_s
 const char *subject_name(const Subject *subject);
 /* The HEAD object, under that name. */
 void subject_write_head(const Subject *subject, JsonWriter *writer);
+/* Whether threads of @before can live on in @after. */
+Boots subject_boots(const Subject *before, const Subject *after);
+/* Why values are absent; NULL when the file records no sources. */
+const SourceTable *subject_sources(const Subject *subject);
 /* How many threads a pass will hand out, 0 when that is not known yet. */
 uint64_t subject_n_threads(const Subject *subject);
 

@@ -2,8 +2,10 @@
 #include "worker/work.h"
 
 #include <errno.h>
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/name.h"
+#include "view/view-json.h"
 
 int work_refuse(Work *work, WireError error, const WireErrorDetail *detail) {
         int r = answer_error(&work->answer, error, detail);
@@ -56,6 +58,15 @@ int work_decode_ref(Work *work, json_object *object, const char *name, SnapshotR
         return err_fold(r);
 }
 
+int work_decode_view(Work *work, json_object *object, View *ret) {
+        char complaint[VIEW_COMPLAINT_BYTES];
+        int r = view_decode(object, ret, complaint);
+
+        if (r == VIEW_E_INVALID)
+                return work_refuse_parameter(work, "view", complaint);
+        return err_fold(r);
+}
+
 int work_check_name(Work *work, const char *name) {
         const char *complaint = snapshot_name_complaint(span_of(name));
 
@@ -80,20 +91,16 @@ int work_refuse_fault(Work *work, const char *name, const SnapshotFault *fault) 
                            });
 }
 
-int work_open_subject(Work *work, SnapshotRef *ref, Subject *subject) {
-        int r;
-
-        r = subject_open(subject, ref);
+int work_read_result(Work *work, const Subject *subject, int r) {
         if (r == SUBJECT_E_UNREADABLE)
                 return work_refuse_fault(work, subject_name(subject), &subject->fault);
         return err_fold(r);
 }
 
-int work_pass_subject(Work *work, Subject *subject, const SubjectVisitor *visitor, void *userdata) {
-        int r;
+int work_open_subject(Work *work, SnapshotRef *ref, Subject *subject) {
+        return work_read_result(work, subject, subject_open(subject, TAKE_FD(ref->fd), ref->label));
+}
 
-        r = subject_pass(subject, visitor, userdata);
-        if (r == SUBJECT_E_UNREADABLE)
-                return work_refuse_fault(work, subject_name(subject), &subject->fault);
-        return err_fold(r);
+int work_pass_subject(Work *work, Subject *subject, const SubjectVisitor *visitor, void *userdata) {
+        return work_read_result(work, subject, subject_pass(subject, visitor, userdata));
 }

@@ -17,6 +17,7 @@
 #include "wire/message.h"
 #include "worker/answer.h"
 #include "worker/parameters.h"
+#include "view/view.h"
 #include "worker/subject.h"
 
 enum {
@@ -67,10 +68,13 @@ _must_check_ int work_check_name(Work *work, const char *name);
 _must_check_ int work_decode(Work *work, const Parameter *table, size_t n_table, void *ret);
 _must_check_ int work_decode_ref(Work *work, json_object *object, const char *name,
                                  SnapshotRef *ret);
+_must_check_ int work_decode_view(Work *work, json_object *object, View *ret);
 
 /* subject_open() and subject_pass(); a file that cannot be read is refused. */
 _must_check_ int work_open_subject(Work *work, SnapshotRef *ref, Subject *subject);
 _must_check_ int work_pass_subject(Work *work, Subject *subject, const SubjectVisitor *visitor,
                                    void *userdata);
+/* Refuses the call when @r, a result of reading @subject, is SUBJECT_E_UNREADABLE. */
+_must_check_ int work_read_result(Work *work, const Subject *subject, int r);
 /* Answers with SnapshotUnreadable. */
 _must_check_ int work_refuse_fault(Work *work, const char *name, const SnapshotFault *fault);

@@ -95,10 +95,8 @@ static int merge(int before, int after, Subject subjects[static 2], Story *story
         MergeSide sides[2];
 
         for (unsigned i = 0; i < 2; i++) {
-                SnapshotRef ref = { .fd = fds[i] };
-
                 subject_init(&subjects[i]);
-                ck_assert_int_eq(subject_open(&subjects[i], &ref), 0);
+                ck_assert_int_eq(subject_open(&subjects[i], fds[i], NULL), 0);
                 sides[i] = (MergeSide){ &subjects[i], &visitors[i], story };
         }
         buffer_init(&story->lives, 0);
@@ -256,10 +254,8 @@ START_TEST(so_can_who_wants_the_lives) {
         unsigned culprit;
 
         for (unsigned i = 0; i < 2; i++) {
-                SnapshotRef ref = { .fd = file_of(one, "") };
-
                 subject_init(&subjects[i]);
-                ck_assert_int_eq(subject_open(&subjects[i], &ref), 0);
+                ck_assert_int_eq(subject_open(&subjects[i], file_of(one, ""), NULL), 0);
                 sides[i] = (MergeSide){ .subject = &subjects[i], .visitor = &nobody };
         }
         ck_assert_int_eq(subject_merge(sides, refuse_life, NULL, &culprit), -ENOBUFS);

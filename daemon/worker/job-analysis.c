@@ -12,9 +12,9 @@
 #include "view/view.h"
 #include "analysis/section/section-json.h"
 #include "wire/limits.h"
-#include "worker/analysis-read.h"
-#include "worker/host-change.h"
-#include "worker/section-feed.h"
+#include "analysis/subject/analysis-read.h"
+#include "analysis/subject/host-change.h"
+#include "analysis/subject/section-feed.h"
 
 /* One call of Show (one side) or Compare (two). */
 typedef struct Analysis {

@@ -5,9 +5,9 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "wire/limits.h"
-#include "worker/ktstr-document.h"
-#include "worker/output.h"
-#include "worker/thread-object.h"
+#include "analysis/export/ktstr-document.h"
+#include "analysis/export/output.h"
+#include "analysis/export/thread-object.h"
 
 /* A snapshot on its way into another form. */
 typedef struct Conversion {

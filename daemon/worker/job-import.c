@@ -9,7 +9,7 @@
 #include "base/name.h"
 #include "snapshot/snapshot-writer.h"
 #include "wire/limits.h"
-#include "worker/host-change.h"
+#include "analysis/subject/host-change.h"
 
 #define ROWS_BYTES (64 * 1024)
 

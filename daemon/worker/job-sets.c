@@ -7,8 +7,8 @@
 #include "analysis/set/set-comparison.h"
 #include "view/view.h"
 #include "wire/limits.h"
-#include "worker/analysis-read.h"
-#include "worker/set-subjects.h"
+#include "analysis/subject/analysis-read.h"
+#include "analysis/subject/set-subjects.h"
 
 #define DEFAULT_ALPHA 0.05
 

@@ -18,7 +18,7 @@
 #include "worker/answer.h"
 #include "worker/parameters.h"
 #include "view/view.h"
-#include "worker/subject.h"
+#include "analysis/subject/subject.h"
 
 enum {
         WORK_OK,

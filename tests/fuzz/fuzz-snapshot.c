@@ -10,8 +10,8 @@
  * Aims at: protocol/snapshot/snapshot-reader.c, protocol/snapshot/snapshot-writer.c,
  *          protocol/snapshot/thread-reader.c, protocol/snapshot/thread-cell.c,
  *          protocol/snapshot/thread-column.c, protocol/snapshot/head.c,
- *          protocol/snapshot/source.c, daemon/worker/ktstr-document.c,
- *          daemon/worker/thread-object.c, daemon/worker/reshape.c
+ *          protocol/snapshot/source.c, daemon/analysis/export/ktstr-document.c,
+ *          daemon/analysis/export/thread-object.c, daemon/analysis/export/reshape.c
  */
 
 #include <stdio.h>
@@ -20,8 +20,8 @@
 #include "plain.h"
 #include "snapshot-record.h"
 #include "snapshot/head.h"
-#include "worker/ktstr-document.h"
-#include "worker/thread-object.h"
+#include "analysis/export/ktstr-document.h"
+#include "analysis/export/thread-object.h"
 
 static void check_cuts(const SnapshotRecord *whole, FuzzPieces pieces) {
         SnapshotRecord *cut = snapshot_record_read(pieces);

@@ -16,7 +16,7 @@
 #include "view/view.h"
 #include "analysis/section/sections.h"
 #include "snapshot/thread-sample.h"
-#include "worker/subject.h"
+#include "analysis/subject/subject.h"
 
 typedef struct SectionFeed {
         const View *view; /* borrowed */

@@ -14,7 +14,7 @@
 #include "base/macro.h"
 #include "snapshot/thread-sample.h"
 #include "analysis/group/side.h"
-#include "worker/subject.h"
+#include "analysis/subject/subject.h"
 
 typedef struct MergeSide {
         Subject *subject; /* another one for each side */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/host-change.h"
+#include "analysis/subject/host-change.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/subject.h"
+#include "analysis/subject/subject.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/analysis-read.h"
+#include "analysis/subject/analysis-read.h"
 
 #include "base/number.h"
-#include "worker/subject-merge.h"
+#include "analysis/subject/subject-merge.h"
 
 #define THREADS_PER_PROGRESS 512
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/ktstr-document.h"
+#include "analysis/export/ktstr-document.h"
 
 #include <string.h>
 #include "base/number.h"
 #include "metric/metric.h"
-#include "worker/reshape.h"
+#include "analysis/export/reshape.h"
 
 /* What the prior tool takes for cpu.max's period where there is none. */
 #define KTSTR_PERIOD_US 100000

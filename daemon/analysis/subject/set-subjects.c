@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/set-subjects.h"
+#include "analysis/subject/set-subjects.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include "base/macro.h"
 #include "analysis/set/set-comparison.h"
-#include "worker/subject.h"
+#include "analysis/subject/subject.h"
 
 typedef struct SetSubject {
         Subject *subject; /* owned */

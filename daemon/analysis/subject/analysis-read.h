@@ -15,7 +15,7 @@
 #include "base/span.h"
 #include "analysis/group/side.h"
 #include "snapshot/thread-sample.h"
-#include "worker/subject.h"
+#include "analysis/subject/subject.h"
 
 /* Receives what is read. Callbacks return 0 to go on or a negative errno, which is passed on. */
 typedef struct AnalysisVisitor {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/output.h"
+#include "analysis/export/output.h"
 
 #include <errno.h>
 #include <stdlib.h>

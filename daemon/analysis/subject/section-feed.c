@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/section-feed.h"
+#include "analysis/subject/section-feed.h"
 
 #include <errno.h>
 #include "base/err.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/reshape.h"
+#include "analysis/export/reshape.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/thread-object.h"
+#include "analysis/export/thread-object.h"
 
 #include "snapshot/thread-column.h"
 #include "kernel/text/cpu-list.h"

@@ -6,13 +6,11 @@
 
 #include "analysis/compare/group-json.h"
 #include "analysis/key/group-name.h"
-#include "analysis/group/group.h"
 #include "analysis/compare/impact.h"
 #include "analysis/compare/order.h"
 #include "analysis/pairing/pairing.h"
 #include "analysis/group/spread-names.h"
 #include "analysis/key/thread-group.h"
-#include "analysis/key/thread-key.h"
 #include "analysis/group/uptime.h"
 
 /* Groups of the table in the order of display; the groups are the table's. */
@@ -25,8 +23,7 @@ typedef struct GroupList {
 struct Comparison {
         View view;
         ComparisonSetup setup;
-        ThreadKeys keys;
-        GroupTable table;
+        ThreadGroups threads;
         SpreadNames *spread_names; /* owned; NULL: the view wants no spread */
         Uptimes uptimes;
         Pairing *pairing; /* owned; NULL: the axis has no cgroups, or there is one side */
@@ -47,7 +44,7 @@ int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **
                 return -ENOMEM;
         comparison->view = *view;
         comparison->setup = *setup;
-        r = thread_keys_init(&comparison->keys, &comparison->view, setup->boots);
+        r = thread_groups_init(&comparison->threads, &comparison->view, setup->boots);
         if (r != 0)
                 return r;
         if (view->spread) {
@@ -73,24 +70,17 @@ Comparison *comparison_free(Comparison *comparison) {
                 free(comparison->lists[list].groups);
         pairing_free(comparison->pairing);
         spread_names_free(comparison->spread_names);
-        group_table_done(&comparison->table);
-        thread_keys_done(&comparison->keys);
+        thread_groups_done(&comparison->threads);
         free(comparison);
         return NULL;
 }
 
 bool comparison_wants_census(const Comparison *comparison) {
-        return thread_keys_wants_census(&comparison->keys);
-}
-
-static bool leaves_out(const Comparison *comparison, const ThreadSample *sample) {
-        return sample->self && !comparison->view.self;
+        return thread_groups_want_census(&comparison->threads);
 }
 
 int comparison_census(Comparison *comparison, const ThreadSample *sample) {
-        if (leaves_out(comparison, sample) || !comparison_wants_census(comparison))
-                return 0;
-        return thread_keys_census(&comparison->keys, sample);
+        return thread_groups_census(&comparison->threads, sample);
 }
 
 static int note_kind(Comparison *comparison, const Group *group, Side side,
@@ -113,9 +103,9 @@ int comparison_fold(Comparison *comparison, Side side, const ThreadSample *sampl
         int r;
 
         assert((unsigned) side < comparison->setup.n_sides);
-        if (leaves_out(comparison, sample))
+        if (thread_is_left_out(&comparison->view, sample))
                 return 0;
-        r = thread_group_obtain(&comparison->keys, &comparison->table, side, sample, &group);
+        r = thread_groups_obtain(&comparison->threads, side, sample, &group);
         if (r == 0)
                 r = note_kind(comparison, group, side, sample);
         if (r == 0)
@@ -148,11 +138,12 @@ int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
         int r;
 
         assert(comparison_wants_lives(comparison));
-        /* What ctprof was once marked as its own is so for its whole life. */
-        if ((before && leaves_out(comparison, before)) || (after && leaves_out(comparison, after)))
+        /* A thread that was ctprof's own in one snapshot is left out of both. */
+        if ((before && thread_is_left_out(&comparison->view, before)) ||
+            (after && thread_is_left_out(&comparison->view, after)))
                 return 0;
-        r = thread_group_obtain(&comparison->keys, &comparison->table,
-                                after ? SIDE_AFTER : SIDE_BEFORE, after ? after : before, &group);
+        r = thread_groups_obtain(&comparison->threads, after ? SIDE_AFTER : SIDE_BEFORE,
+                                 after ? after : before, &group);
         if (r == 0 && before)
                 r = note_kind(comparison, group, SIDE_BEFORE, before);
         if (r == 0 && after)
@@ -179,7 +170,7 @@ static int find_counterpart(Comparison *comparison, Span cgroup, const Group *af
                 r = thread_key_append_lengths(&id, cgroup.n, after->n_process);
         if (r != 0)
                 return r;
-        *ret = group_table_find(&comparison->table, buffer_span(&id));
+        *ret = group_table_find(&comparison->threads.table, buffer_span(&id));
         return 0;
 }
 
@@ -196,14 +187,14 @@ static int rename_group(Comparison *comparison, Span cgroup, Group *after) {
 
 static int apply_match(Comparison *comparison, const PairingMatch *match) {
         ViewAxis axis = comparison->view.axis;
-        Group *group = group_table_find(&comparison->table, match->after);
+        Group *group = group_table_find(&comparison->threads.table, match->after);
 
         if (axis == VIEW_AXIS_CGROUP) /* there, a cgroup is one group */
                 return group ? rename_group(comparison, match->before, group) : 0;
-        for (size_t i = 0; i < comparison->table.n_groups; i++) {
+        for (size_t i = 0; i < comparison->threads.table.n_groups; i++) {
                 int r;
 
-                group = comparison->table.groups[i];
+                group = comparison->threads.table.groups[i];
                 if (group_is_empty(group) ||
                     !span_equal(group_names(group, axis).cgroup, match->after))
                         continue;
@@ -228,9 +219,9 @@ static int pair_cgroups(Comparison *comparison) {
 static int settle_windows(Comparison *comparison) {
         int r = 0;
 
-        for (size_t i = 0; i < comparison->table.n_groups && r == 0; i++)
-                if (!group_is_empty(comparison->table.groups[i]))
-                        r = group_settle_window(comparison->table.groups[i]);
+        for (size_t i = 0; i < comparison->threads.table.n_groups && r == 0; i++)
+                if (!group_is_empty(comparison->threads.table.groups[i]))
+                        r = group_settle_window(comparison->threads.table.groups[i]);
         return r;
 }
 
@@ -276,9 +267,9 @@ static int fill_lists(Comparison *comparison) {
         size_t n_rows = group_lens_n_rows(&lens);
         size_t counts[_COMPARISON_LIST_MAX] = { 0 };
 
-        for (size_t i = 0; i < comparison->table.n_groups; i++)
-                if (!group_is_empty(comparison->table.groups[i]))
-                        counts[list_of(comparison, comparison->table.groups[i])]++;
+        for (size_t i = 0; i < comparison->threads.table.n_groups; i++)
+                if (!group_is_empty(comparison->threads.table.groups[i]))
+                        counts[list_of(comparison, comparison->threads.table.groups[i])]++;
         for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++) {
                 /* One more than needed: calloc(0) may answer NULL. */
                 comparison->lists[list].groups = calloc(counts[list] + 1, sizeof(Group *));
@@ -286,8 +277,8 @@ static int fill_lists(Comparison *comparison) {
                         return -ENOMEM;
         }
 
-        for (size_t i = 0; i < comparison->table.n_groups; i++) {
-                Group *group = comparison->table.groups[i];
+        for (size_t i = 0; i < comparison->threads.table.n_groups; i++) {
+                Group *group = comparison->threads.table.groups[i];
                 ComparisonList list = list_of(comparison, group);
 
                 if (group_is_empty(group) || !group_passes(group, &comparison->view))
@@ -361,8 +352,8 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
                 r = settle_windows(comparison);
         if (r != 0)
                 return r;
-        impact_scale_init(&comparison->scale, &comparison->table);
-        uptimes_init(&comparison->uptimes, &comparison->table);
+        impact_scale_init(&comparison->scale, &comparison->threads.table);
+        uptimes_init(&comparison->uptimes, &comparison->threads.table);
         r = fill_lists(comparison);
         if (r != 0)
                 return r;

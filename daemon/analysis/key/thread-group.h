@@ -2,18 +2,39 @@
 #pragma once
 
 /*
- * ThreadGroup
+ * ThreadGroups
  *
- * The group that a thread is in, by its keys, made when it is the first; and what the group learns
- * of its names from each of its threads.
+ * Groups threads as one view wants it: leaves ctprof's own threads out, finds the patterns that
+ * names share, and finds or makes the group of a thread, which learns its names from each of its
+ * threads.
  */
 
+#include <stdbool.h>
 #include "base/macro.h"
-#include "analysis/group/side.h"
 #include "analysis/group/group.h"
+#include "analysis/group/side.h"
 #include "analysis/key/thread-key.h"
 #include "snapshot/thread-sample.h"
+#include "view/view.h"
 
-/* The thread counts among the group's members. 0 or -ENOMEM. */
-_must_check_ int thread_group_obtain(ThreadKeys *keys, GroupTable *table, Side side,
-                                     const ThreadSample *sample, Group **ret);
+typedef struct ThreadGroups {
+        const View *view; /* borrowed */
+        ThreadKeys keys;
+        GroupTable table;
+} ThreadGroups;
+
+/* @view outlives the groups. 0 or -ENOMEM. */
+_must_check_ int thread_groups_init(ThreadGroups *groups, const View *view, Boots boots);
+void thread_groups_done(ThreadGroups *groups);
+
+/* ctprof marks its own threads; a view shows them only when asked to. */
+static inline bool thread_is_left_out(const View *view, const ThreadSample *sample) {
+        return sample->self && !view->self;
+}
+
+bool thread_groups_want_census(const ThreadGroups *groups);
+/* 0 or -ENOMEM. */
+_must_check_ int thread_groups_census(ThreadGroups *groups, const ThreadSample *sample);
+/* The thread, which is not left out, counts among the group's members. 0 or -ENOMEM. */
+_must_check_ int thread_groups_obtain(ThreadGroups *groups, Side side, const ThreadSample *sample,
+                                      Group **ret);

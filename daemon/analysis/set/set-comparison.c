@@ -13,12 +13,10 @@
 #include "analysis/set/set-json.h"
 #include "analysis/set/set-order.h"
 #include "analysis/key/thread-group.h"
-#include "analysis/key/thread-key.h"
 
 struct SetComparison {
         View view;
-        ThreadKeys keys;
-        GroupTable table;
+        ThreadGroups threads;
         SetRowList list;
         SetGroup **groups; /* owned; in the order of the table's */
         size_t n_groups, n_allocated;
@@ -50,7 +48,7 @@ int set_comparison_new(const View *view, size_t n_captures, double alpha, SetCom
                 .list = &comparison->list,
                 .alpha = alpha,
         };
-        r = thread_keys_init(&comparison->keys, &comparison->view, BOOTS_UNKNOWN);
+        r = thread_groups_init(&comparison->threads, &comparison->view, BOOTS_UNKNOWN);
         if (r != 0)
                 return r;
         *ret = TAKE_PTR(comparison);
@@ -65,8 +63,7 @@ SetComparison *set_comparison_free(SetComparison *comparison) {
                 set_group_free(comparison->groups[i], &comparison->list);
         free(comparison->groups);
         free(comparison->shown);
-        group_table_done(&comparison->table);
-        thread_keys_done(&comparison->keys);
+        thread_groups_done(&comparison->threads);
         free(comparison);
         return NULL;
 }
@@ -74,17 +71,11 @@ SetComparison *set_comparison_free(SetComparison *comparison) {
 /* input */
 
 bool set_comparison_wants_census(const SetComparison *comparison) {
-        return thread_keys_wants_census(&comparison->keys);
-}
-
-static bool leaves_out(const SetComparison *comparison, const ThreadSample *sample) {
-        return sample->self && !comparison->view.self;
+        return thread_groups_want_census(&comparison->threads);
 }
 
 int set_comparison_census(SetComparison *comparison, const ThreadSample *sample) {
-        if (leaves_out(comparison, sample) || !set_comparison_wants_census(comparison))
-                return 0;
-        return thread_keys_census(&comparison->keys, sample);
+        return thread_groups_census(&comparison->threads, sample);
 }
 
 void set_comparison_begin(SetComparison *comparison, const SetCapture *capture) {
@@ -127,9 +118,9 @@ int set_comparison_fold(SetComparison *comparison, const ThreadSample *before,
         Group *group;
         int r;
 
-        if (!after || leaves_out(comparison, after))
+        if (!after || thread_is_left_out(&comparison->view, after))
                 return 0;
-        r = thread_group_obtain(&comparison->keys, &comparison->table, SIDE_BEFORE, after, &group);
+        r = thread_groups_obtain(&comparison->threads, SIDE_BEFORE, after, &group);
         if (r == 0)
                 r = obtain(comparison, group, &set_group);
         return r == 0 ? set_group_fold(set_group, &comparison->capture, before, after) : r;

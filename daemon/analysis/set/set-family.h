@@ -14,7 +14,6 @@
 #include <stdint.h>
 #include "base/macro.h"
 #include "analysis/compare/impact.h"
-#include "analysis/group/quartiles.h"
 #include "analysis/compare/row.h"
 #include "analysis/set/set-group.h"
 #include "view/view.h"

@@ -31,3 +31,15 @@ bool set_samples_vary(const SetSamples *samples);
 /* Those of the @captures, in their order; how many. */
 size_t set_samples_get(const SetSamples *samples, uint64_t captures,
                        double ret_values[static SET_MAX_CAPTURES]);
+
+/*
+ * What describes a sample in five numbers: its ends, its median and the values a quarter of the way
+ * from either end, interpolated between neighbours where they fall between two.
+ */
+typedef struct Quartiles {
+        size_t n;
+        double min, q1, median, q3, max; /* when there is any */
+} Quartiles;
+
+/* Sorts @values, which are finite. */
+Quartiles quartiles_of(double *values, size_t n);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include "base/err.h"
+#include "analysis/key/thread-group.h"
 
 int section_feed_init(SectionFeed *feed, const View *view, unsigned n_sides) {
         int r;
@@ -30,12 +31,8 @@ static int settle(SectionFeed *feed, int r) {
         return -EBADMSG;
 }
 
-static bool is_left_out(const SectionFeed *feed, const ThreadSample *sample) {
-        return sample->self && !feed->view->self;
-}
-
 int section_feed_census(SectionFeed *feed, const ThreadSample *sample) {
-        if (is_left_out(feed, sample) || !sections_want_cgroups(feed->sections))
+        if (thread_is_left_out(feed->view, sample) || !sections_want_cgroups(feed->sections))
                 return 0;
         return key_part_census(&feed->cgroups, sample);
 }
@@ -44,7 +41,7 @@ int section_feed_thread(SectionFeed *feed, unsigned side, const ThreadSample *sa
                         Span smaps_json) {
         int r;
 
-        if (is_left_out(feed, sample) || !sections_want_smaps(feed->sections))
+        if (thread_is_left_out(feed->view, sample) || !sections_want_smaps(feed->sections))
                 return 0;
         /* Memory maps wait under their literal names until all names were counted. */
         r = key_part_census(&feed->processes, sample);

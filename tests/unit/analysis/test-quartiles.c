@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "analysis/group/quartiles.h"
+#include "analysis/set/set-samples.h"
 
 static const struct {
         size_t n;

@@ -73,7 +73,7 @@ _must_check_ int comparison_fold(Comparison *comparison, Side side, const Thread
 
 /* By lives of threads: two sides of one boot, and the view's window. */
 bool comparison_wants_lives(const Comparison *comparison);
-/* Both samples of one life, or the one that there is; see MergeLife of analysis/subject/subject-merge.h. */
+/* One thread: both samples, or the only one; see MergeLife in analysis/subject/subject-merge.h. */
 _must_check_ int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
                                       const ThreadSample *after);
 

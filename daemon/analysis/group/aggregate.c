@@ -14,13 +14,15 @@ _Static_assert(_AGGREGATE_NUMBER_MAX <= UINT8_MAX, "slots are eight bits wide");
 #define TALLY_SLOT(member, ...) [METRIC_##member] = AGGREGATE_TALLY_##member,
 static const uint8_t tally_slots[_METRIC_MAX] = { METRICS(TALLY_SLOT) };
 
-/* Of the fold's inner loop: a byte a metric instead of a row of the registry. */
+/*
+ * The shape of each metric in one byte: the inner loop of the fold reads these, not the registry.
+ */
 #define SHAPE_OF_RULE(rule, shape, folds) enum { SHAPE_OF_##rule = METRIC_SHAPE_##shape };
 METRIC_RULES(SHAPE_OF_RULE)
 #define SHAPE_ENTRY(member, type, rule, ...) [METRIC_##member] = SHAPE_OF_##rule,
 static const uint8_t shapes[_METRIC_MAX] = { METRICS(SHAPE_ENTRY) };
 
-/* There is room for one list of CPUs in an aggregate, so for one metric of that shape. */
+/* An aggregate has room for one list of CPUs, so only one metric may have that shape. */
 #define IS_AFFINITY(member, type, rule, ...) +((int) SHAPE_OF_##rule == METRIC_SHAPE_AFFINITY)
 _Static_assert(METRICS(IS_AFFINITY) == 1, "one metric is a set of CPUs");
 
@@ -44,10 +46,10 @@ Aggregate *aggregate_free(Aggregate *aggregate) {
 }
 
 static int tally_grow(Tally *tally) {
-        unsigned n_more = tally->n_words - 1; /* that are used */
+        unsigned n_more = tally->n_words - 1; /* used */
         TallyEntry *more;
 
-        /* Full at every power of two: reallocated before the entry after it. */
+        /* Grows when the number of words is a power of two. */
         if (n_more > 0 && (n_more & (n_more - 1)) != 0)
                 return 0;
         more = realloc(tally->more, (n_more > 0 ? n_more * 2 : 1) * sizeof(*more));
@@ -84,7 +86,7 @@ static int tally_add(Tally *tally, uint64_t word) {
         return 0;
 }
 
-/* Signed and unsigned ordinals differ in what is less. */
+/* Signed and unsigned ordinals compare differently. */
 static void fold_range(uint64_t numbers[static 2], uint64_t value, bool first, bool is_signed) {
         uint64_t flip = is_signed ? UINT64_C(1) << 63 : 0;
 
@@ -121,7 +123,7 @@ static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sa
         case METRIC_SHAPE_MAX:
                 numbers[0] = MAX_OF(numbers[0], value);
                 break;
-        case METRIC_SHAPE_MIN: /* 0 is "no event": taken only if nothing else is there */
+        case METRIC_SHAPE_MIN: /* 0 means no event: taken only if no thread has more */
                 if (value != 0 && (numbers[0] == 0 || value < numbers[0]))
                         numbers[0] = value;
                 break;
@@ -167,7 +169,7 @@ uint64_t aggregate_sum(const Aggregate *aggregate, MetricId id) {
         return aggregate->numbers[number_slots[id]];
 }
 
-/* The word as people know it; its length. */
+/* Formats the word as it is shown; returns its length. */
 static size_t word_format(MetricRule rule, uint64_t word, char ret_text[static POLICY_NAME_CHARS]) {
         const char *boolean = word ? "true" : "false";
 
@@ -193,7 +195,7 @@ static Value mode_value(const Aggregate *aggregate, MetricId id) {
                 if (entry->count < value.mode.count)
                         continue;
                 n = word_format(metric_table[id].rule, entry->word, text);
-                /* Ties go to the bytewise smallest. */
+                /* Among equally frequent words the bytewise smallest wins. */
                 if (entry->count == value.mode.count &&
                     span_compare((Span){ text, n }, (Span){ value.mode.text, value.mode.n_text }) >=
                             0)

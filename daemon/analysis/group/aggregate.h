@@ -4,12 +4,12 @@
 /*
  * Aggregate
  *
- * The threads of one group on one side, reduced to one value a metric by the metric's rule. A
- * thread adds to a metric only when it has a value for it, so a metric that no thread had is
- * absent, whatever the others have. The order in which threads arrive does not matter.
+ * The threads of one group on one side, reduced to one value per metric by the metric's rule. A
+ * thread contributes to a metric only if it has a value for it; a metric that no thread had is
+ * absent. The order in which threads arrive does not matter.
  *
- * Fixed size but for two things that most groups do not need: words beyond the first of a mode, and
- * one list of CPUs.
+ * An aggregate has a fixed size except for two things that few groups need: further words of a
+ * mode, and one list of CPUs.
  */
 
 #include <stdint.h>
@@ -18,7 +18,7 @@
 #include "metric/metric.h"
 #include "snapshot/thread-sample.h"
 
-/* How many numbers and tallies a metric of each rule needs. */
+/* How many numbers and tallies the rules of each shape need. */
 enum {
         AGGREGATE_NUMBERS_SUM = 1,
         AGGREGATE_NUMBERS_MAX = 1,
@@ -51,8 +51,8 @@ enum { METRICS(AGGREGATE_NUMBER_ID) _AGGREGATE_NUMBER_MAX };
 enum { METRICS(AGGREGATE_TALLY_ID) _AGGREGATE_TALLY_MAX };
 
 /*
- * Distinct words of one mode that are told apart. A kernel has seven policies and a dozen states;
- * what a damaged file has beyond this many counts in the total and cannot win.
+ * Distinct words that one mode can count. A kernel has seven policies and a dozen states; a damaged
+ * file may have more, and words beyond this limit count in the total but cannot win.
  */
 #define AGGREGATE_MAX_WORDS 64
 
@@ -61,7 +61,7 @@ typedef struct TallyEntry {
         uint64_t count;
 } TallyEntry;
 
-/* How often each word was seen. The first needs no allocation: most groups are of one mind. */
+/* How often each word was seen. The first needs no allocation: most groups have only one. */
 typedef struct Tally {
         TallyEntry first;
         TallyEntry *more; /* owned */
@@ -70,12 +70,14 @@ typedef struct Tally {
 
 typedef struct Aggregate {
         uint64_t n_threads;
-        /* In ticks since boot: the sum over threads of which it is known, how many, the last. */
+        /*
+         * In ticks since boot: the sum of the known starts, how many are known, and the last one.
+         */
         uint64_t start_ticks, n_started, last_start;
-        uint32_t present[_METRIC_MAX]; /* threads that had it */
+        uint32_t present[_METRIC_MAX]; /* threads that have the metric */
         uint64_t numbers[_AGGREGATE_NUMBER_MAX];
         Tally tallies[_AGGREGATE_TALLY_MAX];
-        char *cpus; /* owned, terminated: the list that all threads have; NULL once they differ */
+        char *cpus; /* owned, terminated: the list that all threads share; NULL when they differ */
         bool cpus_differ;
 } Aggregate;
 
@@ -83,13 +85,15 @@ _must_check_ int aggregate_new(Aggregate **ret);
 Aggregate *aggregate_free(Aggregate *aggregate);
 DEFINE_CLEANUP(Aggregate *, aggregate_free);
 
-/* Adds one thread; thread_count counts it whether or not the sample has that metric. */
+/* Adds one thread. It counts in thread_count whether or not the sample has that metric. */
 _must_check_ int aggregate_fold(Aggregate *aggregate, const ThreadSample *sample);
 
 static inline bool aggregate_has(const Aggregate *aggregate, MetricId id) {
         return aggregate->present[id] > 0;
 }
-/* The saturating sum of a metric of shape SUM; 0 when absent, so ask first. */
+/*
+ * The saturating sum of a metric of shape SUM; 0 also when absent, so check aggregate_has() first.
+ */
 uint64_t aggregate_sum(const Aggregate *aggregate, MetricId id);
-/* The reduced value; a list of CPUs in it is borrowed. */
+/* The reduced value; its list of CPUs is borrowed from the aggregate. */
 Value aggregate_value(const Aggregate *aggregate, MetricId id);

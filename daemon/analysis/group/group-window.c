@@ -8,7 +8,7 @@
 
 #define WORDS ELEMENTSOF(((ThreadSample *) NULL)->present)
 
-/* Every thread counts in thread_count, whatever it did. */
+/* thread_count is a sum, but it counts threads and does not measure work. */
 static bool is_work(unsigned id) {
         return metric_table[id].shape == METRIC_SHAPE_SUM && id != METRIC_thread_count;
 }
@@ -64,7 +64,7 @@ static int note_gap(GroupWindow *window, unsigned side, unsigned id) {
         return 0;
 }
 
-/* Of the sums of a survivor, leaves those in both that both have. */
+/* Keeps the sums that both samples of a survivor have and drops the others. */
 static int match_sums(GroupWindow *window, ThreadSample *before, ThreadSample *after) {
         for (unsigned word = 0; word < WORDS; word++) {
                 uint64_t bits = before->present[word] | after->present[word];
@@ -128,7 +128,7 @@ int group_window_settle(GroupWindow *window, Aggregate *sides[static SIDES]) {
         Aggregate *before, *after = sides[SIDE_AFTER];
         int r;
 
-        if (!after) { /* nothing is left of it: listed as it stood */
+        if (!after) { /* the group is gone: list it as it stood */
                 aggregate_free(sides[SIDE_BEFORE]);
                 sides[SIDE_BEFORE] = TAKE_PTR(window->gone);
                 return 0;
@@ -139,12 +139,15 @@ int group_window_settle(GroupWindow *window, Aggregate *sides[static SIDES]) {
                         return r;
         }
         before = sides[SIDE_BEFORE];
-        /* Whoever takes part in a sum does so on both sides; those that were born began at 0. */
+        /*
+         * A thread takes part in a sum on both sides or on neither; threads that were born began at
+         * 0.
+         */
         for (unsigned id = 0; id < _METRIC_MAX; id++)
                 if (is_work(id))
                         before->present[id] = after->present[id];
         if (!aggregate_has(before, METRIC_thread_count))
-                before->present[METRIC_thread_count] = 1; /* is known to be 0 */
+                before->present[METRIC_thread_count] = 1; /* it is known to be 0 */
         return 0;
 }
 

@@ -4,15 +4,17 @@
 /*
  * GroupWindow
  *
- * What is known of a group besides its two sides when lives of threads are followed from one
- * snapshot to the other. A life is in the group of its later names, one that is gone in that of its
- * earlier. Sums then tell work: a survivor adds to both sides of a sum, or to neither when one of
- * its two values is missing; a thread that was born adds what it did since to the later side and 0
- * to the earlier; one that is gone adds to no sum, because what it did last nobody saw. Sums can so
- * only grow, unless a counter was set back, and never shrink because threads went. All other
- * metrics, and thread_count, are those of all threads of each side.
+ * A group whose threads are followed from one snapshot to the other. A thread belongs to the group
+ * of its later names, or of its earlier names if it is gone.
  *
- * A group whose threads are all gone keeps its sums as they stood, to be listed on its own.
+ * Sums then measure the work done in between. A survivor adds to both sides of a sum, or to neither
+ * if one of its two values is missing. A thread that was born adds its whole value to the later
+ * side and 0 to the earlier. A thread that is gone adds to no sum, because nobody saw its last
+ * work. So a sum grows unless a counter was reset, and never shrinks because threads ended. All
+ * other metrics, and thread_count, cover all threads of each side.
+ *
+ * A group whose threads are all gone keeps its sums as they stood, so that it can be listed on its
+ * own.
  */
 
 #include <stdbool.h>
@@ -23,43 +25,43 @@
 #include "metric/metric.h"
 #include "snapshot/thread-sample.h"
 
-/* Lives of threads by what became of them between two snapshots; each is counted once. */
+/* Threads by what became of them between two snapshots; each thread is counted once. */
 typedef struct LifeCounts {
         uint64_t survived, born, gone;
 } LifeCounts;
 
-/* Survivors that had a sum on one side only, by that side. */
+/* Survivors that have a sum on one side only, by that side. */
 typedef struct GroupWindowGaps {
         uint32_t only[SIDES][_METRIC_MAX];
 } GroupWindowGaps;
 
 typedef struct GroupWindow {
         LifeCounts lives;
-        uint64_t fell[(_METRIC_MAX + 63) / 64]; /* sums that a survivor has less of than before */
+        uint64_t fell[(_METRIC_MAX + 63) / 64]; /* sums that fell for some survivor */
         GroupWindowGaps *gaps;                  /* owned; NULL: none */
-        Aggregate *gone;                        /* owned; all of the threads that are gone; NULL */
+        Aggregate *gone; /* owned; everything the gone threads had; NULL: none is gone */
 } GroupWindow;
 
 _must_check_ int group_window_new(GroupWindow **ret);
 GroupWindow *group_window_free(GroupWindow *window);
 
-/* One life: both samples, or the one that there is; @sides are those of the group. 0 or -ENOMEM. */
+/* One thread: both samples, or the only one. @sides are those of the group. 0 or -ENOMEM. */
 _must_check_ int group_window_fold(GroupWindow *window, Aggregate *sides[static SIDES],
                                    const ThreadSample *before, const ThreadSample *after);
-/* Once all lives are in and no group is adopted any more: makes the sides what is told above. */
+/* Call after all threads are folded and all groups adopted: makes @sides comparable as above. */
 _must_check_ int group_window_settle(GroupWindow *window, Aggregate *sides[static SIDES]);
-/* Adds what @from knows, when both groups have both sides; frees @from. */
+/* Adds @from, the window of a group that was merged into this one, and frees it. */
 void group_window_adopt(GroupWindow *window, GroupWindow *from);
 
-/* The sum of a survivor fell. */
+/* The sum fell for some survivor. */
 bool group_window_fell(const GroupWindow *window, MetricId id);
-/* Survivors that took no part in a sum because a side of theirs lacks it. */
+/* Survivors that do not take part in the sum because they lack it on one side. */
 uint64_t group_window_left_out(const GroupWindow *window, MetricId id);
 
-/* Which lives two samples are, one of which may be NULL: counts it. */
+/* Counts one thread; one of the samples may be NULL. */
 void life_counts_add(LifeCounts *counts, const ThreadSample *before, const ThreadSample *after);
 /*
- * What a survivor did: @after with each sum reduced to what it grew by; those that fell, or that
- * @before lacks, are absent. Names are borrowed from @after.
+ * What a survivor did: @after with each sum replaced by its growth. Sums that fell, or that @before
+ * lacks, are absent. Names are borrowed from @after.
  */
 void life_work(const ThreadSample *before, const ThreadSample *after, ThreadSample *ret);

@@ -4,9 +4,10 @@
 /*
  * SpreadBucket
  *
- * A scale of 64 equal steps to every power of two, on which any 64-bit number has a place of
- * sixteen bits. Numbers below 128 are places of their own. Of all others the middle of the place is
- * off by at most 1/128 of the number. Larger numbers never have smaller places.
+ * A logarithmic scale with 64 equal steps per power of two, on which every 64-bit number has a
+ * bucket that fits 16 bits. Numbers below 128 have a bucket each. For all others the middle of the
+ * bucket differs from the number by at most 1/128 of it. Buckets are monotonic: a larger number
+ * never has a smaller bucket.
  */
 
 #include <stdint.h>
@@ -20,7 +21,7 @@ static inline unsigned spread_bucket_of(uint64_t value) {
 
         if (value < 2 * SPREAD_OCTAVE)
                 return (unsigned) value;
-        /* So far that SPREAD_OCTAVE to 2 * SPREAD_OCTAVE - 1 is left. */
+        /* Shift until a number from SPREAD_OCTAVE to 2 * SPREAD_OCTAVE - 1 is left. */
         shift = 63 - 6 - (unsigned) __builtin_clzll(value);
         return shift * SPREAD_OCTAVE + (unsigned) (value >> shift);
 }

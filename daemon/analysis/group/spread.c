@@ -27,37 +27,37 @@ static const uint8_t slots[_METRIC_MAX] = { METRICS(SLOT_OF) };
 
 #define NO_NAME UINT32_MAX
 
-/* A thread on its way in, and one of few: the values themselves. */
+/* The values of one thread: while it is being added, and as long as there are few. */
 typedef struct SpreadThread {
         pid_t tid;
-        uint32_t name;    /* NO_NAME: it was not needed yet */
-        uint64_t present; /* a bit a slot */
+        uint32_t name;    /* NO_NAME: not looked up yet */
+        uint64_t present; /* a bit per slot */
         uint64_t values[N_SLOTS];
 } SpreadThread;
 
-/* Nobody yet, when the least is larger than the top. */
+/* No thread yet when the least is larger than the top. */
 typedef struct SpreadTop {
         uint64_t top, least;
         pid_t tid;
         uint32_t name;
 } SpreadTop;
 
-/* How many threads are in each place of one slot. */
+/* How many threads are in each bucket of one slot. */
 typedef struct SpreadCount {
         uint64_t n_zero;
-        uint32_t *buckets; /* owned, SPREAD_BUCKETS of them; NULL: there is nothing but zeros */
+        uint32_t *buckets; /* owned, SPREAD_BUCKETS of them; NULL: all are zero */
 } SpreadCount;
 
 typedef struct SpreadRow {
         uint16_t buckets[N_SLOTS]; /* or ABSENT */
 } SpreadRow;
 
-/* Places are rows of threads until there are too many of these, then counts. */
+/* Threads are kept as rows up to SPREAD_MAX_ROWS, then only counted. */
 typedef struct SpreadMany {
         SpreadTop tops[N_SLOTS];
         uint32_t n_rows, n_allocated;
         SpreadRow *rows;     /* owned */
-        SpreadCount *counts; /* owned, N_SLOTS; NULL as long as there are rows */
+        SpreadCount *counts; /* owned, N_SLOTS; NULL while there are rows */
 } SpreadMany;
 
 /* life */
@@ -91,7 +91,7 @@ static int many_new(SpreadMany **ret) {
         return 0;
 }
 
-/* places */
+/* buckets */
 
 static int count_bucket(SpreadCount *count, unsigned bucket) {
         if (bucket == 0) {
@@ -124,7 +124,7 @@ static int count_rows(SpreadMany *many) {
         return 0;
 }
 
-/* Room for one more row; or none when rows are counted from here on. */
+/* Makes room for one more row; at the limit turns the rows into counts instead. */
 static int make_room(SpreadMany *many) {
         uint32_t n = many->n_rows + MAX_OF(many->n_rows / 2, 4u);
         SpreadRow *rows;
@@ -169,7 +169,7 @@ static int add_row(SpreadMany *many, const SpreadThread *thread) {
 
 /* tops */
 
-/* Of one tid twice, which takes a race in the reader, the bytewise smaller name leads. */
+/* If a race in the reader gave one tid twice, the bytewise smaller name leads. */
 static bool leads(const SpreadNames *names, const SpreadThread *thread, uint64_t value,
                   const SpreadTop *top) {
         if (value != top->top)
@@ -180,7 +180,7 @@ static bool leads(const SpreadNames *names, const SpreadThread *thread, uint64_t
                             spread_names_get(names, top->name)) < 0;
 }
 
-/* The thread's name must be known. */
+/* @thread must have its name. */
 static void raise_top(SpreadTop *top, const SpreadNames *names, const SpreadThread *thread,
                       uint64_t value) {
         bool first = top->least > top->top;
@@ -200,7 +200,7 @@ static int raise_tops(SpreadMany *many, SpreadNames *names, SpreadThread *thread
                 uint64_t value = thread->values[slot];
                 int r;
 
-                /* Most threads lead nowhere: their names are not looked up. */
+                /* Most threads have the top of no sum: their names are not looked up. */
                 if (value < top->top) {
                         top->least = MIN_OF(top->least, value);
                         continue;
@@ -224,7 +224,7 @@ static int add_to_many(SpreadMany *many, SpreadNames *names, SpreadThread *threa
         return r != 0 ? r : raise_tops(many, names, thread, name);
 }
 
-/* Room is made at every power of two. */
+/* Grows when the number is a power of two. */
 static int add_to_few(Spread *spread, SpreadNames *names, SpreadThread *thread, Span name) {
         unsigned n = spread->n_few;
         int r;
@@ -244,7 +244,7 @@ static int add_to_few(Spread *spread, SpreadNames *names, SpreadThread *thread, 
         return 0;
 }
 
-/* The few are some of many from here on. */
+/* Moves the few threads to the representation of many. */
 static int join(Spread *spread, SpreadNames *names) {
         _cleanup_(many_freep) SpreadMany *many = NULL;
         int r;
@@ -284,12 +284,12 @@ int spread_fold_sample(Spread *spread, SpreadNames *names, const ThreadSample *s
 
 /* reading */
 
-/* Of @n values in order, the one that @percent of 100 do not exceed; the first is 1. */
+/* The rank, from 1, of the value that @percent % of @n ordered values do not exceed. */
 static uint64_t nearest_rank(uint64_t n, unsigned percent) {
         return (n * percent + 99) / 100;
 }
 
-/* Where the @rank-th of the @n_counts counts is, and how many are in front of that place. */
+/* Finds the count in which the @rank-th thread falls, and how many threads precede that count. */
 static unsigned find_rank(const uint32_t *counts, unsigned n_counts, uint64_t rank,
                           uint64_t *ret_before) {
         uint64_t before = 0;
@@ -316,7 +316,7 @@ static uint64_t count_octaves(const SpreadMany *many, unsigned slot,
         return n;
 }
 
-/* The octave of the rank first, then the place in it: two short sweeps instead of a long one. */
+/* Finds the octave first and the bucket in it second: two short sweeps instead of a long one. */
 static unsigned bucket_of_rows(const SpreadMany *many, unsigned slot,
                                const uint32_t octaves[static SPREAD_OCTAVES], uint64_t rank) {
         uint32_t steps[SPREAD_OCTAVE] = { 0 };
@@ -348,7 +348,7 @@ static unsigned bucket_of_counts(const SpreadCount *count, uint64_t rank) {
         return find_rank(count->buckets, SPREAD_BUCKETS, rank - count->n_zero, &unused);
 }
 
-/* The ends are known exactly. */
+/* The largest and the smallest value are known exactly. */
 static uint64_t value_of_rank(const SpreadMany *many, unsigned slot,
                               const uint32_t octaves[static SPREAD_OCTAVES], uint64_t n,
                               unsigned percent) {

@@ -4,19 +4,20 @@
 /*
  * Spread
  *
- * How the sums of one group on one side are spread over its threads: for each, the thread that has
- * the most of it, and what half and 99 of 100 threads do not exceed. The order in which threads
- * arrive does not matter.
+ * How the sums of one group on one side are distributed over its threads: for each sum the thread
+ * that has the most of it, and the values that 50 % and 99 % of the threads do not exceed. The
+ * order in which threads arrive does not matter.
  *
- * The top is exact. The two others are the nearest rank among the threads that have a value, zeros
- * included: exact for up to SPREAD_MAX_FEW threads, below 128, where they are the top itself and
- * where all threads have the same; else on a scale with an error of at most 1 % (spread-bucket.h).
+ * The top is exact. The two percentiles are the nearest rank among the threads that have a value,
+ * zeros included. They are exact for up to SPREAD_MAX_FEW threads, below 128, where they equal the
+ * top, and where all threads have the same value; otherwise they come from a scale with an error of
+ * at most 1 % (spread-bucket.h).
  *
- * thread_count is left out, of which every thread has one.
+ * thread_count has no spread: every thread has one.
  *
- * Memory: few threads are kept as they are. Up to SPREAD_MAX_ROWS take two bytes a sum and thread,
- * with at most half of that to spare; more are only counted, at four bytes for each place of the
- * scale of sums that are not all zero.
+ * Memory: up to SPREAD_MAX_FEW threads are kept as they are. Up to SPREAD_MAX_ROWS take two bytes
+ * per sum and thread, with at most half of that to spare. Beyond that threads are only counted, at
+ * four bytes per bucket of each sum that is not all zero.
  */
 
 #include <stdbool.h>

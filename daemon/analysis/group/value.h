@@ -4,8 +4,8 @@
 /*
  * Value
  *
- * What a group has for one metric or derived value, once it is reduced; or that it has nothing.
- * Integers are exact from -(2^64-1) to 2^64-1; doubles hold quotients only.
+ * The reduced value of one metric or derived value of a group, or its absence. Integers are exact
+ * from -(2^64-1) to 2^64-1; doubles hold only quotients.
  */
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #include "snapshot/thread-sample.h"
 
 typedef struct Integer {
-        bool negative; /* never with a magnitude of 0 */
+        bool negative; /* never set when the magnitude is 0 */
         uint64_t magnitude;
 } Integer;
 
@@ -39,13 +39,13 @@ typedef struct Value {
                 struct {
                         char text[POLICY_NAME_CHARS];
                         size_t n_text;
-                        uint64_t count; /* of the threads that have it */
-                        uint64_t total; /* of the threads that have any */
+                        uint64_t count; /* of threads with the winning word */
+                        uint64_t total; /* of threads with any word */
                 } mode;
                 struct {
-                        uint64_t min, max; /* numbers of CPUs */
+                        uint64_t min, max; /* how many CPUs */
                         bool uniform;      /* every thread has the same list */
-                        Span list;         /* when uniform; borrowed from the aggregate */
+                        Span list;         /* if uniform; borrowed from the aggregate */
                 } cpus;
         };
 } Value;
@@ -59,15 +59,15 @@ static inline Integer integer_of_i64(int64_t value) {
                           .magnitude = value < 0 ? -(uint64_t) value : (uint64_t) value };
 }
 
-/* @a - @b; past 2^64-1, which differences of differences can reach, it saturates. */
+/* @a - @b. Saturates at 2^64-1, which differences of differences can exceed. */
 Integer integer_subtract(Integer a, Integer b);
 
-/* A value that has no number has none to compute with: absent ones and modes. */
+/* Absent values and modes have no number to compute with. */
 bool value_has_number(const Value *value);
 /* The nearest double; the midpoint of a range. */
 double value_number(const Value *value);
-/* Modes are equal when their winners are; absent ones equal each other. */
+/* Modes are equal when their winning words are; absent values equal each other. */
 bool value_equal(const Value *a, const Value *b);
 
-/* A VALUE of the command-line contract; null when absent. */
+/* Writes a VALUE of the interface; null when absent. */
 void value_write_json(JsonWriter *writer, const Value *value);

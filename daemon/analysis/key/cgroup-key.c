@@ -20,7 +20,7 @@ bool cgroup_flatten(const ViewTexts *globs, Span path, Span *ret) {
         return false;
 }
 
-/* What stands between the first '@' and ".service", when that is to be replaced. */
+/* Finds the text between the first '@' and ".service" if it is to be replaced. */
 static bool find_instance(Span component, Span *ret) {
         const Span suffix = SPAN_LITERAL(SERVICE_SUFFIX);
         const char *at, *end;

@@ -4,13 +4,13 @@
 /*
  * Cgroup keys
  *
- * What a cgroup's path becomes before it is a key: the glob of the view that matches it, or else
- * its skeleton. Both are pure functions of the path; a skeleton becomes a key only when the census
- * finds two distinct paths behind it, while a glob is final.
+ * Turns the path of a cgroup into a key: the glob of the view that matches it, otherwise its
+ * skeleton. Both are pure functions of the path. A skeleton becomes a key only if the census finds
+ * two distinct paths behind it; a glob is always used.
  *
- * A skeleton is that of a name (pattern.h) in each component; and the instance of a service,
- * "name@instance.service", becomes {I} when it says nothing of a structure, which '.', '_' and '-'
- * in it would.
+ * A skeleton of a path is the skeleton of each component (pattern.h). The instance of a service,
+ * "name@instance.service", becomes {I} unless it contains '.', '_' or '-', which suggest that it
+ * has a structure of its own.
  */
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 #include "base/span.h"
 #include "view/view.h"
 
-/* The first of @globs that matches @path; false when none does. */
+/* Finds the first of @globs that matches @path; false when none does. */
 bool cgroup_flatten(const ViewTexts *globs, Span path, Span *ret);
 /* Appends the skeleton of @path. */
 _must_check_ int cgroup_append_skeleton(Buffer *buffer, Span path);

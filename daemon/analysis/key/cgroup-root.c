@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The last component of @path with its slash; empty for what has none. */
+/* The length of the last component of @path including its slash; 0 when there is none. */
 static size_t tail_of(Span path) {
         for (size_t n = 1; n <= path.n; n++)
                 if (path.bytes[path.n - n] == '/')

@@ -4,8 +4,8 @@
 /*
  * CgroupRoot
  *
- * Paths of cgroups as trees: what two of them have before their common tail, and what is below
- * what. Components are never cut in two.
+ * Paths of cgroups as trees: the part of two paths before their common tail, and whether one path
+ * is below another. Components are never split.
  */
 
 #include <stdbool.h>
@@ -14,11 +14,13 @@
 #include "base/span.h"
 
 /*
- * The paths without the components that both end in; the whole paths when nothing would be left of
- * one.
+ * The paths without the trailing components that both share; the whole paths if nothing would be
+ * left of one.
  */
 void cgroup_roots(Span before, Span after, Span *ret_before, Span *ret_after);
-/* What @path has behind @root, "" for the root itself; false when it is not at or below it. */
+/*
+ * The rest of @path after @root, "" for the root itself; false when @path is not at or below @root.
+ */
 bool cgroup_is_below(Span path, Span root, Span *ret_rest);
-/* What is @rest below another root, below @root. */
+/* Appends the path that has @rest below @root. */
 _must_check_ int cgroup_append_moved(Buffer *name, Span root, Span rest);

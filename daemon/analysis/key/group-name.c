@@ -3,12 +3,12 @@
 
 #include "analysis/key/thread-key.h"
 
-/* The name in front of, and the one behind the last joint of a thread's own key. */
+/* The process and thread names of an own key: pid, tid, start, process, thread. */
 static GroupNames thread_names(const Group *group) {
         GroupNames names = { .cgroup = { NULL, 0 } };
         Span rest = group_key(group);
 
-        for (unsigned i = 0; i < 3; i++) { /* pid, tid and start are digits */
+        for (unsigned i = 0; i < 3; i++) { /* skip pid, tid and start, which are digits */
                 const char *joint = memchr(rest.bytes, KEY_JOINT, rest.n);
 
                 if (!joint)
@@ -20,7 +20,7 @@ static GroupNames thread_names(const Group *group) {
         return names;
 }
 
-/* Cgroup, joint, process, joint, thread; the names themselves may hold the joint. */
+/* The lengths of the names are stored because the names themselves may contain the joint. */
 static GroupNames all_names(const Group *group) {
         Span key = group_key(group);
         const char *process = key.bytes + group->n_cgroup + 1;
@@ -72,7 +72,7 @@ void group_write_key(JsonWriter *writer, const Group *group, ViewAxis axis) {
         GroupNames names = group_names(group, axis);
 
         json_write_member_name(writer, "key", group_key(group));
-        if (names.cgroup.n > 0) /* "" stands for threads whose cgroup is not known */
+        if (names.cgroup.n > 0) /* "" means that the cgroup of these threads is not known */
                 write_name(writer, "cgroup", names.cgroup);
         write_name(writer, "process", names.process);
         write_name(writer, "thread", names.thread);

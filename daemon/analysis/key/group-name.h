@@ -4,7 +4,8 @@
 /*
  * Names of a group
  *
- * The parts of a group's key by what they name. Which there are depends on the axis alone.
+ * Splits the key of a group into the names it is made of. The axis alone decides which names there
+ * are.
  */
 
 #include <stdbool.h>
@@ -13,13 +14,16 @@
 #include "view/view.h"
 #include "json/json-writer.h"
 
-/* Borrowed from the group; bytes are NULL where the axis has no such part. */
+/* Borrowed from the group; bytes are NULL where the axis has no such name. */
 typedef struct GroupNames {
         Span cgroup, process, thread;
 } GroupNames;
 
 GroupNames group_names(const Group *group, ViewAxis axis);
-/* The view's filter lets the group through: it matches the key, or one of the parts of the key. */
+/* The view's filter matches the whole key or one of its names. */
 bool group_passes(const Group *group, const View *view);
-/* The members of an open object that say which group it is: its key, the parts of it, its names. */
+/*
+ * Writes the members that identify the group into an open object: its key, its names and the
+ * members of a pattern.
+ */
 void group_write_key(JsonWriter *writer, const Group *group, ViewAxis axis);

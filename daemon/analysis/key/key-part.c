@@ -34,7 +34,7 @@ static bool is_last(const KeyPart *part, Span name) {
         return part->has_name && span_equal(buffer_span(&part->name), name);
 }
 
-/* Finds out what can become of @name, when it is not the last one again. */
+/* Finds the glob or skeleton of @name unless it is the cached one. */
 static int set_name(KeyPart *part, Span name) {
         int r;
 

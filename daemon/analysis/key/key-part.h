@@ -4,9 +4,9 @@
 /*
  * KeyPart
  *
- * One of the names of a thread, as it stands in the key of a group: the name itself, or the pattern
- * that it shares with others. Before the first key of a part with a census, all names have to be
- * counted.
+ * One name of a thread as it appears in the key of a group: the name itself, or a pattern that it
+ * shares with other names. All names must be counted before the first key is made of a part that
+ * has a census.
  */
 
 #include <stdbool.h>
@@ -26,8 +26,8 @@ typedef enum KeyPartName {
 typedef struct KeyPart {
         KeyPartName of;
         const ViewTexts *flatten; /* borrowed from the view; NULL: no globs apply */
-        KeyCensus *census;        /* owned; NULL: names that no glob matches are literal */
-        /* The last name and what became of it: threads of one process come in a row. */
+        KeyCensus *census;        /* owned; NULL: names become no patterns */
+        /* The last name and its key are cached: threads of one process follow each other. */
         bool has_name;
         Buffer name;
         bool is_flat;
@@ -39,9 +39,9 @@ typedef struct KeyPart {
 _must_check_ int key_part_init(KeyPart *part, KeyPartName of, const View *view, bool patterns);
 void key_part_done(KeyPart *part);
 
-/* The name of @sample that the part is made of. */
+/* The name that the part takes from @sample. */
 Span key_part_name(const KeyPart *part, const ThreadSample *sample);
-/* Counts the name; nothing to do without a census. */
+/* Counts the name; does nothing without a census. */
 _must_check_ int key_part_census(KeyPart *part, const ThreadSample *sample);
-/* *ret is borrowed until the next call, or from the sample. */
+/* *ret is borrowed from the part until the next call, or from the sample. */
 _must_check_ int key_part_make(KeyPart *part, const ThreadSample *sample, Span *ret);

@@ -43,7 +43,10 @@ static bool any_of(Span text, unsigned wanted) {
         return false;
 }
 
-/* 8-4-4-4-12 at the start of @text, and no further hex digit: that would be something longer. */
+/*
+ * 8-4-4-4-12 digits at the start of @text, not followed by a further hex digit: that would be a
+ * longer token.
+ */
 static bool begins_with_uuid(Span text) {
         const unsigned hex = BYTE_DIGIT | BYTE_LOWER_HEX;
         char joint;
@@ -96,7 +99,7 @@ static int append_token(Buffer *buffer, Span token) {
         return append_digit_runs(buffer, token);
 }
 
-/* Text that holds no UUID. */
+/* @text contains no UUID. */
 static int append_tokens(Buffer *buffer, Span text) {
         size_t i = 0;
         int r;
@@ -123,7 +126,7 @@ int pattern_append_skeleton(Buffer *buffer, Span name) {
         size_t begin = 0, i = 0;
         int r;
 
-        if (name.n == 0) /* of a name that is not known there are no bytes to look at */
+        if (name.n == 0) /* an unknown name has no bytes to read */
                 return 0;
         while (i + UUID_BYTES <= name.n) {
                 if (!begins_with_uuid((Span){ name.bytes + i, name.n - i })) {

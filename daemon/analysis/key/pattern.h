@@ -4,10 +4,9 @@
 /*
  * Pattern
  *
- * The skeleton of a name: what is left when the parts that number its bearers are taken out, so
- * that worker-3 and worker-7 meet in worker-{N}. Names are bytes; letters, digits and hex are
- * ASCII. A skeleton is a pure function of the name; whether it becomes a key is for the census to
- * say.
+ * The skeleton of a name: the name with the parts replaced that number its instances, so that
+ * worker-3 and worker-7 share worker-{N}. Names are bytes; letters, digits and hex are ASCII. A
+ * skeleton is a pure function of the name. Whether it becomes a key is decided by the census.
  *
  *     {U}     a UUID of lower-case hex digits, joined by '-' or by '_' throughout
  *     {N}     a run of digits

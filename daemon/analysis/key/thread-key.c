@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/key/thread-key.h"
 
-/* What the key of an axis is made of. */
+/* The names that the key of an axis is made of. */
 static unsigned parts_of(ViewAxis axis, KeyPartName ret_names[static THREAD_KEY_MAX_PARTS]) {
         ret_names[0] = KEY_PART_CGROUP;
         ret_names[1] = KEY_PART_PROCESS;
@@ -77,7 +77,10 @@ int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample) {
         return 0;
 }
 
-/* pid, tid, start, process, thread; the first three are the life, the names may change in it. */
+/*
+ * Formats pid, tid, start, process and thread. The first three identify the thread; its names may
+ * change.
+ */
 static int format_thread(ThreadKeys *keys, const ThreadSample *sample, size_t *ret_n_life) {
         const uint64_t numbers[] = { (uint64_t) sample->tgid, (uint64_t) sample->tid,
                                      sample->start_ticks };
@@ -104,9 +107,9 @@ static int format_thread(ThreadKeys *keys, const ThreadSample *sample, size_t *r
 }
 
 /*
- * Within one boot a life is a thread whatever it calls itself. Across two boots no thread lives on,
- * so the side is part of the id. Where the boots are not known, equal names make a coincidence
- * unlikely.
+ * Within one boot, pid, tid and start identify a thread even if it renames itself. No thread
+ * survives a reboot, so across two boots the side is part of the id. If the boots are not known,
+ * the names are part of the id too, which makes a coincidence unlikely.
  */
 static int make_thread_key(ThreadKeys *keys, Side side, const ThreadSample *sample,
                            ThreadKey *ret) {
@@ -146,7 +149,7 @@ int thread_key_append_lengths(Buffer *label, size_t n_cgroup, size_t n_process) 
         return buffer_append_format(label, "%c%zu,%zu", '\0', n_cgroup, n_process);
 }
 
-/* Several parts with joints between them; the last is what groups differ in most. */
+/* Joins several parts. Groups differ most in the last one. */
 static int join_parts(ThreadKeys *keys, const ThreadSample *sample, ThreadKey *ret) {
         Span parts[THREAD_KEY_MAX_PARTS] = { { NULL, 0 } };
         size_t n_label;

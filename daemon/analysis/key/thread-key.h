@@ -4,8 +4,8 @@
 /*
  * ThreadKeys
  *
- * Which group a thread belongs to, on the axis of one view. Patterns stand for names that the
- * census found to be shared; before that, every thread has to be shown to it.
+ * Which group a thread belongs to on the axis of one view. A pattern replaces a name only if the
+ * census found that names share it, so every thread has to be counted first.
  */
 
 #include <stdbool.h>
@@ -17,23 +17,23 @@
 #include "view/view.h"
 #include "snapshot/thread-sample.h"
 
-#define KEY_JOINT '\x1f' /* between the parts of a key */
+#define KEY_JOINT '\x1f' /* separates the parts of a key */
 
 #define THREAD_KEY_MAX_PARTS 3
 
 typedef struct ThreadKeys {
         ViewAxis axis;
         Boots boots;
-        KeyPart parts[THREAD_KEY_MAX_PARTS]; /* names that make up the key; none: a thread's own */
+        KeyPart parts[THREAD_KEY_MAX_PARTS]; /* none: each thread is its own group */
         unsigned n_parts;
-        Buffer text; /* of keys that have several parts */
+        Buffer text; /* scratch for keys with several parts */
 } ThreadKeys;
 
-/* Borrowed from the ThreadKeys and the sample, until either changes. */
+/* Borrowed from the ThreadKeys and the sample until either changes. */
 typedef struct ThreadKey {
-        Span id;          /* what makes two threads one group */
-        Span label;       /* what is shown; mostly the same bytes as the id */
-        bool is_pattern;  /* stands for names other than itself; of several parts, the last does */
+        Span id;          /* threads with equal ids are one group */
+        Span label;       /* shown to the user; mostly equal to the id */
+        bool is_pattern;  /* the (last) part of the key is a pattern */
         Span name;        /* the name behind the pattern */
         size_t n_cgroup;  /* of a key with several parts: bytes of the cgroup in the label */
         size_t n_process; /* the same of the process */
@@ -44,13 +44,13 @@ _must_check_ int thread_keys_init(ThreadKeys *keys, const View *view, Boots boot
 void thread_keys_done(ThreadKeys *keys);
 
 bool thread_keys_wants_census(const ThreadKeys *keys);
-/* Keys may stand for names other than themselves. */
+/* Keys may be patterns or globs, so groups list the names behind them. */
 bool thread_keys_has_patterns(const ThreadKeys *keys);
 _must_check_ int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample);
 _must_check_ int thread_keys_make(ThreadKeys *keys, Side side, const ThreadSample *sample,
                                   ThreadKey *ret);
 /*
- * Makes the id of a group out of its label of all parts: where a name has the joint in it, as it
- * may have any byte but NUL, the label alone could be that of other names.
+ * Makes the id of a group from its label of all parts by appending their lengths. A name may
+ * contain any byte but NUL, also the joint, and then the label alone would be ambiguous.
  */
 _must_check_ int thread_key_append_lengths(Buffer *label, size_t n_cgroup, size_t n_process);

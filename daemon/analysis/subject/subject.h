@@ -54,8 +54,8 @@ void subject_init(Subject *subject);
 void subject_done(Subject *subject);
 
 /*
- * Takes @fd, checks the digest and reads the head. @label: what the caller calls the file, borrowed;
- * may be NULL. SUBJECT_E_UNREADABLE.
+ * Takes @fd, checks the digest and reads the head. @label: what the caller calls the file,
+ * borrowed; may be NULL. SUBJECT_E_UNREADABLE.
  */
 _must_check_ int subject_open(Subject *subject, int fd, const char *label);
 /*

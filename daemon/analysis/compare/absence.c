@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* Why threads lack a value whose source could be read. */
+/* The reason when the source itself could be read. */
 static const char *absence_despite_source(MetricId id) {
         const Metric *metric = &metric_table[id];
 
@@ -31,7 +31,10 @@ const char *absence_of_metric(const SourceTable *sources, MetricId id) {
         return source->reason[0] != '\0' ? source->reason : source_state_name(source->state);
 }
 
-/* What only lives of threads explain; NULL when it is for the source to tell. */
+/*
+ * The reason that follows from threads that were born or ended; NULL when the source has to
+ * explain.
+ */
 static const char *absence_in_window(const GroupWindow *window, unsigned side, MetricId id) {
         const LifeCounts *lives = &window->lives;
         const GroupWindowGaps *gaps = window->gaps;
@@ -41,7 +44,7 @@ static const char *absence_in_window(const GroupWindow *window, unsigned side, M
                                ? "all of these threads were born in between"
                                : NULL;
         if (gaps && gaps->only[1 - side][id] > 0)
-                return NULL; /* this side lacks it */
+                return NULL; /* this side lacks it: the source explains */
         if (gaps && gaps->only[side][id] > 0)
                 return "the other snapshot lacks it for these threads";
         if (side == 0 && window->gone && aggregate_has(window->gone, id))

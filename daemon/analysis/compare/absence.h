@@ -4,8 +4,8 @@
 /*
  * Absence
  *
- * Why a value is not there, in words: what the capture said of the source that would have had it,
- * or that it does not apply, or which input of a derived value is missing.
+ * Explains in words why a value is missing: what the capture said about the source that would have
+ * it, that the value does not apply, or which input of a derived value is missing.
  */
 
 #include "analysis/compare/row.h"
@@ -13,8 +13,8 @@
 
 #define ABSENCE_BYTES (SOURCE_REASON_BYTES + 128)
 
-/* @sources: of the side, NULL when its file records none. */
+/* @sources of the side; NULL when its file records none. */
 const char *absence_of_metric(const SourceTable *sources, MetricId id);
-/* Why values[@index] of @row is absent; it must be. Returns @ret_text. */
+/* Explains values[@index] of @row, which must be absent. Returns @ret_text. */
 const char *absence_of_value(const Row *row, unsigned index, const SourceTable *sources,
                              char ret_text[static ABSENCE_BYTES]);

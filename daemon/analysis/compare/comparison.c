@@ -13,18 +13,18 @@
 #include "analysis/key/thread-group.h"
 #include "analysis/group/uptime.h"
 
-/* Groups of the table in the order of display; the groups are the table's. */
+/* Groups in the order of display, borrowed from the table. */
 typedef struct GroupList {
         Group **groups; /* owned */
         size_t n_groups;
-        size_t n_shown; /* the rest is behind the limit */
+        size_t n_shown; /* the others are beyond the limit */
 } GroupList;
 
 struct Comparison {
         View view;
         ComparisonSetup setup;
         ThreadGroups threads;
-        SpreadNames *spread_names; /* owned; NULL: the view wants no spread */
+        SpreadNames *spread_names; /* owned; NULL: the view does not show the spread */
         Uptimes uptimes;
         Pairing *pairing; /* owned; NULL: the axis has no cgroups, or there is one side */
         const SourceTable *sources[SIDES]; /* borrowed */
@@ -118,7 +118,10 @@ bool comparison_wants_lives(const Comparison *comparison) {
                comparison->setup.boots == BOOTS_SAME;
 }
 
-/* How work is spread over threads; that of threads that are gone only where it is all there is. */
+/*
+ * A survivor adds its work in the window. A thread that is gone adds its totals, which are shown
+ * only if the whole group is gone.
+ */
 static int fold_spread_of_life(Comparison *comparison, Group *group, const ThreadSample *before,
                                const ThreadSample *after) {
         ThreadSample work;
@@ -157,7 +160,10 @@ int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
         return r;
 }
 
-/* The group of @after's process and thread in the cgroup of that key; NULL when there is none. */
+/*
+ * Finds the group that has the process and thread of @after in another cgroup; NULL when there is
+ * none.
+ */
 static int find_counterpart(Comparison *comparison, Span cgroup, const Group *after, Group **ret) {
         Span key = group_key(after), old = group_names(after, comparison->view.axis).cgroup;
         _cleanup_(buffer_done) Buffer id = { .bytes = NULL };
@@ -174,7 +180,7 @@ static int find_counterpart(Comparison *comparison, Span cgroup, const Group *af
         return 0;
 }
 
-/* A group of a renamed cgroup goes by its old name, where there is one to be compared with. */
+/* Merges the group of a renamed cgroup into the group of its old name, if that exists. */
 static int rename_group(Comparison *comparison, Span cgroup, Group *after) {
         Group *before;
         int r;
@@ -189,7 +195,7 @@ static int apply_match(Comparison *comparison, const PairingMatch *match) {
         ViewAxis axis = comparison->view.axis;
         Group *group = group_table_find(&comparison->threads.table, match->after);
 
-        if (axis == VIEW_AXIS_CGROUP) /* there, a cgroup is one group */
+        if (axis == VIEW_AXIS_CGROUP) /* each cgroup is one group */
                 return group ? rename_group(comparison, match->before, group) : 0;
         for (size_t i = 0; i < comparison->threads.table.n_groups; i++) {
                 int r;
@@ -241,7 +247,7 @@ static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
         };
 }
 
-/* What of the groups of @list is shown. */
+/* Which side of the groups in @list is shown. */
 static unsigned side_of(const Comparison *comparison, ComparisonList list) {
         switch (list) {
         case COMPARISON_GROUPS:
@@ -261,7 +267,7 @@ static ComparisonList list_of(const Comparison *comparison, const Group *group) 
         return group->sides[0] ? COMPARISON_ONLY_BEFORE : COMPARISON_ONLY_AFTER;
 }
 
-/* Deals the groups out to the lists, where changed_only leaves a row of them. */
+/* Sorts the groups into the lists, without those that have no row to show. */
 static int fill_lists(Comparison *comparison) {
         GroupLens lens = lens_of(comparison, COMPARISON_GROUPS);
         size_t n_rows = group_lens_n_rows(&lens);
@@ -271,7 +277,7 @@ static int fill_lists(Comparison *comparison) {
                 if (!group_is_empty(comparison->threads.table.groups[i]))
                         counts[list_of(comparison, comparison->threads.table.groups[i])]++;
         for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++) {
-                /* One more than needed: calloc(0) may answer NULL. */
+                /* One more than needed because calloc(0) may return NULL. */
                 comparison->lists[list].groups = calloc(counts[list] + 1, sizeof(Group *));
                 if (!comparison->lists[list].groups)
                         return -ENOMEM;

@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 
-/* (@a + @b) / 2, exactly: the sum may need 65 bits, its half does not. */
+/* (@a + @b) / 2, exactly: the sum may need 65 bits, half of it does not. */
 static Delta half_of_sum(Integer a, Integer b) {
         Delta delta = { .kind = DELTA_INTEGER };
         uint64_t carry = 0, sum;

@@ -4,9 +4,10 @@
 /*
  * Delta
  *
- * What moved between two values of one metric. Differences of integers are exact and may need 65
- * bits, so they are sign and magnitude; those of midpoints may end in a half. Doubles are used only
- * where the values are doubles, and for percents and rates, which are rounded for people anyway.
+ * The difference of two values of one metric. Differences of integers are exact and may need 65
+ * bits, so they have a sign and a magnitude; those of midpoints may end in .5. Doubles are used
+ * only where the values are doubles, and for percents and rates, which are rounded for display
+ * anyway.
  */
 
 #include <stdbool.h>
@@ -23,19 +24,19 @@ typedef enum DeltaKind {
 typedef struct Delta {
         DeltaKind kind;
         Integer integer;
-        bool half; /* and a half, away from zero: integer 2 is 2.5; "-0.5" has a negative 0 */
+        bool half; /* plus 0.5, away from zero: integer 2 means 2.5; -0.5 has a negative 0 */
         double real;
 } Delta;
 
-/* @after - @before, which are of one metric; ranges and CPU sets by their midpoints. */
+/* @after - @before, two values of one metric; ranges and CPU sets count by their midpoints. */
 Delta delta_between(const Value *before, const Value *after);
-/* A value by itself: its distance from 0; ranges and CPU sets by their midpoints. */
+/* The distance of @value from 0; ranges and CPU sets count by their midpoints. */
 Delta delta_of_value(const Value *value);
-/* Which of two is more, signs counted; both must be there. Exact for integers. */
+/* Compares two deltas with their signs; neither may be DELTA_NONE. Exact for integers. */
 int delta_compare(const Delta *a, const Delta *b);
-/* The nearest double; 0 when there is none. */
+/* The nearest double; 0 for DELTA_NONE. */
 double delta_number(const Delta *delta);
-/* 100 * @delta / |@before|: false when that has no meaning, as after a before of 0. */
+/* 100 * @delta / |@before|; false when that is undefined, as for a before of 0. */
 bool delta_percent(const Delta *delta, const Value *before, double *ret);
-/* A number, or null. */
+/* Writes a number, or null for DELTA_NONE. */
 void delta_write_json(JsonWriter *writer, const Delta *delta);

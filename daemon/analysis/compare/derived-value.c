@@ -4,15 +4,15 @@
 #include "base/number.h"
 
 /*
- * Two roundings where long double is wider than double, one where it is not: either way as close as
- * the digits that anybody is shown.
+ * This rounds twice where long double is wider than double, and once where it is not; both are more
+ * exact than the digits that are shown.
  */
 static Value quotient(uint64_t numerator, long double denominator) {
         return (Value){ .kind = VALUE_REAL,
                         .real = (double) ((long double) numerator / denominator) };
 }
 
-/* All but the last two, plus the larger of these, whose waits overlap. */
+/* Adds all but the last two inputs, plus the larger of those two because their waits overlap. */
 static Value sum_with_overlap(const uint64_t *inputs, unsigned n) {
         uint64_t sum = MAX_OF(inputs[n - 2], inputs[n - 1]);
 

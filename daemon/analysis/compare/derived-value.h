@@ -5,8 +5,8 @@
  * DerivedValue
  *
  * The derived values of a group, computed from its reduced metrics (not averaged over its threads).
- * Sums and differences stay exact integers; quotients are doubles. A denominator of 0 or an absent
- * input gives no value, and the outcome says which it was.
+ * Sums and differences stay exact integers; quotients are doubles. If the denominator is 0 or an
+ * input is absent there is no value, and the outcome says which.
  */
 
 #include "base/macro.h"
@@ -16,8 +16,8 @@
 
 typedef enum DerivedOutcome {
         DERIVED_COMPUTED,
-        DERIVED_INPUT_ABSENT,     /* *ret_input names the first that is */
-        DERIVED_DENOMINATOR_ZERO, /* "no event to average over" */
+        DERIVED_INPUT_ABSENT,     /* *ret_input is the first absent input */
+        DERIVED_DENOMINATOR_ZERO, /* there was no event to average over */
 } DerivedOutcome;
 
 /* *ret is VALUE_ABSENT unless the outcome is DERIVED_COMPUTED. */

@@ -34,8 +34,8 @@ static bool row_is_above(const Row *row, const GroupLens *lens) {
 }
 
 /*
- * Metrics are numbered first and derived values behind them: false when the view does not want the
- * @index-th, or when it is hidden.
+ * Initialises row number @index: metrics come first, derived values after them. False when the view
+ * does not want the row or hides it.
  */
 static bool init_row(Row *row, const GroupLens *lens, const Group *group, unsigned side,
                      unsigned index) {
@@ -116,7 +116,7 @@ static void write_reason(JsonWriter *writer, const char *text) {
         json_write_member_name(writer, "reason", span_of(text));
 }
 
-/* How the row is spread over the threads of @side; null when no thread has a value. */
+/* Writes how the row is distributed over the threads of @side; null when no thread has a value. */
 static void write_spread(JsonWriter *writer, const GroupLens *lens, const Group *group,
                          const Row *row, unsigned side, const char *key) {
         SpreadFigures figures;
@@ -195,7 +195,7 @@ static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Grou
                                       group_window_left_out(row->window, (MetricId) row->id));
         write_pair_reason(writer, lens, row);
         write_spread(writer, lens, group, row, 1, "spread");
-        /* Over a window, the spread is that of what was done in it. */
+        /* In a window the spread is that of the work done in it, so there is only one. */
         if (!lens->view->window)
                 write_spread(writer, lens, group, row, 0, "spreadBefore");
 }

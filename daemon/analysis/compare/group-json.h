@@ -5,9 +5,10 @@
  * Group as JSON
  *
  * The object Group of the interface: which rows of a group a view wants, in which order, and what
- * is written of each. The same selection counts what is hidden, so that the two cannot disagree.
+ * is written of each. The same code selects the rows that are written and counts the hidden ones,
+ * so the two cannot disagree.
  *
- * @side is everywhere the side that is shown, or BOTH_SIDES to compare them.
+ * @side is always the side that is shown, or BOTH_SIDES to compare them.
  */
 
 #include <stdbool.h>
@@ -22,26 +23,26 @@
 #include "json/json-writer.h"
 #include "snapshot/source.h"
 
-/* What a group is seen with; all borrowed. */
+/* What is needed to write a group; all borrowed. */
 typedef struct GroupLens {
         const View *view;
         const ImpactScale *scale;
-        const SpreadNames *spread_names;   /* NULL: how sums are spread is not written */
-        const Uptimes *uptimes;            /* with two sides only */
-        const SourceTable *sources[SIDES]; /* NULL: not recorded */
-        bool changed_only; /* hide rows that did not change; of one side, those without a value */
-        bool threshold;    /* hide rows that moved by no more than the view's, too */
+        const SpreadNames *spread_names;   /* NULL: the spread is not written */
+        const Uptimes *uptimes;            /* NULL with one side */
+        const SourceTable *sources[SIDES]; /* NULL: the file records none */
+        bool changed_only; /* hide unchanged rows; with one side, rows without a value */
+        bool threshold;    /* hide rows that changed by no more than the threshold of the view */
         bool same_boot;
         uint64_t elapsed_ns;
 } GroupLens;
 
-/* How many rows the view wants of any group. */
+/* How many rows of each group the view wants. */
 size_t group_lens_n_rows(const GroupLens *lens);
-/* Those of @group that are not hidden, in the order of the registry; at most ROW_MAX. */
+/* The rows of @group that are not hidden, in the order of the registry; at most ROW_MAX. */
 size_t group_lens_rows(const GroupLens *lens, const Group *group, unsigned side, Row *ret_rows);
-/* There is at least one of these. */
+/* At least one row is not hidden. */
 bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned side);
 
-/* The members "survived", "born" and "gone". */
+/* Writes the members "survived", "born" and "gone". */
 void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives);
 void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *group, unsigned side);

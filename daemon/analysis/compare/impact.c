@@ -50,7 +50,7 @@ double impact_of(const ImpactScale *scale, MetricId id, uint64_t magnitude) {
         return (double) magnitude / scale->denominators[id];
 }
 
-/* The movement of one sum of @group, or its value with one side; false when there is none. */
+/* The |delta| of one sum of @group, or its value with one side; false when there is none. */
 static bool movement(const Group *group, unsigned n_sides, MetricId id, uint64_t *ret) {
         uint64_t before, after;
 
@@ -116,7 +116,7 @@ void impact_sort_one_sided(Group **groups, size_t n_groups, unsigned side) {
         impact_sort_groups(groups, n_groups);
 }
 
-/* Which block of a group's rows: they follow each other in this order. */
+/* The block of rows that a row belongs to; blocks are shown in this order. */
 static unsigned row_block(const Row *row) {
         unsigned block = row->is_derived ? 3 : 0;
 

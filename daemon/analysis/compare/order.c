@@ -28,12 +28,12 @@ static MetricUnit unit_of(const Row *row) {
         return row->is_derived ? derived_table[row->id].unit : metric_table[row->id].unit;
 }
 
-/* How a row moved; with one side, how large it is. */
+/* The delta of a row; with one side, its value. */
 static Delta movement(const Order *order, const Row *row) {
         return order->n_sides == 1 ? delta_of_value(&row->values[0]) : row->delta;
 }
 
-/* By percent there is nothing to order with one side. */
+/* With one side there is no percent to order by. */
 static ViewOrder kind_of(const Order *order) {
         return order->n_sides == 1 && order->sort->order == VIEW_ORDER_PERCENT ? VIEW_ORDER_IMPACT
                                                                                : order->sort->order;
@@ -109,7 +109,7 @@ static void init_keys(const Order *order, Group *group, Delta *keys) {
                 add_row(order, &row, _METRIC_MAX + id, group, keys);
         }
         if (sort->order == VIEW_ORDER_DELTA)
-                group->rank_row = 0; /* of which family it would be says nothing */
+                group->rank_row = 0; /* ties are not broken by the row: it could be of any family */
 }
 
 /* groups */
@@ -220,14 +220,14 @@ void order_rows(const Order *order, Row *rows, size_t n_rows) {
                 return;
         case VIEW_ORDER_NAME:
         case VIEW_ORDER_METRICS:
-                return; /* they are as the registry has them */
+                return; /* they are in registry order already */
         case VIEW_ORDER_DELTA:
                 compare = by_movement;
                 break;
         case VIEW_ORDER_PERCENT:
                 break;
         }
-        /* Derived values stay behind the metrics. */
+        /* Derived values stay after the metrics. */
         while (n_metrics < n_rows && !rows[n_metrics].is_derived)
                 n_metrics++;
         if (n_metrics > 1)

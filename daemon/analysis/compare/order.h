@@ -4,20 +4,20 @@
 /*
  * Order
  *
- * The order in which groups and the rows of each are shown, as the view wants it. What orders
- * groups does not depend on which rows are shown of them, except that the taskstats accounting,
- * which repeats other rows, orders none unless it is named.
+ * The order in which the view wants groups and their rows. The order of groups does not depend on
+ * which of their rows are shown, except that taskstats accounting, which repeats other rows, orders
+ * groups only when it is named.
  *
- *     impact     as impact.h has it
- *     delta      units cannot be added up, so groups are compared by their largest |delta| in
+ *     impact     as in impact.h
+ *     delta      units cannot be added, so groups are compared by their largest |delta| in
  *                nanoseconds first, then in ticks, bytes, events, plain numbers and ratios; rows
- *                come unit by unit likewise, the largest |delta| first
- *     percent    by the largest |percent|, growth from zero before all; with one side by impact
- *     name       by key; rows as the registry has them
- *     metrics    by their deltas with their signs; rows as the registry has them
+ *                are sorted by unit in the same way, the largest |delta| first
+ *     percent    by the largest |percent|, growth from zero first; with one side by impact
+ *     name       by key; rows in registry order
+ *     metrics    by their deltas with their signs; rows in registry order
  *
- * With one side, where there are no deltas, values stand for them. What has no number comes last,
- * ascending or not; ties go by the registry, then by key.
+ * With one side there are no deltas and values are used instead. Groups and rows without a number
+ * come last, ascending or not; ties are broken by the registry, then by key.
  */
 
 #include <stdbool.h>
@@ -35,11 +35,11 @@ typedef struct Order {
         bool same_boot;
 } Order;
 
-/* Units as they follow each other. */
+/* The rank of a unit in the order by delta. */
 #define ORDER_UNIT_FAMILIES 6
 unsigned order_unit_family(MetricUnit unit);
 
-/* All of @groups have the sides of the order. 0 or -ENOMEM. */
+/* All @groups have the sides of the order. 0 or -ENOMEM. */
 _must_check_ int order_groups(const Order *order, Group **groups, size_t n_groups);
-/* @rows are those of one group, in the order of the registry. */
+/* @rows are the rows of one group in registry order. */
 void order_rows(const Order *order, Row *rows, size_t n_rows);

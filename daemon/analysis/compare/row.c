@@ -5,7 +5,7 @@
 
 #include "base/macro.h"
 
-/* What follows from the values, once they are there. */
+/* Derives delta, number and change from the values. */
 static void init_number(Row *row, unsigned side) {
         if (side != BOTH_SIDES) {
                 row->has_number = value_has_number(&row->values[0]);
@@ -17,12 +17,11 @@ static void init_number(Row *row, unsigned side) {
 }
 
 /*
- * A sum over the same lives, of as many values, in one boot can only grow. That a thread lost a
- * value while another gained one is taken for a reset, too: it takes a race in the reader to get
- * there.
+ * In one boot, a sum over the same threads with as many values can only grow. If a thread lost a
+ * value while another gained one this also looks like a reset, but that takes a race in the reader.
  */
 static bool is_reset(const Row *row, const Group *group, MetricId id) {
-        if (row->window) /* each thread was looked at by itself */
+        if (row->window) /* each thread was checked by itself */
                 return group_window_fell(row->window, id);
         return metric_table[id].shape == METRIC_SHAPE_SUM && row->delta.kind == DELTA_INTEGER &&
                row->delta.integer.negative && group_survived(group) &&

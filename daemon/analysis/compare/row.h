@@ -4,8 +4,8 @@
 /*
  * Row
  *
- * One metric or derived value of one group: its reduced values and what is to be said about their
- * difference. With one side only values[0] is used and nothing ever changed.
+ * One metric or derived value of one group: its reduced values and how they differ. With one side
+ * only values[0] is used and nothing counts as changed.
  */
 
 #include <stdbool.h>
@@ -21,33 +21,35 @@ typedef struct Row {
         bool is_derived;
         unsigned id; /* MetricId or DerivedId */
         Value values[SIDES];
-        uint32_t present; /* with one side: threads that had it */
+        uint32_t present; /* with one side: how many threads have it */
         /* Why a derived value is absent. */
         DerivedOutcome outcomes[SIDES];
         MetricId inputs[SIDES];
-        /* Both sides, by lives of threads: the group's, which explains more; else NULL. */
+        /* The window of the group when both sides are shown; NULL: no window. */
         const GroupWindow *window;
 
         Delta delta;
-        bool has_number; /* a delta; with one side, a value that has a number */
-        bool changed;    /* the values differ; the winners do, for a mode */
-        bool reset;      /* a counter fell though its thread did not go: it was set back */
-        double impact;   /* IMPACT_NONE where rows have none */
+        bool has_number; /* has a delta; with one side, a number */
+        bool changed;    /* the values differ; of a mode, the winners */
+        bool reset;      /* a counter fell although its threads live: it was reset */
+        double impact;   /* IMPACT_NONE for rows without impact */
 } Row;
 
 /*
- * @side: the one that is shown, or BOTH_SIDES; it, or both, must have an aggregate.
- * @same_boot: counters that fell in both captures' one boot were reset.
+ * @side: the side to show, or BOTH_SIDES; the group has it, or both. @same_boot: both captures are
+ * of one boot, so a counter that fell was reset.
  */
 void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool same_boot);
 void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id);
 
-/* Percents: none without a delta, from 0, for ratios and after a reset. */
+/* The change in percent. There is none without a delta, from 0, for ratios and after a reset. */
 bool row_percent(const Row *row, double *ret);
 /*
- * How far it moved, in percent and without a sign: infinitely far when it grew from 0. False where
- * a row has no percent for any other reason.
+ * The change in percent without its sign; infinite for growth from 0. False where a row has no
+ * percent for any other reason.
  */
 bool row_growth(const Row *row, double *ret);
-/* Rates: sums only, none after a reset. @elapsed_ns of 0: none. */
+/*
+ * The change per second. Only sums have one, but not after a reset, and not when @elapsed_ns is 0.
+ */
 bool row_per_second(const Row *row, uint64_t elapsed_ns, double *ret);

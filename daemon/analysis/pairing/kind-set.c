@@ -30,7 +30,7 @@ void kind_set_settle(KindSet *set) {
         set->n = last + 1;
 }
 
-/* A full set is settled first, and grows only when that did not make it half empty. */
+/* A full set is settled first; it grows only if that did not free half of it. */
 int kind_set_add(KindSet *set, uint64_t kind) {
         bool grow = false;
 

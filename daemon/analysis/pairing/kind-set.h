@@ -4,8 +4,8 @@
 /*
  * KindSet
  *
- * Numbers that stand for kinds of something, each once. They may be added any number of times;
- * before anything is asked of a set it is settled.
+ * A set of hashes that stand for kinds of threads. Numbers may be added repeatedly; settle the set
+ * before any other use.
  */
 
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 /* Empty when zeroed. */
 typedef struct KindSet {
-        uint64_t *kinds; /* owned; ascending and distinct once settled */
+        uint64_t *kinds; /* owned; once settled, ascending and distinct */
         size_t n;
         size_t n_allocated;
 } KindSet;
@@ -23,5 +23,5 @@ void kind_set_done(KindSet *set);
 /* 0 or -ENOMEM. */
 _must_check_ int kind_set_add(KindSet *set, uint64_t kind);
 void kind_set_settle(KindSet *set);
-/* How many are in both, which are settled. */
+/* How many numbers both sets have; both must be settled. */
 uint64_t kind_set_shared(const KindSet *a, const KindSet *b);

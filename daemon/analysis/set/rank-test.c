@@ -14,7 +14,7 @@
 typedef struct Ranks {
         unsigned doubled[RANK_TEST_MAX_POOLED]; /* ascending */
         size_t n;
-        uint64_t ties;        /* bit i: ranks i and i+1 are equal; tells the ranks apart, given n */
+        uint64_t ties;        /* bit i: ranks i and i+1 are equal; with n it determines the ranks */
         unsigned doubled_sum; /* of the smaller sample */
         size_t n_smaller;
         double u;
@@ -25,12 +25,12 @@ typedef struct Distribution {
         uint64_t ties;
         size_t n, n_smaller;
         double *tails; /* owned; NULL: not there */
-        double least;  /* of the tails that can be */
+        double least;  /* of the tails that can occur */
 } Distribution;
 
 struct RankTest {
         Distribution remembered[N_REMEMBERED];
-        double *counts; /* owned: work space, one row of sums for each number of ranks chosen */
+        double *counts; /* owned: work space, one row of sums for each number of chosen ranks */
         size_t n_counts;
 };
 
@@ -100,7 +100,7 @@ static void ranks_init(Ranks *ranks, const double *before, size_t n_before, cons
         ranks->u = ((double) sums[true] - (double) (n_after * (n_after + 1))) / 2;
 }
 
-/* The mean of a sum of n_smaller doubled ranks: the doubled ranks have a mean of n + 1. */
+/* The mean of a sum of n_smaller doubled ranks, whose own mean is n + 1. */
 static unsigned mean_sum(size_t n, size_t n_smaller) {
         return (unsigned) (n_smaller * (n + 1));
 }
@@ -129,8 +129,8 @@ static int make_work_space(RankTest *test, size_t n_counts) {
 }
 
 /*
- * counts[k][s]: how many ways there are to choose k of the ranks with a sum of s, one rank after
- * the other taken in. Sums of k of them are at most k times the largest so far.
+ * counts[k][s] is the number of ways to choose k ranks with sum s, built up rank by rank. A sum of
+ * k ranks is at most k times the largest rank so far.
  */
 static void count_deals(double *counts, const Ranks *ranks, size_t n_sums) {
         counts[0] = 1;
@@ -150,7 +150,7 @@ static void count_deals(double *counts, const Ranks *ranks, size_t n_sums) {
 static int distribution_init(Distribution *distribution, RankTest *test, const Ranks *ranks) {
         size_t mean = mean_sum(ranks->n, ranks->n_smaller);
         size_t n_sums = ranks->n_smaller * ranks->doubled[ranks->n - 1] + 1;
-        /* U is between 0 and n1 n2, so twice its distance from the middle at most n1 n2. */
+        /* U is between 0 and n1 n2, so twice its distance from the middle is at most n1 n2. */
         size_t n_tails = ranks->n_smaller * (ranks->n - ranks->n_smaller) + 1;
         double all = 0, least = 1, *tails;
         const double *sums;
@@ -235,7 +235,7 @@ double rank_test_least_p(size_t n_before, size_t n_after) {
 size_t rank_test_enough(size_t n_rows, double alpha) {
         size_t n = 1;
 
-        /* Each step divides the least p by nearly four. */
+        /* Each step divides the smallest p by nearly four. */
         while (n < RANK_TEST_MAX_POOLED / 2 && rank_test_least_p(n, n) * (double) n_rows >= alpha)
                 n++;
         return n;

@@ -4,17 +4,16 @@
 /*
  * RankTest
  *
- * The Mann-Whitney U test of two samples, two-sided: how likely ranks at least as lopsided as these
- * are when both samples come from one distribution. U is the number of pairs in which the second
- * sample's value is the larger, ties counting half; p is that of |U - n1 n2 / 2| or more, over all
- * ways to deal the pooled values out to the two samples.
+ * The two-sided Mann-Whitney U test of two samples: the probability of ranks at least as lopsided
+ * as these if both samples come from one distribution. U is the number of pairs in which the value
+ * of the second sample is larger, ties counting half; p is the probability of |U - n1 n2 / 2| or
+ * more over all ways to deal the pooled values to the two samples.
  *
- * It is exact, ties included, at any size: the deals are counted over the doubled mid-ranks, in
- * doubles, so that p is off by less than a part in 10^12. No approximation is used: with few values
- * or many ties the normal one is wrong by factors where it matters, far out.
+ * The test is exact at any size, also with ties: the deals are counted over the doubled mid-ranks,
+ * in doubles, so the relative error of p is below 10^-12. The normal approximation is not used:
+ * with few values or many ties it is wrong by factors in the tails, where it matters.
  *
- * Distributions depend on the ties alone and are remembered, since most rows of a host have the
- * same: none, or a few.
+ * Distributions depend only on the ties and are cached: most rows of a host have no ties or a few.
  */
 
 #include <stddef.h>
@@ -28,7 +27,7 @@ typedef struct RankTest RankTest;
 typedef struct RankResult {
         double u;
         double p; /* above 0, at most 1 */
-        /* The least p of all ways to deal these values out: with many ties none is small. */
+        /* The smallest p of all ways to deal these values: with many ties it is not small. */
         double least_p;
 } RankResult;
 
@@ -44,12 +43,12 @@ _must_check_ int rank_test_run(RankTest *test, const double *before, size_t n_be
                                const double *after, size_t n_after, RankResult *ret);
 
 /*
- * The least p that samples of these sizes can have, which takes that they do not overlap:
- * 2 / C(n1 + n2, n1), and 1 where one is empty.
+ * The smallest p that samples of these sizes can have, which they have if they do not overlap: 2 /
+ * C(n1 + n2, n1), and 1 if one is empty.
  */
 double rank_test_least_p(size_t n_before, size_t n_after);
 /*
- * The least equal size of both samples with which one row alone among @n_rows can have an adjusted
- * p (false-discovery.h) below @alpha, which is above 0; at most RANK_TEST_MAX_POOLED / 2.
+ * The smallest size of both samples at which a single row among @n_rows can have an adjusted p
+ * (false-discovery.h) below @alpha, which is above 0; at most RANK_TEST_MAX_POOLED / 2.
  */
 size_t rank_test_enough(size_t n_rows, double alpha);

@@ -21,8 +21,8 @@ struct SetComparison {
         SetGroup **groups; /* owned; in the order of the table's */
         size_t n_groups, n_allocated;
         size_t n_captures, n_begun;
-        SetCapture capture; /* that is being read */
-        double windows_ns;  /* how long all together */
+        SetCapture capture; /* being read */
+        double windows_ns;  /* total length */
         size_t n_windows;
 
         /* after finish */
@@ -89,7 +89,7 @@ void set_comparison_begin(SetComparison *comparison, const SetCapture *capture) 
         }
 }
 
-/* The set's group of one of the table, which numbers them from 0 without gaps. */
+/* Finds or makes the SetGroup of @group; the table numbers its groups from 0 without gaps. */
 static int obtain(SetComparison *comparison, Group *group, SetGroup **ret) {
         size_t n = comparison->n_allocated > 0 ? 2 * comparison->n_allocated : 128;
         SetGroup **groups;

@@ -5,27 +5,27 @@
  * SetComparison
  *
  * The engine that compares two sets of captures: threads go in capture by capture, groups come out
- * with the medians of both sets and how surely they differ. As a Comparison it reads no file, keeps
- * no thread, and makes the same keys; memory grows with the number of groups and with that of
- * captures. What a capture gives of a row is told in set-row.h, the test in rank-test.h.
+ * with the medians of both sets and how certain their difference is. Like a Comparison it reads no
+ * file and keeps no thread, and it makes the same keys; memory grows with the number of groups and
+ * of captures. See set-row.h for what a capture contributes to a row and rank-test.h for the test.
  *
- * The calls in their only order:
+ * Call in this order:
  *
  *     set_comparison_new()
  *     set_comparison_census()  for every thread of every capture, only when
  *                              set_comparison_wants_census()
  *     set_comparison_begin()   for every capture, each side's in the order of time,
- *     set_comparison_fold()        then for every life of a thread in it or in its window,
+ *     set_comparison_fold()        then for every thread in it or in its window,
  *     set_comparison_end()         then once
- *     set_comparison_finish()  once: everything is tested and ordered
+ *     set_comparison_finish()  once: tests and orders everything
  *     set_comparison_n() ...
  *
- * The family of tests, over which p-values are adjusted, is all rows that the view wants of the
- * groups that its filter lets through, where both sides have two samples at least and the samples
- * are not all equal. Rows whose samples are all equal carry no evidence either way; to leave them
- * out biases nothing, since whether they are depends on the pooled samples alone and not on which
- * of them is of which side. The same goes for rows that could not be significant even alone, unless
- * all are such. Neither the limit nor the threshold changes the family.
+ * The family of tests, over which p-values are adjusted, consists of all rows that the view wants,
+ * of the groups that its filter matches, that have at least two samples on both sides which are not
+ * all equal. Equal samples carry no evidence either way; leaving them out is unbiased because it
+ * depends only on the pooled samples, not on their sides. The same holds for rows that could not be
+ * significant even alone, which are left out unless all rows are such. Neither the limit nor the
+ * threshold changes the family.
  */
 
 #include <stdbool.h>
@@ -54,16 +54,16 @@ _must_check_ int set_comparison_census(SetComparison *comparison, const ThreadSa
 
 void set_comparison_begin(SetComparison *comparison, const SetCapture *capture);
 /*
- * One life. @after is in the capture; NULL: it is gone by then, and what it did is not known.
- * @before is what the capture at which the window begins has of it; NULL: nothing, or no window.
+ * One thread. @after is in the capture; NULL: it has ended, and its last work is not known. @before
+ * is its sample in the capture at which the window begins; NULL: there is none, or no window.
  */
 _must_check_ int set_comparison_fold(SetComparison *comparison, const ThreadSample *before,
                                      const ThreadSample *after);
 _must_check_ int set_comparison_end(SetComparison *comparison);
 
 /*
- * @sources[side] tells why values are absent: borrowed until the comparison is freed; NULL when it
- * is not recorded.
+ * @sources[side] explains why values are absent: borrowed until the comparison is freed; NULL when
+ * it is not recorded.
  */
 _must_check_ int set_comparison_finish(SetComparison *comparison,
                                        const SourceTable *const sources[static SIDES]);
@@ -72,19 +72,19 @@ _must_check_ int set_comparison_finish(SetComparison *comparison,
 
 typedef struct SetFigures {
         size_t n_tested;      /* rows in the family */
-        size_t n_significant; /* of them, adjusted p below alpha */
-        /* What a row of the family can reach at best with its samples: the least; 1: no test. */
+        size_t n_significant; /* those with an adjusted p below alpha */
+        /* The smallest p that a row of the family can have with its samples; 1: no test. */
         double least_p;
-        size_t n_needed;          /* set_family_samples_needed() */
-        size_t n_only[SIDES];     /* groups that no capture of the other side has */
-        uint64_t n_hidden_rows;   /* left out by changed_only (not significant) or the threshold */
-        uint64_t n_hidden_groups; /* cut off by the limit */
-        uint64_t n_above_threshold; /* significant rows that moved by more, hidden ones included */
+        size_t n_needed;            /* set_family_samples_needed() */
+        size_t n_only[SIDES];       /* groups that the other side does not have */
+        uint64_t n_hidden_rows;     /* hidden by changed_only (not significant) or the threshold */
+        uint64_t n_hidden_groups;   /* beyond the limit */
+        uint64_t n_above_threshold; /* significant rows above the threshold, hidden ones included */
 } SetFigures;
 
 const SetFigures *set_comparison_figures(const SetComparison *comparison);
 
 /* Groups in the order of display: those with significant rows first. */
 size_t set_comparison_n(const SetComparison *comparison);
-/* The @index-th as one complete object; tens of kilobytes at most. */
+/* Writes the @index-th group as one object: tens of kilobytes at most. */
 void set_comparison_write(const SetComparison *comparison, size_t index, JsonWriter *writer);

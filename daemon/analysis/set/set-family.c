@@ -10,7 +10,7 @@
 #include "analysis/set/rank-test.h"
 
 #define FIRST_TESTS 256
-#define LEAST_SAMPLES 2 /* of a side: one says nothing of how much they scatter */
+#define LEAST_SAMPLES 2 /* per side: one sample says nothing about the scatter */
 
 _Static_assert(SET_MAX_CAPTURES <= RANK_TEST_MAX_POOLED, "all samples can be pooled");
 
@@ -28,7 +28,7 @@ static double median_of(const SetFamily *family, const SetRow *row, unsigned sid
         return n > 0 ? quartiles_of(values, n).median : 0;
 }
 
-/* The floors are amounts that matter in a window; of rates, that over its length. */
+/* The floors are amounts that matter in a window; for rates they are divided by its length. */
 static double floor_of(const SetFamily *family, MetricId id) {
         double floor = (double) impact_floor(metric_table[id].unit);
 
@@ -73,7 +73,7 @@ static int add_test(SetFamily *family, const RankResult *result) {
         return 0;
 }
 
-/* Whether samples of the row can tell the sets apart, however they fall. */
+/* Whether the samples of the row can distinguish the sets at all. */
 static bool is_evidence(const SetGroup *group, unsigned index) {
         switch (set_row_kind(index)) {
         case SET_ROW_RATE:
@@ -118,10 +118,10 @@ static bool can_be_significant(const SetFamily *family, const SetTest *test) {
 }
 
 /*
- * A row that could not be significant even alone, for its few or equal samples, would only make it
- * harder for the others. What it could have been depends on how many samples there are and on their
- * pooled values alone, so to leave it out biases nothing. Where all are such, they are the family,
- * and tell how far they are from it.
+ * A row that could not be significant even alone, because its samples are few or equal, would only
+ * weaken the others. Whether it could depends only on the number of samples and on their pooled
+ * values, so leaving it out is unbiased. If all rows are such, they form the family and show how
+ * far from significance they are.
  */
 static void choose_family(SetFamily *family) {
         size_t n_able = 0;

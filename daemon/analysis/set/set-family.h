@@ -4,9 +4,8 @@
 /*
  * SetFamily
  *
- * The tests of all rows together, which is what p-values are adjusted over, and what a row looks
- * like by them. Figures are computed from the samples whenever they are asked for; only what took a
- * test is kept.
+ * The tests of all rows, over which p-values are adjusted, and each row with its test. Figures are
+ * computed from the samples on demand; only the results of tests are kept.
  */
 
 #include <stdbool.h>
@@ -20,26 +19,26 @@
 
 typedef struct SetTest {
         double u, p;
-        double least_p;  /* with these values, however they fall */
-        double adjusted; /* NAN: it is not in the family */
+        double least_p;  /* the smallest p that these values can have */
+        double adjusted; /* NAN: not in the family */
 } SetTest;
 
 typedef struct SetFamily {
         const View *view;       /* borrowed */
         const SetRowList *list; /* borrowed */
-        uint64_t sides[SIDES];  /* which captures are of each side */
+        uint64_t sides[SIDES];  /* the captures of each side, a bit each */
         double alpha;
-        double window_ns;  /* how long windows are on average; 0: there is none */
-        ImpactScale scale; /* of rates, and of the number of threads */
+        double window_ns;  /* mean length of the windows; 0: there is none */
+        ImpactScale scale; /* for rates and for the number of threads */
         SetTest *tests;    /* owned */
         size_t n_tests, n_allocated;
-        size_t n_family; /* of them: what p is adjusted over */
-        size_t n_short;  /* rows that vary, and with more samples could be in the family */
+        size_t n_family; /* those in the family */
+        size_t n_short;  /* rows that vary and would be in the family with more samples */
         size_t n_significant;
-        double least_p; /* that any row of the family can have */
+        double least_p; /* the smallest p that a row of the family can have */
 } SetFamily;
 
-/* One row of one group by its family. */
+/* One row of one group with its test. */
 typedef struct SetRowView {
         Row row; /* values are medians */
         Quartiles sides[SIDES];
@@ -50,18 +49,18 @@ typedef struct SetRowView {
 
 void set_family_done(SetFamily *family);
 /*
- * Tests the rows of @groups, which are all there are: those that the view's filter lets through are
- * the family, all of them are the host that impacts are measured by. 0 or -ENOMEM.
+ * Tests the rows of all groups. Groups that the filter of the view matches form the family; all
+ * groups form the host that impacts refer to. 0 or -ENOMEM.
  */
 _must_check_ int set_family_test(SetFamily *family, SetGroup *const *groups, size_t n_groups);
 /*
- * After the tests: how many samples a side one row alone would take to be significant, among all
- * rows that would then be in the family; 0 when there are as many, or nothing varies.
+ * After the tests: the samples per side that a single row would need to be significant among all
+ * rows that would then be in the family; 0 when there are enough, or nothing varies.
  */
 size_t set_family_samples_needed(const SetFamily *family);
 
 void set_family_view(const SetFamily *family, const SetGroup *group, size_t slot, SetRowView *ret);
-/* The view's changed_only and threshold leave the row in. */
+/* The changed_only and threshold of the view keep the row. */
 bool set_family_shows(const SetFamily *family, const SetRowView *row);
-/* Significant, and moved by more than the threshold. */
+/* The row is significant and above the threshold. */
 bool set_family_is_above(const SetFamily *family, const SetRowView *row);

@@ -50,7 +50,7 @@ int set_group_new(Group *group, const SetRowList *list, SetGroup **ret) {
         if (!made)
                 return -ENOMEM;
         made->group = group;
-        made->rows = calloc(list->n_slots + 1, sizeof(*made->rows)); /* of none there is memory */
+        made->rows = calloc(list->n_slots + 1, sizeof(*made->rows)); /* calloc(0) may return NULL */
         if (!made->rows) {
                 free(made);
                 return -ENOMEM;
@@ -85,16 +85,16 @@ static void set_bit(uint64_t *words, unsigned id) {
 }
 
 /*
- * Whether the work of a thread in the window is known: it is in both captures, or was born between.
- * One that is older and was not in the first was overlooked there, and its lifetime totals are not
- * work of this window.
+ * The work of a thread in the window is known if the thread is in both captures or was born between
+ * them. An older thread that the first capture lacks was overlooked there, and its lifetime totals
+ * are not work of this window.
  */
 static bool knows_work(const SetCapture *capture, const ThreadSample *before,
                        const ThreadSample *after) {
         return capture->elapsed_ns > 0 && (before || after->start_ticks >= capture->earlier_ticks);
 }
 
-/* What the thread did in the window in one sum; false when that is not known. */
+/* The work of the thread in the window by one sum; false when it is not known. */
 static bool find_work(SetGroup *group, const ThreadSample *before, const ThreadSample *after,
                       MetricId id, uint64_t *ret) {
         uint64_t from = 0, to = thread_sample_get(after, id);
@@ -129,7 +129,7 @@ static void keep_work(SetGroup *group, const SetCapture *capture, const ThreadSa
         }
 }
 
-/* The lifetime totals that differences are made of. */
+/* Adds up the lifetime totals that differences are computed from. */
 static int fold_totals(SetGroup *group, const ThreadSample *after) {
         ThreadSample totals;
         bool has_any = false;

@@ -4,9 +4,8 @@
 /*
  * SetGroup
  *
- * One group of threads in two sets of captures: what the capture that is being read has of it so
- * far, and the samples of all captures before. Only rows that somebody wants to see, or to sort by,
- * have samples.
+ * One group of threads in two sets of captures: the capture that is being read, and the samples of
+ * all captures before it. Only rows that are shown or sorted by have samples.
  */
 
 #include <stdbool.h>
@@ -26,8 +25,8 @@
 /* Which rows have samples. */
 typedef struct SetRowList {
         size_t n_slots;
-        uint8_t indexes[ROW_MAX]; /* of slots, ascending */
-        bool wanted[ROW_MAX];     /* of slots: to be seen, not only to sort by */
+        uint8_t indexes[ROW_MAX]; /* of each slot, ascending */
+        bool wanted[ROW_MAX];     /* of each slot: shown, not only sorted by */
         size_t n_wanted;
 } SetRowList;
 
@@ -37,27 +36,30 @@ void set_row_list_init(SetRowList *list, const View *view);
 /* SET_NO_SLOT when the row has no samples. */
 size_t set_row_list_find(const SetRowList *list, unsigned index);
 
-/* One capture, and what is known of the time before it. */
+/* One capture and the time before it. */
 typedef struct SetCapture {
         unsigned side; /* 0 before, 1 after */
         /*
-         * When the capture before it was taken, in the same boot and whichever set that is of, in
-         * the unit of start_ticks: a thread that is older was there then.
+         * When the previous capture of the same boot was taken, of whichever set, in the unit of
+         * start_ticks: a thread that started earlier existed then.
          */
         bool has_earlier;
         uint64_t earlier_ticks;
-        /* The window since then; 0: there is none, as that capture is of the other side. */
+        /*
+         * The length of the window since then; 0: there is none, because the previous capture is of
+         * the other side.
+         */
         uint64_t elapsed_ns;
 } SetCapture;
 
 typedef struct SetGroup {
-        Group *group;       /* borrowed: its key and members */
-        SetRow *rows;       /* owned; of the slots */
-        SetSamples threads; /* how many there were */
-        /* A thread of it is in two captures, of whichever sets. */
+        Group *group;       /* borrowed; for its key and members */
+        SetRow *rows;       /* owned; one per slot */
+        SetSamples threads; /* the number of threads */
+        /* Some thread is in two captures, of whichever sets. */
         bool lives_on;
 
-        /* The capture that is being read; no aggregate: it has no thread of this group yet. */
+        /* The capture being read; NULL: it has no thread of this group so far. */
         Aggregate *window, *totals; /* owned; as in SetSight */
         uint64_t held[SET_METRIC_WORDS], fallen[SET_METRIC_WORDS];
 } SetGroup;
@@ -65,9 +67,9 @@ typedef struct SetGroup {
 _must_check_ int set_group_new(Group *group, const SetRowList *list, SetGroup **ret);
 SetGroup *set_group_free(SetGroup *group, const SetRowList *list);
 
-/* One life, as set_comparison_fold() has it; @after is there. 0 or -ENOMEM. */
+/* One thread, as in set_comparison_fold(); @after is not NULL. 0 or -ENOMEM. */
 _must_check_ int set_group_fold(SetGroup *group, const SetCapture *capture,
                                 const ThreadSample *before, const ThreadSample *after);
-/* The capture is read, the @index-th of @n_captures: takes its samples. 0 or -ENOMEM. */
+/* Takes the samples of capture @index of @n_captures, which was read. 0 or -ENOMEM. */
 _must_check_ int set_group_take(SetGroup *group, const SetRowList *list, const SetCapture *capture,
                                 size_t n_captures, size_t index);

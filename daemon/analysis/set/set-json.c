@@ -78,7 +78,7 @@ static void write_reason(JsonWriter *writer, const SetFamily *family, Sources so
                 n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s: %s", n > 0 ? "; " : "",
                                        side_names[side], texts[side]);
         }
-        /* A reason from a file may be cut within a character. */
+        /* A reason from a file may end within a character. */
         json_write_member_name(writer, "reason", span_of(text));
 }
 
@@ -160,7 +160,7 @@ static void write_rows(JsonWriter *writer, const SetFamily *family, Sources sour
         json_write_end(writer);
 }
 
-/* Medians over the captures that have any. */
+/* Writes the median over the captures that have threads of the group. */
 static void write_threads(JsonWriter *writer, const SetFamily *family, const SetGroup *group,
                           unsigned side, const char *key) {
         double values[SET_MAX_CAPTURES];

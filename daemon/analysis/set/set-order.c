@@ -18,8 +18,8 @@ typedef enum Tier {
 typedef struct Ranked {
         SetGroup *group;
         Tier tier;
-        size_t slot;                     /* which has the best key; ties go by the registry */
-        double keys[VIEW_SORT_MAX_KEYS]; /* the larger the earlier; NAN: none, comes last */
+        size_t slot; /* the slot with the best key; ties are broken by the registry */
+        double keys[VIEW_SORT_MAX_KEYS]; /* larger first; NAN: no key, comes last */
 } Ranked;
 
 _Static_assert(VIEW_SORT_MAX_KEYS >= ORDER_UNIT_FAMILIES, "a key for each family of units");
@@ -50,7 +50,7 @@ static void add_row(Ranked *ranked, const SetFamily *family, const SetRowView *r
         case VIEW_ORDER_DELTA:
                 raise_key(ranked, order_unit_family(unit_of(&row->row)), fabs(row->row.delta.real),
                           slot);
-                ranked->slot = 0; /* of which family it would be says nothing */
+                ranked->slot = 0; /* ties are not broken by the row: it could be of any family */
                 break;
         case VIEW_ORDER_NAME:
         case VIEW_ORDER_METRICS:
@@ -58,7 +58,7 @@ static void add_row(Ranked *ranked, const SetFamily *family, const SetRowView *r
         }
 }
 
-/* What the taskstats accounting has repeats other rows, and ranks nothing. */
+/* Taskstats accounting repeats other rows and does not rank groups. */
 static bool ranks(const SetFamily *family, size_t slot) {
         unsigned index = family->list->indexes[slot];
 
@@ -100,7 +100,7 @@ static Tier tier_of(const SetFamily *family, const SetGroup *group) {
         for (size_t slot = 0; slot < family->list->n_slots; slot++) {
                 uint32_t test = group->rows[slot].test;
 
-                /* Never of what is not in the family: that is not a number. */
+                /* NAN, the value of a test outside the family, compares false. */
                 if (test > 0 && family->tests[test - 1].adjusted < family->alpha)
                         return TIER_SIGNIFICANT;
         }
@@ -155,7 +155,7 @@ int set_order_groups(const SetFamily *family, SetGroup **groups, size_t n_groups
 
 /* rows */
 
-/* Of metrics or of derived values, those that are significant or the others. */
+/* Collects the shown metrics or derived values, significant ones or others. */
 static size_t collect(const SetFamily *family, const SetGroup *group, bool is_derived,
                       bool significant, Row *ret_rows) {
         size_t n = 0;

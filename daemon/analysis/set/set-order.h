@@ -4,10 +4,10 @@
 /*
  * SetOrder
  *
- * The order of display of two compared sets: groups that have significant rows come first, then the
- * others of which both sets have samples, then those of one set alone; and likewise in each group
- * its significant rows before the rest. Among their like, groups and rows come as the view wants
- * them (order.h), by the medians; where there are significant rows only those count.
+ * The display order of two compared sets: groups with significant rows first, then groups that both
+ * sets have, then groups of one set alone; within each group, significant rows before the others.
+ * Within these classes groups and rows have the order of the view (order.h), by their medians; in a
+ * group with significant rows only those count.
  */
 
 #include <stddef.h>
@@ -17,5 +17,5 @@
 
 /* 0 or -ENOMEM. */
 _must_check_ int set_order_groups(const SetFamily *family, SetGroup **groups, size_t n_groups);
-/* The slots of the rows that are shown, metrics before derived values; how many. */
+/* Finds the slots of the shown rows, metrics before derived values; returns how many. */
 size_t set_order_rows(const SetFamily *family, const SetGroup *group, size_t ret_slots[ROW_MAX]);

@@ -74,7 +74,10 @@ static bool has_fallen_input(const Derived *derived, const SetSight *sight) {
         return false;
 }
 
-/* The first input that no thread has: without a window, sums are held but not in the aggregate. */
+/*
+ * Finds the first input that no thread has. Without a window a sum is held but not in the
+ * aggregate.
+ */
 static bool find_absent_input(const Derived *derived, const SetSight *sight, MetricId *ret) {
         for (unsigned i = 0; i < derived->n_inputs; i++)
                 if (!has_bit(sight->held, derived->inputs[i])) {

@@ -56,14 +56,17 @@ static int by_value(const void *a, const void *b) {
         return left < right ? -1 : left > right;
 }
 
-/* The value @quarters of the way through the sorted @values. */
+/* The value at @quarters quarters of the sorted @values. */
 static double at(const double *values, size_t n, size_t quarters) {
         size_t index = quarters * (n - 1) / 4;
         double rest = (double) (quarters * (n - 1) % 4) / 4;
 
         if (quarters * (n - 1) % 4 == 0)
                 return values[index];
-        /* So that equal neighbours give exactly that value, and large ones do not overflow. */
+        /*
+         * Interpolate so that equal neighbours give exactly their value and large ones do not
+         * overflow.
+         */
         return values[index] + rest * (values[index + 1] - values[index]);
 }
 

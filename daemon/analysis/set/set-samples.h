@@ -4,9 +4,9 @@
 /*
  * SetSamples
  *
- * What the captures of both sets gave for one row of one group: at most one number each. Most rows
- * of a host never change, so numbers are stored only once one differs from the first; until then
- * a row costs a few bytes whatever the number of captures.
+ * The samples of one row of one group: at most one number per capture of both sets. Most rows of a
+ * host never change, so numbers are stored only once one differs from the first; until then a row
+ * costs a few bytes whatever the number of captures.
  */
 
 #include <stdbool.h>
@@ -14,27 +14,27 @@
 #include <stdint.h>
 #include "base/macro.h"
 
-#define SET_MAX_CAPTURES 64 /* of both sets together: a bit for each */
+#define SET_MAX_CAPTURES 64 /* of both sets together: each has a bit */
 
 typedef struct SetSamples {
         double first;
-        uint64_t present; /* bit i: capture i gave one */
-        double *values;   /* owned; of each capture; NULL: all are equal to the first */
+        uint64_t present; /* bit i: capture i has a sample */
+        double *values;   /* owned; one per capture; NULL: all equal the first */
 } SetSamples;
 
 void set_samples_done(SetSamples *samples);
-/* Each of the @n_captures gives one at most. 0 or -ENOMEM. */
+/* Adds the sample of one capture; each has at most one. 0 or -ENOMEM. */
 _must_check_ int set_samples_put(SetSamples *samples, size_t n_captures, size_t capture,
                                  double value);
-/* Two of them differ, whichever set they are of. */
+/* Two samples differ, of whichever set. */
 bool set_samples_vary(const SetSamples *samples);
-/* Those of the @captures, in their order; how many. */
+/* Collects the samples of @captures in order; returns how many. */
 size_t set_samples_get(const SetSamples *samples, uint64_t captures,
                        double ret_values[static SET_MAX_CAPTURES]);
 
 /*
- * What describes a sample in five numbers: its ends, its median and the values a quarter of the way
- * from either end, interpolated between neighbours where they fall between two.
+ * Five numbers that describe a sample: minimum, maximum, median and quartiles, interpolated between
+ * neighbours.
  */
 typedef struct Quartiles {
         size_t n;

@@ -25,10 +25,10 @@ typedef struct Analysis {
         ComparisonSetup setup;
         bool has_elapsed;
         bool elapsed_backwards;
-        uint64_t elapsed_ns; /* a magnitude */
+        uint64_t elapsed_ns; /* absolute value */
         Comparison *comparison;
         SectionFeed feed;
-        Buffer name; /* of a cgroup before it was renamed */
+        Buffer name; /* scratch: the former name of a cgroup */
 } Analysis;
 
 typedef struct AnalysisParameters {
@@ -90,7 +90,7 @@ static void analysis_relate(Analysis *analysis) {
         analysis->setup.elapsed_ns = analysis->elapsed_ns;
 }
 
-/* Refuses a window between snapshots that cannot have lives of threads in common. */
+/* Refuses a window between snapshots that cannot have threads in common. */
 static int analysis_check_window(Analysis *analysis) {
         const Subject *subjects = analysis->subjects;
         const char *before = subject_name(&subjects[SIDE_BEFORE]);
@@ -316,7 +316,7 @@ static int analysis_answer_list(Analysis *analysis, ComparisonList list, const c
                            analysis_write_member, &from);
 }
 
-/* In parts of about LIMIT_BATCH_BYTES each; the last one's reply stays open for what follows. */
+/* Answers in parts of about LIMIT_BATCH_BYTES; leaves the last reply open for what follows. */
 static int analysis_answer_sections(Analysis *analysis, SectionCursor *ret_end) {
         Answer *answer = &analysis->work->answer;
         SectionCursor cursor = {};
@@ -336,7 +336,7 @@ static int analysis_answer_sections(Analysis *analysis, SectionCursor *ret_end) 
         return r;
 }
 
-/* Rows of sections count where the user named the sections: some number always moves. */
+/* Rows of sections count only if the user named the sections: some number always changes. */
 static uint64_t analysis_rows_above(const Analysis *analysis, const SectionCursor *sections) {
         return number_add_saturating(comparison_rows_above_threshold(analysis->comparison),
                                      analysis->view.has_sections ? sections->n_rows : 0);

@@ -9,7 +9,7 @@
 #include "analysis/export/output.h"
 #include "analysis/export/thread-object.h"
 
-/* A snapshot on its way into another form. */
+/* The conversion of one snapshot into another format. */
 typedef struct Conversion {
         Work *work; /* borrowed */
         Subject subject;
@@ -30,7 +30,7 @@ static void conversion_done(Conversion *conversion) {
         subject_done(&conversion->subject);
 }
 
-/* Between two values: what is written may go. */
+/* Writes out what the buffer holds; call between two values. */
 static int conversion_drain(Conversion *conversion, int r) {
         if (r == 0)
                 r = conversion->writer.error;
@@ -73,8 +73,8 @@ static int ktstr_write_end(Conversion *conversion) {
 }
 
 /*
- * The members have to come in the prior tool's order, whatever that of the file is: a pass for what
- * is about the whole, one for the threads, one for the cgroups.
+ * The members must have the prior tool's order, whatever the order in the file: one pass for the
+ * parts that concern the whole host, one for threads, one for cgroups.
  */
 static int convert_ktstr(Conversion *conversion) {
         static const SubjectVisitor nothing = {};
@@ -129,7 +129,8 @@ static int ndjson_on_thread(void *userdata, const ThreadSample *sample, Span sma
 }
 
 /*
- * What is in every line of a file without head stands in the document, perhaps behind the threads.
+ * Every line repeats the head. In a file without one that is in the document, perhaps after the
+ * threads.
  */
 static int convert_ndjson(Conversion *conversion) {
         static const SubjectVisitor nothing = {};

@@ -15,13 +15,13 @@
 
 typedef struct ImportParameters {
         SnapshotRef from; /* owned */
-        int output;       /* owned; readable too, for what was written is checked */
+        int output;       /* owned; readable, because what was written is checked */
         const char *name;
         bool tagged;
         uid_t uid;
 } ImportParameters;
 
-/* A file of the prior tool on its way into the current format. */
+/* Rewrites a file of the prior tool in the current format. */
 typedef struct Rewriting {
         Work *work; /* borrowed */
         Subject subject;
@@ -31,7 +31,9 @@ typedef struct Rewriting {
         Buffer rows; /* joined by "," */
 } Rewriting;
 
-/* The head of the copy: what the file says of the capture, what the call says of the snapshot. */
+/*
+ * Makes the head of the copy: facts about the capture from the file, name and owner from the call.
+ */
 static int import_head(const Head *origin, const ImportParameters *parameters, Head *ret) {
         _cleanup_(buffer_done) Buffer text = {};
         Head head = *origin;
@@ -66,7 +68,7 @@ static int import_head(const Head *origin, const ImportParameters *parameters, H
         return 0;
 }
 
-/* What a file function's failure on the input or output means for the call. */
+/* Refuses the call for a failure of a file function on the input or the output. */
 static int import_refuse(Work *work, const ImportParameters *parameters, int r,
                          SnapshotFault *fault) {
         const char *name = parameters->from.label ? parameters->from.label : "";
@@ -82,8 +84,8 @@ static int import_refuse(Work *work, const ImportParameters *parameters, int r,
 }
 
 /*
- * The copy is read again as a whole before anybody believes it: the input is somebody's file and
- * may have changed since its digest was right.
+ * Verifies the whole copy before it is published: the input is a file of the user and may have
+ * changed since its digest was checked.
  */
 static int import_answer(Work *work, const ImportParameters *parameters) {
         _cleanup_(head_done) Head head = {};
@@ -100,7 +102,7 @@ static int import_answer(Work *work, const ImportParameters *parameters) {
         return answer_final(&work->answer);
 }
 
-/* A file of ours: the body as it is, checked against its digest on the way, under a new head. */
+/* Copies the body of a current file under a new head and checks its digest on the way. */
 static int import_copy(Work *work, const ImportParameters *parameters, const Head *origin) {
         _cleanup_(head_done) Head head = {};
         SnapshotFault fault = {};
@@ -154,7 +156,7 @@ static int rewriting_on_cgroup(void *userdata, Span path, Span stats_json) {
                                      stats_json);
 }
 
-/* The one member of the head that the prior tool keeps elsewhere. */
+/* Finds the kernel release, which the prior tool keeps in the host context. */
 static int rewriting_find_release(Rewriting *rewriting, Head *head) {
         _cleanup_(host_facts_done) HostFacts facts;
         _cleanup_(buffer_done) Buffer release = {};
@@ -207,7 +209,7 @@ static int rewriting_begin(Rewriting *rewriting, const ImportParameters *paramet
         return err_fold(r);
 }
 
-/* A pass each for threads and cgroups: their order in the file is the prior tool's, if any. */
+/* One pass for threads and one for cgroups: the file may have them in any order. */
 static int rewriting_run(Rewriting *rewriting) {
         static const SubjectVisitor threads = { .on_thread = rewriting_on_thread };
         static const SubjectVisitor cgroups = { .on_cgroup = rewriting_on_cgroup };

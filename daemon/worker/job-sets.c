@@ -38,7 +38,7 @@ static void set_analysis_done(SetAnalysis *sets) {
 
 /* opening */
 
-/* Those views that two sets have no answer to. */
+/* Refuses views that two sets cannot answer. */
 static int check_view(SetAnalysis *sets) {
         const char *complaint = NULL;
 
@@ -161,7 +161,7 @@ static int read_captures(SetAnalysis *sets, AnalysisRead *read) {
         return r;
 }
 
-/* What the last capture of the side says of its sources stands for all of them. */
+/* The sources of the last capture of a side stand for all of its captures. */
 static const Subject *last_of(const SetAnalysis *sets, unsigned side) {
         size_t index = side == 0 ? sets->subjects.n_sides[0] : sets->subjects.n;
 
@@ -192,7 +192,7 @@ static int read_sets(SetAnalysis *sets) {
 
 /* answering */
 
-/* What is known of all tests together stands in front of the groups: nothing is open any more. */
+/* The figures of all tests precede the groups: all tests are done by then. */
 static void write_tests(JsonWriter *writer, const SetFigures *figures) {
         json_write_member_u64(writer, "tested", figures->n_tested);
         json_write_member_u64(writer, "significant", figures->n_significant);

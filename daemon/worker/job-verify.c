@@ -27,7 +27,7 @@ static int verify_write(JsonWriter *writer, const SnapshotRef *ref) {
         else if (r != 0 && r != SNAPSHOT_FILE_E_DAMAGED)
                 return err_fold(r);
 
-        /* What is asked about is the file, so its label goes before a name inside. */
+        /* The call is about files, so a label takes precedence over the name inside. */
         name = ref->label ? ref->label : head.name;
         json_write_object(writer);
         json_write_member_name(writer, "name", span_of(name));
@@ -52,7 +52,7 @@ static JsonWriter *verify_begin(Answer *answer) {
         return writer;
 }
 
-/* All that can be wrong with the call comes before what can be wrong with the files. */
+/* Decode all references before any file is read: errors of the call come first. */
 static int verify_decode_refs(Work *work, json_object *array, SnapshotRef *refs) {
         size_t n = json_object_array_length(array);
         char name[PARAMETER_CULPRIT_BYTES / 2];
@@ -67,7 +67,7 @@ static int verify_decode_refs(Work *work, json_object *array, SnapshotRef *refs)
         return 0;
 }
 
-/* One reply a snapshot where several may be sent, else one with all. */
+/* Sends one reply per snapshot if the caller takes several, otherwise one with all. */
 static int verify_answer(Work *work, const SnapshotRef *refs, size_t n_refs) {
         JsonWriter *writer = verify_begin(&work->answer);
         int r;

@@ -15,11 +15,12 @@
  * descriptor is left.
  *
  * Aims at: daemon/worker/worker.c, daemon/worker/work.c, daemon/worker/answer.c,
- *          daemon/worker/parameters.c, daemon/analysis/subject/subject.c, daemon/analysis/subject/subject-merge.c,
- *          daemon/worker/job-analysis.c, daemon/analysis/subject/analysis-read.c,
- *          daemon/worker/job-sets.c, daemon/analysis/subject/set-subjects.c, daemon/worker/job-import.c,
- *          daemon/worker/job-convert.c, daemon/worker/job-verify.c,
- *          daemon/analysis/subject/section-feed.c, daemon/analysis/subject/host-change.c, daemon/analysis/export/output.c,
+ *          daemon/worker/parameters.c, daemon/worker/job-analysis.c, daemon/worker/job-sets.c,
+ *          daemon/worker/job-import.c, daemon/worker/job-convert.c, daemon/worker/job-verify.c,
+ *          daemon/analysis/subject/subject.c, daemon/analysis/subject/subject-merge.c,
+ *          daemon/analysis/subject/analysis-read.c, daemon/analysis/subject/set-subjects.c,
+ *          daemon/analysis/subject/section-feed.c, daemon/analysis/subject/host-change.c,
+ *          daemon/analysis/export/output.c,
  *          daemon/analysis/section/cgroup-merge.c, daemon/analysis/section/cgroup-record.c,
  *          daemon/analysis/section/count-map.c, daemon/analysis/section/key-tree.c,
  *          daemon/analysis/section/member-scan.c, daemon/analysis/section/pressure-record.c,

@@ -6,7 +6,7 @@
 #include "metric/metric.h"
 #include "analysis/export/reshape.h"
 
-/* What the prior tool takes for cpu.max's period where there is none. */
+/* The default period of cpu.max in the prior tool. */
 #define KTSTR_PERIOD_US 100000
 
 // clang-format off
@@ -104,13 +104,16 @@ int ktstr_write_sched_ext(JsonWriter *writer, Span sched_ext_json) {
 
 /* summaries */
 
-/* A reason for failing, and how often it was. */
+/* A kind of failure and how often it occurred. */
 typedef struct Tally {
         const char *tag;
         uint64_t n;
 } Tally;
 
-/* @tallies ascend by tag. The most frequent one, the first of several; null when nothing failed. */
+/*
+ * @tallies ascend by tag. Writes the most frequent one, the first of several; null when nothing
+ * failed.
+ */
 static void ktstr_write_dominant(JsonWriter *writer, const char *key, const Tally *tallies,
                                  size_t n_tallies) {
         const Tally *dominant = NULL;
@@ -132,7 +135,7 @@ static uint64_t tally_sum(const Tally *tallies, size_t n_tallies) {
         return sum;
 }
 
-/* At least half of the failures, of which there are any. */
+/* @part is at least half of @whole, which is not 0. */
 static bool is_dominant(uint64_t part, uint64_t whole) {
         return whole > 0 && part >= whole - part;
 }
@@ -157,7 +160,7 @@ static void ktstr_write_probe(JsonWriter *writer, const Source *source, const He
         json_write_end(writer);
 }
 
-/* Threads that went away meanwhile are no failure of reading. */
+/* Threads that ended during the capture are not failures of reading. */
 static uint64_t source_failures(const Source *source) {
         uint64_t n = 0;
 

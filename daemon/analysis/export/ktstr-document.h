@@ -4,9 +4,9 @@
 /*
  * KtstrDocument
  *
- * The parts of the prior tool's document besides its threads. Its reader refuses a document that
- * lacks any member but a nullable one, so all are written; what was not read is 0, "", {} or null,
- * whichever it knows for it.
+ * The parts of the prior tool's document other than threads. Its reader refuses a document that
+ * lacks any member that is not nullable, so all are written; what was not read becomes 0, "", {} or
+ * null, whichever its reader accepts.
  */
 
 #include "base/macro.h"
@@ -15,14 +15,14 @@
 #include "snapshot/head.h"
 #include "snapshot/source.h"
 
-/* One value each, from ours; empty for null. 0 or -ENOMEM. */
+/* Each writes one value made of ours; an empty one becomes null. 0 or -ENOMEM. */
 _must_check_ int ktstr_write_host(JsonWriter *writer, Span host_json);
 _must_check_ int ktstr_write_cgroup(JsonWriter *writer, Span stats_json);
 _must_check_ int ktstr_write_psi(JsonWriter *writer, Span psi_json);
 _must_check_ int ktstr_write_sched_ext(JsonWriter *writer, Span sched_ext_json);
 
 /*
- * The members probe_summary, parse_summary and taskstats_summary from the counts of the sources;
- * all null when @sources is.
+ * Writes the members probe_summary, parse_summary and taskstats_summary from the counts of the
+ * sources; all are null if @sources is NULL.
  */
 void ktstr_write_summaries(JsonWriter *writer, const SourceTable *sources, const Head *head);

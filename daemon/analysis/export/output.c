@@ -12,7 +12,7 @@
 struct Output {
         int fd;          /* borrowed */
         ZSTD_CCtx *zstd; /* NULL: plain */
-        char *space;     /* compressed bytes on their way */
+        char *space;     /* compressed bytes to be written */
         size_t n_space;
         Buffer buffer;
 };

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 
-/* Numbers, and false for what is not one that fits. */
+/* Reads a number; false when it is not an unsigned one. */
 static bool reshape_u64(json_object *value, uint64_t *ret) {
         if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0)
                 return false;
@@ -129,7 +129,7 @@ static void reshape_value(JsonWriter *writer, const Shape *shape, json_object *v
         }
 }
 
-/* @object: NULL, or anything; what is no object has no members. */
+/* @object may be NULL or any value; only objects have members. */
 static void reshape_object(JsonWriter *writer, const Shape *shapes, json_object *object) {
         if (!json_object_is_type(object, json_type_object))
                 object = NULL;

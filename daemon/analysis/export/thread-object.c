@@ -4,7 +4,7 @@
 #include "snapshot/thread-column.h"
 #include "kernel/text/cpu-list.h"
 
-/* The order of the prior tool's members behind the identity; the rollup has no metric. */
+/* The members of the prior tool after the identity, in its order; the rollup is not a metric. */
 #define KTSTR_SMAPS _METRIC_MAX
 #define KTSTR_DELAYS(category)                                               \
         METRIC_##category##_delay_count, METRIC_##category##_delay_total_ns, \
@@ -32,7 +32,7 @@ static const unsigned char ktstr_members[] = {
 };
 // clang-format on
 
-/* A value that is present; CPUs as a list. */
+/* Writes a value that is present; CPUs as a list. */
 static void thread_object_value(JsonWriter *writer, const ThreadSample *sample, MetricId id) {
         uint64_t value = thread_sample_get(sample, id);
         char policy[POLICY_NAME_CHARS], character = (char) value;
@@ -63,7 +63,7 @@ static void thread_object_value(JsonWriter *writer, const ThreadSample *sample, 
         }
 }
 
-/* What the prior tool writes for a value it could not read. */
+/* Writes what the prior tool writes for a value that it could not read. */
 static void ktstr_write_absent(JsonWriter *writer, MetricId id) {
         switch ((CellKind) thread_cell_kinds[id]) {
         case CELL_UNSIGNED:
@@ -76,7 +76,7 @@ static void ktstr_write_absent(JsonWriter *writer, MetricId id) {
                 json_write_bool(writer, false);
                 break;
         case CELL_CHARACTER:
-                /* Behind every letter, so that any of them wins a tie in its readers. */
+                /* It sorts after every letter, so that any letter wins a tie in its readers. */
                 json_write_text(writer, "~");
                 break;
         case CELL_POLICY:
@@ -89,7 +89,7 @@ static void ktstr_write_absent(JsonWriter *writer, MetricId id) {
         }
 }
 
-/* Every CPU by its number: [0,1,2,3,7]; none for a list that is none. */
+/* Writes the number of every CPU, [0,1,2,3,7]; an empty array for an invalid list. */
 static void ktstr_write_cpus(JsonWriter *writer, Span list) {
         unsigned long mask[CPU_LIST_MAX_WORDS];
         size_t n;

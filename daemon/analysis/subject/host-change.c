@@ -11,14 +11,14 @@
 #include "json/json-scanner.h"
 #include "wire/limits.h"
 
-/* The path of the object or array that is being read: "sched_tunables". */
+/* The path of the object or array that is being read, such as "sched_tunables". */
 typedef struct HostPath {
         HostFacts *facts;
         JsonScanner *scanner;
         Buffer path;
 } HostPath;
 
-/* Members that the prior tool spells in another way; the numbers mean the same. */
+/* Members that the prior tool names differently; their numbers mean the same. */
 static const struct {
         const char *theirs;
         const char *ours;
@@ -84,7 +84,7 @@ static int host_facts_add(HostFacts *facts, Span key, Span value) {
 
 static int host_path_value(HostPath *path, JsonToken token);
 
-/* One level down: @name is a key or the index of an element. */
+/* Enters a member; @name is its key or the index of an element. */
 static int host_path_enter(HostPath *path, Span name, size_t *ret_n) {
         size_t n = path->path.n;
         int r = 0;
@@ -149,7 +149,7 @@ static int host_path_number(HostPath *path) {
         return host_facts_add(path->facts, buffer_span(&path->path), buffer_span(&digits));
 }
 
-/* Recurses as deep as the scanner lets the text be. */
+/* Recurses; the scanner limits the depth. */
 static int host_path_value(HostPath *path, JsonToken token) {
         Span key = buffer_span(&path->path);
 
@@ -209,7 +209,7 @@ static bool host_facts_has(const HostFacts *facts, const char *key) {
         return false;
 }
 
-/* @key from the head, where the context does not have it and the head does. */
+/* Adds @key from the head if the context lacks it. */
 static int host_facts_complete(HostFacts *facts, const char *key, const char *value) {
         _cleanup_(buffer_done) Buffer escaped = {};
         int r;

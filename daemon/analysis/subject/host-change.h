@@ -4,9 +4,10 @@
 /*
  * HostChange
  *
- * What differs between the hosts of two snapshots: both host contexts as flat lists of key and text
- * ("sched_tunables.sched_rt_runtime_us", "cpufreq_governor.3"), merged, and only the keys that
- * differ kept. A value that one side does not have is null there, not a difference from "".
+ * The differences between the hosts of two snapshots. Both host contexts are flattened to lists of
+ * key and text ("sched_tunables.sched_rt_runtime_us", "cpufreq_governor.3") and merged; only keys
+ * that differ are written. A value that one side does not have is null, which is not the same as
+ * "".
  */
 
 #include "base/buffer.h"
@@ -17,30 +18,30 @@
 
 enum {
         HOST_CHANGE_OK,
-        HOST_CHANGE_E_MALFORMED, /* not an object, or larger flat than LIMIT_VALUE_BYTES */
+        HOST_CHANGE_E_MALFORMED, /* not an object, or larger than LIMIT_VALUE_BYTES when flat */
 };
 
 typedef struct HostFact {
-        size_t key;   /* where in the text it begins; ended by a NUL */
+        size_t key;   /* offset in the text; ends with a NUL */
         size_t value; /* likewise */
 } HostFact;
 
 /*
- * One side, ascending by key, numbers inside keys in the order of their values. The texts are valid
- * UTF-8 under name_escape(), as they stood in the file.
+ * The facts of one side in ascending order of keys; numbers within keys are compared as numbers.
+ * The texts are valid UTF-8 under name_escape(), as in the file.
  */
 typedef struct HostFacts {
         Buffer text;
-        Buffer facts; /* of HostFact */
-        /* Format version 0 records little: what it lacks is unknown, not absent on the host. */
+        Buffer facts; /* HostFact structs */
+        /* Format version 0 records little: what is missing is unknown, not absent on the host. */
         bool is_sparse;
 } HostFacts;
 
 void host_facts_init(HostFacts *facts);
 void host_facts_done(HostFacts *facts);
 /*
- * Adds @json, the host context as a JSON object (empty: none is known), and what @head tells of the
- * host besides. HOST_CHANGE_E_MALFORMED.
+ * Adds @json, the host context as a JSON object (empty: unknown), and the facts about the host in
+ * @head. HOST_CHANGE_E_MALFORMED.
  */
 _must_check_ int host_facts_flatten(HostFacts *facts, Span json, const Head *head);
 
@@ -48,5 +49,5 @@ size_t host_facts_n(const HostFacts *facts);
 const char *host_facts_key(const HostFacts *facts, size_t index);
 const char *host_facts_value(const HostFacts *facts, size_t index);
 
-/* The array of HostChange. */
+/* Writes the array of HostChange. */
 void host_changes_write(JsonWriter *writer, const HostFacts *before, const HostFacts *after);

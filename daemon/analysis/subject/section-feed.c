@@ -43,7 +43,7 @@ int section_feed_thread(SectionFeed *feed, unsigned side, const ThreadSample *sa
 
         if (thread_is_left_out(feed->view, sample) || !sections_want_smaps(feed->sections))
                 return 0;
-        /* Memory maps wait under their literal names until all names were counted. */
+        /* Memory maps are kept by their literal names until all names were counted. */
         r = key_part_census(&feed->processes, sample);
         if (r != 0 || smaps_json.n == 0)
                 return r;

@@ -4,10 +4,9 @@
 /*
  * SectionFeed
  *
- * What the passes of an analysis hand out, on its way into the sections: under the keys that groups
- * of threads have. Which names are patterns is counted over threads alone, as it is for groups; so
- * a cgroup that never had a thread of its own, of which records tell, keeps its name unless it has
- * the skeleton of such.
+ * Passes what an analysis reads on to the sections, under the same keys as groups of threads.
+ * Patterns are found among the names of threads only, as for groups. A cgroup that appears only in
+ * records, not in threads, therefore keeps its name unless it has the skeleton of a pattern.
  */
 
 #include "base/macro.h"
@@ -22,8 +21,8 @@ typedef struct SectionFeed {
         const View *view; /* borrowed */
         Sections *sections;
         KeyPart cgroups, processes;
-        ThreadSample stand_in; /* for a thread, where only a name is known */
-        bool malformed;        /* a record was: sections_complaint() */
+        ThreadSample stand_in; /* replaces a thread where only a name is known */
+        bool malformed;        /* a record was malformed: see sections_complaint() */
 } SectionFeed;
 
 /* @view outlives the feed. */
@@ -31,17 +30,20 @@ _must_check_ int section_feed_init(SectionFeed *feed, const View *view, unsigned
 void section_feed_done(SectionFeed *feed);
 
 /*
- * All return 0 or a negative errno, which is -EBADMSG when a record is malformed, so that callbacks
- * of visitors can pass it on.
+ * All return 0 or a negative errno: -EBADMSG for a malformed record, so that visitors can pass it
+ * on.
  */
 
-/* A thread of the first of two passes. */
+/* Counts the names of a thread, in a first pass over all threads. */
 _must_check_ int section_feed_census(SectionFeed *feed, const ThreadSample *sample);
-/* Of the last pass; @smaps_json is empty for most. */
+/* Takes a thread of the last pass; @smaps_json is empty for most. */
 _must_check_ int section_feed_thread(SectionFeed *feed, unsigned side, const ThreadSample *sample,
                                      Span smaps_json);
 _must_check_ int section_feed_cgroup(SectionFeed *feed, unsigned side, Span path, Span stats_json);
-/* What @subject has about the whole, after a pass; it outlives what is written. */
+/*
+ * Takes the parts of @subject that concern the whole host, after a pass. @subject outlives the
+ * output.
+ */
 _must_check_ int section_feed_subject(SectionFeed *feed, unsigned side, const Subject *subject);
-/* After all that; @old_name_of: as in sections_rename(). */
+/* Call last. @old_name_of: as in sections_rename(). */
 _must_check_ int section_feed_finish(SectionFeed *feed, KeyOfName old_name_of, void *userdata);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "base/number.h"
 
-#define DEFAULT_USER_HZ 100 /* of heads that do not say; it is that everywhere */
+#define DEFAULT_USER_HZ 100 /* for heads without user_hz; it is 100 everywhere */
 
 void set_subjects_done(SetSubjects *subjects) {
         for (size_t i = 0; i < subjects->n; i++) {
@@ -33,15 +33,15 @@ int set_subjects_add(SetSubjects *subjects, Side side, Subject **ret) {
         return 0;
 }
 
-/* Both are of one boot and say when in it. */
+/* Both are of one boot and record when in it they were taken. */
 static bool are_comparable(const Subject *a, const Subject *b) {
         return subject_boots(a, b) == BOOTS_SAME && a->head.has_start_boottime &&
                b->head.has_start_boottime;
 }
 
 /*
- * Realtime can be set back while a host runs, boottime cannot: so a boot stands where its first
- * capture is in realtime, and within it boottime decides.
+ * Realtime can be set back while a host runs, boottime cannot. So boots are ordered by the realtime
+ * of their first capture, and captures of one boot by boottime.
  */
 static void find_boots(SetSubjects *subjects) {
         for (size_t i = 0; i < subjects->n; i++) {
@@ -104,7 +104,7 @@ static uint64_t start_ticks_of(const Subject *subject) {
                                      rest_ns * hz / NSEC_PER_SEC);
 }
 
-/* The last before @member in its boot, of either side; NULL when there is none. */
+/* Finds the last capture before @member in its boot, of either side; NULL when there is none. */
 static const SetSubject *find_earlier(const SetSubjects *subjects, const SetSubject *member) {
         const Subject *subject = member->subject;
         const SetSubject *found = NULL;
@@ -135,7 +135,7 @@ SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subjec
 
         *ret_previous = NULL;
         if (member->subject->head.boot_id[0] == '\0' && has_other_without_boot(subjects, index)) {
-                /* They may be of one boot, and so every thread in several of them. */
+                /* They may be of one boot and share all threads. */
                 capture.has_earlier = true;
                 capture.earlier_ticks = UINT64_MAX;
                 return capture;

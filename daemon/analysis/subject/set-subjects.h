@@ -4,9 +4,9 @@
 /*
  * SetSubjects
  *
- * The snapshots of two sets in the order of their captures, and which of them begins the window
- * that each ends: the capture before it of the same boot, unless that is of the other side. What
- * was done while the other side was captured is not this side's.
+ * The snapshots of two sets in the order of their captures, and for each the capture at which its
+ * window begins: the previous capture of the same boot, unless that is of the other side. Work done
+ * while the other side was captured does not belong to this side.
  */
 
 #include <stdbool.h>
@@ -18,9 +18,9 @@
 
 typedef struct SetSubject {
         Subject *subject; /* owned */
-        size_t position;  /* as the call had it, in its side */
+        size_t position;  /* its place in the call, per side */
         Side side;
-        uint64_t boot_realtime_ns; /* of the first capture of this boot: boots follow each other */
+        uint64_t boot_realtime_ns; /* of the first capture of this boot: orders boots */
 } SetSubject;
 
 typedef struct SetSubjects {
@@ -30,13 +30,16 @@ typedef struct SetSubjects {
 } SetSubjects;
 
 void set_subjects_done(SetSubjects *subjects);
-/* Adds a subject of @side, which the caller opens. 0 or -ENOMEM. */
+/* Adds a subject of @side; the caller opens it. 0 or -ENOMEM. */
 _must_check_ int set_subjects_add(SetSubjects *subjects, Side side, Subject **ret);
 /*
- * Puts all into order, once. NULL, or two of them that are one and the same capture: then
- * *ret_other is the second.
+ * Sorts the subjects; call once. NULL, or the first of two subjects that are the same capture, with
+ * the second in *ret_other.
  */
 const SetSubject *set_subjects_sort(SetSubjects *subjects, const SetSubject **ret_other);
 
-/* What the comparison has to know of the @index-th; *ret_previous begins its window, or is NULL. */
+/*
+ * Describes the @index-th capture. *ret_previous is the subject at which its window begins, or
+ * NULL.
+ */
 SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subject **ret_previous);

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include "base/err.h"
 
-/* One of the two documents, and the thread of it that is to be handed out next. */
+/* One of the two documents and its next thread. */
 typedef struct Stream {
         Subject *subject;
         SubjectPass *pass;          /* owned */
-        const ThreadSample *thread; /* NULL: there is none left */
+        const ThreadSample *thread; /* NULL: none is left */
         bool has_last;
         pid_t last_tgid, last_tid;
 } Stream;
@@ -48,7 +48,7 @@ static int stream_step(Stream *stream) {
         return 0;
 }
 
-/* Which of two lives comes first: -1, 1, or 0 when they are one. Ends come last. */
+/* Which thread comes first: -1, 1, or 0 when they are the same. NULL comes last. */
 static int compare_lives(const ThreadSample *a, const ThreadSample *b) {
         int order;
 
@@ -62,7 +62,7 @@ static int compare_lives(const ThreadSample *a, const ThreadSample *b) {
 
 static int merge(Stream streams[static SIDES], MergeLife on_life, void *userdata,
                  unsigned *ret_culprit) {
-        /* Both are due at the start, then those that were handed out. */
+        /* Which sides advance: both at the start, then those that were passed on. */
         bool due[SIDES] = { true, true };
         int r;
 

@@ -15,7 +15,7 @@ struct SubjectPass {
         Subject *subject;
         SnapshotFileReader *file;
         SnapshotReader *reader;
-        SnapshotVisitor document; /* of what a pass does not hand out itself */
+        SnapshotVisitor document; /* for what a pass keeps in the subject */
         const SubjectVisitor *visitor;
         void *userdata;
 };
@@ -69,13 +69,13 @@ uint64_t subject_n_threads(const Subject *subject) {
 
 void subject_write_head(const Subject *subject, JsonWriter *writer) {
         Span name = span_of(subject->head.name);
-        Head shown = subject->head; /* a view: what it owns stays the subject's */
+        Head shown = subject->head; /* a shallow copy: the subject keeps what it owns */
         size_t n = 0;
 
         if (name.n == 0 && subject->label)
                 name = snapshot_name_of_path(subject->label);
 
-        /* A label can be longer than a name; it ends at a whole character then. */
+        /* A label may be longer than a name: cut it after a whole character. */
         while (n < name.n) {
                 size_t n_character = utf8_character((Span){ name.bytes + n, name.n - n });
 
@@ -89,7 +89,10 @@ void subject_write_head(const Subject *subject, JsonWriter *writer) {
         head_write_json(writer, &shown);
 }
 
-/* A file function's result: this process's own trouble is passed up, all else is the file's. */
+/*
+ * Translates the result of a file function: -ENOMEM is passed up, everything else is a fault of the
+ * file.
+ */
 static int subject_file_result(Subject *subject, int r) {
         if (r == SNAPSHOT_FILE_E_DAMAGED)
                 return SUBJECT_E_UNREADABLE;
@@ -125,7 +128,7 @@ int subject_open(Subject *subject, int fd, const char *label) {
         return subject_file_result(subject, subject_open_file(subject));
 }
 
-/* What is about the whole is kept from the first pass. */
+/* Keeps a value that concerns the whole host, from the first pass only. */
 static int subject_keep(Subject *subject, Buffer *buffer, Span json) {
         if (subject->passed || span_is(json, "null"))
                 return 0;
@@ -174,7 +177,7 @@ static int pass_refill(void *userdata, char *space, size_t n_space, size_t *ret_
         return r;
 }
 
-/* A result of the document's reader. */
+/* Translates the result of the reader of the document. */
 static int pass_result(SubjectPass *pass, int r) {
         const SnapshotReader *reader = pass->reader;
         Subject *subject = pass->subject;
@@ -206,7 +209,7 @@ static int pass_result(SubjectPass *pass, int r) {
         return subject_file_result(subject, subject->read_error);
 }
 
-/* Format version 0 has no head: what there is to know of the whole stands in the document. */
+/* Files of format version 0 have no head: take it from the document. */
 static void subject_complete_head(Subject *subject, const SnapshotReader *reader) {
         Head *head = &subject->head;
 
@@ -219,7 +222,7 @@ static void subject_complete_head(Subject *subject, const SnapshotReader *reader
         head->has_start_realtime = head->start_realtime_ns > 0;
 }
 
-/* The prior tool's files have numbers and no word on which of them were measured. */
+/* Files of the prior tool do not record which numbers were measured. */
 static void subject_complete_sources(Subject *subject) {
         if (subject->has_sources)
                 return;
@@ -230,12 +233,12 @@ static void subject_complete_sources(Subject *subject) {
                 };
 }
 
-/* What only a whole document tells. */
+/* Completes the subject from the whole document. */
 static int pass_end(SubjectPass *pass) {
         const SnapshotReader *reader = pass->reader;
         Subject *subject = pass->subject;
 
-        /* A whole document of ours from whose file only the end was cut off. */
+        /* This is a current document whose head was cut off the file. */
         if (subject->head.format_version == 0 && snapshot_reader_format_version(reader) > 0) {
                 subject->fault = (SnapshotFault){};
                 (void) snprintf(subject->fault.text, sizeof(subject->fault.text),

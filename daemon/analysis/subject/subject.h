@@ -4,10 +4,10 @@
 /*
  * Subject
  *
- * One snapshot that a job looks at: the file, what its head says, and, after the first pass, the
- * parts of the document that are about the whole. A pass reads the document from front to back and
- * hands threads or cgroups out; there can be any number. Damage is found before anything is
- * believed: the digest is checked first.
+ * One snapshot that a job reads: the file, its head and, after the first pass, the parts of the
+ * document that concern the whole host. A pass reads the document from front to back and passes
+ * threads or cgroups on; there can be any number of passes. The digest is checked first, so damage
+ * is found before any content is used.
  */
 
 #include <stdbool.h>
@@ -26,25 +26,26 @@
 
 enum {
         SUBJECT_OK,
-        SUBJECT_E_UNREADABLE, /* not a snapshot, damaged, or too new: the fault tells */
+        SUBJECT_E_UNREADABLE, /* not a snapshot, damaged, or too new: see the fault */
 };
 
 typedef struct Subject {
         int fd;            /* owned */
-        const char *label; /* what the caller calls it; may be NULL */
-        Head head;         /* of format version 0 only complete after a pass */
+        const char *label; /* what the caller calls the file; may be NULL */
+        Head head;         /* with format version 0 complete only after a pass */
         SnapshotFault fault;
 
         /* after the first pass */
         bool passed;
         Buffer host, psi, sched_ext; /* one JSON value each; empty for null */
-        bool has_sources;            /* else the table says that none are recorded */
+        bool has_sources;            /* otherwise the table says that none are recorded */
         SourceTable sources;
 
-        int read_error; /* of this pass: what reading failed with, to be told from the visitor's */
+        /* Set when reading failed, to distinguish it from an error of the visitor. */
+        int read_error;
 } Subject;
 
-/* What a pass hands out; either may be NULL. As in SnapshotVisitor. */
+/* Receives what a pass reads; either may be NULL. As in SnapshotVisitor. */
 typedef struct SubjectVisitor {
         int (*on_thread)(void *userdata, const ThreadSample *sample, Span smaps_json);
         int (*on_cgroup)(void *userdata, Span path, Span stats_json);
@@ -59,16 +60,16 @@ void subject_done(Subject *subject);
  */
 _must_check_ int subject_open(Subject *subject, int fd, const char *label);
 /*
- * One pass. SUBJECT_E_UNREADABLE, or a negative errno: the visitor's, or of this process's own
- * trouble.
+ * Makes one pass. SUBJECT_E_UNREADABLE, or a negative errno: of the visitor, or a failure of this
+ * process such as -ENOMEM.
  */
 _must_check_ int subject_pass(Subject *subject, const SubjectVisitor *visitor, void *userdata);
 
 /*
- * A pass thread by thread, for whoever reads several subjects side by side. @subject and @visitor
- * outlive it. Each step gives the next thread to on_thread and then returns it, borrowed until the
- * next step; NULL at the end of the document, when it is known to be whole. Results are as above,
- * and after one that is not 0 there is nothing left but to free it.
+ * A pass thread by thread, for reading several subjects side by side. @subject and @visitor outlive
+ * it. Each step passes the next thread to on_thread and returns it, borrowed until the next step;
+ * NULL at the end of a complete document. Results are as above; after a failure the pass can only
+ * be freed.
  */
 typedef struct SubjectPass SubjectPass;
 
@@ -78,19 +79,19 @@ SubjectPass *subject_pass_free(SubjectPass *pass);
 DEFINE_CLEANUP(SubjectPass *, subject_pass_free);
 _must_check_ int subject_pass_next(SubjectPass *pass, const ThreadSample **ret_sample);
 
-/* "" when neither the file nor the caller has a name for it; borrowed. */
+/* The label or else the name in the head, borrowed; "" when there is neither. */
 const char *subject_name(const Subject *subject);
-/* The HEAD object, under that name. */
+/* Writes the object HEAD with subject_name() as its name. */
 void subject_write_head(const Subject *subject, JsonWriter *writer);
-/* Whether threads of @before can live on in @after. */
+/* Whether the two snapshots are of one boot. */
 Boots subject_boots(const Subject *before, const Subject *after);
-/* Why values are absent; NULL when the file records no sources. */
+/* Explains why values are absent; NULL when the file records no sources. */
 const SourceTable *subject_sources(const Subject *subject);
-/* How many threads a pass will hand out, 0 when that is not known yet. */
+/* How many threads a pass will read; 0 while that is not known. */
 uint64_t subject_n_threads(const Subject *subject);
 
-/* Makes @fault say "cannot be read: @error". */
+/* Sets @fault to "it cannot be read: @error". */
 void fault_of_errno(SnapshotFault *fault, int error);
-/* @fault as the reason of an error reply: says so where its offset is in the document. */
+/* The text of @fault for an error reply; says when its offset refers to the document. */
 #define FAULT_REASON_BYTES (sizeof(((SnapshotFault *) 0)->text) + 32)
 const char *fault_reason(const SnapshotFault *fault, char ret_text[static FAULT_REASON_BYTES]);

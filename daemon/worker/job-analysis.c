@@ -96,7 +96,7 @@ static int analysis_check_window(Analysis *analysis) {
         const char *before = subject_name(&subjects[SIDE_BEFORE]);
         const char *after = subject_name(&subjects[SIDE_AFTER]);
         _cleanup_(buffer_done) Buffer reason = { .bytes = NULL };
-        WireErrorDetail detail;
+        WireErrorDetail detail = {};
         int r;
 
         if (!analysis->view.window)
@@ -105,24 +105,21 @@ static int analysis_check_window(Analysis *analysis) {
         case BOOTS_SAME:
                 if (!analysis->elapsed_backwards)
                         return 0;
-                r = buffer_append_format(&reason, "\"%s\" was taken before \"%s\"", after, before);
+                buffer_append_format(&reason, "\"%s\" was taken before \"%s\"", after, before);
                 break;
         case BOOTS_DIFFERENT:
-                r = buffer_append_format(&reason, "\"%s\" and \"%s\" are not of one boot", before,
-                                         after);
+                buffer_append_format(&reason, "\"%s\" and \"%s\" are not of one boot", before,
+                                     after);
                 break;
         case BOOTS_UNKNOWN:
-        default:
-                r = buffer_append_format(&reason, "\"%s\" does not tell of which boot it is",
-                                         subjects[SIDE_BEFORE].head.boot_id[0] == '\0' ? before
-                                                                                       : after);
+                buffer_append_format(&reason, "\"%s\" does not tell of which boot it is",
+                                     subjects[SIDE_BEFORE].head.boot_id[0] == '\0' ? before
+                                                                                   : after);
                 break;
         }
-        if (r == 0)
-                r = buffer_append_byte(&reason, '\0');
+        r = buffer_terminate(&reason, &detail.reason);
         if (r != 0)
                 return r;
-        detail = (WireErrorDetail){ .reason = reason.bytes };
         return work_refuse(analysis->work, WIRE_ERROR_NO_WINDOW, &detail);
 }
 

@@ -169,10 +169,9 @@ static int find_counterpart(Comparison *comparison, Span cgroup, const Group *af
         _cleanup_(buffer_done) Buffer id = { .bytes = NULL };
         int r;
 
-        r = buffer_append(&id, cgroup.bytes, cgroup.n);
-        if (r == 0)
-                r = buffer_append(&id, key.bytes + old.n, key.n - old.n);
-        if (r == 0 && comparison->view.axis == VIEW_AXIS_ALL)
+        buffer_append(&id, cgroup.bytes, cgroup.n);
+        r = buffer_append(&id, key.bytes + old.n, key.n - old.n);
+        if (comparison->view.axis == VIEW_AXIS_ALL)
                 r = thread_key_append_lengths(&id, cgroup.n, after->n_process);
         if (r != 0)
                 return r;

@@ -38,35 +38,26 @@ static bool find_instance(Span component, Span *ret) {
         return true;
 }
 
-static int append_component(Buffer *buffer, Span component) {
+static void append_component(Buffer *buffer, Span component) {
         Span instance;
-        int r;
 
-        if (!find_instance(component, &instance))
-                return pattern_append_skeleton(buffer, component);
-        r = pattern_append_skeleton(
-                buffer, (Span){ component.bytes, (size_t) (instance.bytes - component.bytes) });
-        return r == 0 ? buffer_append_text(buffer, "{I}" SERVICE_SUFFIX) : r;
+        if (find_instance(component, &instance)) {
+                component.n = (size_t) (instance.bytes - component.bytes);
+                pattern_append_skeleton(buffer, component);
+                buffer_append_text(buffer, "{I}" SERVICE_SUFFIX);
+        } else {
+                pattern_append_skeleton(buffer, component);
+        }
 }
 
 int cgroup_append_skeleton(Buffer *buffer, Span path) {
-        size_t at = 0;
-        int r;
+        for (size_t at = 0, end; at < path.n; at = end + 1) {
+                const char *slash = memchr(path.bytes + at, '/', path.n - at);
 
-        for (;;) {
-                const char *slash = at < path.n ? memchr(path.bytes + at, '/', path.n - at) : NULL;
-                size_t end = slash ? (size_t) (slash - path.bytes) : path.n;
-
-                if (end > at) {
-                        r = append_component(buffer, (Span){ path.bytes + at, end - at });
-                        if (r != 0)
-                                return r;
-                }
-                if (!slash)
-                        return 0;
-                r = buffer_append_byte(buffer, '/');
-                if (r != 0)
-                        return r;
-                at = end + 1;
+                end = slash ? (size_t) (slash - path.bytes) : path.n;
+                append_component(buffer, (Span){ path.bytes + at, end - at });
+                if (slash)
+                        buffer_append_byte(buffer, '/');
         }
+        return buffer_failure(buffer);
 }

@@ -21,5 +21,5 @@
 
 /* Finds the first of @globs that matches @path; false when none does. */
 bool cgroup_flatten(const ViewTexts *globs, Span path, Span *ret);
-/* Appends the skeleton of @path. */
-_must_check_ int cgroup_append_skeleton(Buffer *buffer, Span path);
+/* Appends the skeleton of @path. 0, or the failure that sticks to @buffer. */
+int cgroup_append_skeleton(Buffer *buffer, Span path);

@@ -38,7 +38,6 @@ bool cgroup_is_below(Span path, Span root, Span *ret_rest) {
 }
 
 int cgroup_append_moved(Buffer *name, Span root, Span rest) {
-        int r = buffer_append(name, root.bytes, root.n);
-
-        return r == 0 ? buffer_append(name, rest.bytes, rest.n) : r;
+        buffer_append(name, root.bytes, root.n);
+        return buffer_append(name, rest.bytes, rest.n);
 }

@@ -43,18 +43,17 @@ static int set_name(KeyPart *part, Span name) {
         part->has_name = false;
         buffer_clear(&part->name);
         buffer_clear(&part->skeleton);
-        r = buffer_append(&part->name, name.bytes, name.n);
-        if (r != 0)
-                return r;
+        buffer_append(&part->name, name.bytes, name.n);
         part->is_flat = part->flatten && cgroup_flatten(part->flatten, name, &part->flat);
-        if (part->census && !part->is_flat) {
-                r = part->of == KEY_PART_CGROUP ? cgroup_append_skeleton(&part->skeleton, name)
-                                                : pattern_append_skeleton(&part->skeleton, name);
-                if (r != 0)
-                        return r;
-        }
-        part->has_name = true;
-        return 0;
+        if (part->census && !part->is_flat && part->of == KEY_PART_CGROUP)
+                cgroup_append_skeleton(&part->skeleton, name);
+        else if (part->census && !part->is_flat)
+                pattern_append_skeleton(&part->skeleton, name);
+        r = buffer_failure(&part->name);
+        if (r == 0)
+                r = buffer_failure(&part->skeleton);
+        part->has_name = r == 0;
+        return r;
 }
 
 int key_part_census(KeyPart *part, const ThreadSample *sample) {

@@ -65,81 +65,65 @@ static bool begins_with_uuid(Span text) {
         return text.n == UUID_BYTES || !(class_of(text.bytes[UUID_BYTES]) & hex);
 }
 
-static int append_digit_runs(Buffer *buffer, Span token) {
-        size_t i = 0;
-        int r;
-
-        while (i < token.n) {
-                bool digits = class_of(token.bytes[i]) & BYTE_DIGIT;
-                size_t end = i + 1;
-
-                while (end < token.n && (bool) (class_of(token.bytes[end]) & BYTE_DIGIT) == digits)
-                        end++;
-                r = digits ? buffer_append(buffer, "{N}", 3)
-                           : buffer_append(buffer, token.bytes + i, end - i);
-                if (r != 0)
-                        return r;
-                i = end;
-        }
-        return 0;
-}
-
-static int append_token(Buffer *buffer, Span token) {
+/* Appends one token: a run of bytes that are no separators. */
+static void append_token(Buffer *buffer, Span token) {
         const unsigned hex = BYTE_DIGIT | BYTE_LOWER_HEX;
 
-        if (!any_of(token, BYTE_DIGIT))
-                return buffer_append(buffer, token.bytes, token.n);
-        if (all_of(token, BYTE_DIGIT))
-                return buffer_append(buffer, "{N}", 3);
+        if (!any_of(token, BYTE_DIGIT)) {
+                buffer_append(buffer, token.bytes, token.n);
+                return;
+        }
         if (token.n > 2 && token.bytes[0] == '0' && token.bytes[1] == 'x' &&
-            all_of((Span){ token.bytes + 2, token.n - 2 }, hex | BYTE_UPPER_HEX))
-                return buffer_append(buffer, "0x{H}", 5);
-        if (token.n >= HEX_MIN_DIGITS && all_of(token, hex))
-                return buffer_append(buffer, "{H}", 3);
-        return append_digit_runs(buffer, token);
+            all_of((Span){ token.bytes + 2, token.n - 2 }, hex | BYTE_UPPER_HEX)) {
+                buffer_append_text(buffer, "0x{H}");
+                return;
+        }
+        if (token.n >= HEX_MIN_DIGITS && all_of(token, hex) && !all_of(token, BYTE_DIGIT)) {
+                buffer_append_text(buffer, "{H}");
+                return;
+        }
+        for (size_t i = 0, end; i < token.n; i = end) {
+                bool digits = class_of(token.bytes[i]) & BYTE_DIGIT;
+
+                for (end = i + 1; end < token.n; end++)
+                        if ((bool) (class_of(token.bytes[end]) & BYTE_DIGIT) != digits)
+                                break;
+                if (digits)
+                        buffer_append_text(buffer, "{N}");
+                else
+                        buffer_append(buffer, token.bytes + i, end - i);
+        }
 }
 
 /* @text contains no UUID. */
-static int append_tokens(Buffer *buffer, Span text) {
-        size_t i = 0;
-        int r;
-
-        while (i < text.n) {
+static void append_tokens(Buffer *buffer, Span text) {
+        for (size_t i = 0, end; i < text.n; i = end) {
                 bool separators = class_of(text.bytes[i]) & BYTE_SEPARATOR;
-                size_t end = i + 1;
-                Span run;
 
-                while (end < text.n &&
-                       (bool) (class_of(text.bytes[end]) & BYTE_SEPARATOR) == separators)
-                        end++;
-                run = (Span){ text.bytes + i, end - i };
-                r = separators ? buffer_append(buffer, run.bytes, run.n)
-                               : append_token(buffer, run);
-                if (r != 0)
-                        return r;
-                i = end;
+                for (end = i + 1; end < text.n; end++)
+                        if ((bool) (class_of(text.bytes[end]) & BYTE_SEPARATOR) != separators)
+                                break;
+                if (separators)
+                        buffer_append(buffer, text.bytes + i, end - i);
+                else
+                        append_token(buffer, (Span){ text.bytes + i, end - i });
         }
-        return 0;
 }
 
 int pattern_append_skeleton(Buffer *buffer, Span name) {
         size_t begin = 0, i = 0;
-        int r;
 
         if (name.n == 0) /* an unknown name has no bytes to read */
-                return 0;
+                return buffer_failure(buffer);
         while (i + UUID_BYTES <= name.n) {
                 if (!begins_with_uuid((Span){ name.bytes + i, name.n - i })) {
                         i++;
                         continue;
                 }
-                r = append_tokens(buffer, (Span){ name.bytes + begin, i - begin });
-                if (r != 0)
-                        return r;
-                r = buffer_append(buffer, "{U}", 3);
-                if (r != 0)
-                        return r;
+                append_tokens(buffer, (Span){ name.bytes + begin, i - begin });
+                buffer_append_text(buffer, "{U}");
                 begin = i += UUID_BYTES;
         }
-        return append_tokens(buffer, (Span){ name.bytes + begin, name.n - begin });
+        append_tokens(buffer, (Span){ name.bytes + begin, name.n - begin });
+        return buffer_failure(buffer);
 }

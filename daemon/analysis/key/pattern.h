@@ -18,5 +18,5 @@
 #include "base/macro.h"
 #include "base/span.h"
 
-/* Appends the skeleton of @name. */
-_must_check_ int pattern_append_skeleton(Buffer *buffer, Span name);
+/* Appends the skeleton of @name. 0, or the failure that sticks to @buffer. */
+int pattern_append_skeleton(Buffer *buffer, Span name);

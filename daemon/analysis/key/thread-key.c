@@ -81,29 +81,24 @@ int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample) {
  * Formats pid, tid, start, process and thread. The first three identify the thread; its names may
  * change.
  */
-static int format_thread(ThreadKeys *keys, const ThreadSample *sample, size_t *ret_n_life) {
+static size_t format_thread(ThreadKeys *keys, const ThreadSample *sample) {
         const uint64_t numbers[] = { (uint64_t) sample->tgid, (uint64_t) sample->tid,
                                      sample->start_ticks };
         const Span names[] = { sample->pcomm, sample->comm };
-        int r;
+        size_t n_life;
 
         buffer_clear(&keys->text);
         for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
-                r = i > 0 ? buffer_append_byte(&keys->text, KEY_JOINT) : 0;
-                if (r == 0)
-                        r = buffer_append_u64(&keys->text, numbers[i]);
-                if (r != 0)
-                        return r;
+                if (i > 0)
+                        buffer_append_byte(&keys->text, KEY_JOINT);
+                buffer_append_u64(&keys->text, numbers[i]);
         }
-        *ret_n_life = keys->text.n;
+        n_life = keys->text.n;
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
-                r = buffer_append_byte(&keys->text, KEY_JOINT);
-                if (r == 0)
-                        r = buffer_append(&keys->text, names[i].bytes, names[i].n);
-                if (r != 0)
-                        return r;
+                buffer_append_byte(&keys->text, KEY_JOINT);
+                buffer_append(&keys->text, names[i].bytes, names[i].n);
         }
-        return 0;
+        return n_life;
 }
 
 /*
@@ -116,9 +111,7 @@ static int make_thread_key(ThreadKeys *keys, Side side, const ThreadSample *samp
         size_t n_life, n_label;
         int r;
 
-        r = format_thread(keys, sample, &n_life);
-        if (r != 0)
-                return r;
+        n_life = format_thread(keys, sample);
         n_label = keys->text.n;
         r = buffer_append_byte(&keys->text, (char) ('0' + side));
         if (r != 0)
@@ -145,7 +138,7 @@ int thread_key_append_lengths(Buffer *label, size_t n_cgroup, size_t n_process) 
         for (size_t i = 0; i < label->n; i++)
                 n_joints += label->bytes[i] == KEY_JOINT;
         if (n_joints == THREAD_KEY_MAX_PARTS - 1)
-                return 0;
+                return buffer_failure(label);
         return buffer_append_format(label, "%c%zu,%zu", '\0', n_cgroup, n_process);
 }
 
@@ -158,12 +151,11 @@ static int join_parts(ThreadKeys *keys, const ThreadSample *sample, ThreadKey *r
         buffer_clear(&keys->text);
         for (unsigned i = 0; i < keys->n_parts; i++) {
                 r = key_part_make(&keys->parts[i], sample, &parts[i]);
-                if (r == 0 && i > 0)
-                        r = buffer_append_byte(&keys->text, KEY_JOINT);
-                if (r == 0)
-                        r = buffer_append(&keys->text, parts[i].bytes, parts[i].n);
                 if (r != 0)
                         return r;
+                if (i > 0)
+                        buffer_append_byte(&keys->text, KEY_JOINT);
+                buffer_append(&keys->text, parts[i].bytes, parts[i].n);
         }
         n_label = keys->text.n;
         r = thread_key_append_lengths(&keys->text, parts[0].n, parts[1].n);

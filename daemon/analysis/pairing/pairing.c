@@ -85,11 +85,9 @@ int pairing_add(Pairing *pairing, Span cgroup, unsigned side, const ThreadSample
         if (r != 0)
                 return r;
         buffer_clear(&pairing->skeleton);
-        r = pattern_append_skeleton(&pairing->skeleton, sample->pcomm);
-        if (r == 0)
-                r = buffer_append_byte(&pairing->skeleton, '\0'); /* no name holds one */
-        if (r == 0)
-                r = pattern_append_skeleton(&pairing->skeleton, sample->comm);
+        pattern_append_skeleton(&pairing->skeleton, sample->pcomm);
+        buffer_append_byte(&pairing->skeleton, '\0'); /* no name contains it */
+        r = pattern_append_skeleton(&pairing->skeleton, sample->comm);
         if (r == 0)
                 r = name_set_add(&pairing->kinds, buffer_span(&pairing->skeleton), &kind);
         return r == 0 ? kind_set_add(&entry->sides[side], kind) : r;

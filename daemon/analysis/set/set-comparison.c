@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "analysis/key/group-name.h"
 #include "analysis/group/group.h"
 #include "analysis/set/rank-test.h"
@@ -91,22 +92,15 @@ void set_comparison_begin(SetComparison *comparison, const SetCapture *capture) 
 
 /* Finds or makes the SetGroup of @group; the table numbers its groups from 0 without gaps. */
 static int obtain(SetComparison *comparison, Group *group, SetGroup **ret) {
-        size_t n = comparison->n_allocated > 0 ? 2 * comparison->n_allocated : 128;
-        SetGroup **groups;
         int r;
 
         if (group->index < comparison->n_groups) {
                 *ret = comparison->groups[group->index];
                 return 0;
         }
-        if (comparison->n_groups == comparison->n_allocated) {
-                groups = realloc(comparison->groups, n * sizeof(*groups));
-                if (!groups)
-                        return -ENOMEM;
-                comparison->groups = groups;
-                comparison->n_allocated = n;
-        }
-        r = set_group_new(group, &comparison->list, ret);
+        r = ARRAY_RESERVE(comparison->groups, comparison->n_allocated, comparison->n_groups + 1);
+        if (r == 0)
+                r = set_group_new(group, &comparison->list, ret);
         if (r == 0)
                 comparison->groups[comparison->n_groups++] = *ret;
         return r;

@@ -5,11 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "analysis/set/false-discovery.h"
 #include "analysis/key/group-name.h"
 #include "analysis/set/rank-test.h"
 
-#define FIRST_TESTS 256
 #define LEAST_SAMPLES 2 /* per side: one sample says nothing about the scatter */
 
 _Static_assert(SET_MAX_CAPTURES <= RANK_TEST_MAX_POOLED, "all samples can be pooled");
@@ -54,25 +54,6 @@ static void init_scale(SetFamily *family, SetGroup *const *groups, size_t n_grou
 
 /* tests */
 
-static int add_test(SetFamily *family, const RankResult *result) {
-        size_t n = family->n_allocated > 0 ? 2 * family->n_allocated : FIRST_TESTS;
-        SetTest *tests;
-
-        if (family->n_tests == family->n_allocated) {
-                tests = realloc(family->tests, n * sizeof(*tests));
-                if (!tests)
-                        return -ENOMEM;
-                family->tests = tests;
-                family->n_allocated = n;
-        }
-        family->tests[family->n_tests++] = (SetTest){
-                .u = result->u,
-                .p = result->p,
-                .least_p = result->least_p,
-        };
-        return 0;
-}
-
 /* Whether the samples of the row can distinguish the sets at all. */
 static bool is_evidence(const SetGroup *group, unsigned index) {
         switch (set_row_kind(index)) {
@@ -104,11 +85,16 @@ static int test_row(SetFamily *family, RankTest *test, SetGroup *group, size_t s
                 family->n_short++;
         if (n_before < LEAST_SAMPLES || n_after < LEAST_SAMPLES)
                 return 0;
-        r = rank_test_run(test, before, n_before, after, n_after, &result);
+        r = ARRAY_RESERVE(family->tests, family->n_allocated, family->n_tests + 1);
         if (r == 0)
-                r = add_test(family, &result);
+                r = rank_test_run(test, before, n_before, after, n_after, &result);
         if (r != 0)
                 return r;
+        family->tests[family->n_tests++] = (SetTest){
+                .u = result.u,
+                .p = result.p,
+                .least_p = result.least_p,
+        };
         row->test = (uint32_t) family->n_tests;
         return 0;
 }

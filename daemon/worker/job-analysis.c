@@ -57,7 +57,7 @@ static int analysis_open(Analysis *analysis, const AnalysisParameters *parameter
                 return r;
         if (analysis->view.window && analysis->n_sides < 2)
                 return work_refuse_parameter(analysis->work, "view",
-                                             "a window is between two snapshots");
+                                             "a window needs two snapshots");
 
         /* Decode all references before any file is opened: errors of the call come first. */
         for (unsigned i = 0; i < analysis->n_sides && r == 0; i++)
@@ -108,11 +108,11 @@ static int analysis_check_window(Analysis *analysis) {
                 buffer_append_format(&reason, "\"%s\" was taken before \"%s\"", after, before);
                 break;
         case BOOTS_DIFFERENT:
-                buffer_append_format(&reason, "\"%s\" and \"%s\" are not of one boot", before,
+                buffer_append_format(&reason, "\"%s\" and \"%s\" are from different boots", before,
                                      after);
                 break;
         case BOOTS_UNKNOWN:
-                buffer_append_format(&reason, "\"%s\" does not tell of which boot it is",
+                buffer_append_format(&reason, "\"%s\" does not record its boot",
                                      subjects[SIDE_BEFORE].head.boot_id[0] == '\0' ? before
                                                                                    : after);
                 break;
@@ -246,7 +246,8 @@ static int analysis_write_changes(Analysis *analysis, JsonWriter *writer) {
 
                 r = host_facts_flatten(&facts[i], buffer_span(&subject->host), &subject->head);
                 if (r == HOST_CHANGE_E_MALFORMED) {
-                        subject->fault = (SnapshotFault){ .text = "its host context is none" };
+                        subject->fault =
+                                (SnapshotFault){ .text = "its host context is not a JSON object" };
                         r = work_refuse_fault(analysis->work, subject_name(subject),
                                               &subject->fault);
                 }

@@ -43,10 +43,11 @@ static int check_view(SetAnalysis *sets) {
         const char *complaint = NULL;
 
         if (sets->view.axis == VIEW_AXIS_THREAD)
-                complaint = "sets are not compared by thread: a thread of one set need not be in "
+                complaint = "sets cannot be compared by thread: a thread of one set need not be in "
                             "the other";
         else if (sets->view.window)
-                complaint = "sets are compared by the work in the windows between captures anyway";
+                complaint = "comparisons of sets always measure the work between captures: leave "
+                            "the window out";
         else if (sets->view.pairs.n > 0)
                 complaint = "cgroups are not paired in sets";
         return complaint ? work_refuse_parameter(sets->work, "view", complaint) : 0;
@@ -60,7 +61,7 @@ static int check_sides(SetAnalysis *sets, const SetParameters *parameters) {
 
                 if (n_side == 0)
                         return work_refuse_parameter(sets->work, side_names[side],
-                                                     "a set needs a snapshot");
+                                                     "a set needs at least one snapshot");
                 n += n_side;
         }
         if (n > SET_MAX_CAPTURES)
@@ -105,7 +106,7 @@ static int open_sets(SetAnalysis *sets, const SetParameters *parameters) {
         if (r != 0)
                 return r;
         if (!(parameters->alpha > 0 && parameters->alpha < 1))
-                return work_refuse_parameter(sets->work, "alpha", "it is between 0 and 1");
+                return work_refuse_parameter(sets->work, "alpha", "alpha must be between 0 and 1");
         sets->alpha = parameters->alpha;
         r = check_view(sets);
         if (r == 0)

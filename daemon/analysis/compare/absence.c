@@ -41,14 +41,14 @@ static const char *absence_in_window(const GroupWindow *window, unsigned side, M
 
         if (metric_table[id].shape != METRIC_SHAPE_SUM)
                 return side == 0 && lives->survived + lives->gone == 0
-                               ? "all of these threads were born in between"
+                               ? "all of these threads started after the first snapshot"
                                : NULL;
         if (gaps && gaps->only[1 - side][id] > 0)
                 return NULL; /* this side lacks it: the source explains */
         if (gaps && gaps->only[side][id] > 0)
                 return "the other snapshot lacks it for these threads";
         if (side == 0 && window->gone && aggregate_has(window->gone, id))
-                return "only threads that are gone have it";
+                return "only threads that have ended have it";
         return NULL;
 }
 

@@ -32,10 +32,10 @@ static void format_absence(const SetFamily *family, Sources sources, const SetGr
         if (!has_threads(family, group, side))
                 (void) snprintf(ret_text, ABSENCE_BYTES, "no capture has a thread of this group");
         else if (samples->reset & bit)
-                (void) snprintf(ret_text, ABSENCE_BYTES, "the counter was set back");
+                (void) snprintf(ret_text, ABSENCE_BYTES, "the counter was reset");
         else if ((samples->seen & bit) && samples->outcomes[side] != DERIVED_DENOMINATOR_ZERO)
                 (void) snprintf(ret_text, ABSENCE_BYTES,
-                                "no two captures in a row, of one boot, have these threads");
+                                "no two consecutive captures of one boot have these threads");
         else if (!(samples->seen & bit) && set_row_kind(index) == SET_ROW_WORD)
                 (void) snprintf(ret_text, ABSENCE_BYTES, "a word has no median");
         else
@@ -49,13 +49,13 @@ static const char *reason_of_no_test(const SetGroup *group, unsigned index, cons
         if (kind == SET_ROW_LABEL)
                 return "not tested: the number of a CPU is a name";
         if (kind == SET_ROW_RECORD && group->lives_on)
-                return "not tested: a thread keeps its record for life, so that captures of the "
-                       "same threads are not independent";
+                return "not tested: a thread keeps its record for life, so captures of the same "
+                       "threads are not independent";
         if (row->test)
-                return "not adjusted: samples so few or so equal could not be significant even "
-                       "alone";
+                return "not adjusted: with so few or so equal samples it could not be significant "
+                       "even alone";
         if (row->sides[0].n < 2 || row->sides[1].n < 2)
-                return "not tested: it takes two samples a side";
+                return "not tested: needs two samples per side";
         return "not tested: all samples are equal";
 }
 

@@ -38,8 +38,8 @@ static int stream_step(Stream *stream) {
 
                 *fault = (SnapshotFault){};
                 (void) snprintf(fault->text, sizeof(fault->text),
-                                "its threads are not in the order of their ids, in which they "
-                                "would have to be to follow each one");
+                                "its threads are not in the order of their ids, which is needed "
+                                "to follow each one");
                 return SUBJECT_E_UNREADABLE;
         }
         stream->has_last = true;

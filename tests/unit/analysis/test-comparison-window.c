@@ -202,7 +202,7 @@ START_TEST(a_group_that_was_born_has_no_past_but_sums) {
 
         ck_assert_str_eq(json_at(metrics, "nice", "before", END), "null");
         ck_assert_str_eq(json_at(metrics, "nice", "reason", END),
-                         "\"before: all of these threads were born in between\"");
+                         "\"before: all of these threads started after the first snapshot\"");
         ck_assert_str_eq(json_at(metrics, "thread_count", "before", END), "0");
         ck_assert_str_eq(json_at(metrics, "run_time_ns", "perSecond", END), "2.5");
         ck_assert_str_eq(json_at(metrics, "rchar", "before", END), "null");
@@ -266,7 +266,7 @@ START_TEST(why_a_sum_is_missing_is_told) {
                 { { { 1, "p", ABSENT, "p", ABSENT } },
                   "\"before and after: not recorded by this file\"" },
                 { { { 1, "p", 5, NULL, 0 }, { 2, NULL, 0, "p", ABSENT } },
-                  "\"before: only threads that are gone have it; after: not recorded by this "
+                  "\"before: only threads that have ended have it; after: not recorded by this "
                   "file\"" },
         };
 

@@ -176,8 +176,8 @@ START_TEST(a_window_that_holds_a_capture_of_the_other_side_is_none) {
                 shots[i].side = i % 2;
         run = run_of(&view);
         ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "reason", END),
-                         "\"before: no two captures in a row, of one boot, have these threads; "
-                         "after: no two captures in a row, of one boot, have these threads\"");
+                         "\"before: no two consecutive captures of one boot have these threads; "
+                         "after: no two consecutive captures of one boot have these threads\"");
         set_run_done(&run);
 }
 END_TEST
@@ -369,8 +369,8 @@ START_TEST(what_could_not_be_significant_alone_is_no_burden) {
                 json_at(set_run_group(&run, "rare"), "metrics", "minflt", "pAdjusted", END),
                 "null");
         ck_assert_str_eq(json_at(set_run_group(&run, "rare"), "metrics", "minflt", "reason", END),
-                         "\"not adjusted: samples so few or so equal could not be significant even "
-                         "alone\"");
+                         "\"not adjusted: with so few or so equal samples it could not be "
+                         "significant even alone\"");
         set_run_done(&run);
 
         /* Where none could be, all are told. */
@@ -425,7 +425,7 @@ START_TEST(absent_values_have_a_reason_and_no_delta) {
         ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "reason", END),
                          "\"before: not recorded by this file\"");
         ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "majflt", "reason", END),
-                         "\"before: no two captures in a row, of one boot, have these threads; "
+                         "\"before: no two consecutive captures of one boot have these threads; "
                          "after: not recorded by this file\"");
         ck_assert_str_eq(json_at(set_run_group(&run, "p"), "derived", "avg_wait_ns", "reason", END),
                          "\"before: wait_count is 0; after: wait_count is 0\"");

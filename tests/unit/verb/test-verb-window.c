@@ -54,14 +54,15 @@ END_TEST
 
 static const Exchange refused[] = { {
         REPLIES("{\"error\":\"io.ctprof.Profiler.NoWindow\",\"parameters\":{\"reason\":"
-                "\"\\\"a\\\" and \\\"b\\\" are not of one boot\"}}"),
+                "\"\\\"a\\\" and \\\"b\\\" are from different boots\"}}"),
 } };
 
 START_TEST(what_has_no_window_is_an_error) {
         begin(refused, 1);
         CTL_RUN(&ctl, "compare", "a", "b", "--window");
         expect(1, "",
-               "Threads cannot be followed: \"a\" and \"b\" are not of one boot; without --window "
+               "Threads cannot be followed: \"a\" and \"b\" are from different boots; without "
+               "--window "
                "the groups are compared as they stood.\n");
         end();
 }

@@ -105,10 +105,10 @@ static const struct {
         { FIXTURE_BOOT_ID, FIXTURE_BOOT_ID, 5, 5, NULL },
         { FIXTURE_BOOT_ID, FIXTURE_BOOT_ID, 6, 5, "\"b\" was taken before \"a\"" },
         { FIXTURE_BOOT_ID, "ffffffffffffffffffffffffffffffff", 5, 6,
-          "\"a\" and \"b\" are not of one boot" },
-        { FIXTURE_BOOT_ID, "", 5, 6, "\"b\" does not tell of which boot it is" },
-        { "", FIXTURE_BOOT_ID, 5, 6, "\"a\" does not tell of which boot it is" },
-        { "", "", 5, 6, "\"a\" does not tell of which boot it is" },
+          "\"a\" and \"b\" are from different boots" },
+        { FIXTURE_BOOT_ID, "", 5, 6, "\"b\" does not record its boot" },
+        { "", FIXTURE_BOOT_ID, 5, 6, "\"a\" does not record its boot" },
+        { "", "", 5, 6, "\"a\" does not record its boot" },
 };
 
 START_TEST(a_window_needs_one_boot_and_time_that_passes) {

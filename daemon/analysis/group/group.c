@@ -107,8 +107,8 @@ int group_set_label(Group *group, Span label) {
 }
 
 /*
- * A life is a tid and the time at which it began. The hashes of lives are added up, because the
- * order of threads says nothing. Nobody can choose lives whose sums are equal: the seed is secret.
+ * A thread is identified by its tid and start. The hashes are added because the order of threads is
+ * arbitrary. Nobody can choose threads whose sums are equal: the seed is secret.
  */
 static uint64_t life_hash(const ThreadSample *sample) {
         const uint64_t life[] = { (uint64_t) sample->tid, sample->start_ticks };

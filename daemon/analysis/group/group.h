@@ -4,8 +4,8 @@
 /*
  * Group
  *
- * Threads that share a key, per side, and the table in which they are found by it. A group exists
- * from the first thread that has its key and has an aggregate only for sides that had one.
+ * Threads that share a key, on each side, and the table that finds a group by its key. A group is
+ * made for the first thread with its key and has an aggregate only for sides with threads.
  */
 
 #include <stdbool.h>
@@ -23,27 +23,27 @@
 #include "analysis/group/spread.h"
 
 typedef struct Group {
-        char *id; /* owned: what makes two threads one group */
+        char *id; /* owned: threads with this id are in the group */
         size_t n_id;
-        size_t index; /* among the groups of its table */
-        char *label;  /* owned: the key that is shown, when it says more than the id; else NULL */
+        size_t index; /* its number in the table */
+        char *label;  /* owned: the key to show, if it differs from the id; else NULL */
         size_t n_label;
 
         bool is_pattern;
         MemberList members;
-        /* Of a group that is one thread: the parts of its label. */
+        /* If the group is one thread: the parts of its label. */
         pid_t pid, tid;
         uint64_t start_ticks;
 
-        /* Of a label with several parts: bytes of those. */
+        /* If the label has several parts: their lengths. */
         size_t n_cgroup, n_process;
 
-        Aggregate *sides[SIDES]; /* owned; NULL: no thread there */
-        Spread spreads[SIDES];   /* of sums over threads; empty unless somebody folds into them */
-        uint64_t lives[SIDES];   /* sum of hashes of the threads' lives, whatever their order */
-        GroupWindow *window;     /* owned; NULL: lives are not followed */
+        Aggregate *sides[SIDES]; /* owned; NULL: no thread on that side */
+        Spread spreads[SIDES];   /* of sums over threads; empty unless the view wants it */
+        uint64_t lives[SIDES];   /* sum of the hashes of its threads, independent of their order */
+        GroupWindow *window;     /* owned; NULL: threads are not followed */
 
-        /* Place in the order of display, filled in at the end. */
+        /* The place in the order of display, set at the end. */
         double rank;
         unsigned rank_row;
 } Group;
@@ -56,35 +56,35 @@ typedef struct GroupTable {
 } GroupTable;
 
 void group_table_done(GroupTable *table);
-/* NULL when there is no group of @id. */
+/* Finds the group of @id; NULL when there is none. */
 Group *group_table_find(const GroupTable *table, Span id);
-/* The group of @id, made when there is none. Borrowed; it stays where it is. */
+/* Finds or makes the group of @id; borrowed, its address does not change. */
 _must_check_ int group_table_obtain(GroupTable *table, Span id, Group **ret);
 
-/* The key that is shown. */
+/* The key to show. */
 Span group_key(const Group *group);
-/* Shows @label instead of the id. */
+/* Sets the key to show. */
 _must_check_ int group_set_label(Group *group, Span label);
 
-/* One more thread; the aggregate is made for the first. */
+/* Adds a thread; makes the aggregate of the side for its first thread. */
 _must_check_ int group_fold(Group *group, unsigned side, const ThreadSample *sample);
 /*
- * One life of a thread between two snapshots of one boot: both samples, or the only one. See
- * group-window.h.
+ * Adds a thread that is followed between two snapshots of one boot: both samples, or the only one.
+ * See group-window.h.
  */
 _must_check_ int group_fold_life(Group *group, const ThreadSample *before,
                                  const ThreadSample *after);
 /*
- * Call after all lives are folded and all groups adopted: makes the sides comparable as
+ * Call after all threads are folded and all groups adopted: makes the sides comparable as
  * group-window.h describes.
  */
 _must_check_ int group_settle_window(Group *group);
-/* There is no thread in it, any more. */
+/* The group has no thread, or no longer any. */
 bool group_is_empty(const Group *group);
 /*
- * Moves the threads of @from, which are on @side only, to @group, which has none there; @from is
- * empty then.
+ * Moves the threads of @from, which are all on @side, to @group, which has none there. @from is
+ * empty afterwards.
  */
 _must_check_ int group_adopt(Group *group, unsigned side, Group *from);
-/* Both sides are made of the same lives of threads, however many. */
+/* Both sides consist of the same threads. */
 bool group_survived(const Group *group);

@@ -15,7 +15,7 @@ static Span member_name(const Member *member) {
         return (Span){ member->name, member->n_name };
 }
 
-/* Lists are short, and names of unequal length are told apart without looking at their bytes. */
+/* Lists are short, and names of different length differ without a look at their bytes. */
 static Member *find_member(const MemberList *list, Span name) {
         for (size_t i = 0; i < list->n_members; i++)
                 if (span_equal(member_name(&list->members[i]), name))
@@ -23,7 +23,7 @@ static Member *find_member(const MemberList *list, Span name) {
         return NULL;
 }
 
-/* Room at every power of two: most lists have one name. */
+/* Grows when the number is a power of two: most lists have one name. */
 static int make_room(MemberList *list) {
         size_t n = list->n_members;
         Member *members;

@@ -4,9 +4,9 @@
 /*
  * MemberList
  *
- * The distinct names behind a pattern, with how many threads bear each. Bounded: the first so many
- * names that come are listed, threads of further ones only counted, so that the counts always add
- * up to the threads that were added.
+ * The distinct names behind a pattern, with the number of threads of each. The list is bounded:
+ * further names are not listed and their threads only counted, so the counts always add up to all
+ * added threads.
  */
 
 #include <stddef.h>
@@ -27,15 +27,15 @@ typedef struct Member {
 typedef struct MemberList {
         Member *members; /* owned */
         size_t n_members;
-        uint64_t n_omitted; /* threads of names that are not listed */
+        uint64_t n_omitted; /* threads with names beyond the limit */
 } MemberList;
 
 void member_list_done(MemberList *list);
-/* One thread of that name. */
+/* Adds one thread with that name. */
 _must_check_ int member_list_add(MemberList *list, Span name);
-/* All threads of @from, which is left as it is. */
+/* Adds all threads of @from, which does not change. */
 _must_check_ int member_list_merge(MemberList *list, const MemberList *from);
-/* Most threads first, then bytewise. */
+/* Sorts by number of threads, largest first, then bytewise. */
 void member_list_sort(MemberList *list);
-/* The members "members" and, when there are any, "membersOmitted" of an open object. */
+/* Writes "members" and, if there are any, "membersOmitted" into an open object. */
 void member_list_write_json(JsonWriter *writer, const MemberList *list);

@@ -4,8 +4,8 @@
 /*
  * SpreadNames
  *
- * The names of threads that lead somewhere, each kept once however many sums it leads in: a number
- * stands for it. Names are never taken out.
+ * The names of threads that have the top of some sum. Each name is kept once and referred to by a
+ * number; names are never removed.
  */
 
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include "base/macro.h"
 #include "base/span.h"
 
-#define SPREAD_NAME_BYTES 64 /* of longer ones, so much is kept */
+#define SPREAD_NAME_BYTES 64 /* longer names are cut to this length */
 
 typedef struct SpreadNames SpreadNames;
 
@@ -21,7 +21,7 @@ _must_check_ int spread_names_new(SpreadNames **ret);
 SpreadNames *spread_names_free(SpreadNames *names);
 DEFINE_CLEANUP(SpreadNames *, spread_names_free);
 
-/* The number of @name; 0 or -ENOMEM. */
+/* Finds or adds @name. 0 or -ENOMEM. */
 _must_check_ int spread_names_add(SpreadNames *names, Span name, uint32_t *ret);
 /* Borrowed until the next name is added. */
 Span spread_names_get(const SpreadNames *names, uint32_t number);

@@ -13,7 +13,7 @@ struct KeyCensus {
         size_t n_allocated;
 };
 
-#define SHARED SIZE_MAX /* a second name has come */
+#define SHARED SIZE_MAX /* the skeleton has a second name */
 
 int key_census_new(KeyCensus **ret) {
         KeyCensus *census = calloc(1, sizeof(*census));

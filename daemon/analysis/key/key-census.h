@@ -4,8 +4,8 @@
 /*
  * KeyCensus
  *
- * Which skeletons stand for at least two distinct names among all that were shown to it. It keeps
- * each skeleton and the first name that had it, so memory grows with the number of skeletons.
+ * Finds the skeletons that stand for at least two distinct names. It keeps each skeleton and its
+ * first name, so memory grows with the number of skeletons.
  */
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ _must_check_ int key_census_new(KeyCensus **ret);
 KeyCensus *key_census_free(KeyCensus *census);
 DEFINE_CLEANUP(KeyCensus *, key_census_free);
 
-/* @skeleton is that of @name. */
+/* Counts @name, whose skeleton is @skeleton. */
 _must_check_ int key_census_add(KeyCensus *census, Span skeleton, Span name);
-/* Two distinct names of this skeleton were added. */
+/* Whether two distinct names of this skeleton were counted. */
 bool key_census_is_shared(const KeyCensus *census, Span skeleton);

@@ -11,7 +11,7 @@
 #include "analysis/pairing/kind-set.h"
 #include "analysis/key/pattern.h"
 
-/* One cgroup; the group's id is its key. */
+/* One cgroup; the id of the group is its key. */
 typedef struct Cgroup {
         const Group *group;
         KindSet sides[SIDES];
@@ -80,7 +80,7 @@ int pairing_add(Pairing *pairing, Span cgroup, unsigned side, const ThreadSample
         int r;
 
         if (cgroup.n == 0)
-                return 0; /* it is not known where these threads are */
+                return 0; /* the cgroup of these threads is not known */
         r = find_cgroup(pairing, cgroup, &entry);
         if (r != 0)
                 return r;
@@ -120,7 +120,7 @@ static bool is_match(const Candidate *candidate) {
                candidate->n_shared * 10 >= candidate->n_all * 9;
 }
 
-/* Best first. The numbers are those of threads: no product overflows. */
+/* Best first. The numbers count threads, so products cannot overflow. */
 static int by_match(const void *a, const void *b) {
         const Candidate *left = a, *right = b;
         uint64_t left_share = left->n_shared * right->n_all;
@@ -160,7 +160,7 @@ static void take(Pairing *pairing, const Candidate *candidate) {
         add_match(pairing, candidate, &match);
 }
 
-/* Of a key that is on @side only; else NULL. */
+/* Finds the cgroup of a key that is on @side only; else NULL. */
 static Cgroup *find_only(Pairing *pairing, Span key, unsigned side) {
         const Group *group = group_table_find(&pairing->table, key);
         Cgroup *cgroup = group ? &pairing->cgroups[group->index] : NULL;
@@ -187,7 +187,7 @@ static void take_stated(Pairing *pairing, const ViewTexts *pairs) {
 
 /* cgroups below those that were paired */
 
-/* Pairs what is on one side only below the roots of @match; whether there was anything. */
+/* Pairs cgroups of one side only below the roots of @match; tells whether there were any. */
 static int take_children(Pairing *pairing, const PairingMatch *match, bool *ret_any) {
         PairingMatch child = *match;
 
@@ -215,7 +215,7 @@ static int take_children(Pairing *pairing, const PairingMatch *match, bool *ret_
         return 0;
 }
 
-/* Pairs that the view states of cgroups without threads of their own. */
+/* Adds the pairs of the view whose cgroups have no threads of their own. */
 static int take_stated_roots(Pairing *pairing, const ViewTexts *pairs) {
         for (unsigned i = 0; i + 1 < pairs->n; i += 2) {
                 PairingMatch match = {
@@ -257,7 +257,7 @@ static int take_all_children(Pairing *pairing, size_t n_parents) {
         return r;
 }
 
-/* Cgroups of one side only, by key. */
+/* Lists the cgroups of one side only, sorted by key. */
 static size_t list_only(Pairing *pairing, unsigned side, Cgroup **ret) {
         size_t n = 0;
 
@@ -270,14 +270,14 @@ static size_t list_only(Pairing *pairing, unsigned side, Cgroup **ret) {
         return n;
 }
 
-/* Too different in size to share nine tenths, whatever is in them. */
+/* The sizes differ too much to share nine tenths. */
 static bool sizes_differ(const Cgroup *before, const Cgroup *after) {
         uint64_t left = before->sides[0].n, right = after->sides[1].n;
 
         return MIN_OF(left, right) * 10 < MAX_OF(left, right) * 9;
 }
 
-/* One-sided cgroups with enough in them, by key; and what may be made of them. */
+/* One-sided cgroups with enough kinds, by key, and the candidates among them. */
 typedef struct Search {
         Cgroup **befores, **afters;
         size_t n_befores, n_afters;
@@ -285,7 +285,7 @@ typedef struct Search {
         size_t n_candidates;
 } Search;
 
-/* Calls @visit for all that may match. */
+/* Calls @visit for every pair that may match. */
 static void search_each(Pairing *pairing, Search *search,
                         void (*visit)(Pairing *pairing, Search *search, const Candidate *found)) {
         for (size_t i = 0; i < search->n_befores; i++)
@@ -302,8 +302,8 @@ static void search_each(Pairing *pairing, Search *search,
 }
 
 /*
- * Equal sets cannot be matched better and are paired at once, which keeps a host full of equal
- * containers from filling the list of candidates.
+ * Equal sets cannot be matched better and are paired at once. So a host full of equal containers
+ * does not fill the list of candidates.
  */
 static void visit_equal(Pairing *pairing, Search *search, const Candidate *found) {
         if (found->n_shared == found->n_all)
@@ -350,7 +350,7 @@ int pairing_match(Pairing *pairing, const View *view) {
         for (size_t i = 0; i < pairing->n_cgroups; i++)
                 for (unsigned side = 0; side < SIDES; side++)
                         kind_set_settle(&pairing->cgroups[i].sides[side]);
-        /* What was said counts more than what was found, below it, too. */
+        /* Stated pairs take precedence over found ones, also below them. */
         take_stated(pairing, &view->pairs);
         r = take_stated_roots(pairing, &view->pairs);
         if (r == 0)

@@ -167,7 +167,7 @@ static int rewriting_find_release(Rewriting *rewriting, Head *head) {
         r = host_facts_flatten(&facts, buffer_span(&rewriting->subject.host), head);
         if (r != 0)
                 return r == HOST_CHANGE_E_MALFORMED ? 0 : r;
-        for (size_t i = 0; i < host_facts_n(&facts); i++) {
+        for (size_t i = 0; i < facts.n; i++) {
                 if (strcmp(host_facts_key(&facts, i), "kernel_release") != 0)
                         continue;
                 r = name_unescape(&release, span_of(host_facts_value(&facts, i)));

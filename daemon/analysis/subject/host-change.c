@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/name.h"
 #include "base/number.h"
@@ -28,42 +29,21 @@ static const struct {
 };
 
 void host_facts_init(HostFacts *facts) {
+        *facts = (HostFacts){ .facts = NULL };
         buffer_init(&facts->text, LIMIT_VALUE_BYTES);
-        buffer_init(&facts->facts, 0);
 }
 
 void host_facts_done(HostFacts *facts) {
         buffer_done(&facts->text);
-        buffer_done(&facts->facts);
-}
-
-static const HostFact *host_facts_at(const HostFacts *facts, size_t index) {
-        return (const HostFact *) (const void *) facts->facts.bytes + index;
-}
-
-size_t host_facts_n(const HostFacts *facts) {
-        return facts->facts.n / sizeof(HostFact);
+        free(facts->facts);
 }
 
 const char *host_facts_key(const HostFacts *facts, size_t index) {
-        return facts->text.bytes + host_facts_at(facts, index)->key;
+        return facts->text.bytes + facts->facts[index].key;
 }
 
 const char *host_facts_value(const HostFacts *facts, size_t index) {
-        return facts->text.bytes + host_facts_at(facts, index)->value;
-}
-
-static int host_text_append(HostFacts *facts, Span text, size_t *ret_at) {
-        size_t at = facts->text.n;
-        int r;
-
-        r = buffer_append(&facts->text, text.bytes, text.n);
-        if (r == 0)
-                r = buffer_append_byte(&facts->text, '\0');
-        if (r != 0)
-                return r;
-        *ret_at = at;
-        return 0;
+        return facts->text.bytes + facts->facts[index].value;
 }
 
 static int host_facts_add(HostFacts *facts, Span key, Span value) {
@@ -74,11 +54,16 @@ static int host_facts_add(HostFacts *facts, Span key, Span value) {
                 if (span_is(key, host_spellings[i].theirs))
                         key = span_of(host_spellings[i].ours);
 
-        r = host_text_append(facts, key, &fact.key);
+        fact.key = facts->text.n;
+        buffer_append(&facts->text, key.bytes, key.n);
+        buffer_append_byte(&facts->text, '\0');
+        fact.value = facts->text.n;
+        buffer_append(&facts->text, value.bytes, value.n);
+        r = buffer_append_byte(&facts->text, '\0');
         if (r == 0)
-                r = host_text_append(facts, value, &fact.value);
+                r = ARRAY_RESERVE(facts->facts, facts->n_allocated, facts->n + 1);
         if (r == 0)
-                r = buffer_append(&facts->facts, &fact, sizeof(fact));
+                facts->facts[facts->n++] = fact;
         return r;
 }
 
@@ -86,15 +71,10 @@ static int host_path_value(HostPath *path, JsonToken token);
 
 /* Enters a member; @name is its key or the index of an element. */
 static int host_path_enter(HostPath *path, Span name, size_t *ret_n) {
-        size_t n = path->path.n;
-        int r = 0;
-
-        if (n > 0)
-                r = buffer_append_byte(&path->path, '.');
-        if (r == 0)
-                r = buffer_append(&path->path, name.bytes, name.n);
-        *ret_n = n;
-        return r;
+        *ret_n = path->path.n;
+        if (path->path.n > 0)
+                buffer_append_byte(&path->path, '.');
+        return buffer_append(&path->path, name.bytes, name.n);
 }
 
 static int host_path_object(HostPath *path) {
@@ -114,7 +94,7 @@ static int host_path_object(HostPath *path) {
                         r = host_path_value(path, token);
                 if (r != 0)
                         return r;
-                path->path.n = n;
+                buffer_truncate(&path->path, n);
         }
 }
 
@@ -134,7 +114,7 @@ static int host_path_array(HostPath *path) {
                         r = host_path_value(path, token);
                 if (r != 0)
                         return r;
-                path->path.n = n;
+                buffer_truncate(&path->path, n);
         }
 }
 
@@ -203,7 +183,7 @@ static int host_facts_scan(HostFacts *facts, Span json) {
 }
 
 static bool host_facts_has(const HostFacts *facts, const char *key) {
-        for (size_t i = 0; i < host_facts_n(facts); i++)
+        for (size_t i = 0; i < facts->n; i++)
                 if (strcmp(host_facts_key(facts, i), key) == 0)
                         return true;
         return false;
@@ -243,9 +223,9 @@ int host_facts_flatten(HostFacts *facts, Span json, const Head *head) {
                 return HOST_CHANGE_E_MALFORMED;
         if (r != 0)
                 return r;
-        if (host_facts_n(facts) > 1)
-                qsort_r(facts->facts.bytes, host_facts_n(facts), sizeof(HostFact),
-                        host_fact_compare, facts->text.bytes);
+        if (facts->n > 1)
+                qsort_r(facts->facts, facts->n, sizeof(*facts->facts), host_fact_compare,
+                        facts->text.bytes);
         return 0;
 }
 
@@ -269,11 +249,11 @@ void host_changes_write(JsonWriter *writer, const HostFacts *before, const HostF
         size_t i = 0, j = 0;
 
         json_write_array(writer);
-        while (i < host_facts_n(before) || j < host_facts_n(after)) {
-                int order = i == host_facts_n(before)  ? 1
-                            : j == host_facts_n(after) ? -1
-                                                       : strverscmp(host_facts_key(before, i),
-                                                                    host_facts_key(after, j));
+        while (i < before->n || j < after->n) {
+                int order = i == before->n  ? 1
+                            : j == after->n ? -1
+                                            : strverscmp(host_facts_key(before, i),
+                                                         host_facts_key(after, j));
                 size_t key = order <= 0 ? i : j;
                 const HostFacts *owner = order <= 0 ? before : after;
                 const char *old = order <= 0 ? host_facts_value(before, i++) : NULL;

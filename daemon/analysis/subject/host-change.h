@@ -32,7 +32,8 @@ typedef struct HostFact {
  */
 typedef struct HostFacts {
         Buffer text;
-        Buffer facts; /* HostFact structs */
+        HostFact *facts; /* owned */
+        size_t n, n_allocated;
         /* Format version 0 records little: what is missing is unknown, not absent on the host. */
         bool is_sparse;
 } HostFacts;
@@ -45,7 +46,6 @@ void host_facts_done(HostFacts *facts);
  */
 _must_check_ int host_facts_flatten(HostFacts *facts, Span json, const Head *head);
 
-size_t host_facts_n(const HostFacts *facts);
 const char *host_facts_key(const HostFacts *facts, size_t index);
 const char *host_facts_value(const HostFacts *facts, size_t index);
 

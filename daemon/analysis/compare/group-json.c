@@ -10,19 +10,15 @@
 size_t group_lens_n_rows(const GroupLens *lens) {
         size_t n = 0;
 
-        for (unsigned id = 0; id < _METRIC_MAX; id++)
-                n += view_wants_metric(lens->view, (MetricId) id);
-        for (unsigned id = 0; id < _DERIVED_MAX; id++)
-                n += view_wants_derived(lens->view, (DerivedId) id);
+        for (unsigned index = 0; index < ROW_MAX; index++)
+                n += row_is_wanted(lens->view, index);
         return n;
 }
 
-static double metric_impact(const GroupLens *lens, const Row *row, unsigned side) {
-        MetricId id = (MetricId) row->id;
-
-        if (!row->has_number || metric_table[id].shape != METRIC_SHAPE_SUM)
+static double impact_of_row(const GroupLens *lens, const Row *row, unsigned side) {
+        if (row->is_derived || !row->has_number || metric_table[row->id].shape != METRIC_SHAPE_SUM)
                 return IMPACT_NONE;
-        return impact_of(lens->scale, id,
+        return impact_of(lens->scale, (MetricId) row->id,
                          side == BOTH_SIDES ? row->delta.integer.magnitude
                                             : row->values[0].integer.magnitude);
 }
@@ -39,18 +35,10 @@ static bool row_is_above(const Row *row, const GroupLens *lens) {
  */
 static bool init_row(Row *row, const GroupLens *lens, const Group *group, unsigned side,
                      unsigned index) {
-        if (index < _METRIC_MAX) {
-                if (!view_wants_metric(lens->view, (MetricId) index))
-                        return false;
-                row_init_metric(row, group, side, (MetricId) index, lens->same_boot);
-                row->impact = metric_impact(lens, row, side);
-        } else {
-                index -= _METRIC_MAX;
-                if (!view_wants_derived(lens->view, (DerivedId) index))
-                        return false;
-                row_init_derived(row, group, side, (DerivedId) index);
-                row->impact = IMPACT_NONE;
-        }
+        if (!row_is_wanted(lens->view, index))
+                return false;
+        row_init(row, group, side, index, lens->same_boot);
+        row->impact = impact_of_row(lens, row, side);
         if (lens->threshold && !row_is_above(row, lens))
                 return false;
         if (!lens->changed_only)
@@ -224,8 +212,7 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
                         json_write_object(writer);
                         in_derived = true;
                 }
-                json_write_key(writer, rows[i].is_derived ? derived_table[rows[i].id].name
-                                                          : metric_table[rows[i].id].name);
+                json_write_key(writer, row_name(row_index(rows[i].is_derived, rows[i].id)));
                 json_write_object(writer);
                 if (side == BOTH_SIDES)
                         write_pair_row(writer, lens, group, &rows[i]);

@@ -24,8 +24,8 @@ unsigned order_unit_family(MetricUnit unit) {
         return ORDER_UNIT_FAMILIES - 1;
 }
 
-static MetricUnit unit_of(const Row *row) {
-        return row->is_derived ? derived_table[row->id].unit : metric_table[row->id].unit;
+static unsigned family_of(const Row *row) {
+        return order_unit_family(row_unit(row_index(row->is_derived, row->id)));
 }
 
 /* The delta of a row; with one side, its value. */
@@ -56,14 +56,8 @@ static unsigned n_keys_of(const Order *order) {
 
 /* The keys of one group */
 
-static void init_row(const Order *order, const Group *group, bool is_derived, unsigned id,
-                     Row *ret) {
-        unsigned side = order->n_sides == 1 ? 0 : BOTH_SIDES;
-
-        if (is_derived)
-                row_init_derived(ret, group, side, (DerivedId) id);
-        else
-                row_init_metric(ret, group, side, (MetricId) id, order->same_boot);
+static void init_row(const Order *order, const Group *group, unsigned index, Row *ret) {
+        row_init(ret, group, order->n_sides == 1 ? 0 : BOTH_SIDES, index, order->same_boot);
 }
 
 static void raise_key(Delta *key, double magnitude, Group *group, unsigned index) {
@@ -79,8 +73,7 @@ static void add_row(const Order *order, const Row *row, unsigned index, Group *g
 
         if (order->sort->order == VIEW_ORDER_DELTA) {
                 if (delta.kind != DELTA_NONE)
-                        raise_key(&keys[order_unit_family(unit_of(row))],
-                                  fabs(delta_number(&delta)), group, index);
+                        raise_key(&keys[family_of(row)], fabs(delta_number(&delta)), group, index);
         } else if (row_growth(row, &percent)) {
                 raise_key(&keys[0], percent, group, index);
         }
@@ -93,20 +86,17 @@ static void init_keys(const Order *order, Group *group, Delta *keys) {
         group->rank_row = 0;
         if (sort->order == VIEW_ORDER_METRICS)
                 for (unsigned i = 0; i < sort->n_keys; i++) {
-                        init_row(order, group, sort->keys[i].is_derived, sort->keys[i].id, &row);
+                        init_row(order, group,
+                                 row_index(sort->keys[i].is_derived, sort->keys[i].id), &row);
                         keys[i] = movement(order, &row);
                 }
         if (sort->order != VIEW_ORDER_DELTA && sort->order != VIEW_ORDER_PERCENT)
                 return;
-        for (unsigned id = 0; id < _METRIC_MAX; id++) {
-                if (metric_table[id].section == METRIC_SECTION_TASKSTATS_ACCOUNTING)
+        for (unsigned index = 0; index < ROW_MAX; index++) {
+                if (!row_ranks(index))
                         continue;
-                init_row(order, group, false, id, &row);
-                add_row(order, &row, id, group, keys);
-        }
-        for (unsigned id = 0; id < _DERIVED_MAX; id++) {
-                init_row(order, group, true, id, &row);
-                add_row(order, &row, _METRIC_MAX + id, group, keys);
+                init_row(order, group, index, &row);
+                add_row(order, &row, index, group, keys);
         }
         if (sort->order == VIEW_ORDER_DELTA)
                 group->rank_row = 0; /* ties are not broken by the row: it could be of any family */
@@ -179,8 +169,7 @@ static int by_movement(const void *a, const void *b, void *userdata) {
         const Row *left = a, *right = b;
         const Order *order = userdata;
         Delta of_left = movement(order, left), of_right = movement(order, right);
-        unsigned left_family = order_unit_family(unit_of(left)),
-                 right_family = order_unit_family(unit_of(right));
+        unsigned left_family = family_of(left), right_family = family_of(right);
         double left_number, right_number;
 
         if (left->has_number != right->has_number)

@@ -5,6 +5,26 @@
 
 #include "base/macro.h"
 
+const char *row_name(unsigned index) {
+        return index < _METRIC_MAX ? metric_table[index].name
+                                   : derived_table[index - _METRIC_MAX].name;
+}
+
+MetricUnit row_unit(unsigned index) {
+        return index < _METRIC_MAX ? metric_table[index].unit
+                                   : derived_table[index - _METRIC_MAX].unit;
+}
+
+bool row_is_wanted(const View *view, unsigned index) {
+        return index < _METRIC_MAX ? view_wants_metric(view, (MetricId) index)
+                                   : view_wants_derived(view, (DerivedId) (index - _METRIC_MAX));
+}
+
+bool row_ranks(unsigned index) {
+        return index >= _METRIC_MAX ||
+               metric_table[index].section != METRIC_SECTION_TASKSTATS_ACCOUNTING;
+}
+
 /* Derives delta, number and change from the values. */
 static void init_number(Row *row, unsigned side) {
         if (side != BOTH_SIDES) {
@@ -49,6 +69,13 @@ void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id)
                 row->outcomes[i] = derived_value(group->sides[side == BOTH_SIDES ? i : side], id,
                                                  &row->values[i], &row->inputs[i]);
         init_number(row, side);
+}
+
+void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool same_boot) {
+        if (index < _METRIC_MAX)
+                row_init_metric(row, group, side, (MetricId) index, same_boot);
+        else
+                row_init_derived(row, group, side, (DerivedId) (index - _METRIC_MAX));
 }
 
 bool row_percent(const Row *row, double *ret) {

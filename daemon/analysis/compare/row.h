@@ -14,8 +14,19 @@
 #include "analysis/group/group.h"
 #include "analysis/group/value.h"
 #include "metric/metric.h"
+#include "view/view.h"
 
+/* Rows are numbered in registry order: metrics first, then derived values. */
 #define ROW_MAX (_METRIC_MAX + _DERIVED_MAX)
+
+static inline unsigned row_index(bool is_derived, unsigned id) {
+        return is_derived ? _METRIC_MAX + id : id;
+}
+const char *row_name(unsigned index);
+MetricUnit row_unit(unsigned index);
+bool row_is_wanted(const View *view, unsigned index);
+/* Taskstats accounting repeats other rows and ranks no groups unless it is named. */
+bool row_ranks(unsigned index);
 
 typedef struct Row {
         bool is_derived;
@@ -41,6 +52,7 @@ typedef struct Row {
  */
 void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool same_boot);
 void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id);
+void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool same_boot);
 
 /* The change in percent. There is none without a delta, from 0, for ratios and after a reset. */
 bool row_percent(const Row *row, double *ret);

@@ -7,16 +7,11 @@
 
 /* rows */
 
-static bool is_wanted(const View *view, unsigned index) {
-        return index < _METRIC_MAX ? view_wants_metric(view, (MetricId) index)
-                                   : view_wants_derived(view, (DerivedId) (index - _METRIC_MAX));
-}
-
 static bool is_sorted_by(const View *view, unsigned index) {
         for (unsigned i = 0; i < view->sort.n_keys; i++) {
                 const ViewSortKey *key = &view->sort.keys[i];
 
-                if (index == (key->is_derived ? SET_ROW_OF_DERIVED(key->id) : key->id))
+                if (index == row_index(key->is_derived, key->id))
                         return view->sort.order == VIEW_ORDER_METRICS;
         }
         return false;
@@ -25,7 +20,7 @@ static bool is_sorted_by(const View *view, unsigned index) {
 void set_row_list_init(SetRowList *list, const View *view) {
         *list = (SetRowList){ .n_slots = 0 };
         for (unsigned index = 0; index < ROW_MAX; index++) {
-                bool wanted = is_wanted(view, index);
+                bool wanted = row_is_wanted(view, index);
 
                 if (!wanted && !is_sorted_by(view, index))
                         continue;

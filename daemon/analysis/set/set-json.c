@@ -135,11 +135,6 @@ static void write_row(JsonWriter *writer, const SetFamily *family, Sources sourc
         json_write_end(writer);
 }
 
-static const char *name_of(unsigned index) {
-        return index < _METRIC_MAX ? metric_table[index].name
-                                   : derived_table[index - _METRIC_MAX].name;
-}
-
 static void write_rows(JsonWriter *writer, const SetFamily *family, Sources sources,
                        const SetGroup *group) {
         size_t slots[ROW_MAX], n = set_order_rows(family, group, slots), i = 0;
@@ -147,14 +142,14 @@ static void write_rows(JsonWriter *writer, const SetFamily *family, Sources sour
         json_write_key(writer, "metrics");
         json_write_object(writer);
         for (; i < n && family->list->indexes[slots[i]] < _METRIC_MAX; i++) {
-                json_write_key(writer, name_of(family->list->indexes[slots[i]]));
+                json_write_key(writer, row_name(family->list->indexes[slots[i]]));
                 write_row(writer, family, sources, group, slots[i]);
         }
         json_write_end(writer);
         json_write_key(writer, "derived");
         json_write_object(writer);
         for (; i < n; i++) {
-                json_write_key(writer, name_of(family->list->indexes[slots[i]]));
+                json_write_key(writer, row_name(family->list->indexes[slots[i]]));
                 write_row(writer, family, sources, group, slots[i]);
         }
         json_write_end(writer);

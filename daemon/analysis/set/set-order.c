@@ -24,10 +24,6 @@ typedef struct Ranked {
 
 _Static_assert(VIEW_SORT_MAX_KEYS >= ORDER_UNIT_FAMILIES, "a key for each family of units");
 
-static MetricUnit unit_of(const Row *row) {
-        return row->is_derived ? derived_table[row->id].unit : metric_table[row->id].unit;
-}
-
 static void raise_key(Ranked *ranked, unsigned key, double value, size_t slot) {
         if (isnan(ranked->keys[key]) || value > ranked->keys[key]) {
                 ranked->keys[key] = value;
@@ -48,8 +44,8 @@ static void add_row(Ranked *ranked, const SetFamily *family, const SetRowView *r
                         raise_key(ranked, 0, percent, slot);
                 break;
         case VIEW_ORDER_DELTA:
-                raise_key(ranked, order_unit_family(unit_of(&row->row)), fabs(row->row.delta.real),
-                          slot);
+                raise_key(ranked, order_unit_family(row_unit(family->list->indexes[slot])),
+                          fabs(row->row.delta.real), slot);
                 ranked->slot = 0; /* ties are not broken by the row: it could be of any family */
                 break;
         case VIEW_ORDER_NAME:
@@ -58,20 +54,11 @@ static void add_row(Ranked *ranked, const SetFamily *family, const SetRowView *r
         }
 }
 
-/* Taskstats accounting repeats other rows and does not rank groups. */
-static bool ranks(const SetFamily *family, size_t slot) {
-        unsigned index = family->list->indexes[slot];
-
-        return family->list->wanted[slot] &&
-               (index >= _METRIC_MAX ||
-                metric_table[index].section != METRIC_SECTION_TASKSTATS_ACCOUNTING);
-}
-
 static void add_rows(Ranked *ranked, const SetFamily *family, bool significant) {
         for (size_t slot = 0; slot < family->list->n_slots; slot++) {
                 SetRowView row;
 
-                if (!ranks(family, slot))
+                if (!family->list->wanted[slot] || !row_ranks(family->list->indexes[slot]))
                         continue;
                 set_family_view(family, ranked->group, slot, &row);
                 if (row.row.has_number && (row.significant || !significant))
@@ -84,7 +71,7 @@ static void add_metrics(Ranked *ranked, const SetFamily *family) {
 
         for (unsigned i = 0; i < sort->n_keys; i++) {
                 const ViewSortKey *key = &sort->keys[i];
-                unsigned index = key->is_derived ? SET_ROW_OF_DERIVED(key->id) : key->id;
+                unsigned index = row_index(key->is_derived, key->id);
                 SetRowView row;
 
                 set_family_view(family, ranked->group, set_row_list_find(family->list, index),
@@ -186,8 +173,7 @@ size_t set_order_rows(const SetFamily *family, const SetGroup *group, size_t ret
                 order_rows(&order, rows, n);
                 for (size_t i = 0; i < n; i++)
                         ret_slots[n_slots++] = set_row_list_find(
-                                family->list,
-                                rows[i].is_derived ? SET_ROW_OF_DERIVED(rows[i].id) : rows[i].id);
+                                family->list, row_index(rows[i].is_derived, rows[i].id));
         }
         return n_slots;
 }

@@ -106,7 +106,7 @@ static int take_derived(SetRow *row, DerivedId id, const SetSight *sight) {
         outcome = derived_value(is_level ? sight->totals : sight->window, id, &value, &input);
         row->outcomes[sight->side] = (uint8_t) outcome;
         if (outcome == DERIVED_COMPUTED)
-                return put(row, sight, &value, set_row_kind(SET_ROW_OF_DERIVED(id)));
+                return put(row, sight, &value, set_row_kind(row_index(true, id)));
         if (outcome == DERIVED_INPUT_ABSENT)
                 row->inputs[sight->side] = (uint8_t) input;
         return 0;

@@ -26,9 +26,6 @@
 #include "analysis/set/set-samples.h"
 #include "metric/metric.h"
 
-/* The number of a row: metrics first, then derived values. */
-#define SET_ROW_OF_DERIVED(id) (_METRIC_MAX + (unsigned) (id))
-
 typedef enum SetRowKind {
         SET_ROW_RATE,
         SET_ROW_LEVEL,

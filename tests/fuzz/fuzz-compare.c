@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * Two snapshots made of the input, compared under a view made of it. Totals of groups are totals of
- * threads, or of lives over a window; a delta is what lies between its two values; swapping the
- * sides negates every one. The order of threads is nothing, a limit only cuts, what is hidden is
- * counted. Quantiles ascend and lie within what the threads have.
+ * Compares two snapshots made from the input under a view made from it. Totals of groups are totals
+ * of threads, or of threads in a window; a delta is the difference of its two values; swapping the
+ * sides negates every delta. The order of threads does not matter, a limit only cuts off, hidden
+ * rows are counted. Quantiles ascend and lie within the values of the threads.
  *
  * Aims at: daemon/analysis/compare/comparison.c, daemon/analysis/group/group.c,
  *          daemon/analysis/compare/group-json.c, daemon/analysis/key/group-name.c,
@@ -58,7 +58,9 @@ static uint64_t sum_of_threads(const Case *one, unsigned side, unsigned id) {
         return sum;
 }
 
-/* Of what was born, all; of what lived on, what both sides know; of what is gone, nothing. */
+/*
+ * All of the threads that were born, the common sums of survivors, nothing of those that are gone.
+ */
 static void sum_of_lives(const Case *one, unsigned id, uint64_t *ret_before, uint64_t *ret_after) {
         *ret_before = *ret_after = 0;
         for (size_t i = 0; i < one->sides[1].n; i++) {
@@ -213,7 +215,7 @@ static void check_order(const Case *one, const Answer *answer) {
                     "nor is it for pairings");
 }
 
-/* A thread of one boot may have other names on either side, and goes by those of the later. */
+/* A thread may have different names on the two sides of one boot; its later names count. */
 static bool is_same_group(json_object *a, json_object *b, bool by_life) {
         static const char *const keys[] = { "pid",     "tid",    "startTicks", "key",
                                             "members", "cgroup", "process",    "thread" };
@@ -319,7 +321,7 @@ static void check_hidden(const Case *one, const Answer *answer, const Answer *al
         fuzz_expect(n_rows == 0, "every row is shown or counted as hidden");
 }
 
-/* Deltas keep their groups when the sides are swapped, unless cgroups go by their old names. */
+/* Deltas keep their groups when the sides are swapped, unless cgroups have their old names. */
 static bool can_swap(const Case *one) {
         bool pairs = (one->view.pairing || one->view.pairs.n > 0) &&
                      (one->view.axis == VIEW_AXIS_CGROUP || one->view.axis == VIEW_AXIS_ALL);
@@ -327,7 +329,7 @@ static bool can_swap(const Case *one) {
         return one->setup.n_sides == 2 && !one->view.window && !pairs;
 }
 
-/* What costs a run of the engine each; an input has one of them, or all. */
+/* Checks that need another run of the engine; an input has one of them or all. */
 typedef enum Relation { RELATION_ORDER, RELATION_LIMIT, RELATION_SWAP, RELATION_ALL } Relation;
 
 static bool wants(Relation wanted, Relation relation) {

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * One call of an analysis job with the files it is about. The first line is the call; each further
- * one a file, whose index is that of its line:
+ * One call of an analysis job with its files. The first line is the call; each further line is a
+ * file, with the number of the line as its index:
  *
  *     ={...       a snapshot with this document, a true head and digest
  *     +{...       the same of another boot
  *     0{...       a document without head, as the prior tool wrote it
  *     !...        a file of these bytes
  *
- * and behind them an empty file, for what is written. Every call is answered, in order, by replies
- * within their bound. What was imported is a whole snapshot under its new name; what was converted
- * can be read as what it is said to be; a snapshot is verified exactly when it can be read. No
- * descriptor is left.
+ * followed by an empty file for the output. Every call is answered, in order, by replies within
+ * their bound. An import is a complete snapshot under its new name; a conversion can be read in its
+ * format; verification succeeds exactly for snapshots that can be read. No descriptor is left open.
  *
  * Aims at: daemon/worker/worker.c, daemon/worker/work.c, daemon/worker/answer.c,
  *          daemon/worker/parameters.c, daemon/worker/job-analysis.c, daemon/worker/job-sets.c,

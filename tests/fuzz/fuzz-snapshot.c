@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * A snapshot document of this format or of version 0, and the same text as a head. Where it is cut
- * makes no difference. What is read, written and read again is equal, thread by thread and cgroup
- * by cgroup; written twice it is the same text. In the form of the prior tool it is version 0, and
- * what that can say of it stays. What is refused is refused with a complaint that may go to a
- * terminal.
+ * Reads the input as a snapshot document of this format or of version 0, and as a head. The result
+ * does not depend on where the input is cut into pieces. A document that is read, written and read
+ * again is equal, thread by thread and cgroup by cgroup; written twice it is the same text.
+ * Exported in the format of the prior tool it is version 0 and keeps everything that version can
+ * express. A refused input has a complaint that is safe to print to a terminal.
  *
  * Aims at: protocol/snapshot/snapshot-reader.c, protocol/snapshot/snapshot-writer.c,
  *          protocol/snapshot/thread-reader.c, protocol/snapshot/thread-cell.c,

@@ -4,7 +4,7 @@
 /*
  * Compared
  *
- * A whole run of the engine over two arrays of threads, and its output as objects.
+ * Runs the whole engine over two arrays of threads and parses its output.
  */
 
 #include <check.h>
@@ -88,7 +88,7 @@ static inline const ThreadSample *compared_life(const Threads *threads,
         return NULL;
 }
 
-/* The same over a window, for which the view has to ask; @sides are two, of one boot. */
+/* The same over a window, which the view must ask for; @sides are two sides of one boot. */
 static inline Compared compared_window_of(const View *view, const ComparisonSetup *setup,
                                           const Threads *sides,
                                           const SourceTable *const sources[static SIDES]) {
@@ -120,7 +120,7 @@ static inline void compared_assert_same(const Compared *a, const Compared *b) {
         }
 }
 
-/* The group of that key; NULL when there is none. */
+/* Finds the group of @key; NULL when there is none. */
 static inline json_object *compared_group(const Compared *compared, ComparisonList list,
                                           const char *key) {
         json_object *groups = compared->lists[list];
@@ -134,7 +134,7 @@ static inline json_object *compared_group(const Compared *compared, ComparisonLi
         return NULL;
 }
 
-/* What stands at the path of keys that ends in NULL, as JSON text; "" when there is nothing. */
+/* The JSON text at the path of keys that ends in NULL; "" when there is nothing. */
 static inline const char *json_at(json_object *object, ...) {
         va_list keys;
         const char *key;

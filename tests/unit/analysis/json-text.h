@@ -4,7 +4,7 @@
 /*
  * JsonText
  *
- * What a writing function wrote, as a C string that lives until the next.
+ * The output of a writing function as a C string that is valid until the next call.
  */
 
 #include <check.h>

@@ -4,8 +4,8 @@
 /*
  * RandomThreads
  *
- * Threads made up of a seed, random_state, with names that share patterns and values at their
- * edges.
+ * Makes threads from a seed, random_state, with names that share patterns and with values at the
+ * limits.
  */
 
 #include "analysis/compare/comparison.h"
@@ -33,10 +33,10 @@ static inline Span random_name(void) {
 static inline uint64_t random_value(MetricId id) {
         switch (metric_table[id].shape) {
         case METRIC_SHAPE_SUM:
-                /* Once in a while so large that two of them do not fit. */
+                /* Sometimes so large that the sum of two overflows. */
                 return random_u64() % 40 == 0 ? UINT64_MAX / 2 : random_u64() >> random_u64() % 64;
         case METRIC_SHAPE_RANGE:
-                return random_u64() % 40 - 20 /* or less than 0 */;
+                return random_u64() % 40 - 20 /* may be negative */;
         case METRIC_SHAPE_MODE:
                 if (metric_table[id].rule == METRIC_RULE_ModeChar)
                         return (uint64_t) "RSD"[random_u64() % 3];

@@ -4,7 +4,7 @@
 /*
  * SetRun
  *
- * A whole run of the engine over two sets of captures of one boot, and its output as objects.
+ * Runs the whole engine over two sets of captures of one boot and parses its output.
  */
 
 #include <check.h>
@@ -16,7 +16,7 @@
 
 #define SHOT_TICKS 100 /* a second */
 
-/* One capture; those of a side are in the order of time. */
+/* One capture; the captures of a side are in the order of time. */
 typedef struct Shot {
         unsigned side;
         uint64_t at_s; /* since boot */
@@ -35,7 +35,7 @@ static inline void set_run_done(SetRun *run) {
         set_comparison_free(run->comparison);
 }
 
-/* The life of @after in @shot, if there is one. */
+/* Finds the thread of @after in @shot. */
 static inline const ThreadSample *shot_find(const Shot *shot, const ThreadSample *after) {
         for (size_t i = 0; shot && i < shot->n_samples; i++)
                 if (shot->samples[i].tid == after->tid &&
@@ -100,7 +100,7 @@ static inline SetRun set_run_of(const View *view, double alpha, const Shot *shot
         return run;
 }
 
-/* The group of that key; NULL when there is none. */
+/* Finds the group of @key; NULL when there is none. */
 static inline json_object *set_run_group(const SetRun *run, const char *key) {
         for (size_t i = 0; i < json_object_array_length(run->groups); i++) {
                 json_object *group = json_object_array_get_idx(run->groups, i);

@@ -133,7 +133,7 @@ static const struct {
 } cpus_rows[] = {
         { { "0-3", "0-3" }, { 4, 4 }, 2, 4, 4, "0-3" },
         { { "0-1", "2-3" }, { 2, 2 }, 2, 2, 2, NULL },
-        { { "0-1", "2-3", "0-1" }, { 2, 2, 2 }, 3, 2, 2, NULL }, /* once different, for ever */
+        { { "0-1", "2-3", "0-1" }, { 2, 2, 2 }, 3, 2, 2, NULL }, /* stays different */
         { { "0-1", "0-5" }, { 2, 6 }, 2, 2, 6, NULL },
         { { "", "" }, { 0, 0 }, 2, 0, 0, "" },
 };
@@ -164,7 +164,7 @@ START_TEST(an_absent_value_takes_no_part) {
         ThreadSample with = thread_with(METRIC_run_time_ns, 5), without = thread_of("p", "t", 2);
         Aggregate *aggregate;
 
-        /* What a reader left behind under a clear bit is no value. */
+        /* A value whose presence bit is clear does not count. */
         thread_sample_put(&without, METRIC_run_time_ns, 1000);
         thread_sample_drop(&without, METRIC_run_time_ns);
         ck_assert_int_eq(aggregate_new(&aggregate), 0);

@@ -63,7 +63,7 @@ START_TEST(skeletons_are_bounded) {
 }
 END_TEST
 
-/* Adds the globs, which stand with " ; " between them; false when one was refused. */
+/* Adds the globs, which are separated by " ; "; false when one was refused. */
 static bool add_globs(View *view, const char *begin, const char *end) {
         bool accepted = true;
 

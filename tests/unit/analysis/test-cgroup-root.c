@@ -10,7 +10,7 @@ static const struct {
         { "/x/v1/a/b", "/x/v2/a/b", "/x/v1", "/x/v2" },
         { "/v1", "/v2", "/v1", "/v2" },
         { "/v1/a", "/v2/b", "/v1/a", "/v2/b" },
-        { "/v1/ba", "/v2/a", "/v1/ba", "/v2/a" }, /* half a name is none */
+        { "/v1/ba", "/v2/a", "/v1/ba", "/v2/a" }, /* a part of a name does not count */
         { "/a", "/v2/a", "/a", "/v2/a" },         /* nothing would be left */
         { "/a", "/a", "/a", "/a" },
         { "/", "/a", "/", "/a" },

@@ -43,14 +43,14 @@ START_TEST(a_group_is_cgroup_process_and_thread) {
         ck_assert_str_eq(json_at(group, "process", END), "\"server\"");
         ck_assert_str_eq(json_at(group, "thread", END), "\"worker-{N}\"");
         ck_assert_str_eq(json_at(group, "threadsBefore", END), "2");
-        /* The names of the threads stand behind the pattern. */
+        /* The pattern lists the names of its threads. */
         ck_assert_uint_eq(json_object_array_length(json_object_object_get(group, "members")), 3);
         compared_done(&compared);
 }
 END_TEST
 
 START_TEST(patterns_are_counted_over_the_whole_host) {
-        /* No process has two of them, and yet there are two. */
+        /* No process has two such names, but there are two overall. */
         ThreadSample before[] = { thread_in("/a", "p", "w1", 1), thread_in("/b", "q", "w2", 2) };
         ThreadSample after[] = { thread_in("/a", "p", "w1", 1) };
         const Threads sides[] = { { before, 2 }, { after, 1 } };

@@ -7,7 +7,7 @@
 #include "compared.h"
 #include "random-threads.h"
 
-/* What must hold for any threads: made up anew for each seed, on each axis. */
+/* Properties that hold for any threads, checked with random threads on each axis. */
 
 #define N_SEEDS 3
 #define N_THREADS 60
@@ -156,7 +156,7 @@ START_TEST(swapping_sides_negates_every_delta) {
                         json_object_array_get_idx(compared.lists[COMPARISON_GROUPS], i);
                 json_object *other = json_object_array_get_idx(swapped.lists[COMPARISON_GROUPS], i);
 
-                /* The order does not care for the sign. */
+                /* The order ignores the sign. */
                 ck_assert_str_eq(json_object_get_string(json_object_object_get(group, "key")),
                                  json_object_get_string(json_object_object_get(other, "key")));
                 assert_negated(json_object_object_get(group, "metrics"),

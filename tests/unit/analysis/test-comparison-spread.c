@@ -4,7 +4,7 @@
 #include "compared.h"
 #include "thread.h"
 
-/* How sums are spread over threads, and how old a group is, as the objects of the interface. */
+/* The spread of sums over threads and the age of groups in the objects of the interface. */
 
 static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
 
@@ -87,7 +87,7 @@ START_TEST(nobody_pays_for_what_is_not_asked) {
 }
 END_TEST
 
-/* Ten kinds of threads, which is enough to find a cgroup by. */
+/* Ten kinds of threads: enough to recognise a cgroup. */
 #define N_KINDS 10
 
 START_TEST(a_renamed_cgroup_keeps_its_spread) {
@@ -123,13 +123,13 @@ END_TEST
 
 /* The starts of threads after; the group "old" is on both sides, too. */
 static const struct {
-        uint64_t starts[3]; /* old, young, and one thread that is only there after */
+        uint64_t starts[3]; /* old, young, and one thread on the later side only */
         const char *old, *young;
 } ages[] = {
         { { 100, 300, 500 }, "100", "50" },
         { { 100, 500, 300 }, "100", "0" },
         { { 0, 100, 300 }, "null", "100" },
-        { { 200, 200, 200 }, "0", "0" }, /* there is no oldest when all are as young */
+        { { 200, 200, 200 }, "0", "0" }, /* if all are equally young none is the oldest */
         { { 0, 0, 0 }, "null", "null" },
         { { 1, UINT64_MAX, 2 }, "100", "0" },
 };

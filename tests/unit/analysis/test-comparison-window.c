@@ -16,7 +16,7 @@ static const ComparisonSetup one_boot = { .n_sides = 2,
                                           .boots = BOOTS_SAME,
                                           .elapsed_ns = 2 * NSEC_PER_SEC };
 
-/* A life: its name and run time on each side; a NULL name: it was not there. */
+/* A thread: its name and run time on each side; the name is NULL where it does not exist. */
 typedef struct Life {
         pid_t tid;
         const char *before_name;
@@ -73,7 +73,7 @@ static Compared window_of(const View *view, const Life *lives) {
         return compared_window_of(view, &one_boot, made.sides, no_sources);
 }
 
-/* One group "p" and what its run time comes to. */
+/* One group "p" and the expected figures of its run time. */
 static const struct {
         const char *what;
         Life lives[MAX_LIVES];
@@ -179,7 +179,7 @@ START_TEST(thread_count_and_other_rules_are_of_all_threads) {
         Made made;
 
         make(lives, &made);
-        thread_sample_put(&made.before[1], METRIC_nice, (uint64_t) -7); /* gone, and counts */
+        thread_sample_put(&made.before[1], METRIC_nice, (uint64_t) -7); /* gone, but counted */
         compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
         metrics = json_object_object_get(compared_group(&compared, COMPARISON_GROUPS, "p"),
                                          "metrics");

@@ -151,7 +151,7 @@ START_TEST(groups_of_one_side_are_listed_apart) {
         View view = view_on(VIEW_AXIS_PCOMM);
         Compared compared;
 
-        view.changed_only = true; /* hides nothing of these */
+        view.changed_only = true; /* hides none of these */
         compared = compare(&view, before, 3, after, 2);
         ck_assert_uint_eq(json_object_array_length(compared.lists[COMPARISON_GROUPS]), 0);
         ck_assert_uint_eq(json_object_array_length(compared.lists[COMPARISON_ONLY_BEFORE]), 2);
@@ -200,7 +200,7 @@ START_TEST(threads_of_ours_are_left_out) {
 
         threads[0].self = true;
         compared = show(&view, threads, 2);
-        /* Neither counted nor named: the pattern has one name left. */
+        /* It is neither counted nor listed: the pattern has one name left. */
         ck_assert_uint_eq(json_object_array_length(compared.lists[COMPARISON_GROUPS]), 1);
         ck_assert_ptr_nonnull(compared_group(&compared, COMPARISON_GROUPS, "ctprofd2"));
         compared_done(&compared);
@@ -274,7 +274,7 @@ START_TEST(one_page_fault_of_an_idle_daemon_does_not_lead) {
 END_TEST
 
 START_TEST(nanoseconds_do_not_drown_counts) {
-        /* A tenth of a second of a busy host's hour, against most of its page faults. */
+        /* 0.1 s of a busy hour of the host, against most of its page faults. */
         ThreadSample before[] = { thread_named("slow", 1, METRIC_run_time_ns, 3600 * NSEC_PER_SEC),
                                   thread_named("faulty", 2, METRIC_minflt, 10000) };
         ThreadSample after[] = { thread_named("slow", 1, METRIC_run_time_ns,

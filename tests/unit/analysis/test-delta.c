@@ -39,7 +39,7 @@ static const struct {
         { INTEGER(false, 7), INTEGER(false, 7), "0", "0", true, 0 },
         { INTEGER(false, 0), INTEGER(false, MAX), "18446744073709551615", "-18446744073709551615",
           false, 0 },
-        /* Above 2^53, where a double would lose the one. */
+        /* Above 2^53 a double would lose the 1. */
         { INTEGER(false, 9007199254740993), INTEGER(false, 9007199254740994), "1", "-1", true,
           100.0 / 9007199254740993.0 },
         { INTEGER(true, 500), INTEGER(true, 250), "250", "-250", true, 50 }, /* of |before| */

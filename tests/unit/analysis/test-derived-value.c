@@ -6,7 +6,7 @@
 
 #define MAX UINT64_MAX
 
-/* A group whose inputs of @id are @inputs, in the registry's order. */
+/* Makes a group whose inputs of @id are @inputs, in registry order. */
 static Aggregate *group_with(DerivedId id, const uint64_t *inputs, unsigned n_inputs) {
         ThreadSample sample = thread_of("p", "t", 1);
         Aggregate *aggregate;

@@ -15,7 +15,10 @@ static const struct {
 } rows[] = {
         { 0, { 0 }, { 0 } },
         { 1, { 0.03 }, { 0.03 } },
-        /* n p / rank: 0.05, 0.05, 0.04, 0.0375 and 0.05; the first three take the fourth's */
+        /*
+         * n p / rank is 0.05, 0.05, 0.04, 0.0375 and 0.05; the first three get the value of the
+         * fourth
+         */
         { 5, { 0.01, 0.02, 0.024, 0.03, 0.05 }, { 0.0375, 0.0375, 0.0375, 0.0375, 0.05 } },
         /* in any order */
         { 4, { 0.04, 0.01, 0.8, 0.02 }, { 4 * 0.04 / 3, 0.04, 0.8, 0.04 } },

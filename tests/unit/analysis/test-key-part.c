@@ -14,7 +14,7 @@ static ThreadSample in_cgroup(const char *path) {
 
 static const struct {
         const char *path;
-        const char *other; /* in the census with it; NULL: none */
+        const char *other; /* also in the census; NULL: none */
         bool normalize;
         const char *key;
 } rows[] = {
@@ -25,9 +25,9 @@ static const struct {
         { "/x@a.service", "/x@b.service", true, "/x@{I}.service" },
         { "/flat/1", "/flat/2", true, "/flat/?" }, /* final: not /flat/{N} */
         { "/flat/1", "/flat/2", false, "/flat/?" },
-        /* The first of the globs that match wins. */
+        /* The first matching glob wins. */
         { "/flat/10", NULL, true, "/flat/1*" },
-        /* What a glob took does not count: one name is left. */
+        /* A name that matches a glob is not counted: one name is left. */
         { "/flat2/100", "/flat/1", true, "/flat2/100" },
         { "", NULL, true, "" },
 };

@@ -11,7 +11,7 @@ static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
 static const ComparisonSetup two_sides = { .n_sides = 2 };
 static const ComparisonSetup one_side = { .n_sides = 1 };
 
-/* Four processes, each before and after: a deal of everything. */
+/* Four processes on both sides with values of every kind. */
 static const struct {
         const char *name;
         uint64_t run_before, run_after; /* ns */
@@ -167,7 +167,7 @@ START_TEST(rows_above_the_threshold_are_left) {
                           2 * N_PROCESSES - threshold_rows[_i].n_rows);
         compared_done(&compared);
 
-        /* The limit cuts what is shown, not what was found. */
+        /* The limit affects what is shown, not what is counted. */
         view.limit = 1;
         compared = run(&view, &two_sides);
         ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_GROUPS), 1);
@@ -221,7 +221,7 @@ START_TEST(the_filter_leaves_groups_out_of_every_list) {
         ck_assert_uint_eq(comparison_hidden(compared.comparison, COMPARISON_ONLY_BEFORE), 0);
         compared_done(&compared);
 
-        /* The name of the process is a part of a thread's key. */
+        /* The key of a thread contains the name of its process. */
         view.axis = VIEW_AXIS_THREAD;
         ck_assert_int_eq(view_set_filter(&view, span_of("p"), complaint), VIEW_OK);
         compared = compared_of(&view, &two_sides, sides, no_sources);

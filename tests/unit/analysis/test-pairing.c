@@ -61,7 +61,7 @@ static void match(const Range *ranges, size_t n_ranges, const View *view, char *
 
 static const struct {
         Range ranges[6];
-        const char *pairs[2]; /* by decree */
+        const char *pairs[2]; /* stated by the view */
         bool off;
         const char *matches;
 } rows[] = {
@@ -72,9 +72,9 @@ static const struct {
         { .ranges = { { "/a", 0, 0, 19 }, { "/b", 1, 0, 17 } }, .matches = "" },
         { .ranges = { { "/a", 0, 0, 19 }, { "/b", 1, 1, 20 } }, .matches = "/a=/b:18/20 " },
         { .ranges = { { "/a", 0, 0, 18 }, { "/b", 1, 1, 19 } }, .matches = "" }, /* 17 of 19 */
-        /* On both sides: it was not renamed. */
+        /* It is on both sides, so it was not renamed. */
         { .ranges = { { "/a", 0, 0, 12 }, { "/a", 1, 0, 1 }, { "/b", 1, 0, 12 } }, .matches = "" },
-        /* The best wins, and each is used once. */
+        /* The best match wins, and each cgroup is used once. */
         { .ranges = { { "/a", 0, 0, 20 }, { "/b", 1, 0, 19 }, { "/c", 1, 0, 20 } },
           .matches = "/a=/c:20/20 " },
         { .ranges = { { "/a", 0, 0, 20 }, { "/b", 1, 0, 18 }, { "/c", 1, 0, 19 } },
@@ -84,7 +84,7 @@ static const struct {
                       { "/c", 1, 0, 19 },
                       { "/d", 1, 0, 18 } },
           .matches = "/b=/c:19/19 /a=/d:18/20 " },
-        /* What is below goes with it, under the same names only. */
+        /* Cgroups below are paired too, but only under equal names. */
         { .ranges = { { "/v1/a", 0, 0, 12 },
                       { "/v2/a", 1, 0, 12 },
                       { "/v1/b", 0, 20, 21 },
@@ -104,7 +104,7 @@ static const struct {
                       { "/v2/b", 1, 30, 31 } },
           .off = true,
           .matches = "" },
-        /* Pairs by decree need no threads of their own for that, and widen no roots. */
+        /* Stated pairs need no threads of their own and do not widen the roots. */
         { .ranges = { { "/x/v1/a", 0, 0, 2 }, { "/x/v2/a", 1, 1, 3 } },
           .pairs = { "/x/v1=/x/v2" },
           .off = true,
@@ -116,7 +116,7 @@ static const struct {
           .pairs = { "/v1/a=/v2/a" },
           .off = true,
           .matches = "/v1/a=/v2/a:2/2 " },
-        /* Of equals, the bytewise first. */
+        /* Among equal matches the bytewise first wins. */
         { .ranges = { { "/b", 0, 0, 10 },
                       { "/a", 0, 0, 10 },
                       { "/d", 1, 0, 10 },
@@ -132,7 +132,7 @@ static const struct {
           .pairs = { "/a=/c", "/a=/b" },
           .matches = "/a=/c:0/13 " },
         { .ranges = { { "/a", 0, 0, 12 }, { "/b", 1, 0, 12 } },
-          .pairs = { "/x=/b", "/b=/a" }, /* which there is not */
+          .pairs = { "/x=/b", "/b=/a" }, /* which does not exist */
           .matches = "/a=/b:12/12 " },
 };
 
@@ -272,7 +272,7 @@ END_TEST
 
 #define N_KINDS 12
 
-/* A rename, in which one kind went and one came. */
+/* A renamed cgroup in which one kind disappeared and one is new. */
 static Compared renamed(const View *view) {
         static const ComparisonSetup two_sides = { .n_sides = 2 };
         static ThreadSample before[N_KINDS * 2], after[N_KINDS * 2];
@@ -332,7 +332,7 @@ START_TEST(on_the_axis_all_kinds_are_paired_one_by_one) {
         ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_GROUPS), N_KINDS * 2 - 1);
         ck_assert_ptr_nonnull(
                 compared_group(&compared, COMPARISON_GROUPS, "/pod-old\x1fprocess\x1fkind-ab"));
-        /* What has no counterpart keeps the name it has. */
+        /* A cgroup without a counterpart keeps its name. */
         ck_assert_ptr_nonnull(compared_group(&compared, COMPARISON_ONLY_BEFORE,
                                              "/pod-old\x1fprocess\x1fkind-aa"));
         ck_assert_ptr_nonnull(

@@ -23,12 +23,12 @@ static RankResult run(const double *before, size_t n_before, const double *after
         return result;
 }
 
-/* p of two samples of n_1 and n_2 distinct values whose U is @u. */
+/* p of two samples with n_1 and n_2 distinct values whose U is @u. */
 static double p_of_u(size_t n_1, size_t n_2, unsigned u) {
         double before[RANK_TEST_MAX_POOLED], after[RANK_TEST_MAX_POOLED];
         RankResult result;
 
-        /* Afters stand at even places; each before is put above its share of them. */
+        /* The values after are even; each value before is placed above its share of them. */
         for (size_t i = 0; i < n_2; i++)
                 after[i] = 100 * (double) (i + 1);
         for (size_t i = 0; i < n_1; i++) {
@@ -63,7 +63,7 @@ START_TEST(critical_values_are_those_of_the_tables) {
 
         ck_assert(p_of_u(n_1, n_2, critical) <= critical_rows[_i].alpha);
         ck_assert(p_of_u(n_1, n_2, critical + 1) > critical_rows[_i].alpha);
-        /* Whichever sample is the lesser. */
+        /* Either sample may be the smaller. */
         ck_assert(p_of_u(n_2, n_1, critical) <= critical_rows[_i].alpha);
         ck_assert(p_of_u(n_1, n_2, (unsigned) (n_1 * n_2) - critical) <= critical_rows[_i].alpha);
 }
@@ -107,7 +107,7 @@ START_TEST(equal_values_are_no_evidence) {
 }
 END_TEST
 
-/* The definition: every way to choose n_1 of the pooled values, tried. */
+/* The definition: tries every way to choose n_1 of the pooled values. */
 static double p_by_trying(const double *before, size_t n_1, const double *after, size_t n_2) {
         double pooled[16], u_observed = 0, n_as_far = 0, n_all = 0;
         size_t n = n_1 + n_2;
@@ -134,7 +134,7 @@ static double p_by_trying(const double *before, size_t n_1, const double *after,
         return n_as_far / n_all;
 }
 
-/* A generator of its own: the same numbers everywhere. */
+/* Its own generator gives the same numbers everywhere. */
 static unsigned draw(uint64_t *state, unsigned n) {
         *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         return (unsigned) (*state >> 33) % n;
@@ -157,14 +157,14 @@ START_TEST(ties_are_counted_as_by_trying_every_deal) {
                 expected = p_by_trying(before, n_1, after, n_2);
                 ck_assert_double_eq_tol(p, expected, 1e-12);
                 ck_assert(p > 0 && p <= 1);
-                /* Which side is which makes no difference, nor does the order of values. */
+                /* Neither the order of the sides nor that of the values matters. */
                 ck_assert_double_eq_tol(run(after, n_2, before, n_1).p, expected, 1e-12);
         }
 }
 END_TEST
 
 START_TEST(no_two_rows_share_a_distribution_that_is_not_theirs) {
-        /* More patterns of ties than are remembered, in turns. */
+        /* Alternates between more patterns of ties than are cached. */
         double first[2][256];
 
         for (unsigned round = 0; round < 2; round++)

@@ -15,7 +15,7 @@ static void teardown(void) {
         group_table_done(&table);
 }
 
-/* @value of @id on a thread @tid; without when @value is UINT64_MAX. */
+/* Gives thread @tid the value @value of @id; no value when @value is UINT64_MAX. */
 static void fold(unsigned side, pid_t tid, MetricId id, uint64_t value) {
         ThreadSample sample = thread_of("p", "t", tid);
 
@@ -34,7 +34,7 @@ static const struct {
         { METRIC_minflt, 1, true, 10, 3, true },          { METRIC_minflt, 1, true, 3, 10, false },
         { METRIC_minflt, 1, true, 10, 10, false },        { METRIC_minflt, 1, false, 10, 3, false },
         { METRIC_minflt, 2, true, 10, 3, false },   /* another thread */
-        { METRIC_wait_max, 1, true, 10, 3, false }, /* no counter */
+        { METRIC_wait_max, 1, true, 10, 3, false }, /* not a counter */
         { METRIC_minflt, 1, true, UINT64_MAX, 3, false },
 };
 

@@ -10,7 +10,7 @@
 #include "view/view-put.h"
 
 #define END (const char *) NULL
-#define N_SIDE 5u /* captures of a side */
+#define N_SIDE 5u /* captures per side */
 #define N_SHOTS (2 * N_SIDE)
 #define MAX_THREADS 8u
 
@@ -196,7 +196,7 @@ START_TEST(threads_that_come_and_go_make_no_negative_rates) {
                 thread_sample_put(born, METRIC_minflt, i % 2 == 0 ? 1000000 : 900);
         }
         run = run_of(&view);
-        /* 100 of the one that survived and all of the one that was born, in ten seconds. */
+        /* 100 from the survivor and everything of the new thread, in ten seconds. */
         ck_assert_str_eq(
                 json_at(set_run_group(&run, "p"), "metrics", "minflt", "before", "min", END),
                 "100");
@@ -213,7 +213,7 @@ START_TEST(a_thread_that_was_overlooked_is_not_taken_for_born) {
 
         for (unsigned i = 0; i < N_SHOTS; i++) {
                 thread_sample_put(put_thread(i, "p", 7), METRIC_minflt, 100 * i);
-                if (i == 3) /* as old as the host, and in this capture only */
+                if (i == 3) /* as old as the host, but in this capture only */
                         thread_sample_put(put_thread(i, "p", 8), METRIC_minflt, 1000000);
         }
         run = run_of(&view);
@@ -239,7 +239,7 @@ START_TEST(a_counter_that_was_set_back_gives_no_sample) {
 END_TEST
 
 START_TEST(quotients_are_of_the_work_in_the_window) {
-        /* The lifetime average creeps up for ever; that of each window is 10, then 20. */
+        /* The lifetime average keeps growing slowly; the windows have 10, then 20. */
         View view = view_of("avg_wait_ns,wait_sum");
         SetRun run;
 
@@ -353,7 +353,7 @@ START_TEST(what_is_no_evidence_is_not_tested) {
 END_TEST
 
 START_TEST(what_could_not_be_significant_alone_is_no_burden) {
-        /* One fault in all that time: whichever side it is on, p is 1. */
+        /* One fault in all captures: whichever side it is on, p is 1. */
         static const uint64_t rare[N_SHOTS] = { 7, 7, 8, 8, 8, 8, 8, 8, 8, 8 };
         View view = view_of("minflt");
         SetRun run;
@@ -373,7 +373,7 @@ START_TEST(what_could_not_be_significant_alone_is_no_burden) {
                          "significant even alone\"");
         set_run_done(&run);
 
-        /* Where none could be, all are told. */
+        /* If no row could be significant, all are in the family. */
         run = set_run_of(&view, 0.02, shots, N_SHOTS, no_sources);
         ck_assert_uint_eq(run.figures.n_tested, 2);
         ck_assert_double_eq_tol(run.figures.least_p, 2.0 / 70, 1e-12);
@@ -412,7 +412,7 @@ START_TEST(absent_values_have_a_reason_and_no_delta) {
                 thread_sample_put(sample, METRIC_wait_sum, 5);
                 if (i >= N_SIDE)
                         thread_sample_put(sample, METRIC_minflt, i * i);
-                if (i == 0) /* once: no rate can come of it */
+                if (i == 0) /* once: gives no rate */
                         thread_sample_put(sample, METRIC_majflt, 1);
                 if (i > 0)
                         (void) put_thread(i, i < N_SIDE ? "q" : "r", 8);
@@ -458,7 +458,7 @@ START_TEST(one_sample_a_side_is_not_tested) {
 }
 END_TEST
 
-/* Each of the groups has a rate that jumps like @rising, times its number. */
+/* Each group has a rate that grows like @rising, times its number. */
 static void put_groups(void) {
         static const char *const names[] = { "a", "b", "c" };
 
@@ -471,7 +471,7 @@ static void put_groups(void) {
         }
 }
 
-/* The same for ever, with some noise that is the same on both sides. */
+/* Always the same, with noise that is equal on both sides. */
 static void put_noise(const char *name, pid_t tid) {
         static const uint64_t noise[N_SHOTS] = { 0,    1000, 2010,  2990,  4001,
                                                  9000, 9999, 11010, 12001, 12995 };
@@ -511,7 +511,7 @@ START_TEST(a_view_can_be_of_significant_rows_alone) {
         run = run_of(&view);
         ck_assert_uint_eq(json_object_array_length(run.groups), 2);
         ck_assert_uint_eq(run.figures.n_hidden_groups, 1);
-        /* One row of each that is shown, both of the noise; not those behind the limit. */
+        /* One row of each shown group, all of the noise; not of groups beyond the limit. */
         ck_assert_uint_eq(run.figures.n_hidden_rows, 4);
         ck_assert_uint_eq(run.figures.n_tested, 4); /* the limit does not make p smaller */
         ck_assert_str_eq(json_at(set_run_group(&run, "c"), "metrics", "majflt", END), "");

@@ -48,7 +48,7 @@ START_TEST(places_follow_each_other_and_are_at_most_one_percent_wide) {
 }
 END_TEST
 
-/* Threads of one group, and what they come to. */
+/* Threads of one group and their expected figures. */
 
 typedef struct Work {
         pid_t tid;
@@ -108,7 +108,7 @@ static void assert_near(uint64_t value, uint64_t exact) {
                       (unsigned long long) value, (unsigned long long) exact);
 }
 
-/* The sizes at which the form changes, and some between and beyond. */
+/* The sizes at which the representation changes, and some between and beyond. */
 static const size_t counts[] = { 1,
                                  2,
                                  3,
@@ -213,7 +213,7 @@ static const struct {
         { { { 7, "a", 5 }, { 3, "b", 5 }, { 9, "c", 5 } }, 3, "b", 5 },
         { { { 9, "c", 5 }, { 7, "a", 5 }, { 3, "b", 4 } }, 7, "a", 5 },
         { { { 2, "x", 0 }, { 1, "y", 0 }, { 3, "z", 0 } }, 1, "y", 0 },
-        /* One tid that is used anew while the threads are read. */
+        /* A tid that is reused while the threads are read. */
         { { { 4, "new", 8 }, { 5, "", 1 }, { 4, "late", 8 } }, 4, "late", 8 },
         { { { 4, "late", 8 }, { 4, "new", 8 }, { 5, "", 1 } }, 4, "late", 8 },
         { { { 1, "", UINT64_MAX }, { 2, "b", UINT64_MAX - 1 }, { 3, "c", 0 } }, 1, "", UINT64_MAX },
@@ -235,7 +235,7 @@ START_TEST(few_threads_are_exact) {
         SpreadFigures figures;
         Fixture fixture;
 
-        for (size_t i = 0; i < n; i++) /* falling, so that they have to be put into order */
+        for (size_t i = 0; i < n; i++) /* descending, so that they have to be sorted */
                 works[i] = (Work){ (pid_t) (i + 1), "worker", 1000003 * (n - i) };
         fixture = fixture_of(works, n);
         figures = read_figures(&fixture);
@@ -345,7 +345,7 @@ START_TEST(each_sum_has_a_top_of_its_own) {
 }
 END_TEST
 
-/* @n threads in each of @n_groups groups, with values that a busy host has. */
+/* Makes @n threads in each of @n_groups groups, with values of a busy host. */
 static size_t bytes_of(size_t n_groups, size_t n, bool zeros) {
         Fixture fixture = { .names = NULL };
         size_t n_bytes = 0;
@@ -380,7 +380,7 @@ static const struct {
         { 1, SPREAD_MAX_FEW + 1, 4000, false },
         { 20, 25, 20 * 6000, false },      /* a hundredth of a large host, of one side */
         { 1, 2000, 2000 * 62 * 3, false }, /* two bytes a value and half of it to spare */
-        { 1, 20000, 1000000, false },      /* counted: however many there are */
+        { 1, 20000, 1000000, false },      /* counted: independent of the number of threads */
         { 1, 20000, 8192, true },
 };
 

@@ -86,7 +86,7 @@ static void format_buckets(const Named *names, size_t n_names, Buffer *buffer) {
         ck_assert_int_eq(buffer_terminate(buffer, &terminated), 0);
 }
 
-/* Names may hold tabs, so the column ends at whichever of them makes the line true. */
+/* Names may contain tabs, so the column ends at the tab that makes the line true. */
 static void check_buckets(const char *line) {
         for (const char *tab = strchr(line, '\t'); tab; tab = strchr(tab + 1, '\t')) {
                 Named names[MAX_NAMES];

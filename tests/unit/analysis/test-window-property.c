@@ -7,7 +7,9 @@
 #include "compared.h"
 #include "random-threads.h"
 
-/* What must hold for the lives of any threads: made up anew for each seed, on each axis. */
+/*
+ * Properties that hold for any threads that are followed, checked with random threads on each axis.
+ */
 
 #define N_SEEDS 3
 #define N_THREADS 60
@@ -27,14 +29,14 @@ typedef struct Case {
         View view;
 } Case;
 
-/* The others are gone, or born. */
+/* The others are gone or born. */
 static bool lives_on(pid_t i) {
         return i < N_THREADS / 2;
 }
 
 /*
- * Half of the threads live on, some under another name. Their counters grow, and are small enough
- * that no sum of them ends at 2^64-1.
+ * Half of the threads survive, some under another name. Their counters grow and are small enough
+ * that no sum saturates at 2^64-1.
  */
 static void case_init(Case *one, int index) {
         random_state = (uint64_t) index + 1000;
@@ -75,7 +77,7 @@ static bool is_work(unsigned id) {
         return metric_table[id].shape == METRIC_SHAPE_SUM && id != METRIC_thread_count;
 }
 
-/* What the threads come to that are not ctprof's own. */
+/* The expected totals of threads that are not ctprof's own. */
 static void add_up(const Case *one, MetricId id, uint64_t *ret_before, uint64_t *ret_after) {
         *ret_before = *ret_after = 0;
         for (pid_t i = 0; i < N_THREADS; i++) {
@@ -131,7 +133,7 @@ START_TEST(no_work_is_negative_however_pools_shrink) {
         Case one;
 
         case_init(&one, _i);
-        one.sides[1].n = N_THREADS / 4; /* the rest is gone, and nothing was born */
+        one.sides[1].n = N_THREADS / 4; /* the rest is gone; nothing was born */
         compared = compared_window_of(&one.view, &setup, one.sides, no_sources);
         for (size_t i = 0; i < json_object_array_length(compared.lists[COMPARISON_GROUPS]); i++) {
                 json_object *group =

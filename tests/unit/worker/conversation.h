@@ -5,7 +5,8 @@
  * Conversation
  *
  * One call of a job and all its replies. An unconfined job runs on a thread of this process, so
- * that what it leaks or touches is seen; a confined one in a child, because there is no way back.
+ * that its leaks and side effects are visible; a confined one runs in a child because a sandbox
+ * cannot be left.
  */
 
 #include <check.h>
@@ -31,8 +32,8 @@ typedef struct Conversation {
         size_t n;
         char *error;   /* of the last; NULL: success */
         bool finished; /* a last reply came */
-        int fd;        /* the first descriptor that came */
-        int status;    /* of the child, 0 without one */
+        int fd;        /* the first received descriptor */
+        int status;    /* of the child; 0: no child */
 } Conversation;
 
 typedef struct ConversationServer {
@@ -145,7 +146,7 @@ static inline void converse(const char *kind, const char *method, const char *pa
         ret->status = status;
 }
 
-/* The value at a path of keys that ends in NULL; NULL when there is none. */
+/* Finds the value at a path of keys that ends in NULL; NULL when there is none. */
 static inline json_object *json_path(json_object *object, ...) {
         va_list keys;
         const char *key;
@@ -161,7 +162,7 @@ static inline const char *json_string_at(json_object *object, const char *key) {
         return json_object_get_string(json_object_object_get(object, key));
 }
 
-/* valgrind lives in the process that it runs, and so would enter the sandbox too. */
+/* valgrind runs in the process it observes and would enter the sandbox with it. */
 static inline bool under_valgrind(void) {
         const char *preloaded = getenv("LD_PRELOAD");
 

@@ -4,7 +4,8 @@
 /*
  * SnapshotFixture
  *
- * Small snapshot files in memory: whole ones of this format, and any bytes or text as a file.
+ * Makes small snapshot files in memory: complete ones of this format, and files with any bytes or
+ * text.
  */
 
 #include <check.h>

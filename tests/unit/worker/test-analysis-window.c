@@ -62,7 +62,7 @@ START_TEST(a_window_tells_work_and_lives) {
                         text_at(json_path(row, "after", NULL)),
                         text_at(json_path(row, "delta", NULL)));
         ck_assert_str_eq(text, window_rows[_i].run_time);
-        /* The sections are those of both, as ever. */
+        /* The sections show both sides as without a window. */
         ck_assert_ptr_nonnull(json_path(reply_with(&answer, "sections"), "smaps-rollup", NULL));
         conversation_done(&answer);
 }

@@ -27,7 +27,7 @@ static void analyse(const char *method, const char *parameters, bool more, const
         ck_assert_int_eq(ret->status, 0);
 }
 
-/* All elements under @key in all replies, counted. */
+/* Counts the elements under @key in all replies. */
 static size_t count_all(const Conversation *conversation, const char *key) {
         size_t n = 0;
 
@@ -39,7 +39,7 @@ static size_t count_all(const Conversation *conversation, const char *key) {
         return n;
 }
 
-/* The first reply that has @key. */
+/* Finds the first reply that has @key. */
 static json_object *reply_with(const Conversation *conversation, const char *key) {
         for (size_t i = 0; i < conversation->n; i++)
                 if (json_object_object_get_ex(conversation->replies[i], key, NULL))

@@ -5,7 +5,7 @@
 #include "conversation.h"
 #include "snapshot-fixture.h"
 
-/* Every way to read a file must end in one error for a bad one, never in half an answer. */
+/* Every way to read a bad file must end in one error, never in half an answer. */
 static const struct {
         const char *method, *parameters;
         size_t n_fds;
@@ -46,7 +46,7 @@ static void read_one(size_t reader, int fd, const char *what, WorkerConfinement 
         ck_assert_ptr_nonnull(json_string_at(last, "name"));
         ck_assert_msg(json_string_at(last, "reason") && json_string_at(last, "reason")[0],
                       "%s: %s: no reason", what, readers[reader].method);
-        /* Nothing is told of a file before it is known to be whole. */
+        /* No content of a file is answered before the whole file was checked. */
         for (size_t i = 0; i + 1 < answer.n; i++)
                 ck_assert_ptr_nonnull(json_path(answer.replies[i], "progress", NULL));
         conversation_done(&answer);
@@ -68,7 +68,7 @@ static void verify_one(int fd, const char *what, WorkerConfinement confinement) 
         conversation_done(&answer);
 }
 
-/* Through every reader, without and within the sandbox. */
+/* Tries every reader, inside and outside the sandbox. */
 static void must_be_refused(int fd, const char *what) {
         for (size_t i = 0; i < ELEMENTSOF(readers); i++)
                 read_one(i, fd, what, WORKER_FREE);

@@ -78,7 +78,7 @@ START_TEST(ktstr_has_all_members_in_order) {
 }
 END_TEST
 
-/* Members of the first thread; what has no value is what the prior tool writes for that. */
+/* Members of the first thread; absent values are written as the prior tool does. */
 static const struct {
         const char *key, *value;
 } thread_rows[] = {
@@ -119,7 +119,7 @@ START_TEST(ktstr_writes_every_metric_once) {
         bool wanted = _i != METRIC_thread_count &&
                       metric_table[_i].section != METRIC_SECTION_TASKSTATS_ACCOUNTING;
 
-        /* With 93 members in all, each is there once. */
+        /* There are 93 members in all, so each is there once. */
         ck_assert(json_object_object_get_ex(thread_at(document, 1), metric_table[_i].name, NULL) ==
                   wanted);
         json_object_put(document);
@@ -245,7 +245,7 @@ START_TEST(ndjson_is_one_thread_a_line) {
                 ck_assert_str_eq(json_string_at(object, "cpu_affinity"), "0-2,7");
                 ck_assert_int_eq(json_object_get_int64(json_path(object, "run_time_ns", NULL)),
                                  1000 * ((int64_t) n_lines + 1));
-                /* Absent is null, and there. */
+                /* Absent members are null, not left out. */
                 ck_assert(json_object_object_get_ex(object, "wait_time_ns", &value));
                 ck_assert_ptr_null(value);
                 ck_assert(json_object_object_get_ex(object, "exe_dev", &value));
@@ -373,7 +373,7 @@ START_TEST(import_rewrites_the_prior_format) {
         ck_assert_uint_eq(written.start_realtime_ns, FIXTURE_START_NS);
         head_done(&written);
 
-        /* What the file told is told again. */
+        /* The import keeps the facts that the file records. */
         again = convert_to_ktstr(output, WORKER_FREE);
         ck_assert_str_eq(plain(json_path(thread_at(again, 0), "cpu_affinity", NULL)), "[0,1,2,7]");
         ck_assert_str_eq(json_string_at(thread_at(again, 2), "comm"), "we\"ird\xee\xbf\xbf");

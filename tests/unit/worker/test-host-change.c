@@ -15,20 +15,20 @@ static const struct {
         { "", "", "[]" },
         { "{\"a\":\"x\"}", "{\"a\":\"x\"}", "[]" },
         { "{\"a\":\"x\"}", "{\"a\":\"y\"}", "[{\"key\":\"a\",\"before\":\"x\",\"after\":\"y\"}]" },
-        /* one-sided is null, and not the empty text */
+        /* one-sided: null, not the empty text */
         { "{\"a\":\"x\"}", "{}", "[{\"key\":\"a\",\"before\":\"x\",\"after\":null}]" },
         { "{}", "{\"a\":\"\"}", "[{\"key\":\"a\",\"before\":null,\"after\":\"\"}]" },
         { "", "{\"a\":1}", "[{\"key\":\"a\",\"before\":null,\"after\":\"1\"}]" },
         { "{\"a\":null}", "{\"a\":1}", "[{\"key\":\"a\",\"before\":null,\"after\":\"1\"}]" },
         { "{\"a\":null}", "{}", "[]" },
-        /* order of members does not matter, types are texts */
+        /* the order of members does not matter, all types become text */
         { "{\"a\":1,\"b\":true}", "{\"b\":true,\"a\":1}", "[]" },
         { "{\"a\":\"1\"}", "{\"a\":1}", "[]" },
         { "{\"a\":18446744073709551615}", "{\"a\":-1}",
           "[{\"key\":\"a\",\"before\":\"18446744073709551615\",\"after\":\"-1\"}]" },
         { "{\"a\":false}", "{\"a\":true}",
           "[{\"key\":\"a\",\"before\":\"false\",\"after\":\"true\"}]" },
-        /* maps one key each, numbers in the order of their values */
+        /* one key per member, with numbers in keys compared as numbers */
         { "{\"g\":{\"10\":\"p\",\"9\":\"p\"}}", "{\"g\":{\"10\":\"q\",\"9\":\"q\"}}",
           "[{\"key\":\"g.9\",\"before\":\"p\",\"after\":\"q\"},"
           "{\"key\":\"g.10\",\"before\":\"p\",\"after\":\"q\"}]" },
@@ -102,7 +102,7 @@ START_TEST(the_head_tells_what_the_context_does_not) {
         host_facts_init(&before);
         host_facts_init(&after);
         ck_assert_int_eq(host_facts_flatten(&before, SPAN_LITERAL("{}"), &heads[0]), 0);
-        /* What the context tells itself goes first. */
+        /* Facts of the context take precedence. */
         ck_assert_int_eq(
                 host_facts_flatten(&after, SPAN_LITERAL("{\"kernel_release\":\"3\"}"), &heads[1]),
                 0);
@@ -132,7 +132,7 @@ START_TEST(what_is_no_object_is_malformed) {
 END_TEST
 
 START_TEST(long_paths_do_not_multiply) {
-        /* One long key over many short ones: small as JSON, large when flat. */
+        /* One long key above many short ones: small as JSON, large when flat. */
         size_t n_key = 60000, n = 0;
         char *text = malloc(n_key + 16 * 4000);
         HostFacts facts;

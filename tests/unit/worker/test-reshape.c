@@ -67,7 +67,7 @@ static const struct {
         { { .key = "a", .kind = SHAPE_TEXTS_IF },
           "{\"a\":{\"\uefff\":\"1\"}}",
           "{\"a\":{\"\uefff\":\"1\"}}" },
-        /* nothing at all is an object without members */
+        /* an empty value is an object without members */
         { { .key = "a", .kind = SHAPE_NUMBER }, "", "{\"a\":0}" },
         { { .key = "a", .kind = SHAPE_NUMBER }, "7", "{\"a\":0}" },
 };

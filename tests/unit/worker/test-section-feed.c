@@ -34,7 +34,7 @@ static void analyse(const char *method, const char *parameters, const int *fds, 
         ck_assert_int_eq(ret->status, 0);
 }
 
-/* All rows of a section in all replies, as one array to put. */
+/* All rows of a section in all replies, as one array that the caller puts. */
 static json_object *rows_of(const Conversation *answer, const char *section) {
         json_object *all = json_object_new_array();
 
@@ -79,7 +79,7 @@ START_TEST(records_have_the_keys_of_the_groups) {
 }
 END_TEST
 
-/* What a view makes of the names of two processes, side by side. */
+/* The keys that a view makes of the names of two processes. */
 static const struct {
         const char *view;
         const char *rows;

@@ -32,7 +32,7 @@ static void add(const FixtureSnapshot *snapshot) {
         fds[n_fds++] = fixture_snapshot(snapshot);
 }
 
-/* {"before":[@first refs],"after":[the rest]...}, and ask. */
+/* Asks to compare {"before":[@first refs],"after":[the rest]...}. */
 static void ask(size_t n_before, const char *rest, bool more, WorkerConfinement confinement) {
         char text[8192];
         size_t n = 0;
@@ -100,7 +100,7 @@ START_TEST(heads_come_in_the_order_of_captures) {
         ck_assert_str_eq(json_string_at(group, "key"), "pool");
         row = json_path(group, "metrics", "run_time_ns", NULL);
         ck_assert_int_eq(json_object_get_int(json_path(row, "before", "n", NULL)), N_SIDE - 1);
-        /* One, two and three times the work of the first thread, in ten seconds. */
+        /* One, two and three times the work of the first thread in ten seconds. */
         ck_assert_double_eq_tol(json_object_get_double(json_path(row, "before", "median", NULL)),
                                 600000.6, 0.01);
         ck_assert_double_eq_tol(json_object_get_double(json_path(row, "after", "median", NULL)),
@@ -154,7 +154,7 @@ START_TEST(a_boot_in_between_makes_no_rate) {
         ask(4, "", true, WORKER_FREE);
         ck_assert_ptr_null(answer.error);
         group = json_object_array_get_idx(json_path(reply_with("groups"), "groups", NULL), 0);
-        /* Two captures of either boot: a window each. */
+        /* Two captures of each boot give one window each. */
         ck_assert_int_eq(json_object_get_int(
                                  json_path(group, "metrics", "run_time_ns", "before", "n", NULL)),
                          2);
@@ -207,7 +207,7 @@ START_TEST(what_is_wrong_with_a_call_is_named) {
                 snapshot.boottime_ns = (5 + 10 * i) * NSEC_PER_SEC;
                 add(&snapshot);
         }
-        if (n_sent < refused_rows[_i].n) { /* more refs than descriptors can come with a call */
+        if (n_sent < refused_rows[_i].n) { /* more references than one call can carry descriptors */
                 char text[4096] = "{\"before\":[{}";
 
                 for (size_t i = 2; i < refused_rows[_i].n; i++)

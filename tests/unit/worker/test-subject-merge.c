@@ -7,7 +7,7 @@
 #include "check-main.h"
 #include "snapshot-fixture.h"
 
-/* A thread as the tables below have it: process, thread, start, and a number that tells sides. */
+/* A thread in the tables below: process, thread, start, and a number that identifies its side. */
 typedef struct Thread {
         unsigned tgid, tid, start, run;
 } Thread;
@@ -34,10 +34,10 @@ static int file_of(const Thread *threads, const char *rest) {
         return fd;
 }
 
-/* What became of a merge, as text: "=1/2" "-1/2" "+1/2", and what visitors saw. */
+/* The result of a merge as text: "=1/2" "-1/2" "+1/2", and what visitors saw. */
 typedef struct Story {
         Buffer lives, seen;
-        int stop_with; /* a visitor of the later side fails with this */
+        int stop_with; /* the visitor of the later side fails with this */
 } Story;
 
 _printf_(2, 3) static void tell(Buffer *text, const char *format, ...) {
@@ -59,7 +59,7 @@ static int on_life(void *userdata, const ThreadSample *before, const ThreadSampl
                 ck_assert_int_eq(before->tid, after->tid);
                 ck_assert_int_eq(before->tgid, after->tgid);
                 ck_assert_uint_eq(before->start_ticks, after->start_ticks);
-                /* Each is of its own document. */
+                /* Each sample belongs to its own document. */
                 ck_assert_uint_eq(thread_sample_get(before, METRIC_run_time_ns), 1);
                 ck_assert_uint_eq(thread_sample_get(after, METRIC_run_time_ns), 2);
         }

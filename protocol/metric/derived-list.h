@@ -14,38 +14,39 @@
 #define DERIVED_DELAY_AVERAGE(D, family, noun)                                                     \
         D(avg_##family##_delay_ns, NS, TASKSTATS_DELAY, QUOTIENT,                                  \
           DERIVED_INPUTS(METRIC_##family##_delay_total_ns, METRIC_##family##_delay_count),         \
-          "Average length of one " noun)
+          "Average " noun)
 
 #define DERIVED(D)                                                                                 \
         D(affine_success_ratio, RATIO, DERIVED, QUOTIENT,                                          \
           DERIVED_INPUTS(METRIC_nr_wakeups_affine, METRIC_nr_wakeups_affine_attempts),             \
-          "Share of evaluated wake-affine decisions that pulled the thread to the waking CPU")     \
+          "Share of wake-affine decisions that pulled the thread to the CPU of the waker")         \
         D(avg_wait_ns, NS, DERIVED, QUOTIENT,                                                      \
           DERIVED_INPUTS(METRIC_wait_sum, METRIC_wait_count),                                      \
-          "Average run-queue wait by schedstats")                                                  \
+          "Average wait on a run queue, by schedstats")                                            \
         D(cpu_efficiency, RATIO, DERIVED, SHARE,                                                   \
           DERIVED_INPUTS(METRIC_run_time_ns, METRIC_wait_time_ns),                                 \
-          "Run time as a share of the time the threads wanted a CPU")                              \
+          "Time on a CPU as a share of the time on a CPU or waiting for one")                      \
         D(avg_slice_ns, NS, DERIVED, QUOTIENT,                                                     \
           DERIVED_INPUTS(METRIC_run_time_ns, METRIC_timeslices),                                   \
-          "Average time on a CPU per time put on one")                                             \
+          "Average time on a CPU for each time that the thread was put on one")                    \
         D(involuntary_csw_ratio, RATIO, DERIVED, SHARE,                                            \
           DERIVED_INPUTS(METRIC_nonvoluntary_csw, METRIC_voluntary_csw),                           \
-          "Share of context switches that pushed the thread off the CPU")                          \
+          "Share of context switches in which the CPU was taken from the thread")                  \
         D(disk_io_fraction, RATIO, DERIVED, QUOTIENT,                                              \
           DERIVED_INPUTS(METRIC_read_bytes, METRIC_rchar),                                         \
-          "Bytes fetched from storage per byte read; above 1 with readahead or mapped files")      \
+          "Bytes read from storage per byte read by system calls; above 1 with readahead or "      \
+          "mapped files")                                                                          \
         D(live_heap_estimate, BYTES, DERIVED, DIFFERENCE,                                          \
           DERIVED_INPUTS(METRIC_allocated_bytes, METRIC_deallocated_bytes),                        \
-          "Bytes allocated and not freed by the same threads; negative where others free")         \
+          "Bytes allocated and not freed by the same threads; negative when they free for others") \
         D(avg_iowait_ns, NS, DERIVED, QUOTIENT,                                                    \
           DERIVED_INPUTS(METRIC_iowait_sum, METRIC_iowait_count),                                  \
-          "Average length of one I/O wait by schedstats")                                          \
+          "Average I/O wait, by schedstats")                                                       \
         DERIVED_DELAY_AVERAGE(D, cpu, "wait for a CPU")                                            \
         DERIVED_DELAY_AVERAGE(D, blkio, "wait for synchronous block I/O")                          \
-        DERIVED_DELAY_AVERAGE(D, swapin, "wait for swap-in")                                       \
-        DERIVED_DELAY_AVERAGE(D, freepages, "direct reclaim")                                      \
-        DERIVED_DELAY_AVERAGE(D, thrashing, "wait on a thrashing page")                            \
+        DERIVED_DELAY_AVERAGE(D, swapin, "wait for a page to come back from swap")                 \
+        DERIVED_DELAY_AVERAGE(D, freepages, "direct memory reclaim")                               \
+        DERIVED_DELAY_AVERAGE(D, thrashing, "wait for a recently evicted page")                    \
         DERIVED_DELAY_AVERAGE(D, compact, "memory compaction")                                     \
         DERIVED_DELAY_AVERAGE(D, wpcopy, "copy-on-write fault")                                    \
         DERIVED_DELAY_AVERAGE(D, irq, "interrupt charged to the thread")                           \
@@ -54,5 +55,5 @@
                          METRIC_freepages_delay_total_ns, METRIC_compact_delay_total_ns,           \
                          METRIC_wpcopy_delay_total_ns, METRIC_irq_delay_total_ns,                  \
                          METRIC_swapin_delay_total_ns, METRIC_thrashing_delay_total_ns),           \
-          "All delays together, the overlapping swapin and thrashing counted once")
+          "All delays together; of swapin and thrashing, which overlap, only the larger")
 // clang-format on

@@ -2,7 +2,7 @@
 #include "json/json-scanner.h"
 
 /*
- * The helpers of JsonScanner that know what a caller wants to read next; they add nothing to the
+ * Calls of JsonScanner for callers that expect a certain token next. They add nothing to the
  * grammar.
  */
 

@@ -46,7 +46,9 @@ void json_input_done(JsonInput *input) {
         input->space = NULL;
 }
 
-/* The kept bytes to the front of @space, which is the present buffer or a new one. */
+/*
+ * Moves the bytes from @token on to the front of @space, which is the present buffer or a new one.
+ */
 static void move_window(JsonInput *input, char *space) {
         size_t n_kept = (size_t) (input->end - input->token);
         size_t n_read = (size_t) (input->at - input->token);
@@ -60,8 +62,8 @@ static void move_window(JsonInput *input, char *space) {
 }
 
 /*
- * Room behind @end. Moving is paid for by the quarter of the buffer that is read before it happens
- * again; growing ends at twice what the longest token needs.
+ * Makes room behind @end. Between two moves at least a quarter of the buffer is read, so moving
+ * costs little. The buffer stops growing at twice the size of the longest token.
  */
 static int make_room(JsonInput *input) {
         size_t n_kept = (size_t) (input->end - input->token), n_room, n_space;
@@ -97,7 +99,9 @@ int json_input_fetch(JsonInput *input, bool *ret_more) {
                 r = make_room(input);
                 if (r < 0)
                         return r;
-                /* One byte past the limit is asked for, to tell "longer" from "just as long". */
+                /*
+                 * Ask for one byte past the limit, to learn whether the text is longer than that.
+                 */
                 n_used = (size_t) (input->end - input->space);
                 n_space = input->n_space - n_used;
                 if (input->n_left < n_space)

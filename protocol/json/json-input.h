@@ -4,10 +4,10 @@
 /*
  * JsonInput
  *
- * A window on the text being scanned: all of it, or a buffer that is refilled. The bytes from
+ * A window on the text being scanned: the whole text, or a buffer that is refilled. The bytes from
  * @token on stay in one piece while more are fetched, so a token can be handed out in place;
- * fetching may move them, and @token and @at with them. Where a text is cut into chunks makes no
- * difference to anything above.
+ * fetching may move them, and @token and @at with them. How a stream is cut into chunks makes no
+ * difference to the scanner.
  */
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 
 enum {
         JSON_OK,
-        JSON_E_MALFORMED, /* json_scanner_complaint(), json_scanner_offset() tell what and where */
+        JSON_E_MALFORMED, /* see json_scanner_complaint() and json_scanner_offset() */
 };
 
 /*
@@ -59,7 +59,10 @@ void json_input_done(JsonInput *input);
 
 /* Fetches bytes behind @end; *ret_more is false at the end of the text. */
 _must_check_ int json_input_fetch(JsonInput *input, bool *ret_more);
-/* @n bytes at @at, within the limit of a token, or a failure: @ended is the complaint then. */
+/*
+ * Makes sure that there are @n bytes at @at. Fails if the token becomes longer than its limit, or
+ * with the complaint @ended if the text is shorter.
+ */
 _must_check_ int json_input_need(JsonInput *input, size_t n, const char *ended);
 
 static inline uint64_t json_input_offset(const JsonInput *input, const char *position) {

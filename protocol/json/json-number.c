@@ -6,7 +6,7 @@
 
 #include "base/number.h"
 
-/* Sign, as many digits as can be added up without a look at overflow, and what follows them. */
+/* A sign, as many digits as always fit 64 bits, and the byte after them. */
 #define FAST_DIGITS (NUMBER_U64_CHARS - 1)
 #define FAST_BYTES (1 + FAST_DIGITS + 1)
 
@@ -16,7 +16,7 @@ static const bool in_number[256] = {
 };
 // clang-format on
 
-/* The value of eight digits, or false when one of them is none. */
+/* *ret is the value of eight digits; false if one of the bytes is not a digit. */
 static bool parse_eight(const char *digits, uint64_t *ret) {
         uint64_t word;
 
@@ -32,7 +32,10 @@ static bool parse_eight(const char *digits, uint64_t *ret) {
         return true;
 }
 
-/* An integer of at most FAST_DIGITS digits that is wholly at hand; false: look closely. */
+/*
+ * Reads an integer of at most FAST_DIGITS digits that is wholly in the window; false if the number
+ * may be something else, and read_slow() must look.
+ */
 static bool read_fast(JsonInput *input, JsonNumber *ret) {
         const char *start = input->token + (*input->token == '-' ? 1 : 0), *at = start, *limit;
         uint64_t value, eight;
@@ -63,7 +66,7 @@ static bool read_fast(JsonInput *input, JsonNumber *ret) {
         return true;
 }
 
-/* *ret: the byte at @at when it can be part of a number, else 0. */
+/* *ret is the byte at @at if it can be part of a number, else 0. */
 static int peek(JsonInput *input, char *ret) {
         bool more = true;
         int r;
@@ -83,7 +86,10 @@ static int peek(JsonInput *input, char *ret) {
         return 0;
 }
 
-/* One digit or more; @number takes them when it is given. *ret: what follows. */
+/*
+ * Reads one digit or more, into @number unless it is NULL. *ret is the byte after them, as in
+ * peek().
+ */
 static int read_digits(JsonInput *input, JsonNumber *number, char *ret) {
         bool first = true;
         char c;

@@ -4,7 +4,8 @@
 /*
  * JsonNumber
  *
- * Numbers of a JsonInput: integers exact as sign and 64 bits; any other number is only checked.
+ * Reads the numbers of a JsonInput. Integers are exact, as a sign and 64 bits; any other number is
+ * only checked.
  */
 
 #include <stdbool.h>
@@ -15,8 +16,8 @@
 typedef struct JsonNumber {
         uint64_t magnitude;
         bool negative; /* never for 0 */
-        bool is_real;  /* a fraction, an exponent, or past 64 bits: the others mean nothing */
+        bool is_real;  /* has a fraction, an exponent or over 64 bits; no value then */
 } JsonNumber;
 
-/* The number at the start of the token, which is '-' or a digit. */
+/* Reads the number at the start of the token, which is '-' or a digit. */
 _must_check_ int json_number_read(JsonInput *input, JsonNumber *ret);

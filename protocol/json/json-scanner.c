@@ -27,7 +27,7 @@ typedef enum Expected {
 
 typedef struct Level {
         bool is_object;
-        NameSet keys; /* those that came, when it is an object */
+        NameSet keys; /* read so far, when it is an object */
 } Level;
 
 struct JsonScanner {
@@ -35,7 +35,7 @@ struct JsonScanner {
         unsigned max_depth;
 
         Expected expected;
-        Level *levels; /* those past @depth are empty but keep their memory */
+        Level *levels; /* levels past @depth are unused but keep their memory */
         unsigned depth;
         unsigned n_levels;
 
@@ -97,7 +97,7 @@ JsonScanner *json_scanner_free(JsonScanner *scanner) {
         return NULL;
 }
 
-/* The byte at @at behind white space, not consumed. */
+/* Skips white space. *ret is the byte at @at, which is not consumed. */
 static int skip_space(JsonInput *input, int *ret) {
         size_t n_run = 0;
         bool more;
@@ -209,7 +209,7 @@ static int fail_duplicate(JsonScanner *scanner) {
         char quoted[QUOTED_BYTES + 1];
         size_t n = MIN_OF(scanner->string.n, (size_t) QUOTED_BYTES);
 
-        /* It goes to terminals and into messages: nothing but plain ASCII leaves here. */
+        /* The complaint goes to terminals and into messages, so it has nothing but plain ASCII. */
         for (size_t i = 0; i < n; i++) {
                 char c = scanner->string.bytes[i];
 
@@ -343,7 +343,9 @@ static int read_token(JsonScanner *scanner, JsonToken *ret) {
         return fail_expected(scanner, byte);
 }
 
-/* Cut to size between two characters: complaints become parts of messages, which are UTF-8. */
+/*
+ * Truncates between two characters, because complaints become parts of messages, which are UTF-8.
+ */
 static void set_complaint(JsonScanner *scanner, const char *complaint) {
         size_t n = strnlen(complaint, sizeof(scanner->complaint) - 1);
 
@@ -388,7 +390,10 @@ bool json_scanner_negative(const JsonScanner *scanner) {
         return scanner->number.negative;
 }
 
-/* The first token of the value a caller wants whole: the one just read, or the one behind a key. */
+/*
+ * *ret is the first token of the value that a caller wants whole: the token just read, or the one
+ * after a key.
+ */
 static int begin_value(JsonScanner *scanner, JsonToken *ret) {
         if (scanner->failure != 0)
                 return scanner->failure;

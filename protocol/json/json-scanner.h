@@ -51,32 +51,33 @@ DEFINE_CLEANUP(JsonScanner *, json_scanner_free);
 _must_check_ int json_scanner_next(JsonScanner *scanner, JsonToken *ret);
 
 /*
- * Of the last token. Strings and keys are decoded (escapes undone), valid UTF-8, borrowed until the
- * next call; bytes is never NULL.
+ * Values of the last token. Strings and keys are decoded (escapes undone), valid UTF-8, borrowed
+ * until the next call; bytes is never NULL.
  */
 Span json_scanner_string(const JsonScanner *scanner);
 uint64_t json_scanner_magnitude(const JsonScanner *scanner);
 bool json_scanner_negative(const JsonScanner *scanner); /* false for -0 */
 
-/* Having read a KEY: consumes its whole value. Having read OBJECT or ARRAY: the rest of it. */
+/* After a KEY, consumes its whole value. After OBJECT or ARRAY, consumes the rest of it. */
 _must_check_ int json_scanner_skip(JsonScanner *scanner);
 /*
- * The same, and what is consumed is appended to @buffer: one valid JSON value, strings and numbers
- * as they were written, white space removed. Having read a scalar: that one. What @buffer fails
- * with is passed on; it is then as before, and the scanner somewhere inside the value.
+ * The same, and appends the value to @buffer: one valid JSON value, with strings and numbers as
+ * they were written and without white space. After a scalar, appends that scalar. If @buffer fails,
+ * its error is returned, @buffer is as it was before, and the scanner is somewhere inside the
+ * value.
  */
 _must_check_ int json_scanner_raw(JsonScanner *scanner, Buffer *buffer);
 
 /*
- * Bytes consumed before the last token, or before the first byte that is wrong; and what was wrong:
- * a fragment, "duplicate member "x"", "" without a failure.
+ * Where the last token begins, or the first byte that is wrong, and what is wrong there: a fragment
+ * of a sentence (duplicate member "x"), or "" without a failure.
  */
 uint64_t json_scanner_offset(const JsonScanner *scanner);
 const char *json_scanner_complaint(const JsonScanner *scanner);
 /* For the caller's own checks ("a string is expected"): makes the scanner fail with @complaint. */
 int json_scanner_fail(JsonScanner *scanner, const char *complaint);
 
-/* Expect helpers: next token must be of that kind, else JSON_E_MALFORMED with a complaint. */
+/* The next token must be of that kind, else JSON_E_MALFORMED with a complaint. */
 _must_check_ int json_scanner_expect(JsonScanner *scanner, JsonToken wanted);
 /*
  * Inside an object: *ret_key is the next key, or a span with bytes == NULL at its end. Inside an
@@ -84,12 +85,13 @@ _must_check_ int json_scanner_expect(JsonScanner *scanner, JsonToken wanted);
  */
 _must_check_ int json_scanner_member(JsonScanner *scanner, Span *ret_key);
 /*
- * One member, its key read and borrowed until the scanner moves: must consume the whole value.
+ * Gets one member. Its @key was read, and is borrowed until the scanner reads on. Must consume the
+ * whole value.
  */
 typedef int (*JsonOnMember)(void *userdata, JsonScanner *scanner, Span key);
 /*
- * The members of an object whose opening token was read, to its end; a value of @on_member other
- * than 0 ends that early and is passed on.
+ * Reads the members of an object, whose opening token was read, to its end. If @on_member returns
+ * anything but 0, reading stops and that is returned.
  */
 _must_check_ int json_scanner_members(JsonScanner *scanner, JsonOnMember on_member, void *userdata);
 /* The same from the opening token on. */

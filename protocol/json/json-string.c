@@ -25,8 +25,9 @@ static const char unescaped[256] = {
 #define EVERY_BYTE(x) (UINT64_C(0x0101010101010101) * (x))
 
 /*
- * Whether eight bytes are all plain. Subtracting borrows from a byte below the limit into its high
- * bit; a borrow may spoil the bytes above it, but then there was one to find.
+ * Whether eight bytes are all plain. Subtracting sets the high bit of a byte that is below the
+ * limit. The borrow may change the bytes above it, but then a byte that is not plain has already
+ * been found.
  */
 static bool is_plain(const char *bytes) {
         uint64_t word, quote, backslash;
@@ -63,7 +64,7 @@ static int skip_character(JsonInput *input) {
         return 0;
 }
 
-/* The digits of \u are plain characters here and looked at when the end of the string is known. */
+/* The digits of \u are skipped like plain characters here; decode() checks them. */
 static int skip_escape(JsonInput *input) {
         int r = json_input_need(input, 2, cut_off);
 
@@ -94,7 +95,7 @@ static int skip_string(JsonInput *input, bool *ret_escaped) {
                         return r;
 
                 if (!special[(unsigned char) *input->at])
-                        continue; /* it was fetched just now */
+                        continue; /* it has only now been fetched */
                 if (*input->at == '"')
                         break;
                 if (*input->at == '\\') {
@@ -131,7 +132,10 @@ static int32_t parse_unit(Span digits) {
         return unit;
 }
 
-/* The character of "\uXXXX" or of a surrogate pair at the start of @text; NULL or a complaint. */
+/*
+ * *ret is the character of the "\uXXXX" or the surrogate pair at the start of @text, *ret_n the
+ * length of that. Returns NULL or a complaint.
+ */
 static const char *parse_character(Span text, uint32_t *ret, size_t *ret_n) {
         int32_t unit = parse_unit((Span){ text.bytes + 2, text.n - 2 }), low = -1;
 

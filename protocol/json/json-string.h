@@ -4,8 +4,8 @@
 /*
  * JsonString
  *
- * Strings of a JsonInput. Checked while they are read: no control characters, valid UTF-8, known
- * escapes. Without escapes a string is handed out where it stands in the input.
+ * Reads the strings of a JsonInput and checks them: no control characters, valid UTF-8, known
+ * escapes. A string without escapes is handed out in place.
  */
 
 #include "base/buffer.h"
@@ -14,7 +14,7 @@
 #include "json/json-input.h"
 
 /*
- * The string whose opening quote is at the start of the token. *ret is its decoded content, in the
- * input or in @decoded.
+ * Reads the string whose opening quote is at the start of the token. *ret is its decoded content,
+ * in the input or in @decoded.
  */
 _must_check_ int json_string_read(JsonInput *input, Buffer *decoded, Span *ret);

@@ -13,8 +13,8 @@
 #define LEAD_OF_C1 0xc2 /* the first byte of U+0080 to U+00BF */
 
 /*
- * What a character of a string needs: 0 nothing, 'u' \u00xx, else the letter of its short escape.
- * JSON asks for less: DEL and C1 are for terminals, which obey them like ESC.
+ * How a byte of a string is escaped: 0 not at all, 'u' as \u00xx, any other letter as that short
+ * escape. JSON allows DEL and C1 characters; they are escaped because terminals obey them like ESC.
  */
 // clang-format off
 static const char escapes[256] = {
@@ -29,7 +29,7 @@ static const char digit_pairs[] =
         "80818283848586878889" "90919293949596979899";
 
 static const uint64_t powers_of_ten[NUMBER_U64_CHARS] = {
-        UINT64_C(0), /* one digit is the least there is, also for zero */
+        UINT64_C(0), /* even zero has one digit */
         UINT64_C(10), UINT64_C(100), UINT64_C(1000),
         UINT64_C(10000), UINT64_C(100000), UINT64_C(1000000),
         UINT64_C(10000000), UINT64_C(100000000), UINT64_C(1000000000),
@@ -40,7 +40,7 @@ static const uint64_t powers_of_ten[NUMBER_U64_CHARS] = {
 };
 // clang-format on
 
-/* 1233 / 4096 is a little less than log10(2); the comparison settles the rest. */
+/* 1233 / 4096 is a little less than log10(2); the comparison corrects the estimate. */
 static unsigned digits_of(uint64_t value) {
         unsigned n = (64 - (unsigned) __builtin_clzll(value | 1)) * 1233 >> 12;
 
@@ -64,7 +64,7 @@ static void fail(JsonWriter *writer, int error) {
                 writer->error = error;
 }
 
-/* Exactly @n bytes at the end of the buffer, already counted as content; NULL after a failure. */
+/* Takes @n bytes at the end of the buffer, which now count as content; NULL after a failure. */
 static char *take_room(JsonWriter *writer, size_t n) {
         Buffer *buffer = writer->buffer;
         char *room;
@@ -89,11 +89,11 @@ static bool is_in_object(const JsonWriter *writer) {
         return writer->depth > 0 && writer->closers[writer->depth - 1] == '}';
 }
 
-/* Room for a value of @n bytes; the comma before it is written here. */
+/* Takes room for a value of @n bytes, and writes the comma before it. */
 static char *take_value(JsonWriter *writer, size_t n) {
         char *room;
 
-        /* A member without a key, a second value at the top: the caller's mistake. */
+        /* The caller forgot the key of a member, or writes a second value at the top. */
         if (!writer->after_key && (is_in_object(writer) || (writer->depth == 0 && writer->comma))) {
                 fail(writer, -EINVAL);
                 return NULL;
@@ -110,7 +110,7 @@ static char *take_value(JsonWriter *writer, size_t n) {
         return room;
 }
 
-/* The same for a key; the value behind it takes no comma. */
+/* The same for a key; the value after it has no comma. */
 static char *take_key(JsonWriter *writer, size_t n) {
         char *room;
 
@@ -207,7 +207,8 @@ static Decimal decimal_of(double value) {
         const char *c;
 
         /*
-         * The decimal point is the locale's, in printf and strtod alike, so only digits are used.
+         * printf() and strtod() both use the decimal point of the locale, so only digits are
+         * copied.
          */
         for (int precision = 15; precision <= 17; precision++) {
                 (void) snprintf(text, sizeof(text), "%.*e", precision - 1, value);
@@ -223,7 +224,7 @@ static Decimal decimal_of(double value) {
         return decimal;
 }
 
-/* 17 digits, point, sign, four leading zeros or an exponent: never more than this. */
+/* Room for a sign, 17 digits, a point, and four leading zeros or an exponent. */
 #define DOUBLE_CHARS 32
 
 static size_t format_decimal(const Decimal *decimal, char *ret_text) {
@@ -283,7 +284,10 @@ void json_write_null(JsonWriter *writer) {
         write_word(writer, SPAN_LITERAL("null"));
 }
 
-/* U+0080 to U+009F are two bytes of UTF-8, the second is the code; U+00A0 and on may stay. */
+/*
+ * U+0080 to U+009F have two bytes in UTF-8, and the second byte is the code. Characters from U+00A0
+ * on need no escape.
+ */
 static bool is_c1(Span rest) {
         return rest.n >= 2 && (unsigned char) rest.bytes[1] >= 0x80 &&
                (unsigned char) rest.bytes[1] < 0xa0;
@@ -303,8 +307,8 @@ static int append_text(Buffer *buffer, Span text) {
 }
 
 /*
- * The inside of a string. @append_run writes what lies between two characters that need an escape;
- * those are whole, so a run never cuts a character in two.
+ * Appends the inside of a string. @append_run writes the bytes between two characters that need an
+ * escape, so a run never has part of a character.
  */
 static int append_quoted(Buffer *buffer, Span text, int (*append_run)(Buffer *, Span)) {
         size_t run = 0;
@@ -329,7 +333,7 @@ static int append_quoted(Buffer *buffer, Span text, int (*append_run)(Buffer *, 
         return run == text.n ? 0 : append_run(buffer, (Span){ text.bytes + run, text.n - run });
 }
 
-/* @room: the opening quote, just taken. A string that does not fit leaves nothing behind. */
+/* @room is for the opening quote. A string that does not fit leaves nothing in the buffer. */
 static bool write_quoted(JsonWriter *writer, char *room, Span text,
                          int (*append_run)(Buffer *, Span)) {
         Buffer *buffer = writer->buffer;

@@ -110,8 +110,8 @@ static char lower(char c) {
 #define EDIT 64 /* more than any tail: names longer than this are "far" */
 
 /*
- * Levenshtein distance over one row, in EDITs; case does not count. Words get abbreviated: to leave
- * out the tail of @b is one edit, however long, and a little worse the longer.
+ * Levenshtein distance over one row, in EDITs; case does not count. People abbreviate words, so
+ * leaving out the end of @b counts as one edit, plus a little for its length.
  */
 static size_t edit_distance(Span a, Span b) {
         size_t row[EDIT], best;
@@ -140,8 +140,8 @@ static size_t edit_distance(Span a, Span b) {
 }
 
 /*
- * "Near" is a third of the word mistyped, and one more, but no more than half of it: farther, and a
- * suggestion only puzzles.
+ * A name is near if at most a third of the word plus one character was mistyped, but no more than
+ * half of it. A suggestion that is farther away only confuses.
  */
 static void consider(Span name, const char *candidate, size_t *best, const char **nearest) {
         size_t distance = edit_distance(name, span_of(candidate));

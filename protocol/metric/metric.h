@@ -4,8 +4,8 @@
 /*
  * Metric
  *
- * The registry as tables: what is known of each metric and derived value besides its number. Rows
- * are constant and hold no state. An id is an index of this build; only names leave the process.
+ * The registry as tables of facts about each metric and each derived value. Rows are constant and
+ * hold no state. An id is an index of this build; only names leave the process.
  */
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #include "metric/metric-type.h"
 #include "metric/source-list.h"
 
-/* What every row must pass to compile. */
+/* The proof that a row must pass to compile. */
 #define METRIC_PROVE(member, type, rule, section, class, source, gates, text) \
         _Static_assert(METRIC_FOLDS(rule, type),                              \
                        "metric " #member ": rule " #rule " cannot fold a " #type);
@@ -71,7 +71,7 @@ typedef struct Metric {
         MetricShape shape;
         MetricSection section;
         MetricClass class;
-        SourceId explained_by; /* whose state tells why it is absent */
+        SourceId explained_by; /* the state of that source says why it is absent */
 } Metric;
 
 typedef struct Derived {

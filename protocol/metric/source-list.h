@@ -4,9 +4,10 @@
 /*
  * Source list
  *
- * What a capture reads, by the names that users see. A source is a family of readings rather than a
- * file: the three counters of schedstat are "schedstat" also where taskstats delivered them, and
- * "schedstats", the run-time switched part of the sched file, stands beside "sched".
+ * The sources that a capture reads, with the names that users see. A source is a family of readings
+ * and not a file: the three counters of schedstat belong to "schedstat" even when taskstats
+ * delivered them, and the part of the sched file that a sysctl switches on is a source of its own,
+ * "schedstats", beside "sched".
  */
 
 // clang-format off

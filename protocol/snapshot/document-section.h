@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include "json/json-writer.h"
 
-/* Bounds of every document, whoever wrote it. */
+/* Bounds of every document that is read. */
 #define SNAPSHOT_MAX_DEPTH 16
 #define SNAPSHOT_MAX_TOKEN_BYTES (64 * 1024)
 #define SNAPSHOT_MAX_VALUE_BYTES (1024 * 1024) /* an object that is handed on as one JSON text */

@@ -114,7 +114,7 @@ static void write_member(JsonWriter *writer, const Head *head, const HeadMember 
         switch (member->kind) {
         case MEMBER_TEXT:
         case MEMBER_ID:
-                /* Host names and releases come from the kernel and may be any bytes. */
+                /* Host names and releases come from the kernel and may have any bytes. */
                 json_write_member_name(writer, key, span_of(value));
                 break;
         case MEMBER_BOOL:
@@ -148,7 +148,7 @@ static void write_cost(JsonWriter *writer, const Head *head) {
         json_write_end(writer);
 }
 
-/* The prior tool had no such option, so of its files this is not known. */
+/* Not known of files of the prior tool, which had no such option. */
 static void write_smaps(JsonWriter *writer, const Head *head) {
         if (head->has_smaps_requested)
                 json_write_member_bool(writer, "smapsRequested", head->smaps_requested);
@@ -260,7 +260,7 @@ static int scan_member(JsonScanner *scanner, const HeadMember *member, Head *hea
         return r;
 }
 
-/* A cost is known where all of it is. */
+/* The cost is known if all its members are there. */
 typedef struct CostScan {
         Head *head;
         bool has_wall, has_cpu, has_rss;

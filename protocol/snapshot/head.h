@@ -4,8 +4,8 @@
 /*
  * Head
  *
- * What is known of a snapshot as a whole. It travels as the JSON object HEAD, at the end of every
- * file and in most replies; members that are unknown are left out, never written as 0 or "".
+ * Facts about a whole snapshot. They are the JSON object HEAD at the end of every file and in most
+ * replies. A member that is not known is left out, never written as 0 or "".
  */
 
 #include <stdbool.h>
@@ -38,8 +38,8 @@ typedef struct Head {
         bool has_threads, has_processes, has_uid, has_size, has_complete, has_cost;
         uint64_t threads;    /* rows of the document */
         uint64_t processes;  /* distinct tgids among them */
-        uint64_t size_bytes; /* of the whole file; put in by whoever reads it, not stored */
-        uid_t uid;           /* of whoever asked for it */
+        uint64_t size_bytes; /* of the whole file; not stored in it, set when it is read */
+        uid_t uid;           /* of the user who asked for it */
         bool complete;       /* source_table_is_complete() */
         uint64_t cost_wall_ns, cost_cpu_ns, cost_peak_rss_bytes;
 
@@ -66,8 +66,8 @@ _must_check_ int head_scan_json(JsonScanner *scanner, Head *ret);
 _must_check_ int head_copy(const Head *head, Head *ret);
 
 /*
- * The same facts as members of a snapshot document, into an object that is open: what is known
- * before the first thread is read, and what only after the last.
+ * Write the same facts as members of a snapshot document, into an object that is open: the ones
+ * that are known before the first thread is read, and the ones that are known only after the last.
  */
 void head_write_start(JsonWriter *writer, const Head *head);
 void head_write_end(JsonWriter *writer, const Head *head);

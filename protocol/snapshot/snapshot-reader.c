@@ -103,7 +103,10 @@ static int count_process(SnapshotReader *reader, pid_t tgid) {
         return 0;
 }
 
-/* The shape is that of the format version; where that follows later, end_document() compares. */
+/*
+ * The shape depends on the format version. If that comes after the threads, end_document()
+ * compares.
+ */
 static int begin_threads(void *userdata, DocumentReader *document) {
         SnapshotReader *reader = userdata;
         JsonToken token;

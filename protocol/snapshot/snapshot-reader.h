@@ -4,11 +4,10 @@
 /*
  * SnapshotReader
  *
- * Reads a snapshot document as a stream and hands out what it finds, in the order found, to a
- * visitor. Both shapes of the thread list are read: the table of this format, and an object a
- * thread of format version 0, where absence cannot be told from zero (all numbers present).
- * Anything that breaks the grammar or a type is malformed with an offset; nothing is handed out
- * twice.
+ * Reads a snapshot document as a stream and gives its parts to a visitor, in their order. Both
+ * shapes of the thread list are read: the table of this format, and an object a thread of format
+ * version 0, where absence cannot be told from zero (all numbers present). Anything that breaks the
+ * grammar or a type is malformed with an offset; nothing is handed out twice.
  */
 
 #include <stdint.h>
@@ -52,10 +51,10 @@ DEFINE_CLEANUP(SnapshotReader *, snapshot_reader_free);
 _must_check_ int snapshot_reader_run(SnapshotReader *reader, const SnapshotVisitor *visitor,
                                      void *userdata);
 /*
- * The same thread by thread, for whoever reads two documents side by side: reads on up to the next
- * thread, which is *ret_sample and not given to on_thread, and hands out to the rest of @visitor
- * what there is on the way; NULL when the document has ended and is whole. What is returned is
- * borrowed until the next call, of which there is none after a failure.
+ * The same thread by thread, to read two documents side by side: reads up to the next thread, which
+ * is returned in *ret_sample and not given to on_thread, and gives everything before it to the
+ * other functions of @visitor. *ret_sample is NULL when the whole document has been read. Results
+ * are borrowed until the next call; there is no further call after a failure.
  */
 _must_check_ int snapshot_reader_next(SnapshotReader *reader, const SnapshotVisitor *visitor,
                                       void *userdata, const ThreadSample **ret_sample,

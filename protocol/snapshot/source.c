@@ -27,8 +27,8 @@ static unsigned find_word(Span word, const char *const *words, unsigned n_words)
 }
 
 /*
- * Nobody is to blame for a source that was not asked for, and jemalloc is a guest: few hosts have
- * it.
+ * A source that was not requested does not make a snapshot incomplete, and neither does jemalloc,
+ * which few processes use.
  */
 bool source_table_is_complete(const SourceTable *table) {
         for (unsigned id = 0; id < _SOURCE_MAX; id++) {
@@ -48,7 +48,10 @@ bool source_table_is_complete(const SourceTable *table) {
         return true;
 }
 
-/* A path in it may have any bytes, once: text that was read must not be escaped again. */
+/*
+ * A reason may contain a path with any bytes, which must be escaped. A reason that was read from a
+ * file is valid UTF-8 and must not be escaped again.
+ */
 static void write_reason(JsonWriter *writer, Span reason) {
         json_write_key(writer, "reason");
         if (utf8_is_valid(reason))
@@ -75,7 +78,7 @@ void source_table_write_json(JsonWriter *writer, const SourceTable *table) {
         json_write_end(writer);
 }
 
-/* A reason longer than ours loses its end, at a whole character: newer programs may say more. */
+/* A newer program may write longer reasons. They are truncated, between two characters. */
 static void copy_reason(Source *source, Span text) {
         size_t n = 0;
 
@@ -90,7 +93,7 @@ static void copy_reason(Source *source, Span text) {
         source->reason[n] = '\0';
 }
 
-/* An id or state of _MAX is one we do not know. */
+/* An id or a state of _MAX is not known to this program. */
 typedef struct SourceScan {
         SourceId id;
         Source source;

@@ -4,8 +4,8 @@
 /*
  * Source
  *
- * How well each source of readings could be read in one snapshot: a state, counts of what happened,
- * and one sentence saying why not all was read and what to do about it.
+ * Whether each source of readings could be read for one snapshot: a state, counts of outcomes, and
+ * one sentence that says why some readings failed and what to do about it.
  */
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@
         S(NOT_REQUESTED,  "not-requested")                                                         \
         S(NOT_APPLICABLE, "not-applicable") /* this kernel or host has no such thing to read */
 
-/* What became of one attempt: one thread's file, one cgroup's file, one query. */
+/* The outcome of one attempt to read a thread's file, a cgroup's file, or the answer to a query. */
 #define SOURCE_OUTCOMES(O)                                                                         \
         O(ok)                                                                                      \
         O(denied)      /* EACCES, EPERM */                                                         \

@@ -8,9 +8,7 @@
 #include "base/name.h"
 #include "base/number.h"
 
-/*
- * The cells of a thread: what type each has, and what of it means that there is no value.
- */
+/* The cells of a thread: the type of each, and which of its values mean that there is none. */
 
 /* The kernel's NR_CPUS is at most 8192; this is what the prior tool's files may hold. */
 #define MAX_CPU 65535
@@ -83,7 +81,9 @@ static int take_name(ThreadReader *reader, JsonToken token, NameSlot *ret) {
         return 0;
 }
 
-/* Plain ASCII that can stand between quotes as it is: the kernel's keys are, others are skipped. */
+/*
+ * Whether @text can be written between quotes as it is. The kernel's keys can; others are skipped.
+ */
 static bool is_plain(Span text) {
         for (size_t i = 0; i < text.n; i++)
                 if (text.bytes[i] <= ' ' || text.bytes[i] > '~' || text.bytes[i] == '"' ||
@@ -92,7 +92,7 @@ static bool is_plain(Span text) {
         return true;
 }
 
-/* {"Rss": kB, ...}, written anew so that what is handed out was checked. */
+/* Reads {"Rss": kB, ...} and writes it again, so that only checked text is handed out. */
 static int read_smaps(ThreadReader *reader, JsonToken token) {
         Buffer *smaps = &reader->smaps;
         uint64_t value;

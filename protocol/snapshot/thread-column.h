@@ -4,9 +4,9 @@
 /*
  * ThreadColumn
  *
- * The columns of a snapshot's thread table, by name, and what a metric's cell looks like in JSON:
- * the one place on which writer and reader agree. Who a thread is comes first, then every metric
- * that is read from somewhere, in the registry's order.
+ * The columns of a snapshot's thread table, by name, and the type of each metric's cell in JSON,
+ * for both writer and reader. The columns that identify a thread come first, then every metric that
+ * is stored, in the order of the registry.
  */
 
 #include "base/span.h"

@@ -84,8 +84,8 @@ const TableRows thread_rows = {
 #define XACCT METRIC_hiwater_rss_bytes, METRIC_hiwater_vm_bytes
 
 /*
- * Later versions of the prior tool say which families they could read: when not, their zeros are
- * none.
+ * Later versions of the prior tool say which families of metrics they could read. If they could
+ * not, the zeros of that family are not measurements.
  */
 static const struct {
         const char *key;
@@ -102,13 +102,13 @@ static const struct {
 };
 // clang-format on
 
-/* Its later versions renamed one member. */
+/* The name of that member in later versions of the prior tool. */
 #define SMAPS_LATER_NAME "smaps_rollup_kib"
 
 static ThreadColumn find_column(ThreadReader *reader, Span key, size_t i) {
         ThreadColumn column;
 
-        /* Objects of one file have their members in one order. */
+        /* The objects of a file have their members in the same order. */
         if (i < THREAD_READER_GUESSES && reader->guesses[i] != _COLUMN_MAX &&
             span_is(key, thread_column_name(reader->guesses[i])))
                 return reader->guesses[i];
@@ -118,7 +118,7 @@ static ThreadColumn find_column(ThreadReader *reader, Span key, size_t i) {
         return column;
 }
 
-/* A member that is no column: a flag, or one that we do not know. */
+/* Reads a member that is not a column: a flag, or one that this program does not know. */
 static int read_flag(ThreadReader *reader, Span key) {
         bool is_measured;
         int r;
@@ -147,14 +147,14 @@ static int read_member(ThreadReader *reader, ThreadColumn column, Span key) {
         return token == JSON_TOKEN_NULL ? 0 : thread_reader_cell(reader, column, token);
 }
 
-/* What this format knows to be absent and that one could only write as something. */
+/* Drops the values that version 0 had to write although they were not measured. */
 static void drop_unmeasured(ThreadReader *reader) {
         ThreadSample *sample = &reader->sample;
 
         for (unsigned i = 0; i < ELEMENTSOF(families); i++)
                 for (unsigned k = 0; reader->unmeasured >> i & 1 && k < families[i].n_ids; k++)
                         thread_sample_drop(sample, families[i].ids[k]);
-        /* Stored on the leader alone, as zero on the others. */
+        /* Only the leader has the number; the other threads have 0. */
         if (sample->tid != sample->tgid)
                 thread_sample_drop(sample, METRIC_nr_threads);
         if (reader->cgroup.n == 0)

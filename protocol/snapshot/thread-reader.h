@@ -18,10 +18,10 @@
 #include "snapshot/thread-column.h"
 #include "snapshot/thread-sample.h"
 
-/* Members of an object of version 0 whose column is remembered from the object before. */
+/* How many members of an object of version 0 have their columns remembered for the next object. */
 #define THREAD_READER_GUESSES 128
 
-/* Where the bytes behind a span of the sample lie; they move while the row is being read. */
+/* Where the bytes of a span of the sample are; they may move while the row is read. */
 typedef struct NameSlot {
         bool is_known;
         size_t at;
@@ -38,7 +38,7 @@ typedef struct ThreadReader {
         uint32_t seen; /* bits of identity columns that had a value */
 
         bool is_version_0;
-        unsigned unmeasured; /* families that an object of version 0 declares so */
+        unsigned unmeasured; /* families that an object of version 0 says were not read */
         ThreadColumn guesses[THREAD_READER_GUESSES];
 } ThreadReader;
 

@@ -16,7 +16,7 @@ _Static_assert(sizeof(ThreadSample) <= UINT16_MAX, "slots are 16 bits wide");
 
 void thread_sample_clear(ThreadSample *sample) {
         /*
-         * Members behind clear presence bits are never read, so only the part before them counts.
+         * A metric is never read while its presence bit is clear, so the metrics need no clearing.
          */
         memset(sample, 0, offsetof(ThreadSample, present));
         memset(sample->present, 0, sizeof(sample->present));

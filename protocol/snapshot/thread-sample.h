@@ -4,9 +4,9 @@
 /*
  * ThreadSample
  *
- * What was read of one thread, and which of it was read at all: a metric whose presence bit is
- * clear has no value, and there is no number that stands for that. Spans are borrowed from whoever
- * filled the sample and live until it is filled again.
+ * The readings of one thread. A metric whose presence bit is clear has no value, and no number
+ * stands for that. Spans are borrowed from the code that filled the sample, until it fills it
+ * again.
  */
 
 #include <assert.h>
@@ -48,7 +48,7 @@ static inline bool thread_sample_has(const ThreadSample *sample, MetricId id) {
         return sample->present[id / 64] >> (id % 64) & 1;
 }
 
-/* Must have been asked for with thread_sample_has() first. */
+/* Only for a metric for which thread_sample_has() is true. */
 static inline uint64_t thread_sample_get(const ThreadSample *sample, MetricId id) {
         assert(thread_sample_has(sample, id));
         return *(const uint64_t *) (const void *) ((const char *) sample + thread_sample_slots[id]);

@@ -4,9 +4,9 @@
 /*
  * CgroupRecord
  *
- * What a snapshot has of one cgroup, or of several that land on one key, as far as sections show
- * it. Snapshots of format version 0 put null for a limit that is not set; that is then not known
- * here, since it may also have been unreadable.
+ * The values of one cgroup of a snapshot, or of several that land on one key, as far as sections
+ * show them. Format version 0 has null both for a limit that is not set and for one that could not
+ * be read, so such a limit is not known here.
  */
 
 #include "base/span.h"
@@ -76,7 +76,7 @@ _must_check_ int cgroup_record_scan(CgroupRecord *record, Span json, KeyTree *na
  */
 _must_check_ int cgroup_record_merge(CgroupRecord *record, const CgroupRecord *from);
 
-/* A key of memory.stat that tells bytes held now; all others count events. */
+/* True for a key of memory.stat that is a number of bytes held now; all others count events. */
 bool memory_stat_is_gauge(Span key);
 
 /*

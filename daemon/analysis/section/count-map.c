@@ -11,11 +11,11 @@ void count_map_done(CountMap *map) {
         *map = (CountMap){};
 }
 
-/* Where @key is, or belongs. */
+/* The index of @key, or where it belongs. */
 static size_t position_of(const CountMap *map, Span key) {
         size_t low = 0, high = map->n;
 
-        /* Files have their keys in the order of the maps. */
+        /* Files list their keys in the same order, so a new one mostly goes to the end. */
         if (map->n > 0 && span_compare(map->counts[map->n - 1].name->key, key) < 0)
                 return map->n;
         while (low < high) {
@@ -80,7 +80,7 @@ int count_map_merge(CountMap *map, const CountMap *from, CountRule rule) {
                 r = count_map_put(map, other->name, &count);
                 if (r != 0)
                         return r;
-                /* A new one is 0: of no effect on a sum, and on a peak of what cannot be less. */
+                /* A new count is 0, which changes neither a sum nor a peak of unsigned numbers. */
                 count->value = reading_merge(merge, READING(count->value), READING(other->value))
                                        .magnitude;
         }

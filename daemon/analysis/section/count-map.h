@@ -4,8 +4,8 @@
 /*
  * CountMap
  *
- * Numbers under keys that differ between kernels ("anon", "Rss"), ascending by key. The keys stand
- * once in a tree that many maps share.
+ * Numbers under keys that differ between kernels ("anon", "Rss"), in ascending order of keys. The
+ * keys are stored once, in a tree that many maps share.
  */
 
 #include <stdint.h>
@@ -42,8 +42,8 @@ Reading count_map_get(const CountMap *map, Span key);
 _must_check_ int count_map_merge(CountMap *map, const CountMap *from, CountRule rule);
 
 /*
- * Puts in the members of the next value, an object of unsigned numbers or null; each is multiplied
- * by @unit, saturating. JSON_E_MALFORMED.
+ * Adds the members of the next value, an object of unsigned numbers or null. Each number is
+ * multiplied by @unit, saturating. JSON_E_MALFORMED.
  */
 _must_check_ int count_map_scan(CountMap *map, JsonScanner *scanner, KeyTree *names, uint64_t unit);
 

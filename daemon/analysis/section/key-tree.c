@@ -5,7 +5,7 @@
 #include <search.h>
 #include <stdlib.h>
 
-/* What tsearch(3) compares: where the key stands, in a node or in a search for one. */
+/* tsearch(3) compares pointers to keys: the key of a node, and the key that is searched. */
 static int compare_keys(const void *a, const void *b) {
         const Span *left = a, *right = b;
 

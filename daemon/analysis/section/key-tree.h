@@ -4,8 +4,8 @@
 /*
  * KeyTree
  *
- * Something of one size for each key, zeroed when the key is new. Nodes stay where they are until
- * the tree goes, so that a key is also a name that others may point to.
+ * A payload of a fixed size for each key, zeroed when the key is new. Nodes do not move before the
+ * tree is freed, so others may keep pointers to a key.
  */
 
 #include <stddef.h>

@@ -4,8 +4,7 @@
 /*
  * MemberScan
  *
- * What objects inside a snapshot's records have in common: any of them may be null, and all they
- * have is handed out member by member.
+ * Reads the objects inside a snapshot's records member by member. Any of them may be null.
  */
 
 #include "base/macro.h"
@@ -15,7 +14,7 @@
 /* The next value: an object or null. */
 _must_check_ int member_scan_value(JsonScanner *scanner, JsonOnMember on_member, void *userdata);
 
-/* Long enough for any complaint of the scanner with the place where it stands. */
+/* Long enough for any complaint of the scanner with its offset. */
 #define MEMBER_COMPLAINT_BYTES 192
 
 /*

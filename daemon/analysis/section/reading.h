@@ -42,8 +42,8 @@ _must_check_ int reading_scan(Reading *ret, JsonScanner *scanner, ReadingKind ki
 
 /* How records that land on one key become one. */
 typedef enum ReadingMerge {
-        READING_MERGE_SUM,      /* saturating, of those that are there */
-        READING_MERGE_PEAK,     /* the largest of those that are there */
+        READING_MERGE_SUM,      /* of the ones that are there, saturating */
+        READING_MERGE_PEAK,     /* the largest of the ones that are there */
         READING_MERGE_LARGEST,  /* "max" if any is, else absent if any is, else the largest */
         READING_MERGE_SMALLEST, /* absent if any is, else the smallest; "max" is past all numbers */
 } ReadingMerge;

@@ -34,7 +34,7 @@ _must_check_ int sched_ext_record_scan(SchedExtRecord *record, Span json, KeyTre
 /* Exactly one is there, or something in them differs. Both are of the same names. */
 bool sched_ext_record_differs(const SchedExtRecord *a, const SchedExtRecord *b);
 
-/* One attribute: a number, or a text of which NULL is not known. */
+/* One attribute: a number, or a text; a text that is NULL is not known. */
 typedef struct SchedExtRow {
         Span attribute;
         bool is_text;

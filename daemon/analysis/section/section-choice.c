@@ -24,7 +24,7 @@ static bool has_some(const CountMap *map) {
         return false;
 }
 
-/* Of two sides a key is enough: that nothing moved is news then. */
+/* With two sides a key is enough, because it is worth showing that nothing moved. */
 static bool has_counts(const Sections *sections, const CountMap *map) {
         return sections->n_sides > 1 ? map->n > 0 : has_some(map);
 }
@@ -153,10 +153,10 @@ bool section_has_data(const Sections *sections, SectionId id) {
 static bool moved_by_more(double threshold, const Reading sides[static SECTION_SIDES]) {
         Reading delta = reading_delta(sides[0], sides[1]);
 
-        /* What was not measured did not move; nor did what was not there. */
+        /* A value that was not measured, or not there, did not move. */
         if (sides[0].state == READING_ABSENT || sides[1].state == READING_ABSENT)
                 return false;
-        /* A limit that is set or lifted, and growth from zero, are more than any number. */
+        /* Setting or lifting a limit, and growth from zero, exceed every threshold. */
         if (delta.state != READING_NUMBER || sides[0].magnitude == 0)
                 return true;
         return 100 * (double) delta.magnitude > threshold * (double) sides[0].magnitude;
@@ -202,7 +202,7 @@ bool sections_keep_fields(const Sections *sections, const CgroupEntry *entry,
 
 /* cgroups */
 
-/* What a movement of a cgroup is measured by: as much of the one as of the other. */
+/* Units that make movements of different kinds comparable: one of each weighs the same. */
 #define FLOOR_USEC 1e6
 #define FLOOR_BYTES 1048576.0
 #define FLOOR_COUNT 1e3
@@ -212,7 +212,7 @@ typedef struct Candidate {
         size_t index;
 } Candidate;
 
-/* Raises @candidate by one row; false: it is not wanted. */
+/* Raises *score to the weight of one row; false if the view does not want the row. */
 static bool weigh(const Sections *sections, const Reading sides[static SECTION_SIDES], double floor,
                   double *score) {
         Reading size = sections->n_sides > 1 ? reading_delta(sides[0], sides[1]) : sides[0];
@@ -243,7 +243,7 @@ static bool weigh_stats(const Sections *sections, const CgroupEntry *entry, doub
         return sections_keep_fields(sections, entry, CGROUP_FIELD_STATS);
 }
 
-/* One more knob that was turned, or is set, is more than any number of processes. */
+/* Each limit that changed, or is set, counts more than any number of processes. */
 static bool weigh_limits(const Sections *sections, const CgroupEntry *entry, double *score) {
         for (CgroupField id = 0; id < _CGROUP_FIELD_MAX; id++) {
                 Reading sides[SECTION_SIDES];
@@ -257,7 +257,7 @@ static bool weigh_limits(const Sections *sections, const CgroupEntry *entry, dou
                                 *score += pids / (pids + 1);
                 } else if (sections->n_sides > 1 && sides[0].state != sides[1].state &&
                            (!entry->sides[0] || !entry->sides[1])) {
-                        continue; /* that the cgroup is new or gone is no turn of a knob */
+                        continue; /* a cgroup that is new or gone has changed no limit */
                 } else if (sections_keep(sections, sides)) {
                         *score += sections->n_sides > 1 || sides[0].state == READING_NUMBER;
                 }
@@ -366,7 +366,7 @@ static bool has_kept(const Sections *sections, const SmapsEntry *entry) {
         return false;
 }
 
-/* They are in order already: the first ones stay. */
+/* The processes are in their order already, so the first ones are kept. */
 static void choose_processes(Sections *sections) {
         Smaps *smaps = &sections->smaps;
         size_t n_kept = 0, n_listed = 0;

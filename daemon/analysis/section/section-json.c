@@ -9,7 +9,7 @@
 
 static const struct {
         SourceId source;
-        const char *not_there; /* what the row is about */
+        const char *not_there; /* when the cgroup or process is not on that side */
         const char *no_value;
 } section_words[_SECTION_MAX] = {
         [SECTION_SMAPS_ROLLUP] = { SOURCE_SMAPS_ROLLUP,
@@ -32,8 +32,8 @@ static const struct {
 };
 
 /*
- * A source that is not there at all explains everything; one that was read in part cannot take the
- * blame for a cgroup that may be gone.
+ * A source that is not available explains every absent value. A source that was read in part does
+ * not, because the cgroup may be gone.
  */
 static void explain(const Sections *sections, unsigned side, SectionId id, bool there,
                     char ret_text[static SECTION_REASON_BYTES / 2]) {
@@ -80,7 +80,7 @@ static const CgroupEntry *cgroup_at(const Sections *sections, size_t i) {
         return cgroup_entry(sections->cgroup_list[i]);
 }
 
-/* The view's limit has no room for it. */
+/* The view's limit leaves it out. */
 static bool is_cut(const Sections *sections, SectionId id, size_t i) {
         return sections->cut[id] && sections->cut[id][i];
 }
@@ -98,7 +98,7 @@ static void note_cgroup(SectionGap gaps[static SECTION_SIDES], const CgroupEntry
 
 /* cgroups */
 
-/* cpu.max in thousandths of a CPU; as little as there is a quota. */
+/* cpu.max in thousandths of a CPU; absent without a quota. */
 static Reading cpus_of(const CgroupRecord *record) {
         Reading cpus = {};
 
@@ -424,7 +424,7 @@ static bool write_host_pressure(const Sections *sections, SectionCursor *cursor,
         return false;
 }
 
-/* Words move by no percent; of one side all are wanted, they are few. */
+/* Texts do not change by a percentage. With one side all rows are shown, because they are few. */
 static bool keep_sched_ext(const Sections *sections, const SchedExtRow *row) {
         if (sections->n_sides == 1)
                 return true;

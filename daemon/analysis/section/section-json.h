@@ -4,8 +4,8 @@
 /*
  * SectionJson
  *
- * The rows of sections as JSON, in parts of a bounded size, each of which is an object of arrays,
- * {NAME: [ROW...]...}: arrays of one name in successive parts are one list. A VALUE is, of one
+ * The rows of sections as JSON, in parts of a bounded size. A part is an object of arrays, {NAME:
+ * [ROW...]...}; arrays of the same name in successive parts are one list. A VALUE is, of one
  * side, a number, "max" or null; of two {"before", "after", "delta"} of such.
  *
  *     smaps-rollup    {"process", "key", "unit", "value": VALUE}
@@ -49,13 +49,13 @@ void section_cuts_write(const Sections *sections, JsonWriter *writer);
 bool section_part_write(const Sections *sections, SectionCursor *cursor, JsonWriter *writer,
                         size_t n_bytes);
 
-/* The other side, both of them, and what joins them. */
+/* A reason for each of two sides, and the words that join them. */
 #define SECTION_REASON_BYTES (2 * (SOURCE_REASON_BYTES + 128))
 
-/* What a row knows of one side. */
+/* What is missing on one side of a row. */
 typedef struct SectionGap {
         bool absent; /* a value of the row is null */
-        bool there;  /* what the row is about is on that side */
+        bool there;  /* the cgroup, process or host of the row is on that side */
 } SectionGap;
 
 /*

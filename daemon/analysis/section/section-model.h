@@ -25,7 +25,7 @@ typedef struct Sections {
         unsigned n_sides;
         KeyTree names;         /* keys of count maps, texts */
         KeyTree cgroups;       /* of CgroupEntry */
-        KeyNode **cgroup_list; /* after sections_finish(): those that are shown, by key */
+        KeyNode **cgroup_list; /* after sections_finish(): the ones that are shown, by key */
         size_t n_cgroups;
         Smaps smaps;
         PressureRecord host[SECTION_SIDES];

@@ -62,7 +62,7 @@ bool sections_want_smaps(const Sections *sections) {
         return view_wants_table(&sections->view, SECTION_SMAPS_ROLLUP);
 }
 
-/* What the reading of a record came to. */
+/* Turns the result of reading a record into a result of sections_add_*(). */
 static int settle(Sections *sections, int r, const char *record, const char *complaint) {
         if (r != JSON_E_MALFORMED)
                 return err_fold(r);
@@ -88,7 +88,7 @@ static int add_record(Sections *sections, unsigned side, Span key, CgroupRecord 
         return 0;
 }
 
-/* Groups are filtered by the names they go by: whatever may be renamed is kept until it was. */
+/* The filter applies to names after renaming, so records that may be renamed are filtered later. */
 static bool is_filtered_late(const Sections *sections) {
         return sections->n_sides == 2 && (sections->view.pairing || sections->view.pairs.n > 0);
 }
@@ -178,7 +178,7 @@ static int list_cgroups(Sections *sections) {
                 KeyNode *node = sections->cgroup_list[i];
                 const CgroupEntry *entry = cgroup_entry(node);
 
-                /* A record that goes by its old name left nothing behind. */
+                /* An entry whose record moved to its old name is empty. */
                 if ((entry->sides[0] || entry->sides[1]) &&
                     view_filter_matches(&sections->view, node->key))
                         sections->cgroup_list[sections->n_cgroups++] = node;

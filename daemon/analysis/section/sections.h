@@ -4,8 +4,8 @@
 /*
  * Sections
  *
- * What show (one side) and compare (two) have besides groups of threads: records go in, rows come
- * out. Memory grows with the number of keys. The calls in their only order:
+ * The parts of show (one side) and compare (two sides) besides groups of threads: records go in,
+ * rows come out. Memory grows with the number of keys. The calls in their only order:
  *
  *     sections_new()
  *     sections_set_sources() where the side's file records them
@@ -33,7 +33,7 @@ _must_check_ int sections_new(const View *view, unsigned n_sides, Sections **ret
 Sections *sections_free(Sections *sections);
 DEFINE_CLEANUP(Sections *, sections_free);
 
-/* Some section needs what is added: a caller may spare itself the reading. */
+/* Whether some section needs such records. If not, the caller need not read them. */
 bool sections_want_cgroups(const Sections *sections);
 bool sections_want_smaps(const Sections *sections);
 
@@ -45,7 +45,7 @@ _must_check_ int sections_add_cgroup(Sections *sections, unsigned side, Span key
 _must_check_ int sections_add_smaps(Sections *sections, unsigned side, Span process, Span json);
 _must_check_ int sections_add_host_pressure(Sections *sections, unsigned side, Span json);
 _must_check_ int sections_add_sched_ext(Sections *sections, unsigned side, Span json);
-/* What the capture of @side said of its sources; @sources outlives what is written. */
+/* The states of the sources in the capture of @side. @sources must live until all is written. */
 static inline void sections_set_sources(Sections *sections, unsigned side,
                                         const SourceTable *sources) {
         sections->sources[side] = sources;
@@ -54,10 +54,10 @@ static inline void sections_set_sources(Sections *sections, unsigned side,
 const char *sections_complaint(const Sections *sections);
 
 /*
- * @old_name_of tells what a cgroup of the later side was called before, nothing for what was not
- * renamed. Records that are on the later side only become those of the old name where that is on
- * the earlier side only. 0 or -ENOMEM.
+ * @old_name_of gives the former name of a cgroup of the later side, or nothing if it was not
+ * renamed. A record that only the later side has moves to its old name, if only the earlier side
+ * has that. 0 or -ENOMEM.
  */
 _must_check_ int sections_rename(Sections *sections, KeyOfName old_name_of, void *userdata);
-/* @key_of tells under which key a process's name comes; NULL: under itself. */
+/* @key_of gives the key of a process's name; NULL: the name itself. */
 _must_check_ int sections_finish(Sections *sections, KeyOfName key_of, void *userdata);

@@ -453,13 +453,10 @@ static int append_value(JsonScanner *scanner, Buffer *buffer) {
                 r = json_scanner_next(scanner, &token);
                 if (r != 0)
                         return r;
-                if (comma && !is_closer(token)) {
-                        r = buffer_append_byte(buffer, ',');
-                        if (r < 0)
-                                return r;
-                }
+                if (comma && !is_closer(token))
+                        buffer_append_byte(buffer, ',');
                 r = append_token(scanner, buffer);
-                if (r == 0 && token == JSON_TOKEN_KEY)
+                if (token == JSON_TOKEN_KEY)
                         r = buffer_append_byte(buffer, ':');
                 if (r < 0)
                         return r;

@@ -111,19 +111,16 @@ static int read_smaps(ThreadReader *reader, JsonToken token) {
                 if (!key.bytes)
                         return smaps->n > 0 ? buffer_append_byte(smaps, '}') : 0;
                 plain = is_plain(key);
-                r = buffer_append_text(smaps, n_before == 0 ? "{\"" : ",\"");
-                if (r == 0)
-                        r = buffer_append(smaps, key.bytes, key.n);
-                if (r == 0)
-                        r = buffer_append_text(smaps, "\":");
-                if (r == 0)
-                        r = json_scanner_u64(reader->scanner, &value);
+                buffer_append_text(smaps, n_before == 0 ? "{\"" : ",\"");
+                buffer_append(smaps, key.bytes, key.n);
+                buffer_append_text(smaps, "\":");
+                r = json_scanner_u64(reader->scanner, &value);
                 if (r == 0)
                         r = buffer_append_u64(smaps, value);
                 if (r != 0)
                         return r;
                 if (!plain)
-                        smaps->n = n_before;
+                        buffer_truncate(smaps, n_before);
         }
 }
 
@@ -167,16 +164,13 @@ static bool count_cpus(Span list, uint64_t *ret) {
 }
 
 static int append_range(Buffer *buffer, bool is_first, uint64_t first, uint64_t last) {
-        int r;
-
-        r = is_first ? 0 : buffer_append_byte(buffer, ',');
-        if (r == 0)
-                r = buffer_append_u64(buffer, first);
-        if (r == 0 && last > first)
-                r = buffer_append_byte(buffer, '-');
-        if (r == 0 && last > first)
-                r = buffer_append_u64(buffer, last);
-        return r;
+        if (!is_first)
+                buffer_append_byte(buffer, ',');
+        if (last > first) {
+                buffer_append_u64(buffer, first);
+                buffer_append_byte(buffer, '-');
+        }
+        return buffer_append_u64(buffer, last);
 }
 
 /* Version 0: an ascending array of ids, empty when unknown. */
@@ -200,9 +194,8 @@ static int read_cpu_array(ThreadReader *reader) {
                 if (n_cpus == 0)
                         first = cpu;
                 else if (cpu > last + 1) {
-                        r = append_range(&reader->bytes, reader->bytes.n == slot.at, first, last);
-                        if (r < 0)
-                                return r;
+                        (void) append_range(&reader->bytes, reader->bytes.n == slot.at, first,
+                                            last);
                         first = cpu;
                 }
                 last = cpu;

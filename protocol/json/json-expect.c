@@ -33,11 +33,8 @@ int json_scanner_expect(JsonScanner *scanner, JsonToken wanted) {
 
 int json_scanner_member(JsonScanner *scanner, Span *ret_key) {
         JsonToken token;
-        int r;
 
-        r = json_scanner_next(scanner, &token);
-        if (r != 0)
-                return r;
+        json_scanner_next(scanner, &token);
         if (token == JSON_TOKEN_KEY)
                 *ret_key = json_scanner_string(scanner);
         else if (token == JSON_TOKEN_OBJECT_END)
@@ -73,11 +70,8 @@ int json_scanner_element(JsonScanner *scanner, JsonToken *ret) {
 
 int json_scanner_u64(JsonScanner *scanner, uint64_t *ret) {
         JsonToken token;
-        int r;
 
-        r = json_scanner_next(scanner, &token);
-        if (r != 0)
-                return r;
+        json_scanner_next(scanner, &token);
         if (token != JSON_TOKEN_INTEGER || json_scanner_negative(scanner))
                 return json_scanner_fail(scanner, "an integer from 0 to 2^64-1 is expected");
         *ret = json_scanner_magnitude(scanner);
@@ -88,11 +82,8 @@ int json_scanner_i64(JsonScanner *scanner, int64_t *ret) {
         uint64_t magnitude;
         JsonToken token;
         bool negative;
-        int r;
 
-        r = json_scanner_next(scanner, &token);
-        if (r != 0)
-                return r;
+        json_scanner_next(scanner, &token);
         magnitude = json_scanner_magnitude(scanner);
         negative = json_scanner_negative(scanner);
         if (token != JSON_TOKEN_INTEGER || magnitude > (uint64_t) INT64_MAX + (negative ? 1 : 0))
@@ -103,11 +94,8 @@ int json_scanner_i64(JsonScanner *scanner, int64_t *ret) {
 
 int json_scanner_bool(JsonScanner *scanner, bool *ret) {
         JsonToken token;
-        int r;
 
-        r = json_scanner_next(scanner, &token);
-        if (r != 0)
-                return r;
+        json_scanner_next(scanner, &token);
         if (token != JSON_TOKEN_TRUE && token != JSON_TOKEN_FALSE)
                 return json_scanner_fail(scanner, "true or false is expected");
         *ret = token == JSON_TOKEN_TRUE;
@@ -115,11 +103,11 @@ int json_scanner_bool(JsonScanner *scanner, bool *ret) {
 }
 
 int json_scanner_text(JsonScanner *scanner, Span *ret) {
-        int r;
+        JsonToken token;
 
-        r = json_scanner_expect(scanner, JSON_TOKEN_STRING);
-        if (r != 0)
-                return r;
+        json_scanner_next(scanner, &token);
+        if (token != JSON_TOKEN_STRING)
+                return json_scanner_fail(scanner, wanted_texts[JSON_TOKEN_STRING]);
         *ret = json_scanner_string(scanner);
         return 0;
 }

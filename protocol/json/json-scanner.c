@@ -367,6 +367,7 @@ int json_scanner_next(JsonScanner *scanner, JsonToken *ret) {
         JsonToken token = JSON_TOKEN_END;
         int r;
 
+        *ret = JSON_TOKEN_END;
         if (scanner->failure != 0)
                 return scanner->failure;
         r = read_token(scanner, &token);

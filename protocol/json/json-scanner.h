@@ -47,8 +47,16 @@ _must_check_ int json_scanner_new_stream(JsonRefill refill, void *userdata,
 JsonScanner *json_scanner_free(JsonScanner *scanner);
 DEFINE_CLEANUP(JsonScanner *, json_scanner_free);
 
-/* 0, JSON_E_MALFORMED, or what the refill function failed with. After a failure it fails again. */
-_must_check_ int json_scanner_next(JsonScanner *scanner, JsonToken *ret);
+/*
+ * 0, JSON_E_MALFORMED, or what the refill function failed with. The first failure sticks: every
+ * further call returns it, also json_scanner_fail(), and *ret is JSON_TOKEN_END then. A caller that
+ * wants another token therefore need not check the result:
+ *
+ *     json_scanner_next(scanner, &token);
+ *     if (token != JSON_TOKEN_OBJECT)
+ *             return json_scanner_fail(scanner, "an object is expected");
+ */
+int json_scanner_next(JsonScanner *scanner, JsonToken *ret);
 
 /*
  * Values of the last token. Strings and keys are decoded (escapes undone), valid UTF-8, borrowed
@@ -96,7 +104,7 @@ typedef int (*JsonOnMember)(void *userdata, JsonScanner *scanner, Span key);
 _must_check_ int json_scanner_members(JsonScanner *scanner, JsonOnMember on_member, void *userdata);
 /* The same from the opening token on. */
 _must_check_ int json_scanner_object(JsonScanner *scanner, JsonOnMember on_member, void *userdata);
-_must_check_ int json_scanner_element(JsonScanner *scanner, JsonToken *ret);
+int json_scanner_element(JsonScanner *scanner, JsonToken *ret);
 _must_check_ int json_scanner_u64(JsonScanner *scanner, uint64_t *ret);
 _must_check_ int json_scanner_i64(JsonScanner *scanner, int64_t *ret);
 _must_check_ int json_scanner_bool(JsonScanner *scanner, bool *ret);

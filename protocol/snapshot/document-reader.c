@@ -79,12 +79,11 @@ static int take_object(DocumentReader *document, Span *ret_json) {
 
 int document_object(DocumentReader *document, Span *ret_json) {
         JsonToken token;
-        int r;
 
         *ret_json = (Span){};
-        r = json_scanner_next(document->scanner, &token);
-        if (r != 0 || token == JSON_TOKEN_NULL)
-                return r;
+        json_scanner_next(document->scanner, &token);
+        if (token == JSON_TOKEN_NULL)
+                return 0;
         if (token != JSON_TOKEN_OBJECT)
                 return document_fail(document, "an object or null is expected");
         return take_object(document, ret_json);

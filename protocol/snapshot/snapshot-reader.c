@@ -110,11 +110,8 @@ static int count_process(SnapshotReader *reader, pid_t tgid) {
 static int begin_threads(void *userdata, DocumentReader *document) {
         SnapshotReader *reader = userdata;
         JsonToken token;
-        int r;
 
-        r = json_scanner_next(document->scanner, &token);
-        if (r != 0)
-                return r;
+        json_scanner_next(document->scanner, &token);
         reader->has_threads = true;
         reader->is_table = token != JSON_TOKEN_ARRAY || reader->version > 0;
         return reader->is_table ? table_reader_begin(&reader->table, document, token, &thread_rows,

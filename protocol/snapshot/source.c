@@ -156,9 +156,7 @@ int source_table_scan_json(JsonScanner *scanner, SourceTable *ret) {
         if (r != 0)
                 return r;
         for (;;) {
-                r = json_scanner_element(scanner, &token);
-                if (r != 0)
-                        return r;
+                json_scanner_element(scanner, &token);
                 if (token == JSON_TOKEN_ARRAY_END)
                         break;
                 if (token != JSON_TOKEN_OBJECT)

@@ -55,8 +55,8 @@ static int read_columns(TableReader *table, DocumentReader *document) {
                 return -ENOMEM;
         r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY);
         while (r == 0) {
-                r = json_scanner_element(scanner, &token);
-                if (r != 0 || token == JSON_TOKEN_ARRAY_END)
+                json_scanner_element(scanner, &token);
+                if (token == JSON_TOKEN_ARRAY_END)
                         break;
                 if (token != JSON_TOKEN_STRING)
                         return document_fail(document, "the name of a column is expected");
@@ -114,9 +114,7 @@ static int read_row(TableReader *table, DocumentReader *document, unsigned *ret_
                         return r;
         }
         *ret_column = rows->n_columns;
-        r = json_scanner_element(scanner, &token);
-        if (r != 0)
-                return r;
+        json_scanner_element(scanner, &token);
         if (token != JSON_TOKEN_ARRAY_END)
                 return document_fail(document, "the row has more cells than there are columns");
         return rows->end(table->row);
@@ -136,9 +134,7 @@ int table_reader_next(TableReader *table, DocumentReader *document, bool *ret_mo
                                 return r;
                         continue;
                 }
-                r = json_scanner_element(document->scanner, &token);
-                if (r != 0)
-                        return r;
+                json_scanner_element(document->scanner, &token);
                 if (token == JSON_TOKEN_ARRAY)
                         break;
                 if (token != JSON_TOKEN_ARRAY_END)

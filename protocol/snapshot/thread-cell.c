@@ -181,9 +181,7 @@ static int read_cpu_array(ThreadReader *reader) {
         int r;
 
         for (;; n_cpus++) {
-                r = json_scanner_element(reader->scanner, &token);
-                if (r != 0)
-                        return r;
+                json_scanner_element(reader->scanner, &token);
                 if (token == JSON_TOKEN_ARRAY_END)
                         break;
                 r = take_unsigned(reader, token, MAX_CPU, &cpu);

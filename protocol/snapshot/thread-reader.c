@@ -191,9 +191,9 @@ int thread_reader_object(ThreadReader *reader, DocumentReader *document, uint64_
         int r;
 
         *ret_more = false;
-        r = json_scanner_element(reader->scanner, &token);
-        if (r != 0 || token == JSON_TOKEN_ARRAY_END)
-                return r;
+        json_scanner_element(reader->scanner, &token);
+        if (token == JSON_TOKEN_ARRAY_END)
+                return 0;
         if (token != JSON_TOKEN_OBJECT)
                 return fail(reader, "a thread must be an object");
         r = read_object(reader, &column);

@@ -8,11 +8,10 @@
 
 int member_scan_value(JsonScanner *scanner, JsonOnMember on_member, void *userdata) {
         JsonToken token;
-        int r;
 
-        r = json_scanner_next(scanner, &token);
-        if (r != 0 || token == JSON_TOKEN_NULL)
-                return r;
+        json_scanner_next(scanner, &token);
+        if (token == JSON_TOKEN_NULL)
+                return 0;
         if (token != JSON_TOKEN_OBJECT)
                 return json_scanner_fail(scanner, "an object or null is expected");
         return json_scanner_members(scanner, on_member, userdata);

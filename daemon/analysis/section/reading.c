@@ -13,11 +13,8 @@ int reading_scan(Reading *ret, JsonScanner *scanner, ReadingKind kind) {
         Reading reading = {};
         JsonToken token;
         bool good;
-        int r;
 
-        r = json_scanner_next(scanner, &token);
-        if (r != 0)
-                return r;
+        json_scanner_next(scanner, &token);
         if (token == JSON_TOKEN_INTEGER) {
                 reading = READING(json_scanner_magnitude(scanner));
                 reading.negative = json_scanner_negative(scanner);

@@ -22,9 +22,9 @@ static int scan_text(const KeyNode **ret, JsonScanner *scanner, KeyTree *names) 
         Span text;
         int r;
 
-        r = json_scanner_next(scanner, &token);
-        if (r != 0 || token == JSON_TOKEN_NULL)
-                return r;
+        json_scanner_next(scanner, &token);
+        if (token == JSON_TOKEN_NULL)
+                return 0;
         if (token != JSON_TOKEN_STRING)
                 return json_scanner_fail(scanner, "a string or null is expected");
         text = json_scanner_string(scanner);

@@ -359,6 +359,25 @@ START_TEST(objects_are_read_member_by_member) {
 }
 END_TEST
 
+/* What lets callers ask for a token without asking for the failure first. */
+START_TEST(after_a_failure_there_is_no_token_but_the_end) {
+        JsonScanner *scanner = scan("[1,x]");
+        JsonToken token;
+
+        ck_assert_int_eq(json_scanner_expect(scanner, JSON_TOKEN_ARRAY), 0);
+        ck_assert_int_eq(json_scanner_element(scanner, &token), 0);
+        for (unsigned i = 0; i < 2; i++) {
+                token = JSON_TOKEN_OBJECT;
+                ck_assert_int_eq(json_scanner_element(scanner, &token), JSON_E_MALFORMED);
+                ck_assert_int_eq(token, JSON_TOKEN_END);
+        }
+        ck_assert_int_eq(json_scanner_expect(scanner, JSON_TOKEN_END), JSON_E_MALFORMED);
+        ck_assert_int_eq(json_scanner_fail(scanner, "an object is expected"), JSON_E_MALFORMED);
+        ck_assert_str_eq(json_scanner_complaint(scanner), "a value is expected");
+        json_scanner_free(scanner);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("json-expect");
         TCase *expect = tcase_create("expect");
@@ -371,6 +390,7 @@ int main(void) {
                             ELEMENTSOF(expect_rows));
         tcase_add_loop_test(expect, objects_are_read_member_by_member, 0, ELEMENTSOF(object_rows));
         tcase_add_test(expect, the_first_complaint_stays);
+        tcase_add_test(expect, after_a_failure_there_is_no_token_but_the_end);
         tcase_add_test(expect, a_long_complaint_is_cut_between_characters);
         tcase_add_loop_test(skip, skip_consumes_one_value, 0, ELEMENTSOF(value_rows));
         tcase_add_test(skip, skip_finds_what_is_wrong_inside);

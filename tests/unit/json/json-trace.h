@@ -4,8 +4,8 @@
 /*
  * JsonTrace
  *
- * Everything a scanner says about a text, as a text: every token with its offset and value, then
- * how it ended. Two scans agree when their traces are equal.
+ * Everything that a scanner says about a text, written as a text: each token with its offset and
+ * value, and how the scan ended. Two scans agree if their traces are equal.
  */
 
 #include <check.h>
@@ -83,7 +83,7 @@ static inline int json_trace(JsonScanner *scanner, Buffer *buffer) {
                                               json_scanner_offset(scanner),
                                               json_scanner_complaint(scanner)),
                          0);
-        /* The end and a failure are for good. */
+        /* The end and a failure are final. */
         ck_assert_int_eq(json_scanner_next(scanner, &again), r);
         if (r == 0)
                 ck_assert_int_eq(again, JSON_TOKEN_END);

@@ -187,7 +187,7 @@ static const struct {
           "{\"a\":{\"b\":[1,{\"c\":null}]},\"\\u0064\":1.0}" },
 };
 
-/* In single bytes, so that nothing that was read stays where it was. */
+/* Single bytes make the window move after every byte. */
 static JsonScanner *scan_member(const char *value, Buffer *text, JsonChunks *chunks) {
         JsonScanner *scanner;
         Span key;
@@ -304,7 +304,7 @@ START_TEST(raw_of_no_value_is_a_mistake) {
 }
 END_TEST
 
-/* What is skipped is checked like what is read. */
+/* Skipped values are checked like values that are read. */
 START_TEST(skip_finds_what_is_wrong_inside) {
         static const char *const rows[] = { "[[1,]]", "[{\"a\":1,\"a\":2}]", "[[\"\\ud800\"]]",
                                             "[[1" };
@@ -359,7 +359,7 @@ START_TEST(objects_are_read_member_by_member) {
 }
 END_TEST
 
-/* What lets callers ask for a token without asking for the failure first. */
+/* This allows callers to check the token without checking for a failure first. */
 START_TEST(after_a_failure_there_is_no_token_but_the_end) {
         JsonScanner *scanner = scan("[1,x]");
         JsonToken token;

@@ -204,7 +204,7 @@ START_TEST(n_rows_are_refused_where_they_are_wrong) {
 }
 END_TEST
 
-/* As one piece, in single bytes, and in two pieces cut anywhere: one trace. */
+/* A text in one piece, in single bytes, and in two pieces cut anywhere has the same trace. */
 static void assert_chunks_agree(Span text) {
         Buffer whole, cut;
 
@@ -232,7 +232,7 @@ START_TEST(n_rows_in_chunks_fail_the_same) {
 }
 END_TEST
 
-/* An exact copy on the heap: a byte read too far is seen. */
+/* An exact copy on the heap, so that tools see a byte that is read behind its end. */
 static Span copy_of(Span text, size_t n) {
         char *bytes = malloc(n > 0 ? n : 1);
 

@@ -259,7 +259,10 @@ static void write_all_kinds(JsonWriter *writer) {
         json_write_end(writer);
 }
 
-/* A ceiling anywhere: what is there is a prefix, and the failure is told once, at the end. */
+/*
+ * Wherever the ceiling of the buffer is, the text is a prefix and the failure is reported at the
+ * end.
+ */
 START_TEST(a_full_buffer_is_reported_at_the_end) {
         JsonWriter writer;
         Buffer whole, cut;

@@ -64,7 +64,7 @@ static void check_metric(MetricId id, const Line *line) {
         ck_assert_str_eq(metric_section_name(metric->section), line->fields[4]);
         ck_assert_str_eq(metric_class_name(metric->class), line->fields[5]);
         ck_assert_str_eq(metric->gates, or_empty(line->fields[6]));
-        ck_assert_str_eq(line->fields[7], "no"); /* dead metrics have no row of ours */
+        ck_assert_str_eq(line->fields[7], "no"); /* the registry has no row for dead metrics */
 }
 
 static unsigned n_before;

@@ -4,7 +4,7 @@
 /*
  * Sectioned
  *
- * Sections from texts, and their rows back as text that lives until the next.
+ * Fills sections from texts and gives their rows back as text, which lives until the next call.
  */
 
 #include <check.h>
@@ -49,7 +49,7 @@ static inline const char *sectioned_part(const Sections *sections, SectionCursor
         return text;
 }
 
-/* All of it. */
+/* Finishes the sections and returns all rows. */
 static inline const char *sectioned_text(Sections *sections) {
         SectionCursor cursor = {};
         const char *text;

@@ -135,7 +135,7 @@ END_TEST
 #define MAX ((Reading){ .state = READING_MAX })
 #define MINUS(number) ((Reading){ READING_NUMBER, true, (number) })
 
-/* The value of one field in two records, and in what they make. */
+/* The value of one field in two records, and in the merged record. */
 static const struct {
         CgroupField field;
         Reading a, b, merged;

@@ -58,7 +58,7 @@ START_TEST(rows_that_say_something_are_kept) {
 }
 END_TEST
 
-/* A cgroup with @moved of everything on the second side. */
+/* Adds a cgroup whose values on the second side are all @moved. */
 static void add_cgroup(Sections *sections, unsigned side, const char *key, unsigned moved) {
         unsigned long long size = side > 0 ? 1000000ULL * moved : 0;
         char json[768];
@@ -73,7 +73,7 @@ static void add_cgroup(Sections *sections, unsigned side, const char *key, unsig
         sectioned_cgroup(sections, side, key, json);
 }
 
-/* Cgroups in the order of their keys, /a to /e, of which /b and /d moved most. */
+/* Five cgroups in the order of their keys, /a to /e. The ones that moved most are /b and /d. */
 static Sections *moved(uint32_t limit, const char *list) {
         static const unsigned amounts[] = { 1, 5, 2, 4, 0 };
         Sections *sections = sectioned_new(VIEW_AXIS_CGROUP, list, 2);
@@ -248,7 +248,7 @@ START_TEST(words_of_the_scheduler_move_by_no_percent) {
 }
 END_TEST
 
-/* A cgroup on one or two sides (NULL: not there), and what there is to say of it. */
+/* A cgroup on one or two sides (NULL: not there), and the sections that have data then. */
 static const struct {
         const char *before, *after;
         unsigned n_sides;
@@ -310,7 +310,7 @@ START_TEST(every_section_of_cgroups_has_its_rule) {
 }
 END_TEST
 
-/* The same of what belongs to no cgroup. */
+/* The same for records of the host and of processes. */
 static const struct {
         const char *smaps[2], *pressure[2], *sched_ext[2];
         unsigned n_sides;

@@ -45,7 +45,7 @@ static void add(Sections *sections, unsigned side, const char *kernel) {
         "\"memory\":{\"max\":67108864,\"high\":50331648,\"low\":0,\"min\":0},"            \
         "\"pids\":{\"current\":1,\"max\":20}}"
 
-/* Each text was put together from the fixture by eye. */
+/* Each text was written by hand from the files of the fixture. */
 static const struct {
         const char *kernel, *text;
 } golden_rows[] = {

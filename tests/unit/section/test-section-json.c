@@ -187,7 +187,7 @@ START_TEST(the_host_has_rows_on_every_axis) {
 }
 END_TEST
 
-/* What stands between the brackets of arrays of one name, part after part, is one list. */
+/* The elements of the arrays of one name in all parts are one list. */
 static void collect(json_object *into, const char *text) {
         json_object *part = json_tokener_parse(text);
 

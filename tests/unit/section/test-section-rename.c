@@ -75,7 +75,7 @@ static const struct {
         { { { "/old", 1, 0 }, { "/new", 3, 2 } }, "", "/new 3 2; /old 1 null" },
         { { { "/new", 0, 2 } }, "", "/new null 2" },
         { { { "/old", 0, 1 }, { "/new", 0, 2 } }, "", "/new null 2; /old null 1" },
-        /* A filter is for the names that are shown. */
+        /* A filter applies to the names that are shown. */
         { { { "/old", 1, 0 }, { "/new", 0, 2 } }, "/old*", "/old 1 2" },
         { { { "/old", 1, 0 }, { "/new", 0, 2 }, { "/newer", 0, 3 } }, "/new*", "/newer null 3" },
 };

@@ -4,8 +4,8 @@
 /*
  * Document
  *
- * A snapshot document in memory, and what a reader makes of it: every visit is written down as a
- * copy, so that a test can look at it when the reader is gone.
+ * Writes a snapshot document to memory, and reads one into a copy of everything that the visitor
+ * got, so that a test can look at it after the reader is freed.
  */
 
 #include <check.h>
@@ -23,7 +23,7 @@ static inline int document_sink(void *document, const char *bytes, size_t n) {
         return buffer_append(document, bytes, n);
 }
 
-/* A document with @rows and nothing else that may be left out. */
+/* Writes a document with @rows and no other section. */
 static inline void document_write(Buffer *document, const Head *head, Span rows) {
         _cleanup_(snapshot_writer_freep) SnapshotWriter *writer = NULL;
         SourceTable sources = {};

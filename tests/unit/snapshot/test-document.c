@@ -318,7 +318,7 @@ static size_t memory_after(uint64_t n_rows) {
         return after.uordblks + after.hblkhd - before.uordblks - before.hblkhd;
 }
 
-/* Nothing is freed before the reader is, so what it holds at the end is the most it ever held. */
+/* A reader frees nothing before it is freed itself, so it never held more than at the end. */
 START_TEST(memory_does_not_grow_with_rows) {
         (void) memory_after(1);
         ck_assert_uint_eq(memory_after(10000), memory_after(100000));
@@ -357,7 +357,7 @@ START_TEST(sections_are_written_in_their_order_and_read_back) {
 }
 END_TEST
 
-/* A reader that has never heard of these sections reads the rest. */
+/* A reader that does not know these sections reads the others. */
 START_TEST(a_snapshot_with_sections_of_a_later_version_is_read) {
         static const char text[] =
                 "{\"formatVersion\":1,\"dead\":{\"columns\":[\"name\"],\"rows\":[[\"x\"]]},"

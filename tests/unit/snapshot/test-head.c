@@ -26,7 +26,7 @@ static void write_head(const Head *head, Buffer *ret) {
         ck_assert_int_eq(json_writer_finish(&writer), 0);
 }
 
-/* The origin is borrowed: no head_done(). */
+/* The origin is borrowed, so there is no head_done(). */
 static Head full_head(void) {
         static char origin[] = "{\"name\":\"elsewhere\",\"uid\":7,\"hostName\":\"far\"}";
 

@@ -22,7 +22,7 @@ static ThreadSample some_sample(void) {
         return sample;
 }
 
-/* Writes @sample, reads it back. */
+/* Writes @sample and reads it back. */
 static Visited *pass_through(const ThreadSample *sample, Span smaps) {
         Buffer row, document;
         Visited *visited;
@@ -371,7 +371,7 @@ START_TEST(a_document_cut_anywhere_is_malformed) {
 }
 END_TEST
 
-/* Of one column besides the identity. */
+/* The cell of one column besides the columns of the identity. */
 #define CELL(column, cell) TABLE(ID_COLUMNS ",\"" column "\"", "[1,1,0," cell "]")
 #define DEEP "[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]"
 

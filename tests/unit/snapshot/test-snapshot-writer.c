@@ -20,7 +20,7 @@ static const Head head = {
         .has_processes = true,
 };
 
-/* The columns as the file shows them: what a name is on disk it stays for ever. */
+/* The columns as they are in files. A name that was ever written to disk never changes. */
 START_TEST(columns_are_identity_then_the_registry) {
         static const char *const identity[] = {
                 "tid",

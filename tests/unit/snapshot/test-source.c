@@ -90,8 +90,8 @@ static const struct {
 };
 
 /*
- * A path in it may have any bytes; what has been read is text and stays as it is, however often it
- * is written again, as importing a file that was exported does.
+ * A reason may contain a path with any bytes. Once it was read it is text, and stays the same
+ * however often it is written again, for example when an exported file is imported.
  */
 START_TEST(a_reason_of_any_bytes_becomes_text_once) {
         SourceTable table = {};

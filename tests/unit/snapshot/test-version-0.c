@@ -248,7 +248,7 @@ START_TEST(members_may_be_missing_and_stand_in_any_order) {
 }
 END_TEST
 
-/* What is not given is that of the plain thread. */
+/* Members that are not given are the ones of the plain thread. */
 static const OldThread malformed_rows[] = {
         { .policy = "FIFO" },
         { .state = "" },

@@ -86,7 +86,8 @@ static int encode_row(BatchReader *reader, const BatchProcess *process, ThreadSl
 }
 
 /*
- * What became of the readings; those of a thread that vanished count as vanished, as they are lost.
+ * Counts the outcomes of a thread's readings. Those of a thread that vanished are lost and count as
+ * vanished.
  */
 static void count_outcomes(const ThreadSlot *slot, Tally *tally) {
         for (unsigned id = 0; id < _SOURCE_MAX; id++)
@@ -98,8 +99,8 @@ static void count_outcomes(const ThreadSlot *slot, Tally *tally) {
 }
 
 /*
- * The steps that read more of a process than the backend did. What could disturb the process comes
- * last.
+ * The steps that read more of a process than the backend did. The ones that can disturb the process
+ * come last.
  */
 static void finish_process(BatchReader *reader, BatchProcess *process) {
         Scene *scene = reader->scene;

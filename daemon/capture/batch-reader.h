@@ -20,7 +20,7 @@ typedef struct BatchReader BatchReader;
 /* -ENOMEM. */
 _must_check_ int batch_reader_new(const Backend *backend, const CaptureHost *host,
                                   RollupBudget *smaps, BatchReader **ret);
-/* Closes what it holds of the kernel. */
+/* Closes its descriptors and ends its threads. */
 void batch_reader_close(BatchReader *reader);
 BatchReader *batch_reader_free(BatchReader *reader);
 DEFINE_CLEANUP(BatchReader *, batch_reader_free);
@@ -28,5 +28,5 @@ DEFINE_CLEANUP(BatchReader *, batch_reader_free);
 /* Sets the results of @batch. */
 void batch_reader_read(BatchReader *reader, Batch *batch);
 
-/* Adds what this reader counted, and the cgroups that the threads of its rows live in. -ENOMEM. */
+/* Adds the counts of this reader, and the cgroups that the threads of its rows live in. -ENOMEM. */
 _must_check_ int batch_reader_merge(const BatchReader *reader, Tally *tally, CgroupSet *cgroups);

@@ -33,7 +33,7 @@ int cgroup_set_add(CgroupSet *set, Span path, CgroupEntry **ret) {
         r = ARRAY_RESERVE(set->entries, set->n_allocated, set->n_entries + 1);
         if (r < 0)
                 return r;
-        entry = malloc(sizeof(*entry) + path.n); /* the path lies behind its entry */
+        entry = malloc(sizeof(*entry) + path.n); /* the path follows its entry */
         if (!entry)
                 return -ENOMEM;
         bytes = (char *) (entry + 1);

@@ -112,7 +112,7 @@ static void count_both(Tally *tally, SourceOutcome outcome) {
         tally_add(tally, SOURCE_CGROUP_PRESSURE, outcome);
 }
 
-/* A path that leads out of what is mounted is refused before it is looked up. */
+/* A path that leads out of the mount is refused before it is looked up. */
 static int open_group(const Cgroupfs *cgroupfs, Span path, Tally *tally, int *ret_fd) {
         int r = cgroup_path_is_outside(path) ? CGROUPFS_E_OUTSIDE
                                              : cgroupfs_open_group(cgroupfs, path, ret_fd);

@@ -80,7 +80,7 @@ static int start_workers(Walk *walk) {
         return batch_reader_new(options->backend, options->host, options->smaps, &walk->reader);
 }
 
-/* Ends the threads. What they have not been given yet is dropped. */
+/* Ends the threads. Batches that no thread has taken yet are dropped. */
 static void join_workers(Walk *walk) {
         if (walk->n_threads > 0)
                 batch_ring_close(walk->ring);

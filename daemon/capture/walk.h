@@ -28,7 +28,7 @@ typedef struct WalkOptions {
 } WalkOptions;
 
 /*
- * Adds to @tally what became of everything and to @cgroups where the threads of the rows live,
+ * Adds all outcomes to @tally, and the cgroups that the threads of the rows live in to @cgroups,
  * ancestors included. 0, CAPTURE_E_CANCELLED, -errno.
  */
 _must_check_ int walk_run(const WalkOptions *options, SnapshotWriter *writer, Tally *tally,

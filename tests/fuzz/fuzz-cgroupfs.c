@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel says of cgroups, chosen by the first byte: mountinfo and its escapes, io.stat,
+ * The kernel's texts about cgroups, chosen by the first byte: mountinfo and its escapes, io.stat,
  * the files of one cgroup as they become an object, paths that are looked up below a mount, types.
  * Every number is found again in its file, every file is counted once, and no path leads outside.
  *
@@ -57,7 +57,7 @@ static unsigned octal_at(Span text, size_t at) {
         return value;
 }
 
-/* False for what is no absolute path that fits, or has a NUL. */
+/* False unless it is an absolute path that fits and has no NUL. */
 static bool decode(Span text, char ret[static CGROUPFS_PATH_BYTES]) {
         size_t n = 0;
 
@@ -73,7 +73,7 @@ static bool decode(Span text, char ret[static CGROUPFS_PATH_BYTES]) {
         return ret[0] == '/';
 }
 
-/* The @nth candidate; those that show the whole hierarchy come first. */
+/* The @nth candidate; mounts of the whole hierarchy come first. */
 static bool find_candidate(Span text, size_t nth, CgroupMount *ret) {
         for (int whole = 1; whole >= 0; whole--) {
                 size_t offset = 0;
@@ -105,7 +105,7 @@ static void check_mountinfo(FuzzInput input) {
 
 /* io.stat */
 
-/* How many words of @text are devices of this name, and the value of @key behind one of them. */
+/* The number of words of @text that are this device, and the value of @key after one of them. */
 static unsigned find_device(Span text, Span device, Span key, unsigned *ret_n_keys, Span *ret) {
         unsigned n_devices = 0;
         size_t offset = 0;
@@ -199,7 +199,7 @@ static void check_io_stat(FuzzInput input) {
         int r;
 
         if (memchr(text.bytes, '\0', text.n))
-                return; /* whoever reads files refuses those */
+                return; /* the reader of files refuses a NUL */
         json_writer_init(&writer, &buffer);
         json_write_object(&writer);
         json_write_key(&writer, "io");
@@ -456,7 +456,7 @@ static void check_path(FuzzInput input) {
 
 /* types */
 
-/* The code of reading @text as a type, of which there is no long one. */
+/* The result of reading @text as a type; no type is long. */
 static int type_code(Span text) {
         if (text.n > 64)
                 return CGROUPFS_E_TOO_LARGE;
@@ -467,7 +467,7 @@ static bool is_type(Span text, const char *type) {
         return type_code(text) == 0 && span_is(value_of(text), type);
 }
 
-/* The type of a cgroup, and behind the first newline that of a child. */
+/* The type of a cgroup and, after the first newline, that of a child. */
 static void check_types(FuzzInput input) {
         Span own = fuzz_take_until(&input, '\n'), child = fuzz_take_rest(&input);
         bool threaded = false;

@@ -30,7 +30,7 @@
 #include "kernel/procfs/proc-stat.h"
 #include "kernel/procfs/proc-status.h"
 
-/* What a parser said, in one shape for all of them. */
+/* The result of a parser, in one form for all of them. */
 typedef struct Reading {
         int r;
         size_t n_fields;
@@ -57,7 +57,7 @@ static void put_text(Reading *reading, Span name, bool has, Span text) {
                 reading->fields[reading->n_fields - 1].text = text;
 }
 
-/* What the oracle says must be there: as many bits as the number has, and no others. */
+/* The value that the oracle found must be there, exactly. */
 static void expect_number(const Reading *reading, const char *name, bool has, uint64_t number) {
         for (size_t i = 0; i < reading->n_fields; i++) {
                 if (!span_is(reading->fields[i].name, name))
@@ -116,7 +116,7 @@ static bool number_of_uint64_t(Span word, uint64_t *ret) {
 NUMBER_OF(int32_t)
 NUMBER_OF(uint32_t)
 
-/* The line behind the last ')', if the text begins with "pid (". */
+/* The line after the last ')', if the text begins with "pid (". */
 static bool split_stat(Span text, uint64_t *ret_pid, Span *ret_comm, Span *ret_line) {
         size_t open = 0, close = text.n, offset = 0;
         Span pid;
@@ -245,7 +245,7 @@ static Span behind_rule(Span text) {
         return (Span){};
 }
 
-/* How many lines have a key that is @key behind its last dot. */
+/* The number of lines whose key, after its last dot, is @key. */
 static unsigned sched_value(Span text, const char *key, Span *ret) {
         size_t offset = 0;
         unsigned n = 0;
@@ -405,7 +405,7 @@ static void check_cgroup(Span text, const Reading *reading) {
 
 typedef struct Grammar {
         char id;
-        bool one_line; /* and what follows that is not looked at */
+        bool one_line; /* the lines after it are not parsed */
         void (*read)(Span text, Reading *ret);
         void (*check)(Span text, const Reading *reading);
 } Grammar;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel sends about a thread: 'p' is a struct taskstats of any version and length, held
+ * The kernel's messages about a thread: 'p' is a struct taskstats of any version and length, held
  * against the layouts of its headers; anything else is a datagram of netlink messages, held against
  * a walk of our own. Members past the length are absent; a cut takes answers away and changes none.
  *
@@ -60,7 +60,7 @@ static bool find_number(Span payload, uint16_t version, size_t at, size_t n_byte
         return true;
 }
 
-/* The counts of which one is enough to know that a task is accounted. */
+/* Any one of these counts shows that a task is accounted. */
 static bool is_delay_count(MetricId id) {
         return id == METRIC_blkio_delay_count || id == METRIC_swapin_delay_count ||
                id == METRIC_freepages_delay_count || id == METRIC_thrashing_delay_count ||
@@ -139,7 +139,7 @@ static void decode(Span datagram, Answers *ret) {
                     "an answer is known by its first message");
 }
 
-/* What follows @n bytes aligned to four, or nothing. */
+/* The bytes after the first @n, aligned to four; may be none. */
 static Span behind(Span text, size_t n) {
         size_t aligned = (n + 3) & ~(size_t) 3;
 
@@ -234,7 +234,7 @@ static void check_datagram(Span datagram, size_t cut) {
                             "a cut changes no answer");
 }
 
-/* What we send is a message of the same kind, and about the thread that was asked for. */
+/* Our request is a message of the same kind, about the requested thread. */
 static void check_request(uint32_t sequence, pid_t tid) {
         char bytes[TASKSTATS_REQUEST_BYTES];
         TaskstatsTemplate message;

@@ -29,7 +29,7 @@ static void expect_same(Span got, Span expected, Span text, const char *what) {
                     (int) expected.n, expected.bytes);
 }
 
-/* Lines, with the text coming in two pieces: what is left of the first stands before the second. */
+/* Lines of a text in two pieces: the rest of the first piece precedes the second. */
 static void check_lines_in_pieces(Span text, size_t cut) {
         Cursor cursor = cursor_over((Span){ text.bytes, MIN_OF(cut, text.n) });
         size_t offset = 0;

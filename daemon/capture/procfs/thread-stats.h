@@ -4,7 +4,7 @@
 /*
  * ThreadStats
  *
- * The taskstats side of a batch: one request for all its threads, and the decision what each answer
+ * The taskstats side of a batch: one request for all its threads, and a decision what each answer
  * is worth. Taskstats finds a thread by its number, where the files are read through a descriptor
  * of it, so an answer is used only when it is about the life that stat was read from. For threads
  * without an answer two more files are read.

@@ -24,7 +24,7 @@ typedef struct Backend {
         /*
          * The walk goes through all threads in ascending order of process and thread; with @only,
          * through those of that process and of the first one. The thread that writes the document
-         * uses it. @tally, borrowed, gets what cannot be listed. -errno: there is nothing to read.
+         * uses it. @tally, borrowed, counts processes that cannot be listed. -errno: none can.
          */
         _must_check_ int (*walk_new)(const CaptureHost *host, pid_t only, Tally *tally, void **ret);
         /* Fills an empty batch; at the end of the walk it stays empty. -ENOMEM. */
@@ -44,8 +44,8 @@ typedef struct Backend {
 
         /*
          * Why a source that this backend reads is not all there: @source has its counts, a state
-         * and a general reason for @cause, the most frequent failure (or SOURCE_OUTCOME_ok). Sets
-         * what it knows better.
+         * and a general reason for @cause, the most frequent failure (or SOURCE_OUTCOME_ok).
+         * Replaces them where it knows better.
          */
         void (*explain)(const Gates *gates, const Tally *tally, SourceId id, SourceOutcome cause,
                         Source *source);

@@ -54,7 +54,7 @@ static DelayTrust read_delay_trust(int proc_fd, const HostContext *host, uint32_
 }
 
 /*
- * What is 0 for the calling thread is not measured by this kernel: every thread has run on a CPU,
+ * This kernel does not measure what is 0 for the calling thread: every thread has run on a CPU,
  * and ours has an address space.
  */
 static void judge_sample(const Taskstats *stats, Gates *gates) {

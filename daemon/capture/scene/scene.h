@@ -63,7 +63,7 @@ typedef struct ThreadSlot {
         uint64_t start_stack; /* of the address space; 0 unknown */
         uint64_t seen_ns;     /* CLOCK_MONOTONIC, just after its identity had been read */
 
-        uint8_t outcomes[_SOURCE_MAX]; /* of what was tried: SourceOutcome + 1 */
+        uint8_t outcomes[_SOURCE_MAX]; /* SourceOutcome + 1; 0: not tried */
         TextPlace comm, cpus, cgroup;
         ThreadSample sample; /* its spans are set last */
 } ThreadSlot;

@@ -25,7 +25,7 @@ typedef struct ProcCgroup {
         bool has_path; /* false on a host with v1 only */
         Span path;     /* raw bytes from its '/', borrowed */
         /* It ends in PROC_CGROUP_DELETED_SUFFIX, which is left in place: the cgroup was removed
-         * under a zombie, unless somebody gave it that name. */
+         * under a zombie, unless it was given that very name. */
         bool deleted;
         bool outside; /* it has a ".." component: outside of the reader's cgroup namespace */
 } ProcCgroup;

@@ -6,7 +6,8 @@
  *
  * /proc/PID/task/TID/sched: "key : value" lines (kernel/sched/debug.c, proc_sched_show_task()). The
  * schedstat keys are printed only while kernel.sched_schedstats is 1. They were spelt
- * "se.statistics.wait_max" up to 5.15 and "wait_max" since; only what follows the last dot counts.
+ * "se.statistics.wait_max" up to 5.15 and "wait_max" since; only the part after the last dot
+ * counts.
  *
  * The first line is "<comm> (<pid>, #threads: n)" with the name raw, newlines and all, so it can
  * forge lines; a rule of 67 dashes follows. The header ends at the first line of

@@ -5,8 +5,7 @@
  * Fields
  *
  * Numbers collected by key. A key that comes twice, or a value that is not a whole number of 64
- * bits, is malformed and leaves its field absent for good; keys that nobody asked for are passed
- * over.
+ * bits, is malformed and leaves its field absent for good; other keys are skipped.
  */
 
 #include <stdbool.h>
@@ -21,7 +20,7 @@ typedef struct Fields {
         size_t n_keys;
         uint64_t *values; /* borrowed; one per key, written where present */
         uint64_t present; /* bit per key */
-        uint64_t seen;    /* likewise, whatever its value was */
+        uint64_t seen;    /* bit per key that occurred, with any value */
         bool malformed;
 } Fields;
 

@@ -47,7 +47,7 @@ typedef struct Pressure {
 
 /*
  * One file. 0 when all of it is in its grammar; TEXT_E_MALFORMED when some of it is not, and then
- * *ret holds what is certain and lacks the rest.
+ * *ret has the values that are certain and lacks the others.
  */
 _must_check_ int pressure_parse(Span text, PressureFile *ret);
 

@@ -195,7 +195,7 @@ static int on_thread(void *userdata, const ThreadSample *sample, Span smaps) {
         }
         thread = &captured->threads[captured->n_threads++];
         *thread = (CapturedThread){ .sample = *sample, .smaps = smaps };
-        /* In one piece, so that what was kept stays where it is. */
+        /* The memory is reserved at once, so that pointers to kept bytes stay valid. */
         ck_assert_int_eq(buffer_reserve(&thread->texts,
                                         sample->pcomm.n + sample->comm.n + sample->cgroup.n +
                                                 sample->cpus.n + smaps.n + 1,
@@ -232,7 +232,7 @@ static int on_sched_ext(void *userdata, Span json) {
 static int on_sources(void *userdata, const SourceTable *sources) {
         const Captured *captured = userdata;
 
-        /* What is returned is what was written. */
+        /* The head that is returned must be the head that was written. */
         for (unsigned id = 0; id < _SOURCE_MAX; id++) {
                 ck_assert_int_eq(sources->sources[id].state, captured->sources.sources[id].state);
                 ck_assert_mem_eq(sources->sources[id].counts, captured->sources.sources[id].counts,

@@ -4,7 +4,7 @@
 /*
  * Captured
  *
- * A capture of a tree and what became of it, read back through the reader of snapshots; and a
+ * A capture of a tree and its result, read back through the reader of snapshots; and a
  * system whose answers the test sets.
  */
 
@@ -15,7 +15,7 @@
 #include "snapshot/thread-sample.h"
 #include "tree.h"
 
-/* What the fake system answers about one thread. */
+/* The fake system's answers about one thread. */
 typedef struct FakeThread {
         pid_t tid;
         int affinity_error, stats_error; /* -errno */
@@ -34,7 +34,7 @@ typedef struct FakeSystem {
         size_t n_threads;
         bool without_delays; /* a kernel without CONFIG_TASK_DELAY_ACCT */
         int open_error;      /* of opening taskstats */
-        int own_error;       /* what asking for the own thread ends in */
+        int own_error;       /* the result of querying the calling thread */
         uint64_t now_ns;     /* grows by step_ns with each look */
         uint64_t step_ns;
         uint64_t n_queries;
@@ -59,9 +59,9 @@ typedef struct Captured {
         SourceTable sources;
         CapturedThread *threads;
         size_t n_threads, n_allocated;
-        Buffer cgroups; /* paths, a newline behind each, in the order of the document */
+        Buffer cgroups; /* paths, each followed by a newline, in the order of the document */
         Buffer psi, sched_ext;
-        int sink_error; /* what the sink fails with once it has taken sink_bytes */
+        int sink_error; /* the sink's error once it has taken sink_bytes */
         size_t sink_bytes;
 } Captured;
 

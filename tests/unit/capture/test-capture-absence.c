@@ -69,7 +69,7 @@ START_TEST(a_process_whose_spokesman_goes_asks_the_next) {
         capture();
         ck_assert_ptr_null(captured_find(&captured, 10));
         ck_assert(span_is(captured_find(&captured, 11)->sample.cgroup, "/next"));
-        /* What was read of the leader while it was there still names the process. */
+        /* The leader's name was read before it went, and still names the process. */
         ck_assert(span_is(captured_find(&captured, 11)->sample.pcomm, "thread"));
         ck_assert_uint_eq(captured.head.processes, 2);
 }
@@ -224,7 +224,7 @@ START_TEST(a_want_of_descriptors_costs_threads_and_not_the_capture) {
 END_TEST
 
 START_TEST(processes_that_proc_does_not_list_are_missed) {
-        tree_delete(&tree, "proc/1/task/1/stat"); /* and the rest stays behind, unlisted */
+        tree_delete(&tree, "proc/1/task/1/stat"); /* the other files stay, unlisted */
         ck_assert_int_eq(renameat(tree.fd, "proc/1", tree.fd, "proc/x1"), 0);
         capture();
         captured_check_source(&captured, SOURCE_STAT, SOURCE_STATE_PARTIAL, 2, 0, 0, 0, 0);
@@ -353,7 +353,7 @@ START_TEST(memory_stops_when_its_time_is_used_up) {
 }
 END_TEST
 
-/* A pipe that nobody writes to: opening it waits, as reading does for a lock that is not let go. */
+/* A pipe without a writer: opening it waits, as reading does for a lock that is not released. */
 START_TEST(memory_that_does_not_come_uses_up_the_time) {
         int fd;
 
@@ -368,7 +368,7 @@ START_TEST(memory_that_does_not_come_uses_up_the_time) {
         ck_assert_str_eq(captured.sources.sources[SOURCE_SMAPS_ROLLUP].reason,
                          "the time budget of 20 ms was used up and 2 processes were left out; "
                          "--no-smaps skips all");
-        /* Whoever still waits is let go. */
+        /* Release the thread that still waits. */
         fd = openat(tree.fd, "proc/1/task/1/smaps_rollup", O_RDWR | O_CLOEXEC);
         ck_assert_int_ge(fd, 0);
         ck_assert_int_eq(write(fd, "x", 1), 1);

@@ -141,7 +141,7 @@ START_TEST(an_answer_about_a_later_life_of_the_tid_drops_the_thread) {
 }
 END_TEST
 
-/* What the leader's stat says first, and what it says when taskstats has answered. */
+/* The leader's stat when it is read first, and after taskstats has answered. */
 static const struct {
         TreeThread before, after;
         bool kept;
@@ -226,7 +226,7 @@ START_TEST(without_extended_accounting_its_members_are_absent) {
 }
 END_TEST
 
-/* What a 0 means: thread 10 counted a delay, thread 11 none. */
+/* The meaning of a 0: thread 10 counted a delay, thread 11 none. */
 static const struct {
         const char *sysctl, *cmdline;
         bool zero_is_measured;
@@ -288,7 +288,7 @@ END_TEST
 START_TEST(irq_delays_of_zero_need_a_kernel_that_accounts_them) {
         answer((FakeThread){ .tid = 10, .irq_count = 3 });
         capture();
-        /* A count is one whatever the kernel says elsewhere; nothing else is known. */
+        /* A count above 0 is a measurement, although nothing else says that they are counted. */
         ck_assert_uint_eq(captured_value(&captured, 10, METRIC_irq_delay_count), 3);
         ck_assert(!captured_has(&captured, 11, METRIC_irq_delay_count));
         captured_check_source(&captured, SOURCE_TASKSTATS_IRQ, SOURCE_STATE_PARTIAL, 1, 0, 0, 0, 0);

@@ -146,7 +146,7 @@ static const struct {
 
 START_TEST(a_user_namespace_is_known_by_its_map) {
         look();
-        ck_assert(!gates.in_user_namespace); /* what cannot be read is none */
+        ck_assert(!gates.in_user_namespace); /* an unreadable file counts as none */
         tree_write_text(&tree, "proc/thread-self/uid_map", "%s", map_rows[_i].map);
         look();
         ck_assert_int_eq(gates.in_user_namespace, map_rows[_i].own);

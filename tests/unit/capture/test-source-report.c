@@ -60,7 +60,7 @@ START_TEST(a_proc_of_processes_only_is_named_as_the_cause) {
                                  "/proc is mounted with subset=pid and shows nothing of the host "
                                  "but its processes: mount it without");
         }
-        /* What has a cause of its own keeps it. */
+        /* A source with a cause of its own keeps it. */
         gates.has_file[SOURCE_SCHED] = false;
         ck_assert_ptr_nonnull(strstr(judge(SOURCE_SCHEDSTATS)->reason, "CONFIG_SCHED_DEBUG"));
 }

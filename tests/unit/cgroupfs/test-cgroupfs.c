@@ -30,7 +30,7 @@ static const struct {
         { "/", 0 },
         { "/plain", 0 },
         { "/plain/workers", 0 },
-        { "/old (deleted)", 0 }, /* somebody's name */
+        { "/old (deleted)", 0 }, /* a cgroup with that very name */
         { "/plain (deleted)", CGROUPFS_E_VANISHED },
         { "/missing", CGROUPFS_E_VANISHED },
         { "/plain/cgroup.type", CGROUPFS_E_VANISHED },
@@ -114,7 +114,7 @@ START_TEST(the_tree_need_not_be_mounted_to_be_looked_for) {
                 int fd = fixture_open(paths[i]);
                 int r = cgroupfs_open(fd, &found);
 
-                /* What the fixture names may be a cgroup v2 mount of the machine that tests. */
+                /* The mount in the fixture may exist on the machine that runs the test. */
                 ck_assert(r == CGROUPFS_E_NO_MOUNT || r == CGROUPFS_E_DENIED ||
                           r == CGROUPFS_E_ABSENT || (r == 0 && cgroupfs_root_fd(found) >= 0));
                 found = cgroupfs_free(found);

@@ -6,7 +6,7 @@
 
 #define ALL_FIELDS ((UINT32_C(1) << _PROC_STAT_MAX) - 1)
 
-/* Fields 4 to 41 of a line, and what is behind them. */
+/* Fields 4 to 41 of a line, and the rest of it. */
 #define TAIL_TO_STARTTIME " 9 1 1 0 -1 4194560 11 0 22 0 33 44 0 0 20 0 1 0 777"
 #define TAIL TAIL_TO_STARTTIME " 4096 1 2 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0\n"
 

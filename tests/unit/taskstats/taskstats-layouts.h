@@ -128,7 +128,7 @@ _Static_assert(sizeof(Taskstats15) == 560, "version 15");
         LAYOUT_SAME(M, nonvoluntary_csw, nivcsw, 1)
 // clang-format on
 
-/* Where each metric is, in bytes, and what one unit of it is worth. */
+/* The offset of each metric in bytes, and the factor from the kernel's unit to ours. */
 #define LAYOUT_ROW(metric, grown, of_15, scale) \
         { METRIC_##metric, offsetof(GrownTaskstats, grown), offsetof(Taskstats15, of_15), scale },
 static const struct {

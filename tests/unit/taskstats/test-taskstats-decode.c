@@ -220,7 +220,7 @@ START_TEST(one_count_of_seven_tells_that_a_task_is_accounted) {
         memcpy((char *) &raw + counts[_i], &(uint64_t){ 1 }, 8);
         ck_assert_int_eq(taskstats_decode(&raw, sizeof(raw), &stats), 0);
         ck_assert(taskstats_has_delays(&stats));
-        /* Behind the end of what was sent it does not count. */
+        /* A member after the end of the received bytes does not count. */
         ck_assert_int_eq(taskstats_decode(&raw, counts[_i], &stats), 0);
         ck_assert(!taskstats_has_delays(&stats));
 }

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,33 +38,6 @@ int hash_new(Hash *ret) {
                 return -ENOMEM;
         *ret = TAKE_PTR(hash);
         return 0;
-}
-
-_printf_(2, 0) static void fault_format(SnapshotFault *fault, const char *format, va_list args) {
-        *fault = (SnapshotFault){};
-        (void) vsnprintf(fault->text, sizeof(fault->text), format, args);
-}
-
-void fault_set(SnapshotFault *fault, const char *format, ...) {
-        va_list args;
-
-        if (!fault)
-                return;
-        va_start(args, format);
-        fault_format(fault, format, args);
-        va_end(args);
-}
-
-void fault_set_at(SnapshotFault *fault, uint64_t offset, const char *format, ...) {
-        va_list args;
-
-        if (!fault)
-                return;
-        va_start(args, format);
-        fault_format(fault, format, args);
-        va_end(args);
-        fault->has_offset = true;
-        fault->offset = offset;
 }
 
 int file_read_at(int fd, void *bytes, size_t n, uint64_t offset, size_t *ret_n) {

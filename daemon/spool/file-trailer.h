@@ -15,7 +15,8 @@
 #include <xxhash.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "spool/snapshot-file.h"
+#include "snapshot/head.h"
+#include "spool/snapshot-fault.h"
 
 #define TRAILER_DIGEST_BYTES 16
 #define TRAILER_FRAME_MAGIC 0x184D2A5Cu
@@ -37,10 +38,6 @@ static inline Hash hash_free(Hash hash) {
 DEFINE_CLEANUP(Hash, hash_free);
 /* -ENOMEM. */
 _must_check_ int hash_new(Hash *ret);
-
-/* Overwrites @fault, which may be NULL. */
-void fault_set(SnapshotFault *fault, const char *format, ...) _printf_(2, 3);
-void fault_set_at(SnapshotFault *fault, uint64_t offset, const char *format, ...) _printf_(3, 4);
 
 /* All of @n bytes from @offset, or as many as there are: *ret_n. */
 _must_check_ int file_read_at(int fd, void *bytes, size_t n, uint64_t offset, size_t *ret_n);

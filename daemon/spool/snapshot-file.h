@@ -23,19 +23,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "snapshot/head.h"
-
-enum {
-        SNAPSHOT_FILE_OK,
-        SNAPSHOT_FILE_E_NO_HEAD, /* not ours: no trailer; may be of format version 0 */
-        SNAPSHOT_FILE_E_DAMAGED, /* the fault tells what and where */
-};
-
-typedef struct SnapshotFault {
-        char text[256]; /* a fragment: "the digest does not match", "the file is empty" */
-        bool has_offset;
-        uint64_t offset; /* bytes into the file, or into the document when @in_document */
-        bool in_document;
-} SnapshotFault;
+#include "spool/snapshot-fault.h"
 
 /* writing */
 

@@ -16,7 +16,9 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/name.h"
-#include "spool/spool.h"
+#include "spool/spool-outcome.h"
+
+typedef struct Spool Spool;
 
 #define SPOOL_COMPLAINT_BYTES 1024
 #define SPOOL_NAME_BYTES (SNAPSHOT_NAME_MAX_CHARS + 1)
@@ -57,5 +59,5 @@ _must_check_ int spool_lock(const Spool *spool, int *ret_fd);
 /* SPOOL_E_NOT_FOUND, also for what has such a name and is not a regular file. @ret may be NULL. */
 _must_check_ int spool_stat(const Spool *spool, const char *name, struct stat *ret);
 
-/* Makes what was linked, renamed and removed so far last. */
-_must_check_ int spool_sync(const Spool *spool);
+/* fsync(2) that does not stop at a signal. */
+_must_check_ int spool_sync_fd(int fd);

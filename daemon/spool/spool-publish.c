@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "spool/snapshot-file.h"
 #include "spool/spool-directory.h"
 
 /* Hidden from lists by its dot, known to spool_clean() by the rest. */
@@ -23,39 +24,6 @@
 
 /* Names tried before "NAME-N" is given up. */
 #define MAX_NAME_SUFFIX 10000
-
-int spool_lock(const Spool *spool, int *ret_fd) {
-        _cleanup_(fd_closep) int fd = -EBADF;
-        int r;
-
-        /*
-         * Locks belong to open files, and the spool's own is shared with everybody it was sent to.
-         */
-        fd = openat(spool->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        do
-                r = flock(fd, LOCK_EX);
-        while (r < 0 && errno == EINTR);
-        /* A file system without locks: two who replace one name at once may see either win. */
-        if (r < 0 && errno != EOPNOTSUPP && errno != ENOLCK && errno != ENOSYS && errno != EINVAL)
-                return -errno;
-        *ret_fd = TAKE_FD(fd);
-        return 0;
-}
-
-static int sync_fd(int fd) {
-        int r;
-
-        do
-                r = fsync(fd);
-        while (r < 0 && errno == EINTR);
-        return r < 0 ? -errno : 0;
-}
-
-int spool_sync(const Spool *spool) {
-        return sync_fd(spool->dir_fd);
-}
 
 /* temporaries */
 
@@ -221,7 +189,7 @@ static int publish_new(const Spool *spool, int fd, const char *dot, const char *
                             : 0;
         if (r < 0)
                 return r == -EEXIST ? SPOOL_E_EXISTS : r;
-        r = spool_sync(spool);
+        r = spool_sync_fd(spool->dir_fd);
         /* Who is told that it failed need not look for it, and may take the name again. */
         if (r < 0)
                 (void) unlinkat(spool->dir_fd, file, 0);
@@ -245,7 +213,7 @@ static int publish_over(const Spool *spool, int fd, const char *dot, const char 
                 (void) unlinkat(spool->dir_fd, dot, 0);
                 return r;
         }
-        return spool_sync(spool);
+        return spool_sync_fd(spool->dir_fd);
 }
 
 /* Under the lock, @fd being synced. */
@@ -272,7 +240,7 @@ static int sync_and_lock(Spool *spool, int fd, int *ret_lock) {
 
         if (spool->is_unavailable)
                 return SPOOL_E_UNAVAILABLE;
-        r = sync_fd(fd);
+        r = spool_sync_fd(fd);
         return r < 0 ? spool_explain(spool, r) : spool_lock(spool, ret_lock);
 }
 
@@ -322,7 +290,7 @@ static int write_copy(int from, int to, const char *new_name, Head *head) {
                 return err_fold(r);
         head->size_bytes = n_bytes;
         head->has_size = true;
-        return sync_fd(to);
+        return spool_sync_fd(to);
 }
 
 /* A copy of @from with the new head, published as @new_name. Under the lock. */
@@ -377,7 +345,7 @@ static int remove_file(Spool *spool, const char *name, uid_t uid) {
                 return r;
         if (unlinkat(spool->dir_fd, file, 0) < 0)
                 return errno == ENOENT ? SPOOL_E_NOT_FOUND : -errno;
-        return spool_sync(spool);
+        return spool_sync_fd(spool->dir_fd);
 }
 
 int spool_remove(Spool *spool, const char *name, uid_t uid) {
@@ -418,7 +386,7 @@ static int rename_snapshot(Spool *spool, const char *name, const char *new_name,
                         (void) unlinkat(spool->dir_fd, file, 0);
                 return r;
         }
-        return spool_sync(spool);
+        return spool_sync_fd(spool->dir_fd);
 }
 
 int spool_rename(Spool *spool, const char *name, const char *new_name, uid_t uid, Head *ret_head) {

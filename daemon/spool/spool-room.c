@@ -155,7 +155,7 @@ static int carry_out(Spool *spool, const RoomPlan *plan, Buffer *rotated) {
                 }
                 is_changed = true;
         }
-        return is_changed ? spool_sync(spool) : 0;
+        return is_changed ? spool_sync_fd(spool->dir_fd) : 0;
 }
 
 static int plan_and_carry_out(Spool *spool, RoomPlan *plan, const SpoolLimits *limits,

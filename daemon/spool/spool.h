@@ -18,18 +18,9 @@
 #include "base/macro.h"
 #include "snapshot/head.h"
 #include "spool/snapshot-file.h"
+#include "spool/spool-outcome.h"
 
 typedef struct Spool Spool;
-
-enum {
-        SPOOL_OK,
-        SPOOL_E_NOT_FOUND,
-        SPOOL_E_EXISTS,
-        SPOOL_E_DAMAGED,     /* the file is there and its head cannot be read */
-        SPOOL_E_FULL,        /* budget, keep-free floor or ENOSPC: spool_complaint() */
-        SPOOL_E_UNAVAILABLE, /* no directory, not ours to write, read-only: spool_complaint() */
-        SPOOL_E_NOT_OWNER,
-};
 
 typedef struct SpoolLimits {
         uint64_t max_bytes;       /* budget of all snapshots; 0: none */

@@ -101,7 +101,7 @@ static void on_activity(unsigned n_running, unsigned n_waiting, void *userdata) 
 /* Applies all or nothing: nobody wrote half of a configuration. */
 static int reload(Profiler *profiler) {
         _cleanup_(config_freep) Config *config = NULL;
-        ServiceSettings settings;
+        DeskSettings settings;
         ServerLimits limits;
         int r;
 

@@ -101,8 +101,8 @@ static SpoolLimits spool_limits(const Config *config, int spool_fd) {
         return limits;
 }
 
-ServiceSettings settings_of_service(const Config *config, int spool_fd) {
-        ServiceSettings settings = service_default_settings();
+DeskSettings settings_of_service(const Config *config, int spool_fd) {
+        DeskSettings settings = desk_default_settings();
 
         settings.spool = spool_limits(config, spool_fd);
         settings.smaps = config_get(config, SETTING_SMAPS) != 0;

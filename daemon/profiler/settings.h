@@ -26,7 +26,7 @@ enum {
 _must_check_ int settings_load(const Options *options, bool is_private, Config **ret);
 
 /* @spool_fd: where the defaults depend on the file system; negative when there is none. */
-ServiceSettings settings_of_service(const Config *config, int spool_fd);
+DeskSettings settings_of_service(const Config *config, int spool_fd);
 ServerLimits settings_of_server(const Config *config);
 
 /* "--dump-config": to standard output; 0, SETTINGS_E_WRONG or a negative errno; it was logged. */

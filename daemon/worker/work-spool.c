@@ -2,13 +2,10 @@
 #include "worker/work-spool.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/err.h"
-#include "base/name.h"
-#include "metric/metric.h"
+#include "spool/spool-failure.h"
 
 void spool_parameters_done(SpoolParameters *parameters) {
         parameters->directory = fd_close(parameters->directory);
@@ -49,57 +46,14 @@ int work_decode_limits(Work *work, const SpoolParameters *parameters, SpoolLimit
         return 0;
 }
 
-static int work_refuse_not_found(Work *work, Spool *spool, const char *name) {
-        WireErrorDetail detail = { .subject = span_of(name) };
-        SpoolEntry *entries = NULL;
-        const char **names = NULL;
-        size_t n = 0;
-        int r;
-
-        /* The nearest name is a courtesy: the answer is right without it. */
-        if (spool_list(spool, &entries, &n) == 0)
-                names = calloc(n + 1, sizeof(*names));
-        if (names) {
-                for (size_t i = 0; i < n; i++)
-                        names[i] = entries[i].head.name;
-                detail.nearest = name_nearest(span_of(name), names, n);
-        }
-        r = work_refuse(work, WIRE_ERROR_NO_SUCH_SNAPSHOT, &detail);
-        free(names);
-        spool_entries_free(entries, n);
-        return r;
-}
-
 int work_refuse_spool(Work *work, Spool *spool, const char *name, int r) {
-        char reason[SNAPSHOT_NAME_MAX_CHARS + 64];
+        SpoolFailure failure;
 
-        switch (r) {
-        case SPOOL_E_NOT_FOUND:
-                return work_refuse_not_found(work, spool, name);
-        case SPOOL_E_EXISTS:
-                return work_refuse(work, WIRE_ERROR_SNAPSHOT_EXISTS,
-                                   &(WireErrorDetail){ .subject = span_of(name) });
-        case SPOOL_E_DAMAGED:
-                return work_refuse(
-                        work, WIRE_ERROR_SNAPSHOT_UNREADABLE,
-                        &(WireErrorDetail){
-                                .subject = span_of(name),
-                                .reason = "it is damaged; \"ctprofctl verify\" tells more",
-                        });
-        case SPOOL_E_FULL:
-                return work_refuse(work, WIRE_ERROR_SPOOL_FULL,
-                                   &(WireErrorDetail){ .reason = spool_complaint(spool) });
-        case SPOOL_E_UNAVAILABLE:
-                return work_refuse(work, WIRE_ERROR_SPOOL_UNAVAILABLE,
-                                   &(WireErrorDetail){ .reason = spool_complaint(spool) });
-        case SPOOL_E_NOT_OWNER:
-                (void) snprintf(reason, sizeof(reason), "the snapshot \"%s\" is another user's",
-                                name);
-                return work_refuse(work, WIRE_ERROR_PERMISSION_DENIED,
-                                   &(WireErrorDetail){ .reason = reason });
-        default:
+        if (!spool_failure_init(&failure, spool, name, r))
                 return err_fold(r);
-        }
+        r = work_refuse(work, failure.error, &failure.detail);
+        spool_failure_done(&failure);
+        return r;
 }
 
 int work_await_disk(Work *work, Spool *spool, int file) {

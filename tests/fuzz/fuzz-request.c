@@ -20,14 +20,17 @@
  * error that says why. The next caller is served, and no descriptor and no job is left.
  *
  * Aims at: daemon/server/connection.c, daemon/server/server.c, daemon/server/peer.c,
- *          daemon/service/service.c, daemon/service/request.c, daemon/service/field.c,
- *          daemon/service/method.c, daemon/service/method-analysis.c,
- *          daemon/service/method-capture.c, daemon/service/method-change.c,
- *          daemon/service/method-export.c, daemon/service/method-import.c,
- *          daemon/service/method-list.c, daemon/service/method-metric-list.c,
- *          daemon/service/method-status.c, daemon/service/method-verify.c,
- *          daemon/service/queue.c, daemon/service/reference.c, daemon/service/transfer.c,
- *          daemon/service/record.c, daemon/service/varlink-service.c, daemon/service/failure.c,
+ *          daemon/service/service.c, daemon/service/desk/desk.c, daemon/service/desk/queue.c,
+ *          daemon/service/desk/record.c, daemon/service/request/request.c,
+ *          daemon/service/request/order.c, daemon/service/request/field.c,
+ *          daemon/service/request/reference.c, daemon/service/request/transfer.c,
+ *          daemon/service/method/clean.c, daemon/service/method/method.c,
+ *          daemon/service/method/method-analysis.c, daemon/service/method/method-capture.c,
+ *          daemon/service/method/method-change.c, daemon/service/method/method-export.c,
+ *          daemon/service/method/method-import.c, daemon/service/method/method-list.c,
+ *          daemon/service/method/method-metric-list.c, daemon/service/method/method-status.c,
+ *          daemon/service/method/method-verify.c, daemon/service/method/varlink-service.c,
+ *          daemon/spool/spool-failure.c
  *          protocol/interface/interface.c
  */
 
@@ -147,7 +150,7 @@ static size_t count_fds(void) {
 
 static void scene_init(Scene *scene) {
         const ServerLimits limits = server_default_limits();
-        ServiceSetup setup = { .spool = spool, .settings = service_default_settings() };
+        ServiceSetup setup = { .spool = spool, .settings = desk_default_settings() };
 
         *scene = (Scene){ .cuts = { .n_sizes = 0 } };
         fuzz_expect(sd_event_new(&scene->event) >= 0, "sd_event_new");

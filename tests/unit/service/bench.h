@@ -59,7 +59,7 @@ static inline void bench_open(Bench *bench, const char *spool_path) {
         setup.disposal = bench->disposal;
         setup.workshop = bench->workshop;
         setup.spool = bench->spool;
-        setup.settings = service_default_settings();
+        setup.settings = desk_default_settings();
         setup.settings.spool = (SpoolLimits){ .max_bytes = 1 << 20, .max_age_ns = 5 };
         ck_assert_int_eq(service_new(&setup, &bench->service), 0);
         ck_assert_int_eq(server_new(bench->event, bench->disposal, &limits, &service_events,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "service/field.h"
+#include "service/request/field.h"
 
 typedef struct Sample {
         const char *text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "service/queue.h"
+#include "service/desk/queue.h"
 
 static const QueueLimits one_at_a_time = {
         .max_running = 1,

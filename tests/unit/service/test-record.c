@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
-#include "service/record.h"
+#include "service/method/method.h"
 
 /* What goes to stderr while a case runs comes here instead. */
 static FILE *written;
@@ -41,12 +41,12 @@ static const char *hear(void) {
 static void take(Recorder *recorder, const char *name, const char *call, const char *frame,
                  bool is_error, uint64_t now_ns) {
         json_object *parameters = call ? json_tokener_parse(call) : NULL;
-        const Method *method;
-        bool known;
+        const Method *method = method_find(span_of(name));
+        RecordedCall recorded = { .method = name, .uid = 1000, .parameters = parameters };
 
-        method = method_find(span_of(name), &known);
         ck_assert_ptr_nonnull(method);
-        recorder_take(recorder, method, 1000, parameters, span_of(frame), is_error, now_ns);
+        recorded.record = method->record;
+        recorder_take(recorder, &recorded, span_of(frame), is_error, now_ns);
         json_object_put(parameters);
 }
 

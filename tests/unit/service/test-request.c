@@ -3,7 +3,7 @@
 #include "check-main.h"
 
 #include "bench.h"
-#include "service/request.h"
+#include "service/request/order.h"
 
 #define RECORD "{\"method\":\"x.Record\",\"more\":true}"
 /* Its job hears that it is to end, says so, and does not. */
@@ -50,7 +50,8 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
 
         job_method = strcmp(call->method, "x.Deaf") == 0 ? JOB_INTERFACE ".Deaf"
                                                          : JOB_INTERFACE ".Record";
-        ck_assert_int_eq(request_new(userdata, &record_method, connection, call, &request), 0);
+        ck_assert_int_eq(
+                request_new(service_desk(userdata), &record_method, connection, call, &request), 0);
         request_settle(request, record_method.handle(request));
 }
 

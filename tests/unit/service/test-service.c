@@ -4,7 +4,7 @@
 
 #include "interface/error-list.h"
 #include "interface/interface.h"
-#include "service/method.h"
+#include "service/method/method.h"
 
 #define CALL(name, parameters) \
         "{\"method\":\"" PROFILER_INTERFACE "." name "\",\"parameters\":" parameters "}"

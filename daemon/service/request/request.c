@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/request.h"
+#include "service/request/request.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "base/number.h"
 #include "job/workshop.h"
+#include "spool/spool-failure.h"
 #include "wire/message.h"
 
 #define STUCK_REASON                                                                             \
@@ -21,7 +20,7 @@
 
 /* life */
 
-int request_new(Service *service, const Method *method, Connection *connection, const Call *call,
+int request_new(Desk *desk, const Method *method, Connection *connection, const Call *call,
                 Request **ret) {
         Request *request;
 
@@ -29,7 +28,7 @@ int request_new(Service *service, const Method *method, Connection *connection, 
         if (!request)
                 return -ENOMEM;
         *request = (Request){
-                .service = service,
+                .desk = desk,
                 .method = method,
                 .connection = connection,
                 .parameters = call ? json_object_get(call->parameters) : NULL,
@@ -38,7 +37,10 @@ int request_new(Service *service, const Method *method, Connection *connection, 
         };
         buffer_init(&request->text, REQUEST_MAX_CALL_BYTES);
         buffer_init(&request->call, REQUEST_MAX_CALL_BYTES);
-        service_link(service, request);
+        request->next = desk->requests;
+        if (request->next)
+                request->next->previous = request;
+        desk->requests = request;
         if (connection)
                 connection_set_call_data(connection, request);
         *ret = request;
@@ -46,10 +48,10 @@ int request_new(Service *service, const Method *method, Connection *connection, 
 }
 
 int request_close_fd(Request *request, int fd) {
-        return disposal_close(request_setup(request)->disposal, fd);
+        return disposal_close(request->desk->disposal, fd);
 }
 
-static void close_fds(Request *request) {
+void request_close_fds(Request *request) {
         for (size_t i = 0; i < request->n_fds; i++)
                 (void) request_close_fd(request, request->fds[i]);
         request->n_fds = 0;
@@ -59,8 +61,8 @@ static void close_fds(Request *request) {
 static void leave_queue(Request *request) {
         if (request->entry.place == QUEUE_OUTSIDE)
                 return;
-        queue_remove(service_queue(request->service, request->queue), &request->entry);
-        service_turn(request->service);
+        queue_remove(request->desk->queues[request->queue], &request->entry);
+        desk_turn(request->desk);
 }
 
 Request *request_free(Request *request) {
@@ -69,13 +71,18 @@ Request *request_free(Request *request) {
 
         leave_queue(request);
         request->job = job_free(request->job);
-        close_fds(request);
+        request_close_fds(request);
         if (request->free_state)
                 request->free_state(request->state);
         buffer_done(&request->call);
         buffer_done(&request->text);
         json_object_put(request->parameters);
-        service_unlink(request->service, request);
+        if (request->next)
+                request->next->previous = request->previous;
+        if (request->previous)
+                request->previous->next = request->next;
+        else
+                request->desk->requests = request->next;
         free(request);
         return NULL;
 }
@@ -99,18 +106,6 @@ void request_settle(Request *request, int r) {
 
 /* what a method finds */
 
-const ServiceSetup *request_setup(const Request *request) {
-        return service_setup(request->service);
-}
-
-const ServiceSettings *request_settings(const Request *request) {
-        return &service_setup(request->service)->settings;
-}
-
-uint64_t request_uptime_ns(const Request *request) {
-        return service_uptime_ns(request->service);
-}
-
 void request_keep(Request *request, void *state, void (*free_state)(void *state)) {
         assert(!request->state);
         request->state = state;
@@ -133,7 +128,14 @@ int request_decode(Request *request, const Field *table, size_t n_table, void *r
 static void end(Request *request, Span frame, bool is_error, const int *fds, size_t n_fds) {
         assert(!request->is_over);
         request->is_over = true;
-        service_record(request->service, request, frame, is_error);
+        recorder_take(&request->desk->recorder,
+                      &(RecordedCall){
+                              .method = request->method->name,
+                              .record = request->method->record,
+                              .uid = request->uid,
+                              .parameters = request->parameters,
+                      },
+                      frame, is_error, desk_now_ns());
         if (request->connection)
                 connection_forward(request->connection, frame, false, fds, n_fds);
         else
@@ -158,6 +160,16 @@ int request_fail(Request *request, WireError error, const WireErrorDetail *detai
 int request_refuse_parameter(Request *request, const char *key, const char *reason) {
         return request_fail(request, WIRE_ERROR_INVALID_PARAMETER,
                             &(WireErrorDetail){ .subject = span_of(key), .reason = reason });
+}
+
+int request_fail_spool(Request *request, const char *name, int r) {
+        SpoolFailure failure;
+
+        if (!spool_failure_init(&failure, request->desk->spool, name, r))
+                return err_fold(r);
+        r = request_fail(request, failure.error, &failure.detail);
+        spool_failure_done(&failure);
+        return r;
 }
 
 int request_answer(Request *request, Span parameters, const int *fds, size_t n_fds) {
@@ -209,8 +221,8 @@ static int take_last(Request *request, Span frame, bool is_error) {
 /* The job has nothing to do until the caller reads: the others need not wait for that. */
 static void pause_job(Request *request) {
         job_pause(request->job);
-        queue_rest(service_queue(request->service, request->queue), &request->entry);
-        service_turn(request->service);
+        queue_rest(request->desk->queues[request->queue], &request->entry);
+        desk_turn(request->desk);
 }
 
 static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *userdata) {
@@ -251,7 +263,7 @@ static const JobEvents job_events = { .on_reply = on_reply, .on_end = on_end };
 
 /* What the administrator chose; a silence is bounded by the terms. */
 static uint64_t timeout_of(const Request *request) {
-        const ServiceSettings *settings = request_settings(request);
+        const DeskSettings *settings = &request->desk->settings;
 
         if (request->terms->clock == JOB_CLOCK_SILENCE)
                 return 0;
@@ -260,7 +272,7 @@ static uint64_t timeout_of(const Request *request) {
 }
 
 int request_start_job(Request *request) {
-        Workshop *workshop = request_setup(request)->workshop;
+        Workshop *workshop = request->desk->workshop;
         JobOrder order;
         int r;
 
@@ -300,7 +312,7 @@ int request_resume(Request *request) {
                 return request->on_drained(request);
         if (!request->job)
                 return 0;
-        queue_wake(service_queue(request->service, request->queue), &request->entry);
+        queue_wake(request->desk->queues[request->queue], &request->entry);
         job_resume(request->job);
         return 0;
 }
@@ -320,101 +332,7 @@ void request_hang_up(Request *request) {
         request->connection = NULL;
         request->more = false;
         /* It may have waited for the caller to read. */
-        queue_wake(service_queue(request->service, request->queue), &request->entry);
+        queue_wake(request->desk->queues[request->queue], &request->entry);
         job_resume(request->job);
         request_settle(request, request_stop(request));
-}
-
-/* the order */
-
-void request_begin_order(Request *request, JsonWriter *writer) {
-        close_fds(request);
-        buffer_clear(&request->text);
-        json_writer_init(writer, &request->text);
-        json_write_object(writer);
-}
-
-int request_add_fd(Request *request, JsonWriter *writer, const char *key, int fd) {
-        if (request->n_fds == ELEMENTSOF(request->fds)) {
-                (void) request_close_fd(request, fd);
-                return -E2BIG;
-        }
-        json_write_member_u64(writer, key, request->n_fds);
-        request->fds[request->n_fds++] = fd;
-        return 0;
-}
-
-int request_add_spool(Request *request, JsonWriter *writer) {
-        Spool *spool = request_setup(request)->spool;
-        int fd;
-
-        if (spool_dir_fd(spool) < 0)
-                return request_fail_spool(request, "", SPOOL_E_UNAVAILABLE);
-        fd = fcntl(spool_dir_fd(spool), F_DUPFD_CLOEXEC, 0);
-        if (fd < 0)
-                return -errno;
-        json_write_member_name(writer, "spoolPath", span_of(spool_path(spool)));
-        return request_add_fd(request, writer, "directory", fd);
-}
-
-void request_write_limits(const Request *request, JsonWriter *writer) {
-        const SpoolLimits *limits = &request_settings(request)->spool;
-
-        json_write_key(writer, "limits");
-        json_write_object(writer);
-        json_write_member_u64(writer, "maxBytes", limits->max_bytes);
-        json_write_member_u64(writer, "keepFreeBytes", limits->keep_free_bytes);
-        json_write_member_u64(writer, "maxAgeNs", limits->max_age_ns);
-        json_write_end(writer);
-}
-
-static int refuse_waiting(Request *request, int r) {
-        const char *reason = r == QUEUE_E_FULL_FOR_USER
-                                     ? "You have too many calls waiting; let some of them finish."
-                                     : "Too many calls are waiting; try again later.";
-
-        return request_fail(request, WIRE_ERROR_BUSY, &(WireErrorDetail){ .reason = reason });
-}
-
-int request_end_order(Request *request, JsonWriter *writer, const char *method, JobKind kind) {
-        int r;
-
-        json_write_end(writer);
-        r = json_writer_finish(writer);
-        if (r < 0)
-                return r;
-        buffer_clear(&request->call);
-        r = call_encode(&request->call, method, buffer_span(&request->text), request->more);
-        if (r < 0)
-                return r;
-        buffer_done(&request->text);
-        request->terms = job_terms(kind);
-        return 0;
-}
-
-int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
-        Queue *line = service_queue(request->service, queue);
-        int r;
-
-        request->queue = queue;
-        request->stage = stage;
-        if (queue == QUEUE_ADDING && request->method)
-                service_clean_spool(request->service);
-        if (request->more && stage->tells_progress && queue_is_busy(line))
-                connection_continue(request->connection,
-                                    SPAN_LITERAL("{\"progress\":{\"phase\":\"waiting\","
-                                                 "\"done\":0}}"));
-        r = queue_add(line, &request->entry, request->uid);
-        if (r != QUEUE_OK)
-                return refuse_waiting(request, r);
-        service_turn(request->service);
-        return 0;
-}
-
-int request_submit(Request *request, JsonWriter *writer, const char *method, QueueKind queue,
-                   JobKind kind, const Stage *stage) {
-        int r;
-
-        r = request_end_order(request, writer, method, kind);
-        return r == 0 ? request_enqueue(request, queue, stage) : r;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/request.h"
+#include "service/method/method.h"
+
+#include "service/request/order.h"
 
 /*
  * Whose the snapshots are, and whether they exist at all, is looked at by the job, under the lock.

@@ -22,10 +22,8 @@
 #include "job/job.h"
 #include "json/json-writer.h"
 #include "server/connection.h"
-#include "service/field.h"
-#include "service/method.h"
-#include "service/queue.h"
-#include "service/service.h"
+#include "service/desk/desk.h"
+#include "service/request/field.h"
 #include "spool/spool.h"
 #include "wire/limits.h"
 
@@ -37,13 +35,15 @@ enum {
         REQUEST_ANSWERED, /* with an error: nothing is left to do but to pass this up */
 };
 
-/* Where requests wait for their jobs: what adds to the spool, what reads, and what changes. */
-typedef enum QueueKind {
-        QUEUE_ADDING,
-        QUEUE_READING,
-        QUEUE_CHANGING,
-        _QUEUE_KIND_MAX,
-} QueueKind;
+typedef struct Method {
+        const char *name; /* in full */
+        /*
+         * Answers, or submits a job that will; 0. REQUEST_ANSWERED when an error was the answer. A
+         * negative errno is answered by the caller.
+         */
+        int (*handle)(Request *request);
+        Record record;
+} Method;
 
 /* What becomes of the replies of a job; a member that is NULL forwards. 0 or a negative errno. */
 typedef struct Stage {
@@ -65,9 +65,9 @@ typedef struct Stage {
 } Stage;
 
 struct Request {
-        Service *service;
-        const Method *method;    /* NULL: a request of our own, */
-        Connection *connection;  /* and then nobody is there to answer */
+        Desk *desk; /* borrowed */
+        const Method *method;
+        Connection *connection;  /* NULL: a request of our own, with nobody to answer */
         json_object *parameters; /* owned */
         uid_t uid;
         bool more;
@@ -97,14 +97,12 @@ struct Request {
 
 /* what a method finds */
 
-const ServiceSetup *request_setup(const Request *request);
-const ServiceSettings *request_settings(const Request *request);
-uint64_t request_uptime_ns(const Request *request);
-
 /* Refuses what is wrong with the parameters: REQUEST_ANSWERED. */
 _must_check_ int request_decode(Request *request, const Field *table, size_t n_table, void *ret);
 /* For a descriptor that may be the caller's: those are never closed here; returns -EBADF. */
 int request_close_fd(Request *request, int fd);
+/* Closes the descriptors of the order. */
+void request_close_fds(Request *request);
 /* @state is the request's from now on. */
 void request_keep(Request *request, void *state, void (*free_state)(void *state));
 
@@ -120,29 +118,13 @@ _must_check_ int request_answer(Request *request, Span parameters, const int *fd
 /* The same with the frame of a job and the descriptors that came with it. */
 _must_check_ int request_forward(Request *request, Span frame);
 
-/* the order */
-
-/* Starts the parameters of the job's call: an open object. */
-void request_begin_order(Request *request, JsonWriter *writer);
-/* Writes "@key": index. @fd is taken over in any case. */
-_must_check_ int request_add_fd(Request *request, JsonWriter *writer, const char *key, int fd);
-/* The spool's directory, and its path for messages: "directory", "spoolPath". */
-_must_check_ int request_add_spool(Request *request, JsonWriter *writer);
-void request_write_limits(const Request *request, JsonWriter *writer);
-/* Ends the parameters. @method: of the job, in full. */
-_must_check_ int request_end_order(Request *request, JsonWriter *writer, const char *method,
-                                   JobKind kind);
-_must_check_ int request_enqueue(Request *request, QueueKind queue, const Stage *stage);
-/* Both. */
-_must_check_ int request_submit(Request *request, JsonWriter *writer, const char *method,
-                                QueueKind queue, JobKind kind, const Stage *stage);
-
 /* Once per event, when nothing below uses it any more: frees a request that is over. */
 void request_settle(Request *request, int r);
 
 /* for the service */
 
-_must_check_ int request_new(Service *service, const Method *method, Connection *connection,
+/* @connection and @call are NULL for a request of our own. */
+_must_check_ int request_new(Desk *desk, const Method *method, Connection *connection,
                              const Call *call, Request **ret);
 Request *request_free(Request *request);
 /* Its turn has come. */
@@ -152,16 +134,3 @@ _must_check_ int request_resume(Request *request);
 _must_check_ int request_stop(Request *request);
 /* The caller is gone: frees the request, or leaves it to end without one. */
 void request_hang_up(Request *request);
-
-/* of service.c, for requests */
-
-void service_link(Service *service, Request *request);
-void service_unlink(Service *service, Request *request);
-const ServiceSetup *service_setup(const Service *service);
-Queue *service_queue(const Service *service, QueueKind kind);
-uint64_t service_uptime_ns(const Service *service);
-void service_count_jobs(const Service *service, unsigned *ret_running, unsigned *ret_waiting);
-/* Looks for the next turns, from an event of its own. */
-void service_turn(Service *service);
-/* The journal: how a call ended. */
-void service_record(Service *service, const Request *request, Span frame, bool is_error);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/transfer.h"
+#include "service/method/method.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "service/reference.h"
+#include "service/request/order.h"
+#include "service/request/reference.h"
+#include "service/request/transfer.h"
 #include "wire/message-object.h"
 
 typedef struct ExportFields {

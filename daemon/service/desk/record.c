@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/record.h"
+#include "service/desk/record.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,19 +40,19 @@ static const char *text_member(json_object *object, const char *key) {
 }
 
 /* One line; @detail ends it. */
-static void record_name(const Method *method, Record record, uid_t uid, const char *name,
+static void record_name(const RecordedCall *call, Record record, const char *name,
                         const char *old_name, const char *detail) {
         const LogEvent event = {
                 .message_id = record_rows[record].message_id,
-                .uid = uid,
-                .method = method->name,
+                .uid = call->uid,
+                .method = call->method,
                 .snapshot = name,
                 .old_snapshot = old_name,
         };
         char quoted[LOG_QUOTE_BYTES];
 
-        log_event(LOG_INFO, &event, "uid %u %s %s%s", (unsigned) uid, record_rows[record].line,
-                  log_quote(span_of(name ? name : ""), quoted), detail);
+        log_event(LOG_INFO, &event, "uid %u %s %s%s", (unsigned) call->uid,
+                  record_rows[record].line, log_quote(span_of(name ? name : ""), quoted), detail);
 }
 
 /* " of uid 1000, taken 2026-11-21T07:00:00Z", as far as it is known: nobody can look it up now. */
@@ -74,7 +74,7 @@ static void describe_gone(json_object *head, char ret[static RECORD_DETAIL_BYTES
                 (void) strftime(ret + n, RECORD_DETAIL_BYTES - n, ", taken %FT%TZ", &utc);
 }
 
-static void record_head(const Method *method, Record record, uid_t uid, json_object *head,
+static void record_head(const RecordedCall *call, Record record, json_object *head,
                         const char *old_name) {
         char detail[RECORD_DETAIL_BYTES] = "", quoted[LOG_QUOTE_BYTES];
 
@@ -83,25 +83,25 @@ static void record_head(const Method *method, Record record, uid_t uid, json_obj
         else if (old_name)
                 (void) snprintf(detail, sizeof(detail), ", before %s",
                                 log_quote(span_of(old_name), quoted));
-        record_name(method, record, uid, text_member(head, "name"), old_name, detail);
+        record_name(call, record, text_member(head, "name"), old_name, detail);
 }
 
 /* A reply has one snapshot, or several, and what had to go for them. */
-static void record_success(const Method *method, uid_t uid, json_object *parameters) {
+static void record_success(const RecordedCall *call, json_object *parameters) {
         json_object *one = json_object_object_get(parameters, "snapshot");
         json_object *several = json_object_object_get(parameters, "snapshots");
         json_object *replaced = json_object_object_get(parameters, "replaced");
         json_object *rotated = json_object_object_get(parameters, "rotated");
 
         if (one)
-                record_head(method, method->record, uid, one, NULL);
+                record_head(call, call->record, one, NULL);
         for (size_t i = 0; i < array_length(several); i++)
-                record_head(method, method->record, uid, json_object_array_get_idx(several, i),
+                record_head(call, call->record, json_object_array_get_idx(several, i),
                             text_member(parameters, "oldName"));
         if (replaced)
-                record_head(method, RECORD_REPLACED, uid, replaced, NULL);
+                record_head(call, RECORD_REPLACED, replaced, NULL);
         for (size_t i = 0; i < array_length(rotated); i++)
-                record_name(method, RECORD_ROTATED, uid,
+                record_name(call, RECORD_ROTATED,
                             json_object_get_string(json_object_array_get_idx(rotated, i)), NULL,
                             "");
 }
@@ -119,23 +119,24 @@ static const char *find_subject(json_object *error, json_object *call) {
         return name;
 }
 
-static void record_failure(Recorder *recorder, const Method *method, uid_t uid, const char *name,
-                           const Reply *reply, uint64_t now_mono_ns) {
+static void record_failure(Recorder *recorder, const RecordedCall *call, const Reply *reply,
+                           uint64_t now_mono_ns) {
+        const char *name = find_subject(reply->parameters, call->parameters);
         const char *reason = text_member(reply->parameters, "reason");
         const LogEvent event = {
                 .message_id = RECORD_REFUSED_ID,
-                .uid = uid,
-                .method = method->name,
+                .uid = call->uid,
+                .method = call->method,
                 .snapshot = name,
         };
         char quoted[LOG_QUOTE_BYTES], quoted_reason[LOG_QUOTE_BYTES];
         char others[LOG_SUPPRESSED_BYTES];
         unsigned n_suppressed;
 
-        if (!log_limit_pass(&recorder->failures, uid, now_mono_ns, &n_suppressed))
+        if (!log_limit_pass(&recorder->failures, call->uid, now_mono_ns, &n_suppressed))
                 return;
-        log_event(LOG_NOTICE, &event, "%s by uid %u failed: %s%s%s%s%s%s", method->name,
-                  (unsigned) uid, reply->error, name ? " " : "",
+        log_event(LOG_NOTICE, &event, "%s by uid %u failed: %s%s%s%s%s%s", call->method,
+                  (unsigned) call->uid, reply->error, name ? " " : "",
                   name ? log_quote(span_of(name), quoted) : "", reason ? " " : "",
                   reason ? log_quote(span_of(reason), quoted_reason) : "",
                   log_suppressed(n_suppressed, others));
@@ -147,20 +148,29 @@ static bool is_refusal(const char *error) {
                strcmp(error, wire_error_name(WIRE_ERROR_BUSY)) == 0;
 }
 
-void recorder_take(Recorder *recorder, const Method *method, uid_t uid, json_object *call,
-                   Span frame, bool is_error, uint64_t now_mono_ns) {
+static void record_unclean(const Reply *reply) {
+        const char *reason = text_member(reply->parameters, "reason");
+        char quoted[LOG_QUOTE_BYTES];
+
+        log_warning(0, "Could not clean the spool yet: %s",
+                    log_quote(span_of(reason ? reason : reply->error), quoted));
+}
+
+void recorder_take(Recorder *recorder, const RecordedCall *call, Span frame, bool is_error,
+                   uint64_t now_mono_ns) {
         char complaint[MESSAGE_COMPLAINT_BYTES];
         Reply reply;
 
-        /* Most replies are not looked into. */
-        if (method->record == RECORD_NOTHING && !is_error)
+        /* Most replies need not be decoded: they leave no line. */
+        if (!is_error && (call->record == RECORD_NOTHING || call->record == RECORD_CLEANED))
                 return;
         if (reply_decode(frame, &reply, complaint) != 0)
                 return;
         if (!is_error)
-                record_success(method, uid, reply.parameters);
-        else if (is_refusal(reply.error) || method->record != RECORD_NOTHING)
-                record_failure(recorder, method, uid, find_subject(reply.parameters, call), &reply,
-                               now_mono_ns);
+                record_success(call, reply.parameters);
+        else if (call->record == RECORD_CLEANED)
+                record_unclean(&reply);
+        else if (is_refusal(reply.error) || call->record != RECORD_NOTHING)
+                record_failure(recorder, call, &reply, now_mono_ns);
         reply_done(&reply);
 }

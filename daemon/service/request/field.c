@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/field.h"
+#include "service/request/field.h"
 
 #include <string.h>
 

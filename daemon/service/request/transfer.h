@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include "base/macro.h"
 #include "base/name.h"
-#include "service/request.h"
+#include "service/request/order.h"
 
 typedef struct Transfer {
         Request *request;   /* whose it is */

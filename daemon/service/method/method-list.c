@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/request.h"
+#include "service/method/method.h"
 
 #include <stdlib.h>
 
@@ -131,7 +131,7 @@ int method_list(Request *request) {
         r = request_decode(request, table, ELEMENTSOF(table), &listing->fields);
         if (r != 0)
                 return r;
-        r = spool_list(request_setup(request)->spool, &listing->entries, &listing->n_entries);
+        r = spool_list(request->desk->spool, &listing->entries, &listing->n_entries);
         if (r != 0)
                 return request_fail_spool(request, "", r);
         return go_on(request);

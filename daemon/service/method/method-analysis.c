@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/request.h"
+#include "service/method/method.h"
 
-#include "service/reference.h"
+#include "service/request/order.h"
+#include "service/request/reference.h"
 #include "wire/message-object.h"
 
 #define MAX_PARTS 4

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/request.h"
+#include "service/method/method.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
 
-#include "config.h"
 #include "base/err.h"
+#include "config.h"
+#include "service/request/order.h"
 #include "snapshot/source.h"
 #include "wire/message.h"
 #include "wire/message-object.h"
@@ -39,7 +40,7 @@ static void write_daemon(const Request *request, JsonWriter *writer) {
         json_write_key(writer, "daemon");
         json_write_object(writer);
         json_write_member_text(writer, "version", CTPROF_VERSION);
-        json_write_member_u64(writer, "uptimeNs", service_uptime_ns(request->service));
+        json_write_member_u64(writer, "uptimeNs", desk_now_ns() - request->desk->started_ns);
         json_write_member_u64(writer, "uid", geteuid());
         write_capabilities(writer);
         json_write_end(writer);
@@ -47,26 +48,26 @@ static void write_daemon(const Request *request, JsonWriter *writer) {
 
 /* What a spool that cannot be used holds is not known, and not nothing. */
 static int write_spool(const Request *request, JsonWriter *writer) {
-        const ServiceSetup *setup = request_setup(request);
+        const Desk *desk = request->desk;
         uint64_t n_snapshots, n_bytes;
         int r;
 
-        r = spool_usage(setup->spool, &n_snapshots, &n_bytes);
+        r = spool_usage(desk->spool, &n_snapshots, &n_bytes);
         if (r < 0 || (r > 0 && r != SPOOL_E_UNAVAILABLE))
                 return err_fold(r);
         json_write_key(writer, "spool");
         json_write_object(writer);
-        json_write_member_name(writer, "path", span_of(spool_path(setup->spool)));
+        json_write_member_name(writer, "path", span_of(spool_path(desk->spool)));
         if (r == 0) {
                 json_write_member_u64(writer, "snapshots", n_snapshots);
                 json_write_member_u64(writer, "bytes", n_bytes);
         } else {
                 json_write_member_null(writer, "snapshots");
                 json_write_member_null(writer, "bytes");
-                json_write_member_name(writer, "reason", span_of(spool_complaint(setup->spool)));
+                json_write_member_name(writer, "reason", span_of(spool_complaint(desk->spool)));
         }
-        json_write_member_u64(writer, "maxBytes", setup->settings.spool.max_bytes);
-        json_write_member_u64(writer, "keepFreeBytes", setup->settings.spool.keep_free_bytes);
+        json_write_member_u64(writer, "maxBytes", desk->settings.spool.max_bytes);
+        json_write_member_u64(writer, "keepFreeBytes", desk->settings.spool.keep_free_bytes);
         json_write_end(writer);
         return 0;
 }
@@ -75,7 +76,7 @@ static int write_spool(const Request *request, JsonWriter *writer) {
 static void write_jobs(const Request *request, JsonWriter *writer) {
         unsigned n_running, n_waiting;
 
-        service_count_jobs(request->service, &n_running, &n_waiting);
+        desk_count_jobs(request->desk, &n_running, &n_waiting);
         json_write_key(writer, "jobs");
         json_write_object(writer);
         json_write_member_u64(writer, "running", n_running);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/request.h"
+#include "service/method/method.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/reference.h"
+#include "service/request/order.h"
+#include "service/request/reference.h"
 #include "wire/message.h"
 #include "wire/message-object.h"
 
@@ -60,7 +61,7 @@ static int keep_names(Request *request, Verification *verification) {
         size_t n;
         int r;
 
-        r = spool_list(request_setup(request)->spool, &entries, &n);
+        r = spool_list(request->desk->spool, &entries, &n);
         if (r != 0)
                 return request_fail_spool(request, "", r);
         verification->names = calloc(n + 1, sizeof(*verification->names));
@@ -77,7 +78,7 @@ static int pass_name(Request *request, JsonWriter *writer, const char *name) {
         Reference reference = { .fd = -EBADF, .label = name };
         int r;
 
-        r = spool_open_snapshot(request_setup(request)->spool, name, &reference.fd, NULL);
+        r = spool_open_snapshot(request->desk->spool, name, &reference.fd, NULL);
         if (r == SPOOL_E_NOT_FOUND)
                 return 0;
         if (r != 0)

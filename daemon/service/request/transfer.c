@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/transfer.h"
+#include "service/request/transfer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ int transfer_new(Request *request, Transfer **ret) {
                 return -ENOMEM;
         *transfer = (Transfer){
                 .request = request,
-                .spool = request_setup(request)->spool,
+                .spool = request->desk->spool,
                 .file = -EBADF,
                 .from = -EBADF,
         };
@@ -36,20 +36,20 @@ int transfer_new(Request *request, Transfer **ret) {
 
 /* What a job may write before it is stopped: not into the floor that is kept free. */
 static int find_room(Request *request, uint64_t *ret_bytes) {
-        const ServiceSetup *setup = request_setup(request);
+        const Desk *desk = request->desk;
         struct statvfs fs;
         uint64_t n_free;
 
-        if (fstatvfs(spool_dir_fd(setup->spool), &fs) < 0)
+        if (fstatvfs(spool_dir_fd(desk->spool), &fs) < 0)
                 return -errno;
         n_free = number_multiply_saturating(fs.f_bavail, fs.f_frsize);
-        if (n_free <= setup->settings.spool.keep_free_bytes)
+        if (n_free <= desk->settings.spool.keep_free_bytes)
                 return request_fail(request, WIRE_ERROR_SPOOL_FULL,
                                     &(WireErrorDetail){
                                             .reason = "The spool is full: its file system has "
                                                       "no room beyond what is kept free",
                                     });
-        *ret_bytes = n_free - setup->settings.spool.keep_free_bytes;
+        *ret_bytes = n_free - desk->settings.spool.keep_free_bytes;
         return 0;
 }
 
@@ -63,7 +63,7 @@ int transfer_add_file(Request *request, JsonWriter *writer, Transfer *transfer, 
 int transfer_add_output(Request *request, JsonWriter *writer, Transfer *transfer) {
         int r;
 
-        r = spool_temporary(request_setup(request)->spool, &transfer->file);
+        r = spool_temporary(request->desk->spool, &transfer->file);
         if (r != 0)
                 return request_fail_spool(request, "", r);
         r = find_room(request, &request->max_file_bytes);

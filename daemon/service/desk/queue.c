@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/queue.h"
+#include "service/desk/queue.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/request.h"
+#include "service/method/method.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +9,8 @@
 
 #include "base/name.h"
 #include "job/workshop.h"
+#include "service/method/clean.h"
+#include "service/request/order.h"
 
 #define CAPTURE_MAX_PIDS 64
 #define COMM_BYTES 16 /* TASK_COMM_LEN, the end of line instead of the NUL */
@@ -40,7 +42,7 @@ static bool is_our_client(pid_t pid) {
 
 static void write_own_pids(const Request *request, JsonWriter *writer) {
         pid_t pids[CAPTURE_MAX_PIDS], client = connection_peer(request->connection)->pid;
-        size_t n = workshop_get_pids(request_setup(request)->workshop, pids, ELEMENTSOF(pids));
+        size_t n = workshop_get_pids(request->desk->workshop, pids, ELEMENTSOF(pids));
 
         json_write_key(writer, "selfPids");
         json_write_array(writer);
@@ -56,7 +58,7 @@ static void write_own_pids(const Request *request, JsonWriter *writer) {
 static int add_directory(Request *request, JsonWriter *writer, const CaptureFields *fields) {
         int fd;
 
-        if (!fields->anonymous || spool_dir_fd(request_setup(request)->spool) >= 0)
+        if (!fields->anonymous || spool_dir_fd(request->desk->spool) >= 0)
                 return request_add_spool(request, writer);
         fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
@@ -104,7 +106,7 @@ static int prepare(Request *request) {
         json_write_member_bool(&writer, "anonymous", fields->anonymous);
         json_write_member_u64(&writer, "uid", request->uid);
         write_own_pids(request, &writer);
-        json_write_member_u64(&writer, "smapsLimitNs", request_settings(request)->smaps_ns);
+        json_write_member_u64(&writer, "smapsLimitNs", request->desk->settings.smaps_ns);
         request_write_limits(request, &writer);
         r = add_directory(request, &writer, fields);
         if (r != 0)
@@ -131,9 +133,12 @@ int method_capture(Request *request) {
         if (!fields)
                 return -ENOMEM;
         request_keep(request, fields, free);
-        fields->smaps = request_settings(request)->smaps;
+        fields->smaps = request->desk->settings.smaps;
         r = request_decode(request, table, ELEMENTSOF(table), fields);
         if (r == 0)
                 r = check_fields(request, fields);
-        return r == 0 ? request_enqueue(request, QUEUE_ADDING, &stage) : r;
+        if (r != 0)
+                return r;
+        clean_spool(request->desk);
+        return request_enqueue(request, QUEUE_ADDING, &stage);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/transfer.h"
+#include "service/method/method.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "wire/message.h"
+#include "service/method/clean.h"
+#include "service/request/order.h"
+#include "service/request/transfer.h"
 
 /*
  * A verified copy, then its publication: two jobs. The name comes from the call, never from inside
@@ -33,6 +35,7 @@ static int on_copied(Request *request, Span frame) {
         json_write_member_u64(&writer, "uid", request->uid);
         request_write_limits(request, &writer);
         request->max_file_bytes = 0;
+        clean_spool(request->desk);
         return request_submit(request, &writer, JOB_INTERFACE ".Publish", QUEUE_ADDING, JOB_SPOOL,
                               &stage);
 }
@@ -67,7 +70,7 @@ static int check_name(Request *request, const char *wanted) {
 
         if (complaint)
                 return request_fail(request, WIRE_ERROR_INVALID_NAME, &detail);
-        r = spool_resolve(request_setup(request)->spool, span_of(wanted), name);
+        r = spool_resolve(request->desk->spool, span_of(wanted), name);
         if (r == SPOOL_E_NOT_FOUND)
                 return 0;
         return request_fail_spool(request, wanted, r == 0 ? SPOOL_E_EXISTS : r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/reference.h"
+#include "service/request/reference.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,7 @@ void reference_done(Request *request, Reference *reference) {
 }
 
 int reference_open_name(Request *request, const char *name, Reference *ret) {
-        Spool *spool = request_setup(request)->spool;
+        Spool *spool = request->desk->spool;
         Reference reference = REFERENCE_NONE;
         int r;
 

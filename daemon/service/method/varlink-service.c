@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "service/request.h"
+#include "service/method/method.h"
 
 #include <string.h>
 

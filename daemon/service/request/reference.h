@@ -13,7 +13,7 @@
 #include "base/macro.h"
 #include "base/name.h"
 #include "json/json-writer.h"
-#include "service/request.h"
+#include "service/request/order.h"
 
 typedef struct Reference {
         int fd;                                 /* owned */

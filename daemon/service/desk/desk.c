@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/desk/desk.h"
+
+#include <time.h>
+
+#include "wire/limits.h"
+
+uint64_t desk_now_ns(void) {
+        struct timespec now;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+}
+
+DeskSettings desk_default_settings(void) {
+        return (DeskSettings) {
+                .smaps = true,
+                .smaps_ns = LIMIT_SMAPS_NS,
+                .capture_ns = LIMIT_CAPTURE_NS,
+                .analysis_ns = LIMIT_ANALYSIS_NS,
+                .captures = {
+                        .max_running = 1,
+                        .max_running_per_uid = 1,
+                        .max_waiting = LIMIT_CAPTURES_WAITING,
+                        .max_waiting_per_uid = LIMIT_CAPTURES_WAITING_PER_UID,
+                },
+                .analyses = {
+                        .max_running = LIMIT_ANALYSES,
+                        .max_running_per_uid = LIMIT_ANALYSES - 1,
+                        .max_waiting = LIMIT_ANALYSES_WAITING,
+                        .max_waiting_per_uid = LIMIT_ANALYSES_WAITING_PER_UID,
+                },
+        };
+}
+
+static QueueLimits limits_of(const DeskSettings *settings, unsigned kind) {
+        QueueLimits limits = kind == QUEUE_ADDING ? settings->captures : settings->analyses;
+
+        if (kind == QUEUE_CHANGING)
+                limits.max_running = limits.max_running_per_uid = 1;
+        return limits;
+}
+
+int desk_init(Desk *desk, sd_event *event, sd_event_handler_t on_turn, void *userdata) {
+        int r;
+
+        desk->started_ns = desk_now_ns();
+        recorder_init(&desk->recorder);
+        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++) {
+                const QueueLimits limits = limits_of(&desk->settings, kind);
+
+                r = queue_new(&limits, &desk->queues[kind]);
+                if (r < 0)
+                        return r;
+        }
+        r = sd_event_add_defer(event, &desk->turn, on_turn, userdata);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(desk->turn, "service-turn");
+        (void) sd_event_source_set_enabled(desk->turn, SD_EVENT_OFF);
+        return 0;
+}
+
+void desk_done(Desk *desk) {
+        desk->turn = sd_event_source_disable_unref(desk->turn);
+        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
+                desk->queues[kind] = queue_free(desk->queues[kind]);
+}
+
+int desk_configure(Desk *desk, const DeskSettings *settings) {
+        int r = 0;
+
+        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX && r == 0; kind++) {
+                const QueueLimits limits = limits_of(settings, kind);
+
+                r = queue_set_limits(desk->queues[kind], &limits);
+        }
+        if (r < 0) {
+                /* queue_set_limits() only allocates; restoring the old limits cannot fail. */
+                for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++) {
+                        const QueueLimits limits = limits_of(&desk->settings, kind);
+
+                        (void) !queue_set_limits(desk->queues[kind], &limits);
+                }
+                return r;
+        }
+        desk->settings = *settings;
+        desk_turn(desk);
+        return 0;
+}
+
+void desk_turn(Desk *desk) {
+        (void) sd_event_source_set_enabled(desk->turn, SD_EVENT_ONESHOT);
+}
+
+void desk_count_jobs(const Desk *desk, unsigned *ret_running, unsigned *ret_waiting) {
+        *ret_running = *ret_waiting = 0;
+        for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++) {
+                *ret_running += queue_n_running(desk->queues[kind]);
+                *ret_waiting += queue_n_waiting(desk->queues[kind]);
+        }
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Desk
+ *
+ * What all requests of the daemon share: its settings, the queues in which requests wait for a
+ * job, the list of requests, the journal, and the event in which the next request gets its turn.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <systemd/sd-event.h>
+#include "base/macro.h"
+#include "service/desk/queue.h"
+#include "service/desk/record.h"
+#include "spool/spool.h"
+
+typedef struct Disposal Disposal;
+typedef struct Request Request;
+typedef struct Workshop Workshop;
+
+/* The queues: for jobs that add to the spool, that only read, and that change what is there. */
+typedef enum QueueKind {
+        QUEUE_ADDING,
+        QUEUE_READING,
+        QUEUE_CHANGING,
+        _QUEUE_KIND_MAX,
+} QueueKind;
+
+/* What an administrator may choose, and change while calls are served. */
+typedef struct DeskSettings {
+        SpoolLimits spool;
+        bool smaps;                       /* for a capture that does not say */
+        uint64_t smaps_ns;                /* budget of smaps_rollup in one capture */
+        uint64_t capture_ns, analysis_ns; /* time limits of jobs */
+        QueueLimits captures, analyses;   /* QUEUE_CHANGING: those of analyses, one at a time */
+} DeskSettings;
+
+typedef struct Desk {
+        Disposal *disposal; /* borrowed: closes descriptors that callers sent */
+        Workshop *workshop; /* borrowed */
+        Spool *spool;       /* borrowed */
+        DeskSettings settings;
+        uint64_t started_ns; /* CLOCK_MONOTONIC */
+        Queue *queues[_QUEUE_KIND_MAX];
+        Request *requests; /* all of them, linked by request.c */
+        Recorder recorder;
+        sd_event_source *turn;
+        bool is_cleaned;  /* the spool, or it will be before anything is added */
+        bool is_cleaning; /* a request to do so exists */
+} Desk;
+
+/* The bounds of wire/limits.h, and none for the spool. */
+DeskSettings desk_default_settings(void);
+
+/*
+ * @desk has its borrowed members and settings. @on_turn is called in an event of its own after
+ * desk_turn(). desk_done() is needed also after a failure.
+ */
+_must_check_ int desk_init(Desk *desk, sd_event *event, sd_event_handler_t on_turn, void *userdata);
+void desk_done(Desk *desk);
+
+/* -ENOMEM, and then nothing is changed. */
+_must_check_ int desk_configure(Desk *desk, const DeskSettings *settings);
+/* A place in a queue may be free: look for requests whose turn it is, later. */
+void desk_turn(Desk *desk);
+
+uint64_t desk_now_ns(void); /* CLOCK_MONOTONIC */
+void desk_count_jobs(const Desk *desk, unsigned *ret_running, unsigned *ret_waiting);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/method/clean.h"
+
+#include <string.h>
+
+#include "service/request/order.h"
+
+typedef struct Cleaning {
+        Desk *desk;
+        bool is_done;
+} Cleaning;
+
+static void cleaning_free(void *state) {
+        Cleaning *cleaning = state;
+
+        cleaning->desk->is_cleaning = false;
+        if (!cleaning->is_done)
+                cleaning->desk->is_cleaned = false;
+        free(cleaning);
+}
+
+static int on_cleaned(Request *request, Span frame) {
+        Cleaning *cleaning = request->state;
+
+        cleaning->is_done = true;
+        return request_forward(request, frame);
+}
+
+static int method_clean(Request *request) {
+        static const Stage stage = { .on_result = on_cleaned };
+        JsonWriter writer;
+        int r;
+
+        request_begin_order(request, &writer);
+        r = request_add_spool(request, &writer);
+        if (r != 0)
+                return r;
+        return request_submit(request, &writer, JOB_INTERFACE ".Clean", QUEUE_ADDING, JOB_SPOOL,
+                              &stage);
+}
+
+void clean_spool(Desk *desk) {
+        static const Method method = { JOB_INTERFACE ".Clean", method_clean, RECORD_CLEANED };
+        Cleaning *cleaning;
+        Request *request;
+
+        if (desk->is_cleaned || desk->is_cleaning || spool_dir_fd(desk->spool) < 0)
+                return;
+        cleaning = malloc(sizeof(*cleaning));
+        if (!cleaning || request_new(desk, &method, NULL, NULL, &request) < 0) {
+                log_warning(0, "Could not clean the spool yet: %s", strerror(ENOMEM));
+                free(cleaning);
+                return;
+        }
+        *cleaning = (Cleaning){ .desk = desk };
+        request_keep(request, cleaning, cleaning_free);
+        desk->is_cleaned = desk->is_cleaning = true;
+        request_settle(request, method_clean(request));
+}

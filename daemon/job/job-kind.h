@@ -12,13 +12,9 @@
 #include <stdint.h>
 #include <sys/capability.h>
 #include "base/macro.h"
+#include "interface/job-interface.h"
 #include "job/sandbox/sandbox.h"
 #include "wire/limits.h"
-
-/* What only the main process calls; everything else a job serves is of io.ctprof.Profiler. */
-#define JOB_INTERFACE "io.ctprof.Job"
-/* A oneway call that may follow the call a job serves: it asks to come to an end and answer. */
-#define JOB_STOP_METHOD JOB_INTERFACE ".Stop"
 
 /* The administrator's bound alone: [Jobs] MemoryMax=. */
 #define JOB_ANY_MEMORY UINT64_MAX

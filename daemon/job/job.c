@@ -26,7 +26,7 @@
 #define JOB_MAX_FDS (LIMIT_FDS_PER_CALL + 2u)
 /* How long a child that has answered may take to end by itself. */
 #define JOB_FAREWELL_NS (5 * NSEC_PER_SEC)
-#define JOB_STOP_CALL "{\"method\":\"" JOB_STOP_METHOD "\",\"oneway\":true}"
+#define JOB_STOP_CALL "{\"method\":\"" JOB_METHOD_STOP "\",\"oneway\":true}"
 #define JOB_TIMER_ACCURACY_US 10000
 
 struct Job {

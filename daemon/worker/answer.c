@@ -188,7 +188,7 @@ bool answer_is_stopped(Answer *answer) {
                         break;
                 /* Anything else is ignored: only the call that is being served gets an answer. */
                 answer->stopped = call_decode(frame, &call, complaint) == 0 &&
-                                  strcmp(call.method, JOB_STOP_METHOD) == 0;
+                                  strcmp(call.method, JOB_METHOD_STOP) == 0;
         }
         return answer->stopped;
 }

@@ -66,7 +66,7 @@ bool answer_is_closed(const Answer *answer);
 bool answer_has_peer(Answer *answer);
 /*
  * Whether the main process has asked the job to come to an end and answer with what there is
- * (JOB_STOP_METHOD). Looks at what has arrived and does not wait; the socket becomes readable when
+ * (JOB_METHOD_STOP). Looks at what has arrived and does not wait; the socket becomes readable when
  * it is asked. Descriptors of the call that were not taken by now are closed.
  */
 bool answer_is_stopped(Answer *answer);

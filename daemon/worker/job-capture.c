@@ -425,15 +425,17 @@ static int work_capture(Work *work) {
         static const Parameter table[] = {
                 SPOOL_PARAMETERS(CaptureParameters, spool),
                 SPOOL_LIMITS_PARAMETER(CaptureParameters, spool),
-                { "name", PARAMETER_TEXT, false, offsetof(CaptureParameters, name) },
-                { "tagged", PARAMETER_BOOL, false, offsetof(CaptureParameters, tagged) },
-                { "replace", PARAMETER_BOOL, false, offsetof(CaptureParameters, replace) },
-                { "smaps", PARAMETER_BOOL, false, offsetof(CaptureParameters, smaps) },
-                { "smapsLimitNs", PARAMETER_U64, false,
+                { JOB_KEY_NAME, PARAMETER_TEXT, false, offsetof(CaptureParameters, name) },
+                { JOB_KEY_TAGGED, PARAMETER_BOOL, false, offsetof(CaptureParameters, tagged) },
+                { JOB_KEY_REPLACE, PARAMETER_BOOL, false, offsetof(CaptureParameters, replace) },
+                { JOB_KEY_SMAPS, PARAMETER_BOOL, false, offsetof(CaptureParameters, smaps) },
+                { JOB_KEY_SMAPS_LIMIT_NS, PARAMETER_U64, false,
                   offsetof(CaptureParameters, smaps_limit_ns) },
-                { "anonymous", PARAMETER_BOOL, false, offsetof(CaptureParameters, anonymous) },
-                { "uid", PARAMETER_UID, true, offsetof(CaptureParameters, uid) },
-                { "selfPids", PARAMETER_ARRAY, false, offsetof(CaptureParameters, self_pids) },
+                { JOB_KEY_ANONYMOUS, PARAMETER_BOOL, false,
+                  offsetof(CaptureParameters, anonymous) },
+                { JOB_KEY_UID, PARAMETER_UID, true, offsetof(CaptureParameters, uid) },
+                { JOB_KEY_SELF_PIDS, PARAMETER_ARRAY, false,
+                  offsetof(CaptureParameters, self_pids) },
         };
         CaptureParameters parameters = CAPTURE_PARAMETERS_NONE;
         int r;
@@ -469,7 +471,7 @@ static int work_probe(Work *work) {
 }
 
 const WorkMethod work_capture_methods[] = {
-        { JOB_INTERFACE ".Capture", work_capture, WORK_NEEDS_NOTHING, 0 },
-        { JOB_INTERFACE ".Probe", work_probe, WORK_NEEDS_NOTHING, 0 },
+        { JOB_METHOD_CAPTURE, work_capture, WORK_NEEDS_NOTHING, 0 },
+        { JOB_METHOD_PROBE, work_probe, WORK_NEEDS_NOTHING, 0 },
         {},
 };

@@ -193,9 +193,9 @@ static int conversion_start(Conversion *conversion, const ConvertParameters *par
 
 static int work_convert(Work *work) {
         static const Parameter table[] = {
-                { "snapshot", PARAMETER_OBJECT, true, offsetof(ConvertParameters, snapshot) },
-                { "format", PARAMETER_TEXT, true, offsetof(ConvertParameters, format) },
-                { "output", PARAMETER_DESCRIPTOR, true, offsetof(ConvertParameters, output) },
+                { JOB_KEY_SNAPSHOT, PARAMETER_OBJECT, true, offsetof(ConvertParameters, snapshot) },
+                { JOB_KEY_FORMAT, PARAMETER_TEXT, true, offsetof(ConvertParameters, format) },
+                { JOB_KEY_OUTPUT, PARAMETER_DESCRIPTOR, true, offsetof(ConvertParameters, output) },
         };
         ConvertParameters parameters = { .output = -EBADF };
         _cleanup_(conversion_done) Conversion conversion = { .work = work };
@@ -210,6 +210,6 @@ static int work_convert(Work *work) {
 }
 
 const WorkMethod work_convert_methods[] = {
-        { JOB_INTERFACE ".Convert", work_convert, WORK_NEEDS_NOTHING, LIMIT_DOCUMENT_BYTES },
+        { JOB_METHOD_CONVERT, work_convert, WORK_NEEDS_NOTHING, LIMIT_DOCUMENT_BYTES },
         {},
 };

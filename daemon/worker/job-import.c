@@ -270,13 +270,13 @@ static int import_start(Work *work, ImportParameters *parameters) {
 
 static int work_import(Work *work) {
         static const Parameter table[] = {
-                { "fileDescriptor", PARAMETER_DESCRIPTOR, true,
+                { JOB_KEY_FILE_DESCRIPTOR, PARAMETER_DESCRIPTOR, true,
                   offsetof(ImportParameters, from.fd) },
-                { "label", PARAMETER_TEXT, false, offsetof(ImportParameters, from.label) },
-                { "output", PARAMETER_DESCRIPTOR, true, offsetof(ImportParameters, output) },
-                { "name", PARAMETER_TEXT, true, offsetof(ImportParameters, name) },
-                { "tagged", PARAMETER_BOOL, true, offsetof(ImportParameters, tagged) },
-                { "uid", PARAMETER_UID, true, offsetof(ImportParameters, uid) },
+                { JOB_KEY_LABEL, PARAMETER_TEXT, false, offsetof(ImportParameters, from.label) },
+                { JOB_KEY_OUTPUT, PARAMETER_DESCRIPTOR, true, offsetof(ImportParameters, output) },
+                { JOB_KEY_NAME, PARAMETER_TEXT, true, offsetof(ImportParameters, name) },
+                { JOB_KEY_TAGGED, PARAMETER_BOOL, true, offsetof(ImportParameters, tagged) },
+                { JOB_KEY_UID, PARAMETER_UID, true, offsetof(ImportParameters, uid) },
         };
         ImportParameters parameters = { .from = SNAPSHOT_REF_NONE, .output = -EBADF };
         int r;
@@ -290,6 +290,6 @@ static int work_import(Work *work) {
 }
 
 const WorkMethod work_import_methods[] = {
-        { JOB_INTERFACE ".Import", work_import, WORK_NEEDS_NOTHING, LIMIT_DOCUMENT_BYTES },
+        { JOB_METHOD_IMPORT, work_import, WORK_NEEDS_NOTHING, LIMIT_DOCUMENT_BYTES },
         {},
 };

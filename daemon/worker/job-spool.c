@@ -73,10 +73,10 @@ static int work_publish(Work *work) {
         static const Parameter table[] = {
                 SPOOL_PARAMETERS(SpoolCall, spool),
                 SPOOL_LIMITS_PARAMETER(SpoolCall, spool),
-                { "file", PARAMETER_DESCRIPTOR, true, offsetof(SpoolCall, file) },
-                { "name", PARAMETER_TEXT, true, offsetof(SpoolCall, name) },
-                { "replace", PARAMETER_BOOL, false, offsetof(SpoolCall, replace) },
-                { "uid", PARAMETER_UID, true, offsetof(SpoolCall, uid) },
+                { JOB_KEY_FILE, PARAMETER_DESCRIPTOR, true, offsetof(SpoolCall, file) },
+                { JOB_KEY_NAME, PARAMETER_TEXT, true, offsetof(SpoolCall, name) },
+                { JOB_KEY_REPLACE, PARAMETER_BOOL, false, offsetof(SpoolCall, replace) },
+                { JOB_KEY_UID, PARAMETER_UID, true, offsetof(SpoolCall, uid) },
         };
         _cleanup_(spool_call_done) SpoolCall parameters = SPOOL_CALL_NONE;
         _cleanup_(spool_freep) Spool *spool = NULL;
@@ -184,8 +184,8 @@ static int removal_answer(Removal *removal) {
 static int work_remove(Work *work) {
         static const Parameter table[] = {
                 SPOOL_PARAMETERS(SpoolCall, spool),
-                { "names", PARAMETER_ARRAY, true, offsetof(SpoolCall, names) },
-                { "uid", PARAMETER_UID, true, offsetof(SpoolCall, uid) },
+                { JOB_KEY_NAMES, PARAMETER_ARRAY, true, offsetof(SpoolCall, names) },
+                { JOB_KEY_UID, PARAMETER_UID, true, offsetof(SpoolCall, uid) },
         };
         _cleanup_(spool_call_done) SpoolCall parameters = SPOOL_CALL_NONE;
         _cleanup_(removal_done) Removal removal = { .work = work };
@@ -221,9 +221,9 @@ static int work_remove(Work *work) {
 static int work_rename(Work *work) {
         static const Parameter table[] = {
                 SPOOL_PARAMETERS(SpoolCall, spool),
-                { "name", PARAMETER_TEXT, true, offsetof(SpoolCall, name) },
-                { "newName", PARAMETER_TEXT, true, offsetof(SpoolCall, new_name) },
-                { "uid", PARAMETER_UID, true, offsetof(SpoolCall, uid) },
+                { JOB_KEY_NAME, PARAMETER_TEXT, true, offsetof(SpoolCall, name) },
+                { JOB_KEY_NEW_NAME, PARAMETER_TEXT, true, offsetof(SpoolCall, new_name) },
+                { JOB_KEY_UID, PARAMETER_UID, true, offsetof(SpoolCall, uid) },
         };
         _cleanup_(spool_call_done) SpoolCall parameters = SPOOL_CALL_NONE;
         _cleanup_(spool_freep) Spool *spool = NULL;
@@ -276,9 +276,9 @@ static int work_clean(Work *work) {
 }
 
 const WorkMethod work_spool_methods[] = {
-        { JOB_INTERFACE ".Publish", work_publish, WORK_NEEDS_NOTHING, 0 },
-        { JOB_INTERFACE ".Remove", work_remove, WORK_NEEDS_NOTHING, 0 },
-        { JOB_INTERFACE ".Rename", work_rename, WORK_NEEDS_NOTHING, 0 },
-        { JOB_INTERFACE ".Clean", work_clean, WORK_NEEDS_NOTHING, 0 },
+        { JOB_METHOD_PUBLISH, work_publish, WORK_NEEDS_NOTHING, 0 },
+        { JOB_METHOD_REMOVE, work_remove, WORK_NEEDS_NOTHING, 0 },
+        { JOB_METHOD_RENAME, work_rename, WORK_NEEDS_NOTHING, 0 },
+        { JOB_METHOD_CLEAN, work_clean, WORK_NEEDS_NOTHING, 0 },
         {},
 };

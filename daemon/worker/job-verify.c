@@ -55,7 +55,7 @@ static JsonWriter *verify_begin(Answer *answer) {
 /* Decode all references before any file is read: errors of the call come first. */
 static int verify_decode_refs(Work *work, json_object *array, SnapshotRef *refs) {
         size_t n = json_object_array_length(array);
-        char name[PARAMETER_CULPRIT_BYTES / 2];
+        char name[64];
         int r;
 
         for (size_t i = 0; i < n; i++) {

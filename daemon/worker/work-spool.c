@@ -27,21 +27,19 @@ int work_adopt_spool(Work *work, SpoolParameters *parameters, Spool **ret) {
 
 int work_decode_limits(Work *work, const SpoolParameters *parameters, SpoolLimits *ret) {
         static const Parameter table[] = {
-                { "maxBytes", PARAMETER_U64, true, offsetof(SpoolLimits, max_bytes) },
-                { "keepFreeBytes", PARAMETER_U64, true, offsetof(SpoolLimits, keep_free_bytes) },
-                { "maxAgeNs", PARAMETER_U64, true, offsetof(SpoolLimits, max_age_ns) },
+                { JOB_KEY_MAX_BYTES, PARAMETER_U64, true, offsetof(SpoolLimits, max_bytes) },
+                { JOB_KEY_KEEP_FREE_BYTES, PARAMETER_U64, true,
+                  offsetof(SpoolLimits, keep_free_bytes) },
+                { JOB_KEY_MAX_AGE_NS, PARAMETER_U64, true, offsetof(SpoolLimits, max_age_ns) },
         };
-        char culprit[PARAMETER_CULPRIT_BYTES];
         SpoolLimits limits = {};
         int r = 0;
 
         if (parameters->limits)
-                r = parameters_decode(parameters->limits, table, ELEMENTSOF(table), "limits.",
-                                      work->stream, &limits, culprit);
-        if (r == PARAMETERS_E_INVALID)
-                return work_refuse_parameter(work, culprit, NULL);
+                r = work_decode_member(work, parameters->limits, JOB_KEY_LIMITS, table,
+                                       ELEMENTSOF(table), &limits);
         if (r != 0)
-                return err_fold(r);
+                return r;
         *ret = limits;
         return 0;
 }

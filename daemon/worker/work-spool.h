@@ -24,12 +24,12 @@ typedef struct SpoolParameters {
 #define SPOOL_PARAMETERS_NONE ((SpoolParameters){ .directory = -EBADF })
 
 /* Rows of a table of Parameter, for a SpoolParameters that is the member @spool of @type. */
-#define SPOOL_PARAMETERS(type, spool)                                                   \
-        { "directory", PARAMETER_DESCRIPTOR, true, offsetof(type, spool.directory) }, { \
-                "spoolPath", PARAMETER_TEXT, false, offsetof(type, spool.path)          \
+#define SPOOL_PARAMETERS(type, spool)                                                         \
+        { JOB_KEY_DIRECTORY, PARAMETER_DESCRIPTOR, true, offsetof(type, spool.directory) }, { \
+                JOB_KEY_SPOOL_PATH, PARAMETER_TEXT, false, offsetof(type, spool.path)         \
         }
 #define SPOOL_LIMITS_PARAMETER(type, spool) \
-        { "limits", PARAMETER_OBJECT, false, offsetof(type, spool.limits) }
+        { JOB_KEY_LIMITS, PARAMETER_OBJECT, false, offsetof(type, spool.limits) }
 
 void spool_parameters_done(SpoolParameters *parameters);
 

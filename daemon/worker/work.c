@@ -2,10 +2,12 @@
 #include "worker/work.h"
 
 #include <errno.h>
-#include "base/cleanup.h"
+#include <stdio.h>
 #include "base/err.h"
 #include "base/name.h"
 #include "view/view-json.h"
+
+#define CULPRIT_BYTES 128
 
 int work_refuse(Work *work, WireError error, const WireErrorDetail *detail) {
         int r = answer_error(&work->answer, error, detail);
@@ -38,24 +40,33 @@ int work_refuse_parameter(Work *work, const char *parameter, const char *reason)
 }
 
 int work_decode(Work *work, const Parameter *table, size_t n_table, void *ret) {
-        char culprit[PARAMETER_CULPRIT_BYTES];
+        return work_decode_member(work, work->call.parameters, "", table, n_table, ret);
+}
+
+int work_decode_member(Work *work, json_object *object, const char *name, const Parameter *table,
+                       size_t n_table, void *ret) {
+        char culprit[CULPRIT_BYTES];
+        const char *key, *dot = name[0] == '\0' ? "" : ".";
         int r;
 
-        r = parameters_decode(work->call.parameters, table, n_table, "", work->stream, ret,
-                              culprit);
-        if (r == PARAMETERS_E_INVALID)
-                return work_refuse_parameter(work, culprit, NULL);
-        return err_fold(r);
+        if (!json_object_is_type(object, json_type_object))
+                return work_refuse_parameter(work, name, NULL);
+        r = parameters_decode(object, table, n_table, work->stream, ret, &key);
+        if (r != PARAMETERS_E_INVALID)
+                return err_fold(r);
+        /* A key from outside that is too long must not be cut within a character. */
+        if (snprintf(culprit, sizeof(culprit), "%s%s%s", name, dot, key) >= CULPRIT_BYTES)
+                (void) snprintf(culprit, sizeof(culprit), "%s%s...", name, dot);
+        return work_refuse_parameter(work, culprit, NULL);
 }
 
 int work_decode_ref(Work *work, json_object *object, const char *name, SnapshotRef *ret) {
-        char culprit[PARAMETER_CULPRIT_BYTES];
-        int r;
+        static const Parameter table[] = {
+                { JOB_KEY_FILE_DESCRIPTOR, PARAMETER_DESCRIPTOR, true, offsetof(SnapshotRef, fd) },
+                { JOB_KEY_LABEL, PARAMETER_TEXT, false, offsetof(SnapshotRef, label) },
+        };
 
-        r = snapshot_ref_decode(object, name, work->stream, ret, culprit);
-        if (r == PARAMETERS_E_INVALID)
-                return work_refuse_parameter(work, culprit, NULL);
-        return err_fold(r);
+        return work_decode_member(work, object, name, table, ELEMENTSOF(table), ret);
 }
 
 int work_decode_view(Work *work, json_object *object, View *ret) {

@@ -12,11 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/macro.h"
-#include "job/job-kind.h"
+#include "interface/job-interface.h"
+#include "interface/parameters.h"
 #include "wire/frame.h"
 #include "wire/message.h"
 #include "worker/answer.h"
-#include "worker/parameters.h"
+#include "worker/snapshot-ref.h"
 #include "view/view.h"
 #include "analysis/subject/subject.h"
 
@@ -64,8 +65,11 @@ _must_check_ int work_refuse_parameter(Work *work, const char *parameter, const 
 /* Refuses a text that is not the name of a snapshot: InvalidName. */
 _must_check_ int work_check_name(Work *work, const char *name);
 
-/* Decodes the call's parameters; wrong ones are refused. */
+/* Decodes the call's parameters, or refuses them. */
 _must_check_ int work_decode(Work *work, const Parameter *table, size_t n_table, void *ret);
+/* The same for @object, the parameter @name, whose members are reported as "NAME.MEMBER". */
+_must_check_ int work_decode_member(Work *work, json_object *object, const char *name,
+                                    const Parameter *table, size_t n_table, void *ret);
 _must_check_ int work_decode_ref(Work *work, json_object *object, const char *name,
                                  SnapshotRef *ret);
 _must_check_ int work_decode_view(Work *work, json_object *object, View *ret);

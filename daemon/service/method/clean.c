@@ -35,12 +35,11 @@ static int method_clean(Request *request) {
         r = request_add_spool(request, &writer);
         if (r != 0)
                 return r;
-        return request_submit(request, &writer, JOB_INTERFACE ".Clean", QUEUE_ADDING, JOB_SPOOL,
-                              &stage);
+        return request_submit(request, &writer, JOB_METHOD_CLEAN, QUEUE_ADDING, JOB_SPOOL, &stage);
 }
 
 void clean_spool(Desk *desk) {
-        static const Method method = { JOB_INTERFACE ".Clean", method_clean, RECORD_CLEANED };
+        static const Method method = { JOB_METHOD_CLEAN, method_clean, RECORD_CLEANED };
         Cleaning *cleaning;
         Request *request;
 

@@ -10,7 +10,7 @@
 /* The parameters of a call on their way to the job, which judges all but the references. */
 typedef struct Part {
         const char *key;
-        FieldType type;
+        ParameterType type;
         bool required;
         /* Writes the member @key of the order. */
         int (*pass)(Request *request, JsonWriter *writer, const char *key, json_object *value);
@@ -39,13 +39,13 @@ static int pass_value(Request *request, JsonWriter *writer, const char *key, jso
 }
 
 static int decode(Request *request, const Analysis *analysis, PartValues *ret) {
-        Field table[MAX_PARTS];
+        Parameter table[MAX_PARTS];
 
         for (size_t i = 0; i < analysis->n_parts; i++) {
                 const Part *part = &analysis->parts[i];
 
-                table[i] = (Field){ part->key, part->type, part->required,
-                                    offsetof(PartValues, values) + i * sizeof(json_object *) };
+                table[i] = (Parameter){ part->key, part->type, part->required,
+                                        offsetof(PartValues, values) + i * sizeof(json_object *) };
         }
         return request_decode(request, table, analysis->n_parts, ret);
 }
@@ -76,8 +76,8 @@ int method_show(Request *request) {
         static const Analysis show = {
                 .streams = true,
                 .n_parts = 2,
-                .parts = { { "snapshot", FIELD_OBJECT, true, reference_pass },
-                           { "view", FIELD_OBJECT, false, pass_value } },
+                .parts = { { "snapshot", PARAMETER_OBJECT, true, reference_pass },
+                           { "view", PARAMETER_OBJECT, false, pass_value } },
         };
 
         return analyse(request, &show);
@@ -87,9 +87,9 @@ int method_compare(Request *request) {
         static const Analysis compare = {
                 .streams = true,
                 .n_parts = 3,
-                .parts = { { "before", FIELD_OBJECT, true, reference_pass },
-                           { "after", FIELD_OBJECT, true, reference_pass },
-                           { "view", FIELD_OBJECT, false, pass_value } },
+                .parts = { { "before", PARAMETER_OBJECT, true, reference_pass },
+                           { "after", PARAMETER_OBJECT, true, reference_pass },
+                           { "view", PARAMETER_OBJECT, false, pass_value } },
         };
 
         return analyse(request, &compare);
@@ -99,10 +99,10 @@ int method_compare_sets(Request *request) {
         static const Analysis compare_sets = {
                 .streams = true,
                 .n_parts = 4,
-                .parts = { { "before", FIELD_OBJECTS, true, reference_pass_all },
-                           { "after", FIELD_OBJECTS, true, reference_pass_all },
-                           { "view", FIELD_OBJECT, false, pass_value },
-                           { "alpha", FIELD_NUMBER, false, pass_value } },
+                .parts = { { "before", PARAMETER_OBJECTS, true, reference_pass_all },
+                           { "after", PARAMETER_OBJECTS, true, reference_pass_all },
+                           { "view", PARAMETER_OBJECT, false, pass_value },
+                           { "alpha", PARAMETER_NUMBER, false, pass_value } },
         };
 
         return analyse(request, &compare_sets);
@@ -111,7 +111,7 @@ int method_compare_sets(Request *request) {
 int method_info(Request *request) {
         static const Analysis info = {
                 .n_parts = 1,
-                .parts = { { "snapshot", FIELD_OBJECT, true, reference_pass } },
+                .parts = { { "snapshot", PARAMETER_OBJECT, true, reference_pass } },
         };
 
         return analyse(request, &info);

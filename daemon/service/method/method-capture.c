@@ -44,7 +44,7 @@ static void write_own_pids(const Request *request, JsonWriter *writer) {
         pid_t pids[CAPTURE_MAX_PIDS], client = connection_peer(request->connection)->pid;
         size_t n = workshop_get_pids(request->desk->workshop, pids, ELEMENTSOF(pids));
 
-        json_write_key(writer, "selfPids");
+        json_write_key(writer, JOB_KEY_SELF_PIDS);
         json_write_array(writer);
         json_write_i64(writer, getpid());
         if (is_our_client(client))
@@ -63,7 +63,7 @@ static int add_directory(Request *request, JsonWriter *writer, const CaptureFiel
         fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        return request_add_fd(request, writer, "directory", fd);
+        return request_add_fd(request, writer, JOB_KEY_DIRECTORY, fd);
 }
 
 /*
@@ -99,27 +99,27 @@ static int prepare(Request *request) {
 
         request_begin_order(request, &writer);
         if (fields->tag)
-                json_write_member_text(&writer, "name", fields->tag);
-        json_write_member_bool(&writer, "tagged", fields->tag);
-        json_write_member_bool(&writer, "replace", fields->replace);
-        json_write_member_bool(&writer, "smaps", fields->smaps);
-        json_write_member_bool(&writer, "anonymous", fields->anonymous);
-        json_write_member_u64(&writer, "uid", request->uid);
+                json_write_member_text(&writer, JOB_KEY_NAME, fields->tag);
+        json_write_member_bool(&writer, JOB_KEY_TAGGED, fields->tag);
+        json_write_member_bool(&writer, JOB_KEY_REPLACE, fields->replace);
+        json_write_member_bool(&writer, JOB_KEY_SMAPS, fields->smaps);
+        json_write_member_bool(&writer, JOB_KEY_ANONYMOUS, fields->anonymous);
+        json_write_member_u64(&writer, JOB_KEY_UID, request->uid);
         write_own_pids(request, &writer);
-        json_write_member_u64(&writer, "smapsLimitNs", request->desk->settings.smaps_ns);
+        json_write_member_u64(&writer, JOB_KEY_SMAPS_LIMIT_NS, request->desk->settings.smaps_ns);
         request_write_limits(request, &writer);
         r = add_directory(request, &writer, fields);
         if (r != 0)
                 return r;
-        return request_end_order(request, &writer, JOB_INTERFACE ".Capture", JOB_CAPTURE);
+        return request_end_order(request, &writer, JOB_METHOD_CAPTURE, JOB_CAPTURE);
 }
 
 int method_capture(Request *request) {
-        static const Field table[] = {
-                { "tag", FIELD_TEXT, false, offsetof(CaptureFields, tag) },
-                { "replace", FIELD_BOOL, false, offsetof(CaptureFields, replace) },
-                { "smaps", FIELD_BOOL, false, offsetof(CaptureFields, smaps) },
-                { "anonymous", FIELD_BOOL, false, offsetof(CaptureFields, anonymous) },
+        static const Parameter table[] = {
+                { "tag", PARAMETER_TEXT, false, offsetof(CaptureFields, tag) },
+                { "replace", PARAMETER_BOOL, false, offsetof(CaptureFields, replace) },
+                { "smaps", PARAMETER_BOOL, false, offsetof(CaptureFields, smaps) },
+                { "anonymous", PARAMETER_BOOL, false, offsetof(CaptureFields, anonymous) },
         };
         static const Stage stage = {
                 .prepare = prepare,

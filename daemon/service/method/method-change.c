@@ -17,7 +17,7 @@ static const Stage change_stage = {};
 static int submit(Request *request, JsonWriter *writer, const char *method) {
         int r;
 
-        json_write_member_u64(writer, "uid", request->uid);
+        json_write_member_u64(writer, JOB_KEY_UID, request->uid);
         r = request_add_spool(request, writer);
         if (r != 0)
                 return r;
@@ -25,8 +25,8 @@ static int submit(Request *request, JsonWriter *writer, const char *method) {
 }
 
 int method_remove(Request *request) {
-        static const Field table[] = {
-                { "names", FIELD_TEXTS, true, offsetof(ChangeFields, names) },
+        static const Parameter table[] = {
+                { "names", PARAMETER_TEXTS, true, offsetof(ChangeFields, names) },
         };
         ChangeFields fields = { .names = NULL };
         JsonWriter writer;
@@ -36,19 +36,19 @@ int method_remove(Request *request) {
         if (r != 0)
                 return r;
         request_begin_order(request, &writer);
-        json_write_key(&writer, "names");
+        json_write_key(&writer, JOB_KEY_NAMES);
         json_write_array(&writer);
         for (size_t i = 0; i < json_object_array_length(fields.names); i++)
                 json_write_text(&writer,
                                 json_object_get_string(json_object_array_get_idx(fields.names, i)));
         json_write_end(&writer);
-        return submit(request, &writer, JOB_INTERFACE ".Remove");
+        return submit(request, &writer, JOB_METHOD_REMOVE);
 }
 
 int method_rename(Request *request) {
-        static const Field table[] = {
-                { "name", FIELD_TEXT, true, offsetof(ChangeFields, name) },
-                { "newName", FIELD_TEXT, true, offsetof(ChangeFields, new_name) },
+        static const Parameter table[] = {
+                { "name", PARAMETER_TEXT, true, offsetof(ChangeFields, name) },
+                { "newName", PARAMETER_TEXT, true, offsetof(ChangeFields, new_name) },
         };
         ChangeFields fields = { .name = NULL };
         JsonWriter writer;
@@ -58,7 +58,7 @@ int method_rename(Request *request) {
         if (r != 0)
                 return r;
         request_begin_order(request, &writer);
-        json_write_member_text(&writer, "name", fields.name);
-        json_write_member_text(&writer, "newName", fields.new_name);
-        return submit(request, &writer, JOB_INTERFACE ".Rename");
+        json_write_member_text(&writer, JOB_KEY_NAME, fields.name);
+        json_write_member_text(&writer, JOB_KEY_NEW_NAME, fields.new_name);
+        return submit(request, &writer, JOB_METHOD_RENAME);
 }

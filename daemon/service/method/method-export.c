@@ -108,21 +108,21 @@ static int export_converted(Request *request, Reference *reference, const char *
         if (r < 0)
                 return r;
         request_begin_order(request, &writer);
-        json_write_key(&writer, "snapshot");
+        json_write_key(&writer, JOB_KEY_SNAPSHOT);
         r = reference_write(request, &writer, reference);
         if (r == 0)
                 r = transfer_add_output(request, &writer, transfer);
         if (r != 0)
                 return r;
-        json_write_member_text(&writer, "format", format);
-        return request_submit(request, &writer, JOB_INTERFACE ".Convert", QUEUE_READING,
-                              JOB_ANALYSIS, &stage);
+        json_write_member_text(&writer, JOB_KEY_FORMAT, format);
+        return request_submit(request, &writer, JOB_METHOD_CONVERT, QUEUE_READING, JOB_ANALYSIS,
+                              &stage);
 }
 
 int method_export(Request *request) {
-        static const Field table[] = {
-                { "snapshot", FIELD_OBJECT, true, offsetof(ExportFields, snapshot) },
-                { "format", FIELD_TEXT, false, offsetof(ExportFields, format) },
+        static const Parameter table[] = {
+                { "snapshot", PARAMETER_OBJECT, true, offsetof(ExportFields, snapshot) },
+                { "format", PARAMETER_TEXT, false, offsetof(ExportFields, format) },
         };
         ExportFields fields = { .format = "ctprof" };
         Reference reference = REFERENCE_NONE;

@@ -14,7 +14,7 @@
  */
 
 typedef struct ImportFields {
-        FieldU64 index;
+        OptionalU64 index;
         const char *tag, *label;
 } ImportFields;
 
@@ -27,16 +27,16 @@ static int on_copied(Request *request, Span frame) {
         request_begin_order(request, &writer);
         r = request_add_spool(request, &writer);
         if (r == 0)
-                r = transfer_add_file(request, &writer, transfer, "file");
+                r = transfer_add_file(request, &writer, transfer, JOB_KEY_FILE);
         if (r != 0)
                 return r;
-        json_write_member_text(&writer, "name", transfer->name);
-        json_write_member_bool(&writer, "replace", false);
-        json_write_member_u64(&writer, "uid", request->uid);
+        json_write_member_text(&writer, JOB_KEY_NAME, transfer->name);
+        json_write_member_bool(&writer, JOB_KEY_REPLACE, false);
+        json_write_member_u64(&writer, JOB_KEY_UID, request->uid);
         request_write_limits(request, &writer);
         request->max_file_bytes = 0;
         clean_spool(request->desk);
-        return request_submit(request, &writer, JOB_INTERFACE ".Publish", QUEUE_ADDING, JOB_SPOOL,
+        return request_submit(request, &writer, JOB_METHOD_PUBLISH, QUEUE_ADDING, JOB_SPOOL,
                               &stage);
 }
 
@@ -47,18 +47,18 @@ static int copy(Request *request) {
         int r;
 
         request_begin_order(request, &writer);
-        r = request_add_fd(request, &writer, "fileDescriptor", TAKE_FD(transfer->from));
+        r = request_add_fd(request, &writer, JOB_KEY_FILE_DESCRIPTOR, TAKE_FD(transfer->from));
         if (r == 0)
                 r = transfer_add_output(request, &writer, transfer);
         if (r != 0)
                 return r;
-        json_write_member_text(&writer, "name", transfer->name);
-        json_write_member_bool(&writer, "tagged", true);
-        json_write_member_u64(&writer, "uid", request->uid);
+        json_write_member_text(&writer, JOB_KEY_NAME, transfer->name);
+        json_write_member_bool(&writer, JOB_KEY_TAGGED, true);
+        json_write_member_u64(&writer, JOB_KEY_UID, request->uid);
         if (transfer->label)
-                json_write_member_text(&writer, "label", transfer->label);
-        return request_submit(request, &writer, JOB_INTERFACE ".Import", QUEUE_READING,
-                              JOB_ANALYSIS, &stage);
+                json_write_member_text(&writer, JOB_KEY_LABEL, transfer->label);
+        return request_submit(request, &writer, JOB_METHOD_IMPORT, QUEUE_READING, JOB_ANALYSIS,
+                              &stage);
 }
 
 /* A name that is taken costs no copy; in the end it is publishing that decides. */
@@ -77,10 +77,10 @@ static int check_name(Request *request, const char *wanted) {
 }
 
 int method_import(Request *request) {
-        static const Field table[] = {
-                { "fileDescriptor", FIELD_U64, true, offsetof(ImportFields, index) },
-                { "tag", FIELD_TEXT, false, offsetof(ImportFields, tag) },
-                { "label", FIELD_TEXT, false, offsetof(ImportFields, label) },
+        static const Parameter table[] = {
+                { "fileDescriptor", PARAMETER_OPTIONAL_U64, true, offsetof(ImportFields, index) },
+                { "tag", PARAMETER_TEXT, false, offsetof(ImportFields, tag) },
+                { "label", PARAMETER_TEXT, false, offsetof(ImportFields, label) },
         };
         ImportFields fields = { .tag = NULL };
         Transfer *transfer;

@@ -7,7 +7,7 @@
 #define LIST_REPLY_BYTES (LIMIT_REPLY_BYTES / 4u)
 
 typedef struct ListFields {
-        FieldU64 since_ns, until_ns; /* CLOCK_REALTIME, both included */
+        OptionalU64 since_ns, until_ns; /* CLOCK_REALTIME, both included */
 } ListFields;
 
 /* The spool as it was when the call came, and how far it was told. */
@@ -27,7 +27,7 @@ static void listing_free(void *state) {
 
 /* A snapshot that does not say when it was taken is in no period, but in the list of all. */
 static bool is_listed(const Listing *listing, const SpoolEntry *entry) {
-        const FieldU64 *since = &listing->fields.since_ns, *until = &listing->fields.until_ns;
+        const OptionalU64 *since = &listing->fields.since_ns, *until = &listing->fields.until_ns;
 
         if (entry->damaged)
                 return false;
@@ -116,9 +116,11 @@ static int go_on(Request *request) {
 }
 
 int method_list(Request *request) {
-        static const Field table[] = {
-                { "sinceRealtimeNs", FIELD_U64, false, offsetof(ListFields, since_ns) },
-                { "untilRealtimeNs", FIELD_U64, false, offsetof(ListFields, until_ns) },
+        static const Parameter table[] = {
+                { "sinceRealtimeNs", PARAMETER_OPTIONAL_U64, false,
+                  offsetof(ListFields, since_ns) },
+                { "untilRealtimeNs", PARAMETER_OPTIONAL_U64, false,
+                  offsetof(ListFields, until_ns) },
         };
         Listing *listing;
         int r;

@@ -147,6 +147,6 @@ int method_status(Request *request) {
         if (r != 0)
                 return r;
         request_begin_order(request, &writer);
-        return request_submit(request, &writer, JOB_INTERFACE ".Probe", QUEUE_READING, JOB_CAPTURE,
+        return request_submit(request, &writer, JOB_METHOD_PROBE, QUEUE_READING, JOB_CAPTURE,
                               &stage);
 }

@@ -181,8 +181,8 @@ static int pass_references(Request *request, json_object *references) {
 }
 
 int method_verify(Request *request) {
-        static const Field table[] = {
-                { "snapshots", FIELD_OBJECTS, true, offsetof(VerifyFields, snapshots) },
+        static const Parameter table[] = {
+                { "snapshots", PARAMETER_OBJECTS, true, offsetof(VerifyFields, snapshots) },
         };
         Verification *verification;
         VerifyFields fields = { .snapshots = NULL };

@@ -55,8 +55,8 @@ static int describe(Request *request, const char *description) {
 }
 
 int varlink_get_description(Request *request) {
-        static const Field table[] = {
-                { "interface", FIELD_TEXT, true, offsetof(DescriptionFields, interface) },
+        static const Parameter table[] = {
+                { "interface", PARAMETER_TEXT, true, offsetof(DescriptionFields, interface) },
         };
         DescriptionFields fields = { .interface = NULL };
         int r;

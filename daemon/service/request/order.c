@@ -32,18 +32,18 @@ int request_add_spool(Request *request, JsonWriter *writer) {
         fd = fcntl(spool_dir_fd(spool), F_DUPFD_CLOEXEC, 0);
         if (fd < 0)
                 return -errno;
-        json_write_member_name(writer, "spoolPath", span_of(spool_path(spool)));
-        return request_add_fd(request, writer, "directory", fd);
+        json_write_member_name(writer, JOB_KEY_SPOOL_PATH, span_of(spool_path(spool)));
+        return request_add_fd(request, writer, JOB_KEY_DIRECTORY, fd);
 }
 
 void request_write_limits(const Request *request, JsonWriter *writer) {
         const SpoolLimits *limits = &request->desk->settings.spool;
 
-        json_write_key(writer, "limits");
+        json_write_key(writer, JOB_KEY_LIMITS);
         json_write_object(writer);
-        json_write_member_u64(writer, "maxBytes", limits->max_bytes);
-        json_write_member_u64(writer, "keepFreeBytes", limits->keep_free_bytes);
-        json_write_member_u64(writer, "maxAgeNs", limits->max_age_ns);
+        json_write_member_u64(writer, JOB_KEY_MAX_BYTES, limits->max_bytes);
+        json_write_member_u64(writer, JOB_KEY_KEEP_FREE_BYTES, limits->keep_free_bytes);
+        json_write_member_u64(writer, JOB_KEY_MAX_AGE_NS, limits->max_age_ns);
         json_write_end(writer);
 }
 

@@ -9,6 +9,7 @@
  */
 
 #include "base/macro.h"
+#include "interface/job-interface.h"
 #include "json/json-writer.h"
 #include "service/request/request.h"
 

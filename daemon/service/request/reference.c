@@ -8,7 +8,7 @@
 
 typedef struct ReferenceFields {
         const char *name;
-        FieldU64 index;
+        OptionalU64 index;
         const char *label;
 } ReferenceFields;
 
@@ -44,17 +44,18 @@ static int open_descriptor(Request *request, const ReferenceFields *fields, Refe
 }
 
 int reference_open(Request *request, const char *key, json_object *object, Reference *ret) {
-        static const Field table[] = {
-                { "name", FIELD_TEXT, false, offsetof(ReferenceFields, name) },
-                { "fileDescriptor", FIELD_U64, false, offsetof(ReferenceFields, index) },
-                { "label", FIELD_TEXT, false, offsetof(ReferenceFields, label) },
+        static const Parameter table[] = {
+                { "name", PARAMETER_TEXT, false, offsetof(ReferenceFields, name) },
+                { "fileDescriptor", PARAMETER_OPTIONAL_U64, false,
+                  offsetof(ReferenceFields, index) },
+                { "label", PARAMETER_TEXT, false, offsetof(ReferenceFields, label) },
         };
         ReferenceFields fields = { .name = NULL };
         const char *culprit;
         int r;
 
-        r = fields_decode(object, table, ELEMENTSOF(table), 0, &fields, &culprit);
-        if (r == FIELD_E_INVALID)
+        r = parameters_decode(object, table, ELEMENTSOF(table), NULL, &fields, &culprit);
+        if (r == PARAMETERS_E_INVALID)
                 return request_refuse_parameter(request, culprit, NULL);
         if (r != 0)
                 return err_fold(r);
@@ -69,9 +70,9 @@ int reference_write(Request *request, JsonWriter *writer, Reference *reference) 
         int r;
 
         json_write_object(writer);
-        r = request_add_fd(request, writer, "fileDescriptor", TAKE_FD(reference->fd));
+        r = request_add_fd(request, writer, JOB_KEY_FILE_DESCRIPTOR, TAKE_FD(reference->fd));
         if (reference->label)
-                json_write_member_text(writer, "label", reference->label);
+                json_write_member_text(writer, JOB_KEY_LABEL, reference->label);
         json_write_end(writer);
         return r;
 }

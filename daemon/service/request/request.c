@@ -112,12 +112,12 @@ void request_keep(Request *request, void *state, void (*free_state)(void *state)
         request->free_state = free_state;
 }
 
-int request_decode(Request *request, const Field *table, size_t n_table, void *ret) {
+int request_decode(Request *request, const Parameter *table, size_t n_table, void *ret) {
         const char *key;
         int r;
 
-        r = fields_decode(request->parameters, table, n_table, LIMIT_NAMES_PER_LIST, ret, &key);
-        if (r == FIELD_E_INVALID)
+        r = parameters_decode(request->parameters, table, n_table, NULL, ret, &key);
+        if (r == PARAMETERS_E_INVALID)
                 return request_refuse_parameter(request, key, NULL);
         return err_fold(r);
 }

@@ -19,11 +19,11 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "interface/interface.h"
+#include "interface/parameters.h"
 #include "job/job.h"
 #include "json/json-writer.h"
 #include "server/connection.h"
 #include "service/desk/desk.h"
-#include "service/request/field.h"
 #include "spool/spool.h"
 #include "wire/limits.h"
 
@@ -98,7 +98,8 @@ struct Request {
 /* what a method finds */
 
 /* Refuses what is wrong with the parameters: REQUEST_ANSWERED. */
-_must_check_ int request_decode(Request *request, const Field *table, size_t n_table, void *ret);
+_must_check_ int request_decode(Request *request, const Parameter *table, size_t n_table,
+                                void *ret);
 /* For a descriptor that may be the caller's: those are never closed here; returns -EBADF. */
 int request_close_fd(Request *request, int fd);
 /* Closes the descriptors of the order. */

@@ -67,7 +67,7 @@ int transfer_add_output(Request *request, JsonWriter *writer, Transfer *transfer
         if (r != 0)
                 return request_fail_spool(request, "", r);
         r = find_room(request, &request->max_file_bytes);
-        return r == 0 ? transfer_add_file(request, writer, transfer, "output") : r;
+        return r == 0 ? transfer_add_file(request, writer, transfer, JOB_KEY_OUTPUT) : r;
 }
 
 int transfer_decode(Span frame, const char *key, json_type type, json_object **ret_whole,

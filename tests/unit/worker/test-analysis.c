@@ -12,6 +12,11 @@
 #define VERIFY "io.ctprof.Profiler.Verify"
 
 #define REF(index) "{\"fileDescriptor\":" #index "}"
+/* More than the name of a culprit may be long: it is cut, and not within a character. */
+#define LONG_KEY                                             \
+        "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk" \
+        "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk" \
+        "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"
 #define ONE_REF "{\"snapshot\":" REF(0) "}"
 #define TWO_REFS "{\"before\":" REF(0) ",\"after\":" REF(1) "}"
 
@@ -332,6 +337,9 @@ static const struct {
         { SHOW, "{\"snapshot\":{\"fileDescriptor\":0,\"name\":\"x\"}}", "InvalidParameter",
           "snapshot.name" },
         { SHOW, "{\"snapshot\":" REF(0) ",\"veiw\":{}}", "InvalidParameter", "veiw" },
+        { SHOW, "{\"snapshot\":" REF(0) ",\"" LONG_KEY "\":1}", "InvalidParameter", "..." },
+        { SHOW, "{\"snapshot\":{\"fileDescriptor\":0,\"" LONG_KEY "\":1}}", "InvalidParameter",
+          "snapshot...." },
         { SHOW, "{\"snapshot\":" REF(0) ",\"view\":[]}", "InvalidParameter", "view" },
         { SHOW, "{\"snapshot\":" REF(0) ",\"view\":{\"limit\":-1}}", "InvalidParameter", "view" },
         { COMPARE, "{\"before\":" REF(0) "}", "InvalidParameter", "after" },

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Job interface
+ *
+ * The names of io.ctprof.Job, the private interface between the daemon's main process, which writes
+ * the calls, and its jobs, which read them. Both are the same executable, so it can change with
+ * every version. Analysis jobs also serve Show, Compare, CompareSets, Verify and Info of the public
+ * interface, with descriptors in place of names.
+ */
+
+#define JOB_INTERFACE "io.ctprof.Job"
+
+#define JOB_METHOD_CAPTURE JOB_INTERFACE ".Capture" /* take a snapshot and publish it */
+#define JOB_METHOD_PROBE JOB_INTERFACE ".Probe"     /* the state of every source */
+#define JOB_METHOD_CONVERT JOB_INTERFACE ".Convert" /* a snapshot in another format */
+#define JOB_METHOD_IMPORT JOB_INTERFACE ".Import"   /* a verified copy of a file from outside */
+#define JOB_METHOD_PUBLISH JOB_INTERFACE ".Publish" /* give such a copy its name in the spool */
+#define JOB_METHOD_REMOVE JOB_INTERFACE ".Remove"
+#define JOB_METHOD_RENAME JOB_INTERFACE ".Rename"
+#define JOB_METHOD_CLEAN JOB_INTERFACE ".Clean" /* remove what a crash left in the spool */
+
+/* A oneway call that may follow the call a job serves: come to an end and answer. */
+#define JOB_METHOD_STOP JOB_INTERFACE ".Stop"
+
+/* the spool */
+#define JOB_KEY_DIRECTORY "directory"  /* descriptor */
+#define JOB_KEY_SPOOL_PATH "spoolPath" /* for messages only */
+#define JOB_KEY_LIMITS "limits"        /* object of the next three */
+#define JOB_KEY_MAX_BYTES "maxBytes"
+#define JOB_KEY_KEEP_FREE_BYTES "keepFreeBytes"
+#define JOB_KEY_MAX_AGE_NS "maxAgeNs"
+
+/* a snapshot to make or change */
+#define JOB_KEY_NAME "name"
+#define JOB_KEY_NAMES "names"
+#define JOB_KEY_NEW_NAME "newName"
+#define JOB_KEY_TAGGED "tagged"
+#define JOB_KEY_REPLACE "replace"
+#define JOB_KEY_UID "uid" /* of the caller */
+
+/* files */
+#define JOB_KEY_FILE_DESCRIPTOR "fileDescriptor"
+#define JOB_KEY_LABEL "label"       /* what the caller calls the file */
+#define JOB_KEY_SNAPSHOT "snapshot" /* object of those two */
+#define JOB_KEY_OUTPUT "output"     /* descriptor */
+#define JOB_KEY_FILE "file"         /* descriptor: what became of the output */
+#define JOB_KEY_FORMAT "format"
+
+/* a capture */
+#define JOB_KEY_ANONYMOUS "anonymous"
+#define JOB_KEY_SMAPS "smaps"
+#define JOB_KEY_SMAPS_LIMIT_NS "smapsLimitNs"
+#define JOB_KEY_SELF_PIDS "selfPids"

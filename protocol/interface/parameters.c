@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "interface/parameters.h"
+
+#include <string.h>
+#include <sys/types.h>
+#include "wire/limits.h"
+
+static bool is_array_of(json_object *value, json_type type) {
+        if (!json_object_is_type(value, json_type_array) ||
+            json_object_array_length(value) > LIMIT_NAMES_PER_LIST)
+                return false;
+        for (size_t i = 0; i < json_object_array_length(value); i++)
+                if (!json_object_is_type(json_object_array_get_idx(value, i), type))
+                        return false;
+        return true;
+}
+
+/* json-c reads a number past 2^63-1 as int64 clipped, but never as one below 0. */
+static bool get_u64(json_object *value, uint64_t *ret) {
+        if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0)
+                return false;
+        *ret = json_object_get_uint64(value);
+        return true;
+}
+
+static bool is_number(json_object *value) {
+        return json_object_is_type(value, json_type_int) ||
+               json_object_is_type(value, json_type_double);
+}
+
+/* False when @value is not of the type or out of its range. */
+static bool put(ParameterType type, json_object *value, FrameStream *stream, void *member) {
+        bool is_valid = false;
+        uint64_t number;
+
+        switch (type) {
+        case PARAMETER_TEXT:
+                if (!json_object_is_type(value, json_type_string))
+                        return false;
+                *(const char **) member = json_object_get_string(value);
+                return true;
+        case PARAMETER_BOOL:
+                if (!json_object_is_type(value, json_type_boolean))
+                        return false;
+                *(bool *) member = json_object_get_boolean(value);
+                return true;
+        case PARAMETER_U64:
+                return get_u64(value, member);
+        case PARAMETER_OPTIONAL_U64:
+                if (!get_u64(value, &number))
+                        return false;
+                *(OptionalU64 *) member = (OptionalU64){ .is_set = true, .value = number };
+                return true;
+        case PARAMETER_UID:
+                /* System calls take the last one for "no user". */
+                if (!get_u64(value, &number) || number >= UINT32_MAX)
+                        return false;
+                *(uid_t *) member = (uid_t) number;
+                return true;
+        case PARAMETER_REAL:
+                if (!is_number(value))
+                        return false;
+                *(double *) member = json_object_get_double(value);
+                return true;
+        case PARAMETER_DESCRIPTOR:
+                if (!get_u64(value, &number))
+                        return false;
+                *(int *) member = frame_stream_take_fd(stream, (size_t) number);
+                return *(int *) member >= 0;
+        case PARAMETER_NUMBER:
+                is_valid = is_number(value);
+                break;
+        case PARAMETER_OBJECT:
+                is_valid = json_object_is_type(value, json_type_object);
+                break;
+        case PARAMETER_ARRAY:
+                is_valid = json_object_is_type(value, json_type_array);
+                break;
+        case PARAMETER_OBJECTS:
+                is_valid = is_array_of(value, json_type_object);
+                break;
+        case PARAMETER_TEXTS:
+                is_valid = is_array_of(value, json_type_string);
+                break;
+        case _PARAMETER_TYPE_MAX:
+                break;
+        }
+        if (is_valid)
+                *(json_object **) member = value;
+        return is_valid;
+}
+
+static bool is_known(const char *key, const Parameter *table, size_t n_table) {
+        for (size_t i = 0; i < n_table; i++)
+                if (strcmp(table[i].key, key) == 0)
+                        return true;
+        return false;
+}
+
+int parameters_decode(json_object *object, const Parameter *table, size_t n_table,
+                      FrameStream *stream, void *ret, const char **ret_key) {
+        json_object_object_foreach(object, key, ignored) {
+                (void) ignored;
+                if (!is_known(key, table, n_table)) {
+                        *ret_key = key;
+                        return PARAMETERS_E_INVALID;
+                }
+        }
+        for (size_t i = 0; i < n_table; i++) {
+                json_object *value = json_object_object_get(object, table[i].key);
+
+                if (!value && !table[i].required)
+                        continue;
+                if (!value || !put(table[i].type, value, stream, (char *) ret + table[i].offset)) {
+                        *ret_key = table[i].key;
+                        return PARAMETERS_E_INVALID;
+                }
+        }
+        return PARAMETERS_OK;
+}

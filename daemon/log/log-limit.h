@@ -11,9 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-/* Users that are told apart at a time; those past them share one allowance. */
-#define LOG_LIMIT_USERS 16
+#include "wire/limits.h"
 
 typedef struct LogAllowance {
         uid_t uid;
@@ -24,8 +22,8 @@ typedef struct LogAllowance {
 
 typedef struct LogLimit {
         uint64_t interval_ns;
-        unsigned burst; /* lines of one user in an interval */
-        LogAllowance users[LOG_LIMIT_USERS];
+        unsigned burst;                         /* lines of one user in an interval */
+        LogAllowance users[LIMIT_LOGGED_USERS]; /* further users share one allowance */
         LogAllowance others;
 } LogLimit;
 

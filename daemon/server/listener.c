@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "log/log.h"
+#include "wire/limits.h"
 
-#define LISTENER_ACCEPTS_PER_TURN 16
 #define LISTENER_REST_US USEC_PER_SEC
 
 struct Listener {
@@ -46,7 +46,7 @@ static int on_incoming(sd_event_source *source, int fd, uint32_t revents, void *
         Listener *listener = userdata;
         int r;
 
-        for (unsigned i = 0; i < LISTENER_ACCEPTS_PER_TURN; i++) {
+        for (unsigned i = 0; i < LIMIT_ACCEPTS_PER_TURN; i++) {
                 int connected = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
                 if (connected < 0) {

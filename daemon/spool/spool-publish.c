@@ -16,14 +16,12 @@
 #include "base/err.h"
 #include "spool/snapshot-file.h"
 #include "spool/spool-directory.h"
+#include "wire/limits.h"
 
 /* Hidden from lists by its dot, known to spool_clean() by the rest. */
 #define DOT_PREFIX ".ctprof-new-"
 #define DOT_RANDOM_CHARS 16
 #define DOT_BYTES (sizeof(DOT_PREFIX) + DOT_RANDOM_CHARS)
-
-/* Names tried before "NAME-N" is given up. */
-#define MAX_NAME_SUFFIX 10000
 
 /* temporaries */
 
@@ -263,7 +261,7 @@ int spool_free_name(Spool *spool, const char *name, char ret_name[static SPOOL_N
                 return -EINVAL;
         n = strlen(name);
         memcpy(candidate, name, n + 1);
-        for (unsigned i = 2; i < MAX_NAME_SUFFIX; i++) {
+        for (unsigned i = 2; i < LIMIT_NAME_SUFFIX; i++) {
                 r = spool_stat(spool, candidate, NULL);
                 if (r == SPOOL_E_NOT_FOUND) {
                         memcpy(ret_name, candidate, sizeof(candidate));

@@ -19,7 +19,6 @@
 #define WORKER_CALL_TIMEOUT_MS ((int) (LIMIT_IDLE_NS / NSEC_PER_MSEC))
 /* The main process adds labels and descriptors to a call that it hands on. */
 #define WORKER_CALL_BYTES (2 * LIMIT_CALL_BYTES)
-#define WORKER_FDS_PER_CALL (LIMIT_FDS_PER_CALL + 4)
 
 /* The tables of each kind, ended by NULL; a kind without one does not compile. */
 static const WorkMethod *const methods_of_CAPTURE[] = { work_capture_methods, NULL };
@@ -161,7 +160,7 @@ static int worker_adopt_socket(FrameStream **ret) {
         if (fcntl(WORKER_SOCKET, F_SETFD, FD_CLOEXEC) != 0)
                 return -errno;
         r = frame_stream_new(WORKER_SOCKET, WORKER_CALL_BYTES, LIMIT_QUEUED_BYTES,
-                             WORKER_FDS_PER_CALL, ret);
+                             LIMIT_FDS_PER_ORDER, ret);
         return err_fold(r);
 }
 

@@ -22,7 +22,10 @@
 #define LIMIT_QUEUED_BYTES (8192u * 1024u)        /* replies a peer has not read yet */
 #define LIMIT_JSON_DEPTH 16u
 #define LIMIT_FDS_PER_CALL 64u
-#define LIMIT_FDS_CLOSING_PER_UID 256u       /* descriptors of one user that wait to be closed */
+#define LIMIT_FDS_PER_ORDER (LIMIT_FDS_PER_CALL + 2u) /* to a job: the spool, a file to write */
+#define LIMIT_ORDER_BYTES (LIMIT_CALL_BYTES + LIMIT_CALL_BYTES / 2) /* a call, names resolved */
+#define LIMIT_FDS_CLOSING_PER_UID 256u       /* sent by a peer and being closed */
+#define LIMIT_ACCEPTS_PER_TURN 16u           /* connections, before other events are served */
 #define LIMIT_IDLE_NS (30 * NSEC_PER_SEC)    /* for the rest of a call that has begun */
 #define LIMIT_STALLED_NS (60 * NSEC_PER_SEC) /* for a peer that does not read its replies */
 
@@ -40,9 +43,15 @@
 #define LIMIT_CAPTURE_NS (600 * NSEC_PER_SEC)
 #define LIMIT_ANALYSIS_NS (300 * NSEC_PER_SEC)
 
+/* Users of whom the queues and the log keep count, beyond those who have calls now */
+#define LIMIT_REMEMBERED_USERS 64u
+#define LIMIT_LOGGED_USERS 16u
+#define LIMIT_LOGGED_FAILURES_PER_MINUTE 60u /* of one user */
+
 /* Requests */
 #define LIMIT_SNAPSHOTS_PER_CALL 64u
 #define LIMIT_NAMES_PER_LIST 256u
+#define LIMIT_NAME_SUFFIX 10000u /* "NAME-N" of untagged snapshots, before it is given up */
 
 /* Files */
 #define LIMIT_DOCUMENT_BYTES (16ull * 1024u * 1024u * 1024u) /* uncompressed */

@@ -5,10 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/*
- * Users remembered beyond those that are in the queue, so that coming back is no way to the front.
- */
-#define QUEUE_REMEMBERED_USERS 64u
+#include "wire/limits.h"
 
 typedef struct QueueUser {
         uid_t uid;
@@ -36,7 +33,7 @@ static unsigned n_places(const QueueLimits *limits) {
 int queue_set_limits(Queue *queue, const QueueLimits *limits) {
         unsigned n_here = queue->n_running + queue->n_resting + queue->n_waiting;
         unsigned n = n_here + MAX_OF(n_places(limits), n_places(&queue->limits)) +
-                     QUEUE_REMEMBERED_USERS;
+                     LIMIT_REMEMBERED_USERS;
         QueueUser *users;
 
         if (n > queue->max_users) {

@@ -8,9 +8,9 @@
 
 #include "base/macro.h"
 #include "interface/interface.h"
+#include "wire/limits.h"
 #include "wire/message.h"
 
-#define RECORDER_FAILURES_PER_MINUTE 60
 #define RECORD_DETAIL_BYTES (LOG_QUOTE_BYTES + 64)
 
 static const struct {
@@ -25,7 +25,7 @@ static const struct {
 void recorder_init(Recorder *recorder) {
         *recorder = (Recorder){
                 .failures = { .interval_ns = 60 * NSEC_PER_SEC,
-                              .burst = RECORDER_FAILURES_PER_MINUTE },
+                              .burst = LIMIT_LOGGED_FAILURES_PER_MINUTE },
         };
 }
 

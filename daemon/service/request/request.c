@@ -15,9 +15,6 @@
         "Too many earlier jobs hang in the kernel, where nothing can stop them: see what their " \
         "threads wait for in /proc/PID/task/TID/stack."
 
-/* A call of the client with its names resolved: a little longer than the client's own. */
-#define REQUEST_MAX_CALL_BYTES (LIMIT_CALL_BYTES + LIMIT_CALL_BYTES / 2)
-
 /* life */
 
 int request_new(Desk *desk, const Method *method, Connection *connection, const Call *call,
@@ -35,8 +32,8 @@ int request_new(Desk *desk, const Method *method, Connection *connection, const 
                 .uid = connection ? connection_peer(connection)->uid : 0,
                 .more = call && call->more && !call->oneway,
         };
-        buffer_init(&request->text, REQUEST_MAX_CALL_BYTES);
-        buffer_init(&request->call, REQUEST_MAX_CALL_BYTES);
+        buffer_init(&request->text, LIMIT_ORDER_BYTES);
+        buffer_init(&request->call, LIMIT_ORDER_BYTES);
         request->next = desk->requests;
         if (request->next)
                 request->next->previous = request;
@@ -186,7 +183,7 @@ int request_answer(Request *request, Span parameters, const int *fds, size_t n_f
 }
 
 int request_forward(Request *request, Span frame) {
-        int fds[REQUEST_MAX_FDS];
+        int fds[LIMIT_FDS_PER_ORDER];
         size_t n_fds = MIN_OF(job_n_fds(request->job), ELEMENTSOF(fds));
 
         for (size_t i = 0; i < n_fds; i++)

@@ -27,9 +27,6 @@
 #include "spool/spool.h"
 #include "wire/limits.h"
 
-/* Those of the caller, the spool's directory and a file to write. */
-#define REQUEST_MAX_FDS (LIMIT_FDS_PER_CALL + 2u)
-
 enum {
         REQUEST_OK,
         REQUEST_ANSWERED, /* with an error: nothing is left to do but to pass this up */
@@ -80,7 +77,7 @@ struct Request {
         const JobTerms *terms; /* of the job */
         Buffer text;           /* parameters of the job's call, while they are written */
         Buffer call;
-        int fds[REQUEST_MAX_FDS]; /* owned until the job has started */
+        int fds[LIMIT_FDS_PER_ORDER]; /* owned until the job has started */
         size_t n_fds;
         uint64_t max_file_bytes;
         const Stage *stage;

@@ -140,15 +140,15 @@ END_TEST
 START_TEST(more_users_than_are_told_apart_share_an_allowance) {
         LogLimit limit = { .interval_ns = 100, .burst = 1 };
 
-        for (uid_t uid = 0; uid <= LOG_LIMIT_USERS; uid++) {
+        for (uid_t uid = 0; uid <= LIMIT_LOGGED_USERS; uid++) {
                 ck_assert(passes(&limit, uid, 1000, 0));
                 ck_assert(!passes(&limit, uid, 1000, 0));
         }
-        ck_assert(!passes(&limit, LOG_LIMIT_USERS + 1, 1000, 0));
+        ck_assert(!passes(&limit, LIMIT_LOGGED_USERS + 1, 1000, 0));
         /* Later every place is free again, and no line that was kept back is forgotten. */
-        for (uid_t uid = 100; uid < 100 + LOG_LIMIT_USERS; uid++)
+        for (uid_t uid = 100; uid < 100 + LIMIT_LOGGED_USERS; uid++)
                 ck_assert(passes(&limit, uid, 1100, 0));
-        ck_assert(passes(&limit, 200, 1100, LOG_LIMIT_USERS + 2));
+        ck_assert(passes(&limit, 200, 1100, LIMIT_LOGGED_USERS + 2));
 }
 END_TEST
 

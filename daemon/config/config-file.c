@@ -13,9 +13,9 @@
 #define CONFIG_FILE_BYTES (256u * 1024u)
 
 /*
- * inih tells neither the number of a line nor more than the first that it could not read. It asks
- * for one line after the other, so both are known here: a line that should have been an assignment
- * and of which the handler heard nothing is a wrong one.
+ * inih reports neither line numbers nor more than the first line it could not read. It asks for one
+ * line after the other, so this reader counts them: a line that should be an assignment but does
+ * not reach the handler is wrong.
  */
 typedef struct ConfigFile {
         Config *config;
@@ -25,7 +25,7 @@ typedef struct ConfigFile {
         unsigned line;
         bool expects; /* this line should assign */
         bool assigned;
-        bool wrong; /* some line was */
+        bool wrong; /* at least one line was wrong */
         int error;
 } ConfigFile;
 
@@ -49,7 +49,7 @@ static void end_line(ConfigFile *file) {
         file->expects = file->assigned = false;
 }
 
-/* As inih sees them: isspace(3) of the C locale. */
+/* The blanks of inih: isspace(3) in the C locale. */
 static bool is_blank(char c) {
         return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -63,7 +63,7 @@ static Span take_line(Span *rest) {
         *rest = (Span){ rest->bytes + n, rest->n - n };
         while (line.n > 0 && is_blank(line.bytes[line.n - 1]))
                 line.n--;
-        /* To inih a line that begins with a blank continues the one before it. */
+        /* inih takes a line that begins with a blank for a continuation. */
         while (line.n > 0 && is_blank(line.bytes[0]))
                 line = (Span){ line.bytes + 1, line.n - 1 };
         return line;
@@ -136,7 +136,7 @@ static int on_assignment(void *userdata, const char *section, const char *key, c
 
 /* files */
 
-/* Without waiting for whatever is no file: /dev/null in its place is an empty one. */
+/* Opened without waiting, in case it is a FIFO; /dev/null is an empty file. */
 static int read_file(const char *path, Buffer *ret) {
         _cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         char *room;
@@ -168,7 +168,7 @@ int config_load_file(Config *config, const char *path, const ConfigListener *lis
         file.rest = buffer_span(&text);
         if (text.n >= 3 && memcmp(text.bytes, "\xef\xbb\xbf", 3) == 0) /* UTF-8's mark */
                 file.rest = (Span){ text.bytes + 3, text.n - 3 };
-        /* It can only fail for lines, and about those everything was told. */
+        /* A failure can only be about lines, and those were reported. */
         (void) ini_parse_stream(read_line, &file, on_assignment, &file);
         if (file.error < 0)
                 return file.error;

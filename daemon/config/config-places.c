@@ -50,7 +50,7 @@ static int add_drop_in(DropIns *list, const char *directory, const char *name) {
         return 0;
 }
 
-/* Whether the name is taken, although it could not be opened: by a link to nothing, say. */
+/* Whether the name exists although it could not be opened, such as a dangling link. */
 static bool is_there(const char *path) {
         struct stat status;
 
@@ -63,7 +63,7 @@ static int refuse(const ConfigListener *listener, const char *path, int error) {
         return CONFIG_E_WRONG;
 }
 
-/* One that an earlier directory has is taken from there. */
+/* Adds the drop-ins of @directory except those whose name an earlier directory has. */
 static int add_directory(DropIns *list, const char *directory, const ConfigListener *listener) {
         DIR *handle = opendir(directory);
         struct dirent *entry;
@@ -91,7 +91,7 @@ static int compare_names(const void *a, const void *b) {
         return strcmp(((const DropIn *) a)->name, ((const DropIn *) b)->name);
 }
 
-/* CONFIG_OK for one that is not there. */
+/* CONFIG_OK when the file does not exist. */
 static int load_if_there(Config *config, const char *path, const ConfigListener *listener,
                          bool *ret_found) {
         int r = config_load_file(config, path, listener);

@@ -4,9 +4,9 @@
 /*
  * Config
  *
- * The settings of the daemon: what the files say, else the defaults. A line that cannot be used is
- * told with its file and number and changes nothing; whether the rest then holds is for the caller
- * to decide. What is loaded later overrides what was loaded before it.
+ * The settings of the daemon: values of the configuration files, or the defaults. A line that
+ * cannot be used is reported with its file and number and changes nothing; the caller decides
+ * whether to go on. A file that is loaded later overrides earlier ones.
  */
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 
 enum {
         CONFIG_OK,
-        CONFIG_E_WRONG, /* the listener was told what, all of it; the rest was taken */
+        CONFIG_E_WRONG, /* some lines were wrong and reported; the others were used */
 };
 
 typedef struct Config Config;
@@ -49,9 +49,9 @@ DEFINE_CLEANUP(Config *, config_free);
 /* One file, which must exist: else the negative errno of opening it, and nothing was told. */
 _must_check_ int config_load_file(Config *config, const char *path, const ConfigListener *listener);
 /*
- * What an administrator, a running system and a package have put into @directories, the most
- * important one first: the first "@name" that there is, then every "*.conf" of the directories
- * "@name.d", sorted by name; of two with one name the first directory's counts. None is fine.
+ * Loads the configuration of a host from @directories, the most important one first: the first
+ * "@name" that exists, then every "*.conf" of the directories "@name.d", sorted by name; of two
+ * files with one name the first directory's counts. No file at all is fine.
  */
 _must_check_ int config_load(Config *config, const char *const *directories, size_t n_directories,
                              const char *name, const ConfigListener *listener);

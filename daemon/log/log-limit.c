@@ -11,7 +11,10 @@ static bool is_over(const LogLimit *limit, const LogAllowance *allowance, uint64
         return allowance->n_passed == 0 || now_mono_ns - allowance->begin_ns >= limit->interval_ns;
 }
 
-/* That of @uid, else one whose interval is over; what it kept back is the others' then. */
+/*
+ * The entry of @uid, else one whose interval is over. What the latter suppressed is added to the
+ * shared allowance.
+ */
 static LogAllowance *find_allowance(LogLimit *limit, uid_t uid, uint64_t now_mono_ns) {
         LogAllowance *unused = NULL;
 

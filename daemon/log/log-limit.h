@@ -4,8 +4,8 @@
 /*
  * LogLimit
  *
- * How often something that peers can repeat is logged: so many lines of each user in a minute, so
- * that nobody fills the journal, and nobody keeps the lines of others out of it.
+ * Bounds how often something that peers can repeat is logged: each user has a number of lines a
+ * minute. One user can neither fill the journal nor keep the lines of others out of it.
  */
 
 #include <stdbool.h>
@@ -28,12 +28,13 @@ typedef struct LogLimit {
 } LogLimit;
 
 /*
- * Whether to log a line about @uid now. *ret_n_suppressed is how many were kept back before this
- * one, to be said in the line, and is only not 0 on the first of a new interval.
+ * Whether to log a line about @uid now. *ret_n_suppressed is the number of lines that were
+ * suppressed since the last interval; it is not 0 only for the first line of an interval, which
+ * should mention it.
  */
 bool log_limit_pass(LogLimit *limit, uid_t uid, uint64_t now_mono_ns, unsigned *ret_n_suppressed);
 
 #define LOG_SUPPRESSED_BYTES 48
 
-/* What to end such a line with: " (7 others were not logged)", or "" for none. Returns @ret. */
+/* The end of such a line: " (7 others were not logged)", or "". Returns @ret. */
 const char *log_suppressed(unsigned n, char ret[static LOG_SUPPRESSED_BYTES]);

@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The place that logs is always this file: say nothing instead. */
+/* CODE_FILE= and CODE_LINE= would always name this file. */
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-journal.h>
 
@@ -70,7 +70,7 @@ bool log_is_enabled(int level) {
         return level <= max_level;
 }
 
-/* stdio may hold a line back or cut it in two: one write is one line. */
+/* stdio may delay a line or split it; one write(2) is one line. */
 static void write_stderr(const char *line) {
         char text[LOG_LINE_BYTES + 16];
         int n = snprintf(text, sizeof(text), "ctprofd: %s\n", line);

@@ -4,10 +4,9 @@
 /*
  * Log
  *
- * One line for people per thing that happened: to the journal with fields when stderr is its
- * stream, else to stderr. Nothing that came from outside enters a line without log_quote(), and
- * nothing a peer can repeat is logged without a LogLimit. The level is the only state of the
- * process.
+ * One line for each event: in the journal, with fields, when stderr is its stream, else on stderr.
+ * Text from outside enters a line only through log_quote(), and lines that a peer can cause again
+ * and again are limited by a LogLimit. The log level is the only global state of the process.
  */
 
 #include <stdbool.h>
@@ -39,10 +38,10 @@ void log_write(int level, int error, const char *format, ...) _printf_(3, 4);
 
 #define LOG_NO_UID ((uid_t) -1) /* which is no user */
 
-/* What an administrator looks for with journalctl; members that do not apply stay empty. */
+/* Fields that an administrator can search with journalctl; members that do not apply stay empty. */
 typedef struct LogEvent {
         const char *message_id; /* 32 hex digits */
-        uid_t uid;              /* LOG_NO_UID: nobody's doing */
+        uid_t uid;              /* LOG_NO_UID: not caused by a user */
         const char *method;
         const char *snapshot;     /* CTPROF_SNAPSHOT=; bytes from outside are fine in a field */
         const char *old_snapshot; /* CTPROF_OLD_SNAPSHOT=: the name it had */

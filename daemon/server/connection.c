@@ -23,16 +23,16 @@ struct Connection {
         size_t n_call_bytes; /* of the call in flight */
 
         bool in_flight;   /* an answer is owed; true in CALLED, perhaps in BROKEN */
-        bool oneway;      /* ... to a call that wants none */
-        bool stopped;     /* ... whose caller closed its writing side, as was told */
+        bool oneway;      /* that call wants no answer */
+        bool stopped;     /* that caller closed its writing side, and on_stop told so */
         bool input_ended; /* the peer will send nothing more */
-        bool peer_gone;   /* ... and will read nothing more */
+        bool peer_gone;   /* the peer will read nothing more */
         bool was_full;
         bool begun;  /* the idle timer runs for a call that has begun */
         bool hungry; /* no complete frame waits, so more may be read */
 
         sd_event_source *io;
-        sd_event_source *next; /* goes on outside of whoever is calling */
+        sd_event_source *next; /* continues outside the current call stack */
         sd_event_source *idle_timer;
         sd_event_source *stalled_timer;
 };
@@ -69,7 +69,7 @@ static bool user_is_over(const Connection *connection) {
         return connection->setup->is_over(connection, connection->setup->owner);
 }
 
-/* Without anything queued there would be nothing to drain, and nobody to go on. */
+/* With nothing queued there would be no drain event, and the call would never resume. */
 bool connection_is_full(const Connection *connection) {
         size_t n_queued = connection_queued_bytes(connection);
 
@@ -105,14 +105,15 @@ static void timer_stop(sd_event_source *timer) {
 }
 
 /*
- * A timer that is due at once, because sd-event serves what became ready first: a deferred source
- * has been ready since it was made, and would come before everybody else's for ever.
+ * A timer that is due at once and not a deferred source: sd-event serves sources in the order in
+ * which they became ready, and a deferred source, ready since it was made, would always come before
+ * the sources of other connections.
  */
 static void run_next(Connection *connection) {
         timer_start(connection->next, 0);
 }
 
-/* Ends the connection from outside its sources: they do the rest. */
+/* Marks the connection as broken; its event sources free it. */
 static void break_soon(Connection *connection) {
         connection->state = CONNECTION_BROKEN;
         run_next(connection);
@@ -129,8 +130,8 @@ static bool may_stop(const Connection *connection) {
 }
 
 /*
- * What to wait for. A peer that is gone is reported for ever, so once that is known the source is
- * switched off, and whatever still runs for a oneway call ends by itself.
+ * Chooses the events to wait for. The kernel reports a peer that is gone again and again, so the
+ * source is switched off once that is known; a oneway call that still runs ends by itself.
  */
 static void arm(Connection *connection) {
         bool reads = connection->state == CONNECTION_READING && connection->hungry &&
@@ -166,7 +167,10 @@ static void queue_frame(Connection *connection, Span frame, const int *fds, size
         }
         r = frame_stream_queue(connection->stream, frame, fds, n_fds);
         if (r != 0) {
-                /* Out of memory, or an answer past every bound: there is no smaller one to send. */
+                /*
+                 * Out of memory, or an answer larger than the queue: there is no smaller answer to
+                 * send.
+                 */
                 close_all(connection, fds, n_fds);
                 break_soon(connection);
                 return;
@@ -177,7 +181,7 @@ static void queue_frame(Connection *connection, Span frame, const int *fds, size
         arm(connection);
 }
 
-/* The call is answered: the next one may come, in an iteration of its own. */
+/* The call is answered; the next one is taken in an iteration of its own. */
 static void end_call(Connection *connection) {
         connection->in_flight = connection->oneway = connection->stopped = false;
         connection->call_data = NULL;
@@ -247,7 +251,7 @@ void connection_error(Connection *connection, WireError error, const WireErrorDe
 
 /* input */
 
-/* Says why as well as it can, and ends the connection. */
+/* Sends an error if possible, and ends the connection. */
 static void end_with(Connection *connection, WireError error, const char *reason) {
         const WireErrorDetail detail = { .subject = SPAN_LITERAL("call"), .reason = reason };
 
@@ -256,7 +260,7 @@ static void end_with(Connection *connection, WireError error, const char *reason
                 connection->state = CONNECTION_CLOSING;
 }
 
-/* What follows cannot be trusted to be a frame. */
+/* After a broken frame, nothing that follows can be trusted to be one. */
 static void refuse_as(Connection *connection, WireError error, const char *reason) {
         breach(connection, reason);
         end_with(connection, error, reason);
@@ -280,7 +284,7 @@ static void dispatch(Connection *connection, const Call *call) {
         else
                 connection->setup->events->on_call(connection, call, connection->setup->userdata);
 
-        /* The stream would keep them until the next frame, which may never come. */
+        /* The stream would keep the descriptors until the next frame, which may never come. */
         for (size_t i = 0; i < frame_stream_n_fds(connection->stream); i++)
                 (void) disposal_close(connection->setup->disposal,
                                       frame_stream_take_fd(connection->stream, i));
@@ -301,7 +305,7 @@ static void take_frame(Connection *connection, Span frame) {
                          "The daemon could not read the call: its memory ran out.");
                 return;
         }
-        /* Nobody would read the answer, and what is not answered was not asked for. */
+        /* Nobody would read the answer, so the call is not made. */
         if (connection->peer_gone && !call.oneway) {
                 connection->state = CONNECTION_BROKEN;
         } else {
@@ -335,7 +339,9 @@ static void read_input(Connection *connection) {
                 connection->state = CONNECTION_BROKEN;
 }
 
-/* A call has from its first byte to its last: more bytes in between do not buy more time. */
+/*
+ * The idle limit runs from the first byte of a call to its last; bytes in between do not extend it.
+ */
 static void watch_begun(Connection *connection) {
         bool begun = frame_stream_has_input(connection->stream);
 
@@ -347,15 +353,15 @@ static void watch_begun(Connection *connection) {
 }
 
 /*
- * At most one call an iteration of the event loop: a peer that sends a thousand in one write takes
- * turns with the others.
+ * Takes at most one call in an iteration of the event loop, so that a peer that sends a thousand
+ * calls in one write takes turns with the others.
  */
 static void take_call(Connection *connection) {
         Span frame;
         int r;
 
         if (connection_is_full(connection) && !connection->peer_gone)
-                return; /* its answers first; on_io() comes back here */
+                return; /* send its answers first; on_io() comes back here */
 
         r = frame_stream_next(connection->stream, &frame);
         connection->hungry = r == FRAME_E_AGAIN;
@@ -376,7 +382,10 @@ static void take_call(Connection *connection) {
                 run_next(connection);
 }
 
-/* The next call, or what the peer sent before it left: its socket is not waited for any more. */
+/*
+ * Takes the next call, also one that the peer sent before it left: its socket no longer causes
+ * events.
+ */
 static void go_on(Connection *connection) {
         while (connection->peer_gone && !connection->input_ended &&
                connection->state == CONNECTION_READING)
@@ -407,7 +416,7 @@ static void write_output(Connection *connection) {
         }
 }
 
-/* The end of every source: decides what the connection is by now. May free it. */
+/* Every event source ends here: it decides the state of the connection, and may free it. */
 static void settle(Connection *connection) {
         const ConnectionSetup *setup = connection->setup;
         bool abandoned = connection->peer_gone && connection->in_flight && !connection->oneway;

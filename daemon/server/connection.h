@@ -69,15 +69,17 @@ typedef struct ConnectionEvents {
 
 typedef struct ConnectionSetup {
         sd_event *event;
-        Disposal *disposal; /* borrowed: of what peers send */
+        Disposal *disposal; /* borrowed: closes descriptors that peers send */
         ConnectionLimits limits;
         const ConnectionEvents *events;
         void *userdata;
         /* The connection ends: the owner forgets it; it is freed right after. */
         void (*on_closed)(Connection *connection, void *owner);
-        /* A rule was broken, @what; the connection ends. @owner decides whether to log. */
+        /*
+         * The peer broke the rule @what and the connection ends. @owner decides whether to log it.
+         */
         void (*on_breach)(Connection *connection, const char *what, void *owner);
-        /* Whether the user of this one holds more memory, over all connections, than one may. */
+        /* Whether the connections of this user together hold more memory than a user may. */
         bool (*is_over)(const Connection *connection, void *owner);
         void *owner;
 } ConnectionSetup;
@@ -100,16 +102,16 @@ const char *connection_state_name(ConnectionState state);
 const Peer *connection_peer(const Connection *connection);
 bool connection_is_full(const Connection *connection);
 size_t connection_queued_bytes(const Connection *connection);
-/* For what is on its way in and out, the call in flight included. */
+/* Bytes of calls and replies in flight. */
 size_t connection_memory(const Connection *connection);
-/* Whatever on_call wants to find again; NULL at first and after the last reply. */
+/* A pointer for on_call to find its call again; NULL at first and after the last reply. */
 void *connection_call_data(const Connection *connection);
 void connection_set_call_data(Connection *connection, void *data);
 
 /* descriptors of the call, inside on_call */
 
 size_t connection_n_fds(const Connection *connection);
-/* -EBADF when there is no such one. */
+/* -EBADF when there is no such descriptor. */
 int connection_take_fd(Connection *connection, size_t index);
 
 /*
@@ -119,9 +121,9 @@ int connection_take_fd(Connection *connection, size_t index);
  */
 
 void connection_reply(Connection *connection, Span parameters, const int *fds, size_t n_fds);
-/* Another reply follows; only for callers that asked for more. */
+/* A reply with more to follow; only to a caller that set "more". */
 void connection_continue(Connection *connection, Span parameters);
 void connection_error(Connection *connection, WireError error, const WireErrorDetail *detail);
-/* A whole reply frame somebody else made. */
+/* A complete reply frame, as a job made it. */
 void connection_forward(Connection *connection, Span frame, bool continues, const int *fds,
                         size_t n_fds);

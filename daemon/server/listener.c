@@ -22,7 +22,8 @@ struct Listener {
 };
 
 /*
- * The peer's own doing, or a signal: the next one may be fine. accept(2) lists the network errors.
+ * Errors that concern one connection only, or a signal: the next accept(2) may succeed. The manual
+ * page lists the network errors.
  */
 static bool is_passing(int error) {
         return error == ECONNABORTED || error == EINTR || error == EPROTO || error == EPERM;

@@ -4,8 +4,8 @@
 /*
  * Listener
  *
- * A listening socket whose connections go to a server. It stays alive whatever happens to
- * accept(2): without descriptors or memory it rests a moment instead of spinning.
+ * A listening socket whose connections go to a server. When accept(2) fails for lack of descriptors
+ * or memory, it pauses for a moment instead of spinning.
  */
 
 #include <systemd/sd-event.h>

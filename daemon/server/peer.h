@@ -4,8 +4,9 @@
 /*
  * Peer
  *
- * Who is at the other end of a connection, as the kernel recorded it when that end was connected.
- * Nothing a peer does later (setuid, exec, passing the socket on) changes it.
+ * The credentials of the process at the other end of a connection, as the kernel recorded them when
+ * that end was connected. Nothing a peer does later (setuid, exec, passing the socket on) changes
+ * them.
  */
 
 #include <stdbool.h>

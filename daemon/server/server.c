@@ -12,7 +12,7 @@
 #include "log/log.h"
 #include "wire/limits.h"
 
-/* More than this unsent, and whoever feeds a connection should wait. */
+/* With more unsent bytes than this, the job that feeds a connection should pause. */
 #define SERVER_PAUSE_BYTES (4u * LIMIT_BATCH_BYTES)
 
 #define SERVER_BREACH_ID "916b51d33e7d445a872d99ae81cfb2ad"
@@ -22,7 +22,7 @@ struct Server {
         ServerLimits limits;
         Connection **connections; /* owned, all of them */
         unsigned n_connections, n_allocated;
-        LogLimit log_limit; /* for whatever a peer can bring about */
+        LogLimit log_limit; /* for lines that a peer can cause */
         void (*on_empty)(void *userdata);
         void *on_empty_userdata;
 };
@@ -57,7 +57,7 @@ static void log_peer(Server *server, const Peer *peer, const char *what, const c
 
         if (!log_limit_pass(&server->log_limit, peer->uid, now_mono_ns(), &n_suppressed))
                 return;
-        /* A complaint about a malformed call may cite it. */
+        /* The complaint about a malformed call may quote it. */
         log_event(LOG_WARNING, &event, "Connection of uid %u (pid %d) ended while %s: %s%s",
                   (unsigned) peer->uid, (int) peer->pid, state, log_quote(span_of(what), quoted),
                   log_suppressed(n_suppressed, others));
@@ -70,7 +70,7 @@ static void on_breach(Connection *connection, const char *what, void *owner) {
                  connection_state_name(connection_state(connection)));
 }
 
-/* Counted each time: there are few, and a number kept beside them could only be wrong. */
+/* Computed each time: connections are few, and a running total could drift. */
 static bool is_over(const Connection *connection, void *owner) {
         const Server *server = owner;
         uid_t uid = connection_peer(connection)->uid;
@@ -134,7 +134,7 @@ Server *server_free(Server *server) {
         return NULL;
 }
 
-/* What stands in the setup of the connections holds for all of them, from their next timer on. */
+/* All connections share this setup, so they follow it from their next timer on. */
 int server_set_limits(Server *server, const ServerLimits *limits) {
         Connection **connections;
 

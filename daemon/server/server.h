@@ -4,8 +4,8 @@
 /*
  * Server
  *
- * All connections of the process. Nobody gets in past the bounds: not more than so many in all, and
- * not more than so many of one user; who comes too late is told so and sent away.
+ * All connections of the process. Their number is bounded, in total and for each user; a connection
+ * past a bound gets an error and is closed.
  */
 
 #include <stdint.h>
@@ -18,17 +18,17 @@ typedef struct Server Server;
 
 enum {
         SERVER_OK,
-        SERVER_E_REFUSED, /* a bound was reached; the peer was told */
+        SERVER_E_REFUSED, /* a bound was reached; the peer got an error */
 };
 
 typedef struct ServerLimits {
         unsigned max_connections;
         unsigned max_connections_per_uid;
-        size_t max_bytes_per_uid; /* of calls and replies under way */
+        size_t max_bytes_per_uid; /* of calls and replies in flight */
         ConnectionLimits connection;
 } ServerLimits;
 
-/* Those of wire/limits.h. */
+/* The bounds of wire/limits.h. */
 ServerLimits server_default_limits(void);
 
 /* @events and @userdata are handed to every connection; @disposal is borrowed. */
@@ -38,13 +38,10 @@ _must_check_ int server_new(sd_event *event, Disposal *disposal, const ServerLim
 Server *server_free(Server *server);
 DEFINE_CLEANUP(Server *, server_free);
 
-/*
- * Other limits from now on; nobody is sent away for them who is there already. -ENOMEM, and then
- * the earlier ones hold.
- */
+/* Changes the limits; connections that exist stay. -ENOMEM, and then the old limits hold. */
 _must_check_ int server_set_limits(Server *server, const ServerLimits *limits);
 
-/* A connected socket becomes a connection; taken over in any case. */
+/* Makes a connection of a connected socket, which is taken over in any case. */
 _must_check_ int server_adopt(Server *server, int fd);
 unsigned server_n_connections(const Server *server);
 /* Calls @on_empty each time the last connection has ended. */

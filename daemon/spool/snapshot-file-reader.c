@@ -58,7 +58,7 @@ int snapshot_file_read_head(int fd, Head *ret, SnapshotFault *ret_fault) {
         return trailer_read_head(fd, &trailer, ret, ret_fault);
 }
 
-/* How much document to expect, from the head or from the bound of files without. */
+/* Sets the length of the document: that of the head, or the bound for files without a head. */
 static int set_expectation(SnapshotFileReader *reader, const Head *head, bool has_head,
                            SnapshotFault *ret_fault) {
         if (!has_head) {
@@ -141,7 +141,7 @@ static int damaged(SnapshotFileReader *reader, const char *what) {
         return -EBADMSG;
 }
 
-/* More compressed bytes behind those that are left; none at the end of the body. */
+/* Appends compressed bytes to those that are left; none at the end of the body. */
 static int fill(SnapshotFileReader *reader) {
         size_t n, n_read;
         int r;
@@ -225,7 +225,7 @@ int snapshot_file_refill(void *userdata, char *space, size_t n_space, size_t *re
 
         if (reader->failed)
                 return -EBADMSG;
-        /* One byte past the bound is room enough to see that there is more. */
+        /* One byte past the bound suffices to see that there is more. */
         wanted = MIN_OF((uint64_t) n_space, reader->max_document - reader->n_document + 1);
         while (n == 0) {
                 bool at_end;
@@ -248,7 +248,10 @@ int snapshot_file_refill(void *userdata, char *space, size_t n_space, size_t *re
                 r = decode(reader, space, (size_t) wanted, &n);
                 if (r < 0)
                         return r;
-                /* With all input gone the decoder may still hold output, but not for ever. */
+                /*
+                 * Without input the decoder may still hold output; when it gives none, the frame is
+                 * cut off.
+                 */
                 if (at_end && n == 0 && reader->in_frame)
                         return damaged(reader, "the file is cut short");
         }

@@ -202,7 +202,7 @@ int snapshot_file_rehead(int from, int to, Head *head, uint64_t *ret_bytes,
         if (r != 0)
                 return r;
 
-        /* These tell of the body, which stayed as it was. */
+        /* These members describe the body, which is copied unchanged. */
         head->format_version = origin.format_version;
         head->has_document_bytes = origin.has_document_bytes;
         head->document_bytes = origin.document_bytes;

@@ -21,7 +21,7 @@ static const JsonLimits host_limits = {
         .max_text_bytes = SNAPSHOT_MAX_VALUE_BYTES,
 };
 
-/* The one fact of a head that a document of version 0 has: the rest of its host is not ours. */
+/* Reads the kernel release, the only member of the host context of version 0 that a head has. */
 static int on_host_member(void *userdata, JsonScanner *scanner, Span key) {
         Head *head = userdata;
         Span text;
@@ -53,7 +53,7 @@ static int on_host(void *userdata, Span json) {
 
 static const SnapshotVisitor verifier = { .on_host = on_host };
 
-/* What document and head must agree on; what the document tells when there is no head. */
+/* Checks what document and head must agree on; without a head, fills it from the document. */
 static int compare_head(const SnapshotReader *document, bool has_head, Head *head,
                         SnapshotFault *ret_fault) {
         uint32_t version = snapshot_reader_format_version(document);
@@ -103,7 +103,7 @@ static int verify_document(SnapshotFileReader *file, bool has_head, Head *head,
                         ret_fault->in_document = true;
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
-        /* Some file systems answer this errno themselves; then there is no fault of ours. */
+        /* Some file systems return this errno themselves; then the reader has set no fault. */
         if (r == -EBADMSG && snapshot_file_reader_fault(file)->text[0] != '\0') {
                 if (ret_fault)
                         *ret_fault = *snapshot_file_reader_fault(file);

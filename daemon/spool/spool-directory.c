@@ -34,8 +34,8 @@ int spool_walk_new(const Spool *spool, SpoolWalk *ret) {
         DIR *dir;
 
         /*
-         * A descriptor of its own: the position of the spool's is shared with everybody it was sent
-         * to.
+         * Reopen the directory: the position of the spool's descriptor is shared with every process
+         * it was sent to.
          */
         fd = openat(spool->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
@@ -97,7 +97,8 @@ int spool_lock(const Spool *spool, int *ret_fd) {
         int r;
 
         /*
-         * Locks belong to open files, and the spool's own is shared with everybody it was sent to.
+         * A lock belongs to the open file, and the spool's is shared with every process it was sent
+         * to.
          */
         fd = openat(spool->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
@@ -105,7 +106,10 @@ int spool_lock(const Spool *spool, int *ret_fd) {
         do
                 r = flock(fd, LOCK_EX);
         while (r < 0 && errno == EINTR);
-        /* A file system without locks: two who replace one name at once may see either win. */
+        /*
+         * A file system without locks: of two processes that replace one name at once, either may
+         * win.
+         */
         if (r < 0 && errno != EOPNOTSUPP && errno != ENOLCK && errno != ENOSYS && errno != EINVAL)
                 return -errno;
         *ret_fd = TAKE_FD(fd);

@@ -4,9 +4,8 @@
 /*
  * SpoolDirectory
  *
- * What the files of Spool share: the directory behind it, the names in it, and how its failures
- * become sentences. A file is a snapshot by its name alone; everything else in the directory is not
- * ours.
+ * What the files of Spool share: the directory, the names in it, and sentences about its failures.
+ * A file is a snapshot by its name alone; other files in the directory are left alone.
  */
 
 #include <dirent.h>
@@ -27,14 +26,14 @@ typedef struct Spool Spool;
 struct Spool {
         int dir_fd;
         char *path;
-        bool is_unavailable; /* and @complaint says why, for ever */
+        bool is_unavailable; /* @complaint says why */
         char complaint[SPOOL_COMPLAINT_BYTES];
 };
 
 /* Sets the complaint and returns @code. The sentence begins 'Spool "PATH" '. */
 int spool_complain(Spool *spool, int code, const char *format, ...) _printf_(3, 4);
 
-/* False for a name outside the grammar. */
+/* False for a name outside the grammar of snapshot names. */
 bool spool_file_name(const char *name, char ret_file[static SPOOL_FILE_BYTES]);
 
 /* The names of all snapshots, in no order. */
@@ -51,12 +50,12 @@ _must_check_ int spool_walk_next(SpoolWalk walk, char ret_name[static SPOOL_NAME
                                  bool *ret_more);
 
 /*
- * Held by whoever changes the directory, until the descriptor is closed: between looking at an
- * owner or a free name and acting on it nothing changes.
+ * Taken before the directory is changed, and held until the descriptor is closed: nothing changes
+ * between checking an owner or a free name and acting on it.
  */
 _must_check_ int spool_lock(const Spool *spool, int *ret_fd);
 
-/* SPOOL_E_NOT_FOUND, also for what has such a name and is not a regular file. @ret may be NULL. */
+/* SPOOL_E_NOT_FOUND also when the name is not that of a regular file. @ret may be NULL. */
 _must_check_ int spool_stat(const Spool *spool, const char *name, struct stat *ret);
 
 /* fsync(2) that does not stop at a signal. */

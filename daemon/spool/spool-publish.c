@@ -39,7 +39,7 @@ static bool is_dot_name(const char *name) {
                memcmp(name, DOT_PREFIX, sizeof(DOT_PREFIX) - 1) == 0;
 }
 
-/* For file systems without unnamed files. The lock tells spool_clean() that somebody is at work. */
+/* For file systems without unnamed files. The lock tells spool_clean() that the file is in use. */
 static int named_temporary(const Spool *spool, int *ret_fd) {
         char name[DOT_BYTES];
         int fd, r;
@@ -61,7 +61,9 @@ int spool_temporary(Spool *spool, int *ret_fd) {
 
         if (spool->is_unavailable)
                 return SPOOL_E_UNAVAILABLE;
-        /* Some file systems give files of a removed directory that could never be linked. */
+        /*
+         * Some file systems still create files in a removed directory, which can never be linked.
+         */
         if (fstat(spool->dir_fd, &st) == 0 && st.st_nlink == 0)
                 return spool_complain(spool, SPOOL_E_UNAVAILABLE,
                                       "was removed while it was in use");
@@ -155,8 +157,8 @@ int spool_clean(Spool *spool) {
 /* publishing */
 
 /*
- * The head says whose a snapshot is. Where it does not or cannot be read, whoever owns the file may
- * remove it: he could do so without us.
+ * The head says who owns a snapshot. Where it does not or cannot be read, the owner of the file may
+ * remove it, as they could without us.
  */
 static int check_owner(Spool *spool, const char *name, uid_t uid) {
         _cleanup_(fd_closep) int fd = -EBADF;
@@ -175,7 +177,10 @@ static int check_owner(Spool *spool, const char *name, uid_t uid) {
         return r;
 }
 
-/* Both under the lock, and synced when they are done. @dot is "" for an unnamed file. */
+/*
+ * Both are called under the lock and return when the directory is synced. @dot is "" for an unnamed
+ * file.
+ */
 static int publish_new(const Spool *spool, int fd, const char *dot, const char *file) {
         int r;
 
@@ -188,7 +193,7 @@ static int publish_new(const Spool *spool, int fd, const char *dot, const char *
         if (r < 0)
                 return r == -EEXIST ? SPOOL_E_EXISTS : r;
         r = spool_sync_fd(spool->dir_fd);
-        /* Who is told that it failed need not look for it, and may take the name again. */
+        /* After an error the name must be free again. */
         if (r < 0)
                 (void) unlinkat(spool->dir_fd, file, 0);
         return r;
@@ -232,7 +237,7 @@ static int publish(Spool *spool, int fd, const char *name, bool replace, uid_t u
         return r;
 }
 
-/* Syncs before the lock: this is what takes long. */
+/* Sync before taking the lock, because syncing takes long. */
 static int sync_and_lock(Spool *spool, int fd, int *ret_lock) {
         int r;
 
@@ -306,7 +311,7 @@ static int publish_copy(Spool *spool, int from, const char *new_name, Head *head
         return r;
 }
 
-/* Under the lock, so that the name that is free stays so. */
+/* Called under the lock, so the name that is found free stays free. */
 static int publish_untagged(Spool *spool, int fd, const char *name, Head *head) {
         char free_name[SPOOL_NAME_BYTES];
         int r;
@@ -352,7 +357,7 @@ int spool_remove(Spool *spool, const char *name, uid_t uid) {
         return spool_explain(spool, remove_file(spool, name, uid));
 }
 
-/* All under one lock, so that what is removed in the end is what was copied. */
+/* One lock covers both steps, so the file that is removed is the one that was copied. */
 static int rename_snapshot(Spool *spool, const char *name, const char *new_name, uid_t uid,
                            Head *head) {
         _cleanup_(fd_closep) int lock = -EBADF, from = -EBADF;
@@ -379,7 +384,9 @@ static int rename_snapshot(Spool *spool, const char *name, const char *new_name,
                 return r;
         if (unlinkat(spool->dir_fd, file, 0) < 0 && errno != ENOENT) {
                 r = -errno;
-                /* One snapshot has one name: the old one, if it will not go. */
+                /*
+                 * A snapshot has one name: when the old one cannot be removed, remove the new one.
+                 */
                 if (spool_file_name(new_name, file))
                         (void) unlinkat(spool->dir_fd, file, 0);
                 return r;

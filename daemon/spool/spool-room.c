@@ -30,13 +30,13 @@ SpoolLimits spool_default_limits(int dir_fd) {
         limits.max_bytes = MIN_OF(limits.max_bytes, percent * DEFAULT_MAX_PERCENT);
         limits.keep_free_bytes =
                 MIN_OF(DEFAULT_KEEP_FREE_BYTES, percent * DEFAULT_KEEP_FREE_PERCENT);
-        /* 0 would mean none: on a tiny file system the budget is tiny too. */
+        /* 0 would mean no budget; a tiny file system gets a tiny one. */
         if (limits.max_bytes == 0)
                 limits.max_bytes = 1;
         return limits;
 }
 
-/* What must go; decided before anything is touched. */
+/* The snapshots to remove; the plan is complete before anything is removed. */
 typedef struct RoomPlan {
         const SpoolEntry *entries; /* newest first */
         bool *is_doomed;
@@ -45,8 +45,8 @@ typedef struct RoomPlan {
         uint64_t n_used;      /* bytes of all snapshots that stay */
         uint64_t n_freed;     /* bytes of those that go */
         uint64_t n_wanted;    /* bytes of the one to come */
-        uint64_t n_free;      /* in the file system, now, those to come being taken off */
-        uint64_t n_expected;  /* bytes that are likely to be written yet */
+        uint64_t n_free;      /* free in the file system; the new snapshot has its bytes already */
+        uint64_t n_expected;  /* bytes that will probably be written */
 } RoomPlan;
 
 static bool fits_budget(const RoomPlan *plan, const SpoolLimits *limits) {
@@ -65,12 +65,12 @@ static void doom(RoomPlan *plan, size_t i) {
         plan->n_freed += plan->entries[i].head.size_bytes;
 }
 
-/* It goes anyhow, when the one to come is there. */
+/* The new snapshot replaces it. */
 static bool is_replaced(const RoomPlan *plan, const SpoolEntry *entry) {
         return plan->replaces && strcmp(entry->head.name, plan->replaces) == 0;
 }
 
-/* Tagged ones are their owner's, and of a damaged one nobody knows. */
+/* Tagged snapshots are kept for their owner; whether a damaged one is tagged is unknown. */
 static bool may_rotate(const RoomPlan *plan, const SpoolEntry *entry) {
         return !entry->damaged && !entry->head.tagged && !is_replaced(plan, entry);
 }
@@ -143,7 +143,7 @@ static int carry_out(Spool *spool, const RoomPlan *plan, Buffer *rotated) {
 
                 if (!plan->is_doomed[i] || !spool_file_name(name, file))
                         continue;
-                /* First the report: what is removed must not go unreported. */
+                /* Append the name first: a snapshot must not be removed without being reported. */
                 r = buffer_append_text(rotated, name);
                 if (r == 0)
                         r = buffer_append_byte(rotated, '\n');
@@ -168,7 +168,7 @@ static int plan_and_carry_out(Spool *spool, RoomPlan *plan, const SpoolLimits *l
         plan->n_free = number_multiply_saturating(fs.f_bavail, fs.f_frsize);
         (void) clock_gettime(CLOCK_REALTIME, &now);
         plan_rotation(plan, limits, (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec);
-        plan->n_expected = 0; /* what does not come true is no reason to refuse */
+        plan->n_expected = 0; /* an estimate is no reason to refuse */
         if (!fits_budget(plan, limits) || !fits_file_system(plan, limits))
                 return complain_full(spool, plan, limits);
         return carry_out(spool, plan, rotated);
@@ -190,7 +190,7 @@ int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64_t n_bytes, c
         if (r != 0)
                 return r;
         plan.entries = entries;
-        /* Nothing is written yet: the next one will be much like the last one. */
+        /* Nothing is written yet; estimate the size by that of the newest snapshot. */
         if (n_bytes == 0 && plan.n_entries > 0)
                 plan.n_expected = entries[0].head.size_bytes;
         plan.is_doomed = calloc(plan.n_entries + 1, sizeof(*plan.is_doomed));

@@ -164,7 +164,7 @@ static int open_file(const Spool *spool, const char *name, int *ret_fd) {
         return 0;
 }
 
-/* The head under the file's name. SPOOL_E_DAMAGED with the fault. */
+/* Reads the head and sets its name to that of the file. SPOOL_E_DAMAGED sets the fault. */
 static int read_head(int fd, const char *name, Head *ret, SnapshotFault *ret_fault) {
         int r;
 
@@ -195,7 +195,7 @@ int spool_open_snapshot(Spool *spool, const char *name, int *ret_fd, Head *ret_h
         return 0;
 }
 
-/* What cannot be read is listed too, with the reason: SPOOL_E_NOT_FOUND only when it has gone. */
+/* A file that cannot be read is listed with the reason; SPOOL_E_NOT_FOUND means it is gone. */
 static int read_entry(const Spool *spool, const char *name, SpoolEntry *ret) {
         _cleanup_(fd_closep) int fd = -EBADF;
         SpoolEntry entry = {};
@@ -352,7 +352,7 @@ int spool_usage(Spool *spool, uint64_t *ret_n_snapshots, uint64_t *ret_bytes) {
                         break;
                 r = spool_stat(spool, name, &st);
                 if (r == SPOOL_E_NOT_FOUND)
-                        continue; /* gone meanwhile, or not ours */
+                        continue; /* gone meanwhile, or not a regular file */
                 if (r != 0)
                         return err_fold(r);
                 n_snapshots++;

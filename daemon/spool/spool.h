@@ -40,8 +40,9 @@ typedef struct SpoolEntry {
 /* life */
 
 /*
- * Names that are not in the grammar of snapshots answer SPOOL_E_NOT_FOUND where they are looked up,
- * and -EINVAL where they would be given: who asks has checked them and can say why.
+ * A name outside the grammar of snapshot names is SPOOL_E_NOT_FOUND where it is looked up, and
+ * -EINVAL where it would be given; callers check such names first, because they can say what is
+ * wrong.
  */
 
 /*
@@ -56,8 +57,8 @@ Spool *spool_free(Spool *spool);
 DEFINE_CLEANUP(Spool *, spool_free);
 
 /*
- * Opens the path again when the directory was not there or is no longer: whoever repairs a spool
- * need not restart the daemon. Whether it is available now, the calls tell.
+ * Opens the path again when the directory did not exist or was removed, so that repairing a spool
+ * does not need a restart of the daemon. Later calls tell whether it is available.
  */
 _must_check_ int spool_refresh(Spool *spool);
 
@@ -85,11 +86,11 @@ _must_check_ int spool_usage(Spool *spool, uint64_t *ret_n_snapshots, uint64_t *
 /* Removes dot-names that a crash left behind. */
 _must_check_ int spool_clean(Spool *spool);
 /*
- * An unnamed file to write into: read-write, private until published. Where the file system knows
- * no such files it has a dot-name, which spool_discard() removes.
+ * Creates an unnamed file to write into: read-write, invisible until it is published. On a file
+ * system without unnamed files it has a dot-name, which spool_discard() removes.
  */
 _must_check_ int spool_temporary(Spool *spool, int *ret_fd);
-/* Before a temporary is closed (-EBADF: there is none); nothing to one that was published. */
+/* Call before a temporary is closed (-EBADF: there is none). Does nothing to a published file. */
 void spool_discard(const Spool *spool, int fd);
 /*
  * Makes room for a snapshot of @n_bytes that is written and synced: for its bytes in the budget,
@@ -108,8 +109,8 @@ _must_check_ int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64
  */
 _must_check_ int spool_publish(Spool *spool, int fd, const char *name, bool replace, uid_t uid);
 /*
- * For untagged snapshots: @name, or the first free of "NAME-2", "NAME-3", ...; because the name
- * stands in the head too, the caller finds it first.
+ * A free name for an untagged snapshot: @name, "NAME-2", "NAME-3", ... The head contains the name,
+ * so it is needed before the file is complete.
  */
 _must_check_ int spool_free_name(Spool *spool, const char *name,
                                  char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]);
@@ -128,7 +129,7 @@ _must_check_ int spool_remove(Spool *spool, const char *name, uid_t uid);
 _must_check_ int spool_rename(Spool *spool, const char *name, const char *new_name, uid_t uid,
                               Head *ret_head);
 /*
- * What a negative errno of writing to a file in the spool means for it: SPOOL_E_FULL or
- * SPOOL_E_UNAVAILABLE with spool_complaint() set, else @error unchanged.
+ * Translates a negative errno of writing in the spool to SPOOL_E_FULL or SPOOL_E_UNAVAILABLE and
+ * sets spool_complaint(); any other @error is returned unchanged.
  */
 int spool_explain(Spool *spool, int error);

@@ -15,7 +15,7 @@ typedef struct QueueUser {
 
 struct Queue {
         QueueLimits limits;
-        QueueEntry *first; /* of the waiting ones, in order of arrival */
+        QueueEntry *first; /* waiting entries in order of arrival */
         unsigned n_running, n_resting, n_waiting;
         uint64_t n_turns;
         QueueUser *users;
@@ -27,8 +27,8 @@ static unsigned n_places(const QueueLimits *limits) {
 }
 
 /*
- * Room for every user: those of before may all be here still when the new limits are reached. And
- * for the earlier limits too, so that going back to them cannot fail.
+ * Allocates room for every user: those who are in the queue may still be there when the new limits
+ * are reached, and going back to the old limits must not need memory.
  */
 int queue_set_limits(Queue *queue, const QueueLimits *limits) {
         unsigned n_here = queue->n_running + queue->n_resting + queue->n_waiting;
@@ -97,7 +97,10 @@ static QueueUser *user_of(const Queue *queue, const QueueEntry *entry) {
         return user;
 }
 
-/* Somebody who is only remembered; there is one, because the others fit beside them. */
+/*
+ * The user without entries whose last turn is longest ago. There is one, because the table has room
+ * for every user with entries and more.
+ */
 static QueueUser *find_forgettable(Queue *queue) {
         QueueUser *oldest = NULL;
 

@@ -4,11 +4,11 @@
 /*
  * Queue
  *
- * Whose turn it is. So many entries run at a time, the others wait; both are bounded, also for one
- * user. The next turn goes to the user whose last turn is longest ago, and within one user to who
- * came first, so nobody can fill the line in front of others. Who runs but only waits for its own
- * caller rests, and its place goes to another user; as many may rest as may run. The entries are
- * members of their owners.
+ * Decides which request gets the next job. A bounded number of entries run, others wait; both
+ * numbers are bounded in total and for each user. The next turn goes to the user whose last turn is
+ * longest ago, and within one user to the entry that came first, so nobody can fill the queue in
+ * front of others. An entry that runs but waits for its own caller to read rests, and its place
+ * goes to another; as many may rest as may run. Entries are members of their owners.
  */
 
 #include <stdbool.h>
@@ -37,38 +37,35 @@ typedef enum QueuePlace {
         QUEUE_OUTSIDE,
         QUEUE_WAITING,
         QUEUE_RUNNING,
-        QUEUE_RESTING, /* of those that run; still one of its user's */
+        QUEUE_RESTING, /* runs, but gave up its place; counts for its user */
 } QueuePlace;
 
 typedef struct QueueEntry {
         QueuePlace place;
         uid_t uid;
-        struct QueueEntry *next; /* behind it in the line */
+        struct QueueEntry *next; /* the next waiting entry */
 } QueueEntry;
 
 _must_check_ int queue_new(const QueueLimits *limits, Queue **ret);
 Queue *queue_free(Queue *queue);
 DEFINE_CLEANUP(Queue *, queue_free);
 
-/*
- * Other limits from now on. Who is in the line or runs by then stays. -ENOMEM, and then the earlier
- * ones hold.
- */
+/* Changes the limits. Entries that wait or run stay. -ENOMEM, and then the old limits hold. */
 _must_check_ int queue_set_limits(Queue *queue, const QueueLimits *limits);
 
-/* @entry, which is outside, waits from now on. */
+/* Adds @entry, which is outside, to those that wait. */
 _must_check_ int queue_add(Queue *queue, QueueEntry *entry, uid_t uid);
-/* Whose turn it is now: it runs from here on. NULL when nobody may run. */
+/* Takes the entry whose turn it is; it runs from now on. NULL when none may run. */
 QueueEntry *queue_next(Queue *queue);
-/* Gives up its place for others for a while, if it runs and not too many do so already. */
+/* Gives the place of a running entry to others, unless too many rest already. */
 void queue_rest(Queue *queue, QueueEntry *entry);
-/* It goes on, also when its place is taken: for a moment one more runs than may. */
+/* The entry runs again, even if its place is taken: for a moment one more runs than max_running. */
 void queue_wake(Queue *queue, QueueEntry *entry);
-/* Out of the line, or done; nothing when it is outside. */
+/* Removes an entry that waits, runs or rests; does nothing when it is outside. */
 void queue_remove(Queue *queue, QueueEntry *entry);
 
-/* As many run as may at a time: who comes now waits. */
+/* As many run as may: an entry that is added now waits. */
 bool queue_is_busy(const Queue *queue);
-/* Those that rest included. */
+/* Includes entries that rest. */
 unsigned queue_n_running(const Queue *queue);
 unsigned queue_n_waiting(const Queue *queue);

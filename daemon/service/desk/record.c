@@ -55,7 +55,10 @@ static void record_name(const RecordedCall *call, Record record, const char *nam
                   record_rows[record].line, log_quote(span_of(name ? name : ""), quoted), detail);
 }
 
-/* " of uid 1000, taken 2026-11-21T07:00:00Z", as far as it is known: nobody can look it up now. */
+/*
+ * " of uid 1000, taken 2026-11-21T07:00:00Z", as far as known: the snapshot is gone and nobody can
+ * look it up any more.
+ */
 static void describe_gone(json_object *head, char ret[static RECORD_DETAIL_BYTES]) {
         json_object *uid = json_object_object_get(head, "uid");
         json_object *start = json_object_object_get(head, "startRealtimeNs");
@@ -86,7 +89,7 @@ static void record_head(const RecordedCall *call, Record record, json_object *he
         record_name(call, record, text_member(head, "name"), old_name, detail);
 }
 
-/* A reply has one snapshot, or several, and what had to go for them. */
+/* A reply has one snapshot or several, and lists snapshots that were removed for them. */
 static void record_success(const RecordedCall *call, json_object *parameters) {
         json_object *one = json_object_object_get(parameters, "snapshot");
         json_object *several = json_object_object_get(parameters, "snapshots");
@@ -106,7 +109,7 @@ static void record_success(const RecordedCall *call, json_object *parameters) {
                             "");
 }
 
-/* Whatever was named: in the error, else in the call. */
+/* The name of the snapshot: that of the error, else of the call. */
 static const char *find_subject(json_object *error, json_object *call) {
         static const char *const keys[] = { "name", "tag", "label" };
         const char *name = text_member(error, "name");
@@ -142,7 +145,7 @@ static void record_failure(Recorder *recorder, const RecordedCall *call, const R
                   log_suppressed(n_suppressed, others));
 }
 
-/* What the daemon would not do for this caller, whatever the call was. */
+/* Errors that are recorded for every method. */
 static bool is_refusal(const char *error) {
         return strcmp(error, wire_error_name(WIRE_ERROR_PERMISSION_DENIED)) == 0 ||
                strcmp(error, wire_error_name(WIRE_ERROR_BUSY)) == 0;

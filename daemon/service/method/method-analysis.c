@@ -7,7 +7,9 @@
 
 #define MAX_PARTS 4
 
-/* The parameters of a call on their way to the job, which judges all but the references. */
+/*
+ * A parameter that is passed on to the job. References are resolved here; the job checks the rest.
+ */
 typedef struct Part {
         const char *key;
         ParameterType type;

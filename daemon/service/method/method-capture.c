@@ -21,8 +21,8 @@ typedef struct CaptureFields {
 } CaptureFields;
 
 /*
- * The client that asks is part of the measurement; a program of somebody else that asks is part of
- * the host. A comm is as good as its owner's word, but all it can win is to be left out of views.
+ * Our client is part of the measurement; another program that calls is part of the host. A comm can
+ * be faked, but that only hides the process from views.
  */
 static bool is_our_client(pid_t pid) {
         static const char expected[] = "ctprofctl\n";
@@ -54,7 +54,7 @@ static void write_own_pids(const Request *request, JsonWriter *writer) {
         json_write_end(writer);
 }
 
-/* An anonymous snapshot needs no spool: the job finds another place when this is none. */
+/* An anonymous snapshot needs no spool; the job finds another place for its file. */
 static int add_directory(Request *request, JsonWriter *writer, const CaptureFields *fields) {
         int fd;
 
@@ -66,9 +66,7 @@ static int add_directory(Request *request, JsonWriter *writer, const CaptureFiel
         return request_add_fd(request, writer, JOB_KEY_DIRECTORY, fd);
 }
 
-/*
- * Progress is not worth a pause: a caller who does not read it must not hold up who waits behind.
- */
+/* Drop progress for a caller that does not read it: a capture must not pause and delay others. */
 static int on_progress(Request *request, Span frame) {
         if (!connection_is_full(request->connection))
                 connection_forward(request->connection, frame, true, NULL, 0);
@@ -91,7 +89,7 @@ static int check_fields(Request *request, const CaptureFields *fields) {
         return 0;
 }
 
-/* Late, because by then it is known which other jobs run. */
+/* The order is written late because it lists the processes of the jobs that run by then. */
 static int prepare(Request *request) {
         const CaptureFields *fields = request->state;
         JsonWriter writer;

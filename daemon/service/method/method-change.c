@@ -3,9 +3,7 @@
 
 #include "service/request/order.h"
 
-/*
- * Whose the snapshots are, and whether they exist at all, is looked at by the job, under the lock.
- */
+/* The job checks that the snapshots exist and who owns them, under the lock of the spool. */
 
 typedef struct ChangeFields {
         json_object *names;

@@ -16,7 +16,7 @@ typedef struct ExportFields {
         const char *format;
 } ExportFields;
 
-/* The reply with the descriptor of @fd, which is taken over. @writer: the object, begun. */
+/* Ends the object in @writer and answers with it and @fd, which is taken over. */
 static int answer_with_file(Request *request, JsonWriter *writer, Buffer *text, int fd) {
         int r;
 
@@ -30,7 +30,7 @@ static int answer_with_file(Request *request, JsonWriter *writer, Buffer *text, 
         return request_answer(request, buffer_span(text), &fd, 1);
 }
 
-/* Byte by byte what is in the spool: no job has to look at it, and the descriptor cannot write. */
+/* The file of the spool itself: no job has to read it, and the descriptor is read-only. */
 static int export_file(Request *request, const char *key, Reference *reference) {
         _cleanup_(head_done) Head head = { .name = "" };
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
@@ -61,7 +61,7 @@ static int export_file(Request *request, const char *key, Reference *reference) 
         return answer_with_file(request, &writer, &text, TAKE_FD(reference->fd));
 }
 
-/* The caller's descriptor must not be one that writes. */
+/* Reopen read-only: our descriptor is writable and the caller must not get it. */
 static int reopen_to_read(int fd, int *ret) {
         char path[64];
         int reopened;
@@ -133,7 +133,7 @@ int method_export(Request *request) {
                 r = reference_open(request, "snapshot", fields.snapshot, &reference);
         if (r != 0)
                 return r;
-        /* What other formats there are is known to the job. */
+        /* The job knows the other formats. */
         if (strcmp(fields.format, "ctprof") == 0)
                 r = export_file(request, "snapshot", &reference);
         else

@@ -9,8 +9,8 @@
 #include "service/request/transfer.h"
 
 /*
- * A verified copy, then its publication: two jobs. The name comes from the call, never from inside
- * the file: the tag, or the label, which is what the caller calls the file.
+ * Two jobs: one makes a verified copy, one publishes it. The name comes from the call, never from
+ * the file: it is the tag, or else the label, which is what the caller calls the file.
  */
 
 typedef struct ImportFields {
@@ -61,7 +61,7 @@ static int copy(Request *request) {
                               &stage);
 }
 
-/* A name that is taken costs no copy; in the end it is publishing that decides. */
+/* Refuses a taken name before anything is copied. Publishing checks again, and decides. */
 static int check_name(Request *request, const char *wanted) {
         const char *complaint = snapshot_name_complaint(span_of(wanted));
         const WireErrorDetail detail = { .subject = span_of(wanted), .reason = complaint };
@@ -96,7 +96,7 @@ int method_import(Request *request) {
         r = transfer_new(request, &transfer);
         if (r < 0)
                 return r;
-        /* The parameters live as long as the request, and with them the label. */
+        /* The label is borrowed from the parameters, which live as long as the request. */
         transfer->label = fields.label;
         transfer->from = connection_take_fd(request->connection, (size_t) fields.index.value);
         if (transfer->from < 0)

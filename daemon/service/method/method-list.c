@@ -3,14 +3,14 @@
 
 #include <stdlib.h>
 
-/* A reply stays well below the bound with one more head in it. */
+/* A reply of this length stays below the bound after one more head. */
 #define LIST_REPLY_BYTES (LIMIT_REPLY_BYTES / 4u)
 
 typedef struct ListFields {
         OptionalU64 since_ns, until_ns; /* CLOCK_REALTIME, both included */
 } ListFields;
 
-/* The spool as it was when the call came, and how far it was told. */
+/* The snapshots when the call came, and how many of them were sent. */
 typedef struct Listing {
         ListFields fields;
         SpoolEntry *entries;
@@ -25,7 +25,7 @@ static void listing_free(void *state) {
         free(listing);
 }
 
-/* A snapshot that does not say when it was taken is in no period, but in the list of all. */
+/* A snapshot without a start time is listed only when no period was given. */
 static bool is_listed(const Listing *listing, const SpoolEntry *entry) {
         const OptionalU64 *since = &listing->fields.since_ns, *until = &listing->fields.until_ns;
 
@@ -50,7 +50,10 @@ static void write_unreadable(JsonWriter *writer, const SpoolEntry *entry) {
         json_write_end(writer);
 }
 
-/* Readable ones from @begin on, until the reply is long enough; returns where it stopped. */
+/*
+ * Writes readable snapshots from @begin on until the reply is long enough; returns where it
+ * stopped.
+ */
 static size_t write_readable(JsonWriter *writer, const Listing *listing, size_t begin) {
         size_t i = begin;
 
@@ -63,7 +66,7 @@ static size_t write_readable(JsonWriter *writer, const Listing *listing, size_t 
         return i;
 }
 
-/* Damaged ones stand at the end of the list; those that do not fit are not worth another reply. */
+/* Writes the damaged snapshots, which are last in the list, as far as they fit into one reply. */
 static void write_all_unreadable(JsonWriter *writer, const Listing *listing) {
         json_write_key(writer, "unreadable");
         json_write_array(writer);
@@ -73,7 +76,7 @@ static void write_all_unreadable(JsonWriter *writer, const Listing *listing) {
         json_write_end(writer);
 }
 
-/* One reply. *ret_more: another has to follow. */
+/* Sends one reply. *ret_more: another one has to follow. */
 static int tell(Request *request, Listing *listing, bool *ret_more) {
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         JsonWriter writer;
@@ -105,7 +108,7 @@ static int tell(Request *request, Listing *listing, bool *ret_more) {
         return 0;
 }
 
-/* As much as the caller takes; the rest when there is room again. */
+/* Sends replies until the connection is full; on_drained continues. */
 static int go_on(Request *request) {
         bool more = true;
         int r = 0;

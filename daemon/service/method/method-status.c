@@ -46,7 +46,7 @@ static void write_daemon(const Request *request, JsonWriter *writer) {
         json_write_end(writer);
 }
 
-/* What a spool that cannot be used holds is not known, and not nothing. */
+/* The contents of a spool that cannot be used are unknown: null, not 0. */
 static int write_spool(const Request *request, JsonWriter *writer) {
         const Desk *desk = request->desk;
         uint64_t n_snapshots, n_bytes;
@@ -72,7 +72,7 @@ static int write_spool(const Request *request, JsonWriter *writer) {
         return 0;
 }
 
-/* By now the job that probed has left its place. */
+/* The job of this call has left the queue and is not counted. */
 static void write_jobs(const Request *request, JsonWriter *writer) {
         unsigned n_running, n_waiting;
 
@@ -120,7 +120,7 @@ static int on_probed(Request *request, Span frame) {
         return r == 0 ? answer(request, buffer_span(&sources)) : r;
 }
 
-/* Status is what one asks when something is wrong: it answers with what there is. */
+/* Status is called when something is wrong, so it answers even if the job failed. */
 static int on_not_probed(Request *request, Span frame) {
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
         SourceTable sources = {};

@@ -15,14 +15,14 @@ typedef struct VerifyFields {
 } VerifyFields;
 
 /*
- * A whole spool is more files than one call has descriptors for: one job after the other takes some
- * of the names, and together their replies are the reply to one call.
+ * A spool may have more files than one call may have descriptors: jobs take some of the names one
+ * after the other, and their replies together are the reply to the call.
  */
 typedef struct Verification {
         char (*names)[SNAPSHOT_NAME_MAX_CHARS + 1];
         size_t n_names;
         size_t n_passed; /* to jobs */
-        Buffer text;     /* without more: the one reply, as far as it is known */
+        Buffer text;     /* without "more": the single reply, as far as it is known */
         JsonWriter writer;
 } Verification;
 
@@ -73,7 +73,7 @@ static int keep_names(Request *request, Verification *verification) {
         return verification->names ? 0 : -ENOMEM;
 }
 
-/* One that was removed since the list was made has nothing to verify. */
+/* A snapshot that was removed since the list was made is skipped. */
 static int pass_name(Request *request, JsonWriter *writer, const char *name) {
         Reference reference = { .fd = -EBADF, .label = name };
         int r;
@@ -115,7 +115,7 @@ static int keep_results(Verification *verification, json_object *results) {
         return r;
 }
 
-/* The last reply of one job is not the last of the call. */
+/* Passes on the last reply of a job, which is not the last of the call. */
 static int take_results(Request *request, json_object *parameters) {
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         json_object *results = json_object_object_get(parameters, "results");

@@ -22,7 +22,7 @@ int reference_open_name(Request *request, const char *name, Reference *ret) {
         int r;
 
         r = spool_resolve(spool, span_of(name), reference.name);
-        /* Without the head: what is wrong with a file is for a job to find out, and to explain. */
+        /* The head is not read: a job finds out and explains what is wrong with a file. */
         if (r == 0)
                 r = spool_open_snapshot(spool, reference.name, &reference.fd, NULL);
         if (r != 0)

@@ -5,8 +5,8 @@
  * Reference
  *
  * How a call names a snapshot: by its name in the spool, which is opened here, or by a descriptor
- * the caller sent along. Jobs get descriptors only; the daemon never opens a path that a client
- * names.
+ * that came with the call. Jobs only get descriptors, and the daemon never opens a path that a
+ * client names.
  */
 
 #include <json-c/json.h>
@@ -26,8 +26,8 @@ typedef struct Reference {
 void reference_done(Request *request, Reference *reference);
 
 /*
- * Opens what @object, the parameter @key, refers to. Inside on_call only: a descriptor is taken
- * from the call. 0, REQUEST_ANSWERED, or a negative errno.
+ * Opens the snapshot that @object, the parameter @key, refers to. Inside on_call only, because a
+ * descriptor is taken from the call. 0, REQUEST_ANSWERED, or a negative errno.
  */
 _must_check_ int reference_open(Request *request, const char *key, json_object *object,
                                 Reference *ret);
@@ -38,6 +38,6 @@ _must_check_ int reference_write(Request *request, JsonWriter *writer, Reference
 /* Both, as the member @key of the order. */
 _must_check_ int reference_pass(Request *request, JsonWriter *writer, const char *key,
                                 json_object *object);
-/* All of an array of them, which are LIMIT_SNAPSHOTS_PER_CALL at most in one order. */
+/* The same for every element of @array; an order has at most LIMIT_SNAPSHOTS_PER_CALL. */
 _must_check_ int reference_pass_all(Request *request, JsonWriter *writer, const char *key,
                                     json_object *array);

@@ -88,8 +88,7 @@ void request_settle(Request *request, int r) {
         const WireErrorDetail detail = { .reason = strerror(-r) };
 
         /*
-         * Without memory not even an error can be made: the connection does what it can, and
-         * breaks.
+         * Without memory no error reply can be built; the connection sends what it can, and breaks.
          */
         if (r < 0 && !request->is_over &&
             request_fail(request, WIRE_ERROR_JOB_FAILED, &detail) < 0) {
@@ -121,7 +120,7 @@ int request_decode(Request *request, const Parameter *table, size_t n_table, voi
 
 /* answers */
 
-/* The descriptors are taken over, also where nobody is there to have them. */
+/* Takes the descriptors over, also when there is no connection to send them to. */
 static void end(Request *request, Span frame, bool is_error, const int *fds, size_t n_fds) {
         assert(!request->is_over);
         request->is_over = true;
@@ -215,7 +214,7 @@ static int take_last(Request *request, Span frame, bool is_error) {
                                 : request_forward(request, frame);
 }
 
-/* The job has nothing to do until the caller reads: the others need not wait for that. */
+/* The job waits until the caller reads; let other requests have its place meanwhile. */
 static void pause_job(Request *request) {
         job_pause(request->job);
         queue_rest(request->desk->queues[request->queue], &request->entry);
@@ -238,7 +237,7 @@ static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *
         request_settle(request, r);
 }
 
-/* As if the job itself had said so. */
+/* Treats the end of a job without a last reply as an error reply. */
 static void on_end(Job *job, const char *reason, void *userdata) {
         const WireErrorDetail detail = { .reason = reason };
         _cleanup_(buffer_done) Buffer parameters = { .max_bytes = LIMIT_REPLY_BYTES },
@@ -273,11 +272,11 @@ int request_start_job(Request *request) {
         JobOrder order;
         int r;
 
-        /* Each keeps its memory, and the next one would hardly fare better. */
+        /* Each stuck job keeps its memory, and the next one would probably hang too. */
         if (workshop_n_stuck(workshop) >= LIMIT_STUCK_JOBS)
                 return request_fail(request, WIRE_ERROR_JOB_FAILED,
                                     &(WireErrorDetail){ .reason = STUCK_REASON });
-        /* They may hang in a file that the caller sent: that is to be nobody else's trouble. */
+        /* They may hang in a file that the caller sent, which must not affect other users. */
         if (workshop_n_stuck_of(workshop, request->uid) >= LIMIT_STUCK_JOBS_PER_UID)
                 return request_fail(request, WIRE_ERROR_BUSY,
                                     &(WireErrorDetail){

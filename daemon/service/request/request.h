@@ -4,10 +4,10 @@
 /*
  * Request
  *
- * One call from its arrival to its last reply. A method reads the parameters, answers or submits an
- * order for a job; the replies of the job go through the request's stage, which by default forwards
- * them as they are. Answering only marks a request as over: it is freed where the event came from,
- * so that no function below pulls it away from its caller.
+ * One call from its arrival to its last reply. A method reads the parameters and answers, or
+ * submits an order for a job; the job's replies go through the stage of the request, which by
+ * default forwards them unchanged. Answering only marks a request as over; it is freed in the event
+ * that led to it, so that no function frees it under its caller.
  */
 
 #include <json-c/json.h>
@@ -42,17 +42,17 @@ typedef struct Method {
         Record record;
 } Method;
 
-/* What becomes of the replies of a job; a member that is NULL forwards. 0 or a negative errno. */
+/* How replies of a job are handled; NULL forwards them. Functions return 0 or a negative errno. */
 typedef struct Stage {
-        /* Its turn has come: writes the order, for one that must not get old in the queue. */
+        /* Called when its turn has come: writes an order that would get old in the queue. */
         int (*prepare)(Request *request);
-        /* More follow. */
+        /* A reply with more to follow. */
         int (*on_part)(Request *request, Span frame);
-        /* The last one, a success: answer, or submit the next job. */
+        /* The last reply, a success: answer, or submit the next job. */
         int (*on_result)(Request *request, Span frame);
-        /* The last one, an error, or one made of the end of the job. */
+        /* The last reply, an error, also one that says how the job ended. */
         int (*on_failure)(Request *request, Span frame);
-        /* The replies of the method have a progress member: say so when it has to wait. */
+        /* Replies of the method may have a progress member, which tells when it has to wait. */
         bool tells_progress;
         /*
          * When the caller hangs up the job is asked to end, and what it answers is kept. A caller
@@ -86,7 +86,7 @@ struct Request {
         /* the method's own */
         void *state;
         void (*free_state)(void *state);
-        /* The connection was full and is not: instead of resuming the job. */
+        /* Called instead of resuming the job when a full connection has room again. */
         int (*on_drained)(Request *request);
 
         Request *previous, *next; /* of all of the service */
@@ -94,14 +94,14 @@ struct Request {
 
 /* what a method finds */
 
-/* Refuses what is wrong with the parameters: REQUEST_ANSWERED. */
+/* Decodes the parameters, or refuses them: REQUEST_ANSWERED. */
 _must_check_ int request_decode(Request *request, const Parameter *table, size_t n_table,
                                 void *ret);
-/* For a descriptor that may be the caller's: those are never closed here; returns -EBADF. */
+/* Closes a descriptor that may be the caller's, in a thread that may hang. Returns -EBADF. */
 int request_close_fd(Request *request, int fd);
 /* Closes the descriptors of the order. */
 void request_close_fds(Request *request);
-/* @state is the request's from now on. */
+/* The request owns @state from now on. */
 void request_keep(Request *request, void *state, void (*free_state)(void *state));
 
 /* answers */
@@ -111,12 +111,14 @@ _must_check_ int request_fail(Request *request, WireError error, const WireError
 _must_check_ int request_refuse_parameter(Request *request, const char *key, const char *reason);
 /* @r: a SPOOL_E_* about the snapshot @name, or a negative errno, which is passed on. */
 _must_check_ int request_fail_spool(Request *request, const char *name, int r);
-/* The last reply; the descriptors are taken over in any case. */
+/* Sends the last reply; the descriptors are taken over in any case. */
 _must_check_ int request_answer(Request *request, Span parameters, const int *fds, size_t n_fds);
-/* The same with the frame of a job and the descriptors that came with it. */
+/* Sends the frame of a job as the last reply, with the descriptors that came with it. */
 _must_check_ int request_forward(Request *request, Span frame);
 
-/* Once per event, when nothing below uses it any more: frees a request that is over. */
+/*
+ * Frees a request that is over. To be called once in each event, when no caller uses it any more.
+ */
 void request_settle(Request *request, int r);
 
 /* for the service */

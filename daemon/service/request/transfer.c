@@ -34,7 +34,7 @@ int transfer_new(Request *request, Transfer **ret) {
         return 0;
 }
 
-/* What a job may write before it is stopped: not into the floor that is kept free. */
+/* The number of bytes a job may write: what is free beyond the space that is kept free. */
 static int find_room(Request *request, uint64_t *ret_bytes) {
         const Desk *desk = request->desk;
         struct statvfs fs;
@@ -53,7 +53,7 @@ static int find_room(Request *request, uint64_t *ret_bytes) {
         return 0;
 }
 
-/* Ours stays open: only when the request is over is it known whether the file was published. */
+/* Our descriptor stays open: whether the file was published is known when the request ends. */
 int transfer_add_file(Request *request, JsonWriter *writer, Transfer *transfer, const char *key) {
         int fd = fcntl(transfer->file, F_DUPFD_CLOEXEC, 0);
 

@@ -4,9 +4,9 @@
 /*
  * Transfer
  *
- * A file that a job of the sandbox writes for a request: unnamed, in the spool's file system, and
- * never into the room that is kept free. What the job says of it is decoded here; what is in it
- * never is.
+ * A file that a sandboxed job writes for a request: unnamed, in the file system of the spool, and
+ * never into the space that is kept free. The job's reply about the file is decoded here; the file
+ * itself never is.
  */
 
 #include <json-c/json.h>

@@ -51,8 +51,6 @@ static int read_thread(void *userdata, const ThreadSample *sample, Span smaps_js
 static int read_cgroup(void *userdata, Span path, Span stats_json) {
         ReadSide *at = userdata;
 
-        if (!at->read->visitor->on_cgroup)
-                return 0;
         return at->read->visitor->on_cgroup(at->read->userdata, at->side, path, stats_json);
 }
 
@@ -65,8 +63,10 @@ int analysis_read_names(AnalysisRead *read, Subject *subject) {
 }
 
 int analysis_read_side(AnalysisRead *read, Side side, Subject *subject) {
-        static const SubjectVisitor visitor = { .on_thread = read_thread,
-                                                .on_cgroup = read_cgroup };
+        const SubjectVisitor visitor = {
+                .on_thread = read_thread,
+                .on_cgroup = read->visitor->on_cgroup ? read_cgroup : NULL,
+        };
         ReadSide at = { .read = read, .side = side };
 
         read->culprit = subject;
@@ -74,7 +74,10 @@ int analysis_read_side(AnalysisRead *read, Side side, Subject *subject) {
 }
 
 int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
-        static const SubjectVisitor visitor = { .on_thread = read_part, .on_cgroup = read_cgroup };
+        const SubjectVisitor visitor = {
+                .on_thread = read_part,
+                .on_cgroup = read->visitor->on_cgroup ? read_cgroup : NULL,
+        };
         Subject *const subjects[SIDES] = { before, after };
         ReadSide at[SIDES];
         MergeSide sides[SIDES];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * ctprofctl: asks for captures, lists, views and comparisons, and renders the answers. What they
- * say is worked out by ctprofd.
+ * ctprofctl asks ctprofd for captures, lists, views and comparisons, and prints the answers.
  */
 
 #include <signal.h>
@@ -11,7 +10,7 @@
 #include "verb/dispatch.h"
 
 int main(int argc, char *argv[]) {
-        /* "| head" ends us quietly, also under a parent that ignored the signal. */
+        /* End quietly in "| head", even if our parent ignored the signal. */
         (void) signal(SIGPIPE, SIG_DFL);
         cancel_open();
         return dispatch(argc, argv);

@@ -8,7 +8,8 @@
 #include "base/number.h"
 
 static volatile sig_atomic_t n_signals;
-static volatile sig_atomic_t n_spared; /* of those, 1 when the first is no request to cancel */
+/* 1 if the first signal only asked the call to end, else 0. */
+static volatile sig_atomic_t n_spared;
 static bool stop_told;
 
 static void on_signal(int number) {
@@ -34,7 +35,7 @@ void cancel_begin_stoppable(void) {
                 n_spared = 1;
 }
 
-/* A signal that was told of has had its effect; from now on the next one cancels. */
+/* The caller has been told of this signal; the next one cancels. */
 void cancel_end_stoppable(void) {
         n_spared = stop_told;
 }
@@ -85,12 +86,12 @@ int cancel_wait(int fd, short events, uint64_t deadline_mono_ns) {
         (void) sigaddset(&blocked, SIGINT);
         (void) sigaddset(&blocked, SIGTERM);
 
-        /* Between the look at the flag and the wait no signal may slip in. */
+        /* Block the signals, so that none arrives between the check of the flag and the wait. */
         if (sigprocmask(SIG_BLOCK, &blocked, &open_mask) < 0)
                 return -errno;
         do
                 r = wait_masked(fd, events, deadline_mono_ns, &open_mask);
-        while (r == -EAGAIN); /* a signal: look which */
+        while (r == -EAGAIN); /* interrupted by a signal: check the flag again */
         (void) sigprocmask(SIG_SETMASK, &open_mask, NULL);
         return r;
 }

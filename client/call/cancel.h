@@ -4,10 +4,10 @@
 /*
  * Cancel
  *
- * SIGINT and SIGTERM as a question to ask: the first cancels what is under way, a second one kills.
- * While a call can be asked to end and answer with what there is, the first signal asks for that
- * and the second cancels. The counts are all that a signal handler can reach, and so the one state
- * of the process.
+ * SIGINT and SIGTERM set a flag that the program checks: the first signal cancels the call, a
+ * second one kills the program. A call that can be asked to end early and to answer with what there
+ * is gets that request with the first signal; the second cancels. The counts of signals are the
+ * only global state of the process, because a signal handler can reach nothing else.
  */
 
 #include <poll.h>
@@ -15,11 +15,13 @@
 #include <stdint.h>
 #include "base/macro.h"
 
-/* From here on the two signals are noted instead of killing. */
+/* From here on the two signals are counted instead of killing the program. */
 void cancel_open(void);
 bool cancel_requested(void);
 
-/* Between the two, the first signal is CANCEL_E_STOP, told once, and no request to cancel. */
+/*
+ * Between these two calls the first signal is reported once, as CANCEL_E_STOP, and does not cancel.
+ */
 void cancel_begin_stoppable(void);
 void cancel_end_stoppable(void);
 

@@ -25,19 +25,21 @@ static int set_environment(void) {
         if (setenv("LISTEN_FDS", "1", 1) < 0 || setenv("LISTEN_PID", pid, 1) < 0 ||
             setenv("LISTEN_FDNAMES", "varlink", 1) < 0)
                 return -errno;
-        /* What goes wrong with a call is said by us; its own log would say it a second time. */
+        /* We report failures of a call; the log of the child would report them a second time. */
         if (setenv("SYSTEMD_LOG_LEVEL", "err", 0) < 0)
                 return -errno;
         (void) unsetenv("NOTIFY_SOCKET");
         return 0;
 }
 
-/* In the new process: gives it its socket and nothing of ours, and becomes it. Returns -errno. */
+/*
+ * Runs in the new process: gives it its socket, closes all else, and executes it. Returns -errno.
+ */
 static int become(const char *path, const char *const arguments[], int socket_fd, int *error_fd) {
         sigset_t none;
         int null_fd, r;
 
-        /* Both out of the way of descriptor 3. */
+        /* Move both away from descriptor 3. */
         r = fcntl(*error_fd, F_DUPFD_CLOEXEC, LISTEN_FD + 1);
         if (r < 0)
                 return -errno;
@@ -46,15 +48,15 @@ static int become(const char *path, const char *const arguments[], int socket_fd
         if (socket_fd < 0 || dup2(socket_fd, LISTEN_FD) < 0)
                 return -errno;
 
-        /* Nothing that whoever started us left open; older kernels leave it so. */
+        /* Close descriptors that our parent left open; kernels without this flag keep them. */
         (void) close_range(LISTEN_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC);
 
-        /* Our stdout carries results and nothing else. */
+        /* Our stdout carries only results. */
         null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(null_fd, STDOUT_FILENO) < 0)
                 return -errno;
 
-        /* Ctrl-C is ours: we hang up, which ends the call as it should. */
+        /* Ctrl-C is for us: we hang up, and that ends the call in order. */
         if (setpgid(0, 0) < 0)
                 return -errno;
         (void) sigemptyset(&none);
@@ -65,7 +67,7 @@ static int become(const char *path, const char *const arguments[], int socket_fd
         if (r < 0)
                 return r;
 
-        /* execv() does not write to the arguments; its type only says so since C has no better. */
+        /* execv() does not write to the arguments; C cannot express that in its type. */
         union {
                 const char *const *is;
                 char *const *wanted;

@@ -6,7 +6,7 @@
  *
  * A ctprofd of our own at the other end of a socket pair, by varlink's "exec:" convention: the
  * socket is its descriptor 3, announced in LISTEN_FDS, LISTEN_PID and LISTEN_FDNAMES. It runs with
- * exactly our privileges and ends when the socket closes; child_end() sees to that.
+ * exactly our privileges and ends when the socket closes; child_end() makes sure of that.
  */
 
 #include <stdbool.h>
@@ -20,11 +20,11 @@ typedef struct Child {
 
 /*
  * Runs @path with @arguments (ended by NULL, the first is the program's name). *ret_fd is our end
- * of the socket. A failing exec is the -errno that is returned.
+ * of the socket. Returns -errno if the program cannot be executed.
  */
 _must_check_ int child_start(Child *child, const char *path, const char *const arguments[],
                              int *ret_fd);
-/* Waits for its end, a few seconds long, then kills it. */
+/* Waits a few seconds for the process to end, then kills it. */
 void child_end(Child *child);
 
 #define CHILD_FATE_BYTES 64

@@ -55,7 +55,7 @@ int connection_adopt(int fd, const char *peer, Connection **ret) {
 Connection *connection_free(Connection *connection) {
         if (!connection)
                 return NULL;
-        /* Hanging up comes first: it is what the child ends for. */
+        /* Hang up first: the child ends when its socket closes. */
         connection->stream = frame_stream_free(connection->stream);
         child_end(&connection->child);
         free(connection);
@@ -129,14 +129,17 @@ static int complain_lost(Connection *connection, char *ret_complaint) {
         return complain(ret_complaint, "%s %s in the middle of the call.", connection->peer, fate);
 }
 
-/* Waits; what is not "go on" is put into words. */
+/* Waits until the socket is ready, and writes the complaint otherwise. */
 static int wait_for_peer(Connection *connection, short events, const Request *request,
                          uint64_t deadline_mono_ns, char *ret_complaint) {
         int r;
 
         r = cancel_wait(frame_stream_fd(connection->stream), events, deadline_mono_ns);
         if (r == CANCEL_E_STOP && events == POLLIN) {
-                /* The peer takes this as the wish to end the call. If it is gone, we read that. */
+                /*
+                 * Closing our writing side asks the peer to end the call and to answer. This fails
+                 * if the peer is gone; the next read reports that.
+                 */
                 (void) shutdown(frame_stream_fd(connection->stream), SHUT_WR);
                 r = cancel_wait(frame_stream_fd(connection->stream), events, deadline_mono_ns);
         }
@@ -184,7 +187,7 @@ static int send_call(Connection *connection, const Request *request, uint64_t de
                 if (r != 0)
                         return r;
         }
-        /* A peer that refuses may have said why before it hung up: read that first. */
+        /* A peer that refuses may have sent a reason before it hung up: read that first. */
         return r == FRAME_E_CLOSED ? 0 : err_fold(r);
 }
 

@@ -4,9 +4,9 @@
 /*
  * Connection
  *
- * One socket to whoever answers: the daemon of the host, a private one, or an analysis job. One
- * call at a time, its replies handed on as they come. Whatever goes wrong below the level of
- * replies ends in one sentence for the person who waits.
+ * One socket to a peer: the daemon of the host, a private daemon, or an analysis job. It carries
+ * one call at a time and hands on the replies as they come. A failure below the level of replies
+ * becomes one sentence for the user.
  */
 
 #include <json-c/json.h>
@@ -21,7 +21,7 @@ typedef struct Connection Connection;
 
 typedef enum EndpointKind {
         ENDPOINT_DAEMON,   /* at a socket in the file system */
-        ENDPOINT_PRIVATE,  /* a ctprofd started for this */
+        ENDPOINT_PRIVATE,  /* a ctprofd started for this call */
         ENDPOINT_ANALYSIS, /* the analysis job alone: for calls on files */
 } EndpointKind;
 
@@ -43,9 +43,9 @@ enum {
 /* @timeout_ns: for the connect, 0 for a default. CONNECTION_E_FAILED, CONNECTION_E_CANCELLED. */
 _must_check_ int connection_open(const Endpoint *endpoint, uint64_t timeout_ns, Connection **ret,
                                  char ret_complaint[static CONNECTION_COMPLAINT_BYTES]);
-/* Adopts the connected socket @fd on success. @peer: what to call the other side in sentences. */
+/* Adopts the connected socket @fd on success. @peer: the name of the other side in sentences. */
 _must_check_ int connection_adopt(int fd, const char *peer, Connection **ret);
-/* Hangs up, and waits for a process of ours to end. */
+/* Hangs up, and waits for the child, if there is one. */
 Connection *connection_free(Connection *connection);
 DEFINE_CLEANUP(Connection *, connection_free);
 
@@ -55,7 +55,7 @@ typedef struct Request {
         const int *fds;  /* borrowed: copies are sent */
         size_t n_fds;
         bool more;
-        /* The call has no end of its own: a first signal asks for it, a second one cancels. */
+        /* The call runs until it is asked to end: the first signal asks, a second one cancels. */
         bool stoppable;
         uint64_t timeout_ns; /* until the last reply; 0: none */
 } Request;

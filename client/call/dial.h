@@ -4,8 +4,8 @@
 /*
  * Dial
  *
- * The way to the daemon's socket, and plain words about what stands in it: nobody there, or not in
- * the group that may.
+ * Connects to the daemon's socket. A refusal is explained in a sentence: no daemon is there, or the
+ * user is not in the group that may connect.
  */
 
 #include <stdint.h>
@@ -21,14 +21,14 @@ enum {
 #define DIAL_COMPLAINT_BYTES 1024
 
 /*
- * A connected socket. @timeout_ns bounds the wait for a daemon that accepts nobody; 0: a default.
+ * A connected socket. @timeout_ns bounds the wait for a daemon that does not accept; 0: a default.
  */
 _must_check_ int dial(const char *path, uint64_t timeout_ns, int *ret_fd,
                       char ret_complaint[static DIAL_COMPLAINT_BYTES]);
 
 /*
- * What to tell @user when connect(2) to @path failed with errno @error. @group: that owns the
- * socket, by name or number; NULL when that is unknown, "" when it is root's.
+ * Writes what to tell @user when connect(2) to @path failed with errno @error. @group: that owns
+ * the socket, by name or number; NULL when that is unknown, "" when it is root's.
  */
 void dial_format_refusal(const char *path, int error, const char *group, const char *user,
                          char ret_complaint[static DIAL_COMPLAINT_BYTES]);

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Relative to our own directory. */
+/* Relative to the directory of our executable. */
 static const char *const places[] = {
         "/ctprofd",         "/../daemon/ctprofd", /* of a build tree */
         "/../sbin/ctprofd", "/../libexec/ctprofd", "/../lib/ctprof/ctprofd",

@@ -4,9 +4,8 @@
 /*
  * ServerProgram
  *
- * Where the ctprofd is that belongs to this ctprofctl: the one $CTPROFD names, else the one beside
- * us, in the build tree or in the tree we were installed to, else the one the build was configured
- * for.
+ * Finds the ctprofd that belongs to this ctprofctl: the one that $CTPROFD names, else the one
+ * beside our executable, in a build tree or installed, else the one of the configured directory.
  */
 
 #include "base/buffer.h"
@@ -14,7 +13,7 @@
 
 enum {
         SERVER_PROGRAM_OK,
-        SERVER_PROGRAM_E_NONE, /* nowhere; *ret is where the last look was */
+        SERVER_PROGRAM_E_NONE, /* there is none; *ret is the last place that was searched */
 };
 
 /*

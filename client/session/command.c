@@ -36,7 +36,7 @@ static int try_program(const char *path) {
         return 0;
 }
 
-/* As execvp(3) searches. */
+/* Searches as execvp(3) does. */
 static int try_path(const char *name) {
         const char *path = getenv("PATH");
         int error = ENOENT;
@@ -83,7 +83,7 @@ static _noreturn_ void become(char *const words[], CommandStdout to, int error_f
         _exit(COMMAND_STATUS_CANNOT_RUN);
 }
 
-/* SIGTERM ends what we wait for as well as the wait. */
+/* SIGTERM is passed on to the program once; we still wait for it. */
 static void wait_for(pid_t pid, int *ret_status, struct rusage *ret_usage) {
         bool told = false;
 
@@ -107,7 +107,9 @@ int command_run(char *const words[], CommandStdout to, CommandResult *ret) {
         read_fd = fds[0];
         write_fd = fds[1];
 
-        /* From the terminal these go to the whole job: the program decides, and we report on it. */
+        /*
+         * The terminal sends these to the whole process group: the program decides, and we report.
+         */
         (void) signal(SIGINT, SIG_IGN);
         (void) signal(SIGQUIT, SIG_IGN);
         begin_mono_ns = mono_now_ns();

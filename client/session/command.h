@@ -4,8 +4,8 @@
 /*
  * Command
  *
- * A program run to its end with our stdin, stdout and stderr, and the account wait4(2) gave of it
- * and its children. Ctrl-C is the program's while it runs.
+ * Runs a program to its end with our stdin, stdout and stderr. wait4(2) gives the resource usage of
+ * the program and its children. While the program runs, Ctrl-C is for the program.
  */
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include "base/macro.h"
 
-/* As shells have it. */
+/* The statuses that shells use. */
 enum {
         COMMAND_STATUS_CANNOT_RUN = 126,
         COMMAND_STATUS_NOT_FOUND = 127,
@@ -29,12 +29,12 @@ typedef struct CommandResult {
 
 typedef enum CommandStdout {
         COMMAND_STDOUT_OURS,
-        COMMAND_STDOUT_STDERR, /* ours carries the result */
+        COMMAND_STDOUT_STDERR, /* our stdout carries the result */
 } CommandStdout;
 
-/* 0 when there is a program @name; else one of the two statuses above, said. */
+/* 0 if @name can be run; else prints a sentence and returns one of the two statuses above. */
 int command_check(const char *name);
-/* Runs @words (ended by NULL) to the end. 0, or one of the two statuses above, said. */
+/* Runs @words (ended by NULL). 0, or one of the two statuses above after a sentence. */
 int command_run(char *const words[], CommandStdout to, CommandResult *ret);
-/* What a shell would exit with. */
+/* The status that a shell would exit with. */
 int command_status(const CommandResult *result);

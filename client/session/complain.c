@@ -14,7 +14,7 @@
 int complain(int status, const char *format, ...) {
         va_list arguments;
 
-        /* What was printed before it happened stands before it also where both go to one file. */
+        /* Flush first, so that the order is kept if stdout and stderr are the same file. */
         (void) fflush(stdout);
         va_start(arguments, format);
         (void) vfprintf(stderr, format, arguments);
@@ -28,13 +28,13 @@ int complain_errno(int error, const char *what) {
                         strerror(error < 0 ? -error : error));
 }
 
-/* @text printable, cut at @n_columns, between @marks. */
+/* Writes @text printable, cut at @n_columns, between @marks. */
 static void format_printable(Span text, size_t n_columns, const char *marks, char *ret) {
         _cleanup_(buffer_done) Buffer printable = {};
         const char *shown = "";
         size_t n;
 
-        /* Out of memory the sentence still says what is wrong, if not with what. */
+        /* Without memory the sentence still names the problem, though not the object. */
         if (printable_append_name(&printable, text) < 0 || buffer_terminate(&printable, &shown) < 0)
                 shown = "?";
         n = printable_fit(shown, n_columns);

@@ -12,7 +12,7 @@
 #include "session/complain.h"
 
 int local_spool_default(const char *xdg_state_home, const char *home, Buffer *ret) {
-        /* The specification has relative ones ignored. */
+        /* The XDG specification says to ignore relative paths. */
         if (xdg_state_home && xdg_state_home[0] == '/')
                 return buffer_append_format(ret, "%s/ctprof", xdg_state_home);
         if (home && home[0] == '/')
@@ -51,7 +51,7 @@ int local_spool_prepare(const char *path, char **ret) {
         if (r == 0 && absolute.n == 0)
                 return complain(STATUS_FAILED, "There is no home directory for the spool: name one "
                                                "with --spool DIR.");
-        /* mkdir(2) and ctprofd would take a slash at the end for a part of the path. */
+        /* mkdir(2) and ctprofd treat a trailing slash as part of the path. */
         while (r == 0 && absolute.n > 1 && absolute.bytes[absolute.n - 1] == '/')
                 absolute.n--;
         if (r == 0)

@@ -208,7 +208,7 @@ static int take_option(Taking *taking, OptionId id) {
         return 0;
 }
 
-/* The option that @name abbreviates, else the one it is most like; NULL when it is like none. */
+/* The option that @name abbreviates, else the most similar one; NULL if none is similar. */
 static const char *nearest_option(Span name) {
         for (size_t i = 0; name.n > 3 && i < ELEMENTSOF(option_names); i++)
                 if (strncmp(name.bytes, option_names[i], name.n) == 0)
@@ -216,7 +216,7 @@ static const char *nearest_option(Span name) {
         return name_nearest(name, option_names, ELEMENTSOF(option_names));
 }
 
-/* What getopt_long() answered '?' to: @word as it was typed, or a letter in the middle of one. */
+/* Explains a '?' of getopt_long(): @word as it was typed, or a letter within it. */
 static int refuse_unknown(const char *word, int letter, char *ret_complaint) {
         const char short_option[] = { '-', (char) letter };
         Span name = { word, strcspn(word, "=") };
@@ -240,7 +240,7 @@ static int refuse_unknown(const char *word, int letter, char *ret_complaint) {
                       quote_span(name, quoted));
 }
 
-/* getopt_long() only answers with letters it was given. */
+/* getopt_long() returns only letters that it was given. */
 static OptionId option_of_letter(int letter) {
         unsigned id = 0;
 
@@ -250,8 +250,8 @@ static OptionId option_of_letter(int letter) {
 }
 
 /*
- * An abbreviation, which getopt_long() takes, is refused: it would change its meaning when an
- * option is added.
+ * getopt_long() accepts abbreviations; we refuse them, because a new option could change their
+ * meaning.
  */
 static bool is_in_full(const char *word, OptionId id) {
         return word[0] == '-' && word[1] == '-' &&
@@ -266,7 +266,7 @@ int options_parse(int argc, char *argv[], uint64_t now_realtime_ns, Options *ret
         int code, r;
 
         view_init(&options.view);
-        optind = 0; /* start over, also in a second run in one process */
+        optind = 0; /* start over, even in a second call in one process */
         opterr = 0;
         while ((code = getopt_long(argc, argv, ":jqh", long_options, NULL)) >= 0) {
                 word = argv[optind - 1];

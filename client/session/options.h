@@ -4,9 +4,9 @@
 /*
  * Options
  *
- * A command line, read: options anywhere, the verb and its arguments in between, all of what
- * follows "--" arguments. Values are checked here, so that a wrong one costs a sentence before
- * anything is done. Texts are borrowed from the arguments of main().
+ * Parses a command line. Options may stand anywhere; everything after "--" is an argument. Values
+ * are checked here, so that a wrong one is reported before anything is done. Texts are borrowed
+ * from the arguments of main().
  */
 
 #include <stdbool.h>
@@ -33,7 +33,7 @@ typedef enum Format {
 
 #define FORMAT_BIT(id) (UINT32_C(1) << FORMAT_##id)
 
-/* "ctprof": as the wire and the command line have it. */
+/* "ctprof": the name on the command line and on the wire. */
 const char *format_name(Format format);
 
 typedef enum JsonWish {
@@ -44,7 +44,7 @@ typedef enum JsonWish {
 } JsonWish;
 
 typedef struct Options {
-        uint64_t given; /* OPTION_BIT() of every option that was there */
+        uint64_t given; /* OPTION_BIT() of every option that was given */
 
         const char *socket_path; /* NULL: not given */
         const char *spool_path;
@@ -76,6 +76,8 @@ enum {
 
 #define OPTIONS_COMPLAINT_BYTES 1024
 
-/* @argv is reordered as getopt_long(3) does. @now_realtime_ns: what "-2h" counts from. */
+/*
+ * @argv is reordered as getopt_long(3) does. @now_realtime_ns: the time that "-2h" is relative to.
+ */
 _must_check_ int options_parse(int argc, char *argv[], uint64_t now_realtime_ns, Options *ret,
                                char ret_complaint[static OPTIONS_COMPLAINT_BYTES]);

@@ -22,7 +22,7 @@ struct Output {
         const char *path;
         OutputMode mode;
         int fd;
-        char *final_path;     /* symbolic links followed; NULL: written in place */
+        char *final_path;     /* symbolic links resolved; NULL: written in place */
         char *temporary_path; /* NULL: there is none */
 };
 
@@ -62,7 +62,7 @@ Output *output_free(Output *output) {
         return NULL;
 }
 
-/* ".NAME.XXXX" beside the place it goes to, so that the move never crosses a file system. */
+/* ".NAME.XXXX" in the directory of the target, so that the rename never crosses a file system. */
 static int open_temporary(Output *output) {
         const char *slash = strrchr(output->final_path, '/');
         int directory = slash ? (int) (slash - output->final_path) + 1 : 0;
@@ -171,7 +171,7 @@ int output_copy(Output *output, int fd) {
 
         if (!bytes)
                 return complain_errno(-ENOMEM, "copy the snapshot");
-        /* By offset: the descriptor came from elsewhere, and its position with it. */
+        /* Read by offset: the descriptor and its position are shared with the sender. */
         while ((n = pread(fd, bytes, COPY_BYTES, offset)) != 0) {
                 if (n < 0 && errno == EINTR && !cancel_requested())
                         continue;
@@ -187,14 +187,16 @@ int output_copy(Output *output, int fd) {
         return 0;
 }
 
-/* Moves the temporary to its place unless something stands there. */
+/* Renames the temporary file unless the target exists. */
 static int move_exclusively(const Output *output) {
         if (renameat2(AT_FDCWD, output->temporary_path, AT_FDCWD, output->final_path,
                       RENAME_NOREPLACE) == 0)
                 return 0;
         if (errno != EINVAL && errno != ENOSYS)
                 return -errno;
-        /* A file system without that (NFS): a second name, then the first goes. */
+        /*
+         * This file system (NFS, say) cannot do that: add the second name, then remove the first.
+         */
         if (link(output->temporary_path, output->final_path) < 0)
                 return -errno;
         (void) unlink(output->temporary_path);

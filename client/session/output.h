@@ -4,31 +4,31 @@
 /*
  * Output
  *
- * A file the user asked for: it appears whole under its name or not at all. It is written beside
- * its place under a dot-name, synced, and moved there; what is not a regular file (a pipe,
- * /dev/null) is written into as it is. Only the user may read it, because it tells of every
- * process.
+ * A file that the user asked for. It appears under its name when it is complete, or not at all: it
+ * is written under a dot-name in the same directory, synced and renamed. A target that is no
+ * regular file (a pipe, /dev/null) is written in place. Only the user may read the file, because it
+ * describes every process of the host.
  */
 
 #include "base/cleanup.h"
 #include "base/macro.h"
 
 typedef enum OutputMode {
-        OUTPUT_REPLACE,   /* what stands there is replaced in the end */
-        OUTPUT_EXCLUSIVE, /* nothing may stand there, now or in the end */
+        OUTPUT_REPLACE,   /* an existing file is replaced in the end */
+        OUTPUT_EXCLUSIVE, /* the file must not exist, now or in the end */
 } OutputMode;
 
 typedef struct Output Output;
 
-/* All functions that return int: 0, or an exit status with the sentence said. */
+/* Functions that return int return 0, or an exit status after printing a sentence. */
 
 /* @path "-" is stdout, which must not be a terminal. @path is borrowed. */
 int output_open(const char *path, OutputMode mode, Output **ret);
 int output_fd(const Output *output);
-/* Appends all of the file @fd, whatever its position. */
+/* Appends the whole file @fd, regardless of its offset. */
 int output_copy(Output *output, int fd);
-/* The file is complete: from here on it is there. */
+/* The file is complete: makes it visible under its name. */
 int output_publish(Output *output);
-/* Removes what was not published. */
+/* Removes a file that was not published. */
 Output *output_free(Output *output);
 DEFINE_CLEANUP(Output *, output_free);

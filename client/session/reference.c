@@ -27,7 +27,7 @@ int reference_open_file(const char *path, Reference *ret) {
         char quoted[QUOTE_BYTES];
         struct stat st;
 
-        /* O_NONBLOCK, so that a FIFO is refused and not waited for. */
+        /* O_NONBLOCK, so that a FIFO is refused instead of blocking. */
         fd = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
         if (fd < 0 || fstat(fd, &st) < 0)
                 return complain(STATUS_FAILED, "%s cannot be opened: %s.", quote(path, quoted),

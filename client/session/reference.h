@@ -4,9 +4,9 @@
 /*
  * Reference
  *
- * A snapshot as a user names it: a name in the spool, "latest" or "latest~N", or the path of a
- * file, which contains a slash or ends in .zst. Names are the daemon's to look up; files are opened
- * here, as the user, and travel as descriptors.
+ * A snapshot as the user names it: a name in the spool, "latest" or "latest~N", or the path of a
+ * file, which contains a slash or ends in .zst. The daemon looks up names. Files are opened here,
+ * with the rights of the user, and sent as descriptors.
  */
 
 #include <stdbool.h>
@@ -25,15 +25,15 @@ typedef struct Reference {
 
 #define REFERENCE_EMPTY ((Reference){ .fd = -EBADF })
 
-/* NULL when @text is in order, else why not, as the rest of a sentence that begins with it. */
+/* NULL if @text is valid, else the reason, as the rest of a sentence that begins with @text. */
 const char *reference_complaint(const char *text);
 
 /*
- * Checks @text, opens the file if it is one. 0, or an exit status, said: 2 for what can be no name,
- * 1 for a file that cannot be read.
+ * Checks @text, and opens it if it is a file. 0, or an exit status after a sentence: 2 for an
+ * invalid name, 1 for a file that cannot be read.
  */
 int reference_open(const char *text, Reference *ret);
-/* The same where only a file makes sense, whatever its name looks like. */
+/* The same for an argument that is always a file. */
 int reference_open_file(const char *path, Reference *ret);
 void reference_done(Reference *reference);
 

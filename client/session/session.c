@@ -111,7 +111,7 @@ static int complain_reply(const SessionCall *call, const Reply *error) {
         return complain(status, "%s", text);
 }
 
-/* A code of the connection as an exit status, said. */
+/* Turns a code of the connection into an exit status, and explains it. */
 static int conclude(Session *session, const SessionCall *call, int r, const char *complaint,
                     const Reply *error) {
         progress_clear(&session->progress);

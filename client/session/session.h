@@ -4,9 +4,8 @@
 /*
  * Session
  *
- * One run of ctprofctl: what was asked for, what stands behind stdout and stderr, and the calls it
- * makes. A failed call has been explained on stderr when session_call() returns, so that verbs only
- * pass its exit status on.
+ * One run of ctprofctl: its options, its terminals, and the calls it makes. session_call() explains
+ * a failure on stderr before it returns, so that verbs only pass the exit status on.
  */
 
 #include <json-c/json.h>
@@ -27,43 +26,43 @@ typedef struct Session {
         Progress progress;
         Pager pager;
         bool rows;        /* the result is rows for a program */
-        bool is_refused;  /* the last call was: another may fare better */
-        int left_status;  /* what to end with when the person leaves the pager early */
-        char *spool_path; /* owned; absolute, once a private ctprofd was wanted */
+        bool is_refused;  /* the last call was refused: another one may succeed */
+        int left_status;  /* the exit status if the user quits the pager early */
+        char *spool_path; /* owned, absolute; NULL until a private ctprofd is needed */
 } Session;
 
-/* Looks at the terminals. */
+/* Examines the terminals. */
 void session_init(Session *session, const Options *options);
 /*
- * Flushes results, waits for the pager. Returns @status, or STATUS_FAILED with a sentence when
- * results could not be written.
+ * Flushes results and waits for the pager. Returns @status, or STATUS_FAILED after a sentence if
+ * the results could not be written.
  */
 int session_done(Session *session, int status);
 
 static inline bool session_has_json(const Session *session) {
         return session->json != JSON_STYLE_OFF;
 }
-/* The result is for a program: JSON or rows. */
+/* True if the result is for a program: JSON or rows. */
 static inline bool session_is_machine(const Session *session) {
         return session_has_json(session) || session->rows;
 }
-/* Lines that neither are the result nor an error: headers, hints, "removed x". */
+/* True if lines may be printed that are neither result nor error: hints, "removed x". */
 bool session_is_chatty(const Session *session);
 TableLegend session_legend(const Session *session);
-/* For output that may be long; never under JSON. STATUS_DONE or a status. */
+/* Starts the pager for long output, except for programs. 0 or an exit status. */
 int session_page(Session *session);
 
 /*
- * A call and what is to be said about it. It owns its parameters: session_call_begin() opens their
- * object, the caller writes members, and the call itself closes the object and reports a failure to
- * write. session_call_done() releases them.
+ * A call, with the words for reporting its failure. It owns its parameters: session_call_begin()
+ * opens their object, the caller writes members, and the call itself closes the object and reports
+ * a failure to write. session_call_done() releases them.
  */
 typedef struct SessionCall {
-        EndpointKind endpoint;  /* ENDPOINT_DAEMON stands for what --local says */
-        Request request;        /* a timeout of 0 means what the user or the default says */
+        EndpointKind endpoint;  /* ENDPOINT_DAEMON becomes a private daemon with --local */
+        Request request;        /* a timeout of 0 is that of the user, or the default */
         bool unhurried;         /* has no default timeout */
-        const char *subject;    /* what a refusal is about: a name or a path; may be NULL */
-        const char *taken_hint; /* the way out of SnapshotExists */
+        const char *subject;    /* the name or path that a refusal is about; may be NULL */
+        const char *taken_hint; /* what to do about SnapshotExists */
         Buffer parameters;
         JsonWriter writer; /* of the parameters, once begun */
 } SessionCall;
@@ -71,7 +70,7 @@ typedef struct SessionCall {
 JsonWriter *session_call_begin(SessionCall *call);
 void session_call_done(SessionCall *call);
 
-/* As ConnectionOnReply; positive values are statuses, of which the verb has said why. */
+/* Like ConnectionOnReply; a positive value is an exit status that the verb has explained. */
 typedef ConnectionOnReply SessionOnReply;
 
 /* 0 or an exit status. */

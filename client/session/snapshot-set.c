@@ -31,7 +31,7 @@ static bool is_in(const SnapshotSet *set, const char *text) {
         return false;
 }
 
-/* @text becomes the set's. */
+/* Takes ownership of @text. */
 static int add(SnapshotSet *set, char *text) {
         int r;
 

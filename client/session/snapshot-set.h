@@ -5,8 +5,8 @@
  * SnapshotSet
  *
  * The snapshots of one side as a user lists them: names, "latest~N", files, and globs over the
- * names of the spool, separated by commas. What a glob matches stands in the order of capture, each
- * snapshot once.
+ * names of the spool, separated by commas. The matches of a glob are in the order of their
+ * captures; no snapshot is in a set twice.
  */
 
 #include <json-c/json.h>
@@ -20,14 +20,14 @@
 typedef struct SnapshotSet {
         const char *option; /* borrowed: "--before" */
         Reference references[LIMIT_SNAPSHOTS_PER_CALL];
-        char *texts[LIMIT_SNAPSHOTS_PER_CALL]; /* owned: what the references are called */
+        char *texts[LIMIT_SNAPSHOTS_PER_CALL]; /* owned: the texts that the references borrow */
         size_t n;
 } SnapshotSet;
 
-/* The spool's list, asked for by the first glob. */
+/* The list of the spool, requested for the first glob. */
 typedef struct SnapshotNames {
         Session *session;   /* borrowed */
-        json_object *reply; /* owned; NULL: not asked for */
+        json_object *reply; /* owned; NULL: not requested yet */
 } SnapshotNames;
 
 void snapshot_names_done(SnapshotNames *names);
@@ -36,15 +36,15 @@ void snapshot_names_done(SnapshotNames *names);
 
 void snapshot_set_done(SnapshotSet *set);
 /*
- * 0, or an exit status, said: 2 for a list that can name nothing, 1 for a file that cannot be read
+ * 0, or an exit status after a sentence: 2 for a malformed list, 1 for a file that cannot be read
  * and for a glob that matches nothing.
  */
 int snapshot_set_parse(SnapshotNames *names, const char *option, const char *list,
                        SnapshotSet *ret);
-/* They have no snapshot in common, and fit into one call. 0 or an exit status, said. */
+/* Checks that no snapshot is in both and that they fit into one call. 0 or an exit status. */
 int snapshot_set_check_pair(const SnapshotSet *before, const SnapshotSet *after);
 
 /* An array of SnapshotRef; descriptors of files are appended to @fds. */
 void snapshot_set_write_json(JsonWriter *writer, const SnapshotSet *set, int *fds, size_t *n_fds);
-/* All of them are files: no daemon is needed. */
+/* True if all are files, so that no daemon is needed. */
 bool snapshot_set_is_files(const SnapshotSet *set);

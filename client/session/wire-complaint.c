@@ -8,7 +8,7 @@
 #include "render/cell.h"
 #include "session/complain.h"
 
-/* What is known of the refusal, quoted or made printable. */
+/* The parts of the sentence, quoted or made printable. */
 typedef struct Facts {
         char value[QUOTE_BYTES];  /* of the error's first parameter, in quotes */
         char reason[QUOTE_BYTES]; /* a fragment; "" when there is none */
@@ -32,7 +32,7 @@ static void collect(const Reply *reply, WireError error, const WireTopic *topic,
                 .has_nearest = cell_string(nearest).n > 0,
                 .offset = cell_member(reply->parameters, "offset"),
         };
-        /* A file goes by what was typed: the daemon knows no more than its last part. */
+        /* Name a file as the user typed it: the daemon knows only the last part of its path. */
         if (topic->subject && (value.n == 0 || (error == WIRE_ERROR_SNAPSHOT_UNREADABLE &&
                                                 snapshot_name_is_file(topic->subject))))
                 value = span_of(topic->subject);
@@ -78,7 +78,7 @@ static int format(WireError error, const Facts *facts, Buffer *sentence) {
                                             reason);
         case WIRE_ERROR_SPOOL_FULL:
         case WIRE_ERROR_SPOOL_UNAVAILABLE:
-                /* The reason is a sentence about the spool, by its path. */
+                /* The reason is a sentence that names the spool by its path. */
                 return buffer_append_format(sentence, "%s.", reason);
         case WIRE_ERROR_BUSY:
                 return buffer_append_format(sentence, "ctprofd is busy: %s; try again later.",

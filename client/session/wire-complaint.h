@@ -4,8 +4,8 @@
 /*
  * WireComplaint
  *
- * An error reply as one sentence that names the object and the way out, and the exit status it
- * means.
+ * Turns an error reply into one sentence that names the object and the way out, and into an exit
+ * status.
  */
 
 #include "base/buffer.h"
@@ -13,8 +13,8 @@
 #include "wire/message.h"
 
 typedef struct WireTopic {
-        const char *subject;    /* what the user typed; NULL: nothing in particular */
-        const char *taken_hint; /* the way out of SnapshotExists; NULL: none */
+        const char *subject;    /* what the user typed; NULL: unknown */
+        const char *taken_hint; /* what to do about SnapshotExists; NULL: none */
 } WireTopic;
 
 /* Appends the sentence to @sentence. */

@@ -16,7 +16,7 @@ static uint64_t realtime_now_ns(void) {
         return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
 }
 
-/* A format, but of another verb. */
+/* Explains that the format belongs to another verb. */
 static int complain_format(const Options *options, const Verb *verb) {
         char list[64] = "";
         size_t n = 0;
@@ -29,7 +29,7 @@ static int complain_format(const Options *options, const Verb *verb) {
                         format_name(options->format), list);
 }
 
-/* Options that contradict one another, or that the verb has no use for. */
+/* Refuses options that contradict each other and options that the verb does not take. */
 static int check_options(const Options *options, const Verb *verb) {
         uint64_t strange = options->given & ~(OPTION_COMMON_BITS | verb->options);
 

@@ -4,8 +4,7 @@
 /*
  * Dispatch
  *
- * From the words of a command line to the verb that does it, or to the one sentence saying why none
- * does.
+ * Runs the verb that a command line names, or explains why there is none.
  */
 
 /* Returns the exit status. */

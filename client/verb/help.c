@@ -39,7 +39,7 @@ static void print_verb(const Lines *lines, const Verb *verb) {
 }
 
 void help_print(const Verb *verb, const Terminal *terminal, FILE *out) {
-        /* Text without data in it: as wide as pages are where nobody says how wide. */
+        /* Unlike data, help may be wrapped in a pipe, too: it is 80 columns wide there. */
         const Terminal page = { .out = true, .columns = terminal->out ? terminal->columns : 80 };
         const Lines lines = { out, &page, LABEL_COLUMNS };
 

@@ -4,7 +4,7 @@
 /*
  * Help
  *
- * What --help prints, made from the tables that the program runs by.
+ * Prints what --help shows, from the lists of verbs and options.
  */
 
 #include <stdio.h>

@@ -12,7 +12,10 @@
 #include "verb/verb.h"
 #include "wire/message-object.h"
 
-/* "before: 213 threads of 98 processes in 52.301ms, 48.126KiB"; before the colon also where to */
+/*
+ * "before: 213 threads of 98 processes in 52.301ms, 48.126KiB"; with @path, that stands before the
+ * colon too
+ */
 static int print_summary(FILE *out, json_object *head, const char *path) {
         const struct {
                 json_object *value;
@@ -55,7 +58,7 @@ static void print_rotated(FILE *out, json_object *rotated) {
                                n == 1 ? "" : "s");
 }
 
-/* @out is stdout, unless the snapshot itself went there. */
+/* @out is stdout unless the snapshot itself was written there. */
 static int print_capture(Session *session, json_object *reply, FILE *out, const char *path) {
         const Lines lines = { out, &session->terminal, HEAD_LABEL_COLUMNS };
         int r;
@@ -71,7 +74,7 @@ static int print_capture(Session *session, json_object *reply, FILE *out, const 
         return 0;
 }
 
-/* The members of the contract, and what went for it where something did. */
+/* Prints the documented members, and the snapshots that were removed or replaced, if any. */
 static int print_capture_json(Session *session, json_object *reply) {
         _cleanup_(json_out_done) JsonOut out;
 
@@ -97,7 +100,7 @@ static int capture_into(Session *session, const char *path) {
         if (to_stdout && session_has_json(session))
                 return complain(STATUS_USAGE,
                                 "--output - and --json both want stdout: name a file.");
-        /* Before the capture: what cannot be written need not be measured. */
+        /* Open the output first: a capture that cannot be written is not worth taking. */
         r = output_open(path, OUTPUT_REPLACE, &output);
         if (r == 0)
                 r = take_snapshot(session, session->options->tag, &reply, &fd);

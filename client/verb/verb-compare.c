@@ -50,7 +50,7 @@ static int compare_sets(Session *session, const SnapshotSet *before, const Snaps
         r = snapshot_set_check_pair(before, after);
         if (r != 0)
                 return r;
-        /* One snapshot has nothing to scatter: two of them are two snapshots. */
+        /* One snapshot on each side has no variance: compare it as two snapshots. */
         if (before->n == 1 && after->n == 1)
                 return compare_pair(session, before->texts[0], after->texts[0]);
         r = set_view_new(session, &view);

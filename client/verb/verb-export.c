@@ -22,7 +22,7 @@ static const char *const suffixes[_FORMAT_MAX] = {
         [FORMAT_NDJSON] = ".ndjson",
 };
 
-/* One export on its way. */
+/* The state of one export. */
 typedef struct Export {
         Session *session;
         Reference source;
@@ -39,7 +39,7 @@ static void export_done(Export *export) {
         (void) json_object_put(export->head);
 }
 
-/* Under the name the user gave, or "./NAME" with what the format calls for. */
+/* Opens the file the user named, or "./NAME" with the suffix of the format. */
 static int open_output(Export *export, Span name) {
         const Options *options = export->session->options;
         int n;
@@ -58,7 +58,7 @@ static int open_output(Export *export, Span name) {
         return output_open(export->path, OUTPUT_EXCLUSIVE, &export->output);
 }
 
-/* A name the daemon sent becomes part of a path: only what can be one. */
+/* The daemon's name becomes part of a path: accept only a valid name. */
 static int open_output_for_head(Export *export) {
         json_object *name = cell_member(export->head, "name");
         const char *text =
@@ -108,7 +108,7 @@ static int export_from_spool(Export *export) {
         _cleanup_(fd_closep) int fd = -EBADF;
         int r;
 
-        /* What cannot be written need not be asked for. */
+        /* Open the output first: a snapshot that cannot be written need not be requested. */
         r = export->session->options->n_arguments > 2 ? open_output(export, (Span){}) : 0;
         if (r == 0)
                 r = call_export(export, &fd);
@@ -127,7 +127,7 @@ static int copy_file(Export *export) {
         };
         int r;
 
-        /* Only a snapshot is exported. */
+        /* Info fails unless the file is a snapshot. */
         reference_prepare_call(&export->source, &call);
         r = session_call_one(export->session, &call, &reply, NULL);
         if (r != 0)

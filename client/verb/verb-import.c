@@ -27,7 +27,7 @@ static int call_import(Session *session, const Reference *file, json_object **re
         return session_call_one(session, &call, ret, NULL);
 }
 
-/* A name that was not given is the file's, which may be none. */
+/* Without --tag the file's name is the name, and it may not be a valid one. */
 static int check_label(const Session *session, const Reference *file) {
         Span label = snapshot_name_of_path(file->text);
         const char *complaint = snapshot_name_complaint(label);

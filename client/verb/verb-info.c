@@ -20,7 +20,7 @@
 #define HOST_LABEL_MAX_COLUMNS 44
 #define HOST_MAX_DEPTH 8
 
-/* One line of the head: a member as it is, or as a quantity. */
+/* How one line of the head is printed. */
 typedef enum FactKind {
         FACT_TEXT,
         FACT_NUMBER,
@@ -97,7 +97,7 @@ static int print_facts(const Lines *lines, json_object *head) {
         return 0;
 }
 
-/* host context: members by their path, whatever they are */
+/* The host context: every member is printed under its path. */
 
 typedef int (*HostVisit)(void *userdata, const char *path, json_object *value);
 

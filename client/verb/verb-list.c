@@ -23,7 +23,7 @@ enum {
         N_COLUMNS,
 };
 
-/* One host and one kernel are the rule, so these two give way first. */
+/* Most spools have one host and one kernel: these columns are omitted first. */
 static const TableColumn columns[N_COLUMNS] = {
         [COLUMN_NAME] = { .header = "NAME", .shrink_to = 24 },
         [COLUMN_CAPTURED] = { .header = "CAPTURED" },

@@ -9,7 +9,7 @@
 #include "session/complain.h"
 #include "verb/verb.h"
 
-#define LABEL_COLUMNS 29 /* the longest name there is */
+#define LABEL_COLUMNS 29 /* the longest name */
 
 static const char derived_heading[] = "\nderived from the values of a group\n";
 
@@ -109,7 +109,7 @@ static const TableColumn legend_columns[] = {
         { .header = "MEANING" },
 };
 
-/* For a terminal. */
+/* On a terminal the legend is text, not a table. */
 static void print_legend_lines(const Session *session) {
         const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS };
 
@@ -138,7 +138,7 @@ static int print_legend(const Session *session, const LegendList *list) {
         return r < 0 ? r : table_end(table);
 }
 
-/* The registry is ours as much as the daemon's: asking would only tell of another version. */
+/* The registry is compiled in: the daemon's would describe another version. */
 static int print_json(Session *session) {
         _cleanup_(buffer_done) Buffer text = {};
         json_object *object;
@@ -169,7 +169,7 @@ int verb_metric_list(Session *session) {
         r = session_page(session);
         if (r != 0)
                 return r;
-        /* All that is known does not fit side by side: a terminal gets it as text. */
+        /* Not all columns fit on a terminal: print text there, and a table into a pipe. */
         if (session->terminal.out) {
                 print_metric_lines(session);
                 if (has_legend)

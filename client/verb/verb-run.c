@@ -17,14 +17,14 @@
 
 #define NAME_BYTES (SNAPSHOT_NAME_MAX_CHARS + 16)
 
-/* One run: what was captured around what. */
+/* One run: the command and the snapshots around it. */
 typedef struct Run {
         Session *session;
         char *const *words;
         CommandResult result;
         const char *tags[2]; /* NULL: untagged */
         char tag_texts[2][NAME_BYTES];
-        char names[2][SNAPSHOT_NAME_MAX_CHARS + 1]; /* that the snapshots got */
+        char names[2][SNAPSHOT_NAME_MAX_CHARS + 1]; /* of the snapshots */
 } Run;
 
 static uint64_t timeval_ns(struct timeval time) {
@@ -35,7 +35,7 @@ static uint64_t peak_bytes(const struct rusage *usage) {
         return number_multiply_saturating((uint64_t) usage->ru_maxrss, 1024);
 }
 
-/* @word as a shell would have to be told it. */
+/* Appends @word quoted for a shell. */
 static int append_word(Buffer *line, const char *word) {
         static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                     "_-./:=,@%+";
@@ -81,7 +81,7 @@ static int append_account(const Run *run, Buffer *line) {
                 usage->ru_inblock, usage->ru_oublock);
 }
 
-/* Rows have no place for it. */
+/* Rows have no place for the account: it goes to stderr. */
 static int print_account(const Run *run) {
         const Lines lines = { run->session->rows ? stderr : stdout, &run->session->terminal, 0 };
         _cleanup_(buffer_done) Buffer line = {};
@@ -135,7 +135,7 @@ static int on_lead(void *userdata, JsonOut *out) {
 }
 
 /*
- * Both names are checked before anything is done, and whether they are free: COMMAND may take
+ * Checks both names, and that they are free, before anything is done, because COMMAND may take
  * hours.
  */
 static int prepare_tags(Run *run) {

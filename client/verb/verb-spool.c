@@ -18,7 +18,7 @@ typedef struct Name {
         char text[SNAPSHOT_NAME_MAX_CHARS + 1];
 } Name;
 
-/* What can name a snapshot in the spool. 0 or an exit status, said. */
+/* Checks that @word can name a snapshot in the spool. 0, or an exit status after a sentence. */
 static int check_word(const char *verb, const char *word) {
         const char *complaint = reference_complaint(word);
         char quoted[QUOTE_BYTES];
@@ -32,7 +32,7 @@ static int check_word(const char *verb, const char *word) {
         return 0;
 }
 
-/* The name @word stands for: itself, or that of the newest and so on in @heads. */
+/* Finds the name that @word stands for: itself, or the one that many places back in @heads. */
 static int resolve(const char *word, json_object *heads, Name *ret) {
         char quoted[QUOTE_BYTES];
         const char *name = word;
@@ -55,7 +55,7 @@ static int resolve(const char *word, json_object *heads, Name *ret) {
         return 0;
 }
 
-/* Who changes the spool says what by exact names: "latest" is looked up once, here. */
+/* The daemon changes snapshots only by their exact names: resolve "latest" here, once. */
 static int resolve_all(Session *session, char *const *words, size_t n_words, Name *ret) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
         const char *verb = session->options->arguments[0];

@@ -12,7 +12,7 @@
 
 #define LABEL_COLUMNS 12
 
-/* Those that captures are better for; root has dozens more, which --json lists. */
+/* The capabilities that captures use; root has dozens more, which --json lists. */
 static const char *const useful_capabilities[] = { "cap_dac_read_search", "cap_net_admin",
                                                    "cap_sys_ptrace" };
 
@@ -60,7 +60,7 @@ static int print_daemon(const Lines *lines, json_object *daemon) {
         return r < 0 ? r : print_capabilities(lines, cell_member(daemon, "capabilities"));
 }
 
-/* A budget of 0 is none. */
+/* A budget of 0 means no limit. */
 static int append_bytes(Buffer *line, json_object *bytes, const char *none) {
         if (json_object_get_uint64(bytes) == 0 && none)
                 return buffer_append_text(line, none);
@@ -86,7 +86,7 @@ static int append_spool_use(Buffer *use, json_object *spool) {
         return r < 0 ? r : buffer_append_text(use, " of the file system is kept free");
 }
 
-/* What a spool that cannot be used holds is not known, and not nothing. */
+/* The contents of an unusable spool are unknown, not empty: print the reason. */
 static int print_spool(const Lines *lines, json_object *spool) {
         _cleanup_(buffer_done) Buffer path = {}, use = {};
         int r;

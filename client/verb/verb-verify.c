@@ -9,13 +9,13 @@
 #include "session/reference.h"
 #include "verb/verb.h"
 
-/* Results as they come, from however many calls. */
+/* Collects results from one or several calls. */
 typedef struct Verification {
         Session *session;
         JsonOut json;
         bool begun; /* JSON: the list is open */
         uint64_t n_checked, n_damaged;
-        bool is_incomplete; /* some could not be opened, of which was said why */
+        bool is_incomplete; /* some could not be opened; stderr says why */
 } Verification;
 
 /* "NAME: ok", "NAME: damaged at byte 512: REASON" */
@@ -96,7 +96,7 @@ static int call_verify(Verification *verification, const Reference *reference) {
         return session_call(verification->session, &call, on_results, verification);
 }
 
-/* What a program gets of one that could not be opened; people have the sentence. */
+/* Adds a JSON result for a snapshot that could not be opened; stderr has the sentence. */
 static void add_unopened(Verification *verification, const char *word) {
         verification->is_incomplete = true;
         if (!session_has_json(verification->session))
@@ -117,7 +117,7 @@ static int verify_word(Verification *verification, const char *word) {
         Session *session = verification->session;
         int r;
 
-        session->is_refused = true; /* a file is opened without a call */
+        session->is_refused = true; /* opening a file makes no call */
         r = reference_open(word, &reference);
         if (r == 0)
                 r = call_verify(verification, &reference);
@@ -127,7 +127,7 @@ static int verify_word(Verification *verification, const char *word) {
         return 0;
 }
 
-/* Every word is looked at before the first call. */
+/* Checks all names before the first call. */
 static int check_words(char *const *words, size_t n_words) {
         char quoted[QUOTE_BYTES];
 

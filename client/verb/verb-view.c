@@ -7,7 +7,7 @@
 #include "verb/verb.h"
 #include "verb/verb-view.h"
 
-/* A call on @references: the analysis job alone where all are files, else the daemon. */
+/* Calls the analysis job alone if all @references are files, else the daemon. */
 static int call_view(Session *session, GroupView *view, const char *method,
                      const char *const parameter_names[], const Reference *references,
                      size_t n_references) {

@@ -4,9 +4,9 @@
 /*
  * Verb
  *
- * One thing ctprofctl can do: a word, what it takes, and a function that does it and returns the
- * exit status, having said on stderr what went wrong. Verbs are constant; all state is the
- * session's.
+ * A command of ctprofctl: its name, the arguments and options it takes, and a function that runs
+ * it. The function explains a failure on stderr and returns the exit status. Verbs are constant;
+ * the session holds all state.
  */
 
 #include <stddef.h>
@@ -16,13 +16,13 @@
 
 typedef struct Verb {
         const char *name;
-        const char *synopsis; /* what follows the name */
+        const char *synopsis; /* the arguments as the help shows them */
         const char *summary;  /* one line of help */
         const char *needs;    /* what too few arguments lack: "a snapshot" */
         size_t min_arguments; /* without the verb itself */
         size_t max_arguments;
-        uint64_t options; /* OPTION_BIT() of those it takes besides the common ones */
-        uint32_t formats; /* FORMAT_BIT() of those it has, where it takes --format */
+        uint64_t options; /* OPTION_BIT() of the options it takes besides the common ones */
+        uint32_t formats; /* FORMAT_BIT() of its formats, if it takes --format */
         int (*run)(Session *session);
 } Verb;
 
@@ -34,16 +34,16 @@ enum { VERBS(VERB_ID) _VERB_MAX };
 
 extern const Verb verb_table[_VERB_MAX];
 
-/* What an option means to a verb, where it does not mean the same to all. */
+/* The meaning of an option to one verb, if it differs from the general one. */
 typedef struct VerbHelp {
         const char *argument_name; /* NULL: as in the list of options */
         const char *text;
 } VerbHelp;
 
-/* NULL when @id means to @verb what it means to all. */
+/* NULL if @id has its general meaning to @verb. */
 const VerbHelp *verb_find_help(const Verb *verb, OptionId id);
 
-/* NULL when there is none of that name; *ret_nearest is then what may have been meant, or NULL. */
+/* NULL if there is no such verb; *ret_nearest is then the most similar one, or NULL. */
 const Verb *verb_find(const char *name, const char **ret_nearest);
-/* Says that there is no verb @word; @nearest as verb_find() has it. STATUS_USAGE. */
+/* Explains that there is no verb @word; @nearest is that of verb_find(). STATUS_USAGE. */
 int verb_complain_unknown(const char *word, const char *nearest);

@@ -7,8 +7,9 @@
  * Every verb in one place: how it is typed, what it takes and its line of help, in the order of the
  * help. The function verb_ID() does what the verb says. The completions follow from these rows.
  *
- * Columns: id, name, what follows the name, help, what too few arguments lack, least and greatest
- * number of arguments, options besides the common ones, formats where it takes --format.
+ * Columns: id, name, the arguments as the help shows them, help, what too few arguments lack, least
+ * and greatest number of arguments, options besides the common ones, formats where it takes
+ * --format.
  */
 
 #include <stdint.h>

@@ -4,9 +4,9 @@
 /*
  * Interface
  *
- * The parts of io.ctprof.Profiler that are the same for whoever answers: how a failure is put into
- * an error reply, and the registry as the reply of MetricList. Errors are decided on by their id;
- * only their names cross the socket.
+ * The parts of io.ctprof.Profiler that the daemon and its jobs share: error replies, and the
+ * registry as the reply of MetricList. The program decides by the id of an error; only its name
+ * crosses the socket.
  */
 
 #include <stdbool.h>
@@ -17,11 +17,11 @@
 #include "interface/error-list.h"
 #include "json/json-writer.h"
 
-/* What there is to say about one failure; members that do not apply stay empty. */
+/* The details of one failure; members that do not apply stay empty. */
 typedef struct WireErrorDetail {
         Span subject; /* the value of the error's first parameter, unless that is its reason */
         const char *reason;  /* a sentence or fragment of ours; NULL: none */
-        const char *nearest; /* NoSuchSnapshot: what was meant perhaps; NULL: nothing is near */
+        const char *nearest; /* NoSuchSnapshot: a similar name; NULL: there is none */
         bool has_offset;
         uint64_t offset; /* SnapshotUnreadable */
 } WireErrorDetail;
@@ -34,7 +34,7 @@ extern const char profiler_interface_text[];
 const char *wire_error_name(WireError error);
 /* The key of the error's first parameter, "" when it has none. */
 const char *wire_error_parameter(WireError error);
-/* _WIRE_ERROR_MAX when there is none of that name. */
+/* _WIRE_ERROR_MAX if there is no such error. */
 WireError wire_error_find(Span name);
 
 /* Appends the object of @error's parameters: what error_encode() takes. NULL: no detail. */

@@ -15,13 +15,13 @@ const char *glob_fault(int code) {
         return faults[code];
 }
 
-/* The position behind the set that opens at @at; 0 when it is not closed. */
+/* The position after the set that opens at @at; 0 if it is not closed. */
 static size_t set_end(Span glob, size_t at) {
         size_t i = at + 1;
 
         if (i < glob.n && (glob.bytes[i] == '!' || glob.bytes[i] == '^'))
                 i++;
-        /* The first is a member whatever it is. */
+        /* The first byte is a member even if it is ']'. */
         for (i++; i < glob.n; i++)
                 if (glob.bytes[i] == ']')
                         return i + 1;
@@ -44,7 +44,7 @@ static bool set_has(Span set, unsigned char byte) {
         return found != negated;
 }
 
-/* One byte against what stands at *@at of @glob; moves behind that when it matches. */
+/* Matches one byte with the pattern at *@at, and moves *@at past it on success. */
 static bool match_one(Span glob, size_t *at, char byte) {
         size_t end = *at + 1;
 
@@ -66,7 +66,7 @@ static bool match_one(Span glob, size_t *at, char byte) {
         return true;
 }
 
-/* Only the last star has to be tried again: what stands before it matched as early as it could. */
+/* Only the last star needs to be retried: everything before it matched as early as possible. */
 bool glob_matches_text(Span glob, Span text) {
         size_t at = 0, i = 0, star_at = SIZE_MAX, star_i = 0;
 
@@ -139,7 +139,7 @@ int glob_check_path(Span glob) {
         return r;
 }
 
-/* Where in the glob a match may stand: offsets of components, and one for all of it being used. */
+/* A set of places in the glob: offsets of components, and one past the end for a full match. */
 typedef struct Places {
         uint64_t words[(GLOB_MAX_BYTES + 2 + 63) / 64];
 } Places;
@@ -154,7 +154,7 @@ static bool has_place(const Places *places, size_t at) {
 
 /*
  * Moves every place of @from over @component of the path, to @to. @rest is the path from there on.
- * True when the rest matches whatever it is.
+ * True if the glob matches whatever the rest is.
  */
 static bool step_over(Span glob, Places *from, Span component, Span rest, Places *ret_to) {
         for (size_t at = 0; at <= glob.n;) {
@@ -169,7 +169,7 @@ static bool step_over(Span glob, Places *from, Span component, Span rest, Places
                                 if (rest.n > 0)
                                         return true;
                         } else {
-                                add_place(from, next); /* no component: tried further down */
+                                add_place(from, next); /* ** matches none */
                                 if (component.n > 0)
                                         add_place(ret_to, at);
                         }
@@ -180,8 +180,8 @@ static bool step_over(Span glob, Places *from, Span component, Span rest, Places
 }
 
 /*
- * All places are followed at once, component by component: what a ** may stand for is not known
- * before its end, and trying one after the other would take time without bound.
+ * Follows all places in parallel, component by component: how much a ** matches is known only at
+ * the end, and backtracking could take exponential time.
  */
 bool glob_matches_path(Span glob, Span path) {
         const char *bytes = path.n > 0 ? path.bytes : ""; /* a path may be unknown */

@@ -35,7 +35,7 @@ enum {
 
 _must_check_ int glob_check_path(Span glob);
 _must_check_ int glob_check_text(Span glob);
-/* What is wrong, as the end of a sentence: "it is empty". */
+/* The fault, as the end of a sentence: "it is empty". */
 const char *glob_fault(int code);
 
 bool glob_matches_path(Span glob, Span path);

@@ -248,7 +248,7 @@ int view_decode(json_object *object, View *ret, char ret_complaint[static VIEW_C
                 if (!json_object_is_type(object, json_type_object))
                         return view_complain(ret_complaint, "A view is an object.");
 
-                /* A null member is the same as none: that is how optional members may be sent. */
+                /* Clients may send an optional member as null: treat it as absent. */
                 json_object_object_foreach(object, key, value) {
                         r = value ? decode_member(&view, key, value, ret_complaint) : VIEW_OK;
                         if (r != VIEW_OK)

@@ -67,7 +67,7 @@ static int add_flatten(View *view, Span glob, char *ret_complaint) {
                                      view_quote(glob, quoted), glob_fault(r));
         for (unsigned i = 0; i < view->cgroup_flatten.n; i++)
                 if (span_equal(view_texts_get(&view->cgroup_flatten, i), glob))
-                        return VIEW_OK; /* the earlier one wins every time */
+                        return VIEW_OK; /* the earlier one would always match first */
         if (!view_texts_add(&view->cgroup_flatten, glob))
                 return view_complain(
                         ret_complaint,

@@ -51,6 +51,6 @@ int view_put_metric(View *view, Span word, char *ret_complaint);
 int view_put_flatten_name(View *view, Span name, char *ret_complaint);
 int view_put_pair(View *view, Span old_key, Span new_key, char *ret_complaint);
 
-/* From here on only what is put in is wanted. */
+/* Forget the default: only sections or metrics put in afterwards are wanted. */
 void view_drop_sections(View *view);
 void view_drop_metrics(View *view);

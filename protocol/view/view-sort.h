@@ -4,12 +4,12 @@
 /*
  * ViewSort
  *
- * In which order groups and their rows come. Written as one word of its own,
+ * The order of groups and their rows. It is written as a single word,
  *
  *     impact, delta, percent or name
  *
- * or as a list of metrics and derived values, "NAME[:asc|desc][,NAME...]", descending unless told
- * otherwise. Those that have no number, the modes, order nothing.
+ * or as a list of metrics and derived values, "NAME[:asc|desc][,NAME...]", descending by default.
+ * Modes have no number and cannot be used.
  */
 
 #include <stdbool.h>

@@ -14,7 +14,7 @@ int view_complain(char *ret_complaint, const char *format, ...) {
         return VIEW_E_INVALID;
 }
 
-/* A word from outside as it may stand in a sentence: bounded, and nothing a terminal would obey. */
+/* Makes a word from outside safe to print: cut, and without bytes that a terminal would obey. */
 const char *view_quote(Span word, char ret_quoted[static VIEW_QUOTED_BYTES]) {
         size_t n = MIN_OF(word.n, (size_t) VIEW_QUOTED_CHARS);
 
@@ -41,7 +41,7 @@ Span view_trim(Span word) {
         return word;
 }
 
-/* Cuts the text before the first comma off @rest; false when nothing was left. */
+/* After the last entry @rest has no bytes pointer: an empty rest is one more, empty entry. */
 bool view_next_entry(Span *rest, Span *ret) {
         const char *comma;
 
@@ -62,7 +62,7 @@ bool view_equal_any_case(Span a, Span b) {
         return a.n == b.n && strncasecmp(a.bytes, b.bytes, a.n) == 0;
 }
 
-/* All names are lower-case, so that folding the word is all it takes to accept either. */
+/* All names are lower-case: folding the word makes the comparison ignore case. */
 Span view_fold_case(Span word, char ret_folded[static VIEW_WORD_CHARS]) {
         if (word.n > VIEW_WORD_CHARS)
                 return word;

@@ -4,9 +4,8 @@
 /*
  * Words of a view
  *
- * How words and lists of them are taken from a command line or a call, and what is said when one
- * cannot be taken. Whatever came from outside is quoted: bounded, and without what a terminal would
- * obey.
+ * Helpers for reading words and lists from a command line or a call, and for complaining about
+ * them. Words from outside are quoted: cut, and without bytes that a terminal would obey.
  */
 
 #include <stdbool.h>
@@ -14,7 +13,7 @@
 #include "base/span.h"
 
 #define VIEW_COMPLAINT_BYTES 512
-#define VIEW_WORD_CHARS 64 /* longer than any name there is */
+#define VIEW_WORD_CHARS 64 /* longer than any name */
 #define VIEW_QUOTED_CHARS 48
 #define VIEW_QUOTED_BYTES (VIEW_QUOTED_CHARS + 4)
 
@@ -33,10 +32,10 @@ int view_complain_unknown(char *ret_complaint, const char *noun, Span word, cons
                           const char *valid);
 const char *view_quote(Span word, char ret_quoted[static VIEW_QUOTED_BYTES]);
 
-/* Without blanks around it. */
+/* Removes blanks at both ends. */
 Span view_trim(Span word);
-/* Cuts the text before the first comma off @rest, trimmed; false when nothing was left. */
+/* Takes the text before the first comma from @rest, trimmed; false if nothing is left. */
 bool view_next_entry(Span *rest, Span *ret);
 bool view_equal_any_case(Span a, Span b);
-/* All names are lower-case, so that folding the word is all it takes to accept either. */
+/* All names are lower-case: folding the word makes the comparison ignore case. */
 Span view_fold_case(Span word, char ret_folded[static VIEW_WORD_CHARS]);

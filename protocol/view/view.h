@@ -4,9 +4,9 @@
 /*
  * View
  *
- * How show and compare group, filter and order: the same struct is filled from a command line, sent
- * as the View object of the interface, and read by the analysis job. Names are checked against the
- * registry where they enter, so an id in here is always valid.
+ * How show and compare group, filter and order. A command line fills the struct, the View object of
+ * the interface carries it, and the analysis job obeys it. Names are checked against the registry
+ * when they enter, so an id in here is always valid.
  */
 
 #include <stdbool.h>
@@ -54,8 +54,8 @@
 typedef enum ViewAxis { VIEW_AXES(VIEW_AXIS_ID) _VIEW_AXIS_MAX } ViewAxis;
 
 /*
- * A few texts from outside that a view carries along, in their order. Fixed size and without
- * pointers, so that a view can be copied.
+ * A few texts from outside, in their order. The struct has a fixed size and no pointers, so that a
+ * view can be copied.
  */
 #define VIEW_TEXTS_MAX 64u
 #define VIEW_TEXTS_BYTES 4096u
@@ -92,18 +92,18 @@ void view_init(View *view);
 const char *view_axis_name(ViewAxis axis);
 const char *view_axis_header(ViewAxis axis);
 /*
- * The row of @id is wanted: its section is, and it is among the metrics named. Naming metrics
- * without naming sections wants them whatever their section.
+ * True if the section of @id is wanted and @id is among the metrics named. Metrics that are named
+ * without sections are wanted from every section.
  */
 bool view_wants_metric(const View *view, MetricId id);
 bool view_wants_derived(const View *view, DerivedId id);
 
 const char *view_table_name(SectionId id);
-/* The section is wanted, and there can be rows of it on this axis. */
+/* True if the section is wanted and can have rows on this axis. */
 bool view_wants_table(const View *view, SectionId id);
-/* Any text does when there is no filter. */
+/* True for any text if there is no filter. */
 bool view_filter_matches(const View *view, Span text);
 
-/* False, and nothing added, when there is no room. */
+/* False if there is no room; then nothing is added. */
 _must_check_ bool view_texts_add(ViewTexts *texts, Span text);
 Span view_texts_get(const ViewTexts *texts, unsigned index);

@@ -40,11 +40,19 @@ void cancel_end_stoppable(void) {
         n_spared = stop_told;
 }
 
-uint64_t mono_now_ns(void) {
+static uint64_t now_ns(clockid_t clock) {
         struct timespec now = {};
 
-        (void) clock_gettime(CLOCK_MONOTONIC, &now);
+        (void) clock_gettime(clock, &now);
         return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+}
+
+uint64_t mono_now_ns(void) {
+        return now_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t realtime_now_ns(void) {
+        return now_ns(CLOCK_REALTIME);
 }
 
 uint64_t mono_deadline_ns(uint64_t timeout_ns) {

@@ -20,7 +20,7 @@ int local_spool_default(const char *xdg_state_home, const char *home, Buffer *re
         return 0;
 }
 
-static int append_default(Buffer *path) {
+static void append_default(Buffer *path) {
         const char *home = getenv("HOME");
         struct passwd *passwd;
 
@@ -28,34 +28,30 @@ static int append_default(Buffer *path) {
                 passwd = getpwuid(geteuid());
                 home = passwd ? passwd->pw_dir : NULL;
         }
-        return local_spool_default(getenv("XDG_STATE_HOME"), home, path);
-}
-
-static int append_absolute(Buffer *path, const char *given) {
-        char here[PATH_MAX];
-
-        if (given[0] == '/')
-                return buffer_append_text(path, given);
-        if (!getcwd(here, sizeof(here)))
-                return -errno;
-        return buffer_append_format(path, "%s/%s", here, given);
+        (void) local_spool_default(getenv("XDG_STATE_HOME"), home, path);
 }
 
 int local_spool_prepare(const char *path, char **ret) {
         _cleanup_(buffer_done) Buffer absolute = {};
         _cleanup_(freep) char *text = NULL;
-        char quoted[QUOTE_BYTES];
+        char quoted[QUOTE_BYTES], here[PATH_MAX];
         int r;
 
-        r = path ? append_absolute(&absolute, path) : append_default(&absolute);
-        if (r == 0 && absolute.n == 0)
+        if (!path)
+                append_default(&absolute);
+        else if (path[0] == '/')
+                (void) buffer_append_text(&absolute, path);
+        else if (getcwd(here, sizeof(here)))
+                (void) buffer_append_format(&absolute, "%s/%s", here, path);
+        else
+                return complain_errno(-errno, "find the spool directory");
+        if (buffer_failure(&absolute) == 0 && absolute.n == 0)
                 return complain(STATUS_FAILED, "There is no home directory for the spool: name one "
                                                "with --spool DIR.");
         /* mkdir(2) and ctprofd treat a trailing slash as part of the path. */
-        while (r == 0 && absolute.n > 1 && absolute.bytes[absolute.n - 1] == '/')
+        while (absolute.n > 1 && absolute.bytes[absolute.n - 1] == '/')
                 absolute.n--;
-        if (r == 0)
-                r = buffer_take_text(&absolute, &text);
+        r = buffer_take_text(&absolute, &text);
         if (r != 0)
                 return complain_errno(r, "find the spool directory");
         r = directory_make(text);

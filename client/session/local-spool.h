@@ -12,7 +12,7 @@
 #include "base/macro.h"
 
 /* Appends the default directory; nothing if there is no home directory. */
-_must_check_ int local_spool_default(const char *xdg_state_home, const char *home, Buffer *ret);
+int local_spool_default(const char *xdg_state_home, const char *home, Buffer *ret);
 
 /*
  * @path: as given, NULL for the default. *ret is absolute and owned by the caller. 0, or an exit

@@ -2,19 +2,12 @@
 #include "verb/dispatch.h"
 
 #include <stdio.h>
-#include <time.h>
 
+#include "call/cancel.h"
 #include "config.h"
 #include "session/complain.h"
 #include "verb/help.h"
 #include "verb/verb.h"
-
-static uint64_t realtime_now_ns(void) {
-        struct timespec now = {};
-
-        (void) clock_gettime(CLOCK_REALTIME, &now);
-        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
-}
 
 /* Explains that the format belongs to another verb. */
 static int complain_format(const Options *options, const Verb *verb) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <pwd.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "call/cancel.h"
 #include "render/cell.h"
 #include "render/when.h"
 #include "session/complain.h"
@@ -98,12 +98,9 @@ static int add_head(Table *table, TableRow *row, json_object *head, uint64_t now
 static int print_heads(Session *session, json_object *heads) {
         _cleanup_(table_freep) Table *table = NULL;
         _cleanup_(table_row_done) TableRow row = {};
-        struct timespec now = {};
-        uint64_t now_realtime_ns;
+        uint64_t now_realtime_ns = realtime_now_ns();
         int r;
 
-        (void) clock_gettime(CLOCK_REALTIME, &now);
-        now_realtime_ns = (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
         r = table_new(columns, N_COLUMNS, &session->terminal, session_legend(session), stdout,
                       &table);
         for (size_t i = 0; r == 0 && i < cell_length(heads); i++)

@@ -107,6 +107,10 @@ uint64_t mono_now_ns(void) {
         return clock_ns += TICK_NS;
 }
 
+uint64_t realtime_now_ns(void) {
+        return UINT64_C(1795188901) * NSEC_PER_SEC; /* the same in every run */
+}
+
 uint64_t mono_deadline_ns(uint64_t timeout_ns) {
         return CANCEL_NO_DEADLINE;
 }

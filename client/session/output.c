@@ -44,8 +44,7 @@ static int complain_exists(const Output *output) {
                                 quote(output->path, quoted));
         return complain(
                 STATUS_FAILED,
-                "%s is there already, and export never overwrites: remove it or name another "
-                "file.",
+                "%s exists, and export never overwrites a file: remove it or name another file.",
                 quote(output->path, quoted));
 }
 
@@ -95,7 +94,7 @@ static int open_in_place(Output *output) {
                 return complain_path(output, errno, "opened for writing");
         if (terminal_is(output->fd))
                 return complain(STATUS_FAILED,
-                                "A snapshot is not for a terminal to show: name a file.");
+                                "A snapshot is not written to a terminal: name a file.");
         return 0;
 }
 
@@ -104,7 +103,7 @@ static int open_stdout(Output *output) {
         if (terminal_is(STDOUT_FILENO))
                 return complain(
                         STATUS_FAILED,
-                        "A snapshot is not for a terminal to show: redirect stdout to a file.");
+                        "A snapshot is not written to a terminal: redirect stdout to a file.");
         return 0;
 }
 

@@ -73,7 +73,7 @@ static int add_matches(SnapshotNames *names, SnapshotSet *set, const char *glob)
         if (r == 0 && n_matches == 0)
                 return complain(STATUS_FAILED,
                                 "No snapshot of the spool has a name that matches %s: "
-                                "\"ctprofctl list\" shows those there are.",
+                                "\"ctprofctl list\" shows all names.",
                                 quote(glob, quoted));
         return r;
 }

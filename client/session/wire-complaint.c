@@ -55,7 +55,7 @@ static int format(WireError error, const Facts *facts, Buffer *sentence) {
                                                     value, facts->nearest);
                 return buffer_append_format(sentence,
                                             "There is no snapshot %s: \"ctprofctl list\" shows "
-                                            "those there are.",
+                                            "all names.",
                                             value);
         case WIRE_ERROR_SNAPSHOT_EXISTS:
                 return buffer_append_format(sentence, "The name %s is taken: %s.", value,

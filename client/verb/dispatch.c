@@ -33,8 +33,9 @@ static int check_options(const Options *options, const Verb *verb) {
         if (options->format != _FORMAT_MAX && (verb->formats >> options->format & 1) == 0)
                 return complain_format(options, verb);
         if (options_have(options, OPTION_LOCAL) && options->socket_path)
-                return complain(STATUS_USAGE, "--local is for no daemon and --socket for one: give "
-                                              "either.");
+                return complain(STATUS_USAGE,
+                                "--local starts a daemon and --socket names one: give "
+                                "only one of them.");
         if (options->spool_path && !options_have(options, OPTION_LOCAL))
                 return complain(STATUS_USAGE, "--spool goes with --local: a daemon has its own.");
         return 0;
@@ -48,7 +49,7 @@ static int check_arguments(const Options *options, const Verb *verb) {
                 return complain(STATUS_USAGE, "\"%s\" needs %s, as in \"ctprofctl %s %s\".",
                                 verb->name, verb->needs, verb->name, verb->synopsis);
         if (n > verb->max_arguments)
-                return complain(STATUS_USAGE, "\"%s\" has no use for %s.", verb->name,
+                return complain(STATUS_USAGE, "\"%s\" does not take the argument %s.", verb->name,
                                 quote(options->arguments[1 + verb->max_arguments], quoted));
         return 0;
 }

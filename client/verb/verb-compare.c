@@ -87,8 +87,8 @@ int verb_compare(Session *session) {
                                 has_before ? "--after" : "--before");
         if (has_before && n > 0)
                 return complain(STATUS_USAGE,
-                                "%s is neither before nor after: with --before and --after all "
-                                "snapshots stand in their lists.",
+                                "%s is on neither side: with --before and --after all snapshots "
+                                "are in their lists.",
                                 quote(options->arguments[1], quoted));
         if (has_before)
                 return run_sets(session);

@@ -67,8 +67,7 @@ static int open_output_for_head(Export *export) {
         if (!export->output && export->session->options->n_arguments <= 2 &&
             snapshot_name_complaint(span_of(text)))
                 return complain(STATUS_FAILED,
-                                "The snapshot has no name to make a file name of: name "
-                                "the file.");
+                                "The snapshot has no name for a file: name the file.");
         return open_output(export, span_of(text));
 }
 

@@ -174,7 +174,7 @@ int verb_verify(Session *session) {
         int r;
 
         if (all == (session->options->n_arguments > 1))
-                return complain(STATUS_USAGE, "\"verify\" needs snapshots, or --all and none.");
+                return complain(STATUS_USAGE, "\"verify\" needs either snapshots or --all.");
         json_out_init(&verification.json, stdout, session->json);
         r = verify(&verification);
         if (session_has_json(session))

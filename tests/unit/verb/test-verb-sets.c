@@ -228,8 +228,8 @@ static const struct {
         { { "--after", "a" }, 2, "--after needs --before: sets have two sides.\n" },
         { { "x", "--before", "a", "--after", "b" },
           2,
-          "\"x\" is neither before nor after: with --before and --after all snapshots stand in "
-          "their lists.\n" },
+          "\"x\" is on neither side: with --before and --after all snapshots are in their "
+          "lists.\n" },
         { { "--before", "a,,c", "--after", "b" },
           2,
           "--before has an empty entry: separate snapshots by one comma each.\n" },
@@ -261,7 +261,7 @@ static const struct {
           2,
           "\"compare\" needs two snapshots, as in \"ctprofctl compare BEFORE AFTER\", or sets of "
           "them (--before, --after).\n" },
-        { { "a", "b", "c" }, 2, "\"compare\" has no use for \"c\".\n" },
+        { { "a", "b", "c" }, 2, "\"compare\" does not take the argument \"c\".\n" },
         { { "--before", "a,c", "--after", "b", "--window" },
           2,
           "--window is implied: rates of sets are of the work in the windows between captures.\n" },
@@ -302,7 +302,7 @@ START_TEST(a_glob_that_matches_nothing_is_an_error) {
         CTL_RUN(&ctl, "compare", "--before", "nothing-*", "--after", "b");
         expect(1, "",
                "No snapshot of the spool has a name that matches \"nothing-*\": \"ctprofctl list\" "
-               "shows those there are.\n");
+               "shows all names.\n");
         end();
 }
 END_TEST

@@ -72,14 +72,14 @@ START_TEST(verify_goes_on_behind_what_is_not_there) {
         begin(one_missing, 2);
         CTL_RUN(&ctl, "verify", "nosuch", "nofile.zst", "a");
         expect(1, "a: ok\n",
-               "There is no snapshot \"nosuch\": \"ctprofctl list\" shows those there are.\n"
+               "There is no snapshot \"nosuch\": \"ctprofctl list\" shows all names.\n"
                "\"nofile.zst\" cannot be opened: No such file or directory.\n");
         CTL_RUN(&ctl, "verify", "nosuch", "a", "--json");
         expect(1,
                "{\"results\":[{\"name\":\"nosuch\",\"ok\":false,\"error\":\"it cannot be "
                "opened\"},"
                "{\"name\":\"a\",\"ok\":true,\"error\":null,\"offset\":null}]}\n",
-               "There is no snapshot \"nosuch\": \"ctprofctl list\" shows those there are.\n");
+               "There is no snapshot \"nosuch\": \"ctprofctl list\" shows all names.\n");
         end();
 }
 END_TEST
@@ -132,9 +132,8 @@ START_TEST(export_never_overwrites) {
         expect(0, "exported \"a\" to \"./a.ctprof.zst\"\n", "");
         CTL_RUN(&ctl, "export", "latest");
         expect(1, "",
-               "\"./a.ctprof.zst\" is there already, and export never overwrites: remove it or "
-               "name "
-               "another file.\n");
+               "\"./a.ctprof.zst\" exists, and export never overwrites a file: remove it or "
+               "name another file.\n");
         CTL_RUN(&ctl, "export", "a", "a.ctprof.zst");
         ck_assert_int_eq(ctl.status, 1);
         ck_assert_str_eq(ctl.asked, ""); /* known before anything was asked for */
@@ -155,7 +154,7 @@ static const Exchange exported_nowhere[] = { {
 START_TEST(a_name_from_the_daemon_is_no_path) {
         begin(exported_nowhere, 1);
         CTL_RUN(&ctl, "export", "a");
-        expect(1, "", "The snapshot has no name to make a file name of: name the file.\n");
+        expect(1, "", "The snapshot has no name for a file: name the file.\n");
         end();
 }
 END_TEST

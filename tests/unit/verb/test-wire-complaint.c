@@ -20,7 +20,7 @@ static const struct {
         { PROFILER "NoSuchSnapshot", "{\"name\":\"tken\",\"nearest\":\"taken\"}", "tken", NULL, 1,
           "There is no snapshot \"tken\", did you mean \"taken\"?" },
         { PROFILER "NoSuchSnapshot", "{\"name\":\"x\",\"nearest\":null}", "x", NULL, 1,
-          "There is no snapshot \"x\": \"ctprofctl list\" shows those there are." },
+          "There is no snapshot \"x\": \"ctprofctl list\" shows all names." },
         { PROFILER "SnapshotExists", "{\"name\":\"a\"}", "a", "give --replace", 1,
           "The name \"a\" is taken: give --replace." },
         { PROFILER "SnapshotExists", "{\"name\":\"a\"}", "a", NULL, 1,
@@ -72,9 +72,9 @@ static const struct {
         { "com.example.New", "{\"name\":\"x\"}", "a", NULL, 1,
           "ctprofd refused with the error \"com.example.New\"." },
         { PROFILER "NoSuchSnapshot", "{\"name\":\"\\u001b[2J\"}", NULL, NULL, 1,
-          "There is no snapshot \"\\x1b[2J\": \"ctprofctl list\" shows those there are." },
+          "There is no snapshot \"\\x1b[2J\": \"ctprofctl list\" shows all names." },
         { PROFILER "NoSuchSnapshot", "{\"name\":5,\"nearest\":[]}", "typed", NULL, 1,
-          "There is no snapshot \"typed\": \"ctprofctl list\" shows those there are." },
+          "There is no snapshot \"typed\": \"ctprofctl list\" shows all names." },
 };
 
 START_TEST(every_error_is_a_sentence_with_a_way_out) {

@@ -7,7 +7,7 @@
 
 #include "base/name.h"
 
-/* What a terminal draws nothing for, yet what changes how the rest is drawn. */
+/* Characters that a terminal does not draw but that change how it draws the others. */
 static const struct {
         uint32_t first, last;
 } hidden_ranges[] = {
@@ -75,16 +75,16 @@ int printable_append_name(Buffer *buffer, Span text) {
         return printable_append(buffer, buffer_span(&bytes));
 }
 
-/* What the terminal's own idea of a width is, wcwidth() knows best; unknown characters take one. */
+/* wcwidth() agrees with most terminals; an unknown character takes one column. */
 static size_t character_width(Span character) {
         int width = wcwidth((wchar_t) decode(character));
 
         return width < 0 ? 1 : (size_t) width;
 }
 
-/* Walks until @n_columns are full; *ret_width is what was taken. */
-static size_t walk(const char *text, size_t n_columns, size_t *ret_width) {
-        Span rest = span_of(text);
+/* How many bytes of @text fit into @n_columns; *ret_width is how many columns these take. */
+static size_t fit(Span text, size_t n_columns, size_t *ret_width) {
+        Span rest = text;
         size_t width = 0;
 
         while (rest.n > 0) {
@@ -98,18 +98,22 @@ static size_t walk(const char *text, size_t n_columns, size_t *ret_width) {
                 rest = (Span){ rest.bytes + n, rest.n - n };
         }
         *ret_width = width;
-        return (size_t) (rest.bytes - text);
+        return text.n - rest.n;
+}
+
+size_t printable_span_width(Span text) {
+        size_t width;
+
+        (void) fit(text, SIZE_MAX, &width);
+        return width;
 }
 
 size_t printable_width(const char *text) {
-        size_t width;
-
-        (void) walk(text, SIZE_MAX, &width);
-        return width;
+        return printable_span_width(span_of(text));
 }
 
 size_t printable_fit(const char *text, size_t n_columns) {
         size_t width;
 
-        return walk(text, n_columns, &width);
+        return fit(span_of(text), n_columns, &width);
 }

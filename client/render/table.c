@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <libsmartcols/libsmartcols.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #define BLOCK_ROWS 4096
 #define ELLIPSIS "\u2026"
 #define BOLD "\033[1m"
+#define NOT_BOLD "\033[0m"
 
 struct Table {
         const TableColumn *columns;
@@ -19,23 +19,22 @@ struct Table {
         const Terminal *terminal;
         FILE *out;
         bool wrap;
-        bool headed; /* the line of headers is out, or not wanted */
+        bool headed; /* the line of headers is printed, or not wanted */
+        int error;   /* the first failure, -errno */
 
-        Buffer cells; /* NUL-terminated, row by row */
+        Buffer cells;   /* of the rows that are not printed yet, row by row, each with its NUL */
+        size_t n_begun; /* cells of the row that is being added; the last of them has no NUL yet */
+        size_t cell_at; /* where that last cell begins */
         uint32_t bold[BLOCK_ROWS];
-        bool is_heading[BLOCK_ROWS]; /* of which the first cell has the line for itself */
+        bool is_heading[BLOCK_ROWS]; /* the first cell is printed across all columns */
         size_t n_rows;
 
-        size_t widths[TABLE_MAX_COLUMNS]; /* natural, of all rows so far */
+        size_t widths[TABLE_MAX_COLUMNS]; /* of the widest cell so far */
         bool omitted[TABLE_MAX_COLUMNS];
-        bool laid_out; /* what is omitted stays so */
-};
+        bool laid_out; /* the columns to omit have been chosen for good */
 
-static struct libscols_table *scols_free(struct libscols_table *scols) {
-        scols_unref_table(scols);
-        return NULL;
-}
-DEFINE_CLEANUP(struct libscols_table *, scols_free);
+        Buffer line, clipped; /* scratch space for printing */
+};
 
 int table_new(const TableColumn *columns, size_t n_columns, const Terminal *terminal,
               TableLegend legend, FILE *out, Table **ret) {
@@ -62,6 +61,8 @@ Table *table_free(Table *table) {
         if (!table)
                 return NULL;
         buffer_done(&table->cells);
+        buffer_done(&table->line);
+        buffer_done(&table->clipped);
         free(table);
         return NULL;
 }
@@ -70,7 +71,12 @@ void table_set_wrap(Table *table) {
         table->wrap = true;
 }
 
-/* The line with these widths is too long by so much. */
+static void fail(Table *table, int error) {
+        if (table->error == 0)
+                table->error = error;
+}
+
+/* How many columns a line of these widths has too many for the terminal. */
 static size_t excess(const Table *table, const size_t *widths) {
         size_t total = 0;
 
@@ -80,7 +86,7 @@ static size_t excess(const Table *table, const size_t *widths) {
         return total > table->terminal->columns ? total - table->terminal->columns : 0;
 }
 
-/* Takes from the widest column that may shrink, so that all give before one gives much. */
+/* Shrinks the widest column that may shrink by one, so that several shrink before one shrinks much. */
 static bool shrink_one(const Table *table, size_t *widths) {
         size_t widest = SIZE_MAX;
 
@@ -110,7 +116,10 @@ static bool omit_one(Table *table) {
         return true;
 }
 
-/* Fills @widths; decides in the first block which columns a narrow terminal goes without. */
+/*
+ * Fills @widths. The first block decides which columns are omitted on a narrow terminal, so that all
+ * lines have the same columns.
+ */
 static void lay_out(Table *table, size_t *widths) {
         do {
                 memcpy(widths, table->widths, sizeof(table->widths));
@@ -122,310 +131,228 @@ static void lay_out(Table *table, size_t *widths) {
         table->laid_out = true;
 }
 
-/* Bytes of @cell for this line: up to a joint of names where there is one, else all that fit. */
-static size_t fit_line(const char *cell, size_t width) {
-        size_t n = printable_fit(cell, width);
+/*
+ * How many bytes of @text go on a line of @width: up to a character that separates names if there is
+ * one in the second half, else as many as fit.
+ */
+static size_t fit_line(const char *text, size_t width) {
+        size_t n = printable_fit(text, width);
 
-        if (cell[n] == '\0')
-                return n;
         for (size_t i = n; i > n / 2; i--)
-                if (strchr(" /.-_:,", cell[i - 1]))
+                if (strchr(" /.-_:,", text[i - 1]))
                         return i;
-        return n > 0 ? n : strlen(cell); /* a character that never fits */
+        return n > 0 ? n : strlen(text); /* one character is wider than the column */
 }
 
-static bool set_wrapped(struct libscols_line *line, size_t column, const char *cell, size_t width) {
-        _cleanup_(buffer_done) Buffer lines = {};
-        const char *text;
-        int r = 0;
-
-        while (r == 0 && *cell != '\0') {
-                size_t n = fit_line(cell, width);
-
-                r = lines.n > 0 ? buffer_append_byte(&lines, '\n') : 0;
-                if (r == 0)
-                        r = buffer_append(&lines, cell, n);
-                cell += n;
-        }
-        if (r == 0)
-                r = buffer_terminate(&lines, &text);
-        return r == 0 && scols_line_set_data(line, column, text) == 0;
-}
-
-/* Where the end of @cell begins that fits into @width. */
-static const char *fit_end(const char *cell, size_t width) {
-        while (printable_width(cell) > width) {
-                size_t n = printable_fit(cell, 1);
+/* The longest end of @text that fits into @width. */
+static const char *fit_end(const char *text, size_t width) {
+        while (printable_width(text) > width) {
+                size_t n = printable_fit(text, 1);
 
                 if (n == 0) /* a wide character */
-                        n = printable_fit(cell, 2);
+                        n = printable_fit(text, 2);
                 if (n == 0)
                         break;
-                cell += n;
+                text += n;
         }
-        return cell;
+        return text;
 }
 
-/* @text, or as much of it as fits with an ellipsis, owned; NULL for want of memory. */
-static char *clip(const char *text, size_t width, bool keep_end) {
-        char *clipped;
-        int n;
+/* As much of @text as fits, with an ellipsis for the rest; valid until the next call. */
+static Span clip(Table *table, const char *text, size_t width, bool keep_end) {
+        Buffer *clipped = &table->clipped;
 
-        if (printable_width(text) <= width)
-                return strdup(text);
-        if (keep_end)
-                n = asprintf(&clipped, ELLIPSIS "%s", fit_end(text, width - 1));
-        else
-                n = asprintf(&clipped, "%.*s" ELLIPSIS, (int) printable_fit(text, width - 1), text);
-        return n >= 0 ? clipped : NULL;
-}
-
-/* False for want of memory. */
-static bool set_cell(const Table *table, struct libscols_line *line, size_t column,
-                     const char *cell, size_t width, bool keep_end) {
-        _cleanup_(freep) char *clipped = NULL;
-
-        if (table->wrap && printable_width(cell) > width)
-                return set_wrapped(line, column, cell, width);
-        clipped = clip(cell, width, keep_end);
-        return clipped && scols_line_set_data(line, column, clipped) == 0;
-}
-
-static bool add_columns(const Table *table, const size_t *widths, struct libscols_table *scols) {
-        for (size_t i = 0; i < table->n_columns; i++) {
-                _cleanup_(freep) char *header = NULL;
-                struct libscols_column *column;
-
-                if (table->omitted[i])
-                        continue;
-                header = clip(table->columns[i].header, widths[i], false);
-                if (!header)
-                        return false;
-                /* A hint of 1 or less would be read as a share of the line. */
-                /* Without a line of headers their widths must not count either. */
-                column = scols_table_new_column(scols, table->headed ? NULL : header,
-                                                widths[i] > 1 ? (double) widths[i] : 0,
-                                                table->columns[i].right ? SCOLS_FL_RIGHT : 0);
-                if (!column)
-                        return false;
-                /* Lines of a cell are ours to break: a joint between words is better than none. */
-                if (table->wrap && table->columns[i].shrink_to > 0) {
-                        (void) scols_column_set_flags(column, scols_column_get_flags(column) |
-                                                                      SCOLS_FL_WRAP);
-                        (void) scols_column_set_wrapfunc(column, scols_wrapnl_chunksize,
-                                                         scols_wrapnl_nextchunk, NULL);
-                        (void) scols_column_set_safechars(column, "\n");
-                }
-                if (table->terminal->colour)
-                        (void) scols_cell_set_color(scols_column_get_header(column), BOLD);
+        buffer_clear(clipped);
+        if (keep_end) {
+                buffer_append_text(clipped, ELLIPSIS);
+                buffer_append_text(clipped, fit_end(text, width - 1));
+        } else {
+                buffer_append(clipped, text, printable_fit(text, width - 1));
+                buffer_append_text(clipped, ELLIPSIS);
         }
+        buffer_append_byte(clipped, '\0');
+        fail(table, buffer_failure(clipped));
+        return buffer_failure(clipped) == 0 ? span_of(clipped->bytes) : (Span){};
+}
+
+static bool is_last(const Table *table, size_t column) {
+        for (size_t i = column + 1; i < table->n_columns; i++)
+                if (!table->omitted[i])
+                        return false;
         return true;
 }
 
-static bool add_lines(const Table *table, const size_t *widths, struct libscols_table *scols) {
-        const char *cell = table->cells.bytes;
+/* Appends @text to the line, padded to the column's width. */
+static void put_cell(Table *table, size_t column, Span text, size_t width, bool bold) {
+        size_t text_width = printable_span_width(text);
+        int pad = text_width < width ? (int) (width - text_width) : 0;
+        bool right = table->columns[column].right;
 
-        for (size_t row = 0; row < table->n_rows; row++) {
-                struct libscols_line *line = scols_table_new_line(scols, NULL);
-                size_t shown = 0;
+        bold = bold && table->terminal->colour && text.n > 0;
+        buffer_append_format(&table->line, "%s%*s", bold ? BOLD : "", right ? pad : 0, "");
+        buffer_append(&table->line, text.bytes, text.n);
+        buffer_append_format(&table->line, "%*s%s ", right || is_last(table, column) ? 0 : pad, "",
+                             bold ? NOT_BOLD : "");
+}
 
-                if (!line)
-                        return false;
-                for (size_t i = 0; i < table->n_columns; i++, cell += strlen(cell) + 1) {
+/* Prints the line without the blanks at its end, and begins the next one. */
+static void put_line(Table *table) {
+        Buffer *line = &table->line;
+
+        while (line->n > 0 && line->bytes[line->n - 1] == ' ')
+                line->n--;
+        buffer_append_byte(line, '\n');
+        fail(table, buffer_failure(line));
+        if (table->error == 0 && fwrite(line->bytes, 1, line->n, table->out) != line->n)
+                fail(table, errno > 0 ? -errno : -EIO);
+        buffer_clear(line);
+}
+
+static void print_headers(Table *table, const size_t *widths) {
+        for (size_t i = 0; i < table->n_columns; i++) {
+                const char *header = table->columns[i].header;
+
+                if (!table->omitted[i])
+                        put_cell(table, i,
+                                 printable_width(header) > widths[i]
+                                         ? clip(table, header, widths[i], false)
+                                         : span_of(header),
+                                 widths[i], true);
+        }
+        put_line(table);
+}
+
+static void print_heading(Table *table, const char *text) {
+        Span shown = span_of(text);
+
+        if (table->terminal->out && printable_width(text) > table->terminal->columns)
+                shown = clip(table, text, table->terminal->columns, true);
+        buffer_append(&table->line, shown.bytes, shown.n);
+        put_line(table);
+}
+
+/* Prints one row, as several lines if its cells wrap. @cells are moved behind what was printed. */
+static void print_row(Table *table, const size_t *widths, const char *cells[], uint32_t bold) {
+        bool more;
+
+        do {
+                more = false;
+                for (size_t i = 0; i < table->n_columns; i++) {
+                        Span shown = span_of(cells[i]);
+                        size_t n = shown.n;
+
                         if (table->omitted[i])
                                 continue;
-                        /* Headings replace their line when it is printed. */
-                        if (!set_cell(table, line, shown, table->is_heading[row] ? " " : cell,
-                                      widths[i], table->columns[i].keep_end))
-                                return false;
-                        if (table->terminal->colour && table->bold[row] >> i & 1)
-                                (void) scols_cell_set_color(scols_line_get_cell(line, shown), BOLD);
-                        shown++;
+                        if (printable_width(cells[i]) > widths[i] && table->wrap)
+                                shown.n = n = fit_line(cells[i], widths[i]);
+                        else if (printable_width(cells[i]) > widths[i])
+                                shown = clip(table, cells[i], widths[i],
+                                             table->columns[i].keep_end);
+                        put_cell(table, i, shown, widths[i], bold >> i & 1);
+                        cells[i] += n;
+                        more = more || *cells[i] != '\0';
                 }
-        }
-        return true;
+                put_line(table);
+        } while (more);
 }
 
-static int print_bytes(FILE *out, const char *bytes, size_t n) {
-        if (fwrite(bytes, 1, n, out) != n || fputc('\n', out) == EOF)
-                return errno > 0 ? -errno : -EIO;
-        return 0;
-}
-
-/* libsmartcols pads an empty or left-aligned cell also where nothing follows. */
-static int print_trimmed(FILE *out, const char *line, size_t n) {
-        while (n > 0 && line[n - 1] == ' ')
-                n--;
-        return print_bytes(out, line, n);
-}
-
-static int print_heading(const Table *table, const char *text) {
-        size_t width = table->terminal->out ? table->terminal->columns : SIZE_MAX;
-        _cleanup_(freep) char *clipped = NULL;
-
-        if (printable_width(text) <= width)
-                return print_bytes(table->out, text, strlen(text));
-        if (asprintf(&clipped, ELLIPSIS "%s", fit_end(text, width - 1)) < 0)
-                return -ENOMEM;
-        return print_bytes(table->out, clipped, strlen(clipped));
-}
-
-/* What libsmartcols made of the block: the line of headers, where it was wanted, and the rows. */
-static int print_lines(const Table *table, const char *text) {
-        const char *cell = table->cells.bytes;
-        size_t row = 0;
-        int r = 0;
-
-        for (bool is_headers = !table->headed; r == 0 && *text != '\0'; is_headers = false) {
-                size_t n = strcspn(text, "\n");
-
-                /* A row is a line, unless cells go on in the next; then there is no heading. */
-                if (!is_headers && row < table->n_rows && table->is_heading[row])
-                        r = print_heading(table, cell);
-                else
-                        r = print_trimmed(table->out, text, n);
-                for (size_t i = 0; !is_headers && row < table->n_rows && i < table->n_columns; i++)
-                        cell += strlen(cell) + 1;
-                row += !is_headers;
-                text += n + (text[n] == '\n');
-        }
-        return r;
-}
-
-static int print_headers(const Table *table, const size_t *widths) {
-        _cleanup_(buffer_done) Buffer line = {};
-        int r;
-
-        for (size_t i = 0; i < table->n_columns; i++) {
-                _cleanup_(freep) char *header = NULL;
-                int pad;
-
-                if (table->omitted[i])
-                        continue;
-                header = clip(table->columns[i].header, widths[i], false);
-                if (!header)
-                        return -ENOMEM;
-                pad = (int) (widths[i] - printable_width(header));
-                r = buffer_append_format(&line, "%s%*s%s%*s", line.n > 0 ? " " : "",
-                                         table->columns[i].right ? pad : 0, "", header,
-                                         table->columns[i].right ? 0 : pad, "");
-                if (r < 0)
-                        return r;
-        }
-        return print_trimmed(table->out, line.bytes, line.n);
-}
-
-static int print_block(Table *table) {
-        _cleanup_(scols_freep) struct libscols_table *scols = NULL;
-        _cleanup_(freep) char *text = NULL;
+static void print_block(Table *table) {
+        const char *cells[TABLE_MAX_COLUMNS], *next = table->cells.bytes;
         size_t widths[TABLE_MAX_COLUMNS];
-        int r;
 
         lay_out(table, widths);
-        if (table->n_rows == 0)
-                return table->headed ? 0 : print_headers(table, widths);
-
-        scols = scols_new_table();
-        if (!scols)
-                return -ENOMEM;
-        (void) scols_table_enable_noencoding(scols, 1); /* cells are printable as they come */
-        (void) scols_table_enable_noheadings(scols, table->headed);
-        (void) scols_table_enable_colors(scols, table->terminal->colour);
-        (void) scols_table_set_termforce(scols,
-                                         SCOLS_TERMFORCE_NEVER); /* we have clipped already */
-        if (!add_columns(table, widths, scols) || !add_lines(table, widths, scols))
-                return -ENOMEM;
-        if (scols_print_table_to_string(scols, &text) != 0)
-                return -ENOMEM;
-
-        r = print_lines(table, text);
+        if (!table->headed)
+                print_headers(table, widths);
         table->headed = true;
+        for (size_t row = 0; row < table->n_rows; row++) {
+                for (size_t i = 0; i < table->n_columns; i++) {
+                        cells[i] = next;
+                        next += strlen(next) + 1;
+                }
+                if (table->is_heading[row])
+                        print_heading(table, cells[0]);
+                else
+                        print_row(table, widths, cells, table->bold[row]);
+        }
         table->n_rows = 0;
         buffer_clear(&table->cells);
-        return r;
 }
 
-/* As much as is printed at once; a heading's width does not count. */
-static int add_cells(Table *table, const char *const cells[], uint32_t bold, bool is_heading) {
-        size_t n_before = table->cells.n;
-        int r;
+static void end_cell(Table *table, bool is_heading) {
+        if (table->n_begun == 0)
+                return;
+        if (table->cells.n == table->cell_at)
+                buffer_append_byte(&table->cells, '-');
+        buffer_append_byte(&table->cells, '\0');
+        if (!is_heading && buffer_failure(&table->cells) == 0)
+                table->widths[table->n_begun - 1] =
+                        MAX_OF(table->widths[table->n_begun - 1],
+                               printable_width(table->cells.bytes + table->cell_at));
+}
 
-        for (size_t i = 0; i < table->n_columns; i++) {
-                const char *cell = cells[i][0] != '\0' ? cells[i] : "-";
+static Buffer *begin_cell(Table *table, bool is_heading) {
+        end_cell(table, is_heading);
+        assert(table->n_begun < table->n_columns);
+        table->n_begun++;
+        table->cell_at = table->cells.n;
+        return &table->cells;
+}
 
-                r = buffer_append(&table->cells, cell, strlen(cell) + 1);
-                if (r < 0) {
-                        table->cells.n = n_before;
-                        return r;
-                }
-                if (!is_heading)
-                        table->widths[i] = MAX_OF(table->widths[i], printable_width(cell));
+/* After a failure rows are no longer collected: they would be put together wrongly. */
+static void end_row(Table *table, uint32_t bold, bool is_heading) {
+        assert(table->n_begun == table->n_columns);
+        end_cell(table, is_heading);
+        table->n_begun = 0;
+        fail(table, buffer_failure(&table->cells));
+        if (table->error != 0) {
+                table->n_rows = 0;
+                buffer_clear(&table->cells);
+                return;
         }
         table->bold[table->n_rows] = bold;
         table->is_heading[table->n_rows++] = is_heading;
-        return table->n_rows < BLOCK_ROWS ? 0 : print_block(table);
+        if (table->n_rows == BLOCK_ROWS)
+                print_block(table);
+}
+
+Buffer *table_cell(Table *table) {
+        return begin_cell(table, false);
+}
+
+int table_end_row(Table *table, uint32_t bold) {
+        end_row(table, bold, false);
+        return table->error;
 }
 
 int table_add(Table *table, const char *const cells[], uint32_t bold) {
-        return add_cells(table, cells, bold, false);
+        for (size_t i = 0; i < table->n_columns; i++)
+                buffer_append_text(table_cell(table), cells[i]);
+        return table_end_row(table, bold);
 }
 
 int table_add_heading(Table *table, const char *text) {
-        const char *cells[TABLE_MAX_COLUMNS] = { text };
+        bool is_heading = !table->wrap;
 
+        buffer_append_text(begin_cell(table, is_heading), text);
         for (size_t i = 1; i < table->n_columns; i++)
-                cells[i] = " "; /* nothing would be shown as absent */
-        return add_cells(table, cells, 0, !table->wrap);
-}
-
-void table_row_done(TableRow *row) {
-        for (size_t i = 0; i < TABLE_MAX_COLUMNS; i++)
-                buffer_done(&row->cells[i]);
-}
-
-Buffer *table_row_next(TableRow *row) {
-        Buffer *cell;
-
-        assert(row->n < TABLE_MAX_COLUMNS);
-        cell = &row->cells[row->n++];
-        buffer_clear(cell);
-        return cell;
-}
-
-int table_add_row(Table *table, TableRow *row, uint32_t bold) {
-        const char *texts[TABLE_MAX_COLUMNS];
-        int r;
-
-        assert(row->n == table->n_columns);
-        for (size_t i = 0; i < row->n; i++) {
-                r = buffer_terminate(&row->cells[i], &texts[i]);
-                if (r < 0)
-                        return r;
-        }
-        row->n = 0;
-        return table_add(table, texts, bold);
+                buffer_append_byte(begin_cell(table, is_heading), ' '); /* not "-" */
+        end_row(table, 0, is_heading);
+        return table->error;
 }
 
 bool table_is_empty(const Table *table) {
-        return table->n_rows == 0 && !table->laid_out;
+        return table->n_rows == 0 && !table->laid_out && table->error == 0;
 }
 
 int table_end(Table *table) {
-        if (table->n_rows == 0 && table->headed)
-                return 0;
-        return print_block(table);
+        if (table->error == 0 && (table->n_rows > 0 || !table->headed))
+                print_block(table);
+        return table->error;
 }
 
-int table_omitted(const Table *table, Buffer *ret_names) {
-        int r;
-
-        for (size_t i = 0; i < table->n_columns; i++) {
-                if (!table->omitted[i])
-                        continue;
-                r = buffer_append_format(ret_names, "%s%s", ret_names->n > 0 ? ", " : "",
-                                         table->columns[i].header);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+void table_omitted(const Table *table, Buffer *names) {
+        for (size_t i = 0; i < table->n_columns; i++)
+                if (table->omitted[i])
+                        buffer_append_format(names, "%s%s", names->n > 0 ? ", " : "",
+                                             table->columns[i].header);
 }

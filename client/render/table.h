@@ -4,13 +4,14 @@
 /*
  * Table
  *
- * Rows of cells under headers, laid out by libsmartcols. A pipe gets every cell whole. A terminal
- * gets lines that fit: first the columns that may shrink do, then the least important are left out,
- * and table_omitted() says which; what a column that shrank cannot hold is cut with an ellipsis, or
- * goes on in the lines below. Rows are printed in blocks, so that memory stays bounded however
- * many there are; columns only ever grow from block to block. No line ends in a blank.
+ * Rows of cells under headers. A pipe gets every cell whole. A terminal gets lines that fit: columns
+ * shrink as far as they may, then the least important ones are left out, and table_omitted() says
+ * which. A cell that is too wide for its column is cut with an ellipsis, or continued in the lines
+ * below. Rows are printed in blocks, which bounds the memory for any number of rows; columns only
+ * grow from block to block. No line ends in a blank.
  *
- * Cells must be printable (render/printable.h).
+ * Cells must be printable (render/printable.h). The first failure sticks, and table_end() returns
+ * it, so that the calls between need no check.
  */
 
 #include <stdint.h>
@@ -24,10 +25,10 @@
 
 typedef struct TableColumn {
         const char *header;
-        bool right;       /* numbers stand flush right */
-        size_t shrink_to; /* 0: never; else the columns it may be clipped to */
-        unsigned omit;    /* 0: never; else the highest is left out first */
-        bool keep_end;    /* clipped in front: of paths the end tells more */
+        bool right;       /* aligned right, as numbers are */
+        size_t shrink_to; /* the width it may shrink to on a narrow terminal; 0: it never shrinks */
+        unsigned omit;    /* the column with the highest number is omitted first; 0: never */
+        bool keep_end;    /* cut at the front, because the end of a path says more */
 } TableColumn;
 
 typedef struct Table Table;
@@ -41,30 +42,22 @@ typedef enum TableLegend {
 _must_check_ int table_new(const TableColumn *columns, size_t n_columns, const Terminal *terminal,
                            TableLegend legend, FILE *out, Table **ret);
 Table *table_free(Table *table);
-/* Before the first row: cells that are too wide for a terminal are continued, not cut. */
-void table_set_wrap(Table *table);
 DEFINE_CLEANUP(Table *, table_free);
+/* Before the first row: continues cells that are too wide for the terminal instead of cutting them. */
+void table_set_wrap(Table *table);
 
-/* One cell a column, copied; "" is shown as "-". Bit i of @bold sets cell i off on a terminal. */
-_must_check_ int table_add(Table *table, const char *const cells[], uint32_t bold);
+/* Begins the next cell of a row: append its text. An empty cell is shown as "-". */
+Buffer *table_cell(Table *table);
+/* After one cell a column. Bit i of @bold prints cell i bold on a terminal. */
+int table_end_row(Table *table, uint32_t bold);
+/* A row of texts that exist already. */
+int table_add(Table *table, const char *const cells[], uint32_t bold);
+/* A line across all columns; in a table that wraps, a row with only a first cell. */
+int table_add_heading(Table *table, const char *text);
 
-/* A row that is put together cell by cell; its memory serves the next one too. */
-typedef struct TableRow {
-        Buffer cells[TABLE_MAX_COLUMNS];
-        size_t n;
-} TableRow;
-
-void table_row_done(TableRow *row);
-/* The next cell, empty: what is appended to it stands there. */
-Buffer *table_row_next(TableRow *row);
-/* table_add() of the cells so far; the row is empty again. */
-_must_check_ int table_add_row(Table *table, TableRow *row, uint32_t bold);
-/* Prints what was not printed yet, the headers even when there was no row. */
-/* A line across all columns; where cells go on in the next line, one in the first column. */
-_must_check_ int table_add_heading(Table *table, const char *text);
-/* No row was added; table_end() would print the line of headers alone. */
+/* No row was added, and nothing failed: table_end() would print the line of headers alone. */
 bool table_is_empty(const Table *table);
+/* Prints the remaining rows, and the headers of a table without rows. 0 or the first failure. */
 _must_check_ int table_end(Table *table);
-
-/* Headers of the columns left out so far, joined by ", "; "" when there are none. */
-_must_check_ int table_omitted(const Table *table, Buffer *ret_names);
+/* Appends the headers of the columns that were left out, joined by ", ". */
+void table_omitted(const Table *table, Buffer *names);

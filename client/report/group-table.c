@@ -21,7 +21,6 @@ struct GroupTable {
         Buffer next_label; /* after its first row, where that differs */
         Buffer threads;
         json_object *uptime; /* of that group; borrowed, may be NULL */
-        TableRow row;
 };
 
 /* One metric of one group. */
@@ -69,7 +68,6 @@ GroupTable *group_table_free(GroupTable *table) {
         buffer_done(&table->label);
         buffer_done(&table->next_label);
         buffer_done(&table->threads);
-        table_row_done(&table->row);
         free(table);
         return NULL;
 }
@@ -194,6 +192,7 @@ static int append_uptime(Buffer *cell, json_object *uptime, bool raw) {
 /* "[cfs-only] [SCHEDSTATS]": class, then kernel options without what all of them begin with. */
 static int append_tags(Buffer *cell, const Metric *metric) {
         static const char prefix[] = "CONFIG_";
+        size_t n_before = cell->n;
         const char *gates;
         int r = 0;
 
@@ -205,8 +204,8 @@ static int append_tags(Buffer *cell, const Metric *metric) {
                 size_t n = strcspn(gates, ", ");
                 size_t skip = strncmp(gates, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
 
-                r = buffer_append_format(cell, "%s[%.*s]", cell->n > 0 ? " " : "", (int) (n - skip),
-                                         gates + skip);
+                r = buffer_append_format(cell, "%s[%.*s]", cell->n > n_before ? " " : "",
+                                         (int) (n - skip), gates + skip);
                 gates += n;
                 gates += strspn(gates, ", ");
         }
@@ -258,7 +257,7 @@ static int add_row(GroupTable *table, const GroupRow *row) {
         Quantity percent;
 
         for (size_t i = 0; i < table->columns.n; i++) {
-                int r = append_cell(table, table->columns.ids[i], row, table_row_next(&table->row));
+                int r = append_cell(table, table->columns.ids[i], row, table_cell(table->table));
 
                 if (r < 0)
                         return r;
@@ -267,7 +266,7 @@ static int add_row(GroupTable *table, const GroupRow *row) {
                     percent.whole >= BOLD_PERCENT)
                         bold |= UINT32_C(1) << i;
         }
-        return table_add_row(table->table, &table->row, bold);
+        return table_end_row(table->table, bold);
 }
 
 static int add_rows(GroupTable *table, json_object *metrics) {
@@ -334,14 +333,14 @@ static int add_inner_heading(GroupTable *table) {
         if (!shown)
                 return 0;
         for (size_t i = 0; r == 0 && i < table->columns.n; i++) {
-                Buffer *cell = table_row_next(&table->row);
+                Buffer *cell = table_cell(table->table);
 
                 if (table->columns.ids[i] == GROUP_COLUMN_GROUP)
                         r = buffer_append(cell, table->label.bytes, table->label.n);
                 else
                         r = buffer_append_byte(cell, ' '); /* nothing would be shown as absent */
         }
-        return r < 0 ? r : table_add_row(table->table, &table->row, 0);
+        return r < 0 ? r : table_end_row(table->table, 0);
 }
 
 int group_table_add_heading(GroupTable *table, const char *before, json_object *part) {
@@ -375,6 +374,6 @@ int group_table_end(GroupTable *table) {
         return table_end(table->table);
 }
 
-int group_table_omitted(const GroupTable *table, Buffer *ret_names) {
-        return table_omitted(table->table, ret_names);
+void group_table_omitted(const GroupTable *table, Buffer *names) {
+        table_omitted(table->table, names);
 }

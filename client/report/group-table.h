@@ -39,7 +39,7 @@ _must_check_ int group_table_add_branch(GroupTable *table, json_object *group,
 bool group_table_is_empty(const GroupTable *table);
 _must_check_ int group_table_end(GroupTable *table);
 /* As table_omitted(). */
-_must_check_ int group_table_omitted(const GroupTable *table, Buffer *ret_names);
+void group_table_omitted(const GroupTable *table, Buffer *names);
 
 /*
  * What a group is called: its key, for a thread its names and tid; printable, appended to @label.

@@ -74,27 +74,24 @@ void one_sided_done(OneSided *list) {
         *list = (OneSided){};
 }
 
-static int add_group(Table *table, TableRow *row, json_object *group, const Figures *figures,
-                     bool raw) {
+static int add_group(Table *table, json_object *group, const Figures *figures, bool raw) {
         int r;
 
-        r = group_label_append(table_row_next(row), group);
+        r = group_label_append(table_cell(table), group);
         if (r == 0)
-                r = cell_append_number(table_row_next(row), cell_member(group, "threads"),
+                r = cell_append_number(table_cell(table), cell_member(group, "threads"),
                                        QUANTITY_LADDER_NONE);
         for (size_t i = 0; r == 0 && i < figures->n; i++) {
                 const CellStyle style = { .unit = metric_table[figures->ids[i]].unit, .raw = raw };
 
-                r = cell_append_value(table_row_next(row), figure_of(group, figures->ids[i]),
-                                      &style);
+                r = cell_append_value(table_cell(table), figure_of(group, figures->ids[i]), &style);
         }
-        return r < 0 ? r : table_add_row(table, row, 0);
+        return r < 0 ? r : table_end_row(table, 0);
 }
 
 int one_sided_print(const OneSided *list, const Session *session, const char *side,
                     uint64_t n_hidden) {
         _cleanup_(table_freep) Table *table = NULL;
-        _cleanup_(table_row_done) TableRow row = {};
         bool raw = options_have(session->options, OPTION_RAW);
         uint64_t n_groups = number_add_saturating(list->n_groups, n_hidden);
         const Figures figures = choose_figures(&session->options->view);
@@ -118,7 +115,7 @@ int one_sided_print(const OneSided *list, const Session *session, const char *si
         if (r == 0 && options_have(session->options, OPTION_WRAP))
                 table_set_wrap(table);
         for (size_t i = 0; r == 0 && i < list->n_kept; i++)
-                r = add_group(table, &row, list->groups[i], &figures, raw);
+                r = add_group(table, list->groups[i], &figures, raw);
         if (r == 0)
                 r = table_end(table);
         if (r == 0 && n_groups > list->n_kept)

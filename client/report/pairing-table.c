@@ -29,20 +29,20 @@ static int append_jaccard(Buffer *cell, json_object *pairing) {
         return buffer_append_format(cell, "%.1f%%", 100 * json_object_get_double(jaccard));
 }
 
-static int add_pairing(Table *table, TableRow *row, json_object *pairing) {
+static int add_pairing(Table *table, json_object *pairing) {
         int r;
 
-        r = cell_append_text(table_row_next(row), cell_member(pairing, "before"));
+        r = cell_append_text(table_cell(table), cell_member(pairing, "before"));
         if (r == 0)
-                r = cell_append_text(table_row_next(row), cell_member(pairing, "after"));
+                r = cell_append_text(table_cell(table), cell_member(pairing, "after"));
         if (r == 0)
-                r = cell_append_number(table_row_next(row), cell_member(pairing, "shared"),
+                r = cell_append_number(table_cell(table), cell_member(pairing, "shared"),
                                        QUANTITY_LADDER_NONE);
         if (r == 0)
-                r = append_jaccard(table_row_next(row), pairing);
+                r = append_jaccard(table_cell(table), pairing);
         if (r == 0)
-                r = buffer_append_text(table_row_next(row), origin_of(pairing));
-        return r < 0 ? r : table_add_row(table, row, 0);
+                r = buffer_append_text(table_cell(table), origin_of(pairing));
+        return r < 0 ? r : table_end_row(table, 0);
 }
 
 int pairing_table_print(const Session *session, json_object *reply) {
@@ -57,7 +57,6 @@ int pairing_table_print(const Session *session, json_object *reply) {
         uint64_t n_hidden = json_object_get_uint64(cell_member(reply, "hiddenPairings"));
         uint64_t n = number_add_saturating(cell_length(pairings), n_hidden);
         _cleanup_(table_freep) Table *table = NULL;
-        _cleanup_(table_row_done) TableRow row = {};
         int r;
 
         if (n == 0)
@@ -69,7 +68,7 @@ int pairing_table_print(const Session *session, json_object *reply) {
         if (r == 0 && options_have(session->options, OPTION_WRAP))
                 table_set_wrap(table);
         for (size_t i = 0; r == 0 && i < cell_length(pairings); i++)
-                r = add_pairing(table, &row, cell_element(pairings, i));
+                r = add_pairing(table, cell_element(pairings, i));
         if (r == 0)
                 r = table_end(table);
         if (r == 0 && n_hidden > 0)

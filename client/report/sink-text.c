@@ -226,9 +226,8 @@ static int print_hints(const SinkText *text, json_object *reply) {
 
         has_cuts =
                 json_object_is_type(cuts, json_type_object) && json_object_object_length(cuts) > 0;
-        r = group_table_omitted(text->table, &omitted.groups);
-        if (r == 0)
-                r = section_tables_omitted(text->sections, &omitted.sections);
+        group_table_omitted(text->table, &omitted.groups);
+        r = section_tables_omitted(text->sections, &omitted.sections);
         if (r < 0 || !session_is_chatty(session) ||
             options_have(session->options, OPTION_NO_LEGEND))
                 return r;

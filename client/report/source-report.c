@@ -27,18 +27,18 @@ static const struct {
 
 #define N_COLUMNS ELEMENTSOF(source_columns)
 
-static int add_source(Table *table, TableRow *row, json_object *source) {
+static int add_source(Table *table, json_object *source) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < N_COLUMNS; i++) {
                 json_object *value = cell_member(source, source_columns[i].key);
-                Buffer *cell = table_row_next(row);
+                Buffer *cell = table_cell(table);
 
                 r = source_columns[i].table.right
                             ? cell_append_number(cell, value, QUANTITY_LADDER_NONE)
                             : cell_append_text(cell, value);
         }
-        return r < 0 ? r : table_add_row(table, row, 0);
+        return r < 0 ? r : table_end_row(table, 0);
 }
 
 static int print_reason(const Lines *lines, json_object *source) {
@@ -76,7 +76,6 @@ static int print_reasons(const Session *session, json_object *sources) {
 
 int source_report_print(const Session *session, json_object *sources) {
         _cleanup_(table_freep) Table *table = NULL;
-        _cleanup_(table_row_done) TableRow row = {};
         TableColumn columns[N_COLUMNS];
         int r;
 
@@ -85,7 +84,7 @@ int source_report_print(const Session *session, json_object *sources) {
         r = table_new(columns, N_COLUMNS, &session->terminal, session_legend(session), stdout,
                       &table);
         for (size_t i = 0; r == 0 && i < cell_length(sources); i++)
-                r = add_source(table, &row, cell_element(sources, i));
+                r = add_source(table, cell_element(sources, i));
         if (r == 0)
                 r = table_end(table);
         return r < 0 ? r : print_reasons(session, sources);

@@ -87,24 +87,23 @@ static int append_cell(Buffer *cell, size_t column, json_object *head, uint64_t 
         }
 }
 
-static int add_head(Table *table, TableRow *row, json_object *head, uint64_t now_realtime_ns) {
+static int add_head(Table *table, json_object *head, uint64_t now_realtime_ns) {
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < N_COLUMNS; i++)
-                r = append_cell(table_row_next(row), i, head, now_realtime_ns);
-        return r < 0 ? r : table_add_row(table, row, 0);
+                r = append_cell(table_cell(table), i, head, now_realtime_ns);
+        return r < 0 ? r : table_end_row(table, 0);
 }
 
 static int print_heads(Session *session, json_object *heads) {
         _cleanup_(table_freep) Table *table = NULL;
-        _cleanup_(table_row_done) TableRow row = {};
         uint64_t now_realtime_ns = realtime_now_ns();
         int r;
 
         r = table_new(columns, N_COLUMNS, &session->terminal, session_legend(session), stdout,
                       &table);
         for (size_t i = 0; r == 0 && i < cell_length(heads); i++)
-                r = add_head(table, &row, cell_element(heads, i), now_realtime_ns);
+                r = add_head(table, cell_element(heads, i), now_realtime_ns);
         return r < 0 ? r : table_end(table);
 }
 

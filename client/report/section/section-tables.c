@@ -25,7 +25,6 @@ struct SectionTables {
         char heading[HEADING_BYTES];
         TableColumn columns[MAX_COLUMNS];
         size_t n_columns;
-        TableRow row;
 
         json_object **kept; /* owned: rows that a second table will need */
         size_t n_kept, n_allocated;
@@ -61,7 +60,6 @@ SectionTables *section_tables_free(SectionTables *tables) {
         forget_rows(tables);
         free(tables->kept);
         tables->table = table_free(tables->table);
-        table_row_done(&tables->row);
         buffer_done(&tables->omitted);
         free(tables);
         return NULL;
@@ -80,8 +78,7 @@ static int close_table(SectionTables *tables) {
         if (!tables->table)
                 return 0;
         r = table_end(tables->table);
-        if (r == 0)
-                r = table_omitted(tables->table, &omitted);
+        table_omitted(tables->table, &omitted);
         if (r == 0 && omitted.n > 0 && !tables->narrow[tables->id]) {
                 tables->narrow[tables->id] = true;
                 r = buffer_append_format(&tables->omitted, "%s%.*s of %s",
@@ -133,8 +130,8 @@ static int add_item(SectionTables *tables, SectionId id, const SectionRow *row) 
         if (!section_item(id))
                 return 0;
         if (name.n == 0)
-                return buffer_append_text(table_row_next(&tables->row), "\"\"");
-        return printable_append_name(table_row_next(&tables->row), name);
+                return buffer_append_text(table_cell(tables->table), "\"\"");
+        return printable_append_name(table_cell(tables->table), name);
 }
 
 /* a value a row */
@@ -175,7 +172,7 @@ static int begin_value(SectionTables *tables, SectionId id, const SectionRow *ro
         }
         if (r == 0)
                 r = add_item(tables, id, row);
-        return r < 0 ? r : printable_append_name(table_row_next(&tables->row), name);
+        return r < 0 ? r : printable_append_name(table_cell(tables->table), name);
 }
 
 static int add_value(SectionTables *tables, SectionId id, const SectionRow *row,
@@ -186,24 +183,22 @@ static int add_value(SectionTables *tables, SectionId id, const SectionRow *row,
 
         r = begin_value(tables, id, row, value->name);
         if (r == 0 && !is_pair(tables)) {
-                r = section_cell_value(table_row_next(&tables->row), json, value->unit,
-                                       tables->raw);
-                return r < 0 ? r : table_add_row(tables->table, &tables->row, 0);
+                r = section_cell_value(table_cell(tables->table), json, value->unit, tables->raw);
+                return r < 0 ? r : table_end_row(tables->table, 0);
         }
         if (r == 0)
-                r = section_cell_value(table_row_next(&tables->row), cell_member(json, "before"),
+                r = section_cell_value(table_cell(tables->table), cell_member(json, "before"),
                                        value->unit, tables->raw);
         if (r == 0)
-                r = section_cell_value(table_row_next(&tables->row), cell_member(json, "after"),
+                r = section_cell_value(table_cell(tables->table), cell_member(json, "after"),
                                        value->unit, tables->raw);
         if (r == 0)
-                r = section_cell_delta(table_row_next(&tables->row), json, value->unit,
-                                       tables->raw);
+                r = section_cell_delta(table_cell(tables->table), json, value->unit, tables->raw);
         if (r == 0)
-                r = section_cell_percent(table_row_next(&tables->row), json, value->unit,
-                                         tables->raw, &large);
+                r = section_cell_percent(table_cell(tables->table), json, value->unit, tables->raw,
+                                         &large);
         return r < 0 ? r
-                     : table_add_row(tables->table, &tables->row,
+                     : table_end_row(tables->table,
                                      large ? UINT32_C(1) << (tables->n_columns - 1) : 0);
 }
 
@@ -216,11 +211,11 @@ static int add_cpu_max(SectionTables *tables, const SectionRow *row) {
 
         r = begin_value(tables, SECTION_CGROUP_LIMITS, row, SPAN_LITERAL("cpu.max"));
         for (size_t i = 0; r == 0 && i < 2; i++)
-                r = section_cell_cpu_max(table_row_next(&tables->row), cell_member(quota, sides[i]),
+                r = section_cell_cpu_max(table_cell(tables->table), cell_member(quota, sides[i]),
                                          cell_member(period, sides[i]), tables->raw);
         for (size_t i = 0; r == 0 && i < 2; i++)
-                r = buffer_append_byte(table_row_next(&tables->row), '-');
-        return r < 0 ? r : table_add_row(tables->table, &tables->row, 0);
+                r = buffer_append_byte(table_cell(tables->table), '-');
+        return r < 0 ? r : table_end_row(tables->table, 0);
 }
 
 /* Rows that say nothing are counted instead, unless all are wanted. */
@@ -270,9 +265,9 @@ static int add_stats(SectionTables *tables, const SectionRow *row) {
         if (r == 0)
                 r = add_item(tables, SECTION_CGROUP_STATS, row);
         for (size_t i = 0; r == 0 && i < row->n_values; i++)
-                r = section_cell_value(table_row_next(&tables->row), row->values[i].value,
+                r = section_cell_value(table_cell(tables->table), row->values[i].value,
                                        row->values[i].unit, tables->raw);
-        return r < 0 ? r : table_add_row(tables->table, &tables->row, 0);
+        return r < 0 ? r : table_end_row(tables->table, 0);
 }
 
 static int keep_row(SectionTables *tables, json_object *row) {
@@ -298,14 +293,14 @@ static int add_limit_cells(SectionTables *tables, const SectionRow *row, const u
                 const SectionValue *value = &row->values[ids[i]];
 
                 if (ids[i] == SECTION_LIMITS_QUOTA)
-                        r = section_cell_cpu_max(table_row_next(&tables->row), value->value,
+                        r = section_cell_cpu_max(table_cell(tables->table), value->value,
                                                  row->values[SECTION_LIMITS_PERIOD].value,
                                                  tables->raw);
                 else
-                        r = section_cell_value(table_row_next(&tables->row), value->value,
-                                               value->unit, tables->raw);
+                        r = section_cell_value(table_cell(tables->table), value->value, value->unit,
+                                               tables->raw);
         }
-        return r < 0 ? r : table_add_row(tables->table, &tables->row, 0);
+        return r < 0 ? r : table_end_row(tables->table, 0);
 }
 
 static int print_limit_table(SectionTables *tables, const char *heading, const unsigned *ids,
@@ -405,24 +400,24 @@ static int add_pressure(SectionTables *tables, SectionId id, const SectionRow *r
         if (r == 0)
                 r = add_item(tables, id, row);
         if (r == 0)
-                r = cell_append_text(table_row_next(&tables->row), row->half);
+                r = cell_append_text(table_cell(tables->table), row->half);
         for (size_t i = 0; r == 0 && i < row->n_values; i++) {
                 const SectionValue *value = &row->values[i];
 
-                r = is_pair(tables) ? section_cell_change(table_row_next(&tables->row),
-                                                          value->value, value->unit, tables->raw)
-                                    : section_cell_value(table_row_next(&tables->row), value->value,
+                r = is_pair(tables) ? section_cell_change(table_cell(tables->table), value->value,
+                                                          value->unit, tables->raw)
+                                    : section_cell_value(table_cell(tables->table), value->value,
                                                          value->unit, tables->raw);
         }
         if (r == 0 && is_pair(tables)) {
-                r = section_cell_delta(table_row_next(&tables->row), total->value, total->unit,
+                r = section_cell_delta(table_cell(tables->table), total->value, total->unit,
                                        tables->raw);
                 if (r == 0)
-                        r = section_cell_percent(table_row_next(&tables->row), total->value,
+                        r = section_cell_percent(table_cell(tables->table), total->value,
                                                  total->unit, tables->raw, &large);
         }
         return r < 0 ? r
-                     : table_add_row(tables->table, &tables->row,
+                     : table_end_row(tables->table,
                                      large ? UINT32_C(1) << (tables->n_columns - 1) : 0);
 }
 

@@ -40,7 +40,6 @@ struct SetTable {
         Table *table;
         bool raw;
         Buffer label; /* of the group whose rows are added */
-        TableRow row;
 };
 
 /* One metric of one group. */
@@ -76,7 +75,6 @@ SetTable *set_table_free(SetTable *table) {
                 return NULL;
         table->table = table_free(table->table);
         buffer_done(&table->label);
-        table_row_done(&table->row);
         free(table);
         return NULL;
 }
@@ -216,10 +214,9 @@ static int add_rows(SetTable *table, json_object *entries) {
                 int r = 0;
 
                 for (size_t i = 0; r == 0 && i < N_COLUMNS; i++)
-                        r = append_cell(table, i, &row, table_row_next(&table->row));
+                        r = append_cell(table, i, &row, table_cell(table->table));
                 if (r == 0)
-                        r = table_add_row(table->table, &table->row,
-                                          bold ? UINT32_C(1) << COLUMN_P : 0);
+                        r = table_end_row(table->table, bold ? UINT32_C(1) << COLUMN_P : 0);
                 if (r < 0)
                         return r;
         }
@@ -244,6 +241,6 @@ int set_table_end(SetTable *table) {
         return table_end(table->table);
 }
 
-int set_table_omitted(const SetTable *table, Buffer *ret_names) {
-        return table_omitted(table->table, ret_names);
+void set_table_omitted(const SetTable *table, Buffer *names) {
+        table_omitted(table->table, names);
 }

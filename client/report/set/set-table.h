@@ -25,4 +25,4 @@ _must_check_ int set_table_add(SetTable *table, json_object *group);
 bool set_table_is_empty(const SetTable *table);
 _must_check_ int set_table_end(SetTable *table);
 /* As table_omitted(). */
-_must_check_ int set_table_omitted(const SetTable *table, Buffer *ret_names);
+void set_table_omitted(const SetTable *table, Buffer *names);

@@ -189,9 +189,8 @@ static int print_hints(const SetView *view, json_object *reply) {
         const char *names;
         int r;
 
-        r = set_table_omitted(view->table, &omitted);
-        if (r == 0)
-                r = buffer_terminate(&omitted, &names);
+        set_table_omitted(view->table, &omitted);
+        r = buffer_terminate(&omitted, &names);
         if (r != 0)
                 return r;
         if (!session_is_chatty(view->session) ||

@@ -37,7 +37,7 @@ static char *print(const Terminal *terminal, TableLegend legend, const char *con
         ck_assert_int_eq(table_is_empty(table), n_rows == 0);
         ck_assert_int_eq(table_end(table), 0);
         if (omitted)
-                ck_assert_int_eq(table_omitted(table, omitted), 0);
+                table_omitted(table, omitted);
         ck_assert_int_eq(fclose(out), 0);
         return text;
 }

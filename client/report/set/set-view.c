@@ -185,6 +185,7 @@ static int print_hints(const SetView *view, json_object *reply) {
         uint64_t n_groups = json_object_get_uint64(cell_member(reply, "hiddenGroups"));
         uint64_t n_before = json_object_get_uint64(cell_member(reply, "groupsOnlyBefore"));
         uint64_t n_after = json_object_get_uint64(cell_member(reply, "groupsOnlyAfter"));
+        const Lines lines = { stdout, &view->session->terminal, 0 };
         _cleanup_(buffer_done) Buffer omitted = {};
         const char *names;
         int r;
@@ -211,7 +212,7 @@ static int print_hints(const SetView *view, json_object *reply) {
                               n_groups == 1 ? "" : "s");
         print_only(n_before, n_after);
         if (omitted.n > 0)
-                (void) printf("no room for %s (a wider terminal, or a pipe)\n", names);
+                lines_format(&lines, "", "no room for %s: a wider terminal or a pipe has it", names);
         return 0;
 }
 

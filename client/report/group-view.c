@@ -5,7 +5,7 @@
 
 #include "render/cell.h"
 #include "session/complain.h"
-#include "report/pairing-table.h"
+#include "report/group/pairing-table.h"
 #include "view/view-json.h"
 
 const char *const group_list_names[_GROUP_LIST_MAX] = {
@@ -86,19 +86,19 @@ static int open_sink(GroupView *view) {
         return r < 0 ? complain_errno(r, "prepare the output") : 0;
 }
 
-int group_view_new(Session *session, GroupSides sides, GroupView **ret) {
+int group_view_new(Session *session, ReportKind kind, GroupView **ret) {
         char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
         _cleanup_(group_view_freep) GroupView *view = NULL;
         GroupColumns columns;
         int r;
 
-        r = group_columns_parse(session->options->columns, sides, &columns, complaint);
+        r = group_columns_parse(session->options->columns, kind, &columns, complaint);
         if (r == GROUP_COLUMNS_E_INVALID)
                 return complain(STATUS_USAGE, "%s", complaint);
         view = malloc(sizeof(*view));
         if (!view)
                 return complain_errno(-ENOMEM, "prepare the output");
-        *view = (GroupView){ .form = { .session = session, .sides = sides, .columns = columns } };
+        *view = (GroupView){ .form = { .session = session, .kind = kind, .columns = columns } };
         r = open_sink(view);
         if (r != 0)
                 return r;
@@ -171,7 +171,7 @@ static void warn_backwards(json_object *reply) {
 
 static int begin(GroupView *view, json_object *reply) {
         view->begun = true;
-        if (view->form.sides == GROUP_SIDES_TWO)
+        if (view->form.kind == REPORT_PAIR)
                 warn_backwards(reply);
         return view->sink->type->begin(view->sink, reply);
 }
@@ -185,7 +185,7 @@ static int enter_stage(GroupView *view, unsigned stage) {
 }
 
 static int forward_parts(GroupView *view, json_object *reply) {
-        unsigned n_lists = view->form.sides == GROUP_SIDES_ONE ? 1 : _GROUP_LIST_MAX;
+        unsigned n_lists = view->form.kind == REPORT_SNAPSHOT ? 1 : _GROUP_LIST_MAX;
         json_object *sections = cell_member(reply, "sections");
         GroupSink *sink = view->sink;
         int r = 0;

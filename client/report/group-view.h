@@ -12,14 +12,14 @@
 #include <json-c/json.h>
 #include "call/connection.h"
 #include "json/json-writer.h"
-#include "report/group-sink.h"
+#include "report/sink.h"
 #include "session/session.h"
 
 typedef struct GroupView GroupView;
 
 /* Functions that return int: 0, or an exit status with the sentence said. */
 
-int group_view_new(Session *session, GroupSides sides, GroupView **ret);
+int group_view_new(Session *session, ReportKind kind, GroupView **ret);
 GroupView *group_view_free(GroupView *view);
 DEFINE_CLEANUP(GroupView *, group_view_free);
 /* @lead is called once, before the first output. */

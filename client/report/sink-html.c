@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/group-sink.h"
+#include "report/sink.h"
 
 #include <errno.h>
 #include <stdlib.h>

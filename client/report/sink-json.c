@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/group-sink.h"
+#include "report/sink.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static int begin(GroupSink *sink, json_object *reply) {
         r = group_form_lead(sink->form, &json->out);
         if (r != 0)
                 return r;
-        if (sink->form->sides == GROUP_SIDES_TWO) {
+        if (sink->form->kind == REPORT_PAIR) {
                 begin_pair(json, reply);
         } else {
                 json_out_member(&json->out, "snapshot", cell_member(reply, "snapshot"));
@@ -70,8 +70,8 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
 static void close_lists(SinkJson *json) {
         if (json->closed)
                 return;
-        open_list(json, json->sink.form->sides == GROUP_SIDES_ONE ? GROUP_LIST_GROUPS
-                                                                  : GROUP_LIST_ONLY_AFTER);
+        open_list(json, json->sink.form->kind == REPORT_SNAPSHOT ? GROUP_LIST_GROUPS
+                                                                 : GROUP_LIST_ONLY_AFTER);
         json_out_end(&json->out);
         json->closed = true;
 }
@@ -90,10 +90,10 @@ static int end(GroupSink *sink, json_object *reply) {
                                               "hiddenSections",   "rowsAboveThreshold",
                                               "pairings",         "hiddenPairings" };
         static const char *const source_names[][2] = {
-                [GROUP_SIDES_ONE] = { "sources", NULL },
-                [GROUP_SIDES_TWO] = { "sourcesBefore", "sourcesAfter" },
+                [REPORT_SNAPSHOT] = { "sources", NULL },
+                [REPORT_PAIR] = { "sourcesBefore", "sourcesAfter" },
         };
-        const char *const *names = source_names[sink->form->sides];
+        const char *const *names = source_names[sink->form->kind];
         SinkJson *json = (SinkJson *) sink;
 
         close_lists(json);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/group-sink.h"
+#include "report/sink.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "render/cell.h"
-#include "report/group-rows.h"
+#include "report/row/group-rows.h"
 #include "report/section/section-row.h"
 
 typedef struct SinkRows {
@@ -84,7 +84,7 @@ int sink_rows_new(const GroupForm *form, GroupSink **ret) {
         *rows = (SinkRows){ .sink = { &type, form } };
         r = group_rows_new(form->session->options->format == FORMAT_CSV ? ROW_STYLE_CSV
                                                                         : ROW_STYLE_NDJSON,
-                           form->sides, &form->session->options->view, stdout, &rows->rows);
+                           form->kind, &form->session->options->view, stdout, &rows->rows);
         if (r < 0) {
                 free(rows);
                 return r;

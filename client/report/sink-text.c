@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/group-sink.h"
+#include "report/sink.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,11 +8,11 @@
 #include "base/number.h"
 #include "render/cell.h"
 #include "render/lines.h"
-#include "report/group-table.h"
-#include "report/group-tree.h"
-#include "report/head-lines.h"
-#include "report/one-sided.h"
-#include "report/pairing-table.h"
+#include "report/group/group-table.h"
+#include "report/group/group-tree.h"
+#include "report/overview/overview.h"
+#include "report/group/one-sided.h"
+#include "report/group/pairing-table.h"
 #include "report/section/section-row.h"
 #include "report/section/section-tables.h"
 
@@ -42,10 +42,10 @@ static bool wants_groups(const View *view) {
 
 /* Everything above the first table: heads, what differs, what could not be read. */
 static int print_head(const GroupForm *form, json_object *reply) {
-        const Lines lines = { stdout, &form->session->terminal, HEAD_LABEL_COLUMNS };
+        const Lines lines = { stdout, &form->session->terminal, OVERVIEW_LABEL_COLUMNS };
         int r;
 
-        if (form->sides == GROUP_SIDES_ONE) {
+        if (form->kind == REPORT_SNAPSHOT) {
                 r = head_lines_print(&lines, "snapshot", cell_member(reply, "snapshot"));
                 if (r == 0)
                         r = source_lines_print(&lines, cell_member(reply, "sources"));
@@ -76,7 +76,8 @@ static int begin(GroupSink *sink, json_object *reply) {
                 r = print_head(sink->form, reply);
         if (r == 0)
                 r = group_table_new(sink->form->session, &sink->form->columns, &text->table);
-        return r != 0 ? r : section_tables_new(sink->form, &text->sections);
+        return r != 0 ? r
+                      : section_tables_new(sink->form->session, sink->form->kind, &text->sections);
 }
 
 static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
@@ -105,7 +106,7 @@ static void print_nothing(const SinkText *text) {
 
         if (!session_is_chatty(session))
                 return;
-        if (text->sink.form->sides == GROUP_SIDES_ONE)
+        if (text->sink.form->kind == REPORT_SNAPSHOT)
                 (void) puts(view->n_filter > 0 ? "no group matches the filter" : "no values");
         else if (view->has_threshold)
                 (void) puts("nothing moved by more than the threshold");
@@ -173,7 +174,7 @@ static int print_cuts(const Lines *lines, json_object *cuts) {
 
 /* Sections leave zeros out, too; that is not to be called empty. */
 static const char *hidden_word(const SinkText *text) {
-        if (text->sink.form->sides == GROUP_SIDES_TWO)
+        if (text->sink.form->kind == REPORT_PAIR)
                 return "unchanged";
         return section_tables_any(text->sections) ? "empty or zero" : "empty";
 }

@@ -5,7 +5,7 @@
  * never compiled.
  */
 
-#include "report/group-columns.h"
+#include "report/group/group-columns.h"
 #include "session/option-list.h"
 #include "session/options.h"
 #include "verb/verbs.h"

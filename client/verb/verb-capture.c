@@ -6,7 +6,7 @@
 #include "render/lines.h"
 #include "render/printable.h"
 #include "session/complain.h"
-#include "report/head-lines.h"
+#include "report/overview/overview.h"
 #include "session/output.h"
 #include "session/snapshot-call.h"
 #include "verb/verb.h"
@@ -60,7 +60,7 @@ static void print_rotated(FILE *out, json_object *rotated) {
 
 /* @out is stdout unless the snapshot itself was written there. */
 static int print_capture(Session *session, json_object *reply, FILE *out, const char *path) {
-        const Lines lines = { out, &session->terminal, HEAD_LABEL_COLUMNS };
+        const Lines lines = { out, &session->terminal, OVERVIEW_LABEL_COLUMNS };
         int r;
 
         if (!session_is_chatty(session))

@@ -3,7 +3,7 @@
 #include "json/json-writer.h"
 #include "session/complain.h"
 #include "report/group-view.h"
-#include "report/set/set-view.h"
+#include "report/set-view.h"
 #include "session/snapshot-set.h"
 #include "verb/verb.h"
 #include "verb/verb-view.h"
@@ -12,7 +12,7 @@ static int compare_pair(Session *session, const char *before, const char *after)
         _cleanup_(group_view_freep) GroupView *view = NULL;
         int r;
 
-        r = group_view_new(session, GROUP_SIDES_TWO, &view);
+        r = group_view_new(session, REPORT_PAIR, &view);
         if (r == 0)
                 r = compare_snapshots(session, view, before, after);
         return r == 0 && group_view_is_above(view) ? STATUS_ABOVE : r;

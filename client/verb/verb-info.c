@@ -10,9 +10,9 @@
 #include "render/table.h"
 #include "render/when.h"
 #include "session/complain.h"
-#include "report/head-lines.h"
+#include "report/overview/overview.h"
 #include "session/reference.h"
-#include "report/source-report.h"
+#include "report/overview/source-report.h"
 #include "verb/verb.h"
 #include "wire/message-object.h"
 

@@ -198,7 +198,7 @@ int verb_run(Session *session) {
         Run run = { .session = session, .words = session->options->arguments + 1 };
         int r;
 
-        r = group_view_new(session, GROUP_SIDES_TWO, &view);
+        r = group_view_new(session, REPORT_PAIR, &view);
         if (r == 0)
                 r = command_check(run.words[0]);
         if (r == 0)

@@ -40,7 +40,7 @@ int verb_show(Session *session) {
         _cleanup_(group_view_freep) GroupView *view = NULL;
         int r;
 
-        r = group_view_new(session, GROUP_SIDES_ONE, &view);
+        r = group_view_new(session, REPORT_SNAPSHOT, &view);
         if (r == 0)
                 r = reference_open(session->options->arguments[1], &snapshot);
         if (r != 0)

@@ -13,7 +13,7 @@
  */
 
 #include <stdint.h>
-#include "report/group-columns.h"
+#include "report/group/group-columns.h"
 #include "session/option-list.h"
 #include "session/options.h"
 

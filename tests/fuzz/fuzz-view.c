@@ -23,7 +23,7 @@
 #include "plain.h"
 #include "render/when.h"
 #include "session/complain.h"
-#include "report/group-columns.h"
+#include "report/group/group-columns.h"
 #include "session/options.h"
 #include "session/reference.h"
 #include "wire/limits.h"
@@ -169,8 +169,8 @@ static void check_columns(const char *list) {
         char complaint[GROUP_COLUMNS_COMPLAINT_BYTES] = "";
         GroupColumns columns;
 
-        for (unsigned sides = GROUP_SIDES_ONE; sides <= GROUP_SIDES_TWO; sides++) {
-                if (group_columns_parse(list, (GroupSides) sides, &columns, complaint) != 0) {
+        for (unsigned sides = REPORT_SNAPSHOT; sides <= REPORT_PAIR; sides++) {
+                if (group_columns_parse(list, (ReportKind) sides, &columns, complaint) != 0) {
                         expect_complaint(complaint);
                         continue;
                 }

@@ -16,7 +16,8 @@
 #define HEADING_BYTES 96
 
 struct SectionTables {
-        const GroupForm *form;
+        const Session *session;
+        ReportKind kind;
         bool raw;
 
         /* the table that is open */
@@ -35,14 +36,15 @@ struct SectionTables {
         Buffer omitted;
 };
 
-int section_tables_new(const GroupForm *form, SectionTables **ret) {
+int section_tables_new(const Session *session, ReportKind kind, SectionTables **ret) {
         SectionTables *tables = malloc(sizeof(*tables));
 
         if (!tables)
                 return -ENOMEM;
         *tables = (SectionTables){
-                .form = form,
-                .raw = options_have(form->session->options, OPTION_RAW),
+                .session = session,
+                .kind = kind,
+                .raw = options_have(session->options, OPTION_RAW),
         };
         *ret = tables;
         return 0;
@@ -66,7 +68,7 @@ SectionTables *section_tables_free(SectionTables *tables) {
 }
 
 static bool is_pair(const SectionTables *tables) {
-        return tables->form->sides == GROUP_SIDES_TWO;
+        return tables->kind == REPORT_PAIR;
 }
 
 /* the table that is open */
@@ -91,7 +93,7 @@ static int close_table(SectionTables *tables) {
 
 /* Columns are there; their table begins. */
 static int open_table(SectionTables *tables, SectionId id, const char *heading) {
-        const Session *session = tables->form->session;
+        const Session *session = tables->session;
         bool bold = session->terminal.colour;
         int r;
 
@@ -220,7 +222,7 @@ static int add_cpu_max(SectionTables *tables, const SectionRow *row) {
 
 /* Rows that say nothing are counted instead, unless all are wanted. */
 static bool is_shown(SectionTables *tables, const SectionValue *value) {
-        const Options *options = tables->form->session->options;
+        const Options *options = tables->session->options;
 
         if (!is_pair(tables) ||
             (options_have(options, OPTION_ALL_ROWS) && !options->view.has_threshold))
@@ -456,7 +458,7 @@ int section_tables_add(SectionTables *tables, json_object *part) {
 
 /* Why a section that was named has no table. */
 static const char *why_not(const SectionTables *tables, SectionId id) {
-        if (tables->came[id] && tables->form->session->options->view.has_threshold)
+        if (tables->came[id] && tables->session->options->view.has_threshold)
                 return "nothing moved by more";
         if (tables->came[id])
                 return is_pair(tables) ? "nothing changed" : "nothing but zeros";
@@ -466,7 +468,7 @@ static const char *why_not(const SectionTables *tables, SectionId id) {
 }
 
 int section_tables_end(SectionTables *tables) {
-        const View *view = &tables->form->session->options->view;
+        const View *view = &tables->session->options->view;
         int r;
 
         r = print_limits(tables);

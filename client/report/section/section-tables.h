@@ -12,12 +12,13 @@
 #include <json-c/json.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "report/group-sink.h"
+#include "report/overview/overview.h"
+#include "session/session.h"
 
 typedef struct SectionTables SectionTables;
 
-/* @form is borrowed. */
-_must_check_ int section_tables_new(const GroupForm *form, SectionTables **ret);
+/* @session is borrowed. */
+_must_check_ int section_tables_new(const Session *session, ReportKind kind, SectionTables **ret);
 SectionTables *section_tables_free(SectionTables *tables);
 DEFINE_CLEANUP(SectionTables *, section_tables_free);
 

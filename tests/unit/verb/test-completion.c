@@ -7,7 +7,7 @@
 #include "check-main.h"
 #include "view/view.h"
 #include "metric/metric.h"
-#include "report/group-columns.h"
+#include "report/group/group-columns.h"
 #include "verb/verb.h"
 
 #define FILE_BYTES (64 * 1024)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/group-columns.h"
+#include "report/group/group-columns.h"
 
 #include <check.h>
 
@@ -7,33 +7,33 @@
 
 static const struct {
         const char *list;
-        GroupSides sides;
+        ReportKind kind;
         size_t n;
         GroupColumn ids[8];
 } rows[] = {
         { NULL,
-          GROUP_SIDES_ONE,
+          REPORT_SNAPSHOT,
           4,
           { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC, GROUP_COLUMN_VALUE } },
-        { "metric,%", GROUP_SIDES_TWO, 2, { GROUP_COLUMN_METRIC, GROUP_COLUMN_PERCENT } },
-        { " Delta , RATE", GROUP_SIDES_TWO, 2, { GROUP_COLUMN_DELTA, GROUP_COLUMN_RATE } },
-        { "baseline,candidate", GROUP_SIDES_TWO, 2, { GROUP_COLUMN_BEFORE, GROUP_COLUMN_AFTER } },
-        { "group", GROUP_SIDES_ONE, 1, { GROUP_COLUMN_GROUP } },
+        { "metric,%", REPORT_PAIR, 2, { GROUP_COLUMN_METRIC, GROUP_COLUMN_PERCENT } },
+        { " Delta , RATE", REPORT_PAIR, 2, { GROUP_COLUMN_DELTA, GROUP_COLUMN_RATE } },
+        { "baseline,candidate", REPORT_PAIR, 2, { GROUP_COLUMN_BEFORE, GROUP_COLUMN_AFTER } },
+        { "group", REPORT_SNAPSHOT, 1, { GROUP_COLUMN_GROUP } },
         { "unit,tags,arrow",
-          GROUP_SIDES_TWO,
+          REPORT_PAIR,
           3,
           { GROUP_COLUMN_UNIT, GROUP_COLUMN_TAGS, GROUP_COLUMN_ARROW } },
         { "top,P50,p99,uptime",
-          GROUP_SIDES_TWO,
+          REPORT_PAIR,
           4,
           { GROUP_COLUMN_TOP, GROUP_COLUMN_P50, GROUP_COLUMN_P99, GROUP_COLUMN_UPTIME } },
         { "+top, p99",
-          GROUP_SIDES_ONE,
+          REPORT_SNAPSHOT,
           6,
           { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC, GROUP_COLUMN_VALUE,
             GROUP_COLUMN_TOP, GROUP_COLUMN_P99 } },
         { " + unit",
-          GROUP_SIDES_ONE,
+          REPORT_SNAPSHOT,
           5,
           { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC, GROUP_COLUMN_VALUE,
             GROUP_COLUMN_UNIT } },
@@ -43,7 +43,7 @@ START_TEST(columns_come_in_the_order_typed) {
         char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
         GroupColumns columns;
 
-        ck_assert_int_eq(group_columns_parse(rows[_i].list, rows[_i].sides, &columns, complaint),
+        ck_assert_int_eq(group_columns_parse(rows[_i].list, rows[_i].kind, &columns, complaint),
                          0);
         ck_assert_uint_eq(columns.n, rows[_i].n);
         for (size_t i = 0; i < rows[_i].n; i++)
@@ -53,43 +53,42 @@ END_TEST
 
 static const struct {
         const char *list;
-        GroupSides sides;
+        ReportKind kind;
         const char *sentence;
 } refusals[] = {
-        { "", GROUP_SIDES_ONE,
+        { "", REPORT_SNAPSHOT,
           "The list of columns has an empty entry: separate names by one comma each." },
-        { "group,", GROUP_SIDES_ONE,
+        { "group,", REPORT_SNAPSHOT,
           "The list of columns has an empty entry: separate names by one comma each." },
-        { "group,group", GROUP_SIDES_TWO, "The column \"group\" is named twice: name it once." },
-        { "before,baseline", GROUP_SIDES_TWO,
-          "The column \"baseline\" is named twice: name it once." },
-        { "delta", GROUP_SIDES_ONE,
+        { "group,group", REPORT_PAIR, "The column \"group\" is named twice: name it once." },
+        { "before,baseline", REPORT_PAIR, "The column \"baseline\" is named twice: name it once." },
+        { "delta", REPORT_SNAPSHOT,
           "Unknown column \"delta\": there are group, threads, metric, value, top, "
           "p50, p99, uptime, tags, unit." },
-        { "valu", GROUP_SIDES_ONE,
+        { "valu", REPORT_SNAPSHOT,
           "Unknown column \"valu\", did you mean \"value\"? There are group, threads, metric, "
           "value, top, p50, p99, uptime, tags, unit." },
-        { "value", GROUP_SIDES_TWO,
+        { "value", REPORT_PAIR,
           "Unknown column \"value\": there are group, threads, metric, before, after, arrow, "
           "delta, "
           "%, rate, top, p50, p99, uptime, tags, unit." },
-        { "+", GROUP_SIDES_ONE,
+        { "+", REPORT_SNAPSHOT,
           "The list of columns has an empty entry: separate names by one comma each." },
-        { "+top,", GROUP_SIDES_ONE,
+        { "+top,", REPORT_SNAPSHOT,
           "The list of columns has an empty entry: separate names by one comma each." },
-        { "+rate", GROUP_SIDES_TWO,
+        { "+rate", REPORT_PAIR,
           "The column \"rate\" is a default one: \"+\" adds others to these." },
-        { "arrow,after", GROUP_SIDES_TWO,
+        { "arrow,after", REPORT_PAIR,
           "The column \"arrow\" shows before and after: name it without these." },
-        { "baseline,arrow", GROUP_SIDES_TWO,
+        { "baseline,arrow", REPORT_PAIR,
           "The column \"arrow\" shows before and after: name it without these." },
-        { "+arrow", GROUP_SIDES_TWO,
+        { "+arrow", REPORT_PAIR,
           "The column \"arrow\" shows before and after: name it without these." },
-        { "+top,top", GROUP_SIDES_TWO, "The column \"top\" is named twice: name it once." },
-        { "top,+p50", GROUP_SIDES_ONE,
+        { "+top,top", REPORT_PAIR, "The column \"top\" is named twice: name it once." },
+        { "top,+p50", REPORT_SNAPSHOT,
           "Unknown column \"+p50\", did you mean \"p50\"? There are group, threads, metric, "
           "value, top, p50, p99, uptime, tags, unit." },
-        { "x\033", GROUP_SIDES_ONE,
+        { "x\033", REPORT_SNAPSHOT,
           "Unknown column \"x\\x1b\": there are group, threads, metric, value, top, "
           "p50, p99, uptime, tags, unit." },
 };
@@ -99,7 +98,7 @@ START_TEST(what_is_no_column_is_named_with_those_that_are) {
         GroupColumns columns = { .n = 77 };
 
         ck_assert_int_eq(
-                group_columns_parse(refusals[_i].list, refusals[_i].sides, &columns, complaint),
+                group_columns_parse(refusals[_i].list, refusals[_i].kind, &columns, complaint),
                 GROUP_COLUMNS_E_INVALID);
         ck_assert_str_eq(complaint, refusals[_i].sentence);
         ck_assert_uint_eq(columns.n, 77);
@@ -110,7 +109,7 @@ START_TEST(two_sides_have_eight_columns_by_default) {
         char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
         GroupColumns columns;
 
-        ck_assert_int_eq(group_columns_parse(NULL, GROUP_SIDES_TWO, &columns, complaint), 0);
+        ck_assert_int_eq(group_columns_parse(NULL, REPORT_PAIR, &columns, complaint), 0);
         ck_assert_uint_eq(columns.n, 8);
         ck_assert_uint_eq(columns.n_default, 8);
         ck_assert_str_eq(group_column_table(columns.ids[0], "process").header, "process");
@@ -122,10 +121,10 @@ START_TEST(only_default_columns_may_be_left_out) {
         char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
         GroupColumns columns;
 
-        ck_assert_int_eq(group_columns_parse("+top", GROUP_SIDES_TWO, &columns, complaint), 0);
+        ck_assert_int_eq(group_columns_parse("+top", REPORT_PAIR, &columns, complaint), 0);
         ck_assert_uint_eq(columns.n, 9);
         ck_assert_uint_eq(columns.n_default, 8);
-        ck_assert_int_eq(group_columns_parse("group", GROUP_SIDES_TWO, &columns, complaint), 0);
+        ck_assert_int_eq(group_columns_parse("group", REPORT_PAIR, &columns, complaint), 0);
         ck_assert_uint_eq(columns.n_default, 0);
 }
 END_TEST
@@ -142,7 +141,7 @@ START_TEST(a_spread_is_asked_for_when_a_column_needs_it) {
         GroupColumns columns;
 
         ck_assert_int_eq(
-                group_columns_parse(spreads[_i].list, GROUP_SIDES_ONE, &columns, complaint), 0);
+                group_columns_parse(spreads[_i].list, REPORT_SNAPSHOT, &columns, complaint), 0);
         ck_assert(group_columns_want_spread(&columns) == spreads[_i].wants);
 }
 END_TEST

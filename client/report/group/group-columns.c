@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/group-columns.h"
+#include "report/group/group-columns.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,15 +10,15 @@
 #include "session/complain.h"
 
 enum {
-        SIDES_ONE = 1 << GROUP_SIDES_ONE,
-        SIDES_TWO = 1 << GROUP_SIDES_TWO,
-        SIDES_BOTH = SIDES_ONE | SIDES_TWO,
+        KINDS_ONE = 1 << REPORT_SNAPSHOT,
+        KINDS_TWO = 1 << REPORT_PAIR,
+        KINDS_BOTH = KINDS_ONE | KINDS_TWO,
 };
 
-#define COLUMN_ROW(id, name_, header_, right_, shrink_, omit_, sides_) \
+#define COLUMN_ROW(id, name_, header_, right_, shrink_, omit_, kinds_) \
         [GROUP_COLUMN_##id] = {                                        \
                 .name = (name_),                                       \
-                .sides = SIDES_##sides_,                               \
+                .kinds = KINDS_##kinds_,                               \
                 .table = { .header = (header_),                        \
                            .right = (right_),                          \
                            .shrink_to = (shrink_),                     \
@@ -26,7 +26,7 @@ enum {
         },
 static const struct {
         const char *name;
-        unsigned sides;
+        unsigned kinds;
         TableColumn table;
 } rows[_GROUP_COLUMN_MAX] = { GROUP_COLUMNS(COLUMN_ROW) };
 
@@ -40,15 +40,15 @@ static const struct {
 };
 
 static const GroupColumns defaults[] = {
-        [GROUP_SIDES_ONE] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
+        [REPORT_SNAPSHOT] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
                                 GROUP_COLUMN_VALUE },
                               4,
                               4 },
-        [GROUP_SIDES_TWO] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
-                                GROUP_COLUMN_BEFORE, GROUP_COLUMN_AFTER, GROUP_COLUMN_DELTA,
-                                GROUP_COLUMN_PERCENT, GROUP_COLUMN_RATE },
-                              8,
-                              8 },
+        [REPORT_PAIR] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
+                            GROUP_COLUMN_BEFORE, GROUP_COLUMN_AFTER, GROUP_COLUMN_DELTA,
+                            GROUP_COLUMN_PERCENT, GROUP_COLUMN_RATE },
+                          8,
+                          8 },
 };
 
 TableColumn group_column_table(GroupColumn id, const char *group_header) {
@@ -72,7 +72,7 @@ static bool is_word(Span word, const char *name) {
         return word.n == strlen(name) && strncasecmp(word.bytes, name, word.n) == 0;
 }
 
-static GroupColumn find_column(Span word, GroupSides sides) {
+static GroupColumn find_column(Span word, ReportKind kind) {
         unsigned id = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(aliases); i++)
@@ -81,18 +81,18 @@ static GroupColumn find_column(Span word, GroupSides sides) {
         if (id == 0)
                 while (id < _GROUP_COLUMN_MAX && !is_word(word, rows[id].name))
                         id++;
-        if (id < _GROUP_COLUMN_MAX && (rows[id].sides >> sides & 1) == 0)
+        if (id < _GROUP_COLUMN_MAX && (rows[id].kinds >> kind & 1) == 0)
                 id = _GROUP_COLUMN_MAX;
         return (GroupColumn) id;
 }
 
-static int refuse_unknown(Span word, GroupSides sides, char *ret_complaint) {
+static int refuse_unknown(Span word, ReportKind kind, char *ret_complaint) {
         const char *names[_GROUP_COLUMN_MAX], *nearest;
         char quoted[QUOTE_BYTES], list[256] = "";
         size_t n = 0, n_list = 0;
 
         for (size_t id = 0; id < _GROUP_COLUMN_MAX; id++) {
-                if ((rows[id].sides >> sides & 1) == 0)
+                if ((rows[id].kinds >> kind & 1) == 0)
                         continue;
                 names[n++] = rows[id].name;
                 n_list += (size_t) snprintf(list + n_list, sizeof(list) - n_list, "%s%s",
@@ -112,8 +112,8 @@ static bool repeats(GroupColumn a, GroupColumn b) {
         return a == GROUP_COLUMN_ARROW && (b == GROUP_COLUMN_BEFORE || b == GROUP_COLUMN_AFTER);
 }
 
-static int add_column(GroupColumns *columns, Span word, GroupSides sides, char *ret_complaint) {
-        GroupColumn id = find_column(word, sides);
+static int add_column(GroupColumns *columns, Span word, ReportKind kind, char *ret_complaint) {
+        GroupColumn id = find_column(word, kind);
         char quoted[QUOTE_BYTES];
 
         if (word.n == 0)
@@ -121,7 +121,7 @@ static int add_column(GroupColumns *columns, Span word, GroupSides sides, char *
                               "The list of columns has an empty entry: separate names "
                               "by one comma each.");
         if (id == _GROUP_COLUMN_MAX)
-                return refuse_unknown(word, sides, ret_complaint);
+                return refuse_unknown(word, kind, ret_complaint);
         for (size_t i = 0; i < columns->n; i++)
                 if (columns->ids[i] == id)
                         return refuse(ret_complaint,
@@ -147,24 +147,24 @@ static Span trim(Span word) {
         return word;
 }
 
-int group_columns_parse(const char *list, GroupSides sides, GroupColumns *ret,
+int group_columns_parse(const char *list, ReportKind kind, GroupColumns *ret,
                         char ret_complaint[static GROUP_COLUMNS_COMPLAINT_BYTES]) {
         GroupColumns columns = {};
         int r;
 
         if (!list) {
-                *ret = defaults[sides];
+                *ret = defaults[kind];
                 return 0;
         }
         list += strspn(list, " ");
         if (*list == '+') {
-                columns = defaults[sides];
+                columns = defaults[kind];
                 list++;
         }
         for (;;) {
                 size_t n = strcspn(list, ",");
 
-                r = add_column(&columns, trim((Span){ list, n }), sides, ret_complaint);
+                r = add_column(&columns, trim((Span){ list, n }), kind, ret_complaint);
                 if (r != 0)
                         return r;
                 if (list[n] == '\0')

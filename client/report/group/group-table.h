@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "render/table.h"
-#include "report/group-columns.h"
+#include "report/group/group-columns.h"
 #include "session/session.h"
 
 typedef struct GroupTable GroupTable;

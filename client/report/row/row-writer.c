@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/row-writer.h"
+#include "report/row/row-writer.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/group-table.h"
+#include "report/group/group-table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "report/row-writer.h"
+#include "report/row/row-writer.h"
 
 typedef struct SetRows SetRows;
 

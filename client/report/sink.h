@@ -13,7 +13,7 @@
 
 #include <json-c/json.h>
 #include "base/cleanup.h"
-#include "report/group-columns.h"
+#include "report/group/group-columns.h"
 #include "session/session.h"
 
 /* Where a group is, in the order the lists come in. */
@@ -33,7 +33,7 @@ typedef int (*GroupLead)(void *userdata, JsonOut *out);
 /* What all forms are told, unchanged for as long as the sink lives. */
 typedef struct GroupForm {
         Session *session;
-        GroupSides sides;
+        ReportKind kind;
         GroupColumns columns;
         GroupLead lead; /* may be NULL */
         void *lead_userdata;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/set/set-view.h"
+#include "report/set-view.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,10 +8,10 @@
 #include "render/cell.h"
 #include "render/lines.h"
 #include "session/complain.h"
-#include "report/head-lines.h"
-#include "report/set/set-head.h"
-#include "report/set/set-rows.h"
-#include "report/set/set-table.h"
+#include "report/overview/overview.h"
+#include "report/overview/set-overview.h"
+#include "report/row/set-rows.h"
+#include "report/group/set-table.h"
 #include "view/view-json.h"
 
 struct SetView {
@@ -157,7 +157,7 @@ static int end_json(SetView *view, json_object *reply) {
 /* text */
 
 static int begin_text(SetView *view, json_object *reply) {
-        const Lines lines = { stdout, &view->session->terminal, HEAD_LABEL_COLUMNS };
+        const Lines lines = { stdout, &view->session->terminal, OVERVIEW_LABEL_COLUMNS };
         int r;
 
         r = session_page(view->session);
@@ -212,7 +212,8 @@ static int print_hints(const SetView *view, json_object *reply) {
                               n_groups == 1 ? "" : "s");
         print_only(n_before, n_after);
         if (omitted.n > 0)
-                lines_format(&lines, "", "no room for %s: a wider terminal or a pipe has it", names);
+                lines_format(&lines, "", "no room for %s: a wider terminal or a pipe has it",
+                             names);
         return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/one-sided.h"
+#include "report/group/one-sided.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "metric/metric.h"
 #include "render/cell.h"
 #include "render/table.h"
-#include "report/group-table.h"
+#include "report/group/group-table.h"
 
 /* What tells a reader at a glance how much the group matters. */
 static const MetricId main_figures[] = {

@@ -15,8 +15,8 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "view/view.h"
-#include "report/group-columns.h"
-#include "report/row-writer.h"
+#include "report/group/group-columns.h"
+#include "report/row/row-writer.h"
 
 /* Which of two snapshots have the group. */
 typedef enum RowSide {
@@ -28,7 +28,7 @@ typedef enum RowSide {
 typedef struct GroupRows GroupRows;
 
 /* @view and @out are borrowed. */
-_must_check_ int group_rows_new(RowStyle style, GroupSides sides, const View *view, FILE *out,
+_must_check_ int group_rows_new(RowStyle style, ReportKind kind, const View *view, FILE *out,
                                 GroupRows **ret);
 GroupRows *group_rows_free(GroupRows *rows);
 DEFINE_CLEANUP(GroupRows *, group_rows_free);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/set/set-rows.h"
+#include "report/row/set-rows.h"
 
 #include <errno.h>
 #include <stdlib.h>

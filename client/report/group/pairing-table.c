@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/pairing-table.h"
+#include "report/group/pairing-table.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/set/set-table.h"
+#include "report/group/set-table.h"
 
 #include <stdlib.h>
 
 #include "metric/metric.h"
 #include "render/cell.h"
 #include "render/table.h"
-#include "report/group-table.h"
+#include "report/group/group-table.h"
 
 enum {
         COLUMN_GROUP,

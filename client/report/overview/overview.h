@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * HeadLines
+ * Overview
  *
- * What is known of snapshots as a whole, as lines above their numbers: when and where they were
- * taken, what differed between their hosts, and which readings are missing and why.
+ * The lines above the numbers: when and where the snapshots were taken, what differed between their
+ * hosts, and which readings are missing and why.
  */
 
 #include <json-c/json.h>
@@ -13,7 +13,12 @@
 #include "base/macro.h"
 #include "render/lines.h"
 
-#define HEAD_LABEL_COLUMNS 8
+#define OVERVIEW_LABEL_COLUMNS 8
+
+typedef enum ReportKind {
+        REPORT_SNAPSHOT, /* one snapshot */
+        REPORT_PAIR,     /* two snapshots side by side */
+} ReportKind;
 
 /* "NAME, 2026-11-20 15:35:01, HOST, KERNEL, 213 threads, 98 processes" */
 _must_check_ int head_lines_print(const Lines *lines, const char *label, json_object *head);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/group-rows.h"
+#include "report/row/group-rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,21 +12,19 @@
 /* A line is put together from three parts that change ever more often. */
 struct GroupRows {
         RowWriter writer;
-        GroupSides sides;
+        ReportKind kind;
         const View *view;
         FILE *out;
         Buffer head, group, line;
         Buffer scratch;
 };
 
-int group_rows_new(RowStyle style, GroupSides sides, const View *view, FILE *out, GroupRows **ret) {
+int group_rows_new(RowStyle style, ReportKind kind, const View *view, FILE *out, GroupRows **ret) {
         GroupRows *rows = malloc(sizeof(*rows));
 
         if (!rows)
                 return -ENOMEM;
-        *rows = (GroupRows){
-                .writer = { .style = style }, .sides = sides, .view = view, .out = out
-        };
+        *rows = (GroupRows){ .writer = { .style = style }, .kind = kind, .view = view, .out = out };
         *ret = rows;
         return 0;
 }
@@ -82,7 +80,7 @@ int group_rows_begin(GroupRows *rows, json_object *reply) {
         if (rows->writer.style == ROW_STYLE_CSV)
                 return 0;
         r = buffer_append_byte(head, '{');
-        if (r == 0 && rows->sides == GROUP_SIDES_ONE)
+        if (r == 0 && rows->kind == REPORT_SNAPSHOT)
                 return row_write_fields(&rows->writer, head, cell_member(reply, "snapshot"),
                                         head_fields, ELEMENTSOF(head_fields));
         if (r == 0)
@@ -109,13 +107,13 @@ static int set_group(GroupRows *rows, json_object *group, RowSide side) {
         int r = 0;
 
         buffer_clear(to);
-        if (rows->sides == GROUP_SIDES_TWO)
+        if (rows->kind == REPORT_PAIR)
                 r = row_write_text(&rows->writer, to, "side", span_of(sides[side]));
         if (r == 0)
                 r = row_write_fields(&rows->writer, to, group, parts, ELEMENTSOF(parts));
         if (r < 0)
                 return r;
-        if (rows->sides == GROUP_SIDES_ONE)
+        if (rows->kind == REPORT_SNAPSHOT)
                 return row_write_value(&rows->writer, to, "threads", threads);
         r = row_write_value(&rows->writer, to, "before_threads",
                             side == ROW_SIDE_BEFORE ? threads
@@ -227,7 +225,7 @@ static int add_spreads(GroupRows *rows, json_object *entry, RowSide side) {
         json_object *spread = cell_member(entry, "spread");
         int r = 0;
 
-        if (rows->sides == GROUP_SIDES_TWO)
+        if (rows->kind == REPORT_PAIR)
                 r = add_spread(
                         rows, side == ROW_SIDE_BEFORE ? spread : cell_member(entry, "spreadBefore"),
                         &spread_before_fields);
@@ -269,8 +267,8 @@ static int add_row(GroupRows *rows, const char *metric, json_object *entry, RowS
         buffer_clear(&rows->line);
         r = row_write_metric(&rows->writer, &rows->line, metric);
         if (r == 0)
-                r = rows->sides == GROUP_SIDES_ONE ? add_one(rows, entry)
-                                                   : add_pair(rows, entry, side);
+                r = rows->kind == REPORT_SNAPSHOT ? add_one(rows, entry)
+                                                  : add_pair(rows, entry, side);
         if (r == 0)
                 r = add_spreads(rows, entry, side);
         return r < 0 ? r : put_line(rows);
@@ -334,7 +332,7 @@ static int set_section_group(GroupRows *rows, const SectionRow *row, const Secti
         int r = 0;
 
         buffer_clear(to);
-        if (rows->sides == GROUP_SIDES_TWO)
+        if (rows->kind == REPORT_PAIR)
                 r = row_write_text(writer, to, "side", side_of(value));
         if (r == 0)
                 r = row_write_value(writer, to, "cgroup", row->cgroup);
@@ -344,7 +342,7 @@ static int set_section_group(GroupRows *rows, const SectionRow *row, const Secti
                 r = row_write_fields(writer, to, NULL, absent, ELEMENTSOF(absent));
         if (r < 0)
                 return r;
-        return rows->sides == GROUP_SIDES_ONE
+        return rows->kind == REPORT_SNAPSHOT
                        ? row_write_fields(writer, to, NULL, one, ELEMENTSOF(one))
                        : row_write_fields(writer, to, NULL, two, ELEMENTSOF(two));
 }
@@ -426,7 +424,7 @@ static int add_section_change(GroupRows *rows, const SectionValue *value) {
 
 static int add_section_value(GroupRows *rows, SectionId id, const SectionRow *row,
                              const SectionValue *value) {
-        bool is_pair = rows->sides == GROUP_SIDES_TWO;
+        bool is_pair = rows->kind == REPORT_PAIR;
         json_object *before = cell_member(value->value, "before");
         json_object *after = cell_member(value->value, "after");
         bool absent = is_pair ? !before || !after : !value->value;
@@ -461,7 +459,7 @@ int group_rows_add_section(GroupRows *rows, SectionId id, json_object *json) {
         for (size_t i = 0; r == 0 && i < row.n_values; i++) {
                 const SectionValue *value = &row.values[i];
 
-                if (rows->sides == GROUP_SIDES_TWO && rows->view->has_threshold &&
+                if (rows->kind == REPORT_PAIR && rows->view->has_threshold &&
                     !section_value_moved(value, rows->view))
                         continue;
                 r = add_section_value(rows, id, &row, value);

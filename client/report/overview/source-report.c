@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/source-report.h"
+#include "report/overview/source-report.h"
 
 #include <stdio.h>
 

@@ -13,7 +13,7 @@
 #include <json-c/json.h>
 #include <stddef.h>
 #include "base/macro.h"
-#include "report/group-table.h"
+#include "report/group/group-table.h"
 
 typedef struct GroupTree {
         json_object **groups; /* owned, each of them too */

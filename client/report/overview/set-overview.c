@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/set/set-head.h"
+#include "report/overview/set-overview.h"
 
 #include <string.h>
 
 #include "base/buffer.h"
 #include "render/cell.h"
 #include "render/when.h"
-#include "report/head-lines.h"
+#include "report/overview/overview.h"
 
 #define MAX_LISTED 4 /* hosts, kernels */
 

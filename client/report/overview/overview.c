@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/head-lines.h"
+#include "report/overview/overview.h"
 
 #include <string.h>
 
 #include "render/cell.h"
 #include "render/printable.h"
 #include "render/when.h"
-#include "report/host-changes.h"
+#include "report/overview/host-changes.h"
 
 #define MISSING_LABEL "missing"
 

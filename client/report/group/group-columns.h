@@ -12,13 +12,9 @@
 #include <stddef.h>
 #include "base/macro.h"
 #include "render/table.h"
+#include "report/overview/overview.h"
 
-typedef enum GroupSides {
-        GROUP_SIDES_ONE, /* show */
-        GROUP_SIDES_TWO, /* compare */
-} GroupSides;
-
-/*         id       name        header     right  shrink omit  sides that have it */
+/*         id       name        header     right  shrink omit  reports that have it */
 // clang-format off
 #define GROUP_COLUMNS(C)                                                                   \
         C(GROUP,   "group",    NULL,      false, 12,    0,    BOTH)                                \
@@ -59,7 +55,7 @@ enum {
  * @list: of --columns, NULL for the default; one that begins with '+' adds to the default. Blanks
  * around entries and letters of either case pass.
  */
-_must_check_ int group_columns_parse(const char *list, GroupSides sides, GroupColumns *ret,
+_must_check_ int group_columns_parse(const char *list, ReportKind kind, GroupColumns *ret,
                                      char ret_complaint[static GROUP_COLUMNS_COMPLAINT_BYTES]);
 
 /* One of them tells how a sum is spread over threads, which has to be asked for. */

@@ -7,6 +7,7 @@
 
 #include "base/number.h"
 #include "render/printable.h"
+#include "wire/message-object.h"
 
 /* Sign, the 309 digits of the largest double, point, decimals. */
 #define RAW_CHARS 320
@@ -51,7 +52,7 @@ bool cell_quantity(json_object *value, Quantity *ret) {
             !json_object_is_type(value, json_type_double))
                 return false;
 
-        /* The text, because json-c's integers end at -2^63 and deltas do not. */
+        /* Read from the text, because deltas can be below -2^63, where json-c's integers end. */
         text = text_of(value);
         negative = text[0] == '-';
         digits = span_of(text + negative);
@@ -62,7 +63,24 @@ bool cell_quantity(json_object *value, Quantity *ret) {
         return true;
 }
 
-/* Integers are exact; of a fraction the digits that a quotient of measurements does not have go. */
+bool cell_midpoint(json_object *a, json_object *b, char ret_text[static CELL_MIDPOINT_CHARS]) {
+        bool negative_a, negative_b;
+        uint64_t magnitude_a, magnitude_b;
+        __int128 sum;
+        unsigned __int128 magnitude;
+
+        if (!message_get_integer(a, &negative_a, &magnitude_a) ||
+            !message_get_integer(b, &negative_b, &magnitude_b))
+                return false;
+        sum = (negative_a ? -(__int128) magnitude_a : (__int128) magnitude_a) +
+              (negative_b ? -(__int128) magnitude_b : (__int128) magnitude_b);
+        magnitude = (unsigned __int128) (sum < 0 ? -sum : sum);
+        (void) snprintf(ret_text, CELL_MIDPOINT_CHARS, "%s%llu%s", sum < 0 ? "-" : "",
+                        (unsigned long long) (magnitude / 2), magnitude % 2 == 1 ? ".5" : "");
+        return true;
+}
+
+/* Integers are exact; a fraction keeps no more digits than a quotient of measurements has. */
 static int append_raw(Buffer *cell, json_object *value) {
         const char *text = text_of(value);
         double number = strtod(text, NULL);
@@ -101,58 +119,42 @@ int cell_append_text(Buffer *cell, json_object *value) {
 
 static int append_range(Buffer *cell, json_object *range, const CellStyle *style) {
         json_object *min = cell_member(range, "min"), *max = cell_member(range, "max");
-        size_t n_before = cell->n, n_min;
-        int r;
+        bool is_one = json_object_equal(min, max);
 
-        r = append_quantity(cell, min, style, QUANTITY_FORM_VALUE, QUANTITY_FORM_DERIVED_VALUE);
-        if (r < 0 || json_object_equal(min, max))
-                return r;
-
-        /* "[min, max]" around what is there already. */
-        n_min = cell->n - n_before;
-        r = buffer_append_text(cell, "[, ");
-        if (r < 0)
-                return r;
-        memmove(cell->bytes + n_before + 1, cell->bytes + n_before, n_min);
-        cell->bytes[n_before] = '[';
-        memcpy(cell->bytes + n_before + 1 + n_min, ", ", 2);
-        r = append_quantity(cell, max, style, QUANTITY_FORM_VALUE, QUANTITY_FORM_DERIVED_VALUE);
-        return r < 0 ? r : buffer_append_byte(cell, ']');
+        if (!is_one)
+                buffer_append_byte(cell, '[');
+        append_quantity(cell, min, style, QUANTITY_FORM_VALUE, QUANTITY_FORM_DERIVED_VALUE);
+        if (is_one)
+                return buffer_failure(cell);
+        buffer_append_text(cell, ", ");
+        append_quantity(cell, max, style, QUANTITY_FORM_VALUE, QUANTITY_FORM_DERIVED_VALUE);
+        return buffer_append_byte(cell, ']');
 }
 
 static int append_mode(Buffer *cell, json_object *value) {
         uint64_t count = json_object_get_uint64(cell_member(value, "count"));
         uint64_t total = json_object_get_uint64(cell_member(value, "total"));
-        int r;
 
-        r = cell_append_text(cell, cell_member(value, "mode"));
-        if (r < 0 || count == total)
-                return r;
-        return buffer_append_format(cell, " (%llu/%llu)", (unsigned long long) count,
-                                    (unsigned long long) total);
+        cell_append_text(cell, cell_member(value, "mode"));
+        if (count != total)
+                buffer_append_format(cell, " (%llu/%llu)", (unsigned long long) count,
+                                     (unsigned long long) total);
+        return buffer_failure(cell);
 }
 
 static int append_affinity(Buffer *cell, json_object *value) {
         uint64_t min = json_object_get_uint64(cell_member(value, "minCpus"));
         uint64_t max = json_object_get_uint64(cell_member(value, "maxCpus"));
-        int r;
 
-        r = buffer_append_u64(cell, min);
-        if (r < 0)
-                return r;
-        if (min != max) {
-                r = buffer_append_format(cell, "-%llu", (unsigned long long) max);
-                if (r < 0)
-                        return r;
-        }
-        r = buffer_append_text(cell, max == 1 ? " cpu (" : " cpus (");
-        if (r < 0)
-                return r;
+        buffer_append_u64(cell, min);
+        if (min != max)
+                buffer_append_format(cell, "-%llu", (unsigned long long) max);
+        buffer_append_text(cell, max == 1 ? " cpu (" : " cpus (");
         if (json_object_get_boolean(cell_member(value, "uniform")))
-                r = cell_append_text(cell, cell_member(value, "cpus"));
+                cell_append_text(cell, cell_member(value, "cpus"));
         else
-                r = buffer_append_text(cell, "mixed");
-        return r < 0 ? r : buffer_append_byte(cell, ')');
+                buffer_append_text(cell, "mixed");
+        return buffer_append_byte(cell, ')');
 }
 
 int cell_append_value(Buffer *cell, json_object *value, const CellStyle *style) {
@@ -191,7 +193,7 @@ int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style
                 return buffer_append_text(cell, "-");
         if (style->raw)
                 return append_raw(cell, value);
-        /* From the integers where both are: the reply's percent was rounded once already. */
+        /* Computed from integers if there are any: the reply's percentage is rounded already. */
         if (cell_quantity(cell_member(entry, "delta"), &delta) && delta.fraction == 0 &&
             cell_quantity(cell_member(entry, "before"), &before) && before.fraction == 0 &&
             before.whole > 0)
@@ -204,13 +206,12 @@ int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style
 int cell_append_rate(Buffer *cell, json_object *entry, const CellStyle *style) {
         json_object *value = cell_member(entry, "perSecond");
         Quantity rate;
-        int r;
 
-        r = append_quantity(cell, value, style, QUANTITY_FORM_DERIVED_DELTA,
-                            QUANTITY_FORM_DERIVED_DELTA);
-        if (r < 0 || style->raw || !cell_quantity(value, &rate))
-                return r;
-        return buffer_append_text(cell, "/s");
+        append_quantity(cell, value, style, QUANTITY_FORM_DERIVED_DELTA,
+                        QUANTITY_FORM_DERIVED_DELTA);
+        if (!style->raw && cell_quantity(value, &rate))
+                buffer_append_text(cell, "/s");
+        return buffer_failure(cell);
 }
 
 int cell_append_number(Buffer *cell, json_object *value, QuantityLadder ladder) {

@@ -4,9 +4,9 @@
 /*
  * Cell
  *
- * Values of the interface as text for people: numbers on their ladder, ranges, modes and CPU sets
- * in words, "-" where nothing was measured. With raw, numbers stand without unit: integers as they
- * came, fractions with six decimals at most, below 1 with six digits.
+ * Values of replies as text for people: numbers with a readable unit, ranges, modes and CPU sets in
+ * words, "-" where nothing was measured. With raw, numbers have no unit: integers are exact,
+ * fractions have at most six decimals, or six digits below 1.
  */
 
 #include <json-c/json.h>
@@ -22,25 +22,32 @@ typedef struct CellStyle {
         bool raw;
 } CellStyle;
 
-/* The member, NULL when it is missing or null. */
+/* NULL if the member is missing or null. */
 json_object *cell_member(json_object *object, const char *key);
-/* Elements of an array, 0 of anything else. */
+/* The number of elements of an array; 0 for anything else. */
 size_t cell_length(json_object *value);
-/* One of them, NULL where there is none; json-c ends the process over what is no array. */
+/* NULL if there is none; json_object_array_get_idx() aborts on a value that is no array. */
 json_object *cell_element(json_object *value, size_t index);
 /* The text of a string, borrowed; empty for anything else. */
 Span cell_string(json_object *value);
 /* False when @value is not a number. */
 bool cell_quantity(json_object *value, Quantity *ret);
 
-/* All append to @cell. A VALUE of the command-line contract. */
-_must_check_ int cell_append_value(Buffer *cell, json_object *value, const CellStyle *style);
-/* Of {before, after, delta, percent, perSecond, reset} of one metric of one group. */
-_must_check_ int cell_append_delta(Buffer *cell, json_object *entry, const CellStyle *style);
-/* "reset" where a counter went back. */
-_must_check_ int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style);
-_must_check_ int cell_append_rate(Buffer *cell, json_object *entry, const CellStyle *style);
-/* A count or an amount of bytes that is not a metric, NULL is "-". */
-_must_check_ int cell_append_number(Buffer *cell, json_object *value, QuantityLadder ladder);
+#define CELL_MIDPOINT_CHARS 32
+/*
+ * The middle of two integers, exact whatever their size, with ".5" if it lies between two integers.
+ * False if one of them is no integer of sign and 64 bits.
+ */
+bool cell_midpoint(json_object *a, json_object *b, char ret_text[static CELL_MIDPOINT_CHARS]);
+
+/* These append to @cell and return 0 or its failure, which sticks. A VALUE of the interface. */
+int cell_append_value(Buffer *cell, json_object *value, const CellStyle *style);
+/* @entry is {before, after, delta, percent, perSecond, reset}: one metric of one group. */
+int cell_append_delta(Buffer *cell, json_object *entry, const CellStyle *style);
+/* "reset" if a counter went back. */
+int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style);
+int cell_append_rate(Buffer *cell, json_object *entry, const CellStyle *style);
+/* A number that is not a metric, such as a count or an amount of bytes; NULL is "-". */
+int cell_append_number(Buffer *cell, json_object *value, QuantityLadder ladder);
 /* A string of a reply, made printable; NULL is "-". */
-_must_check_ int cell_append_text(Buffer *cell, json_object *value);
+int cell_append_text(Buffer *cell, json_object *value);

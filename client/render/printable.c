@@ -43,26 +43,18 @@ static bool is_hidden(uint32_t code) {
 }
 
 int printable_append(Buffer *buffer, Span bytes) {
-        int r;
-
         while (bytes.n > 0) {
                 size_t n = utf8_character(bytes);
                 bool shown = n > 0 && !is_hidden(decode((Span){ bytes.bytes, n }));
 
                 n = n == 0 ? 1 : n;
-                if (shown) {
-                        r = buffer_append(buffer, bytes.bytes, n);
-                        if (r < 0)
-                                return r;
-                }
-                for (size_t i = 0; !shown && i < n; i++) {
-                        r = buffer_append_format(buffer, "\\x%02x", (unsigned char) bytes.bytes[i]);
-                        if (r < 0)
-                                return r;
-                }
+                if (shown)
+                        buffer_append(buffer, bytes.bytes, n);
+                for (size_t i = 0; !shown && i < n; i++)
+                        buffer_append_format(buffer, "\\x%02x", (unsigned char) bytes.bytes[i]);
                 bytes = (Span){ bytes.bytes + n, bytes.n - n };
         }
-        return 0;
+        return buffer_failure(buffer);
 }
 
 int printable_append_name(Buffer *buffer, Span text) {
@@ -70,8 +62,8 @@ int printable_append_name(Buffer *buffer, Span text) {
         int r;
 
         r = name_unescape(&bytes, text);
-        if (r < 0)
-                return r;
+        if (r < 0 && buffer->failure == 0)
+                buffer->failure = r;
         return printable_append(buffer, buffer_span(&bytes));
 }
 

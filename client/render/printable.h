@@ -4,20 +4,20 @@
 /*
  * Printable
  *
- * Text from outside as a terminal may see it: names of threads and cgroups are any bytes, and none
- * of them may move a cursor or hide its neighbours. Bytes that are not valid UTF-8, control
- * characters and the invisible characters that reorder or hide text become \xNN; all else stays as
- * it is.
+ * Text from outside in a form that is safe for a terminal. Names of threads and cgroups can be any
+ * bytes, and must not move the cursor or hide other text. Bytes that are not valid UTF-8, control
+ * characters and the invisible characters that reorder or hide text become \xNN; everything else is
+ * unchanged.
  */
 
 #include "base/buffer.h"
 #include "base/macro.h"
 #include "base/span.h"
 
-/* Appends @bytes. */
-_must_check_ int printable_append(Buffer *buffer, Span bytes);
-/* The same for a name as it stands in JSON: its escape (base/name.h) is undone first. */
-_must_check_ int printable_append_name(Buffer *buffer, Span text);
+/* Both append to @buffer, and return 0 or its failure, which sticks. */
+int printable_append(Buffer *buffer, Span bytes);
+/* A name from JSON: its escape (base/name.h) is undone first. */
+int printable_append_name(Buffer *buffer, Span text);
 
 /* Columns that printable text takes on a terminal. */
 size_t printable_width(const char *text);

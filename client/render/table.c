@@ -71,7 +71,7 @@ void table_set_wrap(Table *table) {
         table->wrap = true;
 }
 
-static void fail(Table *table, int error) {
+void table_fail(Table *table, int error) {
         if (table->error == 0)
                 table->error = error;
 }
@@ -86,7 +86,7 @@ static size_t excess(const Table *table, const size_t *widths) {
         return total > table->terminal->columns ? total - table->terminal->columns : 0;
 }
 
-/* Shrinks the widest column that may shrink by one, so that several shrink before one shrinks much. */
+/* Shrinks the widest column that may shrink by one, so that no column shrinks alone. */
 static bool shrink_one(const Table *table, size_t *widths) {
         size_t widest = SIZE_MAX;
 
@@ -117,8 +117,8 @@ static bool omit_one(Table *table) {
 }
 
 /*
- * Fills @widths. The first block decides which columns are omitted on a narrow terminal, so that all
- * lines have the same columns.
+ * Fills @widths. The first block decides which columns a narrow terminal has no room for, so that
+ * all lines have the same columns.
  */
 static void lay_out(Table *table, size_t *widths) {
         do {
@@ -132,8 +132,8 @@ static void lay_out(Table *table, size_t *widths) {
 }
 
 /*
- * How many bytes of @text go on a line of @width: up to a character that separates names if there is
- * one in the second half, else as many as fit.
+ * How many bytes of @text go on a line of @width: up to a character that separates names if there
+ * is one in the second half, else as many as fit.
  */
 static size_t fit_line(const char *text, size_t width) {
         size_t n = printable_fit(text, width);
@@ -171,7 +171,7 @@ static Span clip(Table *table, const char *text, size_t width, bool keep_end) {
                 buffer_append_text(clipped, ELLIPSIS);
         }
         buffer_append_byte(clipped, '\0');
-        fail(table, buffer_failure(clipped));
+        table_fail(table, buffer_failure(clipped));
         return buffer_failure(clipped) == 0 ? span_of(clipped->bytes) : (Span){};
 }
 
@@ -202,9 +202,9 @@ static void put_line(Table *table) {
         while (line->n > 0 && line->bytes[line->n - 1] == ' ')
                 line->n--;
         buffer_append_byte(line, '\n');
-        fail(table, buffer_failure(line));
+        table_fail(table, buffer_failure(line));
         if (table->error == 0 && fwrite(line->bytes, 1, line->n, table->out) != line->n)
-                fail(table, errno > 0 ? -errno : -EIO);
+                table_fail(table, errno > 0 ? -errno : -EIO);
         buffer_clear(line);
 }
 
@@ -303,7 +303,7 @@ static void end_row(Table *table, uint32_t bold, bool is_heading) {
         assert(table->n_begun == table->n_columns);
         end_cell(table, is_heading);
         table->n_begun = 0;
-        fail(table, buffer_failure(&table->cells));
+        table_fail(table, buffer_failure(&table->cells));
         if (table->error != 0) {
                 table->n_rows = 0;
                 buffer_clear(&table->cells);

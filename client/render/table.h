@@ -4,11 +4,11 @@
 /*
  * Table
  *
- * Rows of cells under headers. A pipe gets every cell whole. A terminal gets lines that fit: columns
- * shrink as far as they may, then the least important ones are left out, and table_omitted() says
- * which. A cell that is too wide for its column is cut with an ellipsis, or continued in the lines
- * below. Rows are printed in blocks, which bounds the memory for any number of rows; columns only
- * grow from block to block. No line ends in a blank.
+ * Rows of cells under headers. A pipe gets every cell whole. A terminal gets lines that fit:
+ * columns shrink as far as they may, then the least important ones are left out, and
+ * table_omitted() says which. A cell that is too wide for its column is cut with an ellipsis, or
+ * continued in the lines below. Rows are printed in blocks, which bounds the memory for any number
+ * of rows; columns only grow from block to block. No line ends in a blank.
  *
  * Cells must be printable (render/printable.h). The first failure sticks, and table_end() returns
  * it, so that the calls between need no check.
@@ -21,7 +21,7 @@
 #include "base/macro.h"
 #include "render/terminal.h"
 
-#define TABLE_MAX_COLUMNS 16
+#define TABLE_MAX_COLUMNS 32
 
 typedef struct TableColumn {
         const char *header;
@@ -43,7 +43,7 @@ _must_check_ int table_new(const TableColumn *columns, size_t n_columns, const T
                            TableLegend legend, FILE *out, Table **ret);
 Table *table_free(Table *table);
 DEFINE_CLEANUP(Table *, table_free);
-/* Before the first row: continues cells that are too wide for the terminal instead of cutting them. */
+/* Before the first row: continues cells that are too wide instead of cutting them. */
 void table_set_wrap(Table *table);
 
 /* Begins the next cell of a row: append its text. An empty cell is shown as "-". */
@@ -54,6 +54,9 @@ int table_end_row(Table *table, uint32_t bold);
 int table_add(Table *table, const char *const cells[], uint32_t bold);
 /* A line across all columns; in a table that wraps, a row with only a first cell. */
 int table_add_heading(Table *table, const char *text);
+
+/* A failure of the caller, which sticks like one of the table; 0 is none. */
+void table_fail(Table *table, int error);
 
 /* No row was added, and nothing failed: table_end() would print the line of headers alone. */
 bool table_is_empty(const Table *table);

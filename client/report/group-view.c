@@ -14,11 +14,11 @@ const char *const group_list_names[_GROUP_LIST_MAX] = {
         [GROUP_LIST_ONLY_AFTER] = "onlyAfter",
 };
 
-/* What --format names. */
+/* The formats of --format. */
 static const struct {
         GroupSinkNew *new;
-        bool is_machine; /* for a program: no pager, no hints, the result alone on stdout */
-        bool is_page;    /* people read it: no more groups than they would want, but all rows */
+        bool is_machine; /* for a program: no pager, no hints, nothing else on stdout */
+        bool is_page;    /* read by people: as many groups as in a table, but all rows */
 } forms[_FORMAT_MAX] = {
         [FORMAT_TABLE] = { .new = sink_text_new },
         [FORMAT_CSV] = { .new = sink_rows_new, .is_machine = true },
@@ -26,7 +26,7 @@ static const struct {
         [FORMAT_HTML] = { .new = sink_html_new, .is_machine = true, .is_page = true },
 };
 
-/* How far the answer has come: a list is STAGE_LISTS and its number. */
+/* How far the answer has come; each list is a stage: STAGE_LISTS plus its number. */
 typedef enum Stage {
         STAGE_LISTS,
         STAGE_SECTIONS = STAGE_LISTS + _GROUP_LIST_MAX,
@@ -36,11 +36,11 @@ struct GroupView {
         GroupForm form;
         GroupSink *sink;
         unsigned stage;
-        bool begun; /* the first reply is out */
-        bool above; /* rows moved by more than the threshold */
+        bool begun; /* the first reply was passed on */
+        bool above; /* some rows moved by more than the threshold */
 };
 
-/* Who names a section of cgroups and gets nothing shall know why. */
+/* A user who names a section of cgroups and gets nothing should know why. */
 static void warn_axis(const View *view) {
         for (unsigned id = 0; view->has_sections && id < _SECTION_MAX; id++)
                 if (view->tables[id] && !view_wants_table(view, (SectionId) id))
@@ -55,7 +55,7 @@ static Format format_of(const Options *options) {
         return options_have(options, OPTION_FORMAT) ? options->format : FORMAT_TABLE;
 }
 
-/* Which axes have cgroups is the engine's to know; that others ignore pairs, the user's. */
+/* The daemon ignores pairs on axes without cgroups; the user should know. */
 static void warn_pairs(const View *view) {
         if (view->pairs.n > 0 && view->axis != VIEW_AXIS_CGROUP && view->axis != VIEW_AXIS_ALL)
                 (void) complain(STATUS_DONE,
@@ -64,11 +64,48 @@ static void warn_pairs(const View *view) {
                                 view_axis_name(view->axis));
 }
 
+/* Options of a view that have no meaning for sets, or are implied by them. */
+static int check_set_options(const Session *session) {
+        static const struct {
+                OptionId id;
+                const char *why;
+        } refused[] = {
+                { OPTION_WINDOW,
+                  "--window is implied: rates of sets are of the work in the windows "
+                  "between captures." },
+                { OPTION_PAIR, "--pair is for two snapshots: cgroups are not paired in sets." },
+                { OPTION_COLUMNS,
+                  "--columns is for two snapshots: sets have columns of their own." },
+        };
+        const Options *options = session->options;
+
+        for (size_t i = 0; i < ELEMENTSOF(refused); i++)
+                if (options_have(options, refused[i].id))
+                        return complain(STATUS_USAGE, "%s", refused[i].why);
+        if (options->view.axis == VIEW_AXIS_THREAD)
+                return complain(STATUS_USAGE,
+                                "Sets are not compared by thread: a thread of one set need not be "
+                                "in the other. --group-by comm-exact has their names.");
+        if (options_have(options, OPTION_FORMAT) && options->format == FORMAT_HTML)
+                return complain(STATUS_USAGE, "Sets have no --format html: they come as a table, "
+                                              "csv, ndjson or --json.");
+        for (unsigned id = 0; options->view.has_sections && id < _SECTION_MAX; id++)
+                if (options->view.tables[id])
+                        return complain(STATUS_USAGE,
+                                        "The section \"%s\" is of two snapshots: sets have rows of "
+                                        "metrics only.",
+                                        view_table_name((SectionId) id));
+        return 0;
+}
+
 static int open_sink(GroupView *view) {
         Session *session = view->form.session;
         Format format = format_of(session->options);
         int r;
 
+        r = view->form.kind == REPORT_SETS ? check_set_options(session) : 0;
+        if (r != 0)
+                return r;
         if (options_have(session->options, OPTION_FORMAT) && session_has_json(session))
                 return complain(STATUS_USAGE,
                                 "--format and --json are two forms of one result: give either.");
@@ -89,10 +126,11 @@ static int open_sink(GroupView *view) {
 int group_view_new(Session *session, ReportKind kind, GroupView **ret) {
         char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
         _cleanup_(group_view_freep) GroupView *view = NULL;
+        const char *list = kind != REPORT_SETS ? session->options->columns : NULL;
         GroupColumns columns;
         int r;
 
-        r = group_columns_parse(session->options->columns, kind, &columns, complaint);
+        r = group_columns_parse(list, kind, &columns, complaint);
         if (r == GROUP_COLUMNS_E_INVALID)
                 return complain(STATUS_USAGE, "%s", complaint);
         view = malloc(sizeof(*view));
@@ -121,8 +159,8 @@ void group_view_set_lead(GroupView *view, GroupLead lead, void *userdata) {
 }
 
 /*
- * Who asks for some metrics wants no tables of other things below them; JSON has them, as ever. The
- * metrics stay the same: those of every section.
+ * A user who names metrics wants no tables of sections below them; only JSON keeps these. The
+ * metrics stay the same, because all sections of metrics are wanted.
  */
 static void leave_out_tables(View *view) {
         view->has_sections = true;
@@ -132,29 +170,35 @@ static void leave_out_tables(View *view) {
                 view->tables[id] = false;
 }
 
-void group_view_write_parameter(const GroupView *view, JsonWriter *writer) {
+void group_view_write_parameters(const GroupView *view, JsonWriter *writer) {
         const Options *options = view->form.session->options;
         bool is_machine = session_is_machine(view->form.session);
         View parameter = options->view;
 
-        /* A program wants all there is unless its user said otherwise. */
+        /* A program gets everything, unless its user said otherwise. */
         parameter.changed_only = !is_machine && !options_have(options, OPTION_ALL_ROWS);
         if (is_machine && !forms[format_of(options)].is_page &&
             !options_have(options, OPTION_LIMIT))
                 parameter.limit = 0;
-        parameter.spread = is_machine || group_columns_want_spread(&view->form.columns);
-        if (!session_has_json(view->form.session) && parameter.has_metrics &&
-            !parameter.has_sections)
-                leave_out_tables(&parameter);
+        if (view->form.kind != REPORT_SETS) {
+                parameter.spread = is_machine || group_columns_want_spread(&view->form.columns);
+                if (!session_has_json(view->form.session) && parameter.has_metrics &&
+                    !parameter.has_sections)
+                        leave_out_tables(&parameter);
+        }
         json_write_key(writer, "view");
         view_write_json(writer, &parameter);
+        if (view->form.kind == REPORT_SETS && options_have(options, OPTION_ALPHA)) {
+                json_write_key(writer, "alpha");
+                json_write_double(writer, options->alpha);
+        }
 }
 
 bool group_view_is_above(const GroupView *view) {
         return view->above;
 }
 
-/* AFTER that was taken first is nearly always a slip. */
+/* Two snapshots in the wrong order are nearly always a mistake. */
 static void warn_backwards(json_object *reply) {
         json_object *elapsed = cell_member(reply, "elapsedNs");
         char quoted_before[QUOTE_BYTES], quoted_after[QUOTE_BYTES];
@@ -176,7 +220,6 @@ static int begin(GroupView *view, json_object *reply) {
         return view->sink->type->begin(view->sink, reply);
 }
 
-/* Stages never come back. */
 static int enter_stage(GroupView *view, unsigned stage) {
         if (stage < view->stage)
                 return complain(STATUS_FAILED, "ctprofd sent its answer out of order.");
@@ -185,8 +228,9 @@ static int enter_stage(GroupView *view, unsigned stage) {
 }
 
 static int forward_parts(GroupView *view, json_object *reply) {
-        unsigned n_lists = view->form.kind == REPORT_SNAPSHOT ? 1 : _GROUP_LIST_MAX;
-        json_object *sections = cell_member(reply, "sections");
+        unsigned n_lists = view->form.kind == REPORT_PAIR ? _GROUP_LIST_MAX : 1;
+        json_object *sections =
+                view->form.kind != REPORT_SETS ? cell_member(reply, "sections") : NULL;
         GroupSink *sink = view->sink;
         int r = 0;
 

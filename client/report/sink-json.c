@@ -2,47 +2,79 @@
 #include "report/sink.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "render/cell.h"
-#include "report/section/section-out.h"
 
-/* Members that replies repeat, or that come behind the lists, are kept until then. */
+#define SECTION_NAME_CHARS 64
+
+/* Members that replies repeat, or that stand behind the lists, are kept until then. */
 typedef struct SinkJson {
         GroupSink sink;
         JsonOut out;
         GroupList list; /* the one that is open */
-        bool closed;    /* the lists are */
-        SectionOut sections;
-        json_object *sources[2]; /* owned */
+        bool closed;    /* the last list has ended, and so the member "sections" has begun */
+        char section[SECTION_NAME_CHARS]; /* the section whose array is open; "" for none */
+        json_object *sources[2];          /* owned */
 } SinkJson;
 
-static void begin_pair(SinkJson *json, json_object *reply) {
-        static const char *const names[] = { "before", "after", "sameBoot", "elapsedNs",
-                                             "hostChanges" };
+/* The members of each kind of report, in the order of the contract. */
+typedef struct Members {
+        const char *first[8]; /* of the first reply, in front of the lists */
+        const char *windowed; /* the same, left out where there is none */
+        GroupList last_list;
+        const char *sources[2]; /* of the first reply, behind the lists */
+        const char *counts[8];  /* of the last reply; left out where there is none */
+} Members;
 
-        for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                json_out_member(&json->out, names[i], cell_member(reply, names[i]));
-        if (cell_member(reply, "window"))
-                json_out_member(&json->out, "window", cell_member(reply, "window"));
-        json->sources[0] = json_object_get(cell_member(reply, "sourcesBefore"));
-        json->sources[1] = json_object_get(cell_member(reply, "sourcesAfter"));
+static const Members all_members[] = {
+        [REPORT_SNAPSHOT] = {
+                .first = { "snapshot" },
+                .last_list = GROUP_LIST_GROUPS,
+                .sources = { "sources" },
+                .counts = { "hiddenRows", "hiddenGroups", "hiddenSections", "rowsAboveThreshold" },
+        },
+        [REPORT_PAIR] = {
+                .first = { "before", "after", "sameBoot", "elapsedNs", "hostChanges" },
+                .windowed = "window",
+                .last_list = GROUP_LIST_ONLY_AFTER,
+                .sources = { "sourcesBefore", "sourcesAfter" },
+                .counts = { "hiddenRows", "hiddenGroups", "hiddenOnlyBefore", "hiddenOnlyAfter",
+                            "hiddenSections", "rowsAboveThreshold", "pairings", "hiddenPairings" },
+        },
+        [REPORT_SETS] = {
+                .first = { "before", "after", "alpha", "tested", "significant", "leastP",
+                           "samplesNeeded" },
+                .last_list = GROUP_LIST_GROUPS,
+                .sources = { "sourcesBefore", "sourcesAfter" },
+                .counts = { "hiddenRows", "hiddenGroups", "groupsOnlyBefore", "groupsOnlyAfter",
+                            "rowsAboveThreshold" },
+        },
+};
+
+static const Members *members_of(const SinkJson *json) {
+        return &all_members[json->sink.form->kind];
 }
 
 static int begin(GroupSink *sink, json_object *reply) {
         SinkJson *json = (SinkJson *) sink;
+        const Members *members = members_of(json);
         int r;
 
         json_out_object(&json->out);
         r = group_form_lead(sink->form, &json->out);
         if (r != 0)
                 return r;
-        if (sink->form->kind == REPORT_PAIR) {
-                begin_pair(json, reply);
-        } else {
-                json_out_member(&json->out, "snapshot", cell_member(reply, "snapshot"));
-                json->sources[0] = json_object_get(cell_member(reply, "sources"));
-        }
+        for (size_t i = 0; i < ELEMENTSOF(members->first) && members->first[i]; i++)
+                json_out_member(&json->out, members->first[i],
+                                cell_member(reply, members->first[i]));
+        if (members->windowed && cell_member(reply, members->windowed))
+                json_out_member(&json->out, members->windowed,
+                                cell_member(reply, members->windowed));
+        for (size_t i = 0; i < ELEMENTSOF(json->sources) && members->sources[i]; i++)
+                json->sources[i] = json_object_get(cell_member(reply, members->sources[i]));
         json_out_key(&json->out, group_list_names[GROUP_LIST_GROUPS]);
         json_out_array(&json->out);
         return 0;
@@ -58,51 +90,73 @@ static void open_list(SinkJson *json, GroupList list) {
 
 static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
         SinkJson *json = (SinkJson *) sink;
-        size_t n = cell_length(groups);
 
         open_list(json, list);
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < cell_length(groups); i++)
                 json_out_value(&json->out, cell_element(groups, i));
         return 0;
 }
 
-/* The lists end where the sections begin; each is there, were it empty. */
+/* Writes the lists that did not come as empty ones, and begins the sections. */
 static void close_lists(SinkJson *json) {
         if (json->closed)
                 return;
-        open_list(json, json->sink.form->kind == REPORT_SNAPSHOT ? GROUP_LIST_GROUPS
-                                                                 : GROUP_LIST_ONLY_AFTER);
+        open_list(json, members_of(json)->last_list);
         json_out_end(&json->out);
+        if (json->sink.form->kind != REPORT_SETS) {
+                json_out_key(&json->out, "sections");
+                json_out_object(&json->out);
+        }
         json->closed = true;
 }
 
+static void close_section(SinkJson *json) {
+        if (json->section[0] != '\0')
+                json_out_end(&json->out);
+        json->section[0] = '\0';
+}
+
+/* Sections of a newer daemon are passed on, too, but only names that need no escape. */
+static bool is_section_name(const char *text) {
+        size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-_");
+
+        return n > 0 && n < SECTION_NAME_CHARS && text[n] == '\0';
+}
+
+/* Arrays of one name in successive parts become one array. */
 static int add_sections(GroupSink *sink, json_object *part) {
         SinkJson *json = (SinkJson *) sink;
 
         close_lists(json);
-        section_out_add(&json->sections, &json->out, part);
+        json_object_object_foreach(part, name, rows) {
+                if (!is_section_name(name))
+                        continue;
+                if (strcmp(json->section, name) != 0) {
+                        close_section(json);
+                        (void) snprintf(json->section, sizeof(json->section), "%s", name);
+                        json_out_key(&json->out, json->section);
+                        json_out_array(&json->out);
+                }
+                for (size_t i = 0; i < cell_length(rows); i++)
+                        json_out_value(&json->out, cell_element(rows, i));
+        }
         return 0;
 }
 
 static int end(GroupSink *sink, json_object *reply) {
-        static const char *const counts[] = { "hiddenRows",       "hiddenGroups",
-                                              "hiddenOnlyBefore", "hiddenOnlyAfter",
-                                              "hiddenSections",   "rowsAboveThreshold",
-                                              "pairings",         "hiddenPairings" };
-        static const char *const source_names[][2] = {
-                [REPORT_SNAPSHOT] = { "sources", NULL },
-                [REPORT_PAIR] = { "sourcesBefore", "sourcesAfter" },
-        };
-        const char *const *names = source_names[sink->form->kind];
         SinkJson *json = (SinkJson *) sink;
+        const Members *members = members_of(json);
 
         close_lists(json);
-        section_out_end(&json->sections, &json->out);
-        for (size_t i = 0; i < 2 && names[i]; i++)
-                json_out_member(&json->out, names[i], json->sources[i]);
-        for (size_t i = 0; i < ELEMENTSOF(counts); i++)
-                if (cell_member(reply, counts[i]))
-                        json_out_member(&json->out, counts[i], cell_member(reply, counts[i]));
+        close_section(json);
+        if (sink->form->kind != REPORT_SETS)
+                json_out_end(&json->out);
+        for (size_t i = 0; i < ELEMENTSOF(json->sources) && members->sources[i]; i++)
+                json_out_member(&json->out, members->sources[i], json->sources[i]);
+        for (size_t i = 0; i < ELEMENTSOF(members->counts) && members->counts[i]; i++)
+                if (cell_member(reply, members->counts[i]))
+                        json_out_member(&json->out, members->counts[i],
+                                        cell_member(reply, members->counts[i]));
         json_out_end(&json->out);
         return session_finish_json(&json->out);
 }
@@ -111,7 +165,7 @@ static void free_sink(GroupSink *sink) {
         SinkJson *json = (SinkJson *) sink;
 
         json_out_done(&json->out);
-        for (size_t i = 0; i < 2; i++)
+        for (size_t i = 0; i < ELEMENTSOF(json->sources); i++)
                 (void) json_object_put(json->sources[i]);
         free(json);
 }

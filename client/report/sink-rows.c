@@ -6,25 +6,26 @@
 
 #include "render/cell.h"
 #include "report/row/group-rows.h"
+#include "report/row/section-rows.h"
 #include "report/section/section-row.h"
 
 typedef struct SinkRows {
         GroupSink sink;
-        GroupRows *rows;
+        RowWriter writer;
 } SinkRows;
 
 static int begin(GroupSink *sink, json_object *reply) {
-        const Session *session = sink->form->session;
-        SinkRows *rows = (SinkRows *) sink;
+        RowWriter *writer = &((SinkRows *) sink)->writer;
+        const GroupForm *form = sink->form;
         int r;
 
-        r = group_form_lead(sink->form, NULL);
-        if (r == 0)
-                r = group_rows_begin(rows->rows, reply);
-        if (r == 0 && session->options->format == FORMAT_CSV &&
-            session_legend(session) == TABLE_LEGEND_SHOWN)
-                r = group_rows_add_names(rows->rows);
-        return r;
+        r = group_form_lead(form, NULL);
+        if (r != 0)
+                return r;
+        group_rows_begin(writer, form->kind, reply);
+        if (writer->style == ROW_STYLE_CSV && session_legend(form->session) == TABLE_LEGEND_SHOWN)
+                group_rows_add_names(writer, form->kind);
+        return row_writer_failure(writer);
 }
 
 static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
@@ -33,30 +34,26 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
                 [GROUP_LIST_ONLY_BEFORE] = ROW_SIDE_BEFORE,
                 [GROUP_LIST_ONLY_AFTER] = ROW_SIDE_AFTER,
         };
-        SinkRows *rows = (SinkRows *) sink;
-        size_t n = cell_length(groups);
-        int r = 0;
+        RowWriter *writer = &((SinkRows *) sink)->writer;
 
-        for (size_t i = 0; r == 0 && i < n; i++)
-                r = group_rows_add(rows->rows, cell_element(groups, i), sides[list]);
-        return r;
+        for (size_t i = 0; i < cell_length(groups); i++)
+                group_rows_add(writer, sink->form->kind, cell_element(groups, i), sides[list]);
+        return row_writer_failure(writer);
 }
 
 static int add_sections(GroupSink *sink, json_object *part) {
-        SinkRows *rows = (SinkRows *) sink;
+        RowWriter *writer = &((SinkRows *) sink)->writer;
+        const GroupForm *form = sink->form;
         json_object_iter member;
 
         json_object_object_foreachC(part, member) {
                 SectionId id = section_find(member.key);
-                size_t n = id < _SECTION_MAX ? cell_length(member.val) : 0;
-                int r = 0;
 
-                for (size_t i = 0; r == 0 && i < n; i++)
-                        r = group_rows_add_section(rows->rows, id, cell_element(member.val, i));
-                if (r != 0)
-                        return r;
+                for (size_t i = 0; id < _SECTION_MAX && i < cell_length(member.val); i++)
+                        section_rows_add(writer, form->kind, &form->session->options->view, id,
+                                         cell_element(member.val, i));
         }
-        return 0;
+        return row_writer_failure(writer);
 }
 
 static int end(GroupSink *sink, json_object *reply) {
@@ -64,10 +61,8 @@ static int end(GroupSink *sink, json_object *reply) {
 }
 
 static void free_sink(GroupSink *sink) {
-        SinkRows *rows = (SinkRows *) sink;
-
-        rows->rows = group_rows_free(rows->rows);
-        free(rows);
+        row_writer_done(&((SinkRows *) sink)->writer);
+        free(sink);
 }
 
 int sink_rows_new(const GroupForm *form, GroupSink **ret) {
@@ -77,18 +72,14 @@ int sink_rows_new(const GroupForm *form, GroupSink **ret) {
                                             .end = end,
                                             .free = free_sink };
         SinkRows *rows = malloc(sizeof(*rows));
-        int r;
 
         if (!rows)
                 return -ENOMEM;
-        *rows = (SinkRows){ .sink = { &type, form } };
-        r = group_rows_new(form->session->options->format == FORMAT_CSV ? ROW_STYLE_CSV
-                                                                        : ROW_STYLE_NDJSON,
-                           form->kind, &form->session->options->view, stdout, &rows->rows);
-        if (r < 0) {
-                free(rows);
-                return r;
-        }
+        rows->sink = (GroupSink){ &type, form };
+        row_writer_init(&rows->writer,
+                        form->session->options->format == FORMAT_CSV ? ROW_STYLE_CSV
+                                                                     : ROW_STYLE_NDJSON,
+                        stdout);
         *ret = &rows->sink;
         return 0;
 }

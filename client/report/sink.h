@@ -4,19 +4,19 @@
 /*
  * GroupSink
  *
- * One form of the answers of Show and Compare on stdout. The driver (group-view.h) calls in this
- * order, whatever the replies look like: begin() once, groups() of one list after the other,
- * sections(), end() once; what comes later in an answer never comes before what stands first.
- * A new form is a file with these functions, a row in the table of group-view.c and, for what a
- * user types, one in options.c.
+ * One output format of the answers of Show, Compare and CompareSets. Whatever the replies look
+ * like, the driver (group-view.h) calls begin() once, groups() for one list after the other,
+ * sections(), and end() once. A new format is a file with these functions, a row in the table of
+ * group-view.c and a word in options.c.
  */
 
 #include <json-c/json.h>
 #include "base/cleanup.h"
 #include "report/group/group-columns.h"
+#include "report/overview/overview.h"
 #include "session/session.h"
 
-/* Where a group is, in the order the lists come in. */
+/* The lists of groups, in the order in which they come. */
 typedef enum GroupList {
         GROUP_LIST_GROUPS, /* of one snapshot, or in both */
         GROUP_LIST_ONLY_BEFORE,
@@ -24,13 +24,13 @@ typedef enum GroupList {
         _GROUP_LIST_MAX,
 } GroupList;
 
-/* Member of a reply: an array of Group, or of OneSidedGroup. */
+/* The member of a reply that has the list: an array of Group, OneSidedGroup or SetGroup. */
 extern const char *const group_list_names[_GROUP_LIST_MAX];
 
-/* What is written before all else: of run, its command. @out is NULL for all but JSON. */
+/* Writes what stands above everything else: the command of "run". @out is NULL except for JSON. */
 typedef int (*GroupLead)(void *userdata, JsonOut *out);
 
-/* What all forms are told, unchanged for as long as the sink lives. */
+/* What all formats need to know; it does not change while the sink lives. */
 typedef struct GroupForm {
         Session *session;
         ReportKind kind;
@@ -41,15 +41,15 @@ typedef struct GroupForm {
 
 typedef struct GroupSink GroupSink;
 
-/* All but free() return 0, an exit status with the sentence said, or -errno. */
+/* All but free() return 0, an exit status after a message to the user, or -errno. */
 typedef struct GroupSinkType {
-        /* @reply: the first one; heads, sources and hostChanges are in it. */
+        /* @reply: the first one, with heads, sources and hostChanges. */
         int (*begin)(GroupSink *sink, json_object *reply);
-        /* @groups: a part of the list, not empty. */
+        /* @groups: a part of the list, which is not empty. */
         int (*groups)(GroupSink *sink, GroupList list, json_object *groups);
-        /* @part: {NAME: [row...]...}; a name may come again in the next part. */
+        /* @part: the object {NAME: [row...]...}; a name may come again in the next part. */
         int (*sections)(GroupSink *sink, json_object *part);
-        /* @reply: the last one; the counts of what was hidden are in it. */
+        /* @reply: the last one, with counts of hidden groups and rows. */
         int (*end)(GroupSink *sink, json_object *reply);
         void (*free)(GroupSink *sink);
 } GroupSinkType;
@@ -67,14 +67,14 @@ static inline GroupSink *group_sink_free(GroupSink *sink) {
 }
 DEFINE_CLEANUP(GroupSink *, group_sink_free);
 
-/* Runs the lead where there is one. 0 or an exit status. */
+/* Calls the lead if there is one. 0 or an exit status. */
 static inline int group_form_lead(const GroupForm *form, JsonOut *out) {
         return form->lead ? form->lead(form->lead_userdata, out) : 0;
 }
 
 /* 0 or -ENOMEM. @form is borrowed. */
 typedef int GroupSinkNew(const GroupForm *form, GroupSink **ret);
-GroupSinkNew sink_json_new; /* the one object of the contract */
-GroupSinkNew sink_rows_new; /* --format csv and ndjson: group-rows.h */
-GroupSinkNew sink_html_new; /* one page for a browser: html/html-page.h */
-GroupSinkNew sink_text_new; /* head, tables, hints */
+GroupSinkNew sink_json_new; /* --json */
+GroupSinkNew sink_rows_new; /* --format csv and ndjson: row/group-rows.h */
+GroupSinkNew sink_html_new; /* --format html: html/html-page.h */
+GroupSinkNew sink_text_new; /* for people: overview, tables, hints */

@@ -3,7 +3,6 @@
 #include "json/json-writer.h"
 #include "session/complain.h"
 #include "report/group-view.h"
-#include "report/set-view.h"
 #include "session/snapshot-set.h"
 #include "verb/verb.h"
 #include "verb/verb-view.h"
@@ -20,7 +19,7 @@ static int compare_pair(Session *session, const char *before, const char *after)
 
 /* sets */
 
-static int call_sets(Session *session, SetView *view, const SnapshotSet *before,
+static int call_sets(Session *session, GroupView *view, const SnapshotSet *before,
                      const SnapshotSet *after) {
         _cleanup_(session_call_done) SessionCall call = {
                 .endpoint = snapshot_set_is_files(before) && snapshot_set_is_files(after)
@@ -37,14 +36,14 @@ static int call_sets(Session *session, SetView *view, const SnapshotSet *before,
         snapshot_set_write_json(writer, before, fds, &n_fds);
         json_write_key(writer, "after");
         snapshot_set_write_json(writer, after, fds, &n_fds);
-        set_view_write_parameters(view, writer);
+        group_view_write_parameters(view, writer);
         call.request.fds = fds;
         call.request.n_fds = n_fds;
-        return session_call(session, &call, set_view_on_reply, view);
+        return session_call(session, &call, group_view_on_reply, view);
 }
 
 static int compare_sets(Session *session, const SnapshotSet *before, const SnapshotSet *after) {
-        _cleanup_(set_view_freep) SetView *view = NULL;
+        _cleanup_(group_view_freep) GroupView *view = NULL;
         int r;
 
         r = snapshot_set_check_pair(before, after);
@@ -53,10 +52,10 @@ static int compare_sets(Session *session, const SnapshotSet *before, const Snaps
         /* One snapshot on each side has no variance: compare it as two snapshots. */
         if (before->n == 1 && after->n == 1)
                 return compare_pair(session, before->texts[0], after->texts[0]);
-        r = set_view_new(session, &view);
+        r = group_view_new(session, REPORT_SETS, &view);
         if (r == 0)
                 r = call_sets(session, view, before, after);
-        return r == 0 && set_view_is_above(view) ? STATUS_ABOVE : r;
+        return r == 0 && group_view_is_above(view) ? STATUS_ABOVE : r;
 }
 
 static int run_sets(Session *session) {

@@ -28,7 +28,7 @@ static int call_view(Session *session, GroupView *view, const char *method,
                 else
                         call.endpoint = ENDPOINT_DAEMON;
         }
-        group_view_write_parameter(view, writer);
+        group_view_write_parameters(view, writer);
         call.request.fds = fds;
         call.request.n_fds = n_fds;
         return session_call(session, &call, group_view_on_reply, view);

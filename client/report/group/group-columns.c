@@ -13,6 +13,7 @@ enum {
         KINDS_ONE = 1 << REPORT_SNAPSHOT,
         KINDS_TWO = 1 << REPORT_PAIR,
         KINDS_BOTH = KINDS_ONE | KINDS_TWO,
+        KINDS_SETS = 1 << REPORT_SETS,
 };
 
 #define COLUMN_ROW(id, name_, header_, right_, shrink_, omit_, kinds_) \
@@ -28,9 +29,9 @@ static const struct {
         const char *name;
         unsigned kinds;
         TableColumn table;
-} rows[_GROUP_COLUMN_MAX] = { GROUP_COLUMNS(COLUMN_ROW) };
+} rows[_GROUP_COLUMN_MAX] = { GROUP_COLUMNS(COLUMN_ROW) GROUP_SET_COLUMNS(COLUMN_ROW) };
 
-/* The words of the prior tool. */
+/* Names that the prior tool used. */
 static const struct {
         const char *name;
         GroupColumn id;
@@ -49,6 +50,12 @@ static const GroupColumns defaults[] = {
                             GROUP_COLUMN_PERCENT, GROUP_COLUMN_RATE },
                           8,
                           8 },
+        [REPORT_SETS] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_SET_METRIC, GROUP_COLUMN_MEDIAN_BEFORE,
+                            GROUP_COLUMN_MEDIAN_AFTER, GROUP_COLUMN_MEDIAN_DELTA,
+                            GROUP_COLUMN_MEDIAN_PERCENT, GROUP_COLUMN_P, GROUP_COLUMN_RANGE_BEFORE,
+                            GROUP_COLUMN_RANGE_AFTER, GROUP_COLUMN_SAMPLES },
+                          10,
+                          10 },
 };
 
 TableColumn group_column_table(GroupColumn id, const char *group_header) {
@@ -77,12 +84,10 @@ static GroupColumn find_column(Span word, ReportKind kind) {
 
         for (size_t i = 0; i < ELEMENTSOF(aliases); i++)
                 if (is_word(word, aliases[i].name))
-                        id = aliases[i].id;
-        if (id == 0)
-                while (id < _GROUP_COLUMN_MAX && !is_word(word, rows[id].name))
-                        id++;
-        if (id < _GROUP_COLUMN_MAX && (rows[id].kinds >> kind & 1) == 0)
-                id = _GROUP_COLUMN_MAX;
+                        word = span_of(rows[aliases[i].id].name);
+        while (id < _GROUP_COLUMN_MAX &&
+               ((rows[id].kinds >> kind & 1) == 0 || !is_word(word, rows[id].name)))
+                id++;
         return (GroupColumn) id;
 }
 
@@ -107,7 +112,7 @@ static int refuse_unknown(Span word, ReportKind kind, char *ret_complaint) {
                       list);
 }
 
-/* An arrow stands for both values, so one of them beside it would be shown twice. */
+/* The arrow shows both values, so that a column of one of them would repeat it. */
 static bool repeats(GroupColumn a, GroupColumn b) {
         return a == GROUP_COLUMN_ARROW && (b == GROUP_COLUMN_BEFORE || b == GROUP_COLUMN_AFTER);
 }

@@ -4,8 +4,8 @@
 /*
  * GroupColumns
  *
- * Which columns the rows of groups can have, and which a user chose. A column that only makes sense
- * with two snapshots is unknown where there is one.
+ * The columns that tables of groups can have, and those the user chose. A column that only makes
+ * sense for two snapshots is unknown to a report on one. Sets have columns that nobody chooses.
  */
 
 #include <stdbool.h>
@@ -14,52 +14,67 @@
 #include "render/table.h"
 #include "report/overview/overview.h"
 
-/*         id       name        header     right  shrink omit  reports that have it */
+/* The columns that a user can choose. */
+/*         id       name       header     right  shrink omit  reports that have it */
 // clang-format off
 #define GROUP_COLUMNS(C)                                                                   \
-        C(GROUP,   "group",    NULL,      false, 12,    0,    BOTH)                                \
-        C(THREADS, "threads",  "threads", true,  0,     1,    BOTH)                                \
-        C(METRIC,  "metric",   "metric",  false, 0,     0,    BOTH)                                \
-        C(BEFORE,  "before",   "before",  true,  11,    0,    TWO)                                 \
-        C(AFTER,   "after",    "after",   true,  11,    0,    TWO)                                 \
-        C(ARROW,   "arrow",    "value",   false, 27,    0,    TWO)                                 \
-        C(DELTA,   "delta",    "delta",   true,  0,     0,    TWO)                                 \
-        C(PERCENT, "%",        "%",       true,  0,     0,    TWO)                                 \
-        C(RATE,    "rate",     "rate",    true,  0,     2,    TWO)                                 \
-        C(VALUE,   "value",    "value",   true,  24,    0,    ONE)                                 \
-        C(TOP,     "top",      "top",     false, 24,    0,    BOTH)                                \
-        C(P50,     "p50",      "p50",     true,  0,     0,    BOTH)                                \
-        C(P99,     "p99",      "p99",     true,  0,     0,    BOTH)                                \
-        C(UPTIME,  "uptime",   "%uptime", true,  0,     0,    BOTH)                                \
-        C(TAGS,    "tags",     "tags",    false, 12,    0,    BOTH)                                \
-        C(UNIT,    "unit",     "unit",    false, 0,     0,    BOTH)
+        C(GROUP,   "group",   NULL,      false, 12,    0,    BOTH)                                 \
+        C(THREADS, "threads", "threads", true,  0,     1,    BOTH)                                 \
+        C(METRIC,  "metric",  "metric",  false, 0,     0,    BOTH)                                 \
+        C(BEFORE,  "before",  "before",  true,  11,    0,    TWO)                                  \
+        C(AFTER,   "after",   "after",   true,  11,    0,    TWO)                                  \
+        C(ARROW,   "arrow",   "value",   false, 27,    0,    TWO)                                  \
+        C(DELTA,   "delta",   "delta",   true,  0,     0,    TWO)                                  \
+        C(PERCENT, "%",       "%",       true,  0,     0,    TWO)                                  \
+        C(RATE,    "rate",    "rate",    true,  0,     2,    TWO)                                  \
+        C(VALUE,   "value",   "value",   true,  24,    0,    ONE)                                  \
+        C(TOP,     "top",     "top",     false, 24,    0,    BOTH)                                 \
+        C(P50,     "p50",     "p50",     true,  0,     0,    BOTH)                                 \
+        C(P99,     "p99",     "p99",     true,  0,     0,    BOTH)                                 \
+        C(UPTIME,  "uptime",  "%uptime", true,  0,     0,    BOTH)                                 \
+        C(TAGS,    "tags",    "tags",    false, 12,    0,    BOTH)                                 \
+        C(UNIT,    "unit",    "unit",    false, 0,     0,    BOTH)
+
+/* The columns of sets beside the group; they have no names, because nobody can choose them. */
+#define GROUP_SET_COLUMNS(C)                                                               \
+        C(SET_METRIC,     "", "metric",          false, 20, 0, SETS)                               \
+        C(MEDIAN_BEFORE,  "", "before",          true,  0,  0, SETS)                               \
+        C(MEDIAN_AFTER,   "", "after",           true,  0,  0, SETS)                               \
+        C(MEDIAN_DELTA,   "", "delta",           true,  0,  1, SETS)                               \
+        C(MEDIAN_PERCENT, "", "%",               true,  0,  0, SETS)                               \
+        C(P,              "", "p (adj)",         true,  0,  0, SETS)                               \
+        C(RANGE_BEFORE,   "", "before min..max", true,  0,  3, SETS)                               \
+        C(RANGE_AFTER,    "", "after min..max",  true,  0,  2, SETS)                               \
+        C(SAMPLES,        "", "n",               true,  0,  4, SETS)
 // clang-format on
 
 #define GROUP_COLUMN_ID(id, ...) GROUP_COLUMN_##id,
-typedef enum GroupColumn { GROUP_COLUMNS(GROUP_COLUMN_ID) _GROUP_COLUMN_MAX } GroupColumn;
+typedef enum GroupColumn {
+        GROUP_COLUMNS(GROUP_COLUMN_ID) GROUP_SET_COLUMNS(GROUP_COLUMN_ID) _GROUP_COLUMN_MAX
+} GroupColumn;
 
 typedef struct GroupColumns {
         GroupColumn ids[_GROUP_COLUMN_MAX];
         size_t n;
-        size_t n_default; /* the first ones, which nobody named: they may be left out */
+        size_t n_default; /* how many at the front are default ones, which may be omitted */
 } GroupColumns;
 
 enum {
         GROUP_COLUMNS_OK,
-        GROUP_COLUMNS_E_INVALID, /* the complaint is a sentence */
+        GROUP_COLUMNS_E_INVALID, /* *ret_complaint is a sentence */
 };
 
 #define GROUP_COLUMNS_COMPLAINT_BYTES 1024
 
 /*
- * @list: of --columns, NULL for the default; one that begins with '+' adds to the default. Blanks
- * around entries and letters of either case pass.
+ * @list is the argument of --columns, or NULL for the default; a list that begins with '+' adds to
+ * the default. Blanks around entries and the case of letters are ignored.
  */
 _must_check_ int group_columns_parse(const char *list, ReportKind kind, GroupColumns *ret,
                                      char ret_complaint[static GROUP_COLUMNS_COMPLAINT_BYTES]);
 
-/* One of them tells how a sum is spread over threads, which has to be asked for. */
+/* Whether a column shows how a sum is spread over threads, which the daemon has to be asked for. */
 bool group_columns_want_spread(const GroupColumns *columns);
 
-/* How the table lays it out; @group_header heads the group's column. */
+/* The layout of a column; @group_header is the header of the group's column. */
 TableColumn group_column_table(GroupColumn id, const char *group_header);

@@ -27,7 +27,7 @@ void group_tree_done(GroupTree *tree) {
         *tree = (GroupTree){};
 }
 
-/* A group and where the branches it is on come. */
+/* A group with the places of its branches. */
 typedef struct Leaf {
         json_object *group;
         Span cgroup, process;
@@ -53,7 +53,7 @@ static int compare_places(const void *a, const void *b) {
         return (x->at > y->at) - (x->at < y->at);
 }
 
-/* A branch comes where the first of its groups did. */
+/* A branch gets the place of its first group. */
 static void place(Leaf *leaves, size_t n) {
         qsort(leaves, n, sizeof(*leaves), compare_branches);
         for (size_t begin = 0, end; begin < n; begin = end) {
@@ -62,7 +62,7 @@ static void place(Leaf *leaves, size_t n) {
                 for (end = begin; end < n && span_equal(leaves[end].cgroup, leaves[begin].cgroup);
                      end++) {
                         first = MIN_OF(first, leaves[end].at);
-                        /* Within a process they are in order already. */
+                        /* Groups of one process are in order already. */
                         leaves[end].process_at = end > begin && span_equal(leaves[end].process,
                                                                            leaves[end - 1].process)
                                                          ? leaves[end - 1].process_at
@@ -75,13 +75,11 @@ static void place(Leaf *leaves, size_t n) {
 }
 
 /* The threads of one process, from @begin to @end. */
-static int print_process(GroupTable *table, const Leaf *leaves, size_t begin, size_t end,
-                         bool last) {
-        int r;
-
-        r = group_table_add_heading(table, last ? "\u2514\u2500" : "\u251c\u2500",
-                                    cell_member(leaves[begin].group, "process"));
-        for (size_t i = begin; r == 0 && i < end; i++) {
+static void add_process(GroupTable *table, const Leaf *leaves, size_t begin, size_t end,
+                        bool last) {
+        group_table_add_heading(table, last ? "\u2514\u2500" : "\u251c\u2500",
+                                cell_member(leaves[begin].group, "process"));
+        for (size_t i = begin; i < end; i++) {
                 bool last_thread = i + 1 == end;
                 const GroupBranch branch = {
                         .first = last          ? last_thread ? "  \u2514\u2500" : "  \u251c\u2500"
@@ -92,27 +90,8 @@ static int print_process(GroupTable *table, const Leaf *leaves, size_t begin, si
                                               : "\u2502 \u2502 ",
                 };
 
-                r = group_table_add_branch(table, leaves[i].group, &branch);
+                group_table_add_branch(table, leaves[i].group, &branch);
         }
-        return r;
-}
-
-static int print_leaves(GroupTable *table, const Leaf *leaves, size_t n) {
-        int r = 0;
-
-        for (size_t begin = 0, end; r == 0 && begin < n; begin = end) {
-                bool last;
-
-                if (begin == 0 || leaves[begin].cgroup_at != leaves[begin - 1].cgroup_at)
-                        r = group_table_add_heading(table, "",
-                                                    cell_member(leaves[begin].group, "cgroup"));
-                for (end = begin; end < n && leaves[end].process_at == leaves[begin].process_at;)
-                        end++;
-                last = end == n || leaves[end].cgroup_at != leaves[begin].cgroup_at;
-                if (r == 0)
-                        r = print_process(table, leaves, begin, end, last);
-        }
-        return r;
 }
 
 int group_tree_print(const GroupTree *tree, GroupTable *table) {
@@ -128,5 +107,17 @@ int group_tree_print(const GroupTree *tree, GroupTable *table) {
                         .at = i,
                 };
         place(leaves, tree->n);
-        return print_leaves(table, leaves, tree->n);
+        for (size_t begin = 0, end; begin < tree->n; begin = end) {
+                bool last;
+
+                if (begin == 0 || leaves[begin].cgroup_at != leaves[begin - 1].cgroup_at)
+                        group_table_add_heading(table, "",
+                                                cell_member(leaves[begin].group, "cgroup"));
+                for (end = begin;
+                     end < tree->n && leaves[end].process_at == leaves[begin].process_at;)
+                        end++;
+                last = end == tree->n || leaves[end].cgroup_at != leaves[begin].cgroup_at;
+                add_process(table, leaves, begin, end, last);
+        }
+        return 0;
 }

@@ -4,10 +4,10 @@
 /*
  * GroupTree
  *
- * Groups of cgroup, process and thread on their way into a table: each cgroup once with its
- * processes below it, each of those with its threads. Branches come in the order of their first
- * group, so what moved most still leads. All groups are kept until the end, which the view's limit
- * bounds.
+ * Groups by cgroup, process and thread as a tree: each cgroup once with its processes below it,
+ * each process with its threads below it. Branches come in the order of their first group, so that
+ * the groups that moved most still come first. All groups are kept until the end; the limit of the
+ * view bounds them.
  */
 
 #include <json-c/json.h>
@@ -22,5 +22,6 @@ typedef struct GroupTree {
 } GroupTree;
 
 _must_check_ int group_tree_add(GroupTree *tree, json_object *group);
+/* Adds all groups to the table. 0 or -ENOMEM. */
 _must_check_ int group_tree_print(const GroupTree *tree, GroupTable *table);
 void group_tree_done(GroupTree *tree);

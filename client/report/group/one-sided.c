@@ -9,7 +9,7 @@
 #include "render/table.h"
 #include "report/group/group-table.h"
 
-/* What tells a reader at a glance how much the group matters. */
+/* They tell at a glance how much a group matters. */
 static const MetricId main_figures[] = {
         METRIC_run_time_ns,
         METRIC_wait_time_ns,
@@ -19,7 +19,7 @@ static const MetricId main_figures[] = {
 
 #define MAX_FIGURES ELEMENTSOF(main_figures)
 
-/* The columns of the list: only metrics that were asked for are in the answer. */
+/* The columns of the list: the reply has only the metrics that were asked for. */
 typedef struct Figures {
         MetricId ids[MAX_FIGURES];
         size_t n;
@@ -74,19 +74,15 @@ void one_sided_done(OneSided *list) {
         *list = (OneSided){};
 }
 
-static int add_group(Table *table, json_object *group, const Figures *figures, bool raw) {
-        int r;
-
-        r = group_label_append(table_cell(table), group);
-        if (r == 0)
-                r = cell_append_number(table_cell(table), cell_member(group, "threads"),
-                                       QUANTITY_LADDER_NONE);
-        for (size_t i = 0; r == 0 && i < figures->n; i++) {
+static void add_group(Table *table, json_object *group, const Figures *figures, bool raw) {
+        group_label_append(table_cell(table), group);
+        cell_append_number(table_cell(table), cell_member(group, "threads"), QUANTITY_LADDER_NONE);
+        for (size_t i = 0; i < figures->n; i++) {
                 const CellStyle style = { .unit = metric_table[figures->ids[i]].unit, .raw = raw };
 
-                r = cell_append_value(table_cell(table), figure_of(group, figures->ids[i]), &style);
+                cell_append_value(table_cell(table), figure_of(group, figures->ids[i]), &style);
         }
-        return r < 0 ? r : table_end_row(table, 0);
+        table_end_row(table, 0);
 }
 
 int one_sided_print(const OneSided *list, const Session *session, const char *side,
@@ -112,12 +108,13 @@ int one_sided_print(const OneSided *list, const Session *session, const char *si
                         (TableColumn){ .header = metric_table[figures.ids[i]].name, .right = true };
         r = table_new(columns, 2 + figures.n, &session->terminal, session_legend(session), stdout,
                       &table);
-        if (r == 0 && options_have(session->options, OPTION_WRAP))
+        if (r < 0)
+                return r;
+        if (options_have(session->options, OPTION_WRAP))
                 table_set_wrap(table);
-        for (size_t i = 0; r == 0 && i < list->n_kept; i++)
-                r = add_group(table, list->groups[i], &figures, raw);
-        if (r == 0)
-                r = table_end(table);
+        for (size_t i = 0; i < list->n_kept; i++)
+                add_group(table, list->groups[i], &figures, raw);
+        r = table_end(table);
         if (r == 0 && n_groups > list->n_kept)
                 (void) printf("and %llu more that ran less\n",
                               (unsigned long long) (n_groups - list->n_kept));

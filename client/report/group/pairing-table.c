@@ -11,7 +11,7 @@
 #include "render/table.h"
 #include "session/complain.h"
 
-/* As people know it who typed --pair. */
+/* In the words of the command line. */
 static const char *origin_of(json_object *pairing) {
         Span by = cell_string(cell_member(pairing, "by"));
 
@@ -20,29 +20,18 @@ static const char *origin_of(json_object *pairing) {
         return span_is(by, "parent") ? "parent" : "content";
 }
 
-/* Of cgroups that have no thread there is no share. */
-static int append_jaccard(Buffer *cell, json_object *pairing) {
+static void add_pairing(Table *table, json_object *pairing) {
         json_object *jaccard = cell_member(pairing, "jaccard");
+        Buffer *cell;
 
-        if (!jaccard)
-                return buffer_append_text(cell, "-");
-        return buffer_append_format(cell, "%.1f%%", 100 * json_object_get_double(jaccard));
-}
-
-static int add_pairing(Table *table, json_object *pairing) {
-        int r;
-
-        r = cell_append_text(table_cell(table), cell_member(pairing, "before"));
-        if (r == 0)
-                r = cell_append_text(table_cell(table), cell_member(pairing, "after"));
-        if (r == 0)
-                r = cell_append_number(table_cell(table), cell_member(pairing, "shared"),
-                                       QUANTITY_LADDER_NONE);
-        if (r == 0)
-                r = append_jaccard(table_cell(table), pairing);
-        if (r == 0)
-                r = buffer_append_text(table_cell(table), origin_of(pairing));
-        return r < 0 ? r : table_end_row(table, 0);
+        cell_append_text(table_cell(table), cell_member(pairing, "before"));
+        cell_append_text(table_cell(table), cell_member(pairing, "after"));
+        cell_append_number(table_cell(table), cell_member(pairing, "shared"), QUANTITY_LADDER_NONE);
+        cell = table_cell(table);
+        if (jaccard) /* cgroups without threads have none */
+                buffer_append_format(cell, "%.1f%%", 100 * json_object_get_double(jaccard));
+        buffer_append_text(table_cell(table), origin_of(pairing));
+        table_end_row(table, 0);
 }
 
 int pairing_table_print(const Session *session, json_object *reply) {
@@ -65,12 +54,13 @@ int pairing_table_print(const Session *session, json_object *reply) {
                       n == 1 ? "" : "s");
         r = table_new(columns, ELEMENTSOF(columns), &session->terminal, session_legend(session),
                       stdout, &table);
-        if (r == 0 && options_have(session->options, OPTION_WRAP))
+        if (r < 0)
+                return r;
+        if (options_have(session->options, OPTION_WRAP))
                 table_set_wrap(table);
-        for (size_t i = 0; r == 0 && i < cell_length(pairings); i++)
-                r = add_pairing(table, cell_element(pairings, i));
-        if (r == 0)
-                r = table_end(table);
+        for (size_t i = 0; i < cell_length(pairings); i++)
+                add_pairing(table, cell_element(pairings, i));
+        r = table_end(table);
         if (r == 0 && n_hidden > 0)
                 (void) printf("and %llu more\n", (unsigned long long) n_hidden);
         return r;

@@ -10,7 +10,7 @@
 #include "render/cell.h"
 #include "render/printable.h"
 
-/* "cpufreq_governor." and 17; has_number is false where the key ends in none. */
+/* "cpufreq_governor." and 17; has_number is false if the key does not end in a number. */
 typedef struct ChangeKey {
         Span stem;
         bool has_number;
@@ -47,45 +47,41 @@ static int compare_numbers(const void *a, const void *b) {
 /* "0-3,7" of @n numbers in any order. */
 static int append_numbers(Buffer *line, json_object *changes, size_t first, size_t n) {
         _cleanup_(freep) uint32_t *numbers = calloc(n, sizeof(*numbers));
-        int r = 0;
 
         if (!numbers)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
                 numbers[i] = key_of(cell_element(changes, first + i)).number;
         qsort(numbers, n, sizeof(*numbers), compare_numbers);
-        for (size_t i = 0, end; r == 0 && i < n; i = end) {
+        for (size_t i = 0, end; i < n; i = end) {
                 for (end = i + 1; end < n && numbers[end] == numbers[end - 1] + 1; end++)
                         ;
-                r = buffer_append_format(line, "%s%u", i > 0 ? "," : "", numbers[i]);
-                if (r == 0 && end - i > 1)
-                        r = buffer_append_format(line, "-%u", numbers[end - 1]);
+                buffer_append_format(line, "%s%u", i > 0 ? "," : "", numbers[i]);
+                if (end - i > 1)
+                        buffer_append_format(line, "-%u", numbers[end - 1]);
         }
-        return r;
+        return 0;
 }
 
-/* One line of the @n changes from @first. */
+/* Prints one line for the @n changes from @first. */
 static int print_change(const Lines *lines, json_object *changes, size_t first, size_t n) {
         json_object *change = cell_element(changes, first);
         _cleanup_(buffer_done) Buffer line = {};
         int r;
 
         if (n == 1) {
-                r = cell_append_text(&line, cell_member(change, "key"));
+                cell_append_text(&line, cell_member(change, "key"));
         } else {
-                r = printable_append_name(&line, key_of(change).stem);
-                if (r == 0)
-                        r = append_numbers(&line, changes, first, n);
+                printable_append_name(&line, key_of(change).stem);
+                r = append_numbers(&line, changes, first, n);
+                if (r < 0)
+                        return r;
         }
-        if (r == 0)
-                r = buffer_append_text(&line, ": ");
-        if (r == 0)
-                r = cell_append_text(&line, cell_member(change, "before"));
-        if (r == 0)
-                r = buffer_append_text(&line, " \u2192 ");
-        if (r == 0)
-                r = cell_append_text(&line, cell_member(change, "after"));
-        return r < 0 ? r : lines_print_buffer(lines, "changed", &line);
+        buffer_append_text(&line, ": ");
+        cell_append_text(&line, cell_member(change, "before"));
+        buffer_append_text(&line, " \u2192 ");
+        cell_append_text(&line, cell_member(change, "after"));
+        return lines_print_buffer(lines, "changed", &line);
 }
 
 int host_changes_print(const Lines *lines, json_object *changes) {

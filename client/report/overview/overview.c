@@ -7,6 +7,7 @@
 #include "render/printable.h"
 #include "render/when.h"
 #include "report/overview/host-changes.h"
+#include "report/overview/set-overview.h"
 
 #define MISSING_LABEL "missing"
 
@@ -16,45 +17,38 @@ static const char *string_of(json_object *object, const char *key) {
         return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
 }
 
-/* ", text" or "text" where it is the first; nothing for an unknown. */
-static int append_part(Buffer *line, json_object *value) {
-        int r;
-
+/* The parts of a line are separated by commas; an unknown one is left out. */
+static void append_part(Buffer *line, json_object *value) {
         if (!value)
-                return 0;
-        r = line->n > 0 ? buffer_append_text(line, ", ") : 0;
-        return r < 0 ? r : cell_append_text(line, value);
+                return;
+        if (line->n > 0)
+                buffer_append_text(line, ", ");
+        cell_append_text(line, value);
 }
 
-static int append_count(Buffer *line, json_object *value, const char *one, const char *many) {
+static void append_count(Buffer *line, json_object *value, const char *one, const char *many) {
         uint64_t count = json_object_get_uint64(value);
 
-        if (!value)
-                return 0;
-        return buffer_append_format(line, "%s%llu %s", line->n > 0 ? ", " : "",
-                                    (unsigned long long) count, count == 1 ? one : many);
+        if (value)
+                buffer_append_format(line, "%s%llu %s", line->n > 0 ? ", " : "",
+                                     (unsigned long long) count, count == 1 ? one : many);
 }
 
-int head_lines_print(const Lines *lines, const char *label, json_object *head) {
+static int print_head(const Lines *lines, const char *label, json_object *head) {
         json_object *start = cell_member(head, "startRealtimeNs");
         _cleanup_(buffer_done) Buffer line = {};
         char when[WHEN_CHARS];
-        int r;
 
-        r = append_part(&line, cell_member(head, "name"));
-        if (r == 0 && start) {
+        append_part(&line, cell_member(head, "name"));
+        if (start) {
                 when_format(json_object_get_uint64(start), when);
-                r = buffer_append_format(&line, "%s%s", line.n > 0 ? ", " : "", when);
+                buffer_append_format(&line, "%s%s", line.n > 0 ? ", " : "", when);
         }
-        if (r == 0)
-                r = append_part(&line, cell_member(head, "hostName"));
-        if (r == 0)
-                r = append_part(&line, cell_member(head, "kernelRelease"));
-        if (r == 0)
-                r = append_count(&line, cell_member(head, "threads"), "thread", "threads");
-        if (r == 0)
-                r = append_count(&line, cell_member(head, "processes"), "process", "processes");
-        return r < 0 ? r : lines_print_buffer(lines, label, &line);
+        append_part(&line, cell_member(head, "hostName"));
+        append_part(&line, cell_member(head, "kernelRelease"));
+        append_count(&line, cell_member(head, "threads"), "thread", "threads");
+        append_count(&line, cell_member(head, "processes"), "process", "processes");
+        return lines_print_buffer(lines, label, &line);
 }
 
 static bool is_imperfect(json_object *source) {
@@ -68,30 +62,28 @@ static bool is_imperfect(json_object *source) {
 static int print_source(const Lines *lines, json_object *source, const char *side) {
         _cleanup_(buffer_done) Buffer line = {};
         json_object *reason = cell_member(source, "reason");
-        int r;
 
-        r = cell_append_text(&line, cell_member(source, "name"));
-        if (r == 0)
-                r = buffer_append_format(&line, "%s%s%s ", side[0] != '\0' ? " " : "", side,
-                                         side[0] != '\0' ? "," : "");
-        if (r == 0)
-                r = cell_append_text(&line, cell_member(source, "state"));
-        if (r == 0 && reason) {
-                r = buffer_append_text(&line, ": ");
-                if (r == 0)
-                        r = cell_append_text(&line, reason);
+        cell_append_text(&line, cell_member(source, "name"));
+        if (side[0] != '\0')
+                buffer_append_format(&line, " %s,", side);
+        buffer_append_byte(&line, ' ');
+        cell_append_text(&line, cell_member(source, "state"));
+        if (reason) {
+                buffer_append_text(&line, ": ");
+                cell_append_text(&line, reason);
         }
-        return r < 0 ? r : lines_print_buffer(lines, MISSING_LABEL, &line);
+        return lines_print_buffer(lines, MISSING_LABEL, &line);
 }
 
-/* Alike for people: state and reason; counts always differ. */
+/* Whether both say the same to a reader: counts always differ. */
 static bool is_alike(json_object *a, json_object *b) {
         return a && b && strcmp(string_of(a, "state"), string_of(b, "state")) == 0 &&
                strcmp(string_of(a, "reason"), string_of(b, "reason")) == 0;
 }
 
 /*
- * A file of the prior tool says nothing about any source: that is one thing to say, not eighteen.
+ * Whether all sources say the same, as in a file of the prior tool, which knows of none. One line
+ * then replaces eighteen.
  */
 static bool is_uniform(json_object *sources) {
         json_object *first = cell_element(sources, 0);
@@ -109,12 +101,10 @@ static bool is_uniform(json_object *sources) {
 static int print_uniform(const Lines *lines, json_object *sources, const char *side) {
         json_object *first = cell_element(sources, 0);
         _cleanup_(buffer_done) Buffer line = {};
-        int r;
 
-        r = buffer_append_format(&line, "every source%s%s: ", side[0] != '\0' ? " " : "", side);
-        if (r == 0)
-                r = cell_append_text(&line, cell_member(first, "reason"));
-        return r < 0 ? r : lines_print_buffer(lines, MISSING_LABEL, &line);
+        buffer_append_format(&line, "every source%s%s: ", side[0] != '\0' ? " " : "", side);
+        cell_append_text(&line, cell_member(first, "reason"));
+        return lines_print_buffer(lines, MISSING_LABEL, &line);
 }
 
 int source_lines_print(const Lines *lines, json_object *sources) {
@@ -143,7 +133,7 @@ static json_object *find_source(json_object *sources, const char *name) {
         return NULL;
 }
 
-static int print_pair(const Lines *lines, json_object *before, json_object *after) {
+static int print_source_pair(const Lines *lines, json_object *before, json_object *after) {
         int r = 0;
 
         if (is_alike(before, after))
@@ -155,7 +145,9 @@ static int print_pair(const Lines *lines, json_object *before, json_object *afte
         return r;
 }
 
-int source_lines_print_pair(const Lines *lines, json_object *before, json_object *after) {
+static int print_pair_sources(const Lines *lines, json_object *reply) {
+        json_object *before = cell_member(reply, "sourcesBefore");
+        json_object *after = cell_member(reply, "sourcesAfter");
         bool no_before = is_uniform(before), no_after = is_uniform(after);
         int r = 0;
 
@@ -163,13 +155,13 @@ int source_lines_print_pair(const Lines *lines, json_object *before, json_object
                 r = print_uniform(lines, before, "(before)");
         if (r == 0 && no_after)
                 r = print_uniform(lines, after, "(after)");
-        /* The list is closed: either side has all of it. */
+        /* The list of sources is closed, so both sides have all of them. */
         for (size_t i = 0; r == 0 && i < cell_length(after); i++) {
                 json_object *source = cell_element(after, i);
 
-                r = print_pair(lines,
-                               no_before ? NULL : find_source(before, string_of(source, "name")),
-                               no_after ? NULL : source);
+                r = print_source_pair(
+                        lines, no_before ? NULL : find_source(before, string_of(source, "name")),
+                        no_after ? NULL : source);
         }
         return r;
 }
@@ -209,7 +201,6 @@ static unsigned long long count_of(json_object *object, const char *key) {
         return json_object_get_uint64(cell_member(object, key));
 }
 
-/* What the sums of a window are made of, and what cannot be in them. */
 static void print_window(const Lines *lines, json_object *window) {
         unsigned long long survived = count_of(window, "survived");
         unsigned long long born = count_of(window, "born"), gone = count_of(window, "gone");
@@ -224,8 +215,51 @@ static void print_window(const Lines *lines, json_object *window) {
                      "that are gone did after BEFORE");
 }
 
-int change_lines_print(const Lines *lines, json_object *reply) {
+static int print_snapshot(const Lines *lines, json_object *reply) {
+        int r;
+
+        r = print_head(lines, "snapshot", cell_member(reply, "snapshot"));
+        return r < 0 ? r : source_lines_print(lines, cell_member(reply, "sources"));
+}
+
+static int print_pair(const Lines *lines, json_object *reply) {
+        int r;
+
+        r = print_head(lines, "before", cell_member(reply, "before"));
+        if (r < 0)
+                return r;
+        r = print_head(lines, "after", cell_member(reply, "after"));
+        if (r < 0)
+                return r;
         print_elapsed(lines, reply);
         print_window(lines, cell_member(reply, "window"));
-        return host_changes_print(lines, cell_member(reply, "hostChanges"));
+        r = host_changes_print(lines, cell_member(reply, "hostChanges"));
+        return r < 0 ? r : print_pair_sources(lines, reply);
+}
+
+static int print_sets(const Lines *lines, json_object *reply) {
+        int r;
+
+        r = set_line_print(lines, "before", cell_member(reply, "before"));
+        if (r < 0)
+                return r;
+        r = set_line_print(lines, "after", cell_member(reply, "after"));
+        if (r < 0)
+                return r;
+        r = print_pair_sources(lines, reply);
+        if (r == 0)
+                set_tests_print(lines, reply);
+        return r;
+}
+
+int overview_print(const Lines *lines, ReportKind kind, json_object *reply) {
+        switch (kind) {
+        case REPORT_SNAPSHOT:
+                return print_snapshot(lines, reply);
+        case REPORT_PAIR:
+                return print_pair(lines, reply);
+        case REPORT_SETS:
+                return print_sets(lines, reply);
+        }
+        return 0;
 }

@@ -18,22 +18,14 @@
 typedef enum ReportKind {
         REPORT_SNAPSHOT, /* one snapshot */
         REPORT_PAIR,     /* two snapshots side by side */
+        REPORT_SETS,     /* two sets of snapshots side by side */
 } ReportKind;
 
-/* "NAME, 2026-11-20 15:35:01, HOST, KERNEL, 213 threads, 98 processes" */
-_must_check_ int head_lines_print(const Lines *lines, const char *label, json_object *head);
-
 /*
- * One line for each source of the array @sources that was partial or unavailable; jemalloc aside.
+ * Everything above the numbers. @reply is the first one of Show, Compare or CompareSets. 0 or
+ * -ENOMEM.
  */
+_must_check_ int overview_print(const Lines *lines, ReportKind kind, json_object *reply);
+
+/* One line for each source of the array that was partial or unavailable, except jemalloc. */
 _must_check_ int source_lines_print(const Lines *lines, json_object *sources);
-/* The same for two sides: what is the same for both stands once. */
-_must_check_ int source_lines_print_pair(const Lines *lines, json_object *before,
-                                         json_object *after);
-
-/*
- * Elapsed time, or why there is none; over a window, what became of the threads; then every
- * difference of the hosts. @reply: the first of
- * Compare.
- */
-_must_check_ int change_lines_print(const Lines *lines, json_object *reply);

@@ -6,7 +6,6 @@
 #include "base/buffer.h"
 #include "render/cell.h"
 #include "render/when.h"
-#include "report/overview/overview.h"
 
 #define MAX_LISTED 4 /* hosts, kernels */
 
@@ -33,70 +32,65 @@ static size_t count_distinct(json_object *heads, const char *key) {
         return n;
 }
 
-/* ", VALUE", or ", 2 kernels (VALUE, VALUE)" where they are not all of one. */
-static int append_distinct(Buffer *line, json_object *heads, const char *key, const char *kinds) {
+/* ", VALUE", or ", 2 kernels (VALUE, VALUE)" if the snapshots differ in it. */
+static void append_distinct(Buffer *line, json_object *heads, const char *key, const char *kinds) {
         size_t n = count_distinct(heads, key), n_listed = 0;
-        int r = 0;
 
         if (n > 1)
-                r = buffer_append_format(line, ", %zu %s (", n, kinds);
-        for (size_t i = 0; r == 0 && i < cell_length(heads) && n_listed < MAX_LISTED; i++) {
+                buffer_append_format(line, ", %zu %s (", n, kinds);
+        for (size_t i = 0; i < cell_length(heads) && n_listed < MAX_LISTED; i++) {
                 if (!is_first_of_its_kind(heads, i, key))
                         continue;
                 if (n == 1 || n_listed > 0)
-                        r = buffer_append_text(line, ", ");
-                if (r == 0)
-                        r = cell_append_text(line, cell_member(cell_element(heads, i), key));
+                        buffer_append_text(line, ", ");
+                cell_append_text(line, cell_member(cell_element(heads, i), key));
                 n_listed++;
         }
-        if (r == 0 && n > MAX_LISTED)
-                r = buffer_append_text(line, ", ...");
-        return r == 0 && n > 1 ? buffer_append_byte(line, ')') : r;
+        if (n > MAX_LISTED)
+                buffer_append_text(line, ", ...");
+        if (n > 1)
+                buffer_append_byte(line, ')');
 }
 
-static int append_times(Buffer *line, json_object *first, json_object *last) {
+static void append_times(Buffer *line, json_object *first, json_object *last) {
         json_object *from = cell_member(first, "startRealtimeNs");
         json_object *to = cell_member(last, "startRealtimeNs");
         char text[WHEN_CHARS], span[WHEN_CHARS];
         uint64_t from_ns = json_object_get_uint64(from), to_ns = json_object_get_uint64(to);
 
         if (!from || !to)
-                return 0;
+                return;
         when_format(from_ns, text);
-        when_format_span(to_ns > from_ns ? to_ns - from_ns : 0, span);
-        return first == last ? buffer_append_format(line, ", %s", text)
-                             : buffer_append_format(line, ", %s over %s", text, span);
+        buffer_append_format(line, ", %s", text);
+        if (first != last) {
+                when_format_span(to_ns > from_ns ? to_ns - from_ns : 0, span);
+                buffer_append_format(line, " over %s", span);
+        }
 }
 
-/* "9 captures, base-1 to base-9, 2026-11-21 07:00:01 over 2min 9s, HOST, KERNEL" */
-static int print_set(const Lines *lines, const char *label, json_object *heads) {
+int set_line_print(const Lines *lines, const char *label, json_object *heads) {
         _cleanup_(buffer_done) Buffer line = {};
         size_t n = cell_length(heads), n_boots = count_distinct(heads, "bootId");
         json_object *first = cell_element(heads, 0);
         json_object *last = n > 0 ? cell_element(heads, n - 1) : NULL;
-        int r;
 
-        r = buffer_append_format(&line, "%zu capture%s, ", n, n == 1 ? "" : "s");
-        if (r == 0)
-                r = cell_append_text(&line, cell_member(first, "name"));
-        if (r == 0 && n > 1)
-                r = buffer_append_text(&line, " to ");
-        if (r == 0 && n > 1)
-                r = cell_append_text(&line, cell_member(last, "name"));
-        if (r == 0)
-                r = append_times(&line, first, last);
-        if (r == 0)
-                r = append_distinct(&line, heads, "hostName", "hosts");
-        if (r == 0)
-                r = append_distinct(&line, heads, "kernelRelease", "kernels");
-        if (r == 0 && n_boots > 1)
-                r = buffer_append_format(&line, ", %zu boots", n_boots);
-        return r < 0 ? r : lines_print_buffer(lines, label, &line);
+        buffer_append_format(&line, "%zu capture%s, ", n, n == 1 ? "" : "s");
+        cell_append_text(&line, cell_member(first, "name"));
+        if (n > 1) {
+                buffer_append_text(&line, " to ");
+                cell_append_text(&line, cell_member(last, "name"));
+        }
+        append_times(&line, first, last);
+        append_distinct(&line, heads, "hostName", "hosts");
+        append_distinct(&line, heads, "kernelRelease", "kernels");
+        if (n_boots > 1)
+                buffer_append_format(&line, ", %zu boots", n_boots);
+        return lines_print_buffer(lines, label, &line);
 }
 
 /* the tests */
 
-/* What more captures would be good for; said only where nothing was found. */
+/* How many captures it would take; only said if nothing was found. */
 static void print_needed(const Lines *lines, json_object *reply) {
         unsigned long long n_needed = count_of(reply, "samplesNeeded");
 
@@ -108,7 +102,7 @@ static void print_needed(const Lines *lines, json_object *reply) {
                              n_needed, n_needed + 1);
 }
 
-static void print_tests(const Lines *lines, json_object *reply) {
+void set_tests_print(const Lines *lines, json_object *reply) {
         unsigned long long n_tested = count_of(reply, "tested");
         unsigned long long n_significant = count_of(reply, "significant");
 
@@ -123,18 +117,4 @@ static void print_tests(const Lines *lines, json_object *reply) {
                              n_significant == 1 ? "has" : "have",
                              json_object_get_double(cell_member(reply, "alpha")));
         print_needed(lines, reply);
-}
-
-int set_head_print(const Lines *lines, json_object *reply) {
-        int r;
-
-        r = print_set(lines, "before", cell_member(reply, "before"));
-        if (r == 0)
-                r = print_set(lines, "after", cell_member(reply, "after"));
-        if (r == 0)
-                r = source_lines_print_pair(lines, cell_member(reply, "sourcesBefore"),
-                                            cell_member(reply, "sourcesAfter"));
-        if (r == 0)
-                print_tests(lines, reply);
-        return r;
 }

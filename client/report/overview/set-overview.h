@@ -2,15 +2,20 @@
 #pragma once
 
 /*
- * SetHead
+ * SetOverview
  *
- * The lines above the numbers of two sets: what each set is, and what came of the tests, with what
- * it would take where nothing could come of them.
+ * The lines above the numbers of two sets of snapshots: what each set is, what came of the tests,
+ * and how many captures it would take if nothing could come of them.
  */
 
 #include <json-c/json.h>
 #include "base/macro.h"
 #include "render/lines.h"
 
-/* @reply: the first of CompareSets. 0 or -ENOMEM. */
-_must_check_ int set_head_print(const Lines *lines, json_object *reply);
+/*
+ * "9 captures, base-1 to base-9, 2026-11-21 07:00:01 over 2min 9s, HOST, KERNEL". @heads: of the
+ * snapshots of one set. 0 or -ENOMEM.
+ */
+_must_check_ int set_line_print(const Lines *lines, const char *label, json_object *heads);
+/* @reply: the first of CompareSets. */
+void set_tests_print(const Lines *lines, json_object *reply);

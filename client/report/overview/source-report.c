@@ -10,7 +10,7 @@
 
 #define LABEL_COLUMNS 16
 
-/* A column a member, in the order of the contract. */
+/* One column per member, in the order of the contract. */
 static const struct {
         const char *key;
         TableColumn table;
@@ -27,18 +27,16 @@ static const struct {
 
 #define N_COLUMNS ELEMENTSOF(source_columns)
 
-static int add_source(Table *table, json_object *source) {
-        int r = 0;
-
-        for (size_t i = 0; r == 0 && i < N_COLUMNS; i++) {
+static void add_source(Table *table, json_object *source) {
+        for (size_t i = 0; i < N_COLUMNS; i++) {
                 json_object *value = cell_member(source, source_columns[i].key);
-                Buffer *cell = table_cell(table);
 
-                r = source_columns[i].table.right
-                            ? cell_append_number(cell, value, QUANTITY_LADDER_NONE)
-                            : cell_append_text(cell, value);
+                if (source_columns[i].table.right)
+                        cell_append_number(table_cell(table), value, QUANTITY_LADDER_NONE);
+                else
+                        cell_append_text(table_cell(table), value);
         }
-        return r < 0 ? r : table_end_row(table, 0);
+        table_end_row(table, 0);
 }
 
 static int print_reason(const Lines *lines, json_object *source) {
@@ -46,13 +44,11 @@ static int print_reason(const Lines *lines, json_object *source) {
         const char *label;
         int r;
 
-        r = cell_append_text(&name, cell_member(source, "name"));
-        if (r == 0)
-                r = buffer_terminate(&name, &label);
-        if (r == 0)
-                r = cell_append_text(&reason, cell_member(source, "reason"));
-        if (r != 0)
+        cell_append_text(&name, cell_member(source, "name"));
+        r = buffer_terminate(&name, &label);
+        if (r < 0)
                 return r;
+        cell_append_text(&reason, cell_member(source, "reason"));
         return lines_print_buffer(lines, label, &reason);
 }
 
@@ -83,9 +79,10 @@ int source_report_print(const Session *session, json_object *sources) {
                 columns[i] = source_columns[i].table;
         r = table_new(columns, N_COLUMNS, &session->terminal, session_legend(session), stdout,
                       &table);
-        for (size_t i = 0; r == 0 && i < cell_length(sources); i++)
-                r = add_source(table, cell_element(sources, i));
-        if (r == 0)
-                r = table_end(table);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < cell_length(sources); i++)
+                add_source(table, cell_element(sources, i));
+        r = table_end(table);
         return r < 0 ? r : print_reasons(session, sources);
 }

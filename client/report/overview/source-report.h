@@ -4,8 +4,8 @@
 /*
  * SourceReport
  *
- * Every source of readings with its state and what became of the attempts; the reasons below,
- * because they are sentences.
+ * A table of all sources of readings with their states and counts, and their reasons below it,
+ * because those are sentences.
  */
 
 #include <json-c/json.h>

@@ -1,62 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/row/group-rows.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "metric/metric.h"
 #include "render/cell.h"
-#include "render/midpoint.h"
-#include "report/section/section-row.h"
 
-/* A line is put together from three parts that change ever more often. */
-struct GroupRows {
-        RowWriter writer;
-        ReportKind kind;
-        const View *view;
-        FILE *out;
-        Buffer head, group, line;
-        Buffer scratch;
-};
-
-int group_rows_new(RowStyle style, ReportKind kind, const View *view, FILE *out, GroupRows **ret) {
-        GroupRows *rows = malloc(sizeof(*rows));
-
-        if (!rows)
-                return -ENOMEM;
-        *rows = (GroupRows){ .writer = { .style = style }, .kind = kind, .view = view, .out = out };
-        *ret = rows;
-        return 0;
-}
-
-GroupRows *group_rows_free(GroupRows *rows) {
-        if (!rows)
-                return NULL;
-        buffer_done(&rows->head);
-        buffer_done(&rows->group);
-        buffer_done(&rows->line);
-        buffer_done(&rows->scratch);
-        free(rows);
-        return NULL;
-}
-
-static bool put(const GroupRows *rows, const Buffer *part) {
-        return part->n == 0 || fwrite(part->bytes, 1, part->n, rows->out) == part->n;
-}
-
-static int put_line(GroupRows *rows) {
-        Buffer *line = &rows->line;
-        int r;
-
-        r = row_write_end(&rows->writer, line);
-        if (r < 0)
-                return r;
-        if (!put(rows, &rows->head) || !put(rows, &rows->group) || !put(rows, line))
-                return errno > 0 ? -errno : -EIO;
-        return 0;
-}
-
-/* what all rows have */
+/* what all rows have in common */
 
 #define HEAD_FIELDS(prefix)                                                           \
         { prefix "snapshot", "name" }, { prefix "host", "hostName" },                 \
@@ -66,135 +14,187 @@ static int put_line(GroupRows *rows) {
                 { prefix "start_boottime_ns", "startBoottimeNs" }, {                  \
                 prefix "end_boottime_ns", "endBoottimeNs"                             \
         }
-static const RowField head_fields[] = { HEAD_FIELDS("") };
-static const RowField before_fields[] = { HEAD_FIELDS("before_") };
-static const RowField after_fields[] = { HEAD_FIELDS("after_") };
-static const RowField pair_fields[] = { { "same_boot", "sameBoot" },
-                                        { "elapsed_ns", "elapsedNs" } };
 
-int group_rows_begin(GroupRows *rows, json_object *reply) {
-        Buffer *head = &rows->head;
-        int r;
+static void write_pair_head(RowWriter *writer, json_object *reply) {
+        static const RowField before[] = { HEAD_FIELDS("before_") };
+        static const RowField after[] = { HEAD_FIELDS("after_") };
+        static const RowField rest[] = { { "same_boot", "sameBoot" },
+                                         { "elapsed_ns", "elapsedNs" } };
 
-        buffer_clear(head);
-        if (rows->writer.style == ROW_STYLE_CSV)
-                return 0;
-        r = buffer_append_byte(head, '{');
-        if (r == 0 && rows->kind == REPORT_SNAPSHOT)
-                return row_write_fields(&rows->writer, head, cell_member(reply, "snapshot"),
-                                        head_fields, ELEMENTSOF(head_fields));
-        if (r == 0)
-                r = row_write_fields(&rows->writer, head, cell_member(reply, "before"),
-                                     before_fields, ELEMENTSOF(before_fields));
-        if (r == 0)
-                r = row_write_fields(&rows->writer, head, cell_member(reply, "after"), after_fields,
-                                     ELEMENTSOF(after_fields));
-        return r < 0 ? r
-                     : row_write_fields(&rows->writer, head, reply, pair_fields,
-                                        ELEMENTSOF(pair_fields));
+        row_write_fields(writer, cell_member(reply, "before"), before, ELEMENTSOF(before));
+        row_write_fields(writer, cell_member(reply, "after"), after, ELEMENTSOF(after));
+        row_write_fields(writer, reply, rest, ELEMENTSOF(rest));
 }
 
-/* what the rows of a group have */
+/* The value that all snapshots of a set share; NULL if they differ in it. */
+static json_object *shared(json_object *heads, const char *key) {
+        json_object *value = cell_member(cell_element(heads, 0), key);
 
-static int set_group(GroupRows *rows, json_object *group, RowSide side) {
-        static const RowField parts[] = {
-                { "cgroup", "cgroup" }, { "process", "process" }, { "thread", "thread" },
-                { "pid", "pid" },       { "tid", "tid" },         { "start_ticks", "startTicks" },
-        };
-        static const char *const sides[] = { "both", "before", "after" };
-        Buffer *to = &rows->group;
-        json_object *threads = cell_member(group, "threads");
-        int r = 0;
-
-        buffer_clear(to);
-        if (rows->kind == REPORT_PAIR)
-                r = row_write_text(&rows->writer, to, "side", span_of(sides[side]));
-        if (r == 0)
-                r = row_write_fields(&rows->writer, to, group, parts, ELEMENTSOF(parts));
-        if (r < 0)
-                return r;
-        if (rows->kind == REPORT_SNAPSHOT)
-                return row_write_value(&rows->writer, to, "threads", threads);
-        r = row_write_value(&rows->writer, to, "before_threads",
-                            side == ROW_SIDE_BEFORE ? threads
-                                                    : cell_member(group, "threadsBefore"));
-        if (r == 0)
-                r = row_write_value(&rows->writer, to, "after_threads",
-                                    side == ROW_SIDE_AFTER ? threads
-                                                           : cell_member(group, "threadsAfter"));
-        return r;
+        for (size_t i = 1; i < cell_length(heads); i++)
+                if (!json_object_equal(cell_member(cell_element(heads, i), key), value))
+                        return NULL;
+        return value;
 }
 
-/* one metric */
+typedef struct SetNames {
+        const char *captures, *first, *last, *host, *machine_id, *boot_id, *kernel, *start, *end;
+} SetNames;
 
-/* A VALUE of the interface in columns of one type each. */
-typedef struct Names {
-        const char *value, *min, *max, *text, *count, *total;
-} Names;
-
-static const Names one_names = { "value",      "value_min",   "value_max",
-                                 "value_text", "value_count", "value_total" };
-static const Names before_names = { "before",      "before_min",   "before_max",
-                                    "before_text", "before_count", "before_total" };
-static const Names after_names = { "after",      "after_min",   "after_max",
-                                   "after_text", "after_count", "after_total" };
-
-static int add_side(GroupRows *rows, const Names *names, json_object *value) {
-        json_object *min = cell_member(value, "min"), *max = cell_member(value, "max");
-        bool plain = value && !json_object_is_type(value, json_type_object);
-        json_object *text = cell_member(value, "mode");
-        Buffer *to = &rows->line;
-        char midpoint[MIDPOINT_CHARS];
-        int r;
-
-        if (cell_member(value, "minCpus")) {
-                min = cell_member(value, "minCpus");
-                max = cell_member(value, "maxCpus");
-                text = cell_member(value, "cpus");
+#define SET_NAMES(side)                                                                          \
+        {                                                                                        \
+                side "_captures", side "_first", side "_last", side "_host", side "_machine_id", \
+                        side "_boot_id", side "_kernel_release", side "_start_realtime_ns",      \
+                        side "_end_realtime_ns"                                                  \
         }
-        if (midpoint_format(min, max, midpoint))
-                r = row_write_number(&rows->writer, to, names->value, midpoint);
-        else
-                r = row_write_value(&rows->writer, to, names->value, plain ? value : NULL);
-        if (r == 0)
-                r = row_write_value(&rows->writer, to, names->min, min);
-        if (r == 0)
-                r = row_write_value(&rows->writer, to, names->max, max);
-        if (r == 0)
-                r = row_write_value(&rows->writer, to, names->text, text);
-        if (r == 0)
-                r = row_write_value(&rows->writer, to, names->count, cell_member(value, "count"));
-        return r < 0 ? r
-                     : row_write_value(&rows->writer, to, names->total,
-                                       cell_member(value, "total"));
+
+static void write_set(RowWriter *writer, const SetNames *names, json_object *heads) {
+        size_t n = cell_length(heads);
+        json_object *first = cell_element(heads, 0);
+        json_object *last = n > 0 ? cell_element(heads, n - 1) : NULL;
+
+        row_write_double(writer, names->captures, (double) n);
+        row_write_value(writer, names->first, cell_member(first, "name"));
+        row_write_value(writer, names->last, cell_member(last, "name"));
+        row_write_value(writer, names->host, shared(heads, "hostName"));
+        row_write_value(writer, names->machine_id, shared(heads, "machineId"));
+        row_write_value(writer, names->boot_id, shared(heads, "bootId"));
+        row_write_value(writer, names->kernel, shared(heads, "kernelRelease"));
+        row_write_value(writer, names->start, cell_member(first, "startRealtimeNs"));
+        row_write_value(writer, names->end, cell_member(last, "endRealtimeNs"));
 }
 
-/* Why there is no value; of a group that one side lacks, also that it does. */
-static int add_reason(GroupRows *rows, json_object *entry, RowSide side) {
+void group_rows_begin(RowWriter *writer, ReportKind kind, json_object *reply) {
+        static const RowField snapshot[] = { HEAD_FIELDS("") };
+        static const SetNames before = SET_NAMES("before"), after = SET_NAMES("after");
+        static const RowField test[] = { { "alpha", "alpha" }, { "tested", "tested" } };
+
+        row_begin(writer, ROW_PART_HEAD);
+        if (writer->style == ROW_STYLE_CSV)
+                return;
+        switch (kind) {
+        case REPORT_SNAPSHOT:
+                row_write_fields(writer, cell_member(reply, "snapshot"), snapshot,
+                                 ELEMENTSOF(snapshot));
+                break;
+        case REPORT_PAIR:
+                write_pair_head(writer, reply);
+                break;
+        case REPORT_SETS:
+                write_set(writer, &before, cell_member(reply, "before"));
+                write_set(writer, &after, cell_member(reply, "after"));
+                row_write_fields(writer, reply, test, ELEMENTSOF(test));
+                break;
+        }
+}
+
+/* what the rows of a group have in common */
+
+void group_rows_begin_group(RowWriter *writer, ReportKind kind, Span side, RowSide row_side,
+                            json_object *group) {
+        static const RowField names[] = { { "cgroup", "cgroup" },
+                                          { "process", "process" },
+                                          { "thread", "thread" } };
+        static const RowField ids[] = { { "pid", "pid" },
+                                        { "tid", "tid" },
+                                        { "start_ticks", "startTicks" } };
+        json_object *threads = cell_member(group, "threads");
+
+        row_begin(writer, ROW_PART_GROUP);
+        if (kind == REPORT_PAIR)
+                row_write_text(writer, "side", side);
+        row_write_fields(writer, group, names, ELEMENTSOF(names));
+        if (kind != REPORT_SETS)
+                row_write_fields(writer, group, ids, ELEMENTSOF(ids));
+        if (kind == REPORT_SNAPSHOT) {
+                row_write_value(writer, "threads", threads);
+                return;
+        }
+        row_write_value(writer, "before_threads",
+                        row_side == ROW_SIDE_BEFORE ? threads
+                                                    : cell_member(group, "threadsBefore"));
+        row_write_value(writer, "after_threads",
+                        row_side == ROW_SIDE_AFTER ? threads : cell_member(group, "threadsAfter"));
+}
+
+/* a metric */
+
+static void write_metric(RowWriter *writer, const char *name) {
+        MetricId metric = name ? metric_find(span_of(name)) : _METRIC_MAX;
+        DerivedId derived = name ? derived_find(span_of(name)) : _DERIVED_MAX;
+        const char *section = NULL, *unit = NULL;
+
+        if (metric < _METRIC_MAX) {
+                section = metric_section_name(metric_table[metric].section);
+                unit = metric_unit_name(metric_table[metric].unit);
+        } else if (derived < _DERIVED_MAX) {
+                section = metric_section_name(derived_table[derived].section);
+                unit = metric_unit_name(derived_table[derived].unit);
+        }
+        row_write_text(writer, "section", span_of(section));
+        row_write_text(writer, "metric", span_of(name));
+        row_write_text(writer, "unit", span_of(unit));
+}
+
+void group_rows_write_value(RowWriter *writer, RowValueName name, const RowValue *value) {
         static const struct {
-                const char *own, *other;
-        } sides[] = {
-                [ROW_SIDE_BEFORE] = { "before", "after" },
-                [ROW_SIDE_AFTER] = { "after", "before" },
+                const char *value, *min, *max, *text, *count, *total;
+        } names[] = {
+                [ROW_VALUE] = { "value", "value_min", "value_max", "value_text", "value_count",
+                                "value_total" },
+                [ROW_VALUE_BEFORE] = { "before", "before_min", "before_max", "before_text",
+                                       "before_count", "before_total" },
+                [ROW_VALUE_AFTER] = { "after", "after_min", "after_max", "after_text",
+                                      "after_count", "after_total" },
         };
-        Buffer *scratch = &rows->scratch;
-        Span own = cell_string(cell_member(entry, "reason"));
-        int r = 0;
 
-        if (side == ROW_SIDE_BOTH)
-                return row_write_text(&rows->writer, &rows->line, "reason", own);
-        buffer_clear(scratch);
-        if (own.n > 0)
-                r = buffer_append_format(scratch, "%s: %.*s; ", sides[side].own, (int) own.n,
-                                         own.bytes);
-        if (r == 0)
-                r = buffer_append_format(scratch, "%s: there is no such group", sides[side].other);
-        return r < 0 ? r
-                     : row_write_text(&rows->writer, &rows->line, "reason", buffer_span(scratch));
+        if (value->digits)
+                row_write_number(writer, names[name].value, value->digits);
+        else
+                row_write_value(writer, names[name].value, value->number);
+        row_write_value(writer, names[name].min, value->min);
+        row_write_value(writer, names[name].max, value->max);
+        row_write_value(writer, names[name].text, value->text);
+        row_write_value(writer, names[name].count, value->count);
+        row_write_value(writer, names[name].total, value->total);
 }
 
-/* How a sum is spread over the threads: contract of the members of a Spread. */
-#define SPREAD_FIELDS(prefix)                                         \
+static void write_side(RowWriter *writer, RowValueName name, json_object *value) {
+        bool is_affinity = cell_member(value, "minCpus");
+        bool plain = value && !json_object_is_type(value, json_type_object);
+        char midpoint[CELL_MIDPOINT_CHARS];
+        RowValue columns = {
+                .number = plain ? value : NULL,
+                .min = cell_member(value, is_affinity ? "minCpus" : "min"),
+                .max = cell_member(value, is_affinity ? "maxCpus" : "max"),
+                .text = cell_member(value, is_affinity ? "cpus" : "mode"),
+                .count = cell_member(value, "count"),
+                .total = cell_member(value, "total"),
+        };
+
+        if (cell_midpoint(columns.min, columns.max, midpoint))
+                columns.digits = midpoint;
+        group_rows_write_value(writer, name, &columns);
+}
+
+/* Why there is no value; for a group that is missing on one side, also that it is. */
+static void write_reason(RowWriter *writer, json_object *entry, RowSide side) {
+        Span own = cell_string(cell_member(entry, "reason"));
+        Buffer *reason = &writer->scratch;
+
+        if (side == ROW_SIDE_BOTH) {
+                row_write_text(writer, "reason", own);
+                return;
+        }
+        if (own.n > 0)
+                buffer_append_format(reason, "%s: %.*s; ",
+                                     side == ROW_SIDE_BEFORE ? "before" : "after", (int) own.n,
+                                     own.bytes);
+        buffer_append_format(reason, "%s: there is no such group",
+                             side == ROW_SIDE_BEFORE ? "after" : "before");
+        row_write_scratch(writer, "reason");
+}
+
+#define SPREAD_TOP(prefix)                                            \
         { prefix "top_tid", "tid" }, { prefix "top_name", "name" }, { \
                 prefix "top_value", "value"                           \
         }
@@ -202,267 +202,108 @@ static int add_reason(GroupRows *rows, json_object *entry, RowSide side) {
         { prefix "p50", "p50" }, {  \
                 prefix "p99", "p99" \
         }
-typedef struct SpreadFields {
-        RowField top[3], ranks[2];
-} SpreadFields;
-static const SpreadFields spread_fields = { { SPREAD_FIELDS("") }, { SPREAD_RANKS("") } };
-static const SpreadFields spread_before_fields = { { SPREAD_FIELDS("before_") },
-                                                   { SPREAD_RANKS("before_") } };
 
-static int add_spread(GroupRows *rows, json_object *spread, const SpreadFields *fields) {
-        Buffer *to = &rows->line;
-        int r;
+void group_rows_write_spreads(RowWriter *writer, ReportKind kind, json_object *entry,
+                              RowSide side) {
+        static const RowField before_top[] = { SPREAD_TOP("before_") };
+        static const RowField before_ranks[] = { SPREAD_RANKS("before_") };
+        static const RowField top[] = { SPREAD_TOP("") }, ranks[] = { SPREAD_RANKS("") };
+        json_object *spread = cell_member(entry, "spread"), *before;
 
-        r = row_write_fields(&rows->writer, to, cell_member(spread, "top"), fields->top,
-                             ELEMENTSOF(fields->top));
-        return r < 0 ? r
-                     : row_write_fields(&rows->writer, to, spread, fields->ranks,
-                                        ELEMENTSOF(fields->ranks));
+        if (kind == REPORT_PAIR) {
+                /* A group of one side has one spread, as a group of show has. */
+                before = side == ROW_SIDE_BEFORE ? spread : cell_member(entry, "spreadBefore");
+                row_write_fields(writer, cell_member(before, "top"), before_top,
+                                 ELEMENTSOF(before_top));
+                row_write_fields(writer, before, before_ranks, ELEMENTSOF(before_ranks));
+        }
+        if (side == ROW_SIDE_BEFORE)
+                spread = NULL;
+        row_write_fields(writer, cell_member(spread, "top"), top, ELEMENTSOF(top));
+        row_write_fields(writer, spread, ranks, ELEMENTSOF(ranks));
 }
 
-/* One-sided groups have one spread, as those of show do. */
-static int add_spreads(GroupRows *rows, json_object *entry, RowSide side) {
-        json_object *spread = cell_member(entry, "spread");
-        int r = 0;
-
-        if (rows->kind == REPORT_PAIR)
-                r = add_spread(
-                        rows, side == ROW_SIDE_BEFORE ? spread : cell_member(entry, "spreadBefore"),
-                        &spread_before_fields);
-        return r < 0 ? r
-                     : add_spread(rows, side == ROW_SIDE_BEFORE ? NULL : spread, &spread_fields);
-}
-
-static int add_one(GroupRows *rows, json_object *entry) {
-        int r;
-
-        r = add_side(rows, &one_names, cell_member(entry, "value"));
-        if (r == 0)
-                r = row_write_value(&rows->writer, &rows->line, "present",
-                                    cell_member(entry, "present"));
-        return r < 0 ? r : add_reason(rows, entry, ROW_SIDE_BOTH);
-}
-
-static int add_pair(GroupRows *rows, json_object *entry, RowSide side) {
+static void write_pair(RowWriter *writer, json_object *entry, RowSide side) {
         static const RowField fields[] = {
                 { "delta", "delta" },     { "percent", "percent" }, { "per_second", "perSecond" },
                 { "changed", "changed" }, { "reset", "reset" },
         };
         json_object *value = cell_member(entry, "value");
-        int r;
 
-        r = add_side(rows, &before_names,
-                     side == ROW_SIDE_BEFORE ? value : cell_member(entry, "before"));
-        if (r == 0)
-                r = add_side(rows, &after_names,
-                             side == ROW_SIDE_AFTER ? value : cell_member(entry, "after"));
-        if (r == 0)
-                r = row_write_fields(&rows->writer, &rows->line, entry, fields, ELEMENTSOF(fields));
-        return r < 0 ? r : add_reason(rows, entry, side);
+        write_side(writer, ROW_VALUE_BEFORE,
+                   side == ROW_SIDE_BEFORE ? value : cell_member(entry, "before"));
+        write_side(writer, ROW_VALUE_AFTER,
+                   side == ROW_SIDE_AFTER ? value : cell_member(entry, "after"));
+        row_write_fields(writer, entry, fields, ELEMENTSOF(fields));
+        write_reason(writer, entry, side);
 }
 
-static int add_row(GroupRows *rows, const char *metric, json_object *entry, RowSide side) {
-        int r;
+static void write_sets(RowWriter *writer, json_object *entry) {
+        static const RowField before[] = {
+                { "before_n", "n" },     { "before_median", "median" }, { "before_min", "min" },
+                { "before_max", "max" }, { "before_q1", "q1" },         { "before_q3", "q3" },
+        };
+        static const RowField after[] = {
+                { "after_n", "n" },     { "after_median", "median" }, { "after_min", "min" },
+                { "after_max", "max" }, { "after_q1", "q1" },         { "after_q3", "q3" },
+        };
+        static const RowField rest[] = {
+                { "delta", "delta" },
+                { "percent", "percent" },
+                { "u", "u" },
+                { "p", "p" },
+                { "p_adjusted", "pAdjusted" },
+                { "significant", "significant" },
+                { "is_rate", "perSecond" },
+                { "reason", "reason" },
+        };
 
-        buffer_clear(&rows->line);
-        r = row_write_metric(&rows->writer, &rows->line, metric);
-        if (r == 0)
-                r = rows->kind == REPORT_SNAPSHOT ? add_one(rows, entry)
-                                                  : add_pair(rows, entry, side);
-        if (r == 0)
-                r = add_spreads(rows, entry, side);
-        return r < 0 ? r : put_line(rows);
+        row_write_fields(writer, cell_member(entry, "before"), before, ELEMENTSOF(before));
+        row_write_fields(writer, cell_member(entry, "after"), after, ELEMENTSOF(after));
+        row_write_fields(writer, entry, rest, ELEMENTSOF(rest));
 }
 
-static int add_rows(GroupRows *rows, json_object *metrics, RowSide side) {
+static void add_row(RowWriter *writer, ReportKind kind, const char *metric, json_object *entry,
+                    RowSide side) {
+        row_begin(writer, ROW_PART_OWN);
+        write_metric(writer, metric);
+        switch (kind) {
+        case REPORT_SNAPSHOT:
+                write_side(writer, ROW_VALUE, cell_member(entry, "value"));
+                row_write_value(writer, "present", cell_member(entry, "present"));
+                write_reason(writer, entry, ROW_SIDE_BOTH);
+                break;
+        case REPORT_PAIR:
+                write_pair(writer, entry, side);
+                break;
+        case REPORT_SETS:
+                write_sets(writer, entry);
+                break;
+        }
+        if (kind != REPORT_SETS)
+                group_rows_write_spreads(writer, kind, entry, side);
+        row_end(writer);
+}
+
+void group_rows_add(RowWriter *writer, ReportKind kind, json_object *group, RowSide side) {
+        static const char *const sides[] = { "both", "before", "after" };
+        static const char *const lists[] = { "metrics", "derived" };
         json_object_iter member;
 
-        if (!json_object_is_type(metrics, json_type_object))
-                return 0;
-        json_object_object_foreachC(metrics, member) {
-                int r = add_row(rows, member.key, member.val, side);
+        group_rows_begin_group(writer, kind, span_of(sides[side]), side, group);
+        for (size_t i = 0; i < ELEMENTSOF(lists); i++) {
+                json_object *entries = cell_member(group, lists[i]);
 
-                if (r < 0)
-                        return r;
+                if (json_object_is_type(entries, json_type_object))
+                        json_object_object_foreachC(entries, member) {
+                                add_row(writer, kind, member.key, member.val, side);
+                        }
         }
-        return 0;
 }
 
-int group_rows_add(GroupRows *rows, json_object *group, RowSide side) {
-        int r;
-
-        r = set_group(rows, group, side);
-        if (r == 0)
-                r = add_rows(rows, cell_member(group, "metrics"), side);
-        return r < 0 ? r : add_rows(rows, cell_member(group, "derived"), side);
-}
-
-int group_rows_add_names(GroupRows *rows) {
-        int r;
-
-        rows->writer.naming = true;
-        r = set_group(rows, NULL, ROW_SIDE_BOTH);
-        if (r == 0)
-                r = add_row(rows, NULL, NULL, ROW_SIDE_BOTH);
-        rows->writer.naming = false;
-        return r;
-}
-
-/* sections */
-
-/* Which of two sides have the value; not known where neither does. */
-static Span side_of(const SectionValue *value) {
-        bool before = cell_member(value->value, "before"),
-             after = cell_member(value->value, "after");
-
-        if (before && after)
-                return SPAN_LITERAL("both");
-        return before ? SPAN_LITERAL("before") : after ? SPAN_LITERAL("after") : (Span){};
-}
-
-/* The columns of a group, of which a row of a section has few. */
-static int set_section_group(GroupRows *rows, const SectionRow *row, const SectionValue *value) {
-        static const RowField absent[] = {
-                { "thread", "" }, { "pid", "" }, { "tid", "" }, { "start_ticks", "" }
-        };
-        static const RowField one[] = { { "threads", "" } };
-        static const RowField two[] = { { "before_threads", "" }, { "after_threads", "" } };
-        const RowWriter *writer = &rows->writer;
-        Buffer *to = &rows->group;
-        int r = 0;
-
-        buffer_clear(to);
-        if (rows->kind == REPORT_PAIR)
-                r = row_write_text(writer, to, "side", side_of(value));
-        if (r == 0)
-                r = row_write_value(writer, to, "cgroup", row->cgroup);
-        if (r == 0)
-                r = row_write_value(writer, to, "process", row->process);
-        if (r == 0)
-                r = row_write_fields(writer, to, NULL, absent, ELEMENTSOF(absent));
-        if (r < 0)
-                return r;
-        return rows->kind == REPORT_SNAPSHOT
-                       ? row_write_fields(writer, to, NULL, one, ELEMENTSOF(one))
-                       : row_write_fields(writer, to, NULL, two, ELEMENTSOF(two));
-}
-
-/* "cpu.some.avg10" of pressure, where a row has no name that tells its values apart. */
-static int add_section_metric(GroupRows *rows, SectionId id, const SectionRow *row,
-                              const SectionValue *value) {
-        Span resource = cell_string(row->resource), half = cell_string(row->half);
-        Buffer *scratch = &rows->scratch;
-        int r = 0;
-
-        buffer_clear(scratch);
-        if (row->resource)
-                r = buffer_append_format(scratch, "%.*s.%.*s.", (int) resource.n, resource.bytes,
-                                         (int) half.n, half.bytes);
-        if (r == 0)
-                r = buffer_append(scratch, value->name.bytes, value->name.n);
-        if (r == 0)
-                r = row_write_text(&rows->writer, &rows->line, "section",
-                                   span_of(view_table_name(id)));
-        if (r == 0)
-                r = row_write_text(&rows->writer, &rows->line, "metric", buffer_span(scratch));
-        return r < 0 ? r
-                     : row_write_text(&rows->writer, &rows->line, "unit",
-                                      span_of(section_unit_name(value->unit)));
-}
-
-/* A number of a section; percents are hundredths on the wire, and numbers of percent in rows. */
-static int add_section_number(GroupRows *rows, const char *name, json_object *value,
-                              SectionUnit unit) {
-        char text[QUANTITY_CHARS];
-        Quantity quantity;
-
-        if (unit != SECTION_UNIT_PERCENT || !cell_quantity(value, &quantity))
-                return row_write_value(&rows->writer, &rows->line, name,
-                                       json_object_is_type(value, json_type_string) ? NULL : value);
-        (void) snprintf(text, sizeof(text), "%s%llu.%02u", quantity.negative ? "-" : "",
-                        (unsigned long long) (quantity.whole / 100),
-                        (unsigned) (quantity.whole % 100));
-        return row_write_number(&rows->writer, &rows->line, name, text);
-}
-
-static int add_section_side(GroupRows *rows, const Names *names, json_object *value,
-                            SectionUnit unit) {
-        const RowField range[] = { { names->min, "" }, { names->max, "" } };
-        const RowField counts[] = { { names->count, "" }, { names->total, "" } };
-        Buffer *to = &rows->line;
-        int r;
-
-        r = add_section_number(rows, names->value, value, unit);
-        if (r == 0)
-                r = row_write_fields(&rows->writer, to, NULL, range, ELEMENTSOF(range));
-        if (r == 0)
-                r = row_write_text(&rows->writer, to, names->text, cell_string(value));
-        return r < 0 ? r : row_write_fields(&rows->writer, to, NULL, counts, ELEMENTSOF(counts));
-}
-
-static int add_section_change(GroupRows *rows, const SectionValue *value) {
-        json_object *before = cell_member(value->value, "before");
-        json_object *after = cell_member(value->value, "after");
-        const RowWriter *writer = &rows->writer;
-        Buffer *to = &rows->line;
-        double percent;
-        int r;
-
-        r = add_section_number(rows, "delta", cell_member(value->value, "delta"), value->unit);
-        if (r == 0)
-                r = section_value_percent(value->value, &percent)
-                            ? row_write_double(writer, to, "percent", percent)
-                            : row_write_number(writer, to, "percent", NULL);
-        if (r == 0)
-                r = row_write_number(writer, to, "per_second", NULL);
-        if (r == 0)
-                r = before && after ? row_write_bool(writer, to, "changed",
-                                                     !json_object_equal(before, after))
-                                    : row_write_number(writer, to, "changed", NULL);
-        return r < 0 ? r : row_write_number(writer, to, "reset", NULL);
-}
-
-static int add_section_value(GroupRows *rows, SectionId id, const SectionRow *row,
-                             const SectionValue *value) {
-        bool is_pair = rows->kind == REPORT_PAIR;
-        json_object *before = cell_member(value->value, "before");
-        json_object *after = cell_member(value->value, "after");
-        bool absent = is_pair ? !before || !after : !value->value;
-        int r;
-
-        buffer_clear(&rows->line);
-        r = set_section_group(rows, row, value);
-        if (r == 0)
-                r = add_section_metric(rows, id, row, value);
-        if (r == 0 && !is_pair)
-                r = add_section_side(rows, &one_names, value->value, value->unit);
-        if (r == 0 && !is_pair)
-                r = row_write_number(&rows->writer, &rows->line, "present", NULL);
-        if (r == 0 && is_pair)
-                r = add_section_side(rows, &before_names, before, value->unit);
-        if (r == 0 && is_pair)
-                r = add_section_side(rows, &after_names, after, value->unit);
-        if (r == 0 && is_pair)
-                r = add_section_change(rows, value);
-        if (r == 0)
-                r = row_write_value(&rows->writer, &rows->line, "reason",
-                                    absent ? row->reason : NULL);
-        if (r == 0)
-                r = add_spreads(rows, NULL, ROW_SIDE_BOTH);
-        return r < 0 ? r : put_line(rows);
-}
-
-int group_rows_add_section(GroupRows *rows, SectionId id, json_object *json) {
-        SectionRow row = section_row_read(id, json);
-        int r = 0;
-
-        for (size_t i = 0; r == 0 && i < row.n_values; i++) {
-                const SectionValue *value = &row.values[i];
-
-                if (rows->kind == REPORT_PAIR && rows->view->has_threshold &&
-                    !section_value_moved(value, rows->view))
-                        continue;
-                r = add_section_value(rows, id, &row, value);
-        }
-        return r;
+void group_rows_add_names(RowWriter *writer, ReportKind kind) {
+        writer->naming = true;
+        group_rows_begin_group(writer, kind, (Span){}, ROW_SIDE_BOTH, NULL);
+        add_row(writer, kind, NULL, NULL, ROW_SIDE_BOTH);
+        writer->naming = false;
 }

@@ -4,40 +4,43 @@
 /*
  * GroupRows
  *
- * Groups as rows for programs, one per group and metric, and sections likewise, one per value; each
- * with all that is needed to read it alone. Every row has the same columns in the same order,
- * whatever the metric and the axis; ctprof-rows(5) is their contract. What is written is forgotten,
- * so memory does not grow with the number of groups.
+ * Groups as rows for programs, one per group and metric. Every row can be read alone, and all rows
+ * of a report have the same columns in the same order, whatever the metric and the axis;
+ * ctprof-rows(5) is their contract.
  */
 
 #include <json-c/json.h>
-#include <stdio.h>
-#include "base/cleanup.h"
-#include "base/macro.h"
-#include "view/view.h"
-#include "report/group/group-columns.h"
+#include "report/overview/overview.h"
 #include "report/row/row-writer.h"
 
-/* Which of two snapshots have the group. */
+/* Which of two snapshots has the group. */
 typedef enum RowSide {
-        ROW_SIDE_BOTH, /* also of a single one */
+        ROW_SIDE_BOTH, /* also for a report on one snapshot */
         ROW_SIDE_BEFORE,
         ROW_SIDE_AFTER,
 } RowSide;
 
-typedef struct GroupRows GroupRows;
-
-/* @view and @out are borrowed. */
-_must_check_ int group_rows_new(RowStyle style, ReportKind kind, const View *view, FILE *out,
-                                GroupRows **ret);
-GroupRows *group_rows_free(GroupRows *rows);
-DEFINE_CLEANUP(GroupRows *, group_rows_free);
-
+/* What all rows have in common; @reply is the first one. */
+void group_rows_begin(RowWriter *writer, ReportKind kind, json_object *reply);
 /* The line of names of CSV. */
-_must_check_ int group_rows_add_names(GroupRows *rows);
-/* @reply: the first of Show or Compare, with what all rows have in common. */
-_must_check_ int group_rows_begin(GroupRows *rows, json_object *reply);
-/* One Group of the interface. */
-_must_check_ int group_rows_add(GroupRows *rows, json_object *group, RowSide side);
-/* One row of a section, as a row for each of its values. */
-_must_check_ int group_rows_add_section(GroupRows *rows, SectionId id, json_object *row);
+void group_rows_add_names(RowWriter *writer, ReportKind kind);
+/* A Group, OneSidedGroup or SetGroup of the interface. */
+void group_rows_add(RowWriter *writer, ReportKind kind, json_object *group, RowSide side);
+
+/* The parts of a row that rows of sections have, too. */
+
+/* A VALUE of the interface, in columns of one type each; NULL is absent. */
+typedef struct RowValue {
+        json_object *number;
+        const char *digits; /* the number as text instead */
+        json_object *min, *max, *text, *count, *total;
+} RowValue;
+
+typedef enum RowValueName { ROW_VALUE, ROW_VALUE_BEFORE, ROW_VALUE_AFTER } RowValueName;
+
+/* @side is absent if its bytes are NULL; @group may be any object with members of a Group. */
+void group_rows_begin_group(RowWriter *writer, ReportKind kind, Span side, RowSide row_side,
+                            json_object *group);
+void group_rows_write_value(RowWriter *writer, RowValueName name, const RowValue *value);
+/* How a sum is spread over threads. @entry NULL: the columns are absent. */
+void group_rows_write_spreads(RowWriter *writer, ReportKind kind, json_object *entry, RowSide side);

@@ -1,20 +1,59 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/row/row-writer.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "json/json-writer.h"
-#include "metric/metric.h"
 #include "render/cell.h"
 #include "wire/message-object.h"
 
-/* What must not reach a terminal from a name is U+EF00 plus itself, byte by byte. */
-static int append_csv_escape(Buffer *to, unsigned char code) {
-        return buffer_append_format(to, "\xee%c%c", 0xbc | code >> 6, 0x80 | (code & 0x3f));
+void row_writer_init(RowWriter *writer, RowStyle style, FILE *out) {
+        *writer = (RowWriter){ .style = style, .out = out };
 }
 
-static bool is_c0(unsigned char code) {
-        return code < ' ' || code == 0x7f;
+void row_writer_done(RowWriter *writer) {
+        for (size_t i = 0; i < _ROW_PART_MAX; i++)
+                buffer_done(&writer->parts[i]);
+        buffer_done(&writer->scratch);
+}
+
+static void fail(RowWriter *writer, int error) {
+        if (writer->error == 0)
+                writer->error = error;
+}
+
+int row_writer_failure(const RowWriter *writer) {
+        return writer->error;
+}
+
+void row_begin(RowWriter *writer, RowPart part) {
+        fail(writer, buffer_failure(&writer->parts[part]));
+        writer->to = &writer->parts[part];
+        buffer_clear(writer->to);
+        if (part == ROW_PART_HEAD && writer->style == ROW_STYLE_NDJSON)
+                buffer_append_byte(writer->to, '{');
+}
+
+void row_end(RowWriter *writer) {
+        Buffer *own = &writer->parts[ROW_PART_OWN];
+
+        if (own->n > 0)
+                own->n--; /* the comma behind the last field */
+        buffer_append_text(own, writer->style == ROW_STYLE_CSV ? "\r\n" : "}\n");
+        for (size_t i = 0; i < _ROW_PART_MAX; i++)
+                fail(writer, buffer_failure(&writer->parts[i]));
+        for (size_t i = 0; writer->error == 0 && i < _ROW_PART_MAX; i++) {
+                const Buffer *part = &writer->parts[i];
+
+                if (part->n > 0 && fwrite(part->bytes, 1, part->n, writer->out) != part->n)
+                        fail(writer, errno > 0 ? -errno : -EIO);
+        }
+}
+
+/* A control character becomes U+EF00 plus itself, so that none reaches a terminal. */
+static void append_csv_escape(Buffer *to, unsigned char code) {
+        buffer_append_format(to, "\xee%c%c", 0xbc | code >> 6, 0x80 | (code & 0x3f));
 }
 
 /* U+0080 to U+009F, which terminals obey like ESC and a letter. */
@@ -23,149 +62,127 @@ static bool is_c1(Span rest) {
                (unsigned char) rest.bytes[1] < 0xa0;
 }
 
-/* One byte at the start of @rest, or the two of a control character; *ret_n is how many. */
-static int append_csv_some(Buffer *to, Span rest, size_t *ret_n) {
-        unsigned char code = (unsigned char) rest.bytes[0];
-        int r;
+/* Quoted where RFC 4180 asks for it, and when empty, because an empty name is not an absent one. */
+static void append_csv_text(Buffer *to, Span text) {
+        bool quotes =
+                text.n == 0 || memchr(text.bytes, '"', text.n) || memchr(text.bytes, ',', text.n);
 
-        *ret_n = 1;
-        if (code == '"')
-                return buffer_append_text(to, "\"\"");
-        if (is_c1(rest)) {
-                *ret_n = 2;
-                r = append_csv_escape(to, code);
-                return r == 0 ? append_csv_escape(to, (unsigned char) rest.bytes[1]) : r;
-        }
-        return is_c0(code) ? append_csv_escape(to, code) : buffer_append_byte(to, rest.bytes[0]);
-}
-
-/* Quoted where RFC 4180 asks for it, and when empty: an empty name is not an absent one. */
-static int append_csv_text(Buffer *to, Span text) {
-        bool quotes = text.n == 0;
-        int r = 0;
-
-        for (size_t i = 0; !quotes && i < text.n; i++)
-                quotes = text.bytes[i] == '"' || text.bytes[i] == ',';
         if (quotes)
-                r = buffer_append_byte(to, '"');
-        for (size_t i = 0, n; r == 0 && i < text.n; i += n)
-                r = append_csv_some(to, (Span){ text.bytes + i, text.n - i }, &n);
-        return r == 0 && quotes ? buffer_append_byte(to, '"') : r;
+                buffer_append_byte(to, '"');
+        for (; text.n > 0; text = (Span){ text.bytes + 1, text.n - 1 }) {
+                unsigned char code = (unsigned char) text.bytes[0];
+
+                if (is_c1(text)) {
+                        append_csv_escape(to, code);
+                        text = (Span){ text.bytes + 1, text.n - 1 };
+                        append_csv_escape(to, (unsigned char) text.bytes[0]);
+                } else if (code < ' ' || code == 0x7f) {
+                        append_csv_escape(to, code);
+                } else {
+                        if (code == '"')
+                                buffer_append_byte(to, '"');
+                        buffer_append_byte(to, (char) code);
+                }
+        }
+        if (quotes)
+                buffer_append_byte(to, '"');
 }
 
-/* '"name":' in NDJSON. */
-static int begin_field(const RowWriter *writer, Buffer *to, const char *name) {
+/* Returns whether a value follows. */
+static bool begin_field(RowWriter *writer, const char *name) {
         if (writer->naming)
-                return buffer_append_text(to, name);
-        return writer->style == ROW_STYLE_NDJSON ? buffer_append_format(to, "\"%s\":", name) : 0;
+                buffer_append_text(writer->to, name);
+        else if (writer->style == ROW_STYLE_NDJSON)
+                buffer_append_format(writer->to, "\"%s\":", name);
+        return !writer->naming;
 }
 
-/* An object where a number was expected stays one cell. */
-static int append_csv_json(Buffer *to, json_object *value) {
-        _cleanup_(buffer_done) Buffer json = {};
-        int r;
-
-        r = message_append_object(&json, value);
-        return r < 0 ? r : append_csv_text(to, buffer_span(&json));
+static void end_field(RowWriter *writer) {
+        buffer_append_byte(writer->to, ',');
 }
 
-static int append_value(const RowWriter *writer, Buffer *to, json_object *value) {
-        if (writer->style == ROW_STYLE_NDJSON)
-                return message_append_object(to, value);
-        if (json_object_is_type(value, json_type_string))
-                return append_csv_text(to, cell_string(value));
-        if (json_object_is_type(value, json_type_object) ||
-            json_object_is_type(value, json_type_array))
-                return append_csv_json(to, value);
-        return value ? message_append_object(to, value) : 0;
+/* The scratch buffer's text was used; a failure to put it together must not be forgotten. */
+static void clear_scratch(RowWriter *writer) {
+        fail(writer, buffer_failure(&writer->scratch));
+        buffer_clear(&writer->scratch);
 }
 
-int row_write_value(const RowWriter *writer, Buffer *to, const char *name, json_object *value) {
-        int r = begin_field(writer, to, name);
-
-        if (r == 0 && !writer->naming)
-                r = append_value(writer, to, value);
-        return r < 0 ? r : buffer_append_byte(to, ',');
+static void append_value(RowWriter *writer, json_object *value) {
+        if (writer->style == ROW_STYLE_NDJSON) {
+                fail(writer, message_append_object(writer->to, value));
+        } else if (json_object_is_type(value, json_type_string)) {
+                append_csv_text(writer->to, cell_string(value));
+        } else if (json_object_is_type(value, json_type_object) ||
+                   json_object_is_type(value, json_type_array)) {
+                /* Something newer than this client stays one field. */
+                fail(writer, message_append_object(&writer->scratch, value));
+                append_csv_text(writer->to, buffer_span(&writer->scratch));
+                clear_scratch(writer);
+        } else if (value) {
+                fail(writer, message_append_object(writer->to, value));
+        }
 }
 
-static int append_text(const RowWriter *writer, Buffer *to, Span text) {
+void row_write_value(RowWriter *writer, const char *name, json_object *value) {
+        if (begin_field(writer, name))
+                append_value(writer, value);
+        end_field(writer);
+}
+
+static void append_text(RowWriter *writer, Span text) {
         JsonWriter json;
 
-        if (writer->style == ROW_STYLE_CSV)
-                return text.bytes ? append_csv_text(to, text) : 0;
-        json_writer_init(&json, to);
-        if (text.bytes)
-                json_write_span(&json, text);
-        else
-                json_write_null(&json);
-        return json_writer_finish(&json);
+        if (writer->style == ROW_STYLE_CSV) {
+                append_csv_text(writer->to, text);
+                return;
+        }
+        json_writer_init(&json, writer->to);
+        json_write_span(&json, text);
+        fail(writer, json_writer_finish(&json));
 }
 
-int row_write_text(const RowWriter *writer, Buffer *to, const char *name, Span text) {
-        int r = begin_field(writer, to, name);
-
-        if (r == 0 && !writer->naming)
-                r = append_text(writer, to, text);
-        return r < 0 ? r : buffer_append_byte(to, ',');
+void row_write_text(RowWriter *writer, const char *name, Span text) {
+        if (!text.bytes) {
+                row_write_absent(writer, name);
+                return;
+        }
+        if (begin_field(writer, name))
+                append_text(writer, text);
+        end_field(writer);
 }
 
-int row_write_number(const RowWriter *writer, Buffer *to, const char *name, const char *digits) {
-        int r = begin_field(writer, to, name);
-
-        if (!digits && writer->style == ROW_STYLE_NDJSON)
-                digits = "null";
-        if (r == 0 && !writer->naming && digits)
-                r = buffer_append_text(to, digits);
-        return r < 0 ? r : buffer_append_byte(to, ',');
+void row_write_scratch(RowWriter *writer, const char *name) {
+        row_write_text(writer, name, buffer_span(&writer->scratch));
+        clear_scratch(writer);
 }
 
-int row_write_double(const RowWriter *writer, Buffer *to, const char *name, double value) {
-        int r = begin_field(writer, to, name);
+void row_write_number(RowWriter *writer, const char *name, const char *digits) {
+        if (begin_field(writer, name) && (digits || writer->style == ROW_STYLE_NDJSON))
+                buffer_append_text(writer->to, digits ? digits : "null");
+        end_field(writer);
+}
 
-        if (r == 0 && !writer->naming) {
-                JsonWriter json;
+void row_write_double(RowWriter *writer, const char *name, double value) {
+        JsonWriter json;
 
-                json_writer_init(&json, to);
+        if (begin_field(writer, name)) {
+                json_writer_init(&json, writer->to);
                 json_write_double(&json, value);
-                r = json_writer_finish(&json);
+                fail(writer, json_writer_finish(&json));
         }
-        return r < 0 ? r : buffer_append_byte(to, ',');
+        end_field(writer);
 }
 
-int row_write_bool(const RowWriter *writer, Buffer *to, const char *name, bool value) {
-        return row_write_number(writer, to, name, value ? "true" : "false");
+void row_write_bool(RowWriter *writer, const char *name, bool value) {
+        row_write_number(writer, name, value ? "true" : "false");
 }
 
-int row_write_fields(const RowWriter *writer, Buffer *to, json_object *object,
-                     const RowField *fields, size_t n_fields) {
-        int r = 0;
-
-        for (size_t i = 0; r == 0 && i < n_fields; i++)
-                r = row_write_value(writer, to, fields[i].name,
-                                    cell_member(object, fields[i].member));
-        return r;
+void row_write_absent(RowWriter *writer, const char *name) {
+        row_write_number(writer, name, NULL);
 }
 
-int row_write_metric(const RowWriter *writer, Buffer *to, const char *name) {
-        MetricId metric = name ? metric_find(span_of(name)) : _METRIC_MAX;
-        DerivedId derived = name ? derived_find(span_of(name)) : _DERIVED_MAX;
-        Span section = { NULL, 0 }, unit = { NULL, 0 };
-        int r;
-
-        if (metric < _METRIC_MAX) {
-                section = span_of(metric_section_name(metric_table[metric].section));
-                unit = span_of(metric_unit_name(metric_table[metric].unit));
-        } else if (derived < _DERIVED_MAX) {
-                section = span_of(metric_section_name(derived_table[derived].section));
-                unit = span_of(metric_unit_name(derived_table[derived].unit));
-        }
-        r = row_write_text(writer, to, "section", section);
-        if (r == 0)
-                r = row_write_text(writer, to, "metric", span_of(name));
-        return r < 0 ? r : row_write_text(writer, to, "unit", unit);
-}
-
-int row_write_end(const RowWriter *writer, Buffer *line) {
-        line->n--; /* the comma of the last field */
-        return buffer_append_text(line, writer->style == ROW_STYLE_CSV ? "\r\n" : "}\n");
+void row_write_fields(RowWriter *writer, json_object *object, const RowField *fields,
+                      size_t n_fields) {
+        for (size_t i = 0; i < n_fields; i++)
+                row_write_value(writer, fields[i].name, cell_member(object, fields[i].member));
 }

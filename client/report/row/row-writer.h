@@ -4,13 +4,16 @@
 /*
  * RowWriter
  *
- * Fields of rows for programs: of a line of CSV after RFC 4180, or of a flat JSON object. Each is
- * followed by a comma, the last of which becomes the end of the line, so that the parts of a line
- * can be put together apart from each other. What is absent is an empty field, or null.
+ * Rows for programs: lines of CSV after RFC 4180, or flat JSON objects, one a line. A row is put
+ * together from three parts: what all rows have in common, what the rows of one group have in
+ * common, and its own fields; a part is kept for the following rows until it is begun again. An
+ * absent value is an empty field, or null. The first failure sticks, and row_writer_failure()
+ * returns it.
  */
 
 #include <json-c/json.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include "base/buffer.h"
 #include "base/macro.h"
 #include "base/span.h"
@@ -20,36 +23,51 @@ typedef enum RowStyle {
         ROW_STYLE_NDJSON,
 } RowStyle;
 
+typedef enum RowPart {
+        ROW_PART_HEAD, /* in NDJSON only: CSV has no such columns */
+        ROW_PART_GROUP,
+        ROW_PART_OWN,
+        _ROW_PART_MAX,
+} RowPart;
+
 typedef struct RowWriter {
         RowStyle style;
-        bool naming; /* fields are their names: the first line of CSV */
+        FILE *out;   /* borrowed */
+        bool naming; /* writes the names of fields instead of values: the first line of CSV */
+        Buffer parts[_ROW_PART_MAX];
+        Buffer *to;     /* the part that fields are added to */
+        Buffer scratch; /* a text for row_write_scratch() */
+        int error;      /* the first failed write, -errno */
 } RowWriter;
 
-/* All append to @to; @name is a literal. */
+void row_writer_init(RowWriter *writer, RowStyle style, FILE *out);
+void row_writer_done(RowWriter *writer);
+/* 0, or the first failure of all calls so far. */
+_must_check_ int row_writer_failure(const RowWriter *writer);
 
-/* A scalar of a reply; NULL is absent. */
-_must_check_ int row_write_value(const RowWriter *writer, Buffer *to, const char *name,
-                                 json_object *value);
-/* Valid UTF-8; without bytes at all it is absent. */
-_must_check_ int row_write_text(const RowWriter *writer, Buffer *to, const char *name, Span text);
-/* A number that is text already; NULL is absent. */
-_must_check_ int row_write_number(const RowWriter *writer, Buffer *to, const char *name,
-                                  const char *digits);
-_must_check_ int row_write_double(const RowWriter *writer, Buffer *to, const char *name,
-                                  double value);
-_must_check_ int row_write_bool(const RowWriter *writer, Buffer *to, const char *name, bool value);
+/* Empties the part; fields are added to it from here on. */
+void row_begin(RowWriter *writer, RowPart part);
+/* Writes the row of the three parts. */
+void row_end(RowWriter *writer);
 
-/* A column that is a member of an object. */
+/* Fields; @name is a literal. A scalar of a reply; NULL is absent. */
+void row_write_value(RowWriter *writer, const char *name, json_object *value);
+/* Valid UTF-8; absent if text.bytes is NULL. */
+void row_write_text(RowWriter *writer, const char *name, Span text);
+/* The text in writer->scratch, which is empty again. */
+void row_write_scratch(RowWriter *writer, const char *name);
+/* A number in decimal digits; NULL is absent. */
+void row_write_number(RowWriter *writer, const char *name, const char *digits);
+void row_write_double(RowWriter *writer, const char *name, double value);
+void row_write_bool(RowWriter *writer, const char *name, bool value);
+void row_write_absent(RowWriter *writer, const char *name);
+
+/* A field that is a member of an object. */
 typedef struct RowField {
         const char *name;
         const char *member;
 } RowField;
 
-_must_check_ int row_write_fields(const RowWriter *writer, Buffer *to, json_object *object,
-                                  const RowField *fields, size_t n_fields);
-
-/* The columns "section", "metric" and "unit" of that metric or derived value; NULL is absent. */
-_must_check_ int row_write_metric(const RowWriter *writer, Buffer *to, const char *name);
-
-/* Turns the comma of the last field into the end of the line; NDJSON: closes the object. */
-_must_check_ int row_write_end(const RowWriter *writer, Buffer *line);
+/* @object NULL: all of them are absent. */
+void row_write_fields(RowWriter *writer, json_object *object, const RowField *fields,
+                      size_t n_fields);

@@ -15,86 +15,88 @@ static const QuantityLadder ladders[] = {
         [SECTION_UNIT_CPUS] = QUANTITY_LADDER_RATIO,  [SECTION_UNIT_PERCENT] = QUANTITY_LADDER_NONE,
 };
 
-/* Hundredths of a percent, exactly. */
-static int append_percent(Buffer *cell, Quantity value, bool is_delta, bool raw) {
-        const char *sign = value.negative ? "-" : is_delta ? "+" : "";
-
-        return buffer_append_format(cell, "%s%llu.%02u%s", sign,
-                                    (unsigned long long) (value.whole / 100),
-                                    (unsigned) (value.whole % 100), raw ? "" : "%");
+/* @value is in hundredths of a percent. */
+static void append_percent(Buffer *cell, Quantity value, bool is_delta, bool raw) {
+        buffer_append_format(cell, "%s%llu.%02u%s",
+                             value.negative ? "-"
+                             : is_delta     ? "+"
+                                            : "",
+                             (unsigned long long) (value.whole / 100),
+                             (unsigned) (value.whole % 100), raw ? "" : "%");
 }
 
-static int append_number(Buffer *cell, json_object *value, SectionUnit unit, bool is_delta,
-                         bool raw) {
+static void append_number(Buffer *cell, json_object *value, SectionUnit unit, bool is_delta,
+                          bool raw) {
+        QuantityForm form = is_delta ? QUANTITY_FORM_DELTA : QUANTITY_FORM_VALUE;
         char text[QUANTITY_CHARS];
         Quantity quantity;
 
         if (!cell_quantity(value, &quantity))
-                return buffer_append_text(cell, "-");
-        if (unit == SECTION_UNIT_PERCENT)
-                return append_percent(cell, quantity, is_delta, raw);
-        if (raw)
-                return buffer_append_text(
-                        cell, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
-        return buffer_append(cell, text,
-                             quantity_format(quantity, ladders[unit],
-                                             is_delta ? QUANTITY_FORM_DELTA : QUANTITY_FORM_VALUE,
-                                             text));
+                buffer_append_text(cell, "-");
+        else if (unit == SECTION_UNIT_PERCENT)
+                append_percent(cell, quantity, is_delta, raw);
+        else if (raw)
+                buffer_append_text(cell,
+                                   json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
+        else
+                buffer_append(cell, text, quantity_format(quantity, ladders[unit], form, text));
 }
 
-int section_cell_value(Buffer *cell, json_object *value, SectionUnit unit, bool raw) {
+void section_cell_value(Buffer *cell, json_object *value, SectionUnit unit, bool raw) {
         if (json_object_is_type(value, json_type_string))
-                return cell_append_text(cell, value);
-        return append_number(cell, value, unit, false, raw);
+                cell_append_text(cell, value);
+        else
+                append_number(cell, value, unit, false, raw);
 }
 
-int section_cell_delta(Buffer *cell, json_object *value, SectionUnit unit, bool raw) {
-        return append_number(cell, cell_member(value, "delta"), unit, true, raw);
+void section_cell_delta(Buffer *cell, json_object *value, SectionUnit unit, bool raw) {
+        append_number(cell, cell_member(value, "delta"), unit, true, raw);
 }
 
-int section_cell_percent(Buffer *cell, json_object *value, SectionUnit unit, bool raw,
-                         bool *ret_large) {
+bool section_cell_percent(Buffer *cell, json_object *value, SectionUnit unit, bool raw) {
         Quantity before, delta;
         char text[QUANTITY_CHARS];
         double percent;
         size_t n;
 
-        *ret_large = false;
         if (unit == SECTION_UNIT_NONE || unit == SECTION_UNIT_PERCENT ||
-            !section_value_percent(value, &percent))
-                return buffer_append_text(cell, "-");
-        *ret_large = percent >= LARGE_PERCENT || percent <= -LARGE_PERCENT;
-        if (raw)
-                return buffer_append_format(cell, "%.15g", percent);
-        if (unit != SECTION_UNIT_CPUS && cell_quantity(cell_member(value, "before"), &before) &&
-            cell_quantity(cell_member(value, "delta"), &delta))
-                n = quantity_format_percent_of(delta, before, text);
-        else
-                n = quantity_format_percent(quantity_of_double(percent), text);
-        return buffer_append(cell, text, n);
+            !section_value_percent(value, &percent)) {
+                buffer_append_text(cell, "-");
+                return false;
+        }
+        if (raw) {
+                buffer_append_format(cell, "%.15g", percent);
+        } else {
+                if (unit != SECTION_UNIT_CPUS &&
+                    cell_quantity(cell_member(value, "before"), &before) &&
+                    cell_quantity(cell_member(value, "delta"), &delta))
+                        n = quantity_format_percent_of(delta, before, text);
+                else
+                        n = quantity_format_percent(quantity_of_double(percent), text);
+                buffer_append(cell, text, n);
+        }
+        return percent >= LARGE_PERCENT || percent <= -LARGE_PERCENT;
 }
 
-int section_cell_change(Buffer *cell, json_object *value, SectionUnit unit, bool raw) {
+void section_cell_change(Buffer *cell, json_object *value, SectionUnit unit, bool raw) {
         json_object *before = cell_member(value, "before"), *after = cell_member(value, "after");
-        int r;
 
-        r = section_cell_value(cell, before, unit, raw);
-        if (r < 0 || json_object_equal(before, after))
-                return r;
-        r = buffer_append_text(cell, "\u2192");
-        return r < 0 ? r : section_cell_value(cell, after, unit, raw);
+        section_cell_value(cell, before, unit, raw);
+        if (!json_object_equal(before, after)) {
+                buffer_append_text(cell, "\u2192");
+                section_cell_value(cell, after, unit, raw);
+        }
 }
 
-/* Mostly whole milliseconds: "100ms", so that two such texts fit a line. */
-static int append_short(Buffer *cell, json_object *value, bool raw) {
+/* Without ".000", which most of these times have: "100ms". Two of them then fit a line. */
+static void append_short(Buffer *cell, json_object *value, bool raw) {
         static const char zeros[] = ".000";
         size_t n_before = cell->n;
         char *point;
-        int r;
 
-        r = section_cell_value(cell, value, SECTION_UNIT_US, raw);
-        if (r < 0 || cell->n == n_before)
-                return r;
+        section_cell_value(cell, value, SECTION_UNIT_US, raw);
+        if (cell->n == n_before)
+                return;
         point = memmem(cell->bytes + n_before, cell->n - n_before, zeros, strlen(zeros));
         if (point) {
                 char *rest = point + strlen(zeros);
@@ -102,15 +104,12 @@ static int append_short(Buffer *cell, json_object *value, bool raw) {
                 memmove(point, rest, (size_t) (cell->bytes + cell->n - rest));
                 cell->n -= strlen(zeros);
         }
-        return 0;
 }
 
-int section_cell_cpu_max(Buffer *cell, json_object *quota, json_object *period, bool raw) {
-        int r;
-
-        r = append_short(cell, quota, raw);
-        if (r < 0 || (!quota && !period))
-                return r;
-        r = buffer_append_byte(cell, '/');
-        return r < 0 ? r : append_short(cell, period, raw);
+void section_cell_cpu_max(Buffer *cell, json_object *quota, json_object *period, bool raw) {
+        append_short(cell, quota, raw);
+        if (quota || period) {
+                buffer_append_byte(cell, '/');
+                append_short(cell, period, raw);
+        }
 }

@@ -105,8 +105,7 @@ static void read_one(SectionRow *ret, json_object *row, const char *key, const c
 
 SectionRow section_row_read(SectionId id, json_object *row) {
         SectionRow read = {
-                .cgroup = cell_member(row, "cgroup"),
-                .process = cell_member(row, "process"),
+                .json = row,
                 .item = section_item(id) ? cell_member(row, section_item(id)) : NULL,
                 .resource = cell_member(row, "resource"),
                 .half = cell_member(row, "row"),

@@ -66,7 +66,7 @@ enum {
 };
 
 typedef struct SectionRow {
-        json_object *cgroup, *process;            /* NULL where the row has none */
+        json_object *json;
         json_object *item;                        /* the one of section_item() */
         json_object *resource, *half;             /* of pressure: "cpu", "some" */
         json_object *reason;                      /* why a value is null; may be NULL */

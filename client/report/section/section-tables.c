@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "render/cell.h"
 #include "render/printable.h"
@@ -20,20 +21,22 @@ struct SectionTables {
         ReportKind kind;
         bool raw;
 
-        /* the table that is open */
+        /* the table that is being printed */
         Table *table; /* NULL: none */
         SectionId id;
         char heading[HEADING_BYTES];
         TableColumn columns[MAX_COLUMNS];
         size_t n_columns;
 
-        json_object **kept; /* owned: rows that a second table will need */
+        json_object **kept; /* owned; rows that are shown in two tables */
         size_t n_kept, n_allocated;
 
         bool came[_SECTION_MAX], shown[_SECTION_MAX];
         uint64_t n_hidden;
-        bool narrow[_SECTION_MAX]; /* a table of it went without a column */
+        bool narrow[_SECTION_MAX]; /* one of its tables had to omit a column */
         Buffer omitted;
+
+        int error; /* the first failure, -errno */
 };
 
 int section_tables_new(const Session *session, ReportKind kind, SectionTables **ret) {
@@ -71,41 +74,43 @@ static bool is_pair(const SectionTables *tables) {
         return tables->kind == REPORT_PAIR;
 }
 
-/* the table that is open */
-
-static int close_table(SectionTables *tables) {
-        _cleanup_(buffer_done) Buffer omitted = {};
-        int r;
-
-        if (!tables->table)
-                return 0;
-        r = table_end(tables->table);
-        table_omitted(tables->table, &omitted);
-        if (r == 0 && omitted.n > 0 && !tables->narrow[tables->id]) {
-                tables->narrow[tables->id] = true;
-                r = buffer_append_format(&tables->omitted, "%s%.*s of %s",
-                                         tables->omitted.n > 0 ? ", " : "", (int) omitted.n,
-                                         omitted.bytes, view_table_name(tables->id));
-        }
-        tables->table = table_free(tables->table);
-        return r;
+static void fail(SectionTables *tables, int error) {
+        if (tables->error == 0)
+                tables->error = error;
 }
 
-/* Columns are there; their table begins. */
-static int open_table(SectionTables *tables, SectionId id, const char *heading) {
+/* tables */
+
+static void close_table(SectionTables *tables) {
+        _cleanup_(buffer_done) Buffer omitted = {};
+
+        if (!tables->table)
+                return;
+        fail(tables, table_end(tables->table));
+        table_omitted(tables->table, &omitted);
+        if (omitted.n > 0 && !tables->narrow[tables->id]) {
+                tables->narrow[tables->id] = true;
+                buffer_append_format(&tables->omitted, "%s%.*s of %s",
+                                     tables->omitted.n > 0 ? ", " : "", (int) omitted.n,
+                                     omitted.bytes, view_table_name(tables->id));
+        }
+        fail(tables, buffer_failure(&omitted));
+        tables->table = table_free(tables->table);
+}
+
+/* Begins the table of the columns that were added. */
+static void open_table(SectionTables *tables, SectionId id, const char *heading) {
         const Session *session = tables->session;
         bool bold = session->terminal.colour;
-        int r;
 
         (void) snprintf(tables->heading, sizeof(tables->heading), "%s", heading);
         (void) printf("\n%s%s%s\n", bold ? "\033[1m" : "", heading, bold ? "\033[0m" : "");
         tables->id = id;
         tables->shown[id] = true;
-        r = table_new(tables->columns, tables->n_columns, &session->terminal,
-                      session_legend(session), stdout, &tables->table);
-        if (r == 0 && options_have(session->options, OPTION_WRAP))
+        fail(tables, table_new(tables->columns, tables->n_columns, &session->terminal,
+                               session_legend(session), stdout, &tables->table));
+        if (tables->table && options_have(session->options, OPTION_WRAP))
                 table_set_wrap(tables->table);
-        return r;
 }
 
 static void add_column(SectionTables *tables, TableColumn column) {
@@ -116,29 +121,46 @@ static void add_number_column(SectionTables *tables, const char *header) {
         add_column(tables, (TableColumn){ .header = header, .right = true });
 }
 
-static void begin_columns(SectionTables *tables, SectionId id) {
-        const char *item = section_item(id);
-
-        tables->n_columns = 0;
-        if (item)
-                add_column(tables, (TableColumn){ .header = item,
-                                                  .shrink_to = NAME_SHRUNK,
-                                                  .keep_end = true });
+static void add_name_column(SectionTables *tables, const char *header) {
+        add_column(tables,
+                   (TableColumn){ .header = header, .shrink_to = NAME_SHRUNK, .keep_end = true });
 }
 
-static int add_item(SectionTables *tables, SectionId id, const SectionRow *row) {
+static void begin_columns(SectionTables *tables, SectionId id) {
+        tables->n_columns = 0;
+        if (section_item(id))
+                add_name_column(tables, section_item(id));
+}
+
+/* The first cell of a row, in sections that have one. */
+static void add_item(SectionTables *tables, SectionId id, const SectionRow *row) {
         Span name = cell_string(row->item);
 
         if (!section_item(id))
-                return 0;
+                return;
         if (name.n == 0)
-                return buffer_append_text(table_cell(tables->table), "\"\"");
-        return printable_append_name(table_cell(tables->table), name);
+                buffer_append_text(table_cell(tables->table), "\"\"");
+        else
+                printable_append_name(table_cell(tables->table), name);
 }
 
-/* a value a row */
+static void add_cell(SectionTables *tables, json_object *value, SectionUnit unit) {
+        section_cell_value(table_cell(tables->table), value, unit, tables->raw);
+}
 
-static int open_values(SectionTables *tables, SectionId id) {
+/* The last two cells of a pair, and with them the end of the row. */
+static void end_pair(SectionTables *tables, const SectionValue *value) {
+        bool large;
+
+        section_cell_delta(table_cell(tables->table), value->value, value->unit, tables->raw);
+        large = section_cell_percent(table_cell(tables->table), value->value, value->unit,
+                                     tables->raw);
+        table_end_row(tables->table, large ? UINT32_C(1) << (tables->n_columns - 1) : 0);
+}
+
+/* one row per value */
+
+static void open_values(SectionTables *tables, SectionId id) {
         static const char *const names[_SECTION_MAX] = {
                 [SECTION_SMAPS_ROLLUP] = "key",    [SECTION_CGROUP_STATS] = "counter",
                 [SECTION_CGROUP_LIMITS] = "limit", [SECTION_MEMORY_STAT] = "key",
@@ -146,81 +168,68 @@ static int open_values(SectionTables *tables, SectionId id) {
         };
 
         begin_columns(tables, id);
-        add_column(
-                tables,
-                (TableColumn){ .header = names[id], .shrink_to = NAME_SHRUNK, .keep_end = true });
-        if (!is_pair(tables)) {
+        add_name_column(tables, names[id]);
+        if (is_pair(tables)) {
+                static const char *const sides[] = { "before", "after" };
+
+                for (size_t i = 0; i < ELEMENTSOF(sides); i++)
+                        add_column(tables, (TableColumn){ .header = sides[i],
+                                                          .right = true,
+                                                          .shrink_to = NAME_SHRUNK });
+                add_number_column(tables, "delta");
+                add_number_column(tables, "%");
+        } else {
                 add_column(tables, (TableColumn){ .header = "value",
                                                   .right = true,
                                                   .shrink_to = 2 * NAME_SHRUNK });
-                return open_table(tables, id, view_table_name(id));
         }
-        add_column(tables,
-                   (TableColumn){ .header = "before", .right = true, .shrink_to = NAME_SHRUNK });
-        add_column(tables,
-                   (TableColumn){ .header = "after", .right = true, .shrink_to = NAME_SHRUNK });
-        add_number_column(tables, "delta");
-        add_number_column(tables, "%");
-        return open_table(tables, id, view_table_name(id));
+        open_table(tables, id, view_table_name(id));
 }
 
-static int begin_value(SectionTables *tables, SectionId id, const SectionRow *row, Span name) {
-        int r = 0;
-
+/* False if there is no table to add the value to. */
+static bool begin_value(SectionTables *tables, SectionId id, const SectionRow *row, Span name) {
         if (!tables->table || tables->id != id) {
-                r = close_table(tables);
-                if (r == 0)
-                        r = open_values(tables, id);
+                close_table(tables);
+                open_values(tables, id);
         }
-        if (r == 0)
-                r = add_item(tables, id, row);
-        return r < 0 ? r : printable_append_name(table_cell(tables->table), name);
+        if (!tables->table)
+                return false;
+        add_item(tables, id, row);
+        printable_append_name(table_cell(tables->table), name);
+        return true;
 }
 
-static int add_value(SectionTables *tables, SectionId id, const SectionRow *row,
-                     const SectionValue *value) {
-        json_object *json = value->value;
-        bool large = false;
-        int r;
-
-        r = begin_value(tables, id, row, value->name);
-        if (r == 0 && !is_pair(tables)) {
-                r = section_cell_value(table_cell(tables->table), json, value->unit, tables->raw);
-                return r < 0 ? r : table_end_row(tables->table, 0);
+static void add_value(SectionTables *tables, SectionId id, const SectionRow *row,
+                      const SectionValue *value) {
+        if (!begin_value(tables, id, row, value->name))
+                return;
+        if (is_pair(tables)) {
+                add_cell(tables, cell_member(value->value, "before"), value->unit);
+                add_cell(tables, cell_member(value->value, "after"), value->unit);
+                end_pair(tables, value);
+        } else {
+                add_cell(tables, value->value, value->unit);
+                table_end_row(tables->table, 0);
         }
-        if (r == 0)
-                r = section_cell_value(table_cell(tables->table), cell_member(json, "before"),
-                                       value->unit, tables->raw);
-        if (r == 0)
-                r = section_cell_value(table_cell(tables->table), cell_member(json, "after"),
-                                       value->unit, tables->raw);
-        if (r == 0)
-                r = section_cell_delta(table_cell(tables->table), json, value->unit, tables->raw);
-        if (r == 0)
-                r = section_cell_percent(table_cell(tables->table), json, value->unit, tables->raw,
-                                         &large);
-        return r < 0 ? r
-                     : table_end_row(tables->table,
-                                     large ? UINT32_C(1) << (tables->n_columns - 1) : 0);
 }
 
-/* The two numbers of cpu.max are one text of the kernel. */
-static int add_cpu_max(SectionTables *tables, const SectionRow *row) {
+/* The kernel writes quota and period as one text, which has no delta. */
+static void add_cpu_max(SectionTables *tables, const SectionRow *row) {
         static const char *const sides[] = { "before", "after" };
         json_object *quota = row->values[SECTION_LIMITS_QUOTA].value;
         json_object *period = row->values[SECTION_LIMITS_PERIOD].value;
-        int r;
 
-        r = begin_value(tables, SECTION_CGROUP_LIMITS, row, SPAN_LITERAL("cpu.max"));
-        for (size_t i = 0; r == 0 && i < 2; i++)
-                r = section_cell_cpu_max(table_cell(tables->table), cell_member(quota, sides[i]),
-                                         cell_member(period, sides[i]), tables->raw);
-        for (size_t i = 0; r == 0 && i < 2; i++)
-                r = buffer_append_byte(table_cell(tables->table), '-');
-        return r < 0 ? r : table_end_row(tables->table, 0);
+        if (!begin_value(tables, SECTION_CGROUP_LIMITS, row, SPAN_LITERAL("cpu.max")))
+                return;
+        for (size_t i = 0; i < ELEMENTSOF(sides); i++)
+                section_cell_cpu_max(table_cell(tables->table), cell_member(quota, sides[i]),
+                                     cell_member(period, sides[i]), tables->raw);
+        for (size_t i = 0; i < 2; i++)
+                (void) table_cell(tables->table);
+        table_end_row(tables->table, 0);
 }
 
-/* Rows that say nothing are counted instead, unless all are wanted. */
+/* Rows without a change are counted instead, unless all rows are wanted. */
 static bool is_shown(SectionTables *tables, const SectionValue *value) {
         const Options *options = tables->session->options;
 
@@ -230,130 +239,117 @@ static bool is_shown(SectionTables *tables, const SectionValue *value) {
         return section_value_moved(value, &options->view);
 }
 
-static int add_values(SectionTables *tables, SectionId id, const SectionRow *row) {
+static void add_values(SectionTables *tables, SectionId id, const SectionRow *row) {
         size_t first = 0;
-        int r = 0;
 
         if (id == SECTION_CGROUP_LIMITS) {
                 if (is_shown(tables, &row->values[SECTION_LIMITS_QUOTA]) ||
                     is_shown(tables, &row->values[SECTION_LIMITS_PERIOD]))
-                        r = add_cpu_max(tables, row);
+                        add_cpu_max(tables, row);
                 else
                         tables->n_hidden++;
                 first = SECTION_LIMITS_CPUS;
         }
-        for (size_t i = first; r == 0 && i < row->n_values; i++)
+        for (size_t i = first; i < row->n_values; i++)
                 if (is_shown(tables, &row->values[i]))
-                        r = add_value(tables, id, row, &row->values[i]);
+                        add_value(tables, id, row, &row->values[i]);
                 else
                         tables->n_hidden++;
-        return r;
 }
 
-/* a cgroup a row */
+/* one row per cgroup */
 
-static int add_stats(SectionTables *tables, const SectionRow *row) {
-        int r = 0;
-
+static void add_stats(SectionTables *tables, const SectionRow *row) {
         if (!tables->table || tables->id != SECTION_CGROUP_STATS) {
-                r = close_table(tables);
+                close_table(tables);
                 begin_columns(tables, SECTION_CGROUP_STATS);
                 for (size_t i = 0; i < row->n_values; i++)
                         add_number_column(tables, row->values[i].name.bytes);
-                if (r == 0)
-                        r = open_table(tables, SECTION_CGROUP_STATS,
-                                       view_table_name(SECTION_CGROUP_STATS));
+                open_table(tables, SECTION_CGROUP_STATS, view_table_name(SECTION_CGROUP_STATS));
         }
-        if (r == 0)
-                r = add_item(tables, SECTION_CGROUP_STATS, row);
-        for (size_t i = 0; r == 0 && i < row->n_values; i++)
-                r = section_cell_value(table_cell(tables->table), row->values[i].value,
-                                       row->values[i].unit, tables->raw);
-        return r < 0 ? r : table_end_row(tables->table, 0);
+        if (!tables->table)
+                return;
+        add_item(tables, SECTION_CGROUP_STATS, row);
+        for (size_t i = 0; i < row->n_values; i++)
+                add_cell(tables, row->values[i].value, row->values[i].unit);
+        table_end_row(tables->table, 0);
 }
 
-static int keep_row(SectionTables *tables, json_object *row) {
+static void keep_row(SectionTables *tables, json_object *row) {
         if (tables->n_kept == tables->n_allocated) {
                 size_t n = tables->n_allocated > 0 ? 2 * tables->n_allocated : 64;
                 json_object **kept = reallocarray(tables->kept, n, sizeof(*kept));
 
-                if (!kept)
-                        return -ENOMEM;
+                if (!kept) {
+                        fail(tables, -ENOMEM);
+                        return;
+                }
                 tables->kept = kept;
                 tables->n_allocated = n;
         }
         tables->kept[tables->n_kept++] = json_object_get(row);
-        return 0;
 }
 
-static int add_limit_cells(SectionTables *tables, const SectionRow *row, const unsigned *ids,
-                           size_t n_ids) {
-        int r;
+typedef struct LimitTable {
+        const char *heading;
+        size_t n;
+        struct {
+                unsigned id;
+                const char *header;
+        } columns[6];
+} LimitTable;
 
-        r = add_item(tables, SECTION_CGROUP_LIMITS, row);
-        for (size_t i = 0; r == 0 && i < n_ids; i++) {
-                const SectionValue *value = &row->values[ids[i]];
+static void print_limit_table(SectionTables *tables, const LimitTable *limits) {
+        close_table(tables);
+        begin_columns(tables, SECTION_CGROUP_LIMITS);
+        for (size_t i = 0; i < limits->n; i++)
+                add_number_column(tables, limits->columns[i].header);
+        open_table(tables, SECTION_CGROUP_LIMITS, limits->heading);
+        for (size_t k = 0; tables->table && k < tables->n_kept; k++) {
+                SectionRow row = section_row_read(SECTION_CGROUP_LIMITS, tables->kept[k]);
 
-                if (ids[i] == SECTION_LIMITS_QUOTA)
-                        r = section_cell_cpu_max(table_cell(tables->table), value->value,
-                                                 row->values[SECTION_LIMITS_PERIOD].value,
-                                                 tables->raw);
-                else
-                        r = section_cell_value(table_cell(tables->table), value->value, value->unit,
-                                               tables->raw);
-        }
-        return r < 0 ? r : table_end_row(tables->table, 0);
-}
+                add_item(tables, SECTION_CGROUP_LIMITS, &row);
+                for (size_t i = 0; i < limits->n; i++) {
+                        const SectionValue *value = &row.values[limits->columns[i].id];
 
-static int print_limit_table(SectionTables *tables, const char *heading, const unsigned *ids,
-                             const char *const *headers, size_t n_ids) {
-        int r;
-
-        r = close_table(tables);
-        for (size_t i = 0; r == 0 && i < tables->n_kept; i++) {
-                SectionRow row = section_row_read(SECTION_CGROUP_LIMITS, tables->kept[i]);
-
-                if (i == 0) {
-                        begin_columns(tables, SECTION_CGROUP_LIMITS);
-                        for (size_t k = 0; k < n_ids; k++)
-                                add_number_column(tables, headers[k]);
-                        r = open_table(tables, SECTION_CGROUP_LIMITS, heading);
+                        if (limits->columns[i].id == SECTION_LIMITS_QUOTA)
+                                section_cell_cpu_max(table_cell(tables->table), value->value,
+                                                     row.values[SECTION_LIMITS_PERIOD].value,
+                                                     tables->raw);
+                        else
+                                add_cell(tables, value->value, value->unit);
                 }
-                if (r == 0)
-                        r = add_limit_cells(tables, &row, ids, n_ids);
+                table_end_row(tables->table, 0);
         }
-        return r;
 }
 
-/* Eleven columns do not fit a terminal: two tables of those that go together. */
-static int print_limits(SectionTables *tables) {
-        static const unsigned cpu_ids[] = { SECTION_LIMITS_QUOTA,  SECTION_LIMITS_CPUS,
-                                            SECTION_LIMITS_WEIGHT, SECTION_LIMITS_NICE,
-                                            SECTION_LIMITS_PIDS,   SECTION_LIMITS_PIDS_MAX };
-        static const char *const cpu_headers[] = { "cpu.max", "cpus",         "cpu.weight",
-                                                   "nice",    "pids.current", "pids.max" };
-        static const unsigned memory_ids[] = { SECTION_LIMITS_MEMORY_MAX,
-                                               SECTION_LIMITS_MEMORY_HIGH,
-                                               SECTION_LIMITS_MEMORY_LOW,
-                                               SECTION_LIMITS_MEMORY_MIN };
-        static const char *const memory_headers[] = { "memory.max", "memory.high", "memory.low",
-                                                      "memory.min" };
-        int r;
+/* Eleven columns do not fit a terminal: the limits are two tables. */
+static void print_limits(SectionTables *tables) {
+        static const LimitTable cpu = { "cgroup-limits: cpu and pids",
+                                        6,
+                                        { { SECTION_LIMITS_QUOTA, "cpu.max" },
+                                          { SECTION_LIMITS_CPUS, "cpus" },
+                                          { SECTION_LIMITS_WEIGHT, "cpu.weight" },
+                                          { SECTION_LIMITS_NICE, "nice" },
+                                          { SECTION_LIMITS_PIDS, "pids.current" },
+                                          { SECTION_LIMITS_PIDS_MAX, "pids.max" } } };
+        static const LimitTable memory = { "cgroup-limits: memory",
+                                           4,
+                                           { { SECTION_LIMITS_MEMORY_MAX, "memory.max" },
+                                             { SECTION_LIMITS_MEMORY_HIGH, "memory.high" },
+                                             { SECTION_LIMITS_MEMORY_LOW, "memory.low" },
+                                             { SECTION_LIMITS_MEMORY_MIN, "memory.min" } } };
 
         if (tables->n_kept == 0)
-                return 0;
-        r = print_limit_table(tables, "cgroup-limits: cpu and pids", cpu_ids, cpu_headers,
-                              ELEMENTSOF(cpu_ids));
-        if (r == 0)
-                r = print_limit_table(tables, "cgroup-limits: memory", memory_ids, memory_headers,
-                                      ELEMENTSOF(memory_ids));
+                return;
+        print_limit_table(tables, &cpu);
+        print_limit_table(tables, &memory);
         forget_rows(tables);
-        return r;
 }
 
-/* pressure: a line a half */
+/* pressure: one table per resource, with a row for "some" and one for "full" */
 
-static int open_pressure(SectionTables *tables, SectionId id, const char *heading) {
+static void open_pressure(SectionTables *tables, SectionId id, const char *heading) {
         static const char *const averages[] = { "avg10", "avg60", "avg300" };
 
         begin_columns(tables, id);
@@ -366,73 +362,65 @@ static int open_pressure(SectionTables *tables, SectionId id, const char *headin
                 add_number_column(tables, "delta");
                 add_number_column(tables, "%");
         }
-        return open_table(tables, id, heading);
+        open_table(tables, id, heading);
 }
 
-static int begin_pressure(SectionTables *tables, SectionId id, const SectionRow *row) {
+/* False if there is no table to add the row to. */
+static bool begin_pressure(SectionTables *tables, SectionId id, const SectionRow *row) {
         _cleanup_(buffer_done) Buffer heading = {};
         const char *text;
         int r;
 
-        r = buffer_append_format(&heading, "%s: ", view_table_name(id));
-        if (r == 0)
-                r = cell_append_text(&heading, row->resource);
-        if (r == 0)
-                r = buffer_terminate(&heading, &text);
-        if (r != 0)
-                return r;
-        if (tables->table && tables->id == id && strcmp(text, tables->heading) == 0)
-                return 0;
-        r = close_table(tables);
-        return r < 0 ? r : open_pressure(tables, id, text);
+        buffer_append_format(&heading, "%s: ", view_table_name(id));
+        cell_append_text(&heading, row->resource);
+        r = buffer_terminate(&heading, &text);
+        if (r < 0) {
+                fail(tables, r);
+                return false;
+        }
+        if (!tables->table || tables->id != id || strcmp(text, tables->heading) != 0) {
+                close_table(tables);
+                open_pressure(tables, id, text);
+        }
+        return tables->table;
 }
 
-static int add_pressure(SectionTables *tables, SectionId id, const SectionRow *row) {
-        const SectionValue *total = &row->values[SECTION_PRESSURE_TOTAL];
-        bool shown = false, large = false;
-        int r;
+static void add_pressure(SectionTables *tables, SectionId id, const SectionRow *row) {
+        bool shown = false;
 
         for (size_t i = 0; i < row->n_values; i++)
                 shown = shown || is_shown(tables, &row->values[i]);
         if (!shown) {
                 tables->n_hidden++;
-                return 0;
+                return;
         }
-        r = begin_pressure(tables, id, row);
-        if (r == 0)
-                r = add_item(tables, id, row);
-        if (r == 0)
-                r = cell_append_text(table_cell(tables->table), row->half);
-        for (size_t i = 0; r == 0 && i < row->n_values; i++) {
-                const SectionValue *value = &row->values[i];
-
-                r = is_pair(tables) ? section_cell_change(table_cell(tables->table), value->value,
-                                                          value->unit, tables->raw)
-                                    : section_cell_value(table_cell(tables->table), value->value,
-                                                         value->unit, tables->raw);
-        }
-        if (r == 0 && is_pair(tables)) {
-                r = section_cell_delta(table_cell(tables->table), total->value, total->unit,
-                                       tables->raw);
-                if (r == 0)
-                        r = section_cell_percent(table_cell(tables->table), total->value,
-                                                 total->unit, tables->raw, &large);
-        }
-        return r < 0 ? r
-                     : table_end_row(tables->table,
-                                     large ? UINT32_C(1) << (tables->n_columns - 1) : 0);
+        if (!begin_pressure(tables, id, row))
+                return;
+        add_item(tables, id, row);
+        cell_append_text(table_cell(tables->table), row->half);
+        for (size_t i = 0; i < row->n_values; i++)
+                if (is_pair(tables))
+                        section_cell_change(table_cell(tables->table), row->values[i].value,
+                                            row->values[i].unit, tables->raw);
+                else
+                        add_cell(tables, row->values[i].value, row->values[i].unit);
+        if (is_pair(tables))
+                end_pair(tables, &row->values[SECTION_PRESSURE_TOTAL]);
+        else
+                table_end_row(tables->table, 0);
 }
 
-static int add_row(SectionTables *tables, SectionId id, json_object *json) {
+static void add_row(SectionTables *tables, SectionId id, json_object *json) {
         SectionRow row = section_row_read(id, json);
 
         if (id == SECTION_PRESSURE || id == SECTION_HOST_PRESSURE)
-                return add_pressure(tables, id, &row);
-        if (is_pair(tables))
-                return add_values(tables, id, &row);
-        if (id == SECTION_CGROUP_STATS)
-                return add_stats(tables, &row);
-        return id == SECTION_CGROUP_LIMITS ? keep_row(tables, json) : add_values(tables, id, &row);
+                add_pressure(tables, id, &row);
+        else if (id == SECTION_CGROUP_STATS && !is_pair(tables))
+                add_stats(tables, &row);
+        else if (id == SECTION_CGROUP_LIMITS && !is_pair(tables))
+                keep_row(tables, json);
+        else
+                add_values(tables, id, &row);
 }
 
 int section_tables_add(SectionTables *tables, json_object *part) {
@@ -440,45 +428,40 @@ int section_tables_add(SectionTables *tables, json_object *part) {
 
         json_object_object_foreachC(part, member) {
                 SectionId id = section_find(member.key);
-                size_t n = cell_length(member.val);
-                int r = 0;
 
                 if (id == _SECTION_MAX)
                         continue;
                 tables->came[id] = true;
                 if (id != SECTION_CGROUP_LIMITS)
-                        r = print_limits(tables);
-                for (size_t i = 0; r == 0 && i < n; i++)
-                        r = add_row(tables, id, cell_element(member.val, i));
-                if (r != 0)
-                        return r;
+                        print_limits(tables);
+                for (size_t i = 0; tables->error == 0 && i < cell_length(member.val); i++)
+                        add_row(tables, id, cell_element(member.val, i));
         }
-        return 0;
+        return tables->error;
 }
 
-/* Why a section that was named has no table. */
+/* Why a section that the user named has no table. */
 static const char *why_not(const SectionTables *tables, SectionId id) {
         if (tables->came[id] && tables->session->options->view.has_threshold)
                 return "nothing moved by more";
         if (tables->came[id])
                 return is_pair(tables) ? "nothing changed" : "nothing but zeros";
-        /* It does not come either when both sides have the same. */
+        /* This section does not come either if both sides are equal. */
         return id == SECTION_SCHED_EXT && is_pair(tables) ? "no data, or nothing changed"
                                                           : "no data";
 }
 
 int section_tables_end(SectionTables *tables) {
         const View *view = &tables->session->options->view;
-        int r;
 
-        r = print_limits(tables);
-        if (r == 0)
-                r = close_table(tables);
-        for (unsigned id = 0; r == 0 && view->has_sections && id < _SECTION_MAX; id++)
+        print_limits(tables);
+        close_table(tables);
+        for (unsigned id = 0; view->has_sections && id < _SECTION_MAX; id++)
                 if (view_wants_table(view, (SectionId) id) && !tables->shown[id])
                         (void) printf("\n%s: %s\n", view_table_name((SectionId) id),
                                       why_not(tables, (SectionId) id));
-        return r;
+        fail(tables, buffer_failure(&tables->omitted));
+        return tables->error;
 }
 
 bool section_tables_any(const SectionTables *tables) {
@@ -492,6 +475,6 @@ uint64_t section_tables_hidden(const SectionTables *tables) {
         return tables->n_hidden;
 }
 
-int section_tables_omitted(const SectionTables *tables, Buffer *ret_names) {
-        return buffer_append(ret_names, tables->omitted.bytes, tables->omitted.n);
+Span section_tables_omitted(const SectionTables *tables) {
+        return buffer_span(&tables->omitted);
 }

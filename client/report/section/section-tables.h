@@ -4,9 +4,10 @@
 /*
  * SectionTables
  *
- * The sections of an answer as tables under headings, printed while its parts come. With two
- * sides a value is a row, as metrics are, so that the tables fit a terminal of 80 columns; with one
- * side cgroups are told apart best when each is one line. Pressure is a table for each resource.
+ * The sections of a report as tables under headings, printed while their parts come. For a pair,
+ * every value is a row, as for metrics, so that the tables fit a terminal of 80 columns; for one
+ * snapshot, every cgroup is a row, so that cgroups are easy to compare. Pressure has a table for
+ * each resource.
  */
 
 #include <json-c/json.h>
@@ -22,13 +23,13 @@ _must_check_ int section_tables_new(const Session *session, ReportKind kind, Sec
 SectionTables *section_tables_free(SectionTables *tables);
 DEFINE_CLEANUP(SectionTables *, section_tables_free);
 
-/* @part is {NAME: [ROW...]...}. */
+/* @part is {NAME: [ROW...]...}. 0, or the first failure so far. */
 _must_check_ int section_tables_add(SectionTables *tables, json_object *part);
-/* Finishes the last table, and says of what the user named that there was nothing of it. */
+/* Finishes the last table, and says why a section that the user named has none. */
 _must_check_ int section_tables_end(SectionTables *tables);
-/* There was something to show of one of them, were it only of zeros. */
+/* Whether any section came, be it of zeros. */
 bool section_tables_any(const SectionTables *tables);
-/* Rows that came and were not shown, because nothing changed in them. */
+/* How many rows were not shown because nothing changed in them. */
 uint64_t section_tables_hidden(const SectionTables *tables);
-/* "total of pressure": columns of tables that were too wide. */
-_must_check_ int section_tables_omitted(const SectionTables *tables, Buffer *ret_names);
+/* "total of pressure": the columns that were omitted on a narrow terminal; borrowed. */
+Span section_tables_omitted(const SectionTables *tables);

@@ -123,6 +123,35 @@ START_TEST(members_that_are_missing_are_null) {
 }
 END_TEST
 
+static const struct {
+        const char *a, *b, *midpoint; /* NULL: none */
+} midpoint_rows[] = {
+        { "0", "5", "2.5" },
+        { "2", "2", "2" },
+        { "-20", "19", "-0.5" },
+        { "-20", "-19", "-19.5" },
+        { "-3", "3", "0" },
+        { "18446744073709551615", "18446744073709551615", "18446744073709551615" },
+        { "18446744073709551614", "18446744073709551615", "18446744073709551614.5" },
+        { "-9223372036854775808", "18446744073709551615", "4611686018427387903.5" },
+        { "1.5", "2", NULL },
+        { "null", "2", NULL },
+        { "2", "\"2\"", NULL },
+};
+
+START_TEST(midpoints_are_exact) {
+        json_object *a = json_tokener_parse(midpoint_rows[_i].a),
+                    *b = json_tokener_parse(midpoint_rows[_i].b);
+        char text[CELL_MIDPOINT_CHARS];
+
+        ck_assert_int_eq(cell_midpoint(a, b, text), midpoint_rows[_i].midpoint != NULL);
+        if (midpoint_rows[_i].midpoint)
+                ck_assert_str_eq(text, midpoint_rows[_i].midpoint);
+        (void) json_object_put(a);
+        (void) json_object_put(b);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("cell");
         TCase *value = tcase_create("value");
@@ -130,6 +159,7 @@ int main(void) {
         tcase_add_loop_test(value, values_become_cells, 0, ELEMENTSOF(rows));
         tcase_add_test(value, deltas_of_65_bits_keep_every_digit);
         tcase_add_test(value, members_that_are_missing_are_null);
+        tcase_add_loop_test(value, midpoints_are_exact, 0, ELEMENTSOF(midpoint_rows));
         suite_add_tcase(suite, value);
         return check_main(suite);
 }

@@ -130,11 +130,11 @@ START_TEST(every_axis_is_known) {
 }
 END_TEST
 
-#define ONE_COLUMN(id, name, header, right, shrink, omit, sides) \
-        if (strcmp(#sides, "TWO") != 0)                          \
+#define ONE_COLUMN(id, name, header, right, shrink, omit, kinds) \
+        if (strcmp(#kinds, "TWO") != 0)                          \
                 append(list, "", name);
-#define TWO_COLUMNS(id, name, header, right, shrink, omit, sides) \
-        if (strcmp(#sides, "ONE") != 0)                           \
+#define TWO_COLUMNS(id, name, header, right, shrink, omit, kinds) \
+        if (strcmp(#kinds, "ONE") != 0)                           \
                 append(list, "", name);
 
 START_TEST(names_of_values_are_the_programs) {

@@ -43,8 +43,7 @@ START_TEST(columns_come_in_the_order_typed) {
         char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
         GroupColumns columns;
 
-        ck_assert_int_eq(group_columns_parse(rows[_i].list, rows[_i].kind, &columns, complaint),
-                         0);
+        ck_assert_int_eq(group_columns_parse(rows[_i].list, rows[_i].kind, &columns, complaint), 0);
         ck_assert_uint_eq(columns.n, rows[_i].n);
         for (size_t i = 0; i < rows[_i].n; i++)
                 ck_assert_int_eq(columns.ids[i], rows[_i].ids[i]);

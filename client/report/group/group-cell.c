@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/group/group-cell.h"
+
+#include <string.h>
+
+#include "metric/metric.h"
+#include "render/printable.h"
+
+#define BOLD_PERCENT 50
+
+GroupRow group_row_of(const char *metric, json_object *entry, bool raw) {
+        MetricId id = metric_find(span_of(metric));
+        DerivedId derived = id < _METRIC_MAX ? _DERIVED_MAX : derived_find(span_of(metric));
+        GroupRow row = { .metric = metric, .entry = entry, .style = { .raw = raw } };
+
+        if (id < _METRIC_MAX) {
+                row.registered = &metric_table[id];
+                row.style.unit = metric_table[id].unit;
+        } else if (derived < _DERIVED_MAX) {
+                row.style.unit = derived_table[derived].unit;
+                row.style.derived = true;
+        }
+        return row;
+}
+
+static json_object *member_of(const GroupRow *row, const char *object, const char *key) {
+        return cell_member(cell_member(row->entry, object), key);
+}
+
+/* "VALUE NAME[TID]" of the thread that has the most. The name comes last, as what may be cut. */
+static void append_top(Buffer *cell, const GroupRow *row) {
+        json_object *top = member_of(row, "spread", "top");
+
+        if (!top) {
+                buffer_append_byte(cell, '-');
+                return;
+        }
+        cell_append_value(cell, cell_member(top, "value"), &row->style);
+        buffer_append_byte(cell, ' ');
+        printable_append_name(cell, cell_string(cell_member(top, "name")));
+        buffer_append_format(cell, "[%lld]",
+                             (long long) json_object_get_int64(cell_member(top, "tid")));
+}
+
+/* "[cfs-only] [SCHEDSTATS]": the class, then kernel options without their common prefix. */
+static void append_tags(Buffer *cell, const Metric *metric) {
+        static const char prefix[] = "CONFIG_";
+        size_t n_before = cell->n;
+        const char *gates;
+
+        if (!metric)
+                return;
+        if (metric->class != METRIC_CLASS_ANY)
+                buffer_append_format(cell, "[%s]", metric_class_name(metric->class));
+        for (gates = metric->gates; *gates != '\0'; gates += strspn(gates, ", ")) {
+                size_t n = strcspn(gates, ", ");
+                size_t skip = strncmp(gates, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
+
+                buffer_append_format(cell, "%s[%.*s]", cell->n > n_before ? " " : "",
+                                     (int) (n - skip), gates + skip);
+                gates += n;
+        }
+}
+
+/* sets */
+
+/* Samples of counters are rates. @value NULL: there is nothing to put a unit behind. */
+static void append_per_second(Buffer *cell, json_object *value, const GroupRow *row) {
+        if (value && !row->style.raw &&
+            json_object_get_boolean(cell_member(row->entry, "perSecond")))
+                buffer_append_text(cell, "/s");
+}
+
+static void append_median(Buffer *cell, const char *side, const GroupRow *row) {
+        json_object *median = member_of(row, side, "median");
+
+        cell_append_value(cell, median, &row->style);
+        append_per_second(cell, median, row);
+}
+
+/* Medians are no integers, so that the percentage cannot be more exact than the reply has it. */
+static void append_median_percent(Buffer *cell, const GroupRow *row) {
+        json_object *value = cell_member(row->entry, "percent");
+        char text[QUANTITY_CHARS];
+        Quantity percent;
+
+        if (row->style.raw || !cell_quantity(value, &percent))
+                cell_append_value(cell, value, &row->style);
+        else
+                buffer_append(cell, text, quantity_format_percent(percent, text));
+}
+
+/* Two significant digits, and nothing below a ten thousandth. */
+static void append_p(Buffer *cell, const GroupRow *row) {
+        json_object *value = cell_member(row->entry, "pAdjusted");
+        double p = json_object_get_double(value), scaled = p;
+        int digits = 1;
+
+        if (!value) {
+                buffer_append_text(cell, "-");
+        } else if (row->style.raw) {
+                buffer_append_format(cell, "%.6g", p);
+        } else if (p < 0.0001) {
+                buffer_append_text(cell, "<0.0001");
+        } else {
+                for (; scaled < 1; scaled *= 10)
+                        digits++;
+                buffer_append_format(cell, "%.*f", digits, p);
+        }
+}
+
+static void append_range(Buffer *cell, const char *side, const GroupRow *row) {
+        json_object *min = member_of(row, side, "min"), *max = member_of(row, side, "max");
+
+        cell_append_value(cell, min, &row->style);
+        if (!json_object_equal(min, max)) {
+                buffer_append_text(cell, "..");
+                cell_append_value(cell, max, &row->style);
+        }
+        append_per_second(cell, cell_member(row->entry, side), row);
+}
+
+static unsigned long long samples_of(const GroupRow *row, const char *side) {
+        return json_object_get_uint64(member_of(row, side, "n"));
+}
+
+/* all columns */
+
+void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row) {
+        switch (column) {
+        case GROUP_COLUMN_METRIC:
+        case GROUP_COLUMN_SET_METRIC:
+                printable_append(cell, span_of(row->metric));
+                break;
+        case GROUP_COLUMN_BEFORE:
+                cell_append_value(cell, cell_member(row->entry, "before"), &row->style);
+                break;
+        case GROUP_COLUMN_AFTER:
+                cell_append_value(cell, cell_member(row->entry, "after"), &row->style);
+                break;
+        case GROUP_COLUMN_ARROW:
+                cell_append_value(cell, cell_member(row->entry, "before"), &row->style);
+                buffer_append_text(cell, " \u2192 ");
+                cell_append_value(cell, cell_member(row->entry, "after"), &row->style);
+                break;
+        case GROUP_COLUMN_DELTA:
+                cell_append_delta(cell, row->entry, &row->style);
+                break;
+        case GROUP_COLUMN_PERCENT:
+                cell_append_percent(cell, row->entry, &row->style);
+                break;
+        case GROUP_COLUMN_RATE:
+                cell_append_rate(cell, row->entry, &row->style);
+                break;
+        case GROUP_COLUMN_VALUE:
+                cell_append_value(cell, cell_member(row->entry, "value"), &row->style);
+                break;
+        case GROUP_COLUMN_TOP:
+                append_top(cell, row);
+                break;
+        case GROUP_COLUMN_P50:
+                cell_append_value(cell, member_of(row, "spread", "p50"), &row->style);
+                break;
+        case GROUP_COLUMN_P99:
+                cell_append_value(cell, member_of(row, "spread", "p99"), &row->style);
+                break;
+        case GROUP_COLUMN_TAGS:
+                append_tags(cell, row->registered);
+                break;
+        case GROUP_COLUMN_UNIT:
+                buffer_append_text(cell, metric_unit_name(row->style.unit));
+                break;
+        case GROUP_COLUMN_MEDIAN_BEFORE:
+                append_median(cell, "before", row);
+                break;
+        case GROUP_COLUMN_MEDIAN_AFTER:
+                append_median(cell, "after", row);
+                break;
+        case GROUP_COLUMN_MEDIAN_DELTA:
+                cell_append_delta(cell, row->entry, &row->style);
+                append_per_second(cell, cell_member(row->entry, "delta"), row);
+                break;
+        case GROUP_COLUMN_MEDIAN_PERCENT:
+                append_median_percent(cell, row);
+                break;
+        case GROUP_COLUMN_P:
+                append_p(cell, row);
+                break;
+        case GROUP_COLUMN_RANGE_BEFORE:
+                append_range(cell, "before", row);
+                break;
+        case GROUP_COLUMN_RANGE_AFTER:
+                append_range(cell, "after", row);
+                break;
+        case GROUP_COLUMN_SAMPLES:
+                buffer_append_format(cell, "%llu+%llu", samples_of(row, "before"),
+                                     samples_of(row, "after"));
+                break;
+        case GROUP_COLUMN_GROUP:
+        case GROUP_COLUMN_THREADS:
+        case GROUP_COLUMN_UPTIME:
+        case _GROUP_COLUMN_MAX:
+                break;
+        }
+}
+
+bool group_cell_is_bold(GroupColumn column, const GroupRow *row) {
+        Quantity percent;
+
+        if (column == GROUP_COLUMN_P)
+                return json_object_get_boolean(cell_member(row->entry, "significant"));
+        return column == GROUP_COLUMN_PERCENT &&
+               cell_quantity(cell_member(row->entry, "percent"), &percent) &&
+               percent.whole >= BOLD_PERCENT;
+}

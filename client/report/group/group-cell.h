@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * GroupCell
+ *
+ * One metric of one group, as the cells of a table.
+ */
+
+#include <json-c/json.h>
+#include "render/cell.h"
+#include "report/group/group-columns.h"
+
+typedef struct GroupRow {
+        const char *metric;
+        json_object *entry;
+        CellStyle style;
+        const Metric *registered; /* NULL for a derived or an unknown one */
+} GroupRow;
+
+/* @entry is borrowed. */
+GroupRow group_row_of(const char *metric, json_object *entry, bool raw);
+
+/* Appends the cell, whose column must be one of the metric and not of the group. */
+void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row);
+/* Whether the cell stands out: a large percentage, a significant p. */
+bool group_cell_is_bold(GroupColumn column, const GroupRow *row);

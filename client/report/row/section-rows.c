@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/row/section-rows.h"
+
+#include <stdio.h>
+
+#include "render/cell.h"
+#include "report/row/group-rows.h"
+#include "report/section/section-row.h"
+
+/* The side that has the value; unknown if neither does. */
+static Span side_of(const SectionValue *value) {
+        bool before = cell_member(value->value, "before"),
+             after = cell_member(value->value, "after");
+
+        if (before && after)
+                return SPAN_LITERAL("both");
+        return before ? SPAN_LITERAL("before") : after ? SPAN_LITERAL("after") : (Span){};
+}
+
+/* Values of pressure are told apart by their resource and row, too: "cpu.some.avg10". */
+static void write_metric(RowWriter *writer, SectionId id, const SectionRow *row,
+                         const SectionValue *value) {
+        Span resource = cell_string(row->resource), half = cell_string(row->half);
+        Buffer *name = &writer->scratch;
+
+        if (row->resource)
+                buffer_append_format(name, "%.*s.%.*s.", (int) resource.n, resource.bytes,
+                                     (int) half.n, half.bytes);
+        buffer_append(name, value->name.bytes, value->name.n);
+        row_write_text(writer, "section", span_of(view_table_name(id)));
+        row_write_scratch(writer, "metric");
+        row_write_text(writer, "unit", span_of(section_unit_name(value->unit)));
+}
+
+/* Replies have percents as hundredths, rows as numbers of percent. NULL for any other value. */
+static const char *percent_digits(json_object *value, SectionUnit unit,
+                                  char text[static QUANTITY_CHARS]) {
+        Quantity quantity;
+
+        if (unit != SECTION_UNIT_PERCENT || !cell_quantity(value, &quantity))
+                return NULL;
+        (void) snprintf(text, QUANTITY_CHARS, "%s%llu.%02u", quantity.negative ? "-" : "",
+                        (unsigned long long) (quantity.whole / 100),
+                        (unsigned) (quantity.whole % 100));
+        return text;
+}
+
+static void write_side(RowWriter *writer, RowValueName name, json_object *value, SectionUnit unit) {
+        bool is_text = json_object_is_type(value, json_type_string);
+        char digits[QUANTITY_CHARS];
+        const RowValue columns = {
+                .number = is_text ? NULL : value,
+                .digits = percent_digits(value, unit, digits),
+                .text = is_text ? value : NULL,
+        };
+
+        group_rows_write_value(writer, name, &columns);
+}
+
+static void write_change(RowWriter *writer, const SectionValue *value) {
+        json_object *before = cell_member(value->value, "before");
+        json_object *after = cell_member(value->value, "after");
+        json_object *delta = cell_member(value->value, "delta");
+        char digits[QUANTITY_CHARS];
+        double percent;
+
+        if (percent_digits(delta, value->unit, digits))
+                row_write_number(writer, "delta", digits);
+        else
+                row_write_value(writer, "delta",
+                                json_object_is_type(delta, json_type_string) ? NULL : delta);
+        if (section_value_percent(value->value, &percent))
+                row_write_double(writer, "percent", percent);
+        else
+                row_write_absent(writer, "percent");
+        row_write_absent(writer, "per_second");
+        if (before && after)
+                row_write_bool(writer, "changed", !json_object_equal(before, after));
+        else
+                row_write_absent(writer, "changed");
+        row_write_absent(writer, "reset");
+}
+
+static void add_value(RowWriter *writer, ReportKind kind, SectionId id, const SectionRow *row,
+                      const SectionValue *value) {
+        json_object *before = cell_member(value->value, "before");
+        json_object *after = cell_member(value->value, "after");
+        bool absent = kind == REPORT_PAIR ? !before || !after : !value->value;
+
+        group_rows_begin_group(writer, kind, side_of(value), ROW_SIDE_BOTH, row->json);
+        row_begin(writer, ROW_PART_OWN);
+        write_metric(writer, id, row, value);
+        if (kind == REPORT_PAIR) {
+                write_side(writer, ROW_VALUE_BEFORE, before, value->unit);
+                write_side(writer, ROW_VALUE_AFTER, after, value->unit);
+                write_change(writer, value);
+        } else {
+                write_side(writer, ROW_VALUE, value->value, value->unit);
+                row_write_absent(writer, "present");
+        }
+        row_write_value(writer, "reason", absent ? row->reason : NULL);
+        group_rows_write_spreads(writer, kind, NULL, ROW_SIDE_BOTH);
+        row_end(writer);
+}
+
+void section_rows_add(RowWriter *writer, ReportKind kind, const View *view, SectionId id,
+                      json_object *json) {
+        SectionRow row = section_row_read(id, json);
+
+        for (size_t i = 0; i < row.n_values; i++)
+                if (kind != REPORT_PAIR || !view->has_threshold ||
+                    section_value_moved(&row.values[i], view))
+                        add_value(writer, kind, id, &row, &row.values[i]);
+}

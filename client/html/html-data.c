@@ -9,7 +9,7 @@
 #include "render/cell.h"
 #include "wire/message-object.h"
 
-/* A browser keeps numbers as doubles: up to here integers are their own neighbours. */
+/* JavaScript numbers are doubles: integers are exact up to here. */
 #define MAX_EXACT ((UINT64_C(1) << 53) - 1)
 
 #define INTEGER_CHARS 24
@@ -86,7 +86,7 @@ void html_data_write_value(JsonOut *out, json_object *value) {
         uint64_t magnitude;
         bool negative;
 
-        /* A container that was refused must not be filled either. */
+        /* Do not fill a container that could not be opened. */
         if (out->error != 0)
                 return;
         if (json_object_is_type(value, json_type_object)) {

@@ -4,14 +4,14 @@
 /*
  * HtmlData
  *
- * Groups and rows as the page reads them (data.js), shorter than in a reply, because a page is
- * mailed:
+ * Groups and rows as the page reads them (data.js). They are shorter than in a reply, because pages
+ * are sent by mail:
  *
- *     VALUE  as in the interface, but an integer a browser would round (above 2^53) is a text
- *     ROW    [metric, flags, reason, VALUE...], without the nulls at its end
- *            metric: its place in the list html_data_write_metrics() wrote, or its name
+ *     VALUE  as in the interface, but an integer that JavaScript would round (above 2^53) is a text
+ *     ROW    [metric, flags, reason, VALUE...], without nulls at the end
+ *            metric: its index in the list of html_data_write_metrics(), or its name
  *            flags: HTML_ROW_CHANGED, HTML_ROW_RESET
- *            reason: null, its number, a text that gets the next number, or [text] without one
+ *            reason: null, its number, a text that gets the next number, or [text] without a number
  *            VALUEs of one snapshot: value, present, spread
  *            VALUEs of two: before, after, delta, percent, perSecond, spread, spreadBefore
  *     GROUP  as in a reply, with "rows": [ROW...] instead of metrics and derived

@@ -19,7 +19,7 @@ struct HtmlPage {
         JsonOut json;
         HtmlReasons reasons;
         bool all_rows;
-        uint64_t n_idle; /* rows of sections that were left out */
+        uint64_t n_idle; /* rows of sections that were omitted */
 };
 
 int html_page_new(FILE *out, HtmlPage **ret) {
@@ -48,7 +48,7 @@ static void put_text(HtmlPage *page, const char *text) {
                 page->json.error = errno > 0 ? -errno : -EIO;
 }
 
-/* A piece of one item. Replies are bounded, and so are pieces. */
+/* Begins a piece with one item. Pieces are bounded, because replies are. */
 static void open_item(HtmlPage *page, const char *kind) {
         put_text(page, PIECE_BEGIN);
         json_out_array(&page->json);
@@ -113,7 +113,7 @@ void html_page_close_info(HtmlPage *page) {
         close_item(page);
 }
 
-/* What comes in parts, and is told by functions of its own. */
+/* Members that come in parts, and have functions of their own. */
 static bool is_list(const char *member) {
         static const char *const lists[] = { "groups", "onlyBefore", "onlyAfter", "sections" };
 
@@ -154,7 +154,7 @@ void html_page_add_groups(HtmlPage *page, const char *list, json_object *groups)
         close_item(page);
 }
 
-/* A number under a key, as memory.stat and smaps_rollup have many, that tells nothing. */
+/* A number under a key, as in memory.stat and smaps_rollup, that is 0 or did not change. */
 static bool is_idle(json_object *row) {
         json_object *value = cell_member(row, "value");
         json_object *before, *after;

@@ -4,11 +4,11 @@
 /*
  * HtmlPage
  *
- * One file that a browser shows without asking any other: the page as it was built, with the data
- * in its middle, written while it comes. The data are pieces, each one JSON array in an element
- * that no browser runs; no byte of a name can end that element, because '<' never stands in it. The
- * script of the page stands behind the data and looks for the last item, so that a page that was
- * cut says so.
+ * One file that a browser shows without loading anything else: the page as it was built, with the
+ * data in the middle, written while they come. The data are pieces: each is a JSON array in an
+ * element that browsers do not run. No name can end that element, because '<' is always escaped.
+ * The script of the page follows the data and looks for the last item, so that an incomplete page
+ * says that it is incomplete.
  *
  * An item is an object with one member; data.js reads them:
  *
@@ -19,7 +19,7 @@
  *     sections   {NAME: [row...]...}
  *     end        members of the last reply
  *
- * A failed write is remembered and told by html_page_end().
+ * The first failed write sticks, and html_page_end() returns it.
  */
 
 #include <json-c/json.h>
@@ -33,9 +33,9 @@
 typedef struct HtmlPage HtmlPage;
 
 typedef struct HtmlSettings {
-        const View *view; /* what was asked for */
-        bool raw;         /* plain numbers, until the reader wants others */
-        bool all_rows;    /* the same of rows that did not change */
+        const View *view; /* the options of the view */
+        bool raw;         /* numbers without units, until the reader switches */
+        bool all_rows;    /* rows that did not change are shown, until the reader switches */
 } HtmlSettings;
 
 /* 0 or -ENOMEM. @out is borrowed. */
@@ -43,19 +43,19 @@ _must_check_ int html_page_new(FILE *out, HtmlPage **ret);
 HtmlPage *html_page_free(HtmlPage *page);
 DEFINE_CLEANUP(HtmlPage *, html_page_free);
 
-/* All up to the first item of the caller. 0 or -errno. */
+/* Writes everything above the first item of the caller. 0 or -errno. */
 _must_check_ int html_page_begin(HtmlPage *page, const HtmlSettings *settings);
-/* An object to put members in, which html_page_close_info() ends. */
+/* Begins an object for members of the caller; html_page_close_info() ends it. */
 JsonOut *html_page_open_info(HtmlPage *page);
 void html_page_close_info(HtmlPage *page);
-/* All of @reply but groups and sections. */
+/* Adds all members of @reply except groups and sections. */
 void html_page_add_info(HtmlPage *page, json_object *reply);
-/* @list: the member of the reply that they are from. */
+/* @list: the name of the member of the reply. */
 void html_page_add_groups(HtmlPage *page, const char *list, json_object *groups);
 /*
- * Rows of sections that are numbers under keys are left out where nothing moved, unless all rows
- * were asked for: there are dozens a cgroup.
+ * Rows that are numbers under keys are omitted if they did not change, unless all rows are wanted:
+ * every cgroup has dozens of them.
  */
 void html_page_add_sections(HtmlPage *page, json_object *part);
-/* 0 when all is written, else the first error, -errno. */
+/* 0 if everything was written, else the first failure, -errno. */
 _must_check_ int html_page_end(HtmlPage *page, json_object *reply);

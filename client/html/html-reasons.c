@@ -3,7 +3,7 @@
 
 #include "render/cell.h"
 
-/* Places that stay empty, so that a search for what is not there ends soon. */
+/* Some places stay empty, so that the search for an unknown text ends soon. */
 #define MAX_FILLED (HTML_REASONS_MAX / 4 * 3)
 
 void html_reasons_done(HtmlReasons *reasons) {

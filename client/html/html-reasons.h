@@ -4,9 +4,9 @@
 /*
  * HtmlReasons
  *
- * Reasons why values are absent are long, few, and repeated for thousands of rows. Each is told to
- * the page once, and is a number from then on: how many were told before it. The table does not
- * grow; what has no place in it is told every time.
+ * The reasons why values are absent are long, few, and repeated for thousands of rows. Each is
+ * written to the page once and gets a number: how many were written before it. The table does not
+ * grow; a reason that has no place in it is written every time.
  */
 
 #include <json-c/json.h>
@@ -16,7 +16,7 @@
 
 /* Zeroed: empty. */
 typedef struct HtmlReasons {
-        json_object *texts[HTML_REASONS_MAX]; /* owned; at the place of their hash or behind it */
+        json_object *texts[HTML_REASONS_MAX]; /* owned; at the index of their hash or behind it */
         unsigned numbers[HTML_REASONS_MAX];
         unsigned n;
 } HtmlReasons;
@@ -24,8 +24,8 @@ typedef struct HtmlReasons {
 void html_reasons_done(HtmlReasons *reasons);
 
 typedef enum HtmlReason {
-        HTML_REASON_KNOWN,    /* *ret_number is its number */
-        HTML_REASON_NEW,      /* it has the next number from now on */
+        HTML_REASON_KNOWN,    /* *ret_number is set */
+        HTML_REASON_NEW,      /* the text has the next number from now on */
         HTML_REASON_HOMELESS, /* the table is full */
 } HtmlReason;
 

@@ -4,8 +4,8 @@
 /*
  * Page parts
  *
- * The page without its data, made by embed.py from the files beside this one: what is written
- * before the data and what is written behind.
+ * The page without its data, which embed.py makes from the other files of this folder: the text
+ * before the data and the text after them.
  */
 
 extern const char html_page_head[];

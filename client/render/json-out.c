@@ -26,8 +26,8 @@ static void put_bytes(JsonOut *out, Span text) {
 }
 
 /*
- * What a parser of HTML or of JavaScript takes for something else, as JSON also writes it. It
- * stands in strings only, and whole in what is put at once.
+ * Texts that a parser of HTML or JavaScript would misunderstand, and their escapes in JSON. They
+ * occur only within strings, and never in two pieces.
  */
 static const struct {
         Span character, escape;
@@ -38,7 +38,7 @@ static const struct {
         { { "\u2029", 3 }, { "\\u2029", 6 } },
 };
 
-/* The row of @markup at the start of @text, ELEMENTSOF(markup) for none. */
+/* The index in @markup of the text that @text starts with; ELEMENTSOF(markup) for none. */
 static size_t find_markup(Span text) {
         size_t i = 0;
 
@@ -76,7 +76,7 @@ static void put_line(JsonOut *out) {
                 put(out, SPAN_LITERAL("  "));
 }
 
-/* What stands before an element: nothing after a key, else a comma and a new line. */
+/* Writes the separator of an element: nothing after a key, else a comma and a new line. */
 static void begin_element(JsonOut *out) {
         if (out->after_key) {
                 out->after_key = false;
@@ -122,7 +122,7 @@ void json_out_end(JsonOut *out) {
         put(out, (Span){ &out->closers[out->depth], 1 });
 }
 
-/* Puts what a writer left in the scratch buffer. */
+/* Writes the content of the scratch buffer. */
 static void put_scratch(JsonOut *out, int r) {
         if (r < 0)
                 fail(out, r);
@@ -167,7 +167,7 @@ static void put_array(JsonOut *out, json_object *value) {
 }
 
 void json_out_value(JsonOut *out, json_object *value) {
-        /* A container that could not be opened must not be filled either. */
+        /* Do not fill a container that could not be opened. */
         if (out->error != 0)
                 return;
         if (json_object_is_type(value, json_type_object) && out->pretty) {

@@ -4,9 +4,9 @@
 /*
  * JsonOut
  *
- * One JSON value to a stream as it becomes known: containers are opened and closed by the caller,
- * what is in them is copied from replies unchanged, numbers digit by digit. Memory does not grow
- * with the output. A failed write is remembered and reported by json_out_finish(), so calls between
+ * Writes one JSON value to a stream while it becomes known. The caller opens and closes containers;
+ * values are copied from replies unchanged, numbers digit by digit. Memory does not grow with the
+ * output. The first failure sticks, and json_out_finish() returns it, so that the calls between
  * need no check.
  */
 
@@ -23,16 +23,16 @@
 typedef enum JsonStyle {
         JSON_STYLE_OFF,
         JSON_STYLE_SHORT,  /* one line */
-        JSON_STYLE_PRETTY, /* a member a line */
+        JSON_STYLE_PRETTY, /* one member per line */
 } JsonStyle;
 
 typedef struct JsonOut {
         FILE *file; /* borrowed */
         bool pretty;
-        bool in_markup; /* inside an element of HTML: no byte of it may look like a tag */
+        bool in_markup; /* inside an HTML element: no byte may look like a tag */
         int error;      /* first failure, -errno */
         unsigned depth;
-        bool filled[JSON_OUT_MAX_DEPTH]; /* the container has an element already */
+        bool filled[JSON_OUT_MAX_DEPTH]; /* the container has an element */
         bool after_key;
         char closers[JSON_OUT_MAX_DEPTH];
         Buffer scratch;
@@ -44,14 +44,14 @@ void json_out_done(JsonOut *out);
 void json_out_object(JsonOut *out);
 void json_out_array(JsonOut *out);
 void json_out_end(JsonOut *out);
-/* A literal of the program. */
+/* @key is a literal of the program. */
 void json_out_key(JsonOut *out, const char *key);
-/* NULL is null. */
+/* NULL is written as null. */
 void json_out_value(JsonOut *out, json_object *value);
 void json_out_u64(JsonOut *out, uint64_t value);
 /* Valid UTF-8. */
 void json_out_text(JsonOut *out, const char *text);
-/* One complete, valid JSON value, as it is. */
+/* @json is one complete, valid JSON value, and is copied unchanged. */
 void json_out_raw(JsonOut *out, Span json);
 /* Arbitrary bytes, escaped as names are. */
 void json_out_name(JsonOut *out, Span bytes);
@@ -65,5 +65,5 @@ static inline void json_out_member_u64(JsonOut *out, const char *key, uint64_t v
         json_out_u64(out, value);
 }
 
-/* Ends the line. 0 when all is written and closed, else the first error. */
+/* Ends the line. 0, or the first failure; -EINVAL if a container is still open. */
 _must_check_ int json_out_finish(JsonOut *out);

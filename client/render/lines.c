@@ -12,7 +12,7 @@
 #define GAP 2
 #define MIN_TEXT_COLUMNS 20
 
-/* How many bytes of @text go on a line of @n_columns: up to the last blank that fits. */
+/* How many bytes of @text go on a line of @n_columns: up to the last blank, if there is one. */
 static size_t break_at(const char *text, size_t n_columns) {
         size_t n = printable_fit(text, n_columns), blank = n;
 
@@ -28,11 +28,11 @@ void lines_print(const Lines *lines, const char *label, const char *text) {
         size_t width = printable_width(label), n_text = strlen(text);
         bool wraps = lines->terminal->out && lines->terminal->columns >= indent + MIN_TEXT_COLUMNS;
 
-        /* A kernel command line, say, may end in blanks; lines do not. */
+        /* Remove blanks at the end, which a kernel command line may have. */
         while (n_text > 0 && text[n_text - 1] == ' ')
                 n_text--;
         (void) fputs(label, lines->out);
-        /* A label that is too long for its column has the line for itself. */
+        /* A label that is too long for its column gets a line of its own. */
         if (wraps && indent > 0 && width >= indent) {
                 (void) fputc('\n', lines->out);
                 width = 0;

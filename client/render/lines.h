@@ -4,9 +4,9 @@
 /*
  * Lines
  *
- * Labelled lines: the block above a table, the answers of info and status. A terminal gets them
- * broken between words with the text in a column of its own, in the next line where the label is
- * too long for its column; a pipe gets one line each, whole.
+ * Lines with labels: the block above a table, the output of info and status. On a terminal they are
+ * broken between words, with the text in a column of its own that begins in the next line if the
+ * label is too long; a pipe gets whole lines.
  */
 
 #include <stdio.h>
@@ -17,11 +17,11 @@
 typedef struct Lines {
         FILE *out;
         const Terminal *terminal;
-        size_t label_columns; /* what labels are padded to */
+        size_t label_columns; /* the width that labels are padded to */
 } Lines;
 
-/* "label  text"; the label may be empty, both are printable. A failed write shows at the stream. */
+/* "label  text", both printable; the label may be empty. A failed write sets ferror(lines->out). */
 void lines_print(const Lines *lines, const char *label, const char *text);
-/* The same of what a buffer holds; 0 or -ENOMEM. */
+/* Prints the content of a buffer. 0, or its failure, which sticks. */
 _must_check_ int lines_print_buffer(const Lines *lines, const char *label, Buffer *text);
 void lines_format(const Lines *lines, const char *label, const char *format, ...) _printf_(3, 4);

@@ -14,14 +14,14 @@
 
 #define MAX_WORDS 15
 
-/* What the handler below ends with; a handler reaches nothing else. */
+/* The exit status for the handler below, which cannot get it in any other way. */
 static volatile sig_atomic_t status_when_left;
 
 static void on_broken_pipe(int number) {
         _exit(status_when_left);
 }
 
-/* NULL when there is to be none; "" when the choice is ours. */
+/* The command that the user chose; NULL for no pager, "" if the user chose nothing. */
 static const char *wanted_pager(void) {
         const char *pager = getenv("SYSTEMD_PAGER");
 
@@ -34,7 +34,7 @@ static const char *wanted_pager(void) {
         return pager;
 }
 
-/* Splits at blanks, as systemd does: a pager's options need no more. Returns only on failure. */
+/* Splits @command at blanks, as systemd does, without quotes. Returns only on failure. */
 static void exec_words(const char *command) {
         char *words[MAX_WORDS + 1] = {}, *rest, *copy = strdup(command);
         size_t n = 0;
@@ -49,7 +49,7 @@ static void exec_words(const char *command) {
         free(copy);
 }
 
-/* The last resort: what comes in goes out. */
+/* The last resort if there is no pager: copies stdin to stdout. */
 static _noreturn_ void copy_through(void) {
         char bytes[4096];
         ssize_t n;
@@ -69,7 +69,7 @@ static _noreturn_ void run_pager(const char *command) {
 
         (void) setenv("LESS", less ? less : "FRSX", 1);
         (void) setenv("LESSCHARSET", "utf-8", 0);
-        /* Under sudo a pager's shell escape would hand out what the rules did not grant. */
+        /* The shell escape of a pager under sudo would grant more than the rules of sudo do. */
         if (secure ? strcmp(secure, "0") != 0 : getenv("SUDO_UID") != NULL)
                 (void) setenv("LESSSECURE", "1", 1);
 

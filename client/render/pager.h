@@ -4,9 +4,9 @@
 /*
  * Pager
  *
- * A program between stdout and the person, as systemctl has it: only on a terminal, chosen by
- * $SYSTEMD_PAGER, then $PAGER, then less and more; "" and "cat" mean none. less gets -FRSX, so that
- * it vanishes when all fits on one screen.
+ * Shows stdout through a pager, as systemctl does: only on a terminal; $SYSTEMD_PAGER, then $PAGER,
+ * then less, then more; "" and "cat" mean none. less gets -FRSX, so that it ends by itself if
+ * everything fits on one screen.
  */
 
 #include <sys/types.h>
@@ -18,9 +18,9 @@ typedef struct Pager {
 } Pager;
 
 /*
- * From here on stdout goes through the pager, if there is one. Once the person has left it, the
- * process ends with @left_status when it writes more: nobody wants the rest.
+ * From here on stdout goes through the pager, if there is one. Once the user has left the pager,
+ * the process ends with @left_status at its next write, because nobody wants the rest.
  */
 _must_check_ int pager_open(Pager *pager, const Terminal *terminal, int left_status);
-/* Closes stdout and waits until the person has left. */
+/* Closes stdout and waits until the user has left the pager. */
 void pager_close(Pager *pager);

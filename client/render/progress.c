@@ -10,7 +10,7 @@
 #define REDRAW_NS (NSEC_PER_SEC / 10)
 #define BAR_MAX_CHARS 30
 
-/* The phases of the interface, as a person would say them; others are shown as they are. */
+/* Words for the phases of the interface; any other phase is "Working". */
 static const struct {
         const char *phase, *words;
 } phase_words[] = {
@@ -43,7 +43,7 @@ void progress_format(const char *phase, uint64_t done, bool has_total, uint64_t 
                 (void) snprintf(ret_line, PROGRESS_LINE_BYTES, "%s %s", words_of(phase), counts);
                 return;
         }
-        /* Threads come while they are counted. */
+        /* New threads can appear during the count. */
         total = MAX_OF(total, done);
         (void) snprintf(counts, sizeof(counts), "%llu/%llu", (unsigned long long) done,
                         (unsigned long long) total);

@@ -4,8 +4,8 @@
 /*
  * Progress
  *
- * One line on stderr that is redrawn in place, at most ten times a second, and gone when the work
- * is done. Draws nothing unless stderr is a terminal, and nothing for what is done at once: that
+ * One line on stderr that is redrawn in place, at most ten times a second, and removed when the
+ * work is done. Nothing is drawn if stderr is no terminal, or if the work is done at once, which
  * would only flicker.
  */
 
@@ -26,10 +26,10 @@ typedef enum ProgressMode { PROGRESS_SHOWN, PROGRESS_HIDDEN } ProgressMode;
 void progress_init(Progress *progress, const Terminal *terminal, ProgressMode mode);
 /* @object: a Progress of the interface {phase, done, total}; anything else is ignored. */
 void progress_update(Progress *progress, json_object *object, uint64_t now_mono_ns);
-/* Takes the line away: before anything else is written to the terminal. */
+/* Removes the line; call it before anything else is written to the terminal. */
 void progress_clear(Progress *progress);
 
 #define PROGRESS_LINE_BYTES 256
-/* The line for @columns, at least 20; without control characters. */
+/* The line for a terminal of @columns, at least 20, without control characters. */
 void progress_format(const char *phase, uint64_t done, bool has_total, uint64_t total,
                      size_t columns, char ret_line[static PROGRESS_LINE_BYTES]);

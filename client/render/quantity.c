@@ -11,7 +11,7 @@
 #define FRACTION_ONE (UINT64_C(1) << QUANTITY_FRACTION_BITS)
 #define FRACTION_HALF (FRACTION_ONE / 2)
 
-/* One step of a ladder: from so many of the base unit on, this unit. */
+/* One step of a ladder: the unit for values of at least @size base units. */
 typedef struct Rung {
         uint64_t size;
         const char *unit;
@@ -21,7 +21,7 @@ typedef struct Rung {
 
 #define KIBI UINT64_C(1024)
 
-/* Ended by the first empty rung. */
+/* The first empty rung ends a ladder. */
 static const Rung ladders[_QUANTITY_LADDER_MAX][MAX_RUNGS + 1] = {
         [QUANTITY_LADDER_NONE] = { { 1, "" } },
         [QUANTITY_LADDER_COUNT] = { { 1, "" },
@@ -66,7 +66,7 @@ Quantity quantity_of_double(double value) {
         if (magnitude >= 0x1p64)
                 return (Quantity){ .negative = value < 0, .whole = UINT64_MAX };
 
-        /* Both steps are exact: a part of a double's bits, and a shift of its exponent. */
+        /* Both steps are exact: modf() splits the bits, the product shifts the exponent. */
         scaled = modf(magnitude, &whole) * 0x1p53;
         quantity.whole = (uint64_t) whole;
         quantity.fraction = (uint64_t) scaled;
@@ -120,7 +120,7 @@ static unsigned divide_step(uint64_t *remainder, uint64_t carry, uint64_t diviso
         return digit;
 }
 
-/* Where 2 * (remainder + fraction) stands to @divisor: what rounding asks. */
+/* Compares 2 * (remainder + fraction) with @divisor, to round. */
 static int compare_to_half(uint64_t remainder, uint64_t fraction, uint64_t divisor) {
         uint64_t rest = divisor - remainder;
 
@@ -159,7 +159,7 @@ static bool digits_are_zero(const Digits *digits) {
         return true;
 }
 
-/* Whole parts past 2^64 (percents alone) clip, which is no loss where a few thousands matter. */
+/* Only percentages can exceed 2^64; they are clipped, because nobody reads so many digits. */
 static uint64_t digits_whole(const Digits *digits) {
         uint64_t whole = UINT64_MAX;
 
@@ -174,7 +174,7 @@ static size_t put(char *text, size_t n, const char *bytes, size_t n_bytes) {
         return n + n_bytes;
 }
 
-/* A negative that rounds to zero is a plain zero. */
+/* A negative value that rounds to zero loses its sign. */
 static size_t put_digits(const Digits *digits, bool negative, bool plus, char *ret_text) {
         size_t n_whole = digits->n - digits->n_decimals, skip = 0, n = 0;
 

@@ -4,9 +4,9 @@
 /*
  * Quantity
  *
- * A number on its way to a cell: sign, whole part and fraction, exact as far as any rounding can
- * tell. Formatting climbs a ladder of units, rounds once, exactly, ties to even, and shows a value
- * that rounds up to the next unit in that unit.
+ * A number that will be formatted: sign, whole part and fraction, exact enough for any rounding.
+ * Formatting chooses a unit from a ladder and rounds once, exactly, ties to even; a value that
+ * rounds up to the next unit is shown in that unit.
  */
 
 #include <stdbool.h>
@@ -17,8 +17,8 @@
 
 typedef struct Quantity {
         bool negative;
-        uint64_t whole;    /* larger ones clip */
-        uint64_t fraction; /* of 2^53; what lies below that is kept as "the last bit is set" */
+        uint64_t whole;    /* larger values are clipped */
+        uint64_t fraction; /* of 2^53; its last bit is set if there are smaller parts */
 } Quantity;
 
 typedef enum QuantityLadder {
@@ -44,14 +44,14 @@ typedef enum QuantityForm {
 
 Quantity quantity_of_u64(uint64_t value);
 Quantity quantity_of_signed(bool negative, uint64_t magnitude);
-/* NaN is 0. */
+/* NaN becomes 0. */
 Quantity quantity_of_double(double value);
 
 bool quantity_is_zero(Quantity quantity);
-/* Negative when |a| < |b|, 0, positive. */
+/* Negative if |a| < |b|, 0 if they are equal, else positive. */
 int quantity_compare_magnitude(Quantity a, Quantity b);
 
-/* All return the length of the text, which is terminated. */
+/* All return the length of the text, which ends with a NUL. */
 size_t quantity_format(Quantity quantity, QuantityLadder ladder, QuantityForm form,
                        char ret_text[static QUANTITY_CHARS]);
 /* "+233.3%" of a number of percent. */

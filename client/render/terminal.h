@@ -4,8 +4,8 @@
 /*
  * Terminal
  *
- * What stands behind stdout and stderr, found out once: everything that differs between a person
- * and a pipe is decided on these members and nothing else.
+ * Properties of stdout and stderr, detected once. Everything that differs between a terminal and a
+ * pipe is decided by these members alone.
  */
 
 #include <stdbool.h>
@@ -13,16 +13,16 @@
 
 typedef struct Terminal {
         bool out;       /* stdout is a terminal */
-        bool err;       /* stderr is one that a line can be redrawn on */
+        bool err;       /* stderr is a terminal on which a line can be redrawn */
         bool colour;    /* stdout may have escape sequences */
-        size_t columns; /* of the terminal; only when one of them is */
+        size_t columns; /* of the terminal, if stdout or stderr is one */
 } Terminal;
 
 /*
- * Looks at the descriptors and at NO_COLOR, SYSTEMD_COLORS, TERM and COLUMNS; sets the character
- * type locale, to C.UTF-8 where the user's is not UTF-8, because all our text is.
+ * Reads NO_COLOR, SYSTEMD_COLORS, TERM and COLUMNS beside the descriptors. Sets the locale of
+ * character types, to C.UTF-8 if the user's is not UTF-8, because all our text is UTF-8.
  */
 void terminal_init(Terminal *terminal);
 
-/* A descriptor a user would see bytes on: what binary output is refused for. */
+/* Whether a user would see what is written to @fd; binary output is refused then. */
 bool terminal_is(int fd);

@@ -25,7 +25,7 @@ typedef struct Unit {
 
 static const Unit units[] = { { SECONDS_PER_DAY, "d" }, { 3600, "h" }, { 60, "min" }, { 1, "s" } };
 
-/* The @n_units largest units from the first that is not zero; the last of all is @second_text. */
+/* The @n_units largest units, from the first one that is not zero on; seconds are @second_text. */
 static void format_units(uint64_t seconds, size_t n_units, const char *second_text,
                          char ret_text[static WHEN_CHARS]) {
         size_t first = 0, n = 0;
@@ -58,14 +58,14 @@ void when_format_age(uint64_t then_realtime_ns, uint64_t now_realtime_ns,
 void when_format_span(uint64_t span_ns, char ret_text[static WHEN_CHARS]) {
         char seconds[WHEN_CHARS];
 
-        /* Under an hour the milliseconds matter; beyond, they are noise. */
+        /* Milliseconds only matter below an hour. */
         (void) snprintf(seconds, sizeof(seconds), "%llu.%03llus",
                         (unsigned long long) (span_ns / NSEC_PER_SEC % 60),
                         (unsigned long long) (span_ns % NSEC_PER_SEC / NSEC_PER_MSEC));
         format_units(span_ns / NSEC_PER_SEC, 3, seconds, ret_text);
 }
 
-/* Takes @n_digits digits off the front; false when they are not there. */
+/* Removes @n_digits digits from the front of @text; false if there are fewer. */
 static bool take_digits(Span *text, size_t n_digits, int *ret) {
         uint32_t number;
 
@@ -92,7 +92,7 @@ static bool is_calendar(const struct tm *t) {
                t->tm_min < 60 && t->tm_sec < 60;
 }
 
-/* Nothing was captured before 1970, so that stands for whatever is earlier. */
+/* Nothing was captured before 1970, so any earlier time can become 1970. */
 static void to_realtime(struct tm *local, uint64_t *ret_realtime_ns) {
         time_t seconds;
 
@@ -162,14 +162,14 @@ static bool parse_ago(Span text, uint64_t now_realtime_ns, uint64_t *ret_realtim
         return false;
 }
 
-/* Local midnight, so many days ago. */
+/* Local midnight @days_ago. */
 static bool midnight(uint64_t now_realtime_ns, int days_ago, uint64_t *ret_realtime_ns) {
         time_t seconds = (time_t) (now_realtime_ns / NSEC_PER_SEC);
         struct tm t;
 
         if (!localtime_r(&seconds, &t))
                 return false;
-        t.tm_mday -= days_ago; /* mktime() mends a day 0 */
+        t.tm_mday -= days_ago; /* mktime() normalizes a day of 0 or less */
         t.tm_hour = t.tm_min = t.tm_sec = 0;
         to_realtime(&t, ret_realtime_ns);
         return true;

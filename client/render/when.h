@@ -4,8 +4,8 @@
 /*
  * When
  *
- * Moments and lengths of time for people: local wall clock to the second, ages in the two units
- * that matter, and the times a user may type.
+ * Times and durations for people: local wall clock time to the second, ages in their two largest
+ * units, and the times that a user can type.
  */
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 
 /* "2026-11-20 15:35:01" in local time. */
 void when_format(uint64_t realtime_ns, char ret_text[static WHEN_CHARS]);
-/* "8s", "5min 3s", "2h 5min", "3d 2h": from @then to @now; "0s" when @then is not earlier. */
+/* "8s", "5min 3s", "2h 5min", "3d 2h": from @then to @now; "0s" if @then is not earlier. */
 void when_format_age(uint64_t then_realtime_ns, uint64_t now_realtime_ns,
                      char ret_text[static WHEN_CHARS]);
 /* "8.250s", "5min 3.250s", "2h 5min 3s", "3d 2h 5min". */
@@ -25,7 +25,7 @@ void when_format_span(uint64_t span_ns, char ret_text[static WHEN_CHARS]);
 
 /*
  * YYYY-MM-DD[ HH:MM[:SS]] in local time, today, yesterday, now, or an amount before now: -5min,
- * -2h, -3d (also -30s, -2w, and unit names in full). False when @text is none of these. What is
- * before 1970 is 0.
+ * -2h, -3d (also -30s, -2w, and unit names in full). False if @text is none of these. A time before
+ * 1970 becomes 0.
  */
 bool when_parse(Span text, uint64_t now_realtime_ns, uint64_t *ret_realtime_ns);

@@ -4,8 +4,8 @@
 /*
  * OneSided
  *
- * Groups that only one of two snapshots has: how many there are, and the ten that ran most with
- * their main figures. However many come, ten are kept.
+ * Groups that only one of two snapshots has: their number, and the main figures of the ten that ran
+ * most. Only ten are kept in memory.
  */
 
 #include <json-c/json.h>
@@ -16,7 +16,7 @@
 #define ONE_SIDED_SHOWN 10
 
 typedef struct OneSided {
-        json_object *groups[ONE_SIDED_SHOWN]; /* owned; the most run time first */
+        json_object *groups[ONE_SIDED_SHOWN]; /* owned; in falling order of run time */
         Quantity run_times[ONE_SIDED_SHOWN];
         size_t n_kept;
         uint64_t n_groups;
@@ -26,8 +26,8 @@ void one_sided_add(OneSided *list, json_object *group);
 void one_sided_done(OneSided *list);
 
 /*
- * "only in BEFORE (12 groups)" and the table; nothing when there are none. @n_hidden: further ones
- * that were not sent.
+ * Prints "only in BEFORE (12 groups)" and the table; nothing if there are none. @n_hidden: how many
+ * more groups were not sent.
  */
 _must_check_ int one_sided_print(const OneSided *list, const Session *session, const char *side,
                                  uint64_t n_hidden);

@@ -4,8 +4,8 @@
 /*
  * PairingTable
  *
- * Which cgroups of BEFORE and AFTER were taken for one although they have different names, and on
- * what grounds.
+ * The cgroups of BEFORE and AFTER that were compared with each other although they have different
+ * names, and the reason why.
  */
 
 #include <json-c/json.h>
@@ -14,9 +14,9 @@
 #include "session/session.h"
 
 /*
- * "Paired by content (3 cgroups)" and the table of the reply's pairings; nothing when there are
- * none.
+ * Prints "Paired by content (3 cgroups)" and a table of the pairings in @reply; nothing if there
+ * are none.
  */
 _must_check_ int pairing_table_print(const Session *session, json_object *reply);
-/* Says of each pair that @view states and that was found in neither snapshot. */
+/* Warns about each pair of --pair that paired nothing. */
 void pairing_warn_unmatched(const View *view, json_object *reply);

@@ -207,12 +207,11 @@ static void print_window(const Lines *lines, json_object *window) {
 
         if (!window)
                 return;
-        lines_format(lines, "window", "%llu thread%s lived on, %llu %s born, %llu %s gone",
-                     survived, survived == 1 ? "" : "s", born, born == 1 ? "was" : "were", gone,
-                     gone == 1 ? "is" : "are");
+        lines_format(lines, "window", "%llu thread%s lived on, %llu %s born, %llu ended", survived,
+                     survived == 1 ? "" : "s", born, born == 1 ? "was" : "were", gone);
         lines_format(lines, "",
-                     "not included: threads that were born and gone in between, and what those "
-                     "that are gone did after BEFORE");
+                     "not included: threads that were born and ended in between, and the work that "
+                     "ended threads did after BEFORE");
 }
 
 static int print_snapshot(const Lines *lines, json_object *reply) {

@@ -42,7 +42,7 @@ const char *section_item(SectionId id) {
         return NULL;
 }
 
-/* Where a value stands in a row, and what it is called. */
+/* Where a value is in a row, and its name. */
 typedef struct Place {
         const char *object; /* NULL: in the row itself */
         const char *member;
@@ -89,7 +89,7 @@ static void read_places(SectionRow *ret, json_object *row, const Place *places, 
         ret->n_values = n;
 }
 
-/* One value under a key of the row. */
+/* A row with one value, whose name is a member of the row. */
 static void read_one(SectionRow *ret, json_object *row, const char *key, const char *value) {
         Span unit = cell_string(cell_member(row, "unit"));
 
@@ -164,7 +164,7 @@ bool section_value_moved(const SectionValue *value, const View *view) {
                 return true;
         if (section_value_percent(value->value, &percent))
                 return fabs(percent) > view->threshold;
-        /* What was not measured did not move, and words never do. */
+        /* A value that was not measured did not move, and words never do. */
         if (!before || !after ||
             (json_object_is_type(before, json_type_string) &&
              json_object_is_type(after, json_type_string)))

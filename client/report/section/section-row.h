@@ -4,8 +4,8 @@
 /*
  * SectionRow
  *
- * One row of a section as an answer has it, taken apart: whose it is, and its values one by one
- * under names that do not depend on where in the row they stood. All is borrowed from the row.
+ * One row of a section of a reply, taken apart: the cgroup or process it belongs to, and a list of
+ * its values with their names. Everything is borrowed from the row.
  */
 
 #include <json-c/json.h>
@@ -25,13 +25,13 @@ typedef enum SectionUnit {
         _SECTION_UNIT_MAX,
 } SectionUnit;
 
-/* "bytes": as rows for programs have it. */
+/* The word for the unit in rows for programs: "bytes". */
 const char *section_unit_name(SectionUnit unit);
 
 typedef struct SectionValue {
         Span name; /* "memory.max", "anon" */
         SectionUnit unit;
-        json_object *value; /* a VALUE of the interface: of two sides an object of three members */
+        json_object *value; /* a VALUE of the interface; for a pair {before, after, delta} */
 } SectionValue;
 
 enum {
@@ -67,24 +67,24 @@ enum {
 
 typedef struct SectionRow {
         json_object *json;
-        json_object *item;                        /* the one of section_item() */
-        json_object *resource, *half;             /* of pressure: "cpu", "some" */
+        json_object *item;                        /* the member that section_item() names */
+        json_object *resource, *half;             /* for pressure: "cpu", "some" */
         json_object *reason;                      /* why a value is null; may be NULL */
-        SectionValue values[_SECTION_LIMITS_MAX]; /* the largest of the lists above; else one */
+        SectionValue values[_SECTION_LIMITS_MAX]; /* as many as the longest list above */
         size_t n_values;
 } SectionRow;
 
-/* The member that tells what a row is of: "cgroup", "process", or NULL: the host. */
+/* The member that names what a row is about: "cgroup", "process", or NULL for the host. */
 const char *section_item(SectionId id);
 SectionRow section_row_read(SectionId id, json_object *row);
-/* The section an answer calls @name; _SECTION_MAX for one that only a newer daemon has. */
+/* The section with this name in replies; _SECTION_MAX for one that only a newer daemon knows. */
 SectionId section_find(const char *name);
 
 /*
- * Of two sides, whether the view wants to see it: that it differs, or with a threshold that it
- * moved by more. A limit that was set or lifted moved by more than any number; what one side did
+ * Whether the view wants to see the value of a pair: it changed or, with a threshold, moved by
+ * more. A limit that was set or removed moved by more than any threshold; a value that one side did
  * not measure did not move.
  */
 bool section_value_moved(const SectionValue *value, const View *view);
-/* False unless both sides are numbers and before is not 0. */
+/* False unless both sides are numbers and the one before is not 0. */
 bool section_value_percent(json_object *value, double *ret);

@@ -23,10 +23,10 @@ START_TEST(a_window_is_asked_for_and_explained) {
         ck_assert_int_eq(ctl.status, 0);
         ck_assert_str_eq(ctl.err, "");
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"window\":true"));
-        ck_assert_ptr_nonnull(strstr(ctl.out,
-                                     "\nwindow    204 threads lived on, 9 were born, 1 is gone\n"
-                                     "          not included: threads that were born and gone in "
-                                     "between, and what those that are gone did after BEFORE\n"));
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "\nwindow    204 threads lived on, 9 were born, 1 ended\n"
+                                "          not included: threads that were born and ended in "
+                                "between, and the work that ended threads did after BEFORE\n"));
         end();
 }
 END_TEST

@@ -4,8 +4,9 @@
 /*
  * JobKind
  *
- * The kinds of jobs and the terms under which each runs: the parent enforces the limits, the child
- * gives up what it does not need. A kind is one row here and a list of methods in worker/worker.c.
+ * The kinds of jobs and the terms under which each runs. The parent enforces the limits; the child
+ * gives up the privileges it does not need. To add a kind, add a row here and a list of methods in
+ * worker/worker.c.
  */
 
 #include <stdbool.h>
@@ -16,10 +17,13 @@
 #include "job/sandbox/sandbox.h"
 #include "wire/limits.h"
 
-/* The administrator's bound alone: [Jobs] MemoryMax=. */
+/* No bound beside the administrator's, [Jobs] MemoryMax=. */
 #define JOB_ANY_MEMORY UINT64_MAX
 
-/* Other users' processes and taskstats; and a spool that does not belong to root, under sudo. */
+/*
+ * For other users' processes and for taskstats. Under sudo the last two also open a spool that does
+ * not belong to root.
+ */
 #define JOB_CAPTURE_CAPABILITIES                                          \
         (SANDBOX_CAPABILITY(NET_ADMIN) | SANDBOX_CAPABILITY(SYS_PTRACE) | \
          SANDBOX_CAPABILITY(DAC_READ_SEARCH) | SANDBOX_CAPABILITY(DAC_OVERRIDE))
@@ -52,9 +56,9 @@ typedef struct JobTerms {
         uint64_t time_ns;
         uint64_t max_data_bytes; /* RLIMIT_DATA, where the administrator's bound is not lower */
         SandboxFilter filter;
-        uint64_t capabilities; /* kept where it has them, as SANDBOX_CAPABILITY() */
-        bool reads_foreign;    /* bytes of others: never with privileges and without the filter */
-        bool writes_spool;     /* when it is killed it may leave temporary files there */
+        uint64_t capabilities; /* SANDBOX_CAPABILITY() of each it may keep; it drops all others */
+        bool reads_foreign;    /* reads bytes of others: never both privileged and unfiltered */
+        bool writes_spool;     /* may leave temporary files in the spool when it is killed */
 } JobTerms;
 
 const JobTerms *job_terms(JobKind kind);

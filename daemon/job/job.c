@@ -3,9 +3,11 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -13,9 +15,8 @@
 #include <time.h>
 
 #include "base/err.h"
-#include "job/descriptor/child-exit.h"
+#include "job/descriptor/child.h"
 #include "job/descriptor/disposal.h"
-#include "job/job-exit.h"
 #include "job/spawner.h"
 #include "wire/frame.h"
 #include "wire/message.h"
@@ -32,7 +33,7 @@
 struct Job {
         const JobSetup *setup;
         const JobTerms *terms;
-        const JobEvents *events; /* NULL: nobody wants to know any more */
+        const JobEvents *events; /* NULL: the caller has freed the job */
         void *userdata;
         uid_t uid;
         FrameStream *stream;
@@ -41,11 +42,11 @@ struct Job {
         uint64_t timeout_ns;
 
         bool paused;
-        bool stopping;    /* it was asked to come to an end */
+        bool stopping;    /* it was asked to come to an end and answer */
         bool answered;    /* the last reply was delivered */
         bool input_ended; /* nothing more comes from the child */
         bool garbled;     /* a reply is missing, so later ones are of no use */
-        bool exited;      /* and was reaped */
+        bool exited;      /* the child has ended */
         bool killed;
         JobKill kill;
         siginfo_t status;
@@ -55,6 +56,67 @@ struct Job {
         sd_event_source *exit;
         sd_event_source *deadline;
 };
+
+/* the reason of an end */
+
+/* What the parent did to the child; the time limit is put between the two texts. */
+static const struct {
+        const char *before;
+        const char *after; /* NULL: the reason has no time */
+} kill_rows[] = {
+        [JOB_KILL_DEADLINE] = { "took longer than", "and was stopped" },
+        [JOB_KILL_SILENT] = { "gave no sign of life for", "and was stopped" },
+        [JOB_KILL_LINGERING] = { "was asked to end, did not within", "and was stopped" },
+        [JOB_KILL_CANCELLED] = { "was stopped before it could answer", NULL },
+        [JOB_KILL_NONSENSE] = { "gave a malformed reply and was stopped", NULL },
+        [JOB_KILL_STUCK] = { "took longer than",
+                             "and hangs in the kernel, where nothing can stop it" },
+        [JOB_KILL_UNHEARD] = { "was stopped: the daemon could not talk to it", NULL },
+};
+
+/* Signals that say more than their name. */
+static const struct {
+        int number;
+        const char *text;
+} signal_rows[] = {
+        { SIGKILL, "was killed, most likely because memory ran out" },
+        { SIGSYS, "was stopped by its sandbox: it made a system call it may not make" },
+        { SIGXCPU, "used more CPU time than it may" },
+        { SIGXFSZ, "wrote a larger file than it may" },
+};
+
+void job_exit_text(const char *kind, JobKill kill, uint64_t timeout_ns, const siginfo_t *status,
+                   char ret[static JOB_EXIT_TEXT_BYTES]) {
+        size_t n = (size_t) snprintf(ret, JOB_EXIT_TEXT_BYTES, "The %s job ", kind);
+        size_t left = JOB_EXIT_TEXT_BYTES - n;
+
+        ret += n;
+        if (kill != JOB_KILL_NONE) {
+                if (kill_rows[kill].after)
+                        (void) snprintf(ret, left, "%s %" PRIu64 " s %s.", kill_rows[kill].before,
+                                        timeout_ns / NSEC_PER_SEC, kill_rows[kill].after);
+                else
+                        (void) snprintf(ret, left, "%s.", kill_rows[kill].before);
+                return;
+        }
+        if (status->si_code == CLD_EXITED) {
+                if (status->si_status == SPAWNER_EXIT_EXEC)
+                        (void) snprintf(ret, left, "could not be started.");
+                else
+                        (void) snprintf(ret, left, "ended with status %d and without an answer.",
+                                        status->si_status);
+                return;
+        }
+        for (size_t i = 0; i < ELEMENTSOF(signal_rows); i++)
+                if (signal_rows[i].number == status->si_status) {
+                        (void) snprintf(ret, left, "%s.", signal_rows[i].text);
+                        return;
+                }
+        (void) snprintf(ret, left, "crashed (signal %d, %s).", status->si_status,
+                        strsignal(status->si_status));
+}
+
+/* what others ask about a job */
 
 const JobTerms *job_terms_of(const Job *job) {
         return job->terms;
@@ -80,7 +142,7 @@ bool job_is_stuck(const Job *job) {
         return job->kill == JOB_KILL_STUCK;
 }
 
-/* The child is not reaped yet, so its number cannot mean another process. */
+/* A child that is not reaped keeps its process id, so no other process can be hit. */
 void job_kill(Job *job) {
         if (job->pid > 0 && !job->exited)
                 (void) kill(job->pid, SIGKILL);
@@ -91,7 +153,7 @@ static void start_deadline(Job *job, uint64_t ns) {
         (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_ONESHOT);
 }
 
-/* It should be gone in a moment. */
+/* Whoever calls this first decides the reason; the child should be gone in a moment. */
 static void kill_child(Job *job, JobKill why) {
         if (job->kill == JOB_KILL_NONE)
                 job->kill = why;
@@ -152,8 +214,8 @@ static void deliver_frames(Job *job) {
 }
 
 /*
- * Both the child and its input must have ended: a child may leave replies behind, and may live on
- * after its last byte. A child that cannot be killed is not waited for.
+ * Reports the end once the child has ended and all it sent was read: a child may leave replies
+ * behind, and may live on after its last byte. A child that cannot be killed is not waited for.
  */
 static void tell_end(Job *job) {
         char reason[JOB_EXIT_TEXT_BYTES];
@@ -166,7 +228,7 @@ static void tell_end(Job *job) {
         job->events->on_end(job, reason, job->userdata);
 }
 
-/* Called at the end of every source. Frees a job that was given up and whose child is gone. */
+/* Every event handler ends with this. Destroys a job that was freed and whose child is gone. */
 static void settle(Job *job) {
         tell_end(job);
         if (job->exited && !job->events)
@@ -181,7 +243,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userda
         Job *job = userdata;
         int r;
 
-        /* When the child does not take its call, its exit says why. */
+        /* If the child does not read its call, its exit status says why. */
         if (frame_stream_queued_bytes(job->stream) > 0) {
                 r = frame_stream_write(job->stream);
                 if (r < 0)
@@ -211,7 +273,7 @@ static int on_exit_child(sd_event_source *source, const siginfo_t *status, void 
         Job *job = userdata;
 
         job->status = *status;
-        job->exited = true; /* sd-event reaps it after this */
+        job->exited = true; /* sd-event reaps it when this returns */
         (void) sd_event_source_set_enabled(job->exit, SD_EVENT_OFF);
         (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF);
         job->setup->on_exit(job, status, job->setup->owner);
@@ -232,7 +294,7 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
                 kill_child(job, why);
                 return 0;
         }
-        /* It hangs in the kernel. */
+        /* SIGKILL did not end it within JOB_FAREWELL_NS, so it hangs in the kernel. */
         job->kill = JOB_KILL_STUCK;
         job->input_ended = true;
         settle(job);
@@ -296,13 +358,19 @@ static int start_child(Job *job, const JobOrder *order, uint64_t max_data_bytes)
         if (r < 0)
                 return r;
         (void) snprintf(argument, sizeof(argument), "--job=%s", job->terms->word);
-        return spawner_start(job->setup->spawner,
-                             &(SpawnOrder){ .argument = argument,
-                                            .socket_fd = child_fd,
-                                            .max_data_bytes = MIN_OF(max_data_bytes,
-                                                                     order->terms->max_data_bytes),
-                                            .max_file_bytes = order->max_file_bytes },
-                             &job->pid);
+        r = spawner_start(job->setup->spawner,
+                          &(SpawnOrder){ .argument = argument,
+                                         .socket_fd = child_fd,
+                                         .max_data_bytes = MIN_OF(max_data_bytes,
+                                                                  order->terms->max_data_bytes),
+                                         .max_file_bytes = order->max_file_bytes },
+                          &job->pid);
+        if (r < 0)
+                return r;
+        r = add_sources(job);
+        if (r < 0)
+                return r;
+        return err_fold(frame_stream_queue(job->stream, order->call, order->fds, order->n_fds));
 }
 
 static void destroy(Job *job) {
@@ -314,7 +382,7 @@ static void destroy(Job *job) {
         free(job);
 }
 
-/* For a job that the caller has not seen yet: kills its child and waits for that. */
+/* Takes back a job that job_new() could not complete: kills its child and waits for it. */
 static void abandon(Job *job) {
         job->exit = sd_event_source_disable_unref(job->exit);
         job_kill(job);
@@ -339,13 +407,9 @@ int job_new(const JobSetup *setup, const JobOrder *order, uint64_t max_data_byte
                 .timeout_ns = timeout_ns > 0 ? timeout_ns : order->terms->time_ns,
         };
         r = start_child(job, order, max_data_bytes);
-        if (r == 0)
-                r = add_sources(job);
-        if (r == 0)
-                r = frame_stream_queue(job->stream, order->call, order->fds, order->n_fds);
-        if (r != 0) {
+        if (r < 0) {
                 abandon(job);
-                return err_fold(r);
+                return r;
         }
         job->events = events;
         job->userdata = userdata;
@@ -353,7 +417,7 @@ int job_new(const JobSetup *setup, const JobOrder *order, uint64_t max_data_byte
         return 0;
 }
 
-/* A caller further down the stack may still use the job, so an event of its own destroys it. */
+/* A function that called us may still use the job, so an event of its own destroys it later. */
 Job *job_free(Job *job) {
         if (!job)
                 return NULL;
@@ -391,7 +455,7 @@ int job_stop(Job *job) {
         return 0;
 }
 
-/* A job that nobody listens to cannot help its silence. */
+/* A paused job cannot send, so its silence does not count against it. */
 static bool is_excused(const Job *job) {
         return job->terms->clock == JOB_CLOCK_SILENCE && !job->answered && !job->killed;
 }

@@ -4,10 +4,11 @@
 /*
  * Job
  *
- * One call served by a child process of its own: this executable again, as "NAME --job=KIND", with
- * a socketpair as descriptor 3 and nothing else open. It gets one call and gives replies, the last
- * of which ends it. Whatever happens to the child (crash, deadline, memory, nonsense on the socket)
- * becomes one sentence; it never becomes a wait or a failure of the parent.
+ * One call, served by a child process of its own. The child runs this executable again, as "NAME
+ * --job=KIND", with a socketpair as descriptor 3 and nothing else open. It gets one call and sends
+ * replies; the last reply ends it. Whatever happens to the child (crash, deadline, lack of memory,
+ * nonsense on the socket) becomes one sentence for the caller. The parent never waits for it and
+ * never fails with it.
  */
 
 #include <signal.h>
@@ -21,6 +22,8 @@
 #include "base/span.h"
 #include "job/job-kind.h"
 
+#define JOB_EXIT_TEXT_BYTES 256
+
 typedef struct Disposal Disposal;
 typedef struct Job Job;
 typedef struct Spawner Spawner;
@@ -30,39 +33,39 @@ typedef struct JobOrder {
         Span call;      /* the frame, without terminator */
         const int *fds; /* sent with it */
         size_t n_fds;
-        uid_t uid;               /* the user it is for: descriptors it sends back may be theirs */
-        uint64_t timeout_ns;     /* 0: that of the terms */
-        uint64_t max_file_bytes; /* of any file it writes (RLIMIT_FSIZE); 0: no bound */
+        uid_t uid;           /* the user who called: the child may send back their descriptors */
+        uint64_t timeout_ns; /* 0: as in the terms */
+        uint64_t max_file_bytes; /* RLIMIT_FSIZE, for every file it writes; 0: no bound */
 } JobOrder;
 
 typedef struct JobEvents {
         /*
-         * A reply, checked to be one. Its descriptors may be taken until this returns. When
-         * @continues is false it is the last, and nothing comes after it.
+         * A well-formed reply came. Its descriptors may be taken until this returns. If @continues
+         * is false it was the last event.
          */
         void (*on_reply)(Job *job, Span frame, bool continues, bool is_error, void *userdata);
-        /* It ended without a last reply. @reason: "The capture job was killed ..." */
+        /* The child ended without a last reply. @reason: "The capture job was killed ..." */
         void (*on_end)(Job *job, const char *reason, void *userdata);
 } JobEvents;
 
 /*
- * No event comes after this, and a child that has not given its last reply is killed. May be called
- * inside the events.
+ * Ends the events, and kills a child that has not sent its last reply. May be called inside an
+ * event.
  */
 Job *job_free(Job *job);
 DEFINE_CLEANUP(Job *, job_free);
 
 /*
- * Asks a job whose clock is JOB_CLOCK_SILENCE to come to an end and answer with what there is; it
- * has its time limit once more for that. Asking a second time kills it, and on_end follows.
+ * Asks a job whose clock is JOB_CLOCK_SILENCE to come to an end and answer with the results it has;
+ * it gets its time limit once more for that. Asking a second time kills it, and on_end follows.
  */
 _must_check_ int job_stop(Job *job);
 
-/* Stop and resume reading replies; the child waits when its socket is full. */
+/* Stop and resume reading replies. The child waits when its socket is full. */
 void job_pause(Job *job);
 void job_resume(Job *job);
 
-/* Descriptors of the reply at hand, inside on_reply. */
+/* The descriptors of a reply, inside on_reply. */
 size_t job_n_fds(const Job *job);
 int job_take_fd(Job *job, size_t index);
 
@@ -74,14 +77,14 @@ typedef struct JobSetup {
         Spawner *spawner;
         /* The child has ended; @status is of waitid(2). */
         void (*on_exit)(const Job *job, const siginfo_t *status, void *owner);
-        /* The child was reaped and the job was freed: this is the last time it is heard of. */
+        /* The child was reaped and the job was freed; @job is destroyed when this returns. */
         void (*on_gone)(const Job *job, void *owner);
         void *owner;
 } JobSetup;
 
 /*
- * All is borrowed but the descriptors of @order, which are the job's on success and closed here
- * once sent.
+ * On success the descriptors of @order belong to the job, which closes them once they are sent; all
+ * other arguments are borrowed.
  */
 _must_check_ int job_new(const JobSetup *setup, const JobOrder *order, uint64_t max_data_bytes,
                          const JobEvents *events, void *userdata, Job **ret);
@@ -89,8 +92,24 @@ _must_check_ int job_new(const JobSetup *setup, const JobOrder *order, uint64_t 
 const JobTerms *job_terms_of(const Job *job);
 pid_t job_pid(const Job *job);
 uid_t job_uid(const Job *job);
-/* It was killed some time ago, and is still there. */
+/* SIGKILL did not end its child: it hangs in the kernel. */
 bool job_is_stuck(const Job *job);
 void job_kill(Job *job);
-/* Forgets a job that was freed, and its child with it. */
+/* Releases a job at once. Its child must have been reaped, or is given up. */
 Job *job_destroy(Job *job);
+
+/* Why the parent killed the child. */
+typedef enum JobKill {
+        JOB_KILL_NONE,
+        JOB_KILL_DEADLINE,
+        JOB_KILL_SILENT,    /* it gave no reply for too long */
+        JOB_KILL_LINGERING, /* it was asked to come to an end and did not */
+        JOB_KILL_CANCELLED, /* it was asked twice */
+        JOB_KILL_NONSENSE,  /* it sent something other than a reply */
+        JOB_KILL_STUCK,     /* it passed its deadline, and SIGKILL did not end it */
+        JOB_KILL_UNHEARD,   /* its socket failed: most likely memory ran out */
+} JobKill;
+
+/* One sentence about how a child ended. @status: si_code and si_status of waitid(2). */
+void job_exit_text(const char *kind, JobKill kill, uint64_t timeout_ns, const siginfo_t *status,
+                   char ret[static JOB_EXIT_TEXT_BYTES]);

@@ -13,14 +13,14 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "job/descriptor/table.h"
+#include "job/descriptor/child.h"
 
 #define SPAWNER_SOCKET_FD 3
 /*
- * The executable and the slot are the last descriptors that children get, where the table can be
- * cut off; in a child the executable must not lie where the socket goes.
+ * The executable and the slot are the last descriptors that children get, because the table can be
+ * cut off behind them. In a child the executable must not have the number of the socket.
  */
-#define SPAWNER_LOWEST_FD (TABLE_GRAIN - 2)
+#define SPAWNER_LOWEST_FD (CHILD_TABLE_GRAIN - 2)
 
 /*
  * The sanitizers' shadow memory is terabytes of private mappings, all of which count as data: any
@@ -39,9 +39,9 @@
 
 struct Spawner {
         int executable_fd;
-        int slot_fd; /* where the socket of a child lies while it starts */
-        int n_low;   /* descriptors that a child gets, these two included */
-        int old_fd;  /* where the executable was */
+        int slot_fd; /* a duplicate of the child's socket while the child starts */
+        int n_low;   /* children get the descriptors below this number */
+        int old_fd;  /* the number that the executable came with; it stays occupied */
         int *fillers;
         size_t n_fillers;
         char *name;
@@ -58,7 +58,7 @@ static const char *const socket_variables[] = {
 
 static const char pid_prefix[] = "LISTEN_PID=";
 
-/* With these a child would speak to the service manager in our name, or take our sockets. */
+/* With one of these a child would speak to the service manager in our name or take our sockets. */
 static bool is_ours(const char *variable) {
         static const char *const prefixes[] = { "LISTEN_", "NOTIFY_SOCKET=", "WATCHDOG_" };
 
@@ -136,11 +136,12 @@ int spawner_new(int executable_fd, const char *name, Spawner **ret) {
         if (spawner->slot_fd < 0)
                 return -errno;
         spawner->n_low = MAX_OF(spawner->executable_fd, spawner->slot_fd) + 1;
-        spawner->n_low += (TABLE_GRAIN - spawner->n_low % TABLE_GRAIN) % TABLE_GRAIN;
+        spawner->n_low +=
+                (CHILD_TABLE_GRAIN - spawner->n_low % CHILD_TABLE_GRAIN) % CHILD_TABLE_GRAIN;
         r = fill_low(spawner);
         if (r < 0)
                 return r;
-        /* @executable_fd may be one of the low numbers, which stay occupied. */
+        /* @executable_fd may be one of the low numbers, which have to stay occupied. */
         if (dup3(spawner->slot_fd, executable_fd, O_CLOEXEC) < 0)
                 return -errno;
         spawner->old_fd = executable_fd;
@@ -171,10 +172,10 @@ Spawner *spawner_free(Spawner *spawner) {
 static void reset_signals(void) {
         sigset_t none;
 
-        /* Real-time signals too; for those that cannot be changed this fails with EINVAL. */
+        /* This includes the real-time signals; it fails for the two that cannot be changed. */
         for (int number = 1; number < NSIG; number++)
                 (void) signal(number, SIG_DFL);
-        /* A file past its limit is then an error of write(2), which can be reported. */
+        /* Writing past the limit of a file is then an error of write(2), which can be reported. */
         (void) signal(SIGXFSZ, SIG_IGN);
         (void) sigemptyset(&none);
         (void) sigprocmask(SIG_SETMASK, &none, NULL);
@@ -191,8 +192,8 @@ static void limit(int resource, uint64_t value) {
 }
 
 /*
- * The executable is one of them, so they cannot be closed before execve(2). Our own descriptors are
- * close-on-exec already; those we inherited may not be.
+ * The executable is one of these descriptors, so they cannot be closed before execve(2). Our own
+ * are close-on-exec already; inherited ones may not be.
  */
 static void close_others_on_exec(void) {
         long n = sysconf(_SC_OPEN_MAX);
@@ -207,12 +208,12 @@ static _noreturn_ void become(const Spawner *spawner, const SpawnOrder *order, p
         char *digits = spawner->environment[0] + sizeof(pid_prefix) - 1;
         const char *const arguments[] = { spawner->name, order->argument, NULL };
 
-        /* The signal comes when the parent dies later; had it died before, we have another. */
+        /* The signal covers a parent that dies later, getppid() one that is dead already. */
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
                 _exit(SPAWNER_EXIT_EXEC);
 
-        /* Until here the table is the parent's own. */
-        if (table_split(spawner->n_low) < 0 || dup2(spawner->slot_fd, SPAWNER_SOCKET_FD) < 0)
+        /* Until now the child shared the parent's descriptor table. */
+        if (child_split_table(spawner->n_low) < 0 || dup2(spawner->slot_fd, SPAWNER_SOCKET_FD) < 0)
                 _exit(SPAWNER_EXIT_EXEC);
         close_others_on_exec();
 
@@ -236,14 +237,14 @@ int spawner_start(Spawner *spawner, const SpawnOrder *order, pid_t *ret_pid) {
 
         if (dup3(order->socket_fd, spawner->slot_fd, O_CLOEXEC) < 0)
                 return -errno;
-        child = table_fork_exec();
+        child = child_fork_exec();
         if (child == 0)
                 become(spawner, order, parent);
         if (child < 0)
                 r = -errno;
         else
                 *ret_pid = child;
-        /* Nothing of the socket stays open here. Overwriting a number in use cannot fail. */
+        /* Closes our duplicate of the socket. Overwriting a number that is in use cannot fail. */
         (void) dup3(spawner->executable_fd, spawner->slot_fd, O_CLOEXEC);
         return r;
 }

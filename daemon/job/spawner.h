@@ -4,12 +4,12 @@
 /*
  * Spawner
  *
- * Starts children from one executable, opened once so that an upgrade on disk does not mix
+ * Starts children from one executable, which is opened once so that an upgrade on disk does not mix
  * versions. A child has only a socket (descriptor 3) open beside the three standard descriptors,
- * its signals are as after boot, its limits are set, and it dies with its parent. It must not get
+ * has default signal handlers and its own limits, and dies with its parent. It must not get
  * descriptors that peers sent, not even until execve(2): closing them may wait for whoever serves
- * the file. So children take only the lowest part of the descriptor table, and the spawner keeps
- * every number in that part occupied.
+ * the file. Therefore children get only the lowest part of the descriptor table, and the spawner
+ * keeps every number in that part occupied.
  */
 
 #include <stdint.h>
@@ -23,19 +23,19 @@ typedef struct Spawner Spawner;
 #define SPAWNER_EXIT_EXEC 127
 
 typedef struct SpawnOrder {
-        const char *argument;    /* the only one after the name */
+        const char *argument;    /* the only argument after the name */
         int socket_fd;           /* borrowed: the child gets a duplicate */
         uint64_t max_data_bytes; /* RLIMIT_DATA */
         uint64_t max_file_bytes; /* RLIMIT_FSIZE; 0: no bound */
 } SpawnOrder;
 
 /*
- * Adopts @executable_fd (O_PATH will do) on success; @name becomes the children's argv[0].
+ * Adopts @executable_fd (O_PATH suffices) on success; @name becomes the children's argv[0].
  * Descriptors that are opened later lie above those that children get.
  */
 _must_check_ int spawner_new(int executable_fd, const char *name, Spawner **ret);
 Spawner *spawner_free(Spawner *spawner);
 DEFINE_CLEANUP(Spawner *, spawner_free);
 
-/* Returns when the child has executed its program or has failed to. Reaping it is the caller's. */
+/* Returns once the child has executed its program or failed to. The caller has to reap it. */
 _must_check_ int spawner_start(Spawner *spawner, const SpawnOrder *order, pid_t *ret_pid);

@@ -10,7 +10,10 @@
 
 #include "wire/limits.h"
 
-/* Names in the store are PREFIX NAME "@" DIGEST: up to 255 characters, and none a colon. */
+/*
+ * The service manager knows an object as PREFIX NAME "@" DIGEST. It allows 255 characters, none of
+ * them a colon.
+ */
 #define VAULT_PREFIX "object."
 #define VAULT_STATE_BYTES 512
 
@@ -48,13 +51,6 @@ static void add(Vault *vault, const char *name, int fd) {
 
 static void forget(const char *fd_name) {
         (void) sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", fd_name);
-}
-
-static void forget_held(const Vault *vault, const Held *held) {
-        char fd_name[VAULT_STATE_BYTES];
-
-        (void) snprintf(fd_name, sizeof(fd_name), VAULT_PREFIX "%s@%s", held->name, vault->digest);
-        forget(fd_name);
 }
 
 int vault_new(const char *digest, Vault **ret) {
@@ -118,7 +114,7 @@ int vault_put(Vault *vault, const char *name, int fd) {
         vault_drop(vault, name);
         add(vault, name, copy);
 
-        /* Without FDPOLL=0 the manager would drop an object that it sees an end-of-file of. */
+        /* Without FDPOLL=0 the manager drops an object when poll(2) reports a hang-up on it. */
         (void) snprintf(state, sizeof(state), "FDSTORE=1\nFDPOLL=0\nFDNAME=" VAULT_PREFIX "%s@%s",
                         name, vault->digest);
         return sd_pid_notify_with_fds(0, 0, state, &copy, 1) < 0 ? VAULT_E_NOT_STORED : VAULT_OK;
@@ -136,10 +132,12 @@ int vault_lend(const Vault *vault, const char *name) {
 
 void vault_drop(Vault *vault, const char *name) {
         size_t i = find(vault, name);
+        char fd_name[VAULT_STATE_BYTES];
 
         if (i == vault->n_held)
                 return;
-        forget_held(vault, &vault->held[i]);
+        (void) snprintf(fd_name, sizeof(fd_name), VAULT_PREFIX "%s@%s", name, vault->digest);
+        forget(fd_name);
         (void) fd_close(vault->held[i].fd);
         vault->held[i] = vault->held[--vault->n_held];
 }

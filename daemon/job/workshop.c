@@ -4,11 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "job/descriptor/child-exit.h"
+#include "base/array.h"
+#include "job/descriptor/child.h"
 #include "job/spawner.h"
 #include "wire/limits.h"
 
-/* How long killed children may take to be gone when the workshop closes. */
+/* How long workshop_free() waits for the children it killed. */
 #define WORKSHOP_FAREWELL_MS 1000
 
 struct Workshop {
@@ -98,20 +99,15 @@ int workshop_start(Workshop *workshop, const JobOrder *order, const JobEvents *e
                    void *userdata, Job **ret) {
         int r;
 
-        /* Adding the job must not fail once its child runs. */
-        if (workshop->n_jobs == workshop->n_allocated) {
-                size_t n = workshop->n_allocated > 0 ? 2 * workshop->n_allocated : 8;
-                Job **jobs = reallocarray(workshop->jobs, n, sizeof(*jobs));
-
-                if (!jobs)
-                        return -ENOMEM;
-                workshop->jobs = jobs;
-                workshop->n_allocated = n;
-        }
+        /* Makes room first, because adding the job must not fail once its child runs. */
+        r = ARRAY_RESERVE(workshop->jobs, workshop->n_allocated, workshop->n_jobs + 1);
+        if (r != 0)
+                return r;
         r = job_new(&workshop->setup, order, workshop->max_data_bytes, events, userdata, ret);
-        if (r == 0)
-                workshop->jobs[workshop->n_jobs++] = *ret;
-        return r;
+        if (r != 0)
+                return r;
+        workshop->jobs[workshop->n_jobs++] = *ret;
+        return 0;
 }
 
 size_t workshop_n_children(const Workshop *workshop) {

@@ -4,7 +4,7 @@
 /*
  * Workshop
  *
- * Every job from its start until its child is reaped, including those that nobody waits for any
+ * Keeps every job from its start until its child is reaped, also when nobody waits for the job any
  * more. No child outlives the workshop.
  */
 
@@ -26,33 +26,33 @@ typedef struct Workshop Workshop;
 _must_check_ int workshop_new(sd_event *event, Disposal *disposal, int executable_fd,
                               const char *name, Workshop **ret);
 /*
- * Kills and reaps the children that still run, but waits for a moment at most. Jobs must have been
- * freed before.
+ * Kills and reaps the children that still run, but waits a moment at most. The caller must have
+ * freed all jobs before.
  */
 Workshop *workshop_free(Workshop *workshop);
 DEFINE_CLEANUP(Workshop *, workshop_free);
 
-/* RLIMIT_DATA of children that start from now on; at first the bound of wire/limits.h. */
+/* Sets RLIMIT_DATA of children that start from now on. The default is LIMIT_JOB_MEMORY_BYTES. */
 void workshop_set_memory(Workshop *workshop, uint64_t max_bytes);
 
 /*
- * Reports every child that was killed, by whomever, once it is gone: it may have left files behind
- * that it would have cleaned up. NULL stops the reports.
+ * Reports every child that a signal ended, ours or another, once it is gone: it may have left files
+ * behind that it would have removed. NULL stops the reports.
  */
 typedef void (*WorkshopKilled)(const JobTerms *terms, void *userdata);
 void workshop_watch_killed(Workshop *workshop, WorkshopKilled on_killed, void *userdata);
 
 /*
- * Starts a job. The descriptors of @order are the job's on success, and closed here once sent.
- * @events is borrowed.
+ * Starts a job. On success the descriptors of @order belong to the job, which closes them once they
+ * are sent. @events is borrowed.
  */
 _must_check_ int workshop_start(Workshop *workshop, const JobOrder *order, const JobEvents *events,
                                 void *userdata, Job **ret);
 
-/* Children that exist: at work, or on their way out. */
+/* How many children exist, whether they work or are about to end. */
 size_t workshop_n_children(const Workshop *workshop);
-/* Children that were killed in vain, of everybody and of one user. */
+/* How many children were killed and did not die: all of them, and those of one user. */
 size_t workshop_n_stuck(const Workshop *workshop);
 size_t workshop_n_stuck_of(const Workshop *workshop, uid_t uid);
-/* Up to @n process ids of children; returns how many. */
+/* Writes up to @n process ids of children and returns their number. */
 size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n);

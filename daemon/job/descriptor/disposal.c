@@ -14,12 +14,12 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include "job/descriptor/child-exit.h"
-#include "job/descriptor/table.h"
+#include "base/array.h"
+#include "job/descriptor/child.h"
 
 #define NOBODY ((uid_t) -1) /* not a valid user */
 
-/* The lane of all connections: a socket cannot flush, so none delays the others for long. */
+/* The lane of all sockets: closing one does not flush a file, so none delays others for long. */
 #define SOCKETS NOBODY
 
 #define DISPOSAL_CHILDREN 32u
@@ -41,9 +41,9 @@ typedef struct Lane {
         struct Lane *next;
         Disposal *disposal;
         uid_t uid;
-        FdList waiting; /* for the next child */
-        FdList closing; /* by the present one */
-        pid_t pid;      /* 0: there is none */
+        FdList waiting; /* the next child will close these */
+        FdList closing; /* the present child closes these */
+        pid_t pid;      /* of the present child; 0: there is none */
         sd_event_source *exit;
 } Lane;
 
@@ -52,8 +52,8 @@ struct Disposal {
         sd_event_source *turn;
         Lane *lanes;
         unsigned n_children;
-        int stand_in_fd;
-        uid_t *owners; /* indexed by descriptor; NOBODY for our own */
+        int stand_in_fd; /* takes the place of a closed descriptor until its number is free */
+        uid_t *owners;   /* indexed by descriptor; NOBODY for our own */
         size_t n_owners;
 };
 
@@ -65,8 +65,8 @@ static void on_tick(int number) {
 /*
  * Closes the files by putting a stand-in at each number. Only the parent frees the numbers, after
  * the child has succeeded; when a child fails, the next one can therefore do its whole list again.
- * Closing the last descriptor of a socket that lingers is ended by a signal. A flush is not: this
- * child waits for as long as it takes.
+ * The timer's signal interrupts a close that lingers on a socket. It does not interrupt a flush:
+ * the child waits for as long as that takes.
  */
 static _noreturn_ void close_all(const FdList *list, int stand_in_fd, pid_t parent) {
         const struct itimerval ticks = { .it_interval = { .tv_usec = DISPOSAL_TICK_US },
@@ -119,26 +119,14 @@ static void drop_lane(Lane **link) {
         free(lane);
 }
 
-static bool lane_add(Lane *lane, int fd) {
-        FdList *list = &lane->waiting;
-
-        if (list->n == list->n_allocated) {
-                size_t n = list->n_allocated > 0 ? 2 * list->n_allocated : 8;
-                int *fds = reallocarray(list->fds, n, sizeof(*fds));
-
-                if (!fds)
-                        return false;
-                list->fds = fds;
-                list->n_allocated = n;
-        }
-        list->fds[list->n++] = fd;
-        return true;
-}
-
 /* Without memory it is closed here: waiting is better than a leak. */
-static void lane_add_or_close(Lane *lane, int fd) {
-        if (!lane || !lane_add(lane, fd))
+static void lane_add(Lane *lane, int fd) {
+        FdList *list = lane ? &lane->waiting : NULL;
+
+        if (!list || ARRAY_RESERVE(list->fds, list->n_allocated, list->n + 1) != 0)
                 (void) fd_close(fd);
+        else
+                list->fds[list->n++] = fd;
 }
 
 static void run_soon(Disposal *disposal, uint64_t us) {
@@ -146,7 +134,7 @@ static void run_soon(Disposal *disposal, uint64_t us) {
         (void) sd_event_source_set_enabled(disposal->turn, SD_EVENT_ONESHOT);
 }
 
-/* Frees the numbers when the child succeeded; else the next child gets the whole list. */
+/* Frees the numbers if the child succeeded; otherwise the next child gets the whole list. */
 static void lane_end(Lane *lane, const siginfo_t *status) {
         Disposal *disposal = lane->disposal;
         bool is_done = status->si_code == CLD_EXITED && status->si_status == EXIT_SUCCESS;
@@ -158,7 +146,7 @@ static void lane_end(Lane *lane, const siginfo_t *status) {
                 if (is_done)
                         (void) fd_close(lane->closing.fds[i]);
                 else
-                        lane_add_or_close(lane, lane->closing.fds[i]);
+                        lane_add(lane, lane->closing.fds[i]);
         lane->closing.n = 0;
         run_soon(disposal, is_done ? 0 : DISPOSAL_RETRY_US);
 }
@@ -168,34 +156,28 @@ static int on_exit_child(sd_event_source *source, const siginfo_t *status, void 
         return 0;
 }
 
-/* The list of the child is kept, and the next one begins. */
-static void swap_lists(Lane *lane) {
-        FdList empty = lane->closing;
-
-        empty.n = 0;
-        lane->closing = lane->waiting;
-        lane->waiting = empty;
-}
-
 static bool lane_start(Lane *lane) {
         Disposal *disposal = lane->disposal;
+        FdList emptied = { .fds = lane->closing.fds, .n_allocated = lane->closing.n_allocated };
         pid_t parent = getpid(), child;
 
-        child = table_fork();
+        child = child_fork();
         if (child == 0)
                 close_all(&lane->waiting, disposal->stand_in_fd, parent);
         if (child < 0)
                 return false;
-        swap_lists(lane);
+        /* The child's list must stay as it is, so new descriptors go to the other one. */
+        lane->closing = lane->waiting;
+        lane->waiting = emptied;
         lane->pid = child;
         disposal->n_children++;
-        /* When its end cannot be watched, every turn asks for it. */
+        /* If its end cannot be watched, every turn looks whether it has ended. */
         if (child_exit_watch(disposal->event, &lane->exit, child, on_exit_child, lane) < 0)
                 run_soon(disposal, DISPOSAL_RETRY_US);
         return true;
 }
 
-/* Finds the children that ended and could not be watched. */
+/* Notices the end of children that could not be watched. */
 static void look_for_ends(Disposal *disposal) {
         for (Lane *lane = disposal->lanes; lane; lane = lane->next) {
                 siginfo_t status;
@@ -240,7 +222,7 @@ static int on_turn(sd_event_source *source, uint64_t usec, void *userdata) {
 static void put_away(Disposal *disposal, int fd, uid_t uid) {
         Lane *lane = get_lane(disposal, uid);
 
-        lane_add_or_close(lane, fd);
+        lane_add(lane, fd);
         if (lane && lane->pid == 0)
                 run_soon(disposal, 0);
 }
@@ -248,20 +230,12 @@ static void put_away(Disposal *disposal, int fd, uid_t uid) {
 /* descriptors */
 
 void disposal_note(Disposal *disposal, int fd, uid_t uid) {
-        size_t n = (size_t) fd + 1;
+        size_t n = disposal->n_owners;
 
-        if (n > disposal->n_owners) {
-                uid_t *owners;
-
-                n = n > 2 * disposal->n_owners ? n : 2 * disposal->n_owners;
-                owners = reallocarray(disposal->owners, n, sizeof(*owners));
-                if (!owners)
-                        return;
-                for (size_t i = disposal->n_owners; i < n; i++)
-                        owners[i] = NOBODY;
-                disposal->owners = owners;
-                disposal->n_owners = n;
-        }
+        if (ARRAY_RESERVE(disposal->owners, disposal->n_owners, (size_t) fd + 1) != 0)
+                return;
+        for (; n < disposal->n_owners; n++)
+                disposal->owners[n] = NOBODY;
         disposal->owners[fd] = uid;
 }
 
@@ -281,7 +255,7 @@ int disposal_close_socket(Disposal *disposal, int fd) {
 
         if (fd < 0)
                 return -EBADF;
-        /* From here on nobody can send, so the number of unread bytes is final. */
+        /* After this nobody can send any more, so the number of unread bytes is final. */
         (void) shutdown(fd, SHUT_RD);
         if (ioctl(fd, SIOCINQ, &n_unread) < 0 || n_unread == 0)
                 return fd_close(fd);
@@ -358,7 +332,7 @@ int disposal_new(sd_event *event, Disposal **ret) {
         return 0;
 }
 
-/* A child that does not end keeps the table alive; it is killed when this process ends. */
+/* A child that does not end in time dies with this process: PR_SET_PDEATHSIG. */
 static void await_end(Lane *lane, int *timeout_ms) {
         siginfo_t status;
 

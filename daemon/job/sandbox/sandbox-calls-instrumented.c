@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Chosen for builds with sanitizers: what their run time calls, also to report what it found. */
+/* For builds with sanitizers: their run time makes these calls, also to report its findings. */
 #include "job/sandbox/sandbox-calls.h"
 
 // clang-format off

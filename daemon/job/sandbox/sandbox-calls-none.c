@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Chosen for ordinary builds: nothing beyond the list. */
+/* For builds without sanitizers, which need no further calls. */
 #include "job/sandbox/sandbox-calls.h"
 
 const SandboxCall sandbox_calls_instrumented[] = { {} };

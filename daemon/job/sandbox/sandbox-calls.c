@@ -30,8 +30,8 @@ const SandboxCall sandbox_calls[] = {
         ANY("read"), ANY("readv"), ANY("pread64"), ANY("preadv"),
         ANY("write"), ANY("writev"), ANY("pwrite64"),
         ANY("lseek"), ANY("_llseek"), ANY("fstat"), ANY("fstat64"),
-        /* glibc implements fstat(3) with these since 2.33. They accept a path too, but that tells
-         * only times and sizes, no content. */
+        /* glibc implements fstat(3) with these since 2.33. They accept a path too, but reveal only
+         * times and sizes, no content. */
         WITH("newfstatat", 3, AT_EMPTY_PATH), WITH("fstatat64", 3, AT_EMPTY_PATH),
         WITH("statx", 2, AT_EMPTY_PATH),
         ANY("fsync"), ANY("fdatasync"), ANY("ftruncate"), ANY("ftruncate64"),

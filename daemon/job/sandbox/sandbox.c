@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "job/sandbox/sandbox-calls.h"
 
-/* Twice what the filter took at the last count. */
+/* Twice the memory that building the filter needed when it was last measured. */
 #define SANDBOX_FILTER_BYTES (96u * 1024u)
 
 static cap_t sandbox_cap_free(cap_t capabilities) {
@@ -50,7 +50,7 @@ static int sandbox_keep_capabilities(uint64_t keep) {
 
                 if (!(keep & UINT64_C(1) << value))
                         continue;
-                /* A capability that this kernel does not know is one that nobody has. */
+                /* For a capability that this kernel does not know cap_get_flag(3) fails. */
                 if (cap_get_flag(current, value, CAP_PERMITTED, &has) != 0 || has != CAP_SET)
                         continue;
                 if (cap_set_flag(wanted, CAP_PERMITTED, 1, &value, CAP_SET) != 0 ||
@@ -109,9 +109,9 @@ static int sandbox_allow(scmp_filter_ctx filter, const SandboxCall *calls) {
 }
 
 /*
- * libseccomp (2.5.4) crashes when memory runs out while it builds a filter. So the heap is grown
- * before: by one piece that is too small to be mapped by itself, and that the allocator keeps when
- * it is freed.
+ * libseccomp (2.5.4) crashes when memory runs out while it builds a filter. Therefore this grows
+ * the heap before, by one piece that is too small to become a mapping of its own; the allocator
+ * keeps that memory when the piece is freed.
  */
 static int sandbox_set_memory_aside(void) {
         void *memory = malloc(SANDBOX_FILTER_BYTES);
@@ -135,28 +135,32 @@ static int sandbox_filter(void) {
                 return -ENOMEM;
 
         r = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
-        if (r == 0)
-                r = sandbox_allow(filter, sandbox_calls);
-        if (r == 0)
-                r = sandbox_allow(filter, sandbox_calls_instrumented);
+        if (r != 0)
+                return r;
+        r = sandbox_allow(filter, sandbox_calls);
+        if (r != 0)
+                return r;
+        r = sandbox_allow(filter, sandbox_calls_instrumented);
         if (r != 0)
                 return r;
 
         r = seccomp_load(filter);
-        /* seccomp(2): ENOSYS without it, EINVAL when it is built without filters. */
+        /* ENOSYS: a kernel without seccomp(2). EINVAL: a kernel built without its filters. */
         if (r == -ENOSYS || r == -EINVAL)
                 return SANDBOX_E_NO_FILTER;
         return r;
 }
 
 int sandbox_enter(SandboxFilter filter, uint64_t keep, uint64_t max_file_bytes) {
-        int r = 0;
+        int r;
 
-        if (filter == SANDBOX_DESCRIPTORS_ONLY)
-                r = sandbox_limit(max_file_bytes);
-        if (r == 0)
-                r = sandbox_keep_capabilities(keep);
-        if (r != 0 || filter == SANDBOX_OPEN)
+        if (filter == SANDBOX_OPEN)
+                return sandbox_keep_capabilities(keep);
+        r = sandbox_limit(max_file_bytes);
+        if (r != 0)
+                return r;
+        r = sandbox_keep_capabilities(keep);
+        if (r != 0)
                 return r;
         return sandbox_filter();
 }

@@ -4,9 +4,9 @@
 /*
  * Sandbox
  *
- * What a job gives up before it touches bytes that somebody else wrote. Inside the sandbox a
- * process can compute, allocate, and use the descriptors it already has; it cannot get another one,
- * start a program, or learn about the host. There is no way back.
+ * Gives up the privileges that a job does not need before it reads bytes that somebody else wrote.
+ * Inside the sandbox a process can compute, allocate memory and use the descriptors it already has;
+ * it cannot get another one, start a program, or learn about the host. There is no way back.
  */
 
 #include <stdbool.h>
@@ -17,17 +17,17 @@
 
 enum {
         SANDBOX_OK,
-        SANDBOX_E_NO_FILTER, /* the kernel has no seccomp filter: all the rest is in place */
+        SANDBOX_E_NO_FILTER, /* the kernel has no seccomp filters; everything else is in place */
 };
 
-/* Root, or with any capability: an attacker who took over such a process could do more. */
+/* Whether this process is root or has any capability that an attacker could use. */
 bool sandbox_is_privileged(void);
 
-/* As a bit of a set: SANDBOX_CAPABILITY(SYS_PTRACE). */
+/* A capability as one bit of a set: SANDBOX_CAPABILITY(SYS_PTRACE). */
 #define SANDBOX_CAPABILITY(name) (UINT64_C(1) << CAP_##name)
 
 typedef enum SandboxFilter {
-        SANDBOX_OPEN, /* none: only capabilities are given up */
+        SANDBOX_OPEN, /* no filter: only capabilities are given up */
         /*
          * No core dump, no new descriptor, no file longer than the bound, and only the system calls
          * of sandbox_calls. A refused call fails with EPERM.
@@ -36,10 +36,9 @@ typedef enum SandboxFilter {
 } SandboxFilter;
 
 /*
- * Enters. Every capability but those in the set @keep is dropped; those stay where they are
- * present. Programs started from here cannot gain any. This concerns the calling thread, so it has
- * to come before there are others. 0, SANDBOX_E_NO_FILTER, or the negative errno of what could not
- * be given up.
+ * Enters the sandbox. Drops every capability that is not in the set @keep; programs started from
+ * here cannot gain any. This applies to the calling thread only, so call it before there are other
+ * threads. 0, SANDBOX_E_NO_FILTER, or the negative errno of the step that failed.
  */
 _must_check_ int sandbox_enter(SandboxFilter filter, uint64_t keep, uint64_t max_file_bytes);
 

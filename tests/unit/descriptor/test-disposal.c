@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "job/descriptor/child.h"
 #include "job/descriptor/disposal.h"
-#include "job/descriptor/table.h"
 
 #define MANY 300
 
@@ -197,15 +197,15 @@ END_TEST
 
 /* What a child has after it split off is told by its exit status. */
 START_TEST(a_table_of_its_own_has_only_the_lowest) {
-        int low = fcntl(ends[1], F_DUPFD_CLOEXEC, TABLE_GRAIN - 1),
-            high = fcntl(ends[1], F_DUPFD_CLOEXEC, TABLE_GRAIN);
+        int low = fcntl(ends[1], F_DUPFD_CLOEXEC, CHILD_TABLE_GRAIN - 1),
+            high = fcntl(ends[1], F_DUPFD_CLOEXEC, CHILD_TABLE_GRAIN);
         int status;
         pid_t child;
 
-        child = table_fork();
+        child = child_fork();
         ck_assert_int_ge(child, 0);
         if (child == 0) {
-                if (table_split(high) != 0)
+                if (child_split_table(high) != 0)
                         _exit(1);
                 _exit(!is_open(low) || is_open(high) || close(low) != 0 ? 2 : 0);
         }

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "job/descriptor/disposal.h"
-#include "job/job-exit.h"
 #include "job/job.h"
 #include "job/spawner.h"
 #include "job/vault.h"

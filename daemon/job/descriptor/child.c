@@ -1,11 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "job/descriptor/child-exit.h"
+#include "job/descriptor/child.h"
 
 #include <errno.h>
+#include <linux/close_range.h>
 #include <poll.h>
+#include <sched.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
 
 #define CHILD_EXIT_STEP_MS 1
+
+/* glibc has no name for a child that shares descriptors and nothing else; see clone(2), NOTES. */
+static pid_t clone_with(unsigned long flags) {
+#if defined(__s390__)
+        return (pid_t) syscall(SYS_clone, NULL, flags | SIGCHLD, NULL, NULL, NULL);
+#else
+        return (pid_t) syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
+#endif
+}
+
+pid_t child_fork(void) {
+        return clone_with(CLONE_FILES);
+}
+
+pid_t child_fork_exec(void) {
+        return clone_with(CLONE_FILES | CLONE_VFORK);
+}
+
+int child_split_table(int n_kept) {
+        if (close_range((unsigned) n_kept, ~0u, CLOSE_RANGE_UNSHARE) == 0)
+                return 0;
+        /* Linux before 5.9 can only copy the whole table. */
+        return errno == ENOSYS && unshare(CLONE_FILES) == 0 ? 0 : -errno;
+}
 
 int child_exit_prepare(void) {
         sigset_t child;
@@ -17,7 +47,7 @@ int child_exit_prepare(void) {
 
 int child_exit_watch(sd_event *event, sd_event_source **ret, pid_t pid,
                      sd_event_child_handler_t on_exit, void *userdata) {
-        sd_event_source *source = NULL;
+        _cleanup_(sd_event_source_disable_unrefp) sd_event_source *source = NULL;
         int r;
 
         r = sd_event_add_child(event, &source, pid, WEXITED, on_exit, userdata);
@@ -28,13 +58,12 @@ int child_exit_watch(sd_event *event, sd_event_source **ret, pid_t pid,
          * one-shot source would miss its end. Switching it off and on again ends one-shot mode.
          */
         r = sd_event_source_set_enabled(source, SD_EVENT_OFF);
-        if (r == 0)
-                r = sd_event_source_set_enabled(source, SD_EVENT_ON);
-        if (r < 0) {
-                sd_event_source_disable_unref(source);
+        if (r < 0)
                 return r;
-        }
-        *ret = source;
+        r = sd_event_source_set_enabled(source, SD_EVENT_ON);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(source);
         return 0;
 }
 

@@ -63,7 +63,7 @@ _printf_(2, 3) static int complain(char *complaint, const char *format, ...) {
         return OPTIONS_E_WRONG;
 }
 
-/* Checked here, and kept as text for settings.c, where it overrides the files. */
+/* Only checks the size here; settings.c reads the text and lets it override the files. */
 static int take_size(Options *options, SettingId id, const char *name, char *complaint) {
         uint64_t bytes;
 
@@ -120,14 +120,7 @@ static int take_option(Options *options, int option, char *complaint) {
         }
 }
 
-/* Complains about the word that getopt_long(3) refused. */
-static int complain_of_word(int option, const char *word, char *complaint) {
-        if (option == ':')
-                return complain(complaint, "Option \"%s\" needs a value.", word);
-        return complain(complaint, "There is no option \"%s\"; see ctprofd --help.", word);
-}
-
-/* These ignore the rest of the command line. */
+/* After one of these the rest of the command line is ignored. */
 static bool is_decided(OptionsAction action) {
         return action == OPTIONS_HELP || action == OPTIONS_VERSION || action == OPTIONS_JOB;
 }
@@ -137,12 +130,17 @@ int options_parse(int argc, char *argv[], Options *ret,
         Options options = { .action = OPTIONS_SERVE };
         int option, r;
 
-        optind = 0; /* glibc: start anew, whoever parsed before */
+        optind = 0; /* makes glibc start anew, in case somebody has parsed before */
         opterr = 0;
         while (!is_decided(options.action) &&
                (option = getopt_long(argc, argv, ":h", option_rows, NULL)) >= 0) {
-                if (option == '?' || option == ':')
-                        return complain_of_word(option, argv[optind - 1], ret_complaint);
+                if (option == ':')
+                        return complain(ret_complaint, "Option \"%s\" needs a value.",
+                                        argv[optind - 1]);
+                if (option == '?')
+                        return complain(ret_complaint,
+                                        "There is no option \"%s\"; see ctprofd --help.",
+                                        argv[optind - 1]);
                 r = take_option(&options, option, ret_complaint);
                 if (r != 0)
                         return r;

@@ -4,7 +4,8 @@
 /*
  * Options
  *
- * The command line of ctprofd as a struct. A wrong one costs one sentence that names the culprit.
+ * The command line of ctprofd as a struct. A wrong one is refused with a sentence that names the
+ * wrong word.
  */
 
 #include "base/macro.h"
@@ -22,19 +23,19 @@ typedef enum OptionsAction {
 
 typedef struct Options {
         OptionsAction action;
-        const char *job;                    /* kind of the job */
-        const char *spool_path;             /* NULL: by how it was started */
-        const char *listen_path;            /* NULL: it inherits a socket */
-        const char *config_path;            /* NULL: where an administrator puts it */
-        const char *settings[_SETTING_MAX]; /* over those of the files; NULL: nothing said */
+        const char *job;         /* OPTIONS_JOB: the kind of job */
+        const char *spool_path;  /* NULL: the default, which depends on how it was started */
+        const char *listen_path; /* NULL: it was started with a socket */
+        const char *config_path; /* NULL: the directories of the administrator */
+        const char *settings[_SETTING_MAX]; /* they override the files; NULL: not given */
 } Options;
 
 enum {
         OPTIONS_OK,
-        OPTIONS_E_WRONG, /* the complaint tells what */
+        OPTIONS_E_WRONG, /* the complaint says what is wrong */
 };
 
-/* Texts stay those of @argv. */
+/* The texts in *ret point into @argv. */
 _must_check_ int options_parse(int argc, char *argv[], Options *ret,
                                char ret_complaint[static OPTIONS_COMPLAINT_BYTES]);
 const char *options_help(void);

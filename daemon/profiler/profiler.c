@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,8 @@
 #include "job/vault.h"
 #include "job/workshop.h"
 #include "log/log.h"
-#include "profiler/heap-trim.h"
 #include "profiler/settings.h"
 #include "profiler/socket-file.h"
-#include "profiler/spool-path.h"
 #include "profiler/status-line.h"
 #include "server/listener.h"
 #include "server/server.h"
@@ -31,21 +30,31 @@
 #include "wire/limits.h"
 
 #define PROFILER_SOCKET_NAME "varlink"
-/* This version makes no kernel objects, so whatever another one left in the store is closed. */
+/* This version makes no kernel objects, so those that another version left behind are closed. */
 #define PROFILER_LAYOUT "none"
 
-/* The results of a step of the start; STEP_TOLD: it failed and has logged why. */
-enum { STEP_DONE, STEP_TOLD };
+/* What a step of the start returns besides a negative errno. */
+enum {
+        STEP_DONE,
+        STEP_TOLD, /* it failed and has logged why */
+};
 
-/* The daemon's own descriptors; each connection may bring as many as a call can have. */
+/* The daemon's own descriptors. Each connection may add as many as a call can have. */
 #define PROFILER_DESCRIPTORS 512u
+
+#define PROFILER_TRIM_INTERVAL_US UINT64_C(3000000)
+#define PROFILER_TRIM_ACCURACY_US UINT64_C(1000000)
+/* The C library starts with this threshold and raises it up to 32 MiB as buffers are freed. */
+#define PROFILER_MMAP_THRESHOLD_BYTES (128 * 1024)
 
 typedef struct Profiler {
         const Options *options;
         Config *config;
         sd_event *event;
+        sd_event_source *trim_timer; /* runs while something happened since the last trim */
+        sd_event_source *trim_post;
+        bool trimmed; /* in this iteration of the event loop, the trim is what happened */
         StatusLine *status_line;
-        HeapTrim *heap_trim;
         Spool *spool;
         Disposal *disposal;
         Vault *vault;
@@ -56,10 +65,10 @@ typedef struct Profiler {
         SocketFile *socket_file;
         int socket_fd;           /* owned until the server or the listener adopts it */
         bool connected;          /* the socket is a connection: serve it and end */
-        const char *config_note; /* what is wrong with the configuration, for the status; "" */
+        const char *config_note; /* for the status: what is wrong with the configuration, or "" */
 } Profiler;
 
-/* The default soft limit suits programs that use select(2); we need more. */
+/* The default soft limit is low for the sake of programs that use select(2); we need more. */
 static void raise_descriptor_limit(const Config *config) {
         rlim_t wanted = config_get(config, SETTING_CONNECTIONS) * (LIMIT_FDS_PER_CALL + 2u) +
                         PROFILER_DESCRIPTORS;
@@ -81,7 +90,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
         return 0;
 }
 
-/* A daemon that was started for one connection ends with it. */
+/* A daemon that was started for one connection ends when that connection ends. */
 static void on_last_connection(void *userdata) {
         Profiler *profiler = userdata;
 
@@ -89,7 +98,7 @@ static void on_last_connection(void *userdata) {
                 (void) sd_event_exit(profiler->event, 0);
 }
 
-/* What "systemctl status" shows. */
+/* Updates the line that "systemctl status" shows. */
 static void on_activity(unsigned n_running, unsigned n_waiting, void *userdata) {
         const Profiler *profiler = userdata;
 
@@ -98,7 +107,7 @@ static void on_activity(unsigned n_running, unsigned n_waiting, void *userdata) 
                                 n_waiting, profiler->config_note);
 }
 
-/* Applies all or nothing: nobody wrote half of a configuration. */
+/* Applies the new configuration as a whole or not at all. */
 static int reload(Profiler *profiler) {
         _cleanup_(config_freep) Config *config = NULL;
         DeskSettings settings;
@@ -111,8 +120,9 @@ static int reload(Profiler *profiler) {
         settings = settings_of_service(config, spool_dir_fd(profiler->spool));
         limits = settings_of_server(config);
         r = server_set_limits(profiler->server, &limits);
-        if (r == 0)
-                r = service_configure(profiler->service, &settings);
+        if (r < 0)
+                return r;
+        r = service_configure(profiler->service, &settings);
         if (r < 0) {
                 limits = settings_of_server(profiler->config);
                 (void) !server_set_limits(profiler->server, &limits);
@@ -125,7 +135,7 @@ static int reload(Profiler *profiler) {
         return 0;
 }
 
-/* systemd wants to know when a reload begins and ends: sd_notify(3). */
+/* Tells systemd when the reload begins and ends, as Type=notify-reload requires: sd_notify(3). */
 static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata) {
         Profiler *profiler = userdata;
         struct timespec now;
@@ -142,9 +152,10 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
                 profiler->config_note = r < 0 ? "; the new configuration could not be read"
                                               : "; the new configuration is wrong and not in use";
         if (r < 0)
-                log_error(r, "Could not read the configuration again; the earlier one holds");
+                log_error(r,
+                          "Could not read the configuration again; the earlier one stays in use");
         else if (r == SETTINGS_E_WRONG)
-                log_error(0, "The configuration is wrong; the earlier one holds, all of it");
+                log_error(0, "The new configuration is wrong; the earlier one stays in use");
         else
                 log_info("Read the configuration again");
         (void) sd_notify(0, "READY=1");
@@ -155,8 +166,8 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 /* putting together */
 
 /*
- * What the service manager passed: kernel objects that an earlier process left there, and the
- * number of the socket, or -EBADF.
+ * Takes over the descriptors that the service manager passed: the socket, or -EBADF if there is
+ * none, and the kernel objects of an earlier process.
  */
 static int take_inherited(Profiler *profiler, int *ret_socket) {
         _cleanup_(freep) char **names = NULL;
@@ -176,7 +187,7 @@ static int take_inherited(Profiler *profiler, int *ret_socket) {
         return MIN_OF(n, 0);
 }
 
-/* The socket that was handed over: listening, or connected as for varlink's "exec:" addresses. */
+/* Finds the socket that was passed: a listening one, or, for varlink's "exec:", a connected one. */
 static int find_socket(Profiler *profiler) {
         int found, r;
 
@@ -193,7 +204,7 @@ static int find_socket(Profiler *profiler) {
                 return -ENOTCONN;
         }
         if (sd_is_socket(found, AF_UNIX, SOCK_STREAM, -1) <= 0) {
-                log_error(0, "The socket that was handed over is no stream socket of this host");
+                log_error(0, "The socket that was handed over is not a unix stream socket");
                 return -EPROTOTYPE;
         }
         profiler->socket_fd = found;
@@ -205,10 +216,9 @@ static int make_socket(Profiler *profiler, const char *path) {
         int ignored, r;
 
         (void) take_inherited(profiler, &ignored);
-
         r = socket_file_new(path, &profiler->socket_file, &profiler->socket_fd);
         if (r == SOCKET_FILE_E_IN_USE)
-                log_error(0, "Somebody listens at %s already", path);
+                log_error(0, "Another process already listens at %s", path);
         else if (r == SOCKET_FILE_E_TOO_LONG)
                 log_error(0, "The path %s is too long for a socket", path);
         else if (r < 0)
@@ -216,8 +226,22 @@ static int make_socket(Profiler *profiler, const char *path) {
         return r > 0 ? -EADDRINUSE : r;
 }
 
+/* The first step: it decides whether this is a private daemon. */
+static int open_socket(Profiler *profiler) {
+        const char *path = profiler->options->listen_path;
+        int r;
+
+        r = vault_new(PROFILER_LAYOUT, &profiler->vault);
+        if (r < 0)
+                return r;
+        r = path ? make_socket(profiler, path) : find_socket(profiler);
+        /* A private daemon logs only failures. */
+        log_open(profiler->connected ? LOG_WARNING : LOG_INFO);
+        return r < 0 ? STEP_TOLD : STEP_DONE;
+}
+
 static int open_event_loop(Profiler *profiler) {
-        /* A private daemon ends with its caller's terminal and reloads nothing. */
+        /* A private daemon ends with the terminal of its caller and has nothing to reload. */
         const struct {
                 int number;
                 sd_event_signal_handler_t handler;
@@ -248,6 +272,50 @@ static int open_event_loop(Profiler *profiler) {
         return r < 0 ? r : 0;
 }
 
+static int on_trim_timer(sd_event_source *source, uint64_t now_us, void *userdata) {
+        Profiler *profiler = userdata;
+
+        (void) malloc_trim(0);
+        profiler->trimmed = true;
+        return 0;
+}
+
+/* Runs at the end of every iteration of the event loop in which anything happened. */
+static int on_trim_post(sd_event_source *source, void *userdata) {
+        Profiler *profiler = userdata;
+        int is_running = SD_EVENT_OFF;
+
+        (void) sd_event_source_get_enabled(profiler->trim_timer, &is_running);
+        if (!profiler->trimmed && is_running == SD_EVENT_OFF) {
+                (void) sd_event_source_set_time_relative(profiler->trim_timer,
+                                                         PROFILER_TRIM_INTERVAL_US);
+                (void) sd_event_source_set_enabled(profiler->trim_timer, SD_EVENT_ONESHOT);
+        }
+        profiler->trimmed = false;
+        return 0;
+}
+
+/*
+ * Gives memory back some seconds after a burst of calls. malloc(3) itself only returns free memory
+ * at the end of its heap, where one small allocation can keep megabytes.
+ */
+static int open_heap_trim(Profiler *profiler) {
+        int r;
+
+        /* A private daemon ends with its caller, and its memory with it. */
+        if (profiler->connected)
+                return 0;
+        /* Setting the threshold fixes it: large buffers stay mappings, which free(3) unmaps. */
+        (void) mallopt(M_MMAP_THRESHOLD, PROFILER_MMAP_THRESHOLD_BYTES);
+        r = sd_event_add_time_relative(profiler->event, &profiler->trim_timer, CLOCK_MONOTONIC,
+                                       PROFILER_TRIM_INTERVAL_US, PROFILER_TRIM_ACCURACY_US,
+                                       on_trim_timer, profiler);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(profiler->trim_timer, "heap-trim");
+        return sd_event_add_post(profiler->event, &profiler->trim_post, on_trim_post, profiler);
+}
+
 static int open_spool(Profiler *profiler) {
         const Options *options = profiler->options;
         _cleanup_(freep) char *path = NULL;
@@ -256,7 +324,8 @@ static int open_spool(Profiler *profiler) {
         if (options->spool_path)
                 path = strdup(options->spool_path);
         else
-                r = profiler->connected ? spool_path_private(&path) : spool_path_system(&path);
+                r = profiler->connected ? settings_private_spool(&path)
+                                        : settings_system_spool(&path);
         if (r == -ENOENT) {
                 log_error(0, "There is no home directory for the spool: use --spool DIR");
                 return STEP_TOLD;
@@ -264,7 +333,7 @@ static int open_spool(Profiler *profiler) {
         if (!path)
                 return -ENOMEM;
 
-        /* A private daemon makes its directory; any other does without if there is none. */
+        /* A private daemon makes its directory; any other runs without a spool if there is none. */
         r = profiler->connected ? directory_make(path) : 0;
         if (r < 0)
                 log_warning(r, "Could not make the spool %s", path);
@@ -279,16 +348,16 @@ static int open_workshop(Profiler *profiler) {
 
         fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
         if (fd < 0) {
-                log_error(-errno, "Could not open /proc/self/exe, which jobs are made of");
+                log_error(-errno, "Could not open /proc/self/exe, which jobs are started from");
                 return STEP_TOLD;
         }
         r = workshop_new(profiler->event, profiler->disposal, fd, "ctprofd", &profiler->workshop);
-        if (r < 0)
+        if (r < 0) {
                 (void) fd_close(fd);
-        else
-                workshop_set_memory(profiler->workshop,
-                                    config_get(profiler->config, SETTING_JOB_MEMORY));
-        return r;
+                return r;
+        }
+        workshop_set_memory(profiler->workshop, config_get(profiler->config, SETTING_JOB_MEMORY));
+        return 0;
 }
 
 static int open_service(Profiler *profiler) {
@@ -304,10 +373,12 @@ static int open_service(Profiler *profiler) {
         int r;
 
         r = service_new(&setup, &profiler->service);
-        /* A private daemon cleans when it is about to add something. */
-        if (r == 0 && !profiler->connected)
+        if (r < 0)
+                return r;
+        /* A private daemon cleans the spool when it adds a snapshot. */
+        if (!profiler->connected)
                 service_clean_spool(profiler->service);
-        return r;
+        return 0;
 }
 
 static int open_server(Profiler *profiler) {
@@ -323,12 +394,13 @@ static int open_server(Profiler *profiler) {
                 return err_fold(server_adopt(profiler->server, TAKE_FD(profiler->socket_fd)));
         r = listener_new(profiler->event, profiler->socket_fd, profiler->server,
                          &profiler->listener);
-        if (r == 0)
-                (void) TAKE_FD(profiler->socket_fd);
-        return r;
+        if (r < 0)
+                return r;
+        (void) TAKE_FD(profiler->socket_fd);
+        return 0;
 }
 
-/* A wrong line is left out: a host without its profiler would be worse off. */
+/* Wrong lines are ignored: not starting at all would be worse for the host. */
 static int open_config(Profiler *profiler) {
         int r = settings_load(profiler->options, profiler->connected, &profiler->config);
 
@@ -346,19 +418,13 @@ static int open_helpers(Profiler *profiler) {
         r = status_line_new(profiler->event, &profiler->status_line);
         if (r < 0)
                 return r;
-        /* A private daemon ends with its caller, and its memory with it. */
-        if (!profiler->connected) {
-                r = heap_trim_new(profiler->event, &profiler->heap_trim);
-                if (r < 0)
-                        return r;
-        }
         return disposal_new(profiler->event, &profiler->disposal);
 }
 
 static int open_all(Profiler *profiler) {
         static int (*const steps[])(Profiler * profiler) = {
-                open_config,   open_event_loop, open_helpers, open_spool,
-                open_workshop, open_service,    open_server,
+                open_socket, open_config,   open_event_loop, open_heap_trim, open_helpers,
+                open_spool,  open_workshop, open_service,    open_server,
         };
         int r = 0;
 
@@ -381,8 +447,9 @@ static void profiler_done(Profiler *profiler) {
         profiler->vault = vault_free(profiler->vault);
         profiler->disposal = disposal_free(profiler->disposal);
         profiler->spool = spool_free(profiler->spool);
-        profiler->heap_trim = heap_trim_free(profiler->heap_trim);
         profiler->status_line = status_line_free(profiler->status_line);
+        sd_event_source_disable_unref(profiler->trim_post);
+        sd_event_source_disable_unref(profiler->trim_timer);
         profiler->event = sd_event_unref(profiler->event);
         profiler->socket_fd = fd_close(profiler->socket_fd);
         profiler->socket_file = socket_file_free(profiler->socket_file);
@@ -393,14 +460,7 @@ int profiler_run(const Options *options) {
         Profiler profiler = { .options = options, .config_note = "", .socket_fd = -EBADF };
         int r;
 
-        r = vault_new(PROFILER_LAYOUT, &profiler.vault);
-        if (r == 0)
-                r = options->listen_path ? make_socket(&profiler, options->listen_path)
-                                         : find_socket(&profiler);
-        /* A private daemon logs only what went wrong. */
-        log_open(profiler.connected ? LOG_WARNING : LOG_INFO);
-        if (r == 0)
-                r = open_all(&profiler);
+        r = open_all(&profiler);
         if (r == 0) {
                 if (!profiler.connected)
                         (void) sd_notifyf(0, "READY=1\nSTATUS=Ready%s", profiler.config_note);

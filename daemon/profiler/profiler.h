@@ -4,8 +4,8 @@
 /*
  * Profiler
  *
- * The daemon as a whole: builds one of each part and takes them apart in the reverse order. It
- * serves until it is told to stop, or, when it was started for one connection, until that
+ * The daemon as a whole: makes its parts and releases them in the reverse order. It serves until it
+ * is told to stop. A private daemon, which ctprofctl started for one connection, serves until that
  * connection ends.
  */
 
@@ -13,6 +13,7 @@
 #include "profiler/options.h"
 
 /*
- * Runs the daemon. 0 when it was stopped, a negative errno when it could not be; then it said why.
+ * Runs the daemon. 0 when it was stopped, a negative errno when it could not start or go on; then
+ * it has logged why.
  */
 _must_check_ int profiler_run(const Options *options);

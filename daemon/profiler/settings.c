@@ -2,7 +2,11 @@
 #include "profiler/settings.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "config.h"
 #include "log/log.h"
@@ -10,7 +14,7 @@
 #define SETTINGS_FILE "ctprofd.conf"
 #define SETTINGS_WRONG_ID "6ed4d4cb364a43fc8ee07b298455f823"
 
-/* The administrator's, then what holds until the next boot, then the package's. */
+/* The administrator's files, then those for the time until the next boot, then the package's. */
 static const char *const directories[] = {
         CTPROF_SYSCONFDIR "/ctprof",
         "/run/ctprof",
@@ -23,7 +27,7 @@ static const char *const option_names[_SETTING_MAX] = {
         [SETTING_MAX_AGE] = "--max-age",
 };
 
-/* The text quotes the file, which may hold control characters. */
+/* @text quotes the file, which may contain control characters. */
 static void on_fault(ConfigFault fault, const char *text, void *userdata) {
         const LogEvent event = { .message_id = SETTINGS_WRONG_ID, .uid = LOG_NO_UID };
         char line[CONFIG_COMPLAINT_BYTES];
@@ -37,14 +41,6 @@ static void on_fault(ConfigFault fault, const char *text, void *userdata) {
 
 static const ConfigListener listener = { .on_fault = on_fault };
 
-static int load_files(Config *config, const Options *options, bool is_private) {
-        if (options->config_path)
-                return config_load_file(config, options->config_path, &listener);
-        return is_private ? 0
-                          : config_load(config, directories, ELEMENTSOF(directories), SETTINGS_FILE,
-                                        &listener);
-}
-
 static int load(const Options *options, bool is_private, Config **ret) {
         _cleanup_(config_freep) Config *config = NULL;
         bool wrong;
@@ -53,7 +49,11 @@ static int load(const Options *options, bool is_private, Config **ret) {
         r = config_new(&config);
         if (r < 0)
                 return r;
-        r = load_files(config, options, is_private);
+        if (options->config_path)
+                r = config_load_file(config, options->config_path, &listener);
+        else if (!is_private)
+                r = config_load(config, directories, ELEMENTSOF(directories), SETTINGS_FILE,
+                                &listener);
         if (r < 0)
                 return r;
         wrong = r == CONFIG_E_WRONG;
@@ -79,7 +79,7 @@ int settings_load(const Options *options, bool is_private, Config **ret) {
         return r;
 }
 
-/* The value of a bound that both 0 and "infinity" switch off. */
+/* Reads a bound that both 0 and "infinity" switch off. */
 static uint64_t bound_of(const Config *config, SettingId id) {
         uint64_t value = config_get(config, id);
 
@@ -112,7 +112,7 @@ DeskSettings settings_of_service(const Config *config, int spool_fd) {
         settings.captures.max_waiting = count_of(config, SETTING_CAPTURES_WAITING);
         settings.captures.max_waiting_per_uid = count_of(config, SETTING_CAPTURES_WAITING_PER_USER);
         settings.analyses.max_running = count_of(config, SETTING_ANALYSES);
-        /* Where there is more than one place, one user cannot take them all. */
+        /* If there is more than one place, one user cannot take them all. */
         settings.analyses.max_running_per_uid =
                 settings.analyses.max_running > 1 ? settings.analyses.max_running - 1 : 1;
         settings.analyses.max_waiting = count_of(config, SETTING_ANALYSES_WAITING);
@@ -142,7 +142,34 @@ int settings_dump(const Options *options) {
         r = config_dump(config, &text);
         if (r == 0 && (fwrite(text.bytes, 1, text.n, stdout) != text.n || fflush(stdout) != 0))
                 r = -EIO;
-        if (r < 0)
+        if (r < 0) {
                 log_error(r, "Could not show the configuration");
-        return r < 0 ? r : result;
+                return r;
+        }
+        return result;
+}
+
+int settings_system_spool(char **ret) {
+        const char *given = getenv("STATE_DIRECTORY");
+
+        /* systemd separates several directories by colons; the unit has one. */
+        *ret = given && given[0] == '/' ? strndup(given, strcspn(given, ":"))
+                                        : strdup(SETTINGS_SYSTEM_SPOOL);
+        return *ret ? 0 : -ENOMEM;
+}
+
+int settings_private_spool(char **ret) {
+        const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+        const struct passwd *user;
+
+        /* The XDG specification says to ignore relative paths. */
+        if (state && state[0] == '/')
+                return asprintf(ret, "%s/ctprof", state) < 0 ? -ENOMEM : 0;
+        if (!home || home[0] != '/') {
+                user = getpwuid(geteuid());
+                home = user ? user->pw_dir : NULL;
+        }
+        if (!home || home[0] != '/')
+                return -ENOENT;
+        return asprintf(ret, "%s/.local/state/ctprof", home) < 0 ? -ENOMEM : 0;
 }

@@ -4,8 +4,8 @@
 /*
  * Settings
  *
- * The configuration of a host as the settings of each part of the daemon: read from its files,
- * overridden by the command line. Every fault is a line in the log.
+ * The configuration of a host as the settings of each part of the daemon. It is read from files,
+ * and the command line overrides it. Every fault is logged.
  */
 
 #include "base/macro.h"
@@ -16,18 +16,31 @@
 
 enum {
         SETTINGS_OK,
-        SETTINGS_E_WRONG, /* *ret has the settings that could be used */
+        SETTINGS_E_WRONG, /* some lines are wrong; *ret has the other settings */
 };
 
 /*
- * A daemon that serves one caller (@is_private) follows only what this caller names. A negative
- * errno when the file that the command line names cannot be read, or without memory; it was logged.
+ * A daemon that serves one caller (@is_private) reads only the file that this caller names. Returns
+ * a negative errno, and has logged it, when that file cannot be read or memory runs out.
  */
 _must_check_ int settings_load(const Options *options, bool is_private, Config **ret);
 
-/* @spool_fd: where the defaults depend on the file system; negative when there is none. */
+/* Some defaults depend on the file system of @spool_fd; negative: there is no spool. */
 DeskSettings settings_of_service(const Config *config, int spool_fd);
 ServerLimits settings_of_server(const Config *config);
 
-/* "--dump-config": to standard output; 0, SETTINGS_E_WRONG or a negative errno; it was logged. */
+/*
+ * Writes the configuration to standard output, for --dump-config. 0, SETTINGS_E_WRONG or a negative
+ * errno, which was logged.
+ */
 _must_check_ int settings_dump(const Options *options);
+
+#define SETTINGS_SYSTEM_SPOOL "/var/lib/ctprof"
+
+/* Where snapshots are kept without --spool: $STATE_DIRECTORY, set by systemd, or the system's. */
+_must_check_ int settings_system_spool(char **ret);
+/*
+ * The same for a private daemon: below $XDG_STATE_HOME, or else in ~/.local/state. -ENOENT when
+ * there is no home directory.
+ */
+_must_check_ int settings_private_spool(char **ret);

@@ -34,17 +34,7 @@ static bool is_same(const struct statx *a, const struct statx *b) {
                  a->stx_btime.tv_nsec == b->stx_btime.tv_nsec));
 }
 
-static int fill_address(const char *path, struct sockaddr_un *ret) {
-        size_t n = strlen(path);
-
-        *ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
-        if (n >= sizeof(ret->sun_path))
-                return SOCKET_FILE_E_TOO_LONG;
-        memcpy(ret->sun_path, path, n + 1);
-        return 0;
-}
-
-/* Only a refused connection proves that nobody is there. */
+/* Only a refused connection proves that nobody listens there any more. */
 static int remove_abandoned(const struct sockaddr_un *address) {
         _cleanup_(fd_closep) int fd = -EBADF;
         struct stat st;
@@ -62,7 +52,7 @@ static int remove_abandoned(const struct sockaddr_un *address) {
         return unlink(address->sun_path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* The mask is the whole process's; it has one thread, so no other file is made meanwhile. */
+/* umask(2) is for the whole process; we have one thread, so no other file is made meanwhile. */
 static int bind_with_mode(int fd, const struct sockaddr_un *address) {
         mode_t mask = umask((mode_t) ~SOCKET_FILE_MODE & 0777);
         int r = bind(fd, (const struct sockaddr *) address, sizeof(*address)) < 0 ? -errno : 0;
@@ -73,14 +63,15 @@ static int bind_with_mode(int fd, const struct sockaddr_un *address) {
 
 int socket_file_new(const char *path, SocketFile **ret, int *ret_fd) {
         _cleanup_(fd_closep) int fd = -EBADF;
-        struct sockaddr_un address;
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
         struct statx identity;
         SocketFile *file;
         int r;
 
-        r = fill_address(path, &address);
-        if (r == 0)
-                r = remove_abandoned(&address);
+        if (strlen(path) >= sizeof(address.sun_path))
+                return SOCKET_FILE_E_TOO_LONG;
+        memcpy(address.sun_path, path, strlen(path) + 1);
+        r = remove_abandoned(&address);
         if (r != 0)
                 return r;
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -4,8 +4,8 @@
 /*
  * SocketFile
  *
- * A listening socket in the file system, made without systemd. When it is removed, a file that
- * somebody put in its place meanwhile is left alone.
+ * A listening socket in the file system, made without systemd. Removing it leaves a file alone that
+ * somebody has put in its place.
  */
 
 #include "base/cleanup.h"
@@ -19,7 +19,7 @@ enum {
         SOCKET_FILE_E_TOO_LONG, /* a path for a socket has 107 bytes at most */
 };
 
-/* Mode 0660. A socket file that nobody listens to any more is replaced. @path is copied. */
+/* Listens with mode 0660, in place of a socket file that nobody listens to. @path is copied. */
 _must_check_ int socket_file_new(const char *path, SocketFile **ret, int *ret_fd);
 /* Removes the file. */
 SocketFile *socket_file_free(SocketFile *file);

@@ -17,7 +17,7 @@
 #define STATUS_LINE_ACCURACY_US UINT64_C(50000)
 
 struct StatusLine {
-        sd_event_source *timer; /* runs while there is something to tell */
+        sd_event_source *timer; /* runs while there is a new text to send */
         int fd;                 /* -EBADF without a service manager */
         struct sockaddr_un address;
         socklen_t n_address;

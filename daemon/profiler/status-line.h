@@ -5,8 +5,8 @@
  * StatusLine
  *
  * The line that "systemctl status" shows, see sd_notify(3). It changes with every call, so it is
- * sent at intervals, the last one always. It is sent without waiting: sd_notify() sleeps while the
- * queue of the service manager is full, and other services can fill that queue.
+ * sent at intervals; the last change is always sent. Sending never waits, unlike sd_notify(), which
+ * sleeps while the queue of the service manager is full, and other services can fill that queue.
  */
 
 #include <systemd/sd-event.h>
@@ -16,10 +16,10 @@
 
 typedef struct StatusLine StatusLine;
 
-/* Without a service manager the line goes nowhere. @event is borrowed. */
+/* Without a service manager nothing is sent. @event is borrowed. */
 _must_check_ int status_line_new(sd_event *event, StatusLine **ret);
 StatusLine *status_line_free(StatusLine *line);
 DEFINE_CLEANUP(StatusLine *, status_line_free);
 
-/* A text without line ends; what is past its bound is cut off. */
+/* Sets the text, which must not contain line ends. It is cut off after 248 bytes. */
 void status_line_set(StatusLine *line, const char *format, ...) _printf_(2, 3);

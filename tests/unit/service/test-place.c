@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "profiler/settings.h"
 #include "profiler/socket-file.h"
-#include "profiler/spool-path.h"
 
 static char directory[64], path[128];
 
@@ -115,9 +115,9 @@ START_TEST(a_spool_is_where_the_environment_says) {
         set("STATE_DIRECTORY", path_rows[_i].state_directory);
         set("XDG_STATE_HOME", path_rows[_i].state_home);
         set("HOME", path_rows[_i].home);
-        ck_assert_int_eq(spool_path_system(&system_path), 0);
+        ck_assert_int_eq(settings_system_spool(&system_path), 0);
         ck_assert_str_eq(system_path, path_rows[_i].system);
-        ck_assert_int_eq(spool_path_private(&private_path), 0);
+        ck_assert_int_eq(settings_private_spool(&private_path), 0);
         ck_assert_str_eq(private_path, path_rows[_i].private);
 }
 END_TEST

@@ -4,9 +4,9 @@
 /*
  * FrameKeeper
  *
- * How a FrameStream closes descriptors when its owner must not wait in close(2): a descriptor that
- * came from a peer can be a file that somebody else serves. Without a keeper they are closed at
- * once.
+ * Lets a FrameStream close descriptors when its owner must not wait in close(2): a descriptor that
+ * came from a peer can be a file that somebody else serves. Without a keeper descriptors are closed
+ * at once.
  */
 
 #include "base/cleanup.h"
@@ -14,9 +14,9 @@
 typedef struct FrameKeeper {
         /* The descriptor came from the peer. */
         void (*note)(int fd, void *userdata);
-        /* It came and was not taken, or it was queued and is sent or will never be. */
+        /* The descriptor came and was not taken, or it was queued and is sent or dropped. */
         void (*close)(int fd, void *userdata);
-        /* The stream's own socket. Bytes that were not read from it may hold descriptors. */
+        /* Closes the stream's own socket. Bytes that were not read from it may hold descriptors. */
         void (*close_socket)(int fd, void *userdata);
         void *userdata;
 } FrameKeeper;

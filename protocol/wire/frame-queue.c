@@ -6,10 +6,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 #define FIRST_BYTES 4096u
-#define KEPT_BYTES (512u * 1024u) /* memory an empty queue may hold on to */
+#define KEPT_BYTES (512u * 1024u) /* an empty queue releases more memory than this */
 
 void frame_queue_init(FrameQueue *queue, size_t max_bytes) {
         *queue = (FrameQueue){ .max_bytes = max_bytes };
@@ -30,7 +31,7 @@ void frame_queue_done(FrameQueue *queue) {
         frame_queue_init(queue, queue->max_bytes);
 }
 
-/* Makes room for @n bytes behind the unsent ones. A byte moves at most once per byte sent. */
+/* Makes room for @n bytes behind the unsent ones. For each byte sent at most one byte moves. */
 static int make_room(FrameQueue *queue, size_t n) {
         size_t wanted = queue->n + n, n_allocated;
         char *bytes;
@@ -56,26 +57,13 @@ static int make_room(FrameQueue *queue, size_t n) {
         return 0;
 }
 
-static int make_attachment_room(FrameQueue *queue) {
-        size_t n = queue->n_attachments_allocated > 0 ? 2 * queue->n_attachments_allocated : 4;
-        FrameAttachment *attachments;
-
-        if (queue->n_attachments < queue->n_attachments_allocated)
-                return 0;
-        attachments = reallocarray(queue->attachments, n, sizeof(*attachments));
-        if (!attachments)
-                return -ENOMEM;
-        queue->attachments = attachments;
-        queue->n_attachments_allocated = n;
-        return 0;
-}
-
 /* Attaches descriptors to the frame that is appended next. */
 static int attach(FrameQueue *queue, size_t n_frame, const int *fds, size_t n_fds) {
         _cleanup_(freep) int *copy = NULL;
         int r;
 
-        r = make_attachment_room(queue);
+        r = ARRAY_RESERVE(queue->attachments, queue->n_attachments_allocated,
+                          queue->n_attachments + 1);
         if (r < 0)
                 return r;
         copy = reallocarray(NULL, n_fds, sizeof(*copy));

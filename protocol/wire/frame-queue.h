@@ -15,32 +15,32 @@
 #include "base/span.h"
 #include "wire/frame-keeper.h"
 
-/* The kernel's bound on one message (SCM_MAX_FD), and ours on the whole queue. */
+/* The kernel allows so many descriptors in one message (SCM_MAX_FD), we in the whole queue. */
 #define FRAME_QUEUE_MAX_FDS 253
 
 /* What reading and writing a FrameStream returns besides a negative errno. */
 enum {
         FRAME_OK,
-        FRAME_E_AGAIN,     /* nothing more now: wait for the socket */
-        FRAME_E_CLOSED,    /* the peer closed its side, or reset; a begun frame is lost */
-        FRAME_E_TOO_LARGE, /* a frame or its descriptors are past the bound: the stream is dead */
-        FRAME_E_FULL,      /* the frame does not fit into the queue of what was not sent */
+        FRAME_E_AGAIN,  /* nothing can be read or sent now: wait for the socket */
+        FRAME_E_CLOSED, /* the peer closed or reset the connection; an incomplete frame is lost */
+        FRAME_E_TOO_LARGE, /* a frame or its descriptors exceed the bound: the stream is dead */
+        FRAME_E_FULL,      /* the frame does not fit into the queue of unsent bytes */
 };
 
 typedef struct FrameAttachment {
-        uint64_t first; /* positions in the stream: of the first byte of the frame */
-        uint64_t end;   /* and behind its last */
+        uint64_t first; /* position in the stream of the first byte of the frame */
+        uint64_t end;   /* position behind its last byte */
         int *fds;       /* owned, array and descriptors */
         size_t n_fds;
 } FrameAttachment;
 
 typedef struct FrameQueue {
         char *bytes;
-        size_t first; /* of the unsent ones */
+        size_t first; /* index of the first unsent byte */
         size_t n;
         size_t n_allocated;
         size_t max_bytes;
-        uint64_t position; /* of the first unsent byte in the stream */
+        uint64_t position; /* of that byte in the stream */
 
         FrameAttachment *attachments;
         size_t n_attachments;

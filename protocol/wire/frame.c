@@ -14,7 +14,7 @@
 #include "base/err.h"
 
 #define FIRST_BYTES 4096u
-#define KEPT_BYTES (512u * 1024u) /* memory a stream without input may hold on to */
+#define KEPT_BYTES (512u * 1024u) /* a stream without input releases more memory than this */
 /* Room beside descriptors for credentials and the like, in case somebody switched them on. */
 #define OTHER_CONTROL_BYTES 256u
 
@@ -28,19 +28,19 @@ struct FrameStream {
         size_t max_frame_bytes;
         size_t max_fds;
         bool closed; /* by the peer */
-        bool dead;   /* it went past a bound */
+        bool dead;   /* the peer exceeded a bound */
 
         char *bytes;
-        size_t first; /* of the first frame that was not handed out */
-        size_t end;   /* behind the last byte received */
+        size_t first; /* index of the first byte that was not handed out */
+        size_t end;   /* index behind the last byte received */
         size_t n_allocated;
-        bool has_frame;    /* a terminator was found: */
-        size_t frame_end;  /* it is here */
+        bool has_frame;    /* a terminator was found */
+        size_t frame_end;  /* index of that terminator */
         uint64_t position; /* of @first in the stream */
 
-        ReceivedFd *received; /* of frames not handed out, at most 2 * max_fds */
+        ReceivedFd *received; /* of frames that were not handed out, at most 2 * max_fds */
         size_t n_received;
-        int *fds; /* of the frame last handed out, at most max_fds, empty when taken */
+        int *fds; /* of the frame last handed out, at most max_fds; -EBADF when taken */
         size_t n_fds;
         char *control;
         size_t n_control;
@@ -51,8 +51,8 @@ struct FrameStream {
 
 static int allocate(FrameStream *stream) {
         /*
-         * Room for as many descriptors as the kernel takes in one message, however few are allowed:
-         * the kernel closes those without room in our name, and we would wait for that.
+         * Room for as many descriptors as the kernel allows in one message, even if we allow fewer:
+         * recvmsg(2) closes descriptors that have no room, and we would have to wait for that.
          */
         stream->n_control = CMSG_SPACE(sizeof(int) * FRAME_QUEUE_MAX_FDS) + OTHER_CONTROL_BYTES;
         stream->control = malloc(stream->n_control);
@@ -210,7 +210,7 @@ static void find_frame(FrameStream *stream, size_t from) {
                 stream->frame_end = (size_t) (found - stream->bytes);
 }
 
-/* Takes over every descriptor, also past the bound: the stream then dies and closes them. */
+/* Takes every descriptor. False if there are too many: then the stream dies and closes them. */
 static bool receive_fds(FrameStream *stream, struct msghdr *message, uint64_t position) {
         bool fit = true;
 
@@ -271,7 +271,7 @@ int frame_stream_read(FrameStream *stream) {
                 return FRAME_E_TOO_LARGE;
         if (stream->closed)
                 return FRAME_E_CLOSED;
-        /* Complete frames hold many descriptors already: they have to be handed out first. */
+        /* Complete frames that hold many descriptors have to be handed out before more is read. */
         if (stream->has_frame && stream->n_received >= stream->max_fds && stream->n_received > 0)
                 return FRAME_E_AGAIN;
         r = make_room(stream);
@@ -296,7 +296,7 @@ int frame_stream_read(FrameStream *stream) {
         return 0;
 }
 
-/* The descriptors that came with bytes before @end become those of the frame handed out. */
+/* Gives the frame that is handed out the descriptors that came with bytes before @end. */
 static int take_received(FrameStream *stream, uint64_t end) {
         size_t n = 0;
 
@@ -380,7 +380,7 @@ static uint64_t now_mono_ms(void) {
         return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / NSEC_PER_MSEC;
 }
 
-/* What is left of @timeout_ms; a negative one never ends. */
+/* Returns the rest of @timeout_ms; a negative timeout never ends. */
 static int left_ms(int timeout_ms, uint64_t started_mono_ms) {
         uint64_t passed;
 

@@ -38,14 +38,15 @@ static int read_object(ObjectReader *reader, json_object **ret) {
                 if (!name)
                         return -ENOMEM;
                 r = json_scanner_next(reader->scanner, &token);
-                if (r == 0)
-                        r = read_value(reader, token, &value);
+                if (r != 0)
+                        return r;
+                r = read_value(reader, token, &value);
                 if (r != 0)
                         return r;
                 if (json_object_object_add_ex(object, name, value, JSON_C_OBJECT_ADD_KEY_IS_NEW) <
                     0)
                         return -ENOMEM;
-                value = NULL; /* the object's now */
+                value = NULL; /* the object owns it */
         }
         *ret = TAKE_PTR(object);
         return 0;
@@ -71,7 +72,7 @@ static int read_array(ObjectReader *reader, json_object **ret) {
                         return r;
                 if (json_object_array_add(array, value) < 0)
                         return -ENOMEM;
-                value = NULL; /* the array's now */
+                value = NULL; /* the array owns it */
         }
         *ret = TAKE_PTR(array);
         return 0;
@@ -86,37 +87,29 @@ static bool is_integer_text(Span number) {
 }
 
 /*
- * A number as it was written, with the double nearest to it. json-c converts it, whatever the
- * locale; ".0" makes it read an integer as a double too.
+ * Keeps a number as it was written, with the double nearest to it. json-c converts it whatever the
+ * locale is; ".0" makes it read an integer as a double too.
  */
-static int decode_double(Buffer *buffer, json_object **ret) {
+static int read_double(JsonScanner *scanner, json_object **ret) {
         _cleanup_(message_object_freep) json_object *nearest = NULL;
-        size_t n = buffer->n;
+        _cleanup_(buffer_done) Buffer buffer = {};
         const char *text;
-        int r = 0;
+        size_t n;
+        int r;
 
-        if (is_integer_text(buffer_span(buffer)))
-                r = buffer_append_text(buffer, ".0");
-        if (r == 0)
-                r = buffer_terminate(buffer, &text);
+        r = json_scanner_raw(scanner, &buffer);
+        if (r != 0)
+                return r;
+        n = buffer.n;
+        if (is_integer_text(buffer_span(&buffer)))
+                (void) buffer_append_text(&buffer, ".0");
+        r = buffer_terminate(&buffer, &text);
         if (r != 0)
                 return r;
         nearest = json_tokener_parse(text);
-        buffer->bytes[n] = '\0';
+        buffer.bytes[n] = '\0';
         *ret = json_object_new_double_s(json_object_get_double(nearest), text);
         return *ret ? 0 : -ENOMEM;
-}
-
-static int read_double(JsonScanner *scanner, json_object **ret) {
-        Buffer buffer;
-        int r;
-
-        buffer_init(&buffer, 0);
-        r = json_scanner_raw(scanner, &buffer);
-        if (r == 0)
-                r = decode_double(&buffer, ret);
-        buffer_done(&buffer);
-        return r;
 }
 
 static int read_integer(JsonScanner *scanner, json_object **ret) {
@@ -172,7 +165,7 @@ static int read_value(ObjectReader *reader, JsonToken token, json_object **ret) 
         case JSON_TOKEN_KEY:
                 break;
         }
-        return -EINVAL; /* a value cannot begin with this token: the caller's mistake */
+        return -EINVAL; /* no value begins with this token: a mistake of the caller */
 }
 
 int message_object_read(JsonScanner *scanner, JsonToken token, size_t max_values,
@@ -182,7 +175,7 @@ int message_object_read(JsonScanner *scanner, JsonToken token, size_t max_values
         return read_value(&reader, token, ret);
 }
 
-/* The text a number was written as, if it has one: json_object_new_double_s() keeps it there. */
+/* Returns the text a number was written as, which json_object_new_double_s() stores, or NULL. */
 static const char *number_text(json_object *object) {
         return json_object_get_userdata(object)
                        ? json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN)
@@ -233,9 +226,7 @@ static void write_integer(JsonWriter *writer, json_object *object) {
         json_write_signed_u64(writer, negative, magnitude);
 }
 
-/*
- * Strings from outside were checked to be UTF-8; for strings of our own the escape is safe.
- */
+/* Strings from outside are valid UTF-8; a string of our own that is not has to be escaped. */
 static void write_string(JsonWriter *writer, json_object *object) {
         Span text = { json_object_get_string(object), (size_t) json_object_get_string_len(object) };
 

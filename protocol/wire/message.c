@@ -16,8 +16,8 @@
 #define MAX_FLAGS 3
 
 /*
- * Calls and replies are alike: a text, an object and some flags. The first members say what to look
- * for, the others hold what was found.
+ * Calls and replies are alike: a text, an object and some flags. The first group of members says
+ * which names to look for, the second one holds the values that were found.
  */
 typedef struct Envelope {
         const char *text_name;
@@ -115,17 +115,6 @@ static int on_member(void *userdata, JsonScanner *scanner, Span key) {
         return -EINVAL;
 }
 
-static int read_members(Envelope *envelope, JsonScanner *scanner) {
-        int r = json_scanner_object(scanner, on_member, envelope);
-
-        return r == 0 ? json_scanner_expect(scanner, JSON_TOKEN_END) : r;
-}
-
-static void describe(const JsonScanner *scanner, char *ret_complaint) {
-        (void) snprintf(ret_complaint, MESSAGE_COMPLAINT_BYTES, "%.200s at byte %" PRIu64,
-                        json_scanner_complaint(scanner), json_scanner_offset(scanner));
-}
-
 /* @ret_complaint may be NULL. The caller releases @envelope also on failure. */
 static int envelope_decode(Envelope *envelope, Span frame, bool need_text, char *ret_complaint) {
         const JsonLimits limits = {
@@ -140,7 +129,9 @@ static int envelope_decode(Envelope *envelope, Span frame, bool need_text, char 
         r = json_scanner_new_text(frame, &limits, &scanner);
         if (r != 0)
                 return r;
-        r = read_members(envelope, scanner);
+        r = json_scanner_object(scanner, on_member, envelope);
+        if (r == 0)
+                r = json_scanner_expect(scanner, JSON_TOKEN_END);
         if (r == 0 && need_text && !envelope->text)
                 r = fail_member(scanner, envelope->text_name, "is missing");
         if (r == 0 && !envelope->skip_parameters && !envelope->parameters) {
@@ -151,7 +142,8 @@ static int envelope_decode(Envelope *envelope, Span frame, bool need_text, char 
         if (r != JSON_E_MALFORMED)
                 return r;
         if (ret_complaint)
-                describe(scanner, ret_complaint);
+                (void) snprintf(ret_complaint, MESSAGE_COMPLAINT_BYTES, "%.200s at byte %" PRIu64,
+                                json_scanner_complaint(scanner), json_scanner_offset(scanner));
         return MESSAGE_E_MALFORMED;
 }
 
@@ -199,7 +191,7 @@ static Envelope reply_envelope(bool skip_parameters) {
         };
 }
 
-/* An error is final: everybody who forwards replies or waits for them relies on it. */
+/* An error ends a call; code that forwards replies or waits for them relies on that. */
 static bool is_endless_error(const Envelope *envelope) {
         return envelope->text && envelope->flags[0];
 }
@@ -212,8 +204,9 @@ int reply_decode(Span frame, Reply *ret, char ret_complaint[static MESSAGE_COMPL
         if (r != 0)
                 return r;
         if (is_endless_error(&envelope)) {
-                (void) snprintf(ret_complaint, MESSAGE_COMPLAINT_BYTES,
-                                "an error that says more follow");
+                (void) snprintf(
+                        ret_complaint, MESSAGE_COMPLAINT_BYTES,
+                        "an error must be the last reply, but this one says that more follow");
                 return MESSAGE_E_MALFORMED;
         }
         *ret = (Reply){

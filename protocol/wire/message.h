@@ -19,7 +19,7 @@
 
 enum {
         MESSAGE_OK,
-        MESSAGE_E_MALFORMED, /* the complaint argument tells what */
+        MESSAGE_E_MALFORMED, /* the complaint says what is wrong */
 };
 
 #define MESSAGE_COMPLAINT_BYTES 256
@@ -49,14 +49,14 @@ _must_check_ int reply_decode(Span frame, Reply *ret,
                               char ret_complaint[static MESSAGE_COMPLAINT_BYTES]);
 
 /*
- * The frame without terminator, appended to @buffer. @parameters: a complete JSON object, or empty.
+ * Appends the frame without terminator to @buffer. @parameters: a complete JSON object, or empty.
  */
 _must_check_ int call_encode(Buffer *buffer, const char *method, Span parameters, bool more);
 _must_check_ int reply_encode(Buffer *buffer, Span parameters, bool continues);
 _must_check_ int error_encode(Buffer *buffer, const char *error, Span parameters);
 
 /*
- * For forwarding a reply without building objects: checks that @frame is a reply in strict JSON,
- * and says whether more follow and whether it is an error. 0 or MESSAGE_E_MALFORMED.
+ * Checks that @frame is a reply in strict JSON without building objects, for forwarding it. Says
+ * whether more replies follow and whether it is an error. 0, MESSAGE_E_MALFORMED or -errno.
  */
 _must_check_ int reply_peek(Span frame, bool *ret_continues, bool *ret_is_error);

@@ -34,19 +34,19 @@ JsonWriter *answer_begin(Answer *answer) {
         return &answer->writer;
 }
 
-/* @fd: the descriptor to send along, or NULL; taken when it is queued. */
+/* @fd: the descriptor to send along, or NULL; on success it belongs to the stream. */
 static int answer_send(Answer *answer, int *fd) {
         int r;
 
         r = frame_stream_queue(answer->stream, buffer_span(&answer->frame), fd, fd ? 1 : 0);
-        if (r == 0) {
-                if (fd)
-                        (void) TAKE_FD(*fd);
-                /* A signal that does not end the job does not end a reply either. */
-                do
-                        r = frame_stream_flush(answer->stream);
-                while (r == -EINTR);
-        }
+        if (r != 0)
+                return err_fold(r);
+        if (fd)
+                (void) TAKE_FD(*fd);
+        /* A signal that does not end the job must not cut off its reply. */
+        do
+                r = frame_stream_flush(answer->stream);
+        while (r == -EINTR);
         if (r == FRAME_E_CLOSED) {
                 answer->closed = true;
                 return -EPIPE;
@@ -166,9 +166,7 @@ bool answer_has_peer(Answer *answer) {
                 answer->closed = true;
                 return false;
         }
-        /*
-         * A peer may send something during a call; only the end of its stream means it is gone.
-         */
+        /* A peer may send something during a call; only the end of its stream means it is gone. */
         if (recv(wait.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
                 answer->closed = true;
         return !answer->closed;
@@ -186,7 +184,7 @@ bool answer_is_stopped(Answer *answer) {
                         continue;
                 if (r != 0)
                         break;
-                /* Anything else is ignored: only the call that is being served gets an answer. */
+                /* Other calls are ignored: only the call that is being served gets an answer. */
                 answer->stopped = call_decode(frame, &call, complaint) == 0 &&
                                   strcmp(call.method, JOB_METHOD_STOP) == 0;
         }

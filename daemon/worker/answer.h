@@ -4,9 +4,9 @@
 /*
  * Answer
  *
- * The replies to one call, in their order: any number with more to follow, then one final reply or
- * error, and nothing after it. Every reply is sent before the next is built, so a slow reader
- * delays the job and does not cost memory. Functions fail with -EPIPE once the peer hung up;
+ * Sends the replies to one call: any number of replies that announce another one, and then one
+ * final reply or error. Every reply is sent before the next one is built, so a slow reader delays
+ * the job and does not cost memory. Functions fail with -EPIPE once the peer has hung up;
  * answer_is_closed() distinguishes that from failures of our own.
  */
 
@@ -21,9 +21,9 @@
 
 typedef struct Answer {
         FrameStream *stream;  /* borrowed */
-        bool more;            /* the caller takes several replies */
-        bool silent;          /* the caller takes none (oneway) */
-        bool finished;        /* the last one is sent */
+        bool more;            /* the caller accepts several replies */
+        bool silent;          /* the caller accepts no reply (oneway) */
+        bool finished;        /* the last reply is sent */
         bool closed;          /* the peer hung up */
         bool stopped;         /* the peer asked the job to end, see answer_is_stopped() */
         uint64_t progress_ns; /* CLOCK_MONOTONIC of the last progress reply; 0: none yet */
@@ -35,13 +35,13 @@ typedef struct Answer {
 void answer_init(Answer *answer, FrameStream *stream);
 void answer_done(Answer *answer);
 
-/* Begins a reply; its parameters' members are written into the result, which is an open object. */
+/* Begins a reply and returns its parameters, an open object to write members into. */
 JsonWriter *answer_begin(Answer *answer);
-/* Sends the reply that was begun, with more to follow. Only when the caller asked for more. */
+/* Sends the reply that was begun and announces another. Requires a caller that asked for more. */
 _must_check_ int answer_reply(Answer *answer);
 /* Sends the reply that was begun as the last one. */
 _must_check_ int answer_final(Answer *answer);
-/* The same with @fd as descriptor 0; @fd is the answer's whatever happens. */
+/* The same with @fd as descriptor 0. Takes over @fd in any case. */
 _must_check_ int answer_final_descriptor(Answer *answer, int fd);
 
 /*
@@ -62,11 +62,11 @@ _must_check_ int answer_progress(Answer *answer, const char *phase, uint64_t don
 _must_check_ int answer_error(Answer *answer, WireError error, const WireErrorDetail *detail);
 
 bool answer_is_closed(const Answer *answer);
-/* Asks the socket: whether the peer is still there to read the next reply. */
+/* Checks on the socket whether the peer is still there to read the next reply. */
 bool answer_has_peer(Answer *answer);
 /*
- * Whether the main process has asked the job to come to an end and answer with what there is
- * (JOB_METHOD_STOP). Looks at what has arrived and does not wait; the socket becomes readable when
- * it is asked. Descriptors of the call that were not taken by now are closed.
+ * Whether the main process has asked the job to come to an end and answer with the results it has
+ * (JOB_METHOD_STOP). Reads what has arrived and does not wait; when the request comes, the socket
+ * becomes readable. Closes the descriptors of the call that were not taken yet.
  */
 bool answer_is_stopped(Answer *answer);

@@ -17,7 +17,7 @@
 #include "wire/limits.h"
 #include "worker/work-spool.h"
 
-/* Makes the machine's id ours: hashed with this it tells no other program anything. */
+/* The machine id is hashed with this, so that it cannot be matched with other programs' ids. */
 #define CAPTURE_APPLICATION_ID \
         SD_ID128_MAKE(5d, 0b, 8e, 2f, 71, 4c, 4a, 96, 9e, 3d, c2, 18, f6, 0a, 57, e3)
 
@@ -25,7 +25,7 @@
 
 typedef struct CaptureParameters {
         SpoolParameters spool;
-        const char *name; /* NULL: the time it begins at */
+        const char *name; /* NULL: named by the time it begins at */
         bool tagged, replace, smaps, anonymous;
         uint64_t smaps_limit_ns;
         uid_t uid;
@@ -41,12 +41,12 @@ typedef struct Recording {
         Work *work; /* borrowed */
         const CaptureParameters *parameters;
         SpoolLimits limits;
-        Spool *spool; /* NULL: anonymous, and there is no usable one */
+        Spool *spool; /* NULL: anonymous, and the spool cannot be used */
         int file;     /* owned */
         int proc_fd, sys_fd;
         pid_t *self_pids;
         size_t n_self_pids;
-        Head replaced; /* goes when this one comes; without a name there is none */
+        Head replaced; /* the snapshot that this one replaces; without a name: none */
 
         SnapshotFileWriter *writer;
         int write_error; /* set when writing failed, to distinguish it from failures of reading */
@@ -88,7 +88,7 @@ static int recording_refuse_spool(Recording *recording, int r) {
         return work_refuse_spool(recording->work, recording->spool, name ? name : "", r);
 }
 
-/* Refuses a name that is taken before the capture begins. */
+/* Refuses a name that is in use, before the capture begins. */
 static int recording_check_name(Recording *recording) {
         const CaptureParameters *parameters = recording->parameters;
         _cleanup_(fd_closep) int fd = -EBADF;
@@ -105,13 +105,13 @@ static int recording_check_name(Recording *recording) {
         if (!parameters->replace)
                 return recording_refuse_spool(recording, SPOOL_E_EXISTS);
         if (r == SPOOL_E_DAMAGED)
-                return 0; /* publishing checks whose it is */
+                return 0; /* spool_publish() checks whose it is */
         if (parameters->uid != 0 && head.has_uid && head.uid != parameters->uid)
                 return recording_refuse_spool(recording, SPOOL_E_NOT_OWNER);
         return 0;
 }
 
-/* Of what was written so far: nothing before the capture. */
+/* Makes room for the bytes written so far, which are none before the capture. */
 static int recording_make_room(Recording *recording) {
         const CaptureParameters *parameters = recording->parameters;
         int r;
@@ -119,14 +119,6 @@ static int recording_make_room(Recording *recording) {
         r = spool_make_room(recording->spool, &recording->limits, recording->head.size_bytes,
                             parameters->replace ? parameters->name : NULL, &recording->rotated);
         return r == 0 ? 0 : recording_refuse_spool(recording, r);
-}
-
-/*
- * An unnamed file outside of the spool: nobody else gets to see it, so where it is does not matter.
- */
-static int recording_open_memory(Recording *recording) {
-        recording->file = memfd_create("ctprof", MFD_CLOEXEC);
-        return recording->file < 0 ? -errno : 0;
 }
 
 static int recording_open_file(Recording *recording, SpoolParameters *spool) {
@@ -138,16 +130,21 @@ static int recording_open_file(Recording *recording, SpoolParameters *spool) {
                 (void) TAKE_FD(spool->directory);
         if (r == 0)
                 r = spool_temporary(recording->spool, &recording->file);
-        if (r > 0 && anonymous)
-                return recording_open_memory(recording);
+        if (r > 0 && anonymous) {
+                /* Nobody else sees an anonymous snapshot, so it need not be in the spool. */
+                recording->file = memfd_create("ctprof", MFD_CLOEXEC);
+                return recording->file < 0 ? -errno : 0;
+        }
         if (r != 0)
                 return recording_refuse_spool(recording, r);
         if (anonymous)
                 return 0;
 
         r = recording_check_name(recording);
-        /* A spool that is full already is noticed before the capture. */
-        return r == 0 ? recording_make_room(recording) : r;
+        if (r != 0)
+                return r;
+        /* Refuse a spool that is full already before the capture, not after it. */
+        return recording_make_room(recording);
 }
 
 static int recording_decode_pids(Recording *recording, json_object *array) {
@@ -174,7 +171,7 @@ static int recording_open_kernel(Recording *recording) {
         recording->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (recording->proc_fd < 0)
                 return -errno;
-        /* Where there is none, its readings are absent. */
+        /* Without /sys its readings are absent. */
         recording->sys_fd = open("/sys", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         return 0;
 }
@@ -194,7 +191,7 @@ static int recording_write(void *userdata, const char *bytes, size_t n) {
 static void recording_progress(void *userdata, const char *phase, uint64_t done, uint64_t total) {
         Recording *recording = userdata;
 
-        /* A peer that hung up is noticed by the next question whether to go on. */
+        /* Errors are ignored: recording_cancelled() notices that the peer has hung up. */
         (void) !answer_progress(&recording->work->answer, phase, done, total);
 }
 
@@ -229,7 +226,7 @@ static void recording_begin_head(Recording *recording) {
         head->has_uid = true;
         head->uid = recording->parameters->uid;
         (void) snprintf(head->tool_version, sizeof(head->tool_version), "%s", CTPROF_VERSION);
-        /* A host without a machine id has none in its snapshots. */
+        /* Snapshots of a host without a machine id have none. */
         if (sd_id128_get_machine_app_specific(CAPTURE_APPLICATION_ID, &machine) == 0)
                 (void) sd_id128_to_string(machine, head->machine_id);
 }
@@ -250,8 +247,8 @@ static int recording_run(Recording *recording) {
         if (r < 0 && recording->write_error != 0 && recording->spool)
                 return recording_refuse_spool(recording, spool_explain(recording->spool, r));
         if (r < 0 && r != -ENOMEM) {
-                (void) snprintf(reason, sizeof(reason),
-                                "the threads of this host cannot be read: %s", strerror(-r));
+                (void) snprintf(reason, sizeof(reason), "cannot read the threads of this host: %s",
+                                strerror(-r));
                 return work_refuse(recording->work, WIRE_ERROR_JOB_FAILED,
                                    &(WireErrorDetail){ .reason = reason });
         }
@@ -308,7 +305,7 @@ static int recording_finish_file(Recording *recording) {
         return err_fold(r);
 }
 
-/* For the answer: what is about to go, a damaged one by its name. */
+/* Reads the head of the snapshot to be replaced, for the answer; of a damaged one just the name. */
 static int recording_find_replaced(Recording *recording) {
         _cleanup_(fd_closep) int fd = -EBADF;
         Head *head = &recording->replaced;
@@ -327,36 +324,33 @@ static int recording_find_replaced(Recording *recording) {
         return 0;
 }
 
-/* Another capture may have begun in the same millisecond, and have come in first. */
-static int recording_publish_untagged(Recording *recording) {
-        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
-        int r;
-
-        r = format_time_name(&recording->head, name);
-        return r == 0 ? spool_publish_untagged(recording->spool, recording->file, name,
-                                               &recording->head)
-                      : r;
-}
-
 static int recording_publish(Recording *recording) {
         const CaptureParameters *parameters = recording->parameters;
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
         int r;
 
         if (!answer_has_peer(&recording->work->answer))
                 return -ECANCELED;
-        /* Older snapshots go only when this one is on the disk and its caller still waits. */
+        /* Remove older snapshots only once this one is on the disk and its caller still waits. */
         r = work_await_disk(recording->work, recording->spool, recording->file);
-        if (r == 0)
-                r = recording_make_room(recording);
-        if (r == 0)
-                r = recording_find_replaced(recording);
         if (r != 0)
                 return r;
-        if (parameters->name)
+        r = recording_make_room(recording);
+        if (r != 0)
+                return r;
+        r = recording_find_replaced(recording);
+        if (r != 0)
+                return r;
+        if (parameters->name) {
                 r = spool_publish(recording->spool, recording->file, recording->head.name,
                                   parameters->replace, parameters->uid);
-        else
-                r = recording_publish_untagged(recording);
+        } else {
+                /* Another capture may have taken the name, which is that of a millisecond. */
+                r = format_time_name(&recording->head, name);
+                if (r == 0)
+                        r = spool_publish_untagged(recording->spool, recording->file, name,
+                                                   &recording->head);
+        }
         return r == 0 ? 0 : recording_refuse_spool(recording, r);
 }
 
@@ -401,24 +395,32 @@ static int capture_start(Work *work, CaptureParameters *parameters) {
 
         recording_init(&recording, work, parameters);
         r = parameters->name ? work_check_name(work, parameters->name) : 0;
-        if (r == 0)
-                r = work_decode_limits(work, &parameters->spool, &recording.limits);
-        if (r == 0)
-                r = recording_decode_pids(&recording, parameters->self_pids);
-        if (r == 0)
-                r = recording_open_file(&recording, &parameters->spool);
-        if (r == 0)
-                r = recording_open_kernel(&recording);
-        if (r == 0)
-                r = recording_run(&recording);
-        if (r == 0)
-                r = recording_finish_file(&recording);
+        if (r != 0)
+                return r;
+        r = work_decode_limits(work, &parameters->spool, &recording.limits);
+        if (r != 0)
+                return r;
+        r = recording_decode_pids(&recording, parameters->self_pids);
+        if (r != 0)
+                return r;
+        r = recording_open_file(&recording, &parameters->spool);
+        if (r != 0)
+                return r;
+        r = recording_open_kernel(&recording);
+        if (r != 0)
+                return r;
+        r = recording_run(&recording);
+        if (r != 0)
+                return r;
+        r = recording_finish_file(&recording);
         if (r != 0)
                 return r;
         if (parameters->anonymous)
                 return recording_answer_file(&recording);
         r = recording_publish(&recording);
-        return r == 0 ? recording_answer(&recording) : r;
+        if (r != 0)
+                return r;
+        return recording_answer(&recording);
 }
 
 static int work_capture(Work *work) {
@@ -456,8 +458,9 @@ static int work_probe(Work *work) {
 
         recording_init(&recording, work, &parameters);
         r = work_decode(work, NULL, 0, NULL);
-        if (r == 0)
-                r = recording_open_kernel(&recording);
+        if (r != 0)
+                return r;
+        r = recording_open_kernel(&recording);
         if (r != 0)
                 return r;
         options = recording_options(&recording);

@@ -9,18 +9,19 @@
 #include "wire/limits.h"
 #include "worker/work-spool.h"
 
-/* The object is left open. */
-static JsonWriter *work_begin_head(Work *work, const Head *head) {
+/* Begins an answer with @n heads; the caller may add members. */
+static JsonWriter *work_begin_heads(Work *work, const Head *heads, size_t n) {
         JsonWriter *writer = answer_begin(&work->answer);
 
         json_write_key(writer, "snapshots");
         json_write_array(writer);
-        head_write_json(writer, head);
+        for (size_t i = 0; i < n; i++)
+                head_write_json(writer, &heads[i]);
         json_write_end(writer);
         return writer;
 }
 
-/* The parameters of every method here; each takes those of its own table. */
+/* The parameters of all methods here; each method decodes those in its own table. */
 typedef struct SpoolCall {
         SpoolParameters spool;
         int file; /* owned */
@@ -51,9 +52,9 @@ static int publish_file(Work *work, const SpoolCall *parameters, Spool *spool,
                 return err_fold(r);
         if (strcmp(head->name, parameters->name) != 0)
                 return work_refuse_parameter(work, "name",
-                                             "The file has another name in its head.");
+                                             "The head of the file has another name.");
 
-        /* Older snapshots go only when this one is on the disk and its caller still waits. */
+        /* Remove older snapshots only once this one is on the disk and its caller still waits. */
         r = work_await_disk(work, spool, parameters->file);
         if (r != 0)
                 return r;
@@ -65,7 +66,7 @@ static int publish_file(Work *work, const SpoolCall *parameters, Spool *spool,
                           parameters->uid);
         if (r != 0)
                 return work_refuse_spool(work, spool, parameters->name, r);
-        work_write_rotated(work_begin_head(work, head), rotated);
+        work_write_rotated(work_begin_heads(work, head, 1), rotated);
         return answer_final(&work->answer);
 }
 
@@ -104,7 +105,7 @@ static int work_publish(Work *work) {
 
 /* remove */
 
-/* The snapshots to remove, with their heads from before. */
+/* The snapshots to remove, with the heads they had before. */
 typedef struct Removal {
         Work *work; /* borrowed */
         Spool *spool;
@@ -123,36 +124,32 @@ static void removal_done(Removal *removal) {
 /* Reads the head of one snapshot and checks that the caller may remove it. */
 static int removal_add(Removal *removal, const char *reference) {
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];
-        Head *head = &removal->heads[removal->n];
         _cleanup_(fd_closep) int fd = -EBADF;
+        _cleanup_(head_done) Head head = {};
         int r;
 
         r = spool_resolve(removal->spool, span_of(reference), name);
-        if (r == 0)
-                r = spool_open_snapshot(removal->spool, name, &fd, head);
-        if (r == SPOOL_E_DAMAGED) {
-                /* Damaged ones can be removed too; spool_remove() checks whose they are. */
-                *head = (Head){};
-                r = 0;
-        }
-        if (r == 0 && removal->uid != 0 && head->has_uid && head->uid != removal->uid)
+        if (r != 0)
+                return work_refuse_spool(removal->work, removal->spool, reference, r);
+        r = spool_open_snapshot(removal->spool, name, &fd, &head);
+        if (r == SPOOL_E_DAMAGED)
+                /* It can be removed too; spool_remove() checks whose it is. */
+                head = (Head){};
+        else if (r == 0 && removal->uid != 0 && head.has_uid && head.uid != removal->uid)
                 r = SPOOL_E_NOT_OWNER;
-        if (r == 0)
-                memcpy(head->name, name, sizeof(name));
-        for (size_t i = 0; r == 0 && i < removal->n; i++)
-                if (strcmp(removal->heads[i].name, name) == 0) {
-                        head_done(head); /* named twice: removed once */
+        if (r != 0 && r != SPOOL_E_DAMAGED)
+                return work_refuse_spool(removal->work, removal->spool, reference, r);
+
+        /* A snapshot that is named twice is removed once. */
+        for (size_t i = 0; i < removal->n; i++)
+                if (strcmp(removal->heads[i].name, name) == 0)
                         return 0;
-                }
-        if (r == 0) {
-                removal->n++;
-                return 0;
-        }
-        head_done(head);
-        return work_refuse_spool(removal->work, removal->spool, reference, r);
+        memcpy(head.name, name, sizeof(name));
+        removal->heads[removal->n++] = TAKE(head, (Head){});
+        return 0;
 }
 
-/* Damaged ones come first: only they can still turn out to belong to somebody else. */
+/* Damaged ones come first: only they may still turn out to belong to another user. */
 static int removal_run(Removal *removal) {
         int r;
 
@@ -168,17 +165,6 @@ static int removal_run(Removal *removal) {
                                                          r);
                 }
         return 0;
-}
-
-static int removal_answer(Removal *removal) {
-        JsonWriter *writer = answer_begin(&removal->work->answer);
-
-        json_write_key(writer, "snapshots");
-        json_write_array(writer);
-        for (size_t i = 0; i < removal->n; i++)
-                head_write_json(writer, &removal->heads[i]);
-        json_write_end(writer);
-        return answer_final(&removal->work->answer);
 }
 
 static int work_remove(Work *work) {
@@ -208,12 +194,20 @@ static int work_remove(Work *work) {
         if (!removal.heads)
                 return -ENOMEM;
         r = work_adopt_spool(work, &parameters.spool, &removal.spool);
-        for (size_t i = 0; i < n && r == 0; i++)
-                r = removal_add(&removal, json_object_get_string(
-                                                  json_object_array_get_idx(parameters.names, i)));
-        if (r == 0)
-                r = removal_run(&removal);
-        return r == 0 ? removal_answer(&removal) : r;
+        if (r != 0)
+                return r;
+        for (size_t i = 0; i < n; i++) {
+                json_object *name = json_object_array_get_idx(parameters.names, i);
+
+                r = removal_add(&removal, json_object_get_string(name));
+                if (r != 0)
+                        return r;
+        }
+        r = removal_run(&removal);
+        if (r != 0)
+                return r;
+        (void) work_begin_heads(work, removal.heads, removal.n);
+        return answer_final(&work->answer);
 }
 
 /* rename */
@@ -248,7 +242,7 @@ static int work_rename(Work *work) {
         if (r != 0)
                 return work_refuse_spool(work, spool,
                                          r == SPOOL_E_EXISTS ? parameters.new_name : name, r);
-        json_write_member_text(work_begin_head(work, &head), "oldName", name);
+        json_write_member_text(work_begin_heads(work, &head, 1), "oldName", name);
         return answer_final(&work->answer);
 }
 

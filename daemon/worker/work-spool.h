@@ -4,9 +4,9 @@
 /*
  * WorkSpool
  *
- * What the calls that write to the spool have in common: how they name it, and which error each of
- * its refusals becomes. The directory comes as a descriptor with the call; its path is for messages
- * only.
+ * The common parts of calls that write to the spool: the parameters that identify it, and the error
+ * that each of its refusals becomes. The directory comes as a descriptor with the call; its path is
+ * used in messages only.
  */
 
 #include "base/buffer.h"
@@ -33,21 +33,21 @@ typedef struct SpoolParameters {
 
 void spool_parameters_done(SpoolParameters *parameters);
 
-/* Takes the directory. SpoolUnavailable is refused here. */
+/* Takes over the directory. An unusable spool is refused with SpoolUnavailable. */
 _must_check_ int work_adopt_spool(Work *work, SpoolParameters *parameters, Spool **ret);
-/* All members are required. */
+/* Decodes the limits. Without them there are none; within them all members are required. */
 _must_check_ int work_decode_limits(Work *work, const SpoolParameters *parameters,
                                     SpoolLimits *ret);
 
-/* Refuses for the positive code @r about the snapshot @name; negative ones are passed on. */
+/* Refuses the call because of SPOOL_E_* @r about the snapshot @name. Passes on a negative @r. */
 _must_check_ int work_refuse_spool(Work *work, Spool *spool, const char *name, int r);
 
 /*
- * Called right before @file is published: writes it to the disk and checks that the peer is still
- * there. Publishing syncs again but has nothing left to wait for, so a peer that hangs up is
- * noticed until a few system calls before the snapshot appears. -ECANCELED.
+ * Writes @file to the disk and checks that the peer is still there: -ECANCELED. Call it right
+ * before publishing. Publishing syncs again, but then has nothing left to wait for; a peer that
+ * hangs up is therefore noticed until a few system calls before the snapshot appears.
  */
 _must_check_ int work_await_disk(Work *work, Spool *spool, int file);
 
-/* Writes the member "rotated": the names of spool_make_room(). Nothing when there are none. */
+/* Writes the member "rotated", the names from spool_make_room(), unless there are none. */
 void work_write_rotated(JsonWriter *writer, const Buffer *rotated);

@@ -17,7 +17,7 @@ int work_refuse(Work *work, WireError error, const WireErrorDetail *detail) {
 
 const char *work_full_reason(int error) {
         switch (error) {
-        case -EFBIG: /* RLIMIT_FSIZE is that room */
+        case -EFBIG: /* RLIMIT_FSIZE was set to the room that is left */
                 return "The spool is full: its file system has no more room beyond what is kept "
                        "free";
         case -ENOSPC:

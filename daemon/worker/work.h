@@ -4,8 +4,8 @@
 /*
  * Work
  *
- * One call that a job serves. A method ends in one of three ways: it gave the last reply, it
- * refused the call with an error, or it fails with a negative errno and worker.c answers for it.
+ * One call that a job serves. A method ends in one of three ways: it has sent the last reply, it
+ * has refused the call with an error, or it returns a negative errno and worker.c sends the error.
  */
 
 #include <stdbool.h>
@@ -23,11 +23,11 @@
 
 enum {
         WORK_OK,
-        WORK_E_ANSWERED, /* the call was refused: nothing is left to do but to pass this up */
+        WORK_E_ANSWERED, /* the call was refused; the caller only passes this up */
 };
 
 typedef struct Work {
-        FrameStream *stream; /* borrowed: the call's descriptors are in it */
+        FrameStream *stream; /* borrowed; holds the descriptors of the call */
         Call call;
         Answer answer;
 } Work;
@@ -37,17 +37,17 @@ typedef int (*WorkRun)(Work *work);
 /* A condition that must hold before a method runs. */
 typedef enum WorkNeed {
         WORK_NEEDS_NOTHING,
-        WORK_NEEDS_MORE, /* its answer has no bound: ExpectedMore without */
+        WORK_NEEDS_MORE, /* its answer has no bound, so the call must say "more" */
 } WorkNeed;
 
 typedef struct WorkMethod {
         const char *name;
         WorkRun run;
         WorkNeed need;
-        uint64_t max_file_bytes; /* the longest file it may write inside the sandbox */
+        uint64_t max_file_bytes; /* the size of files it may write inside the sandbox */
 } WorkMethod;
 
-/* One table per file, ended by a row without name. */
+/* One table per file, ended by a row without a name. */
 extern const WorkMethod work_analysis_methods[]; /* job-analysis.c */
 extern const WorkMethod work_sets_methods[];     /* job-sets.c */
 extern const WorkMethod work_verify_methods[];   /* job-verify.c */
@@ -58,14 +58,14 @@ extern const WorkMethod work_spool_methods[];    /* job-spool.c */
 
 /* Answers with @error. WORK_E_ANSWERED, or a negative errno when that could not be sent. */
 _must_check_ int work_refuse(Work *work, WireError error, const WireErrorDetail *detail);
-/* Says why a job may not write any more; NULL for any other negative errno. */
+/* Says why there is no room to write; NULL for any other negative errno. */
 const char *work_full_reason(int error);
 _must_check_ int work_refuse_parameter(Work *work, const char *parameter, const char *reason);
 
-/* Refuses a text that is not the name of a snapshot: InvalidName. */
+/* Refuses a text that cannot be the name of a snapshot: InvalidName. */
 _must_check_ int work_check_name(Work *work, const char *name);
 
-/* Decodes the call's parameters, or refuses them. */
+/* Decodes the parameters of the call and refuses wrong ones. */
 _must_check_ int work_decode(Work *work, const Parameter *table, size_t n_table, void *ret);
 /* The same for @object, the parameter @name, whose members are reported as "NAME.MEMBER". */
 _must_check_ int work_decode_member(Work *work, json_object *object, const char *name,
@@ -74,7 +74,7 @@ _must_check_ int work_decode_ref(Work *work, json_object *object, const char *na
                                  SnapshotRef *ret);
 _must_check_ int work_decode_view(Work *work, json_object *object, View *ret);
 
-/* subject_open() and subject_pass(); a file that cannot be read is refused. */
+/* subject_open() and subject_pass(), which refuse a file that cannot be read. */
 _must_check_ int work_open_subject(Work *work, SnapshotRef *ref, Subject *subject);
 _must_check_ int work_pass_subject(Work *work, Subject *subject, const SubjectVisitor *visitor,
                                    void *userdata);

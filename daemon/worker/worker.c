@@ -14,13 +14,13 @@
 #include "wire/limits.h"
 #include "worker/work.h"
 
-/* Where varlink's exec convention puts the connected socket: the first of sd_listen_fds(3). */
+/* The connected socket, by the convention of varlink's "exec:": the first of sd_listen_fds(3). */
 #define WORKER_SOCKET 3
 #define WORKER_CALL_TIMEOUT_MS ((int) (LIMIT_IDLE_NS / NSEC_PER_MSEC))
-/* The main process adds labels and descriptors to a call that it hands on. */
+/* The main process adds labels and descriptors to a call before it passes it on. */
 #define WORKER_CALL_BYTES (2 * LIMIT_CALL_BYTES)
 
-/* The tables of each kind, ended by NULL; a kind without one does not compile. */
+/* The tables of each kind, ended by NULL. A kind without its list does not compile. */
 static const WorkMethod *const methods_of_CAPTURE[] = { work_capture_methods, NULL };
 static const WorkMethod *const methods_of_ANALYSIS[] = {
         work_analysis_methods, work_verify_methods, work_convert_methods,
@@ -44,7 +44,7 @@ static const WorkMethod *worker_method_find(JobKind kind, const char *name) {
         return NULL;
 }
 
-/* Gives up privileges, before the first byte of somebody else is looked at. */
+/* Gives up privileges. This must come before the first byte of somebody else is read. */
 static int worker_confine(const JobTerms *terms, uint64_t max_file_bytes) {
         bool privileged = sandbox_is_privileged();
         int r;
@@ -52,14 +52,15 @@ static int worker_confine(const JobTerms *terms, uint64_t max_file_bytes) {
         r = sandbox_enter(terms->filter, terms->capabilities, max_file_bytes);
         if (r != SANDBOX_E_NO_FILTER)
                 return r;
-        /* Reading a file with no more than one's own rights is what any other program would do. */
+        /* Without privileges we read a file with the rights of its reader, as any program would. */
         if (privileged && terms->reads_foreign)
                 return -EPROTONOSUPPORT;
-        (void) fputs("ctprofd: this kernel has no seccomp filters, going on without one\n", stderr);
+        (void) fputs("ctprofd: this kernel has no seccomp filters, continuing without one\n",
+                     stderr);
         return 0;
 }
 
-/* Answers for a method that failed. */
+/* Sends the error of a method that failed. */
 static int worker_fail(Work *work, int error) {
         const char *reason = strerror(-error), *full = work_full_reason(error);
 
@@ -68,9 +69,8 @@ static int worker_fail(Work *work, int error) {
                                     &(WireErrorDetail){ .reason = full });
 
         if (error == -EPROTONOSUPPORT)
-                reason = "this kernel has no seccomp filters, and files are not read with "
-                         "privileges "
-                         "without one";
+                reason = "this kernel has no seccomp filters, and without one a privileged "
+                         "daemon reads no files";
         if (error == -EMSGSIZE)
                 reason = "the result is too large to be sent";
         return answer_error(&work->answer, WIRE_ERROR_JOB_FAILED,
@@ -134,7 +134,7 @@ int worker_serve(JobKind kind, FrameStream *stream, WorkerConfinement confinemen
         return err_fold(r);
 }
 
-/* A job inherits the signals of its parent's event loop, which do not suit a short program. */
+/* A job inherits the signal mask of the event loop of its parent, but has no event loop. */
 static void worker_reset_signals(void) {
         sigset_t none;
 
@@ -152,7 +152,7 @@ static int worker_adopt_socket(FrameStream **ret) {
         uint64_t n;
         int r;
 
-        /* The variables may be missing, but they must not contradict. */
+        /* The variable may be missing, but must not contradict. */
         if (count && (!number_parse_u64(span_of(count), &n) || n < 1))
                 return -ENOTCONN;
         if (getpeername(WORKER_SOCKET, (struct sockaddr *) &peer, &n_peer) != 0)
@@ -170,7 +170,7 @@ int worker_main(const char *word) {
         int r;
 
         if (!job_kind_find(word, &kind)) {
-                (void) fprintf(stderr, "ctprofd: there are no jobs of the kind \"%s\"\n", word);
+                (void) fprintf(stderr, "ctprofd: there is no kind of job named \"%s\"\n", word);
                 return EXIT_FAILURE;
         }
         worker_reset_signals();
@@ -180,7 +180,7 @@ int worker_main(const char *word) {
                 (void) frame_stream_free(stream);
         }
         if (r != 0)
-                (void) fprintf(stderr, "ctprofd: %s job cannot serve its call: %s\n", word,
+                (void) fprintf(stderr, "ctprofd: the %s job cannot serve its call: %s\n", word,
                                strerror(-r));
         if (job_terms(kind)->filter != SANDBOX_OPEN)
                 sandbox_exit(r == 0 ? EXIT_SUCCESS : EXIT_FAILURE);

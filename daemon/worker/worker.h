@@ -4,22 +4,22 @@
 /*
  * Worker
  *
- * What a job does once it is started: it reads one call and its descriptors from the socket it was
- * started with, serves it, answers and exits. Every failure ends in a reply, except towards a peer
- * that hung up. Nothing outlives the job.
+ * Runs a job: reads one call and its descriptors from the socket the job was started with, serves
+ * the call, answers and exits. Every failure becomes a reply, unless the peer has hung up. Nothing
+ * outlives the job.
  */
 
 #include "job/job-kind.h"
 
 /*
- * The process as a job of the kind @word (job-kind.h): serves the call on descriptor 3 and returns
- * the exit status. A job with a filter does not return but ends here.
+ * Runs this process as a job of the kind @word (job-kind.h): serves the call on descriptor 3 and
+ * returns the exit status. A job with a filter does not return but ends here.
  */
 int worker_main(const char *word);
 
 typedef enum WorkerConfinement {
         WORKER_CONFINED, /* gives up the privileges that its kind of job does not need */
-        WORKER_FREE,     /* keeps everything: for tests, which live in the same process */
+        WORKER_FREE,     /* keeps all privileges: for tests, which run in the same process */
 } WorkerConfinement;
 
 typedef struct FrameStream FrameStream;

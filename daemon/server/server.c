@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "base/err.h"
-#include "log/log-limit.h"
 #include "log/log.h"
 #include "wire/limits.h"
 

@@ -14,7 +14,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "base/span.h"
-#include "log/log-limit.h"
 #include "log/log.h"
 
 // clang-format off

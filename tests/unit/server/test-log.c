@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "log/log-limit.h"
 #include "log/log.h"
 
 static const struct {

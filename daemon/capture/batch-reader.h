@@ -11,9 +11,9 @@
 
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "capture/cgroup-set.h"
-#include "capture/scene/backend.h"
+#include "capture/cgroups.h"
 #include "capture/rollup.h"
+#include "capture/scene/backend.h"
 
 typedef struct BatchReader BatchReader;
 

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "capture/scene/batch.h"
+#include "capture/scene/scene.h"
 
 typedef struct BatchRing BatchRing;
 

@@ -5,14 +5,52 @@
  * Cgroups
  *
  * The cgroups of a capture: which one each thread lives in, and the statistics of those cgroups and
- * of all above them.
+ * of all above them. Each worker collects a set of them; the sets are merged before the statistics
+ * are read. The size of a set goes with the number of cgroups, not of threads.
  */
 
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/index.h"
 #include "base/macro.h"
-#include "capture/cgroup-set.h"
+#include "base/span.h"
 #include "capture/pace.h"
 #include "capture/scene/scene.h"
 #include "snapshot/snapshot-writer.h"
+
+typedef enum CgroupThreading {
+        CGROUP_THREADING_UNKNOWN, /* not read yet */
+        CGROUP_THREADING_WHOLE,   /* all threads of a process are in one cgroup */
+        CGROUP_THREADING_SPREAD,  /* each thread must be read; also when that is not known */
+} CgroupThreading;
+
+typedef struct CgroupEntry {
+        Span path; /* owned by the set; stays where it is until the set is done */
+        CgroupThreading threading;
+        bool inhabited; /* a thread that was kept lives in it or below it */
+} CgroupEntry;
+
+/* Each cgroup once. One thread uses a set. */
+typedef struct CgroupSet {
+        CgroupEntry **entries; /* owned, and so is each entry */
+        size_t n_entries, n_allocated;
+        Index index; /* by path */
+} CgroupSet;
+
+static inline void cgroup_set_init(CgroupSet *set) {
+        *set = (CgroupSet){};
+}
+/* The set is empty and usable again. */
+void cgroup_set_done(CgroupSet *set);
+
+/* The entry of @path, which is added when it is new; borrowed. -ENOMEM. */
+_must_check_ int cgroup_set_add(CgroupSet *set, Span path, CgroupEntry **ret);
+
+/* Adds the inhabited cgroups of @other, and all cgroups above them. -ENOMEM. */
+_must_check_ int cgroup_set_merge(CgroupSet *set, const CgroupSet *other);
+
+/* All entries in bytewise order of their paths: an owned array of borrowed entries. -ENOMEM. */
+_must_check_ int cgroup_set_sort(const CgroupSet *set, CgroupEntry ***ret, size_t *ret_n);
 
 /*
  * Sets the cgroup of all kept threads of @process: of one of them for all, unless the cgroup allows

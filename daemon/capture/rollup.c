@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "kernel/procfs/proc-smaps.h"
+#include "kernel/procfs/proc-task.h"
 #include "kernel/procfs/procfs.h"
 
 #define SMAPS_LEAST_NS (100 * NSEC_PER_MSEC) /* however little is left of the budget */

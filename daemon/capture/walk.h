@@ -10,10 +10,10 @@
  */
 
 #include "base/macro.h"
-#include "capture/cgroup-set.h"
+#include "capture/cgroups.h"
 #include "capture/pace.h"
-#include "capture/scene/backend.h"
 #include "capture/rollup.h"
+#include "capture/scene/backend.h"
 #include "snapshot/snapshot-writer.h"
 
 #define WALK_MAX_WORKERS 16

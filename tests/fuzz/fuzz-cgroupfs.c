@@ -5,8 +5,8 @@
  * Every number is found again in its file, every file is counted once, and no path leads outside.
  *
  * Aims at: daemon/kernel/cgroupfs/cgroup-mount.c daemon/kernel/cgroupfs/cgroup-stats.c
- *          daemon/kernel/cgroupfs/cgroupfs.c daemon/kernel/cgroupfs/io-stat.c
- *          daemon/kernel/text/pressure.c daemon/kernel/text/number-map.c
+ *          daemon/kernel/cgroupfs/cgroupfs.c
+ *          daemon/kernel/text/pressure.c daemon/kernel/text/keyed-numbers.c
  */
 #include "fuzz.h"
 
@@ -19,7 +19,6 @@
 #include "base/cleanup.h"
 #include "kernel/cgroupfs/cgroup-stats.h"
 #include "kernel/cgroupfs/cgroupfs.h"
-#include "kernel/cgroupfs/io-stat.h"
 #include "leaf.h"
 #include "oracle.h"
 #include "tree.h"

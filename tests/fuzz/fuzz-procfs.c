@@ -5,10 +5,8 @@
  * finds is there; cutting the text at the end of a line invents nothing, and a torn line behind it
  * changes nothing.
  *
- * Aims at: daemon/kernel/procfs/proc-stat.c daemon/kernel/procfs/proc-status.c
- *          daemon/kernel/procfs/proc-sched.c daemon/kernel/procfs/proc-schedstat.c
- *          daemon/kernel/procfs/proc-io.c daemon/kernel/procfs/proc-smaps.c
- *          daemon/kernel/procfs/proc-cgroup.c daemon/kernel/procfs/kernel-cmdline.c
+ * Aims at: daemon/kernel/procfs/proc-task.c daemon/kernel/procfs/proc-sched.c
+ *          daemon/kernel/procfs/kernel-cmdline.c
  *          daemon/kernel/procfs/host-context.c daemon/kernel/procfs/sched-ext.c
  */
 #include "fuzz.h"
@@ -22,13 +20,8 @@
 #include "host-files.h"
 #include "oracle.h"
 #include "kernel/procfs/kernel-cmdline.h"
-#include "kernel/procfs/proc-cgroup.h"
-#include "kernel/procfs/proc-io.h"
 #include "kernel/procfs/proc-sched.h"
-#include "kernel/procfs/proc-schedstat.h"
-#include "kernel/procfs/proc-smaps.h"
-#include "kernel/procfs/proc-stat.h"
-#include "kernel/procfs/proc-status.h"
+#include "kernel/procfs/proc-task.h"
 
 /* The result of a parser, in one form for all of them. */
 typedef struct Reading {

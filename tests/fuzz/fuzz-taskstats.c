@@ -4,8 +4,7 @@
  * against the layouts of its headers; anything else is a datagram of netlink messages, held against
  * a walk of our own. Members past the length are absent; a cut takes answers away and changes none.
  *
- * Aims at: daemon/kernel/taskstats/taskstats-decode.c
- *          daemon/kernel/taskstats/taskstats-message.c
+ * Aims at: daemon/kernel/taskstats/taskstats-message.c
  */
 #include "fuzz.h"
 

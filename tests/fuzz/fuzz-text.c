@@ -3,8 +3,8 @@
  * The grammars of kernel text, each chosen by the first byte and held against the plain oracle: the
  * same lines, words and pairs, in one piece and in two; the same numbers; sets that print back.
  *
- * Aims at: daemon/kernel/text/cursor.c daemon/kernel/text/cpu-list.c daemon/kernel/text/fields.c
- *          daemon/kernel/text/number-map.c daemon/kernel/text/pressure.c
+ * Aims at: daemon/kernel/text/cursor.c daemon/kernel/text/cpu-list.c
+ *          daemon/kernel/text/keyed-numbers.c daemon/kernel/text/pressure.c
  *          daemon/kernel/text/text-file.c protocol/base/number.c
  */
 #include "fuzz.h"
@@ -17,8 +17,7 @@
 #include "oracle.h"
 #include "kernel/text/cpu-list.h"
 #include "kernel/text/cursor.h"
-#include "kernel/text/fields.h"
-#include "kernel/text/number-map.h"
+#include "kernel/text/keyed-numbers.h"
 #include "kernel/text/pressure.h"
 #include "kernel/text/text-file.h"
 #include "tree.h"

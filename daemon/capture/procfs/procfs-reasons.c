@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "capture/scene/reason.h"
+#include "capture/scene/backend.h"
 
 #define TASKSTATS_DENIED \
         "taskstats needs CAP_NET_ADMIN in the initial user namespace: " REASON_RUN_PRIVILEGED

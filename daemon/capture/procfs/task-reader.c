@@ -5,11 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "kernel/procfs/proc-io.h"
 #include "kernel/procfs/proc-sched.h"
-#include "kernel/procfs/proc-schedstat.h"
-#include "kernel/procfs/proc-stat.h"
-#include "kernel/procfs/proc-status.h"
+#include "kernel/procfs/proc-task.h"
 
 /* include/uapi/linux/sched.h */
 #define POLICY_FIFO 1

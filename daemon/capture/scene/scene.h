@@ -18,13 +18,88 @@
 #include <sys/types.h>
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "capture/scene/batch.h"
 #include "capture/scene/capture-system.h"
 #include "capture/scene/gates.h"
-#include "capture/scene/tally.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "kernel/procfs/procfs.h"
+#include "kernel/taskstats/taskstats-message.h"
+#include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
+
+/* batches */
+
+#define BATCH_MAX_THREADS TASKSTATS_BATCH_MAX
+/* The longest name that the kernel prints (fs/proc/array.c, proc_task_name()). */
+#define BATCH_NAME_BYTES 64
+
+typedef struct BatchProcess {
+        pid_t tgid;
+        size_t first, n; /* its threads are batch->tids[first ... first + n - 1] */
+        /*
+         * The process continues in other batches. The walk has read its name once, so that all rows
+         * agree, and its start time, so that each part can check that it is the same process.
+         */
+        bool is_split;
+        bool has_leader; /* the walk could read the leader */
+        uint64_t start_ticks;
+        char name[BATCH_NAME_BYTES];
+        size_t n_name;
+
+        size_t n_kept; /* result: rows */
+} BatchProcess;
+
+/*
+ * A piece of work for one worker: the threads to read, grouped by process, and the rows that were
+ * made of them. It holds at most as many threads as one taskstats request: several small processes,
+ * or a part of a large one, so that several workers share a process with 25,000 threads.
+ */
+typedef struct Batch {
+        pid_t tids[BATCH_MAX_THREADS];
+        size_t n_tids;
+        BatchProcess processes[BATCH_MAX_THREADS];
+        size_t n_processes;
+        uint64_t n_walked, n_listed; /* progress of the walk when the batch was filled: processes */
+
+        Buffer rows; /* result: joined by "," */
+        int error;   /* result: 0 or -ENOMEM, which ends the capture */
+} Batch;
+
+/* counts */
+
+/*
+ * How every attempt to read something ended, by source, and what else is counted in a capture. Each
+ * worker has a tally of its own; they are added up once, at the end.
+ */
+typedef struct Tally {
+        uint64_t counts[_SOURCE_MAX][_SOURCE_OUTCOME_MAX];
+        uint64_t n_threads;        /* kept */
+        uint64_t n_processes;      /* with a thread that was kept */
+        bool processes_hidden;     /* the backend is not shown all processes */
+        uint64_t n_smaps_skipped;  /* processes left out when the time budget was used up */
+        uint64_t n_groups_outside; /* cgroups outside of the visible part of the hierarchy */
+} Tally;
+
+static inline void tally_add(Tally *tally, SourceId source, SourceOutcome outcome) {
+        tally->counts[source][outcome]++;
+}
+
+static inline void tally_add_counts(Tally *tally, SourceId source,
+                                    const uint64_t counts[static _SOURCE_OUTCOME_MAX]) {
+        for (unsigned i = 0; i < _SOURCE_OUTCOME_MAX; i++)
+                tally->counts[source][i] += counts[i];
+}
+
+static inline void tally_merge(Tally *tally, const Tally *other) {
+        for (unsigned id = 0; id < _SOURCE_MAX; id++)
+                tally_add_counts(tally, (SourceId) id, other->counts[id]);
+        tally->n_threads += other->n_threads;
+        tally->n_processes += other->n_processes;
+        tally->processes_hidden |= other->processes_hidden;
+        tally->n_smaps_skipped += other->n_smaps_skipped;
+        tally->n_groups_outside += other->n_groups_outside;
+}
+
+/* threads */
 
 /* The host that is captured. All workers share it; it does not change during the walk. */
 typedef struct CaptureHost {

@@ -12,7 +12,7 @@
 #include "kernel/procfs/kernel-cmdline.h"
 #include "kernel/text/cpu-list.h"
 #include "kernel/text/cursor.h"
-#include "kernel/text/fields.h"
+#include "kernel/text/keyed-numbers.h"
 
 #define FILE_BYTES (8 * 1024) /* meminfo and the first CPU of cpuinfo take about 1.5 KB each */
 #define PATH_BYTES 320        /* a directory named here and a file name */

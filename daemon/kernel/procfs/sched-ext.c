@@ -3,7 +3,7 @@
 
 #include "base/number.h"
 #include "kernel/text/cursor.h"
-#include "kernel/text/number-map.h"
+#include "kernel/text/keyed-numbers.h"
 
 #define FILE_BYTES (8 * 1024) /* sysfs: at most a page; the events take 0.5 KB */
 

@@ -4,16 +4,94 @@
 /*
  * TaskstatsMessage
  *
- * Encodes requests of the TASKSTATS netlink family (copies of one template) and decodes the
- * replies. Pure. A reply answers a request only when its sequence number is in the batch and the
- * tid in it is the requested one; any other reply belongs to an earlier batch or another socket.
+ * Requests of the TASKSTATS netlink family, the replies to them, and the struct in a reply. Pure:
+ * the socket is in taskstats.h.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include "base/macro.h"
-#include "kernel/taskstats/taskstats-decode.h"
+#include "snapshot/thread-sample.h"
+
+/* the struct */
+
+/*
+ * One "struct taskstats" as the kernel sent it, whatever its version. The struct grew at its end
+ * from version to version, except that version 15 (Linux 6.14.0 to 6.14.8) inserted members in the
+ * middle and version 16 moved them to the end. So the version decides the offset of a member, and
+ * the length received decides whether it was sent at all. A member that was not sent is absent,
+ * never zero.
+ */
+
+enum {
+        TASKSTATS_OK,
+        TASKSTATS_E_MALFORMED, /* too short to hold a version */
+        TASKSTATS_E_TOO_OLD,   /* before version 8 (Linux 3.x), with other offsets */
+        TASKSTATS_E_NO_FAMILY, /* taskstats_open(): this kernel has no TASKSTATS */
+};
+
+#define TASKSTATS_MIN_VERSION 8
+/* The bytes that are decoded; after them come the time stamps of version 17, and the unknown. */
+#define TASKSTATS_KNOWN_BYTES 560
+
+typedef struct Taskstats {
+        uint16_t version;
+        uint16_t n_bytes; /* received, that this version defines and we know */
+        union {
+                char bytes[TASKSTATS_KNOWN_BYTES];
+                uint64_t words[TASKSTATS_KNOWN_BYTES / 8]; /* for alignment */
+        };
+} Taskstats;
+
+/* Members that are not metrics. */
+typedef enum TaskstatsMember {
+        TASKSTATS_UID, /* real, in the caller's user namespace */
+        TASKSTATS_GID,
+        TASKSTATS_TID, /* ac_pid */
+        TASKSTATS_PPID,
+        TASKSTATS_AGE_US, /* since the thread's start, CLOCK_MONOTONIC */
+        TASKSTATS_EXE_DEV,
+        TASKSTATS_EXE_INODE,
+        TASKSTATS_CPU_COUNT,
+        TASKSTATS_CPU_RUN_VIRTUAL_NS,
+        TASKSTATS_HIWATER_VM_KIB,
+        TASKSTATS_IRQ_COUNT,
+        _TASKSTATS_MEMBER_MAX,
+} TaskstatsMember;
+
+/* The kernel option or condition that a metric of the struct depends on. */
+typedef enum TaskstatsGroup {
+        TASKSTATS_GROUP_BASIC = 1 << 0, /* CONFIG_TASKSTATS */
+        TASKSTATS_GROUP_CPU = 1 << 1,   /* CONFIG_TASK_DELAY_ACCT, whether switched on or not */
+        TASKSTATS_GROUP_DELAY = 1 << 2, /* the task was forked with delay accounting on */
+        TASKSTATS_GROUP_IRQ = 1 << 3,   /* and the kernel accounts interrupt time */
+        TASKSTATS_GROUP_XACCT = 1 << 4, /* CONFIG_TASK_XACCT */
+} TaskstatsGroup;
+
+/* Copies @payload out. 0, TASKSTATS_E_MALFORMED, TASKSTATS_E_TOO_OLD; *ret only on 0. */
+_must_check_ int taskstats_decode(const void *payload, size_t n_payload, Taskstats *ret);
+
+/* False when it was not sent; *ret is unchanged then. */
+bool taskstats_get(const Taskstats *stats, TaskstatsMember member, uint64_t *ret);
+
+/* Whether a count of the seven delay categories besides cpu is not 0, so the task is accounted. */
+bool taskstats_has_delays(const Taskstats *stats);
+
+/*
+ * Puts the metrics of @groups (TaskstatsGroup, or-ed) that were sent. The high-water marks are 0
+ * for a task without address space, which is not a measurement: they are absent then.
+ */
+void taskstats_put_metrics(const Taskstats *stats, unsigned groups, ThreadSample *sample);
+
+/* messages */
+
+/*
+ * Requests are copies of one template. A reply answers a request only when its sequence number is
+ * in the batch and the tid in it is the requested one; any other reply belongs to an earlier batch
+ * or another socket.
+ */
 
 #define TASKSTATS_BATCH_MAX 64
 #define TASKSTATS_REQUEST_BYTES 28

@@ -13,7 +13,6 @@
 #include <sys/types.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "kernel/taskstats/taskstats-decode.h"
 #include "kernel/taskstats/taskstats-message.h"
 
 typedef struct TaskstatsSocket TaskstatsSocket;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "kernel/cgroupfs/io-stat.h"
+#include "kernel/cgroupfs/cgroup-stats.h"
 #include "text/fixture.h"
 
 static int write_json(Span text, Buffer *buffer) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "kernel/procfs/proc-io.h"
+#include "kernel/procfs/proc-task.h"
 #include "text/fixture.h"
 
 #define ALL_KEYS ((1u << _PROC_IO_MAX) - 1)

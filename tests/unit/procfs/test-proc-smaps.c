@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "kernel/procfs/proc-smaps.h"
+#include "kernel/procfs/proc-task.h"
 #include "text/fixture.h"
 
 static ProcSmaps smaps;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "kernel/procfs/proc-stat.h"
+#include "kernel/procfs/proc-task.h"
 #include "text/fixture.h"
 
 #define ALL_FIELDS ((UINT32_C(1) << _PROC_STAT_MAX) - 1)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "metric/metric.h"
-#include "kernel/taskstats/taskstats-decode.h"
+#include "kernel/taskstats/taskstats-message.h"
 
 typedef struct DelayPair {
         uint64_t count, total;

@@ -7,7 +7,7 @@
 
 #include "base/macro.h"
 #include "taskstats-layouts.h"
-#include "kernel/taskstats/taskstats-decode.h"
+#include "kernel/taskstats/taskstats-message.h"
 
 #define ALL_GROUPS                                                             \
         (TASKSTATS_GROUP_BASIC | TASKSTATS_GROUP_CPU | TASKSTATS_GROUP_DELAY | \

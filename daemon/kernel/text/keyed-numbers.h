@@ -2,10 +2,9 @@
 #pragma once
 
 /*
- * NumberMap
+ * KeyedNumbers
  *
- * Keys and numbers of a file whose keys differ between kernels: all are kept, in bytewise order,
- * each once. A key that comes twice or without a number has no value, and never gets one.
+ * Numbers that a file prints with their keys: of the keys that are asked for, or of all.
  */
 
 #include <stdbool.h>
@@ -13,6 +12,34 @@
 #include <stdint.h>
 #include "base/span.h"
 #include "json/json-writer.h"
+
+/*
+ * Fields
+ *
+ * Numbers collected by key. A key that comes twice, or a value that is not a whole number of 64
+ * bits, is malformed and leaves its field absent for good; other keys are skipped.
+ */
+
+#define FIELDS_MAX 64
+
+typedef struct Fields {
+        const Span *keys; /* borrowed; at most FIELDS_MAX */
+        size_t n_keys;
+        uint64_t *values; /* borrowed; one per key, written where present */
+        uint64_t present; /* bit per key */
+        uint64_t seen;    /* bit per key that occurred, with any value */
+        bool malformed;
+} Fields;
+
+/* False when @key is not one of the keys. */
+bool fields_put(Fields *fields, Span key, Span value);
+
+/*
+ * NumberMap
+ *
+ * Keys and numbers of a file whose keys differ between kernels: all are kept, in bytewise order,
+ * each once. A key that comes twice or without a number has no value, and never gets one.
+ */
 
 #define NUMBER_MAP_MAX 256 /* memory.stat of 7.2 has 75 */
 

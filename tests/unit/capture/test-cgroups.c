@@ -5,7 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "capture/cgroup-set.h"
+#include "capture/cgroups.h"
+#include "kernel/procfs/proc-task.h"
 #include "colliding.h"
 
 static CgroupSet set, other;
@@ -120,7 +121,7 @@ START_TEST(paths_are_bytes) {
 END_TEST
 
 int main(void) {
-        Suite *suite = suite_create("cgroup-set");
+        Suite *suite = suite_create("cgroups");
         TCase *entries = tcase_create("entries");
 
         tcase_add_checked_fixture(entries, setup, teardown);

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/procfs/proc-task.h"
+
+#include "base/number.h"
+#include "kernel/text/cursor.h"
+#include "kernel/text/keyed-numbers.h"
+
+/* stat */
+
+#define FIELD_STATE 3
+#define FIELD_STARTTIME 22
+#define FIELD_LAST 41 /* later fields are not used */
+
+static bool parse_uint64_t(Span text, uint64_t *ret) {
+        return number_parse_u64(text, ret);
+}
+
+static bool parse_uint32_t(Span text, uint32_t *ret) {
+        return number_parse_u32(text, ret);
+}
+
+static bool parse_int32_t(Span text, int32_t *ret) {
+        int64_t value;
+
+        if (!number_parse_i64(text, &value) || value < INT32_MIN || value > INT32_MAX)
+                return false;
+        *ret = (int32_t) value;
+        return true;
+}
+
+/* Sets one optional field; fields of other numbers are skipped. */
+static bool put_field(ProcStat *stat, unsigned field, Span word) {
+        switch (field) {
+#define PROC_STAT_CASE(member, type, number)                        \
+        case number:                                                \
+                if (!parse_##type(word, &stat->member))             \
+                        return false;                               \
+                stat->present |= UINT32_C(1) << PROC_STAT_##member; \
+                return true;
+                PROC_STAT_FIELDS(PROC_STAT_CASE)
+#undef PROC_STAT_CASE
+        default:
+                return true;
+        }
+}
+
+/* Parses "pid (comm)"; *ret_tail is the text after the parenthesis that ends the name. */
+static bool parse_head(Span text, ProcStat *stat, Span *ret_tail) {
+        const char *open = text.n > 0 ? memchr(text.bytes, '(', text.n) : NULL;
+        const char *close = text.n > 0 ? memrchr(text.bytes, ')', text.n) : NULL;
+        Span pid;
+
+        if (!open || !close || close < open || open == text.bytes)
+                return false;
+        pid = (Span){ text.bytes, (size_t) (open - text.bytes) - 1 };
+        if (pid.bytes[pid.n] != ' ' || !parse_int32_t(pid, &stat->pid) || stat->pid <= 0)
+                return false;
+        stat->comm = (Span){ open + 1, (size_t) (close - open) - 1 };
+        *ret_tail = (Span){ close + 1, text.n - (size_t) (close - text.bytes) - 1 };
+        return true;
+}
+
+/* 0 for a whole line; @has_identity says whether state and start time were on it. */
+static bool parse_tail(Span tail, ProcStat *stat) {
+        Cursor lines = cursor_over(tail), words;
+        bool good = true, has_state = false, has_starttime = false;
+        unsigned field = FIELD_STATE;
+        Span line, word;
+
+        if (!cursor_line(&lines, &line))
+                return false;
+        words = cursor_over(line);
+        for (; field <= FIELD_LAST && cursor_word(&words, &word); field++) {
+                if (field == FIELD_STATE) {
+                        has_state = word.n == 1;
+                        stat->state = word.bytes[0];
+                } else if (field == FIELD_STARTTIME) {
+                        has_starttime = parse_uint64_t(word, &stat->starttime);
+                } else {
+                        good &= put_field(stat, field, word);
+                }
+        }
+        stat->has_identity = has_state && has_starttime;
+        return good && field > FIELD_LAST;
+}
+
+int proc_stat_parse(Span text, ProcStat *ret) {
+        ProcStat stat = {};
+        Span tail;
+        bool good;
+
+        good = parse_head(text, &stat, &tail) && parse_tail(tail, &stat);
+        if (!stat.has_identity) {
+                *ret = (ProcStat){};
+                return PROCFS_E_MALFORMED;
+        }
+        *ret = stat;
+        return good ? 0 : PROCFS_E_MALFORMED;
+}
+
+/* status */
+
+// clang-format off
+#define STATUS_KEYS(K)                                                                             \
+        K(state,                 "State")                                                          \
+        K(tgid,                  "Tgid")                                                           \
+        K(ppid,                  "PPid")                                                           \
+        K(uid,                   "Uid")                                                            \
+        K(gid,                   "Gid")                                                            \
+        K(kthread,               "Kthread")                                                        \
+        K(threads,               "Threads")                                                        \
+        K(cpus_allowed,          "Cpus_allowed_list")                                              \
+        K(voluntary_switches,    "voluntary_ctxt_switches")                                        \
+        K(nonvoluntary_switches, "nonvoluntary_ctxt_switches")
+// clang-format on
+
+/* Each parses the value of its line; false when it is malformed. */
+
+static bool parse_state(Span value, ProcStatus *status) {
+        /* "S (sleeping)" */
+        if (value.n == 0 || (value.n > 1 && value.bytes[1] != ' '))
+                return false;
+        status->state = value.bytes[0];
+        return true;
+}
+
+static bool parse_pid(Span value, pid_t *ret) {
+        uint32_t number;
+
+        if (!number_parse_u32(value, &number) || number > INT32_MAX)
+                return false;
+        *ret = (pid_t) number;
+        return true;
+}
+
+static bool parse_tgid(Span value, ProcStatus *status) {
+        return parse_pid(value, &status->tgid);
+}
+
+static bool parse_ppid(Span value, ProcStatus *status) {
+        return parse_pid(value, &status->ppid);
+}
+
+/* "real effective saved filesystem": the first. */
+static bool parse_real_id(Span value, uint32_t *ret) {
+        Cursor words = cursor_over(value);
+        Span word;
+
+        return cursor_word(&words, &word) && number_parse_u32(word, ret);
+}
+
+static bool parse_uid(Span value, ProcStatus *status) {
+        return parse_real_id(value, &status->uid);
+}
+
+static bool parse_gid(Span value, ProcStatus *status) {
+        return parse_real_id(value, &status->gid);
+}
+
+static bool parse_kthread(Span value, ProcStatus *status) {
+        status->kthread = span_is(value, "1");
+        return status->kthread || span_is(value, "0");
+}
+
+static bool parse_threads(Span value, ProcStatus *status) {
+        return number_parse_u64(value, &status->threads);
+}
+
+static bool parse_cpus_allowed(Span value, ProcStatus *status) {
+        status->cpus_allowed = value;
+        return value.n > 0;
+}
+
+static bool parse_voluntary_switches(Span value, ProcStatus *status) {
+        return number_parse_u64(value, &status->voluntary_switches);
+}
+
+static bool parse_nonvoluntary_switches(Span value, ProcStatus *status) {
+        return number_parse_u64(value, &status->nonvoluntary_switches);
+}
+
+#define STATUS_ID(member, key) STATUS_##member,
+enum { STATUS_KEYS(STATUS_ID) _STATUS_MAX };
+
+#define STATUS_ROW(member, key) \
+        { SPAN_LITERAL(key), parse_##member, offsetof(ProcStatus, has_##member) },
+static const struct {
+        Span key;
+        bool (*parse)(Span value, ProcStatus *status);
+        size_t has_offset;
+} status_rows[_STATUS_MAX] = { STATUS_KEYS(STATUS_ROW) };
+
+int proc_status_parse(Span text, ProcStatus *ret) {
+        Cursor cursor = cursor_over(text);
+        ProcStatus status = {};
+        unsigned seen = 0;
+        bool malformed = false;
+        Span key, value;
+
+        while (cursor_colon_pair(&cursor, &key, &value)) {
+                size_t row = 0;
+                bool *has;
+
+                while (row < _STATUS_MAX && !span_equal(status_rows[row].key, key))
+                        row++;
+                if (row == _STATUS_MAX)
+                        continue;
+                has = (bool *) ((char *) &status + status_rows[row].has_offset);
+                *has = (seen >> row & 1) == 0 && status_rows[row].parse(value, &status);
+                malformed |= !*has;
+                seen |= 1u << row;
+        }
+        *ret = status;
+        return malformed || seen == 0 || !cursor_is_at_end(&cursor) ? PROCFS_E_MALFORMED : 0;
+}
+
+/* schedstat */
+
+static bool parse_next(Cursor *words, uint64_t *ret) {
+        Span word;
+
+        return cursor_word(words, &word) && number_parse_u64(word, ret);
+}
+
+int proc_schedstat_parse(Span text, ProcSchedstat *ret) {
+        Cursor lines = cursor_over(text), words;
+        ProcSchedstat schedstat = {};
+        Span line;
+
+        *ret = schedstat;
+        if (!cursor_line(&lines, &line))
+                return PROCFS_E_MALFORMED;
+        words = cursor_over(line);
+        schedstat.has_run_time = parse_next(&words, &schedstat.run_time_ns);
+        schedstat.has_wait_time = parse_next(&words, &schedstat.wait_time_ns);
+        schedstat.has_timeslices = parse_next(&words, &schedstat.timeslices);
+
+        *ret = schedstat;
+        if (!schedstat.has_run_time || !schedstat.has_wait_time || !schedstat.has_timeslices)
+                return PROCFS_E_MALFORMED;
+        return 0;
+}
+
+/* io */
+
+#define PROC_IO_KEY(key) SPAN_LITERAL(#key),
+static const Span io_keys[_PROC_IO_MAX] = { PROC_IO_KEYS(PROC_IO_KEY) };
+
+int proc_io_parse(Span text, ProcIo *ret) {
+        Cursor cursor = cursor_over(text);
+        ProcIo io = {};
+        Fields fields = { .keys = io_keys, .n_keys = _PROC_IO_MAX, .values = io.values };
+        Span key, value;
+
+        while (cursor_colon_pair(&cursor, &key, &value))
+                fields_put(&fields, key, value);
+        io.present = (uint32_t) fields.present;
+
+        *ret = io;
+        return fields.malformed || io.present == 0 || !cursor_is_at_end(&cursor)
+                       ? PROCFS_E_MALFORMED
+                       : 0;
+}
+
+/* cgroup */
+
+static const Span v2_prefix = SPAN_LITERAL("0::");
+
+static bool ends_with(Span text, Span suffix) {
+        return text.n >= suffix.n &&
+               memcmp(text.bytes + text.n - suffix.n, suffix.bytes, suffix.n) == 0;
+}
+
+bool cgroup_path_is_outside(Span path) {
+        size_t start = 0;
+
+        for (size_t i = 0; i <= path.n; i++) {
+                if (i < path.n && path.bytes[i] != '/')
+                        continue;
+                if (span_is((Span){ path.bytes + start, i - start }, ".."))
+                        return true;
+                start = i + 1;
+        }
+        return false;
+}
+
+int proc_cgroup_parse(Span text, ProcCgroup *ret) {
+        Cursor cursor = cursor_over(text);
+        ProcCgroup cgroup = {};
+        unsigned n_paths = 0;
+        Span line;
+
+        *ret = cgroup;
+        while (cursor_line(&cursor, &line)) {
+                if (line.n < v2_prefix.n || memcmp(line.bytes, v2_prefix.bytes, v2_prefix.n) != 0)
+                        continue;
+                cgroup.path = (Span){ line.bytes + v2_prefix.n, line.n - v2_prefix.n };
+                n_paths++;
+        }
+        if (!cursor_is_at_end(&cursor) || n_paths > 1)
+                return PROCFS_E_MALFORMED;
+        if (n_paths == 0)
+                return 0;
+        if (cgroup.path.n == 0 || cgroup.path.bytes[0] != '/' ||
+            cgroup.path.n >= PROC_CGROUP_CUT_BYTES)
+                return PROCFS_E_MALFORMED;
+
+        cgroup.has_path = true;
+        cgroup.deleted = ends_with(cgroup.path, SPAN_LITERAL(PROC_CGROUP_DELETED_SUFFIX));
+        cgroup.outside = cgroup_path_is_outside(cgroup.path);
+        *ret = cgroup;
+        return 0;
+}
+
+/* smaps_rollup */
+
+/* The header's first colon follows an address range and a device number, which are no key. */
+static bool is_smaps_key(Span text) {
+        for (size_t i = 0; i < text.n; i++) {
+                char c = text.bytes[i];
+
+                if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
+                    c != '_')
+                        return false;
+        }
+        return text.n > 0;
+}
+
+int proc_smaps_parse(Span text, ProcSmaps *ret) {
+        Cursor cursor = cursor_over(text);
+        bool good = true;
+        Span key, value;
+
+        number_map_init(ret);
+        while (cursor_colon_pair(&cursor, &key, &value)) {
+                Cursor words = cursor_over(value);
+                Span number;
+
+                if (!is_smaps_key(key))
+                        continue;
+                (void) cursor_word(&words, &number); /* an empty word fails as a number, too */
+                good &= number_map_put(ret, key, number);
+        }
+        good &= ret->n_entries > 0;
+        return good && cursor_is_at_end(&cursor) ? 0 : PROCFS_E_MALFORMED;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * ProcTask
+ *
+ * The files of a thread, and smaps_rollup of a process. The largest, sched, has a parser of its
+ * own: proc-sched.h.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/macro.h"
+#include "base/span.h"
+#include "json/json-writer.h"
+#include "kernel/procfs/procfs.h"
+#include "kernel/text/keyed-numbers.h"
+
+/*
+ * ProcStat
+ *
+ * /proc/PID/task/TID/stat: one line of positional words (fs/proc/array.c, do_task_stat(); proc(5)).
+ * The name is printed raw and may hold blanks, parentheses and newlines: the first '(' begins it
+ * and the last ')' of the whole text ends it, as no later field can contain one.
+ *
+ * pid, name, state and start time identify a thread: without them nothing is used. Each of the
+ * other fields is present or absent by itself.
+ */
+
+#define PROC_STAT_PF_KTHREAD 0x00200000u /* include/linux/sched.h: in flags */
+
+// clang-format off
+/*        member       type      field of proc(5) */
+#define PROC_STAT_FIELDS(F)                                                                        \
+        F(ppid,        int32_t,  4)                                                                \
+        F(flags,       uint32_t, 9)  /* PF_* */                                                    \
+        F(minflt,      uint64_t, 10)                                                               \
+        F(majflt,      uint64_t, 12)                                                               \
+        F(utime,       uint64_t, 14) /* USER_HZ ticks */                                           \
+        F(stime,       uint64_t, 15) /* USER_HZ ticks */                                           \
+        F(priority,    int32_t,  18) /* 0..39 fair, -2..-100 FIFO and RR, -101 deadline */         \
+        F(nice,        int32_t,  19)                                                               \
+        F(num_threads, int32_t,  20) /* of the process */                                          \
+        F(vsize,       uint64_t, 23) /* bytes; 0 without an address space */                       \
+        F(start_stack, uint64_t, 28) /* address; 0 where we may not trace it, too */               \
+        F(processor,   int32_t,  39) /* CPU it last ran on */                                      \
+        F(rt_priority, uint32_t, 40)                                                               \
+        F(policy,      int32_t,  41) /* SCHED_* */
+// clang-format on
+
+#define PROC_STAT_ID(member, ...) PROC_STAT_##member,
+typedef enum ProcStatField { PROC_STAT_FIELDS(PROC_STAT_ID) _PROC_STAT_MAX } ProcStatField;
+
+#define PROC_STAT_MEMBER(member, type, ...) type member;
+typedef struct ProcStat {
+        /* Always there after 0, and after PROCFS_E_MALFORMED exactly when has_identity. */
+        bool has_identity;
+        pid_t pid;
+        Span comm;          /* raw bytes, borrowed; may be empty */
+        char state;         /* R S D T t X Z P I */
+        uint64_t starttime; /* USER_HZ ticks since boot */
+
+        uint32_t present; /* bit per ProcStatField */
+        PROC_STAT_FIELDS(PROC_STAT_MEMBER)
+} ProcStat;
+
+static inline bool proc_stat_has(const ProcStat *stat, ProcStatField field) {
+        return stat->present >> field & 1;
+}
+/* A thread of the kernel itself: no address space, no executable, no smaps. */
+static inline bool proc_stat_is_kthread(const ProcStat *stat) {
+        return proc_stat_has(stat, PROC_STAT_flags) && (stat->flags & PROC_STAT_PF_KTHREAD) != 0;
+}
+
+_must_check_ int proc_stat_parse(Span text, ProcStat *ret);
+
+/*
+ * ProcStatus
+ *
+ * /proc/PID/task/TID/status: "Key:\tvalue" lines (fs/proc/array.c, proc_pid_status()). Its Name
+ * line writes newlines and backslashes as escapes, so a name cannot forge a line here.
+ */
+
+typedef struct ProcStatus {
+        bool has_state, has_tgid, has_ppid, has_uid, has_gid, has_kthread, has_threads;
+        bool has_cpus_allowed, has_voluntary_switches, has_nonvoluntary_switches;
+        char state;   /* R S D T t X Z P I */
+        bool kthread; /* printed by 6.12 but not 6.1; proc_stat_is_kthread() works on all */
+        pid_t tgid;
+        pid_t ppid;
+        uid_t uid; /* real, as the reader's user namespace sees it */
+        gid_t gid; /* real */
+        uint64_t threads;
+        Span cpus_allowed; /* "0-3,7", borrowed, unchecked; may list offline CPUs */
+        uint64_t voluntary_switches;
+        uint64_t nonvoluntary_switches;
+} ProcStatus;
+
+_must_check_ int proc_status_parse(Span text, ProcStatus *ret);
+
+/*
+ * ProcSchedstat
+ *
+ * /proc/PID/task/TID/schedstat: three numbers (fs/proc/base.c, proc_pid_schedstat()). Needs
+ * CONFIG_SCHED_INFO only; "0 0 0" where sched_info is off at run time. Further words are ignored.
+ */
+
+typedef struct ProcSchedstat {
+        bool has_run_time, has_wait_time, has_timeslices;
+        uint64_t run_time_ns;  /* on a CPU: se.sum_exec_runtime */
+        uint64_t wait_time_ns; /* runnable but waiting: sched_info.run_delay */
+        uint64_t timeslices;   /* times put on a CPU: sched_info.pcount */
+} ProcSchedstat;
+
+_must_check_ int proc_schedstat_parse(Span text, ProcSchedstat *ret);
+
+/*
+ * ProcIo
+ *
+ * /proc/PID/task/TID/io: seven "key: value" lines (fs/proc/base.c, do_io_accounting();
+ * CONFIG_TASK_IO_ACCOUNTING). Reading wants ptrace-read permission on the target.
+ */
+
+// clang-format off
+#define PROC_IO_KEYS(K)                                                                            \
+        K(rchar)                 /* bytes asked of read calls, cached or not */                    \
+        K(wchar)                 /* bytes given to write calls */                                  \
+        K(syscr)                 /* read calls */                                                  \
+        K(syscw)                 /* write calls */                                                 \
+        K(read_bytes)            /* fetched from storage */                                        \
+        K(write_bytes)           /* sent towards storage */                                        \
+        K(cancelled_write_bytes) /* dirtied, then truncated before they were written */
+// clang-format on
+
+#define PROC_IO_ID(key) PROC_IO_##key,
+typedef enum ProcIoKey { PROC_IO_KEYS(PROC_IO_ID) _PROC_IO_MAX } ProcIoKey;
+
+typedef struct ProcIo {
+        uint32_t present; /* bit per ProcIoKey */
+        uint64_t values[_PROC_IO_MAX];
+} ProcIo;
+
+static inline bool proc_io_has(const ProcIo *io, ProcIoKey key) {
+        return io->present >> key & 1;
+}
+
+_must_check_ int proc_io_parse(Span text, ProcIo *ret);
+
+/*
+ * ProcCgroup
+ *
+ * /proc/PID/task/TID/cgroup: a line "id:controllers:path" for each hierarchy; the one of cgroup v2
+ * is "0::path" (kernel/cgroup/cgroup.c, proc_cgroup_show()). The path is taken verbatim to the end
+ * of the line; the kernel refuses newlines in cgroup names, nothing else.
+ */
+
+#define PROC_CGROUP_DELETED_SUFFIX " (deleted)"
+/*
+ * A path of so many bytes is most probably the beginning of a longer one, and no cgroup's name
+ * (proc_cgroup_show() of kernel/cgroup/cgroup.c writes into PATH_MAX bytes): it is malformed.
+ */
+#define PROC_CGROUP_CUT_BYTES 4095
+
+typedef struct ProcCgroup {
+        bool has_path; /* false on a host with v1 only */
+        Span path;     /* raw bytes from its '/', borrowed */
+        /* It ends in PROC_CGROUP_DELETED_SUFFIX, which is left in place: the cgroup was removed
+         * under a zombie, unless it was given that very name. */
+        bool deleted;
+        bool outside; /* it has a ".." component: outside of the reader's cgroup namespace */
+} ProcCgroup;
+
+/* The path has a ".." component: it lies outside of the reader's cgroup namespace. */
+bool cgroup_path_is_outside(Span path);
+
+/* 0 also when there is no v2 line; PROCFS_E_MALFORMED for two, or for a path that is not one. */
+_must_check_ int proc_cgroup_parse(Span text, ProcCgroup *ret);
+
+/*
+ * ProcSmaps
+ *
+ * /proc/PID/smaps_rollup: a header with the address range, then "Key:  n kB" lines
+ * (fs/proc/task_mmu.c, show_smaps_rollup()). The keys differ between kernels; all are kept,
+ * in bytewise order. Opening fails with ESRCH where there is no address space: kernel threads
+ * and zombies.
+ */
+
+/* Keys are ASCII letters, digits and '_'; values are in kB of 1024 bytes. */
+typedef NumberMap ProcSmaps;
+
+/* PROCFS_E_MALFORMED also when there are more keys than fit: the later ones are left out. */
+_must_check_ int proc_smaps_parse(Span text, ProcSmaps *ret);
+
+/* {"Anonymous":2624,...}: numbers in kB, as the kernel prints them. */
+static inline void proc_smaps_write_json(JsonWriter *writer, const ProcSmaps *smaps) {
+        number_map_write_json(writer, smaps);
+}

@@ -62,57 +62,29 @@ static int read_parameters(Envelope *envelope, JsonScanner *scanner, JsonToken t
         return message_object_read(scanner, token, envelope->max_values, &envelope->parameters);
 }
 
-static int read_flag(JsonScanner *scanner, const char *name, JsonToken token, bool *ret) {
-        if (token != JSON_TOKEN_TRUE && token != JSON_TOKEN_FALSE)
-                return fail_member(scanner, name, "must be true or false");
-        *ret = token == JSON_TOKEN_TRUE;
-        return 0;
-}
-
-typedef enum MemberKind {
-        MEMBER_UNKNOWN,
-        MEMBER_TEXT,
-        MEMBER_PARAMETERS,
-        MEMBER_FLAG,
-} MemberKind;
-
-static MemberKind find_member(const Envelope *envelope, Span key, size_t *ret_flag) {
-        if (span_is(key, envelope->text_name))
-                return MEMBER_TEXT;
-        if (span_is(key, "parameters"))
-                return MEMBER_PARAMETERS;
-        for (size_t i = 0; i < envelope->n_flags; i++)
-                if (span_is(key, envelope->flag_names[i])) {
-                        *ret_flag = i;
-                        return MEMBER_FLAG;
-                }
-        return MEMBER_UNKNOWN;
-}
-
 static int on_member(void *userdata, JsonScanner *scanner, Span key) {
         Envelope *envelope = userdata;
+        bool is_text = span_is(key, envelope->text_name),
+             is_parameters = span_is(key, "parameters");
         size_t flag = 0;
-        MemberKind kind = find_member(envelope, key, &flag);
         JsonToken token;
         int r;
 
-        if (kind == MEMBER_UNKNOWN)
+        while (flag < envelope->n_flags && !span_is(key, envelope->flag_names[flag]))
+                flag++;
+        if (!is_text && !is_parameters && flag == envelope->n_flags)
                 return json_scanner_skip(scanner);
         r = json_scanner_next(scanner, &token);
         if (r != 0 || token == JSON_TOKEN_NULL)
                 return r;
-        switch (kind) {
-        case MEMBER_TEXT:
+        if (is_text)
                 return read_text(envelope, scanner, token);
-        case MEMBER_PARAMETERS:
+        if (is_parameters)
                 return read_parameters(envelope, scanner, token);
-        case MEMBER_FLAG:
-                return read_flag(scanner, envelope->flag_names[flag], token,
-                                 &envelope->flags[flag]);
-        case MEMBER_UNKNOWN:
-                break;
-        }
-        return -EINVAL;
+        if (token != JSON_TOKEN_TRUE && token != JSON_TOKEN_FALSE)
+                return fail_member(scanner, envelope->flag_names[flag], "must be true or false");
+        envelope->flags[flag] = token == JSON_TOKEN_TRUE;
+        return 0;
 }
 
 /* @ret_complaint may be NULL. The caller releases @envelope also on failure. */

@@ -44,7 +44,7 @@
 #define JOB_KIND_ID(id, ...) JOB_##id,
 typedef enum JobKind { JOB_KINDS(JOB_KIND_ID) _JOB_KIND_MAX } JobKind;
 
-/* What the time limit of a job bounds. */
+/* How the time limit of a job is measured. */
 typedef enum JobClock {
         JOB_CLOCK_WHOLE,   /* the time to the last reply */
         JOB_CLOCK_SILENCE, /* the time to the next reply: the job ends when its caller wants */

@@ -59,7 +59,7 @@ struct Job {
 
 /* the reason of an end */
 
-/* What the parent did to the child; the time limit is put between the two texts. */
+/* Why the parent killed the child. A text with an @after has the time limit in between. */
 static const struct {
         const char *before;
         const char *after; /* NULL: the reason has no time */
@@ -116,8 +116,6 @@ void job_exit_text(const char *kind, JobKill kill, uint64_t timeout_ns, const si
                         strsignal(status->si_status));
 }
 
-/* what others ask about a job */
-
 const JobTerms *job_terms_of(const Job *job) {
         return job->terms;
 }
@@ -153,7 +151,7 @@ static void start_deadline(Job *job, uint64_t ns) {
         (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_ONESHOT);
 }
 
-/* Whoever calls this first decides the reason; the child should be gone in a moment. */
+/* The first reason stays. The child should be gone in a moment. */
 static void kill_child(Job *job, JobKill why) {
         if (job->kill == JOB_KILL_NONE)
                 job->kill = why;

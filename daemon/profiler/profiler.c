@@ -30,7 +30,7 @@
 #include "wire/limits.h"
 
 #define PROFILER_SOCKET_NAME "varlink"
-/* This version makes no kernel objects, so those that another version left behind are closed. */
+/* This version makes no kernel objects, so objects of another version are closed. */
 #define PROFILER_LAYOUT "none"
 
 /* What a step of the start returns besides a negative errno. */
@@ -53,7 +53,7 @@ typedef struct Profiler {
         sd_event *event;
         sd_event_source *trim_timer; /* runs while something happened since the last trim */
         sd_event_source *trim_post;
-        bool trimmed; /* in this iteration of the event loop, the trim is what happened */
+        bool trimmed; /* this iteration of the event loop only trimmed, which calls for no trim */
         StatusLine *status_line;
         Spool *spool;
         Disposal *disposal;

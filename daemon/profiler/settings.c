@@ -14,7 +14,7 @@
 #define SETTINGS_FILE "ctprofd.conf"
 #define SETTINGS_WRONG_ID "6ed4d4cb364a43fc8ee07b298455f823"
 
-/* The administrator's files, then those for the time until the next boot, then the package's. */
+/* The files of the administrator, the files that last until the next boot, the package's files. */
 static const char *const directories[] = {
         CTPROF_SYSCONFDIR "/ctprof",
         "/run/ctprof",

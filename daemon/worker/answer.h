@@ -45,8 +45,8 @@ _must_check_ int answer_final(Answer *answer);
 _must_check_ int answer_final_descriptor(Answer *answer, int fd);
 
 /*
- * Sends an array @key of @n objects in replies of about LIMIT_BATCH_BYTES each, with more to
- * follow; @write writes the @index-th. Nothing is sent when there is none.
+ * Sends an array @key of @n objects in replies of about LIMIT_BATCH_BYTES each, all of which
+ * announce another reply. @write writes the @index-th object. Sends nothing if @n is 0.
  */
 _must_check_ int answer_list(Answer *answer, const char *key, size_t n,
                              void (*write)(const void *userdata, size_t index, JsonWriter *writer),

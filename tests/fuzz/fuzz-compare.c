@@ -7,18 +7,14 @@
  * rows are counted. Quantiles ascend and lie within the values of the threads.
  *
  * Aims at: daemon/analysis/compare/comparison.c, daemon/analysis/group/group.c,
- *          daemon/analysis/compare/group-json.c, daemon/analysis/key/group-name.c,
- *          daemon/analysis/group/group-window.c, daemon/analysis/group/aggregate.c,
- *          daemon/analysis/compare/delta.c, daemon/analysis/group/value.c,
- *          daemon/analysis/compare/row.c, daemon/analysis/group/spread.c,
- *          daemon/analysis/group/spread-names.c, daemon/analysis/pairing/pairing.c,
- *          daemon/analysis/pairing/kind-set.c, daemon/analysis/compare/order.c,
- *          daemon/analysis/compare/impact.c, daemon/analysis/key/pattern.c,
- *          daemon/analysis/key/key-part.c, daemon/analysis/key/key-census.c,
+ *          daemon/analysis/compare/group-json.c, daemon/analysis/group/group-window.c,
+ *          daemon/analysis/group/aggregate.c, daemon/analysis/compare/delta.c,
+ *          daemon/analysis/group/value.c, daemon/analysis/compare/row.c,
+ *          daemon/analysis/group/spread.c, daemon/analysis/pairing/pairing.c,
+ *          daemon/analysis/compare/order.c, daemon/analysis/compare/impact.c,
+ *          daemon/analysis/key/pattern.c, daemon/analysis/key/key-part.c,
  *          daemon/analysis/key/thread-key.c, daemon/analysis/key/thread-group.c,
- *          daemon/analysis/key/cgroup-key.c, daemon/analysis/key/cgroup-root.c,
- *          daemon/analysis/compare/derived-value.c, daemon/analysis/group/member-list.c,
- *          daemon/analysis/compare/absence.c, daemon/analysis/group/uptime.c
+ *          daemon/analysis/group/member-list.c
  */
 
 #include "base/number.h"

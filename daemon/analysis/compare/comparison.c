@@ -5,13 +5,12 @@
 #include <stdlib.h>
 
 #include "analysis/compare/group-json.h"
-#include "analysis/key/group-name.h"
 #include "analysis/compare/impact.h"
 #include "analysis/compare/order.h"
 #include "analysis/pairing/pairing.h"
-#include "analysis/group/spread-names.h"
+#include "analysis/group/spread.h"
 #include "analysis/key/thread-group.h"
-#include "analysis/group/uptime.h"
+#include "analysis/group/group.h"
 
 /* Groups in the order of display, borrowed from the table. */
 typedef struct GroupList {

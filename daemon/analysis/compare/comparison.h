@@ -73,7 +73,7 @@ _must_check_ int comparison_fold(Comparison *comparison, Side side, const Thread
 
 /* The view wants a window, and both sides are of one boot. */
 bool comparison_wants_lives(const Comparison *comparison);
-/* One thread: both samples, or the only one; see MergeLife in analysis/subject/subject-merge.h. */
+/* One thread: both samples, or the only one; see MergeLife in analysis/subject/analysis-read.h. */
 _must_check_ int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
                                       const ThreadSample *after);
 

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "analysis/compare/absence.h"
-#include "analysis/key/group-name.h"
+#include "analysis/compare/row.h"
+#include "analysis/key/thread-group.h"
 #include "analysis/compare/order.h"
 
 size_t group_lens_n_rows(const GroupLens *lens) {
@@ -188,6 +188,17 @@ static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Grou
                 write_spread(writer, lens, group, row, 0, "spreadBefore");
 }
 
+static void write_row(JsonWriter *writer, const GroupLens *lens, const Group *group, const Row *row,
+                      unsigned side) {
+        json_write_key(writer, row_name(row_index(row->is_derived, row->id)));
+        json_write_object(writer);
+        if (side == BOTH_SIDES)
+                write_pair_row(writer, lens, group, row);
+        else
+                write_side_row(writer, lens, group, row, side);
+        json_write_end(writer);
+}
+
 void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *group,
                       unsigned side) {
         Row rows[ROW_MAX];
@@ -196,7 +207,7 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
                         .scale = lens->scale,
                         .n_sides = side == BOTH_SIDES ? 2 : 1,
                         .same_boot = lens->same_boot };
-        bool in_derived = false;
+        size_t i = 0;
 
         order_rows(&order, rows, n_rows);
         json_write_object(writer);
@@ -205,26 +216,13 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
         write_uptime(writer, lens, group, side);
         json_write_key(writer, "metrics");
         json_write_object(writer);
-        for (size_t i = 0; i < n_rows; i++) {
-                if (rows[i].is_derived && !in_derived) {
-                        json_write_end(writer);
-                        json_write_key(writer, "derived");
-                        json_write_object(writer);
-                        in_derived = true;
-                }
-                json_write_key(writer, row_name(row_index(rows[i].is_derived, rows[i].id)));
-                json_write_object(writer);
-                if (side == BOTH_SIDES)
-                        write_pair_row(writer, lens, group, &rows[i]);
-                else
-                        write_side_row(writer, lens, group, &rows[i], side);
-                json_write_end(writer);
-        }
+        for (; i < n_rows && !rows[i].is_derived; i++)
+                write_row(writer, lens, group, &rows[i], side);
         json_write_end(writer);
-        if (!in_derived) {
-                json_write_key(writer, "derived");
-                json_write_object(writer);
-                json_write_end(writer);
-        }
+        json_write_key(writer, "derived");
+        json_write_object(writer);
+        for (; i < n_rows; i++)
+                write_row(writer, lens, group, &rows[i], side);
+        json_write_end(writer);
         json_write_end(writer);
 }

@@ -2,8 +2,67 @@
 #include "analysis/compare/row.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/macro.h"
+#include "base/number.h"
+
+/* derived values */
+
+/*
+ * This rounds twice where long double is wider than double, and once where it is not; both are more
+ * exact than the digits that are shown.
+ */
+static Value quotient(uint64_t numerator, long double denominator) {
+        return (Value){ .kind = VALUE_REAL,
+                        .real = (double) ((long double) numerator / denominator) };
+}
+
+/* Adds all but the last two inputs, plus the larger of those two because their waits overlap. */
+static Value sum_with_overlap(const uint64_t *inputs, unsigned n) {
+        uint64_t sum = MAX_OF(inputs[n - 2], inputs[n - 1]);
+
+        for (unsigned i = 0; i + 2 < n; i++)
+                sum = number_add_saturating(sum, inputs[i]);
+        return (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum) };
+}
+
+DerivedOutcome derived_value(const Aggregate *aggregate, DerivedId id, Value *ret,
+                             MetricId *ret_input) {
+        const Derived *derived = &derived_table[id];
+        uint64_t inputs[DERIVED_MAX_INPUTS] = {};
+        long double denominator;
+
+        *ret = (Value){ .kind = VALUE_ABSENT };
+        for (unsigned i = 0; i < derived->n_inputs; i++) {
+                if (!aggregate_has(aggregate, derived->inputs[i])) {
+                        *ret_input = derived->inputs[i];
+                        return DERIVED_INPUT_ABSENT;
+                }
+                inputs[i] = aggregate_sum(aggregate, derived->inputs[i]);
+        }
+
+        switch (derived->formula) {
+        case DERIVED_FORMULA_QUOTIENT:
+        case DERIVED_FORMULA_SHARE:
+                denominator = (long double) inputs[1];
+                if (derived->formula == DERIVED_FORMULA_SHARE)
+                        denominator += (long double) inputs[0];
+                if (!(denominator > 0))
+                        return DERIVED_DENOMINATOR_ZERO;
+                *ret = quotient(inputs[0], denominator);
+                break;
+        case DERIVED_FORMULA_DIFFERENCE:
+                ret->kind = VALUE_INTEGER;
+                ret->integer =
+                        integer_subtract(integer_of_u64(inputs[0]), integer_of_u64(inputs[1]));
+                break;
+        case DERIVED_FORMULA_OFFCPU:
+                *ret = sum_with_overlap(inputs, derived->n_inputs);
+                break;
+        }
+        return DERIVED_COMPUTED;
+}
 
 const char *row_name(unsigned index) {
         return index < _METRIC_MAX ? metric_table[index].name
@@ -103,4 +162,86 @@ bool row_per_second(const Row *row, uint64_t elapsed_ns, double *ret) {
                 return false;
         *ret = delta_number(&row->delta) * (double) NSEC_PER_SEC / (double) elapsed_ns;
         return true;
+}
+
+/* absence */
+
+/* The reason when the source itself could be read. */
+static const char *absence_despite_source(MetricId id) {
+        const Metric *metric = &metric_table[id];
+
+        if (id == METRIC_nr_threads)
+                return "only the first thread of a process has it";
+        if (id == METRIC_hiwater_rss_bytes || id == METRIC_hiwater_vm_bytes ||
+            id == METRIC_acct_rss_mb_us || id == METRIC_acct_vm_mb_us)
+                return "these threads have no memory of their own";
+        if (metric->class == METRIC_CLASS_FAIR_POLICY)
+                return "the scheduling policy of these threads has none";
+        if (metric->section == METRIC_SECTION_TASKSTATS_DELAY &&
+            (metric->shape == METRIC_SHAPE_MAX || metric->shape == METRIC_SHAPE_MIN))
+                return "this kernel's taskstats does not keep it";
+        return "this kernel does not give it for these threads";
+}
+
+const char *absence_of_metric(const SourceTable *sources, MetricId id) {
+        const Source *source;
+
+        if (!sources)
+                return "not recorded by this file";
+        source = &sources->sources[metric_table[id].explained_by];
+        if (source->state == SOURCE_STATE_OK)
+                return absence_despite_source(id);
+        return source->reason[0] != '\0' ? source->reason : source_state_name(source->state);
+}
+
+/*
+ * The reason that follows from threads that were born or ended; NULL when the source has to
+ * explain.
+ */
+static const char *absence_in_window(const GroupWindow *window, unsigned side, MetricId id) {
+        const LifeCounts *lives = &window->lives;
+        const GroupWindowGaps *gaps = window->gaps;
+
+        if (metric_table[id].shape != METRIC_SHAPE_SUM)
+                return side == 0 && lives->survived + lives->gone == 0
+                               ? "all of these threads started after the first snapshot"
+                               : NULL;
+        if (gaps && gaps->only[1 - side][id] > 0)
+                return NULL; /* this side lacks it: the source explains */
+        if (gaps && gaps->only[side][id] > 0)
+                return "the other snapshot lacks it for these threads";
+        if (side == 0 && window->gone && aggregate_has(window->gone, id))
+                return "only threads that have ended have it";
+        return NULL;
+}
+
+static const char *explain(const Row *row, unsigned index, const SourceTable *sources,
+                           MetricId id) {
+        const char *text = row->window ? absence_in_window(row->window, index, id) : NULL;
+
+        return text ? text : absence_of_metric(sources, id);
+}
+
+static void format_zero(const Derived *derived, char *ret_text) {
+        const char *first = metric_table[derived->inputs[0]].name;
+        const char *second = metric_table[derived->inputs[1]].name;
+
+        if (derived->formula == DERIVED_FORMULA_SHARE)
+                (void) snprintf(ret_text, ABSENCE_BYTES, "%s and %s are 0", first, second);
+        else
+                (void) snprintf(ret_text, ABSENCE_BYTES, "%s is 0", second);
+}
+
+const char *absence_of_value(const Row *row, unsigned index, const SourceTable *sources,
+                             char ret_text[static ABSENCE_BYTES]) {
+        if (!row->is_derived)
+                (void) snprintf(ret_text, ABSENCE_BYTES, "%s",
+                                explain(row, index, sources, (MetricId) row->id));
+        else if (row->outcomes[index] == DERIVED_DENOMINATOR_ZERO)
+                format_zero(&derived_table[row->id], ret_text);
+        else
+                (void) snprintf(ret_text, ABSENCE_BYTES, "no %s: %s",
+                                metric_table[row->inputs[index]].name,
+                                explain(row, index, sources, row->inputs[index]));
+        return ret_text;
 }

@@ -9,12 +9,29 @@
  */
 
 #include <stdbool.h>
+#include "base/macro.h"
 #include "analysis/compare/delta.h"
-#include "analysis/compare/derived-value.h"
 #include "analysis/group/group.h"
 #include "analysis/group/value.h"
 #include "metric/metric.h"
 #include "view/view.h"
+#include "analysis/group/aggregate.h"
+#include "snapshot/source.h"
+
+/*
+ * The derived values of a group, computed from its reduced metrics (not averaged over its threads).
+ * Sums and differences stay exact integers; quotients are doubles. If the denominator is 0 or an
+ * input is absent there is no value, and the outcome says which.
+ */
+typedef enum DerivedOutcome {
+        DERIVED_COMPUTED,
+        DERIVED_INPUT_ABSENT,     /* *ret_input is the first absent input */
+        DERIVED_DENOMINATOR_ZERO, /* there was no event to average over */
+} DerivedOutcome;
+
+/* *ret is VALUE_ABSENT unless the outcome is DERIVED_COMPUTED. */
+DerivedOutcome derived_value(const Aggregate *aggregate, DerivedId id, Value *ret,
+                             MetricId *ret_input);
 
 /* Rows are numbered in registry order: metrics first, then derived values. */
 #define ROW_MAX (_METRIC_MAX + _DERIVED_MAX)
@@ -65,3 +82,15 @@ bool row_growth(const Row *row, double *ret);
  * The change per second. Only sums have one, but not after a reset, and not when @elapsed_ns is 0.
  */
 bool row_per_second(const Row *row, uint64_t elapsed_ns, double *ret);
+
+/*
+ * Explains in words why a value is missing: what the capture said about the source that would have
+ * it, that the value does not apply, or which input of a derived value is missing.
+ */
+#define ABSENCE_BYTES (SOURCE_REASON_BYTES + 128)
+
+/* @sources of the side; NULL when its file records none. */
+const char *absence_of_metric(const SourceTable *sources, MetricId id);
+/* Explains values[@index] of @row, which must be absent. Returns @ret_text. */
+const char *absence_of_value(const Row *row, unsigned index, const SourceTable *sources,
+                             char ret_text[static ABSENCE_BYTES]);

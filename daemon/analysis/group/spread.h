@@ -11,7 +11,7 @@
  * The top is exact. The two percentiles are the nearest rank among the threads that have a value,
  * zeros included. They are exact for up to SPREAD_MAX_FEW threads, below 128, where they equal the
  * top, and where all threads have the same value; otherwise they come from a scale with an error of
- * at most 1 % (spread-bucket.h).
+ * at most 1 %, described below.
  *
  * thread_count has no spread: every thread has one.
  *
@@ -24,11 +24,58 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
-#include "analysis/group/spread-names.h"
 #include "metric/metric.h"
 #include "snapshot/thread-sample.h"
+
+/*
+ * A logarithmic scale with 64 equal steps per power of two, on which every 64-bit number has a
+ * bucket that fits 16 bits. Numbers below 128 have a bucket each. For all others the middle of the
+ * bucket differs from the number by at most 1/128 of it. Buckets are monotonic: a larger number
+ * never has a smaller bucket.
+ */
+#define SPREAD_OCTAVE 64u /* steps */
+#define SPREAD_OCTAVES 59u
+#define SPREAD_BUCKETS (SPREAD_OCTAVES * SPREAD_OCTAVE)
+
+static inline unsigned spread_bucket_of(uint64_t value) {
+        unsigned shift;
+
+        if (value < 2 * SPREAD_OCTAVE)
+                return (unsigned) value;
+        /* Shift until a number from SPREAD_OCTAVE to 2 * SPREAD_OCTAVE - 1 is left. */
+        shift = 63 - 6 - (unsigned) __builtin_clzll(value);
+        return shift * SPREAD_OCTAVE + (unsigned) (value >> shift);
+}
+
+static inline uint64_t spread_bucket_middle(unsigned bucket) {
+        unsigned shift;
+
+        if (bucket < 2 * SPREAD_OCTAVE)
+                return bucket;
+        shift = bucket / SPREAD_OCTAVE - 1;
+        return ((uint64_t) (bucket - shift * SPREAD_OCTAVE) << shift) +
+               (UINT64_C(1) << (shift - 1));
+}
+
+/*
+ * The names of threads that have the top of some sum. Each name is kept once and referred to by a
+ * number; names are never removed.
+ */
+#define SPREAD_NAME_BYTES 64 /* longer names are cut to this length */
+
+typedef struct SpreadNames SpreadNames;
+
+_must_check_ int spread_names_new(SpreadNames **ret);
+SpreadNames *spread_names_free(SpreadNames *names);
+DEFINE_CLEANUP(SpreadNames *, spread_names_free);
+
+/* Finds or adds @name. 0 or -ENOMEM. */
+_must_check_ int spread_names_add(SpreadNames *names, Span name, uint32_t *ret);
+/* Borrowed until the next name is added. */
+Span spread_names_get(const SpreadNames *names, uint32_t number);
 
 #define SPREAD_MAX_FEW 8
 #define SPREAD_MAX_ROWS 8192

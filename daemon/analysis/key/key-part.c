@@ -1,8 +1,127 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/key/key-part.h"
 
-#include "analysis/key/cgroup-key.h"
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/name-set.h"
 #include "analysis/key/pattern.h"
+#include "view/glob.h"
+
+/* cgroups */
+
+#define SERVICE_SUFFIX ".service"
+
+bool cgroup_flatten(const ViewTexts *globs, Span path, Span *ret) {
+        for (unsigned i = 0; i < globs->n; i++) {
+                Span glob = view_texts_get(globs, i);
+
+                if (!glob_matches_path(glob, path))
+                        continue;
+                *ret = glob;
+                return true;
+        }
+        return false;
+}
+
+/* Finds the text between the first '@' and ".service" if it is to be replaced. */
+static bool find_instance(Span component, Span *ret) {
+        const Span suffix = SPAN_LITERAL(SERVICE_SUFFIX);
+        const char *at, *end;
+
+        if (component.n < suffix.n)
+                return false;
+        end = component.bytes + component.n - suffix.n;
+        at = memchr(component.bytes, '@', (size_t) (end - component.bytes));
+        if (!at || at + 1 == end || !span_equal((Span){ end, suffix.n }, suffix))
+                return false;
+        for (const char *byte = at + 1; byte < end; byte++)
+                if (*byte == '.' || *byte == '_' || *byte == '-')
+                        return false;
+        *ret = (Span){ at + 1, (size_t) (end - at - 1) };
+        return true;
+}
+
+static void append_component(Buffer *buffer, Span component) {
+        Span instance;
+
+        if (find_instance(component, &instance)) {
+                component.n = (size_t) (instance.bytes - component.bytes);
+                pattern_append_skeleton(buffer, component);
+                buffer_append_text(buffer, "{I}" SERVICE_SUFFIX);
+        } else {
+                pattern_append_skeleton(buffer, component);
+        }
+}
+
+int cgroup_append_skeleton(Buffer *buffer, Span path) {
+        for (size_t at = 0, end; at < path.n; at = end + 1) {
+                const char *slash = memchr(path.bytes + at, '/', path.n - at);
+
+                end = slash ? (size_t) (slash - path.bytes) : path.n;
+                append_component(buffer, (Span){ path.bytes + at, end - at });
+                if (slash)
+                        buffer_append_byte(buffer, '/');
+        }
+        return buffer_failure(buffer);
+}
+
+/* census */
+
+struct KeyCensus {
+        NameSet skeletons;
+        NameSet names;  /* the first one of each skeleton */
+        size_t *firsts; /* by skeleton: the number of its first name, or SHARED */
+        size_t n_allocated;
+};
+
+#define SHARED SIZE_MAX /* the skeleton has a second name */
+
+int key_census_new(KeyCensus **ret) {
+        KeyCensus *census = calloc(1, sizeof(*census));
+
+        if (!census)
+                return -ENOMEM;
+        *ret = census;
+        return 0;
+}
+
+KeyCensus *key_census_free(KeyCensus *census) {
+        if (!census)
+                return NULL;
+        name_set_done(&census->skeletons);
+        name_set_done(&census->names);
+        free(census->firsts);
+        free(census);
+        return NULL;
+}
+
+int key_census_add(KeyCensus *census, Span skeleton, Span name) {
+        size_t n_before = census->skeletons.n, number, first;
+        int r;
+
+        r = ARRAY_RESERVE(census->firsts, census->n_allocated, n_before + 1);
+        if (r != 0)
+                return r;
+        r = name_set_add(&census->skeletons, skeleton, &number);
+        if (r != 0)
+                return r;
+        if (number == n_before) {
+                census->firsts[number] = SHARED;
+                return name_set_add(&census->names, name, &census->firsts[number]);
+        }
+        first = census->firsts[number];
+        if (first != SHARED && !span_equal(name_set_get(&census->names, first), name))
+                census->firsts[number] = SHARED;
+        return 0;
+}
+
+bool key_census_is_shared(const KeyCensus *census, Span skeleton) {
+        size_t number = name_set_find(&census->skeletons, skeleton);
+
+        return number != INDEX_NONE && census->firsts[number] == SHARED;
+}
 
 int key_part_init(KeyPart *part, KeyPartName of, const View *view, bool patterns) {
         *part = (KeyPart){ .of = of };

@@ -11,11 +11,41 @@
 
 #include <stdbool.h>
 #include "base/buffer.h"
+#include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
-#include "analysis/key/key-census.h"
 #include "view/view.h"
 #include "snapshot/thread-sample.h"
+
+/*
+ * Turns the path of a cgroup into a key: the glob of the view that matches it, otherwise its
+ * skeleton. Both are pure functions of the path. A skeleton becomes a key only if the census finds
+ * two distinct paths behind it; a glob is always used.
+ *
+ * A skeleton of a path is the skeleton of each component (pattern.h). The instance of a service,
+ * "name@instance.service", becomes {I} unless it contains '.', '_' or '-', which suggest that it
+ * has a structure of its own.
+ */
+
+/* Finds the first of @globs that matches @path; false when none does. */
+bool cgroup_flatten(const ViewTexts *globs, Span path, Span *ret);
+/* Appends the skeleton of @path. 0, or the failure that sticks to @buffer. */
+int cgroup_append_skeleton(Buffer *buffer, Span path);
+
+/*
+ * Finds the skeletons that stand for at least two distinct names. It keeps each skeleton and its
+ * first name, so memory grows with the number of skeletons.
+ */
+typedef struct KeyCensus KeyCensus;
+
+_must_check_ int key_census_new(KeyCensus **ret);
+KeyCensus *key_census_free(KeyCensus *census);
+DEFINE_CLEANUP(KeyCensus *, key_census_free);
+
+/* Counts @name, whose skeleton is @skeleton. */
+_must_check_ int key_census_add(KeyCensus *census, Span skeleton, Span name);
+/* Whether two distinct names of this skeleton were counted. */
+bool key_census_is_shared(const KeyCensus *census, Span skeleton);
 
 typedef enum KeyPartName {
         KEY_PART_CGROUP,

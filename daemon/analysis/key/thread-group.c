@@ -60,3 +60,87 @@ int thread_groups_obtain(ThreadGroups *groups, Side side, const ThreadSample *sa
         *ret = group;
         return r;
 }
+
+/* names of groups */
+
+/* The process and thread names of an own key: pid, tid, start, process, thread. */
+static GroupNames thread_names(const Group *group) {
+        GroupNames names = { .cgroup = { NULL, 0 } };
+        Span rest = group_key(group);
+
+        for (unsigned i = 0; i < 3; i++) { /* skip pid, tid and start, which are digits */
+                const char *joint = memchr(rest.bytes, KEY_JOINT, rest.n);
+
+                if (!joint)
+                        return names;
+                rest = (Span){ joint + 1, rest.n - (size_t) (joint + 1 - rest.bytes) };
+        }
+        names.process = (Span){ rest.bytes, group->n_process };
+        names.thread = (Span){ rest.bytes + group->n_process + 1, rest.n - group->n_process - 1 };
+        return names;
+}
+
+/* The lengths of the names are stored because the names themselves may contain the joint. */
+static GroupNames all_names(const Group *group) {
+        Span key = group_key(group);
+        const char *process = key.bytes + group->n_cgroup + 1;
+        const char *thread = process + group->n_process + 1;
+
+        return (GroupNames){ .cgroup = { key.bytes, group->n_cgroup },
+                             .process = { process, group->n_process },
+                             .thread = { thread, key.n - (size_t) (thread - key.bytes) } };
+}
+
+GroupNames group_names(const Group *group, ViewAxis axis) {
+        Span key = group_key(group);
+
+        switch (axis) {
+        case VIEW_AXIS_PCOMM:
+                return (GroupNames){ .process = key };
+        case VIEW_AXIS_COMM:
+        case VIEW_AXIS_COMM_EXACT:
+                return (GroupNames){ .thread = key };
+        case VIEW_AXIS_CGROUP:
+                return (GroupNames){ .cgroup = key };
+        case VIEW_AXIS_ALL:
+                return all_names(group);
+        case VIEW_AXIS_THREAD:
+                return thread_names(group);
+        case _VIEW_AXIS_MAX:
+                break;
+        }
+        return (GroupNames){ .cgroup = { NULL, 0 } };
+}
+
+static bool name_passes(Span name, const View *view) {
+        return name.bytes && view_filter_matches(view, name);
+}
+
+bool group_passes(const Group *group, const View *view) {
+        GroupNames names = group_names(group, view->axis);
+
+        return view_filter_matches(view, group_key(group)) || name_passes(names.cgroup, view) ||
+               name_passes(names.process, view) || name_passes(names.thread, view);
+}
+
+static void write_name(JsonWriter *writer, const char *key, Span name) {
+        if (name.bytes)
+                json_write_member_name(writer, key, name);
+}
+
+void group_write_key(JsonWriter *writer, const Group *group, ViewAxis axis) {
+        GroupNames names = group_names(group, axis);
+
+        json_write_member_name(writer, "key", group_key(group));
+        if (names.cgroup.n > 0) /* "" means that the cgroup of these threads is not known */
+                write_name(writer, "cgroup", names.cgroup);
+        write_name(writer, "process", names.process);
+        write_name(writer, "thread", names.thread);
+        if (axis == VIEW_AXIS_THREAD) {
+                json_write_member_i64(writer, "pid", group->pid);
+                json_write_member_i64(writer, "tid", group->tid);
+                json_write_member_u64(writer, "startTicks", group->start_ticks);
+        }
+        if (group->is_pattern)
+                member_list_write_json(writer, &group->members);
+}

@@ -11,11 +11,13 @@
 
 #include <stdbool.h>
 #include "base/macro.h"
+#include "base/span.h"
 #include "analysis/group/group.h"
 #include "analysis/group/side.h"
 #include "analysis/key/thread-key.h"
 #include "snapshot/thread-sample.h"
 #include "view/view.h"
+#include "json/json-writer.h"
 
 typedef struct ThreadGroups {
         const View *view; /* borrowed */
@@ -38,3 +40,22 @@ _must_check_ int thread_groups_census(ThreadGroups *groups, const ThreadSample *
 /* The thread, which is not left out, counts among the group's members. 0 or -ENOMEM. */
 _must_check_ int thread_groups_obtain(ThreadGroups *groups, Side side, const ThreadSample *sample,
                                       Group **ret);
+
+/*
+ * Splits the key of a group into the names it is made of. The axis alone decides which names there
+ * are.
+ */
+
+/* Borrowed from the group; bytes are NULL where the axis has no such name. */
+typedef struct GroupNames {
+        Span cgroup, process, thread;
+} GroupNames;
+
+GroupNames group_names(const Group *group, ViewAxis axis);
+/* The view's filter matches the whole key or one of its names. */
+bool group_passes(const Group *group, const View *view);
+/*
+ * Writes the members that identify the group into an open object: its key, its names and the
+ * members of a pattern.
+ */
+void group_write_key(JsonWriter *writer, const Group *group, ViewAxis axis);

@@ -3,13 +3,109 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/name-set.h"
-#include "analysis/key/cgroup-root.h"
-#include "analysis/pairing/kind-set.h"
 #include "analysis/key/pattern.h"
+
+/* kinds of threads */
+
+void kind_set_done(KindSet *set) {
+        free(set->kinds);
+        *set = (KindSet){ .kinds = NULL };
+}
+
+static int by_number(const void *a, const void *b) {
+        uint64_t left = *(const uint64_t *) a, right = *(const uint64_t *) b;
+
+        return (left > right) - (left < right);
+}
+
+void kind_set_settle(KindSet *set) {
+        size_t last = 0;
+
+        if (set->n == 0)
+                return;
+        qsort(set->kinds, set->n, sizeof(*set->kinds), by_number);
+        for (size_t i = 1; i < set->n; i++)
+                if (set->kinds[i] != set->kinds[last])
+                        set->kinds[++last] = set->kinds[i];
+        set->n = last + 1;
+}
+
+/* A full set is settled first; it grows only if that did not free half of it. */
+int kind_set_add(KindSet *set, uint64_t kind) {
+        int r;
+
+        if (set->n > 0 && set->kinds[set->n - 1] == kind)
+                return 0;
+        if (set->n == set->n_allocated) {
+                kind_set_settle(set);
+                if (set->n * 2 >= set->n_allocated) {
+                        r = ARRAY_RESERVE(set->kinds, set->n_allocated, set->n_allocated + 1);
+                        if (r != 0)
+                                return r;
+                }
+        }
+        set->kinds[set->n++] = kind;
+        return 0;
+}
+
+uint64_t kind_set_shared(const KindSet *a, const KindSet *b) {
+        uint64_t n = 0;
+
+        for (size_t i = 0, j = 0; i < a->n && j < b->n;) {
+                uint64_t left = a->kinds[i], right = b->kinds[j];
+
+                n += left == right;
+                i += left <= right;
+                j += right <= left;
+        }
+        return n;
+}
+
+/* roots of cgroups */
+
+/* The length of the last component of @path including its slash; 0 when there is none. */
+static size_t tail_of(Span path) {
+        for (size_t n = 1; n <= path.n; n++)
+                if (path.bytes[path.n - n] == '/')
+                        return n;
+        return 0;
+}
+
+void cgroup_roots(Span before, Span after, Span *ret_before, Span *ret_after) {
+        *ret_before = before;
+        *ret_after = after;
+        for (;;) {
+                size_t n = tail_of(before);
+
+                if (n == 0 || n != tail_of(after) ||
+                    memcmp(before.bytes + before.n - n, after.bytes + after.n - n, n) != 0)
+                        break;
+                before.n -= n;
+                after.n -= n;
+        }
+        if (before.n == 0 || after.n == 0)
+                return;
+        *ret_before = before;
+        *ret_after = after;
+}
+
+bool cgroup_is_below(Span path, Span root, Span *ret_rest) {
+        if (path.n < root.n || memcmp(path.bytes, root.bytes, root.n) != 0 ||
+            (path.n > root.n && path.bytes[root.n] != '/'))
+                return false;
+        *ret_rest = (Span){ path.bytes + root.n, path.n - root.n };
+        return true;
+}
+
+int cgroup_append_moved(Buffer *name, Span root, Span rest) {
+        buffer_append(name, root.bytes, root.n);
+        return buffer_append(name, rest.bytes, rest.n);
+}
 
 /* One cgroup; the id of the group is its key. */
 typedef struct Cgroup {
@@ -88,9 +184,10 @@ int pairing_add(Pairing *pairing, Span cgroup, unsigned side, const ThreadSample
         pattern_append_skeleton(&pairing->skeleton, sample->pcomm);
         buffer_append_byte(&pairing->skeleton, '\0'); /* no name contains it */
         r = pattern_append_skeleton(&pairing->skeleton, sample->comm);
-        if (r == 0)
-                r = name_set_add(&pairing->kinds, buffer_span(&pairing->skeleton), &kind);
-        return r == 0 ? kind_set_add(&entry->sides[side], kind) : r;
+        if (r != 0)
+                return r;
+        r = name_set_add(&pairing->kinds, buffer_span(&pairing->skeleton), &kind);
+        return r != 0 ? r : kind_set_add(&entry->sides[side], kind);
 }
 
 /* matches */
@@ -244,17 +341,21 @@ static int take_stated_roots(Pairing *pairing, const ViewTexts *pairs) {
         return 0;
 }
 
-static int take_all_children(Pairing *pairing, size_t n_parents) {
-        int r = 0;
+static int take_all_children(Pairing *pairing) {
+        size_t n_parents = pairing->n_matches;
 
-        for (size_t i = 0; i < n_parents && r == 0; i++) {
+        for (size_t i = 0; i < n_parents; i++) {
                 PairingMatch match = pairing->matches[i];
                 bool any;
+                int r;
 
-                if (match.by != PAIRING_PARENT)
-                        r = take_children(pairing, &match, &any);
+                if (match.by == PAIRING_PARENT)
+                        continue;
+                r = take_children(pairing, &match, &any);
+                if (r != 0)
+                        return r;
         }
-        return r;
+        return 0;
 }
 
 /* Lists the cgroups of one side only, sorted by key. */
@@ -353,11 +454,13 @@ int pairing_match(Pairing *pairing, const View *view) {
         /* Stated pairs take precedence over found ones, also below them. */
         take_stated(pairing, &view->pairs);
         r = take_stated_roots(pairing, &view->pairs);
-        if (r == 0)
-                r = take_all_children(pairing, pairing->n_matches);
-        if (r == 0 && view->pairing)
-                r = take_found(pairing);
-        return r == 0 ? take_all_children(pairing, pairing->n_matches) : r;
+        if (r != 0)
+                return r;
+        r = take_all_children(pairing);
+        if (r != 0 || !view->pairing)
+                return r;
+        r = take_found(pairing);
+        return r != 0 ? r : take_all_children(pairing);
 }
 
 size_t pairing_n(const Pairing *pairing) {

@@ -19,6 +19,7 @@
  * threads.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/buffer.h"
@@ -29,6 +30,42 @@
 #include "view/view.h"
 #include "json/json-writer.h"
 #include "snapshot/thread-sample.h"
+
+/*
+ * A set of hashes that stand for kinds of threads. Numbers may be added repeatedly; settle the set
+ * before any other use.
+ */
+
+/* Empty when zeroed. */
+typedef struct KindSet {
+        uint64_t *kinds; /* owned; once settled, ascending and distinct */
+        size_t n;
+        size_t n_allocated;
+} KindSet;
+
+void kind_set_done(KindSet *set);
+/* 0 or -ENOMEM. */
+_must_check_ int kind_set_add(KindSet *set, uint64_t kind);
+void kind_set_settle(KindSet *set);
+/* How many numbers both sets have; both must be settled. */
+uint64_t kind_set_shared(const KindSet *a, const KindSet *b);
+
+/*
+ * Paths of cgroups as trees: the part of two paths before their common tail, and whether one path
+ * is below another. Components are never split.
+ */
+
+/*
+ * The paths without the trailing components that both share; the whole paths if nothing would be
+ * left of one.
+ */
+void cgroup_roots(Span before, Span after, Span *ret_before, Span *ret_after);
+/*
+ * The rest of @path after @root, "" for the root itself; false when @path is not at or below @root.
+ */
+bool cgroup_is_below(Span path, Span root, Span *ret_rest);
+/* Appends the path that has @rest below @root. */
+_must_check_ int cgroup_append_moved(Buffer *name, Span root, Span rest);
 
 #define PAIRING_MIN_SHARED 10
 #define PAIRING_MAX_MATCHES 65536 /* candidates that are compared; further ones are ignored */

@@ -11,7 +11,6 @@
 
 #include "base/span.h"
 #include "analysis/section/count-map.h"
-#include "analysis/section/member-scan.h"
 #include "analysis/section/pressure-record.h"
 #include "analysis/section/reading.h"
 

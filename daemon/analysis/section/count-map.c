@@ -2,9 +2,146 @@
 #include "analysis/section/count-map.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/number.h"
+#include "snapshot/snapshot-reader.h"
+
+/* keys */
+
+/* tsearch(3) compares pointers to keys: the key of a node, and the key that is searched. */
+static int compare_keys(const void *a, const void *b) {
+        const Span *left = a, *right = b;
+
+        return span_compare(*left, *right);
+}
+
+static void keep(void *key _unused_) {
+}
+
+void key_tree_done(KeyTree *tree, void (*payload_done)(void *payload)) {
+        KeyNode *node = tree->first;
+
+        tdestroy(tree->root, keep);
+        while (node) {
+                KeyNode *next = node->next;
+
+                if (payload_done)
+                        payload_done(node->payload);
+                free(node);
+                node = next;
+        }
+        key_tree_init(tree, tree->n_payload);
+}
+
+static KeyNode *node_of_key(Span *key) {
+        return (KeyNode *) (void *) ((char *) key - offsetof(KeyNode, key));
+}
+
+static KeyNode *key_node_new(size_t n_payload, Span key) {
+        KeyNode *node = calloc(1, sizeof(*node) + n_payload + key.n + 1);
+        char *bytes;
+
+        if (!node)
+                return NULL;
+        bytes = (char *) node->payload + n_payload;
+        if (key.n > 0)
+                memcpy(bytes, key.bytes, key.n);
+        node->key = (Span){ bytes, key.n };
+        return node;
+}
+
+KeyNode *key_tree_find(const KeyTree *tree, Span key) {
+        void *const *found = tfind(&key, &tree->root, compare_keys);
+
+        return found ? node_of_key(*found) : NULL;
+}
+
+int key_tree_put(KeyTree *tree, Span key, KeyNode **ret) {
+        void *const *found = tfind(&key, &tree->root, compare_keys);
+        KeyNode *node;
+
+        if (found) {
+                *ret = node_of_key(*found);
+                return 0;
+        }
+        node = key_node_new(tree->n_payload, key);
+        if (!node)
+                return -ENOMEM;
+        if (!tsearch(&node->key, &tree->root, compare_keys)) {
+                free(node);
+                return -ENOMEM;
+        }
+        if (tree->last)
+                tree->last->next = node;
+        else
+                tree->first = node;
+        tree->last = node;
+        tree->n++;
+        *ret = node;
+        return 0;
+}
+
+int key_node_compare(const void *a, const void *b) {
+        const KeyNode *const *left = a, *const *right = b;
+
+        return span_compare((*left)->key, (*right)->key);
+}
+
+int key_tree_list(const KeyTree *tree, KeyNodeCompare compare, KeyNode ***ret) {
+        KeyNode **list = NULL;
+        size_t n = 0;
+
+        if (tree->n > 0) {
+                list = calloc(tree->n, sizeof(*list));
+                if (!list)
+                        return -ENOMEM;
+                for (KeyNode *node = tree->first; node; node = node->next)
+                        list[n++] = node;
+                qsort(list, n, sizeof(*list), compare);
+        }
+        *ret = list;
+        return 0;
+}
+
+/* members */
+
+int member_scan_value(JsonScanner *scanner, JsonOnMember on_member, void *userdata) {
+        JsonToken token;
+
+        json_scanner_next(scanner, &token);
+        if (token == JSON_TOKEN_NULL)
+                return 0;
+        if (token != JSON_TOKEN_OBJECT)
+                return json_scanner_fail(scanner, "an object or null is expected");
+        return json_scanner_members(scanner, on_member, userdata);
+}
+
+int member_scan_text(Span json, JsonOnMember on_member, void *userdata,
+                     char ret_complaint[static MEMBER_COMPLAINT_BYTES]) {
+        static const JsonLimits limits = {
+                .max_depth = SNAPSHOT_MAX_DEPTH,
+                .max_token_bytes = SNAPSHOT_MAX_TOKEN_BYTES,
+                .max_text_bytes = SNAPSHOT_MAX_VALUE_BYTES,
+        };
+        _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
+        int r;
+
+        r = json_scanner_new_text(json, &limits, &scanner);
+        if (r != 0)
+                return r;
+        r = member_scan_value(scanner, on_member, userdata);
+        if (r == 0)
+                r = json_scanner_expect(scanner, JSON_TOKEN_END);
+        if (r == JSON_E_MALFORMED)
+                (void) snprintf(ret_complaint, MEMBER_COMPLAINT_BYTES,
+                                "%.120s (at byte %" PRIu64 " of it)",
+                                json_scanner_complaint(scanner), json_scanner_offset(scanner));
+        return r;
+}
 
 void count_map_done(CountMap *map) {
         free(map->counts);

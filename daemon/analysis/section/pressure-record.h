@@ -9,7 +9,7 @@
  */
 
 #include "json/json-scanner.h"
-#include "analysis/section/member-scan.h"
+#include "analysis/section/count-map.h"
 #include "analysis/section/reading.h"
 
 // clang-format off

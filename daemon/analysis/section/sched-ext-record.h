@@ -9,7 +9,6 @@
  */
 
 #include "analysis/section/count-map.h"
-#include "analysis/section/member-scan.h"
 
 // clang-format off
 #define SCHED_EXT_NUMBERS(N) N(switch_all) N(nr_rejected) N(hotplug_seq) N(enable_seq)

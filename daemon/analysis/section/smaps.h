@@ -9,7 +9,6 @@
  */
 
 #include "analysis/section/count-map.h"
-#include "analysis/section/member-scan.h"
 
 typedef struct SmapsEntry {
         CountMap sides[2];

@@ -49,6 +49,6 @@ _must_check_ int rank_test_run(RankTest *test, const double *before, size_t n_be
 double rank_test_least_p(size_t n_before, size_t n_after);
 /*
  * The smallest size of both samples at which a single row among @n_rows can have an adjusted p
- * (false-discovery.h) below @alpha, which is above 0; at most RANK_TEST_MAX_POOLED / 2.
+ * (set-family.h) below @alpha, which is above 0; at most RANK_TEST_MAX_POOLED / 2.
  */
 size_t rank_test_enough(size_t n_rows, double alpha);

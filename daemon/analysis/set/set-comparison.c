@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "analysis/key/group-name.h"
 #include "analysis/group/group.h"
 #include "analysis/set/rank-test.h"
 #include "analysis/set/set-family.h"

@@ -16,7 +16,6 @@
 #include "analysis/group/aggregate.h"
 #include "analysis/group/group.h"
 #include "analysis/set/set-row.h"
-#include "analysis/set/set-samples.h"
 #include "view/view.h"
 #include "snapshot/thread-sample.h"
 

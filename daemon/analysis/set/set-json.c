@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "analysis/compare/absence.h"
-#include "analysis/key/group-name.h"
+#include "analysis/compare/row.h"
+#include "analysis/key/thread-group.h"
 #include "analysis/set/set-order.h"
 
 typedef const SourceTable *const *Sources;
@@ -18,10 +18,6 @@ static void write_double(JsonWriter *writer, const char *key, double value) {
 
 /* why there is no sample, or no test */
 
-static bool has_threads(const SetFamily *family, const SetGroup *group, unsigned side) {
-        return group->threads.present & family->sides[side];
-}
-
 static void format_absence(const SetFamily *family, Sources sources, const SetGroup *group,
                            size_t slot, const SetRowView *row, unsigned side,
                            char ret_text[static ABSENCE_BYTES]) {
@@ -29,7 +25,7 @@ static void format_absence(const SetFamily *family, Sources sources, const SetGr
         unsigned index = family->list->indexes[slot];
         unsigned bit = 1u << side;
 
-        if (!has_threads(family, group, side))
+        if (!(group->threads.present & family->sides[side]))
                 (void) snprintf(ret_text, ABSENCE_BYTES, "no capture has a thread of this group");
         else if (samples->reset & bit)
                 (void) snprintf(ret_text, ABSENCE_BYTES, "the counter was reset");
@@ -117,6 +113,7 @@ static void write_row(JsonWriter *writer, const SetFamily *family, Sources sourc
 
         set_family_view(family, group, slot, &row);
         test = row.test ? row.test : &none;
+        json_write_key(writer, row_name(family->list->indexes[slot]));
         json_write_object(writer);
         for (unsigned side = 0; side < SIDES; side++)
                 write_side(writer, side_names[side], &row.sides[side]);
@@ -141,17 +138,13 @@ static void write_rows(JsonWriter *writer, const SetFamily *family, Sources sour
 
         json_write_key(writer, "metrics");
         json_write_object(writer);
-        for (; i < n && family->list->indexes[slots[i]] < _METRIC_MAX; i++) {
-                json_write_key(writer, row_name(family->list->indexes[slots[i]]));
+        for (; i < n && family->list->indexes[slots[i]] < _METRIC_MAX; i++)
                 write_row(writer, family, sources, group, slots[i]);
-        }
         json_write_end(writer);
         json_write_key(writer, "derived");
         json_write_object(writer);
-        for (; i < n; i++) {
-                json_write_key(writer, row_name(family->list->indexes[slots[i]]));
+        for (; i < n; i++)
                 write_row(writer, family, sources, group, slots[i]);
-        }
         json_write_end(writer);
 }
 

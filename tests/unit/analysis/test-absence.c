@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/compare/absence.h"
+#include "analysis/compare/row.h"
 #include "thread.h"
 
 static GroupTable table;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "analysis/key/cgroup-key.h"
+#include "analysis/key/key-part.h"
 #include "view/view.h"
 #include "view/view-put.h"
 #include "vectors.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/key/cgroup-root.h"
+#include "analysis/pairing/pairing.h"
 
 #include "check-main.h"
 

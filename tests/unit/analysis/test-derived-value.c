@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
-#include "analysis/compare/derived-value.h"
+#include "analysis/compare/row.h"
 #include "thread.h"
 
 #define MAX UINT64_MAX

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "analysis/set/false-discovery.h"
+#include "analysis/set/set-family.h"
 
 #define MAX_P 16
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "analysis/set/set-samples.h"
+#include "analysis/set/set-row.h"
 
 static const struct {
         size_t n;

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 
 #include "check-main.h"
-#include "analysis/group/spread-bucket.h"
-#include "analysis/group/spread-names.h"
 #include "random-threads.h"
 #include "thread.h"
 

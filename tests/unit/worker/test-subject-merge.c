@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/subject/subject-merge.h"
+#include "analysis/subject/analysis-read.h"
 
 #include <stdarg.h>
 

@@ -212,11 +212,6 @@ static Candidate weigh(Cgroup *before, Cgroup *after) {
         return (Candidate){ before, after, n_shared, left->n + right->n - n_shared };
 }
 
-static bool is_match(const Candidate *candidate) {
-        return candidate->n_shared >= PAIRING_MIN_SHARED &&
-               candidate->n_shared * 10 >= candidate->n_all * 9;
-}
-
 /* Best first. The numbers count threads, so products cannot overflow. */
 static int by_match(const void *a, const void *b) {
         const Candidate *left = a, *right = b;
@@ -366,8 +361,7 @@ static size_t list_only(Pairing *pairing, unsigned side, Cgroup **ret) {
                 if (is_only(&pairing->cgroups[i], side) &&
                     pairing->cgroups[i].sides[side].n >= PAIRING_MIN_SHARED)
                         ret[n++] = &pairing->cgroups[i];
-        if (n > 1)
-                qsort(ret, n, sizeof(*ret), by_key);
+        qsort(ret, n, sizeof(*ret), by_key);
         return n;
 }
 
@@ -386,34 +380,27 @@ typedef struct Search {
         size_t n_candidates;
 } Search;
 
-/* Calls @visit for every pair that may match. */
-static void search_each(Pairing *pairing, Search *search,
-                        void (*visit)(Pairing *pairing, Search *search, const Candidate *found)) {
+/*
+ * Visits every pair that may match. Equal sets cannot be matched better: the first visit pairs them
+ * at once, so that a host full of equal containers does not fill the list of candidates.
+ */
+static void search_each(Pairing *pairing, Search *search, bool equal) {
         for (size_t i = 0; i < search->n_befores; i++)
                 for (size_t j = 0; j < search->n_afters && !search->befores[i]->paired; j++) {
+                        Cgroup *before = search->befores[i], *after = search->afters[j];
                         Candidate candidate;
 
-                        if (search->afters[j]->paired ||
-                            sizes_differ(search->befores[i], search->afters[j]))
+                        if (after->paired || sizes_differ(before, after))
                                 continue;
-                        candidate = weigh(search->befores[i], search->afters[j]);
-                        if (is_match(&candidate))
-                                visit(pairing, search, &candidate);
+                        candidate = weigh(before, after);
+                        if (candidate.n_shared < PAIRING_MIN_SHARED ||
+                            candidate.n_shared * 10 < candidate.n_all * 9)
+                                continue;
+                        if (!equal && search->n_candidates < PAIRING_MAX_MATCHES)
+                                search->candidates[search->n_candidates++] = candidate;
+                        else if (equal && candidate.n_shared == candidate.n_all)
+                                take(pairing, &candidate);
                 }
-}
-
-/*
- * Equal sets cannot be matched better and are paired at once. So a host full of equal containers
- * does not fill the list of candidates.
- */
-static void visit_equal(Pairing *pairing, Search *search, const Candidate *found) {
-        if (found->n_shared == found->n_all)
-                take(pairing, found);
-}
-
-static void visit_similar(Pairing *pairing, Search *search, const Candidate *found) {
-        if (search->n_candidates < PAIRING_MAX_MATCHES)
-                search->candidates[search->n_candidates++] = *found;
 }
 
 static int take_found(Pairing *pairing) {
@@ -427,11 +414,9 @@ static int take_found(Pairing *pairing) {
         if (complete) {
                 search.n_befores = list_only(pairing, 0, search.befores);
                 search.n_afters = list_only(pairing, 1, search.afters);
-                search_each(pairing, &search, visit_equal);
-                search_each(pairing, &search, visit_similar);
-                if (search.n_candidates > 1)
-                        qsort(search.candidates, search.n_candidates, sizeof(*search.candidates),
-                              by_match);
+                search_each(pairing, &search, true);
+                search_each(pairing, &search, false);
+                qsort(search.candidates, search.n_candidates, sizeof(*search.candidates), by_match);
                 for (size_t i = 0; i < search.n_candidates; i++)
                         take(pairing, &search.candidates[i]);
         }

@@ -91,11 +91,6 @@ static void note_gaps(SectionGap gaps[static SECTION_SIDES],
                 gaps[side].absent |= sides[side].state == READING_ABSENT;
 }
 
-static void note_cgroup(SectionGap gaps[static SECTION_SIDES], const CgroupEntry *entry) {
-        for (unsigned side = 0; side < SECTION_SIDES; side++)
-                gaps[side].there = entry->sides[side];
-}
-
 /* cgroups */
 
 /* cpu.max in thousandths of a CPU; absent without a quota. */
@@ -156,10 +151,9 @@ static void write_field(JsonWriter *writer, unsigned n_sides, const CgroupEntry 
 static void write_fields(const Sections *sections, JsonWriter *writer, size_t i, SectionId id,
                          CgroupFieldSection section) {
         const CgroupEntry *entry = cgroup_at(sections, i);
-        SectionGap gaps[SECTION_SIDES] = {};
+        SectionGap gaps[] = { { .there = entry->sides[0] }, { .there = entry->sides[1] } };
         const char *object = NULL;
 
-        note_cgroup(gaps, entry);
         json_write_object(writer);
         json_write_member_name(writer, "cgroup", sections->cgroup_list[i]->key);
         for (CgroupField field = 0; field < _CGROUP_FIELD_MAX; field++) {
@@ -181,9 +175,12 @@ static void write_fields(const Sections *sections, JsonWriter *writer, size_t i,
         json_write_end(writer);
 }
 
-/* The next cgroup of either section. */
-static bool write_next_fields(const Sections *sections, SectionCursor *cursor, JsonWriter *writer,
-                              SectionId id, CgroupFieldSection section) {
+/* The next cgroup of its statistics or of its limits, whichever section the cursor is in. */
+static bool write_next_fields(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
+        SectionId id = cursor->section;
+        CgroupFieldSection section =
+                id == SECTION_CGROUP_LIMITS ? CGROUP_FIELD_LIMITS : CGROUP_FIELD_STATS;
+
         while (cursor->item < sections->n_cgroups) {
                 size_t i = cursor->item++;
 
@@ -201,68 +198,7 @@ static bool write_next_fields(const Sections *sections, SectionCursor *cursor, J
         return false;
 }
 
-static bool write_stats(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
-        return write_next_fields(sections, cursor, writer, SECTION_CGROUP_STATS,
-                                 CGROUP_FIELD_STATS);
-}
-
-static bool write_limits(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
-        return write_next_fields(sections, cursor, writer, SECTION_CGROUP_LIMITS,
-                                 CGROUP_FIELD_LIMITS);
-}
-
 /* numbers under keys */
-
-typedef struct CountRows {
-        SectionId id;
-        KeyNode *const *list;
-        size_t n;
-        bool (*there)(KeyNode *node, unsigned side);
-        void (*maps_of)(KeyNode *node, const CountMap *ret[static SECTION_SIDES]);
-        const char *(*unit_of)(Span key);
-        const char *group, *key, *value; /* members of a row */
-} CountRows;
-
-static void write_count(const Sections *sections, const CountRows *rows, JsonWriter *writer,
-                        KeyNode *node, Span key, const Reading *sides) {
-        SectionGap gaps[SECTION_SIDES] = {};
-
-        note_gaps(gaps, sides);
-        for (unsigned side = 0; side < SECTION_SIDES; side++)
-                gaps[side].there = rows->there(node, side);
-        json_write_object(writer);
-        json_write_member_name(writer, rows->group, node->key);
-        json_write_key(writer, rows->key);
-        json_write_span(writer, key);
-        json_write_member_text(writer, "unit", rows->unit_of(key));
-        json_write_key(writer, rows->value);
-        reading_write_sides(writer, sections->n_sides, sides);
-        section_reason_write(sections, writer, rows->id, gaps);
-        json_write_end(writer);
-}
-
-static bool write_next_count(const Sections *sections, const CountRows *rows, SectionCursor *cursor,
-                             JsonWriter *writer) {
-        for (; cursor->item < rows->n; cursor->item++, cursor->walk = (CountWalk){}) {
-                KeyNode *node = rows->list[cursor->item];
-                const CountMap *maps[SECTION_SIDES];
-                Reading sides[SECTION_SIDES];
-                Span key;
-
-                if (is_cut(sections, rows->id, cursor->item))
-                        continue;
-                rows->maps_of(node, maps);
-                while (count_walk_next(&cursor->walk, maps, &key, sides)) {
-                        if (!sections_keep(sections, sides)) {
-                                cursor->n_hidden++;
-                                continue;
-                        }
-                        write_count(sections, rows, writer, node, key, sides);
-                        return true;
-                }
-        }
-        return false;
-}
 
 static const char *unit_bytes(Span key) {
         return "bytes";
@@ -303,52 +239,61 @@ static void events_of(KeyNode *node, const CountMap *ret[static SECTION_SIDES]) 
                 ret[side] = entry->sides[side] ? &entry->sides[side]->events : NULL;
 }
 
-static bool write_smaps(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
-        const CountRows rows = {
-                .id = SECTION_SMAPS_ROLLUP,
-                .list = sections->smaps.list,
-                .n = sections->smaps.n_listed,
-                .there = has_smaps,
-                .maps_of = smaps_of,
-                .unit_of = unit_bytes,
-                .group = "process",
-                .key = "key",
-                .value = "value",
-        };
+/* The sections of numbers under keys. */
+static const struct {
+        bool (*there)(KeyNode *node, unsigned side);
+        void (*maps_of)(KeyNode *node, const CountMap *ret[static SECTION_SIDES]);
+        const char *(*unit_of)(Span key);
+        const char *group, *key, *value; /* members of a row */
+} count_rows[_SECTION_MAX] = {
+        [SECTION_SMAPS_ROLLUP] = { has_smaps, smaps_of, unit_bytes, "process", "key", "value" },
+        [SECTION_MEMORY_STAT] = { has_cgroup, stat_of, unit_of_stat, "cgroup", "key", "value" },
+        [SECTION_MEMORY_EVENTS] = { has_cgroup, events_of, unit_count, "cgroup", "event", "count" },
+};
 
-        return write_next_count(sections, &rows, cursor, writer);
+static void write_count(const Sections *sections, SectionId id, JsonWriter *writer, KeyNode *node,
+                        Span key, const Reading *sides) {
+        SectionGap gaps[SECTION_SIDES] = {};
+
+        note_gaps(gaps, sides);
+        for (unsigned side = 0; side < SECTION_SIDES; side++)
+                gaps[side].there = count_rows[id].there(node, side);
+        json_write_object(writer);
+        json_write_member_name(writer, count_rows[id].group, node->key);
+        json_write_key(writer, count_rows[id].key);
+        json_write_span(writer, key);
+        json_write_member_text(writer, "unit", count_rows[id].unit_of(key));
+        json_write_key(writer, count_rows[id].value);
+        reading_write_sides(writer, sections->n_sides, sides);
+        section_reason_write(sections, writer, id, gaps);
+        json_write_end(writer);
 }
 
-static bool write_stat(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
-        const CountRows rows = {
-                .id = SECTION_MEMORY_STAT,
-                .list = sections->cgroup_list,
-                .n = sections->n_cgroups,
-                .there = has_cgroup,
-                .maps_of = stat_of,
-                .unit_of = unit_of_stat,
-                .group = "cgroup",
-                .key = "key",
-                .value = "value",
-        };
+static bool write_next_count(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
+        SectionId id = cursor->section;
+        bool smaps = id == SECTION_SMAPS_ROLLUP;
+        KeyNode *const *list = smaps ? sections->smaps.list : sections->cgroup_list;
+        size_t n = smaps ? sections->smaps.n_listed : sections->n_cgroups;
 
-        return write_next_count(sections, &rows, cursor, writer);
-}
+        for (; cursor->item < n; cursor->item++, cursor->walk = (CountWalk){}) {
+                KeyNode *node = list[cursor->item];
+                const CountMap *maps[SECTION_SIDES];
+                Reading sides[SECTION_SIDES];
+                Span key;
 
-static bool write_events(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
-        const CountRows rows = {
-                .id = SECTION_MEMORY_EVENTS,
-                .list = sections->cgroup_list,
-                .n = sections->n_cgroups,
-                .there = has_cgroup,
-                .maps_of = events_of,
-                .unit_of = unit_count,
-                .group = "cgroup",
-                .key = "event",
-                .value = "count",
-        };
-
-        return write_next_count(sections, &rows, cursor, writer);
+                if (is_cut(sections, id, cursor->item))
+                        continue;
+                count_rows[id].maps_of(node, maps);
+                while (count_walk_next(&cursor->walk, maps, &key, sides)) {
+                        if (!sections_keep(sections, sides)) {
+                                cursor->n_hidden++;
+                                continue;
+                        }
+                        write_count(sections, id, writer, node, key, sides);
+                        return true;
+                }
+        }
+        return false;
 }
 
 /* pressure: items are cgroups, resource after resource; positions are halves */
@@ -458,9 +403,9 @@ static bool write_sched_ext(const Sections *sections, SectionCursor *cursor, Jso
 }
 
 static const RowWrite row_writers[_SECTION_MAX] = {
-        [SECTION_SMAPS_ROLLUP] = write_smaps,          [SECTION_CGROUP_STATS] = write_stats,
-        [SECTION_CGROUP_LIMITS] = write_limits,        [SECTION_MEMORY_STAT] = write_stat,
-        [SECTION_MEMORY_EVENTS] = write_events,        [SECTION_PRESSURE] = write_pressure,
+        [SECTION_SMAPS_ROLLUP] = write_next_count,     [SECTION_CGROUP_STATS] = write_next_fields,
+        [SECTION_CGROUP_LIMITS] = write_next_fields,   [SECTION_MEMORY_STAT] = write_next_count,
+        [SECTION_MEMORY_EVENTS] = write_next_count,    [SECTION_PRESSURE] = write_pressure,
         [SECTION_HOST_PRESSURE] = write_host_pressure, [SECTION_SCHED_EXT] = write_sched_ext,
 };
 

@@ -9,15 +9,6 @@
 
 /* derived values */
 
-/*
- * This rounds twice where long double is wider than double, and once where it is not; both are more
- * exact than the digits that are shown.
- */
-static Value quotient(uint64_t numerator, long double denominator) {
-        return (Value){ .kind = VALUE_REAL,
-                        .real = (double) ((long double) numerator / denominator) };
-}
-
 /* Adds all but the last two inputs, plus the larger of those two because their waits overlap. */
 static Value sum_with_overlap(const uint64_t *inputs, unsigned n) {
         uint64_t sum = MAX_OF(inputs[n - 2], inputs[n - 1]);
@@ -50,7 +41,12 @@ DerivedOutcome derived_value(const Aggregate *aggregate, DerivedId id, Value *re
                         denominator += (long double) inputs[0];
                 if (!(denominator > 0))
                         return DERIVED_DENOMINATOR_ZERO;
-                *ret = quotient(inputs[0], denominator);
+                /*
+                 * This rounds twice where long double is wider than double, and once where it is
+                 * not; both are more exact than the digits that are shown.
+                 */
+                ret->kind = VALUE_REAL;
+                ret->real = (double) ((long double) inputs[0] / denominator);
                 break;
         case DERIVED_FORMULA_DIFFERENCE:
                 ret->kind = VALUE_INTEGER;

@@ -32,12 +32,6 @@ static int name_thread(Group *group, const ThreadKey *key, Side side, const Thre
         return group_set_label(group, key->label);
 }
 
-static int name_parts(Group *group, const ThreadKey *key) {
-        group->n_cgroup = key->n_cgroup;
-        group->n_process = key->n_process;
-        return key->label.n < key->id.n ? group_set_label(group, key->label) : 0;
-}
-
 int thread_groups_obtain(ThreadGroups *groups, Side side, const ThreadSample *sample, Group **ret) {
         ThreadKeys *keys = &groups->keys;
         ThreadKey key;
@@ -49,10 +43,14 @@ int thread_groups_obtain(ThreadGroups *groups, Side side, const ThreadSample *sa
                 r = group_table_obtain(&groups->table, key.id, &group);
         if (r != 0)
                 return r;
-        if (keys->axis == VIEW_AXIS_THREAD)
+        if (keys->axis == VIEW_AXIS_THREAD) {
                 r = name_thread(group, &key, side, sample);
-        else if (keys->axis == VIEW_AXIS_ALL)
-                r = name_parts(group, &key);
+        } else if (keys->axis == VIEW_AXIS_ALL) {
+                group->n_cgroup = key.n_cgroup;
+                group->n_process = key.n_process;
+                if (key.label.n < key.id.n)
+                        r = group_set_label(group, key.label);
+        }
         if (r == 0 && thread_keys_has_patterns(keys)) {
                 group->is_pattern = group->is_pattern || key.is_pattern;
                 r = member_list_add(&group->members, key.name);

@@ -26,12 +26,6 @@ static CgroupField find_field(const char *object, Span member) {
         return id;
 }
 
-/* Full protection is the largest number in format version 0, and a word since. */
-static void settle_protection(Reading *reading) {
-        if (reading->state == READING_NUMBER && reading->magnitude == UINT64_MAX)
-                *reading = (Reading){ .state = READING_MAX };
-}
-
 static int scan_member(void *userdata, JsonScanner *scanner, Span key) {
         RecordScan *scan = userdata;
         CgroupRecord *record = scan->record;
@@ -39,10 +33,16 @@ static int scan_member(void *userdata, JsonScanner *scanner, Span key) {
         int r;
 
         if (id < _CGROUP_FIELD_MAX) {
-                r = reading_scan(&record->fields[id], scanner, cgroup_field_table[id].kind);
-                if (r == 0 && cgroup_field_table[id].merge == READING_MERGE_SMALLEST)
-                        settle_protection(&record->fields[id]);
-                return r;
+                Reading *reading = &record->fields[id];
+
+                r = reading_scan(reading, scanner, cgroup_field_table[id].kind);
+                if (r != 0)
+                        return r;
+                /* Full protection is the largest number in format version 0, and a word since. */
+                if (cgroup_field_table[id].merge == READING_MERGE_SMALLEST &&
+                    reading->state == READING_NUMBER && reading->magnitude == UINT64_MAX)
+                        *reading = (Reading){ .state = READING_MAX };
+                return 0;
         }
         if (strcmp(scan->object, "memory") == 0) {
                 if (span_is(key, "stat"))

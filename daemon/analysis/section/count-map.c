@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/number.h"
 #include "snapshot/snapshot-reader.h"
 
@@ -170,26 +171,12 @@ static bool is_at(const CountMap *map, size_t i, Span key) {
         return i < map->n && span_equal(map->counts[i].name->key, key);
 }
 
-static int make_room(CountMap *map) {
-        size_t n = map->n_allocated > 0 ? 2 * map->n_allocated : 16;
-        Count *counts;
-
-        if (map->n < map->n_allocated)
-                return 0;
-        counts = reallocarray(map->counts, n, sizeof(*counts));
-        if (!counts)
-                return -ENOMEM;
-        map->counts = counts;
-        map->n_allocated = n;
-        return 0;
-}
-
 int count_map_put(CountMap *map, const KeyNode *name, Count **ret) {
         size_t i = position_of(map, name->key);
         int r;
 
         if (!is_at(map, i, name->key)) {
-                r = make_room(map);
+                r = ARRAY_RESERVE(map->counts, map->n_allocated, map->n + 1);
                 if (r != 0)
                         return r;
                 memmove(&map->counts[i + 1], &map->counts[i], (map->n - i) * sizeof(*map->counts));
@@ -238,10 +225,12 @@ static int scan_count(void *userdata, JsonScanner *scanner, Span key) {
         int r;
 
         r = key_tree_put(scan->names, key, &name);
-        if (r == 0)
-                r = json_scanner_u64(scanner, &value);
-        if (r == 0)
-                r = count_map_put(scan->map, name, &count);
+        if (r != 0)
+                return r;
+        r = json_scanner_u64(scanner, &value);
+        if (r != 0)
+                return r;
+        r = count_map_put(scan->map, name, &count);
         if (r != 0)
                 return r;
         count->value = number_multiply_saturating(value, scan->unit);
@@ -261,17 +250,14 @@ int count_map_scan_text(CountMap *map, Span json, KeyTree *names, uint64_t unit,
         return member_scan_text(json, scan_count, &scan, ret_complaint);
 }
 
-static const Count *count_at(const CountMap *map, size_t i) {
-        return map && i < map->n ? &map->counts[i] : NULL;
-}
-
 bool count_walk_next(CountWalk *walk, const CountMap *const maps[static 2], Span *ret_key,
                      Reading ret_sides[static 2]) {
         const Count *counts[2];
         const Count *first;
 
         for (size_t i = 0; i < 2; i++)
-                counts[i] = count_at(maps[i], walk->at[i]);
+                counts[i] =
+                        maps[i] && walk->at[i] < maps[i]->n ? &maps[i]->counts[walk->at[i]] : NULL;
         first = counts[0];
         if (!first || (counts[1] && span_compare(counts[1]->name->key, first->name->key) < 0))
                 first = counts[1];

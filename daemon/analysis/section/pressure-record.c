@@ -70,11 +70,6 @@ bool pressure_record_has(const PressureRecord *record, unsigned resource) {
         return false;
 }
 
-static Reading value_of(const PressureRecord *record, unsigned resource, unsigned half,
-                        unsigned value) {
-        return record ? record->values[resource][half][value] : (Reading){};
-}
-
 bool pressure_half_sides(const PressureRecord *const records[static 2], unsigned n_sides,
                          unsigned resource, unsigned half,
                          Reading ret_sides[static _PRESSURE_VALUE_MAX][2]) {
@@ -82,8 +77,9 @@ bool pressure_half_sides(const PressureRecord *const records[static 2], unsigned
 
         for (unsigned k = 0; k < _PRESSURE_VALUE_MAX; k++)
                 for (unsigned i = 0; i < 2; i++) {
-                        ret_sides[k][i] =
-                                i < n_sides ? value_of(records[i], resource, half, k) : (Reading){};
+                        ret_sides[k][i] = i < n_sides && records[i]
+                                                  ? records[i]->values[resource][half][k]
+                                                  : (Reading){};
                         has |= ret_sides[k][i].state != READING_ABSENT;
                 }
         return has;

@@ -221,12 +221,6 @@ size_t set_family_samples_needed(const SetFamily *family) {
 
 /* views */
 
-static Value median_value(const Quartiles *quartiles) {
-        if (quartiles->n == 0)
-                return (Value){ .kind = VALUE_ABSENT };
-        return (Value){ .kind = VALUE_REAL, .real = quartiles->median };
-}
-
 static double impact(const SetFamily *family, const Row *row) {
         if (!row->has_number || row->is_derived || metric_table[row->id].shape != METRIC_SHAPE_SUM)
                 return IMPACT_NONE;
@@ -246,7 +240,9 @@ void set_family_view(const SetFamily *family, const SetGroup *group, size_t slot
                 size_t n = set_samples_get(&row->samples, family->sides[side], values);
 
                 ret->sides[side] = quartiles_of(values, n);
-                ret->row.values[side] = median_value(&ret->sides[side]);
+                if (n > 0)
+                        ret->row.values[side] =
+                                (Value){ .kind = VALUE_REAL, .real = ret->sides[side].median };
                 ret->row.outcomes[side] = (DerivedOutcome) row->outcomes[side];
                 ret->row.inputs[side] = (MetricId) row->inputs[side];
         }

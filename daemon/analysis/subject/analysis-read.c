@@ -18,10 +18,6 @@ typedef struct Stream {
         pid_t last_tgid, last_tid;
 } Stream;
 
-static void stream_done(Stream *stream) {
-        stream->pass = subject_pass_free(stream->pass);
-}
-
 static int compare_ids(pid_t tgid, pid_t tid, const ThreadSample *other) {
         if (tgid != other->tgid)
                 return tgid < other->tgid ? -1 : 1;
@@ -108,7 +104,7 @@ int subject_merge(const MergeSide sides[static SIDES], MergeLife on_life, void *
         if (r == 0)
                 r = merge(streams, on_life, userdata, ret_culprit);
         for (unsigned i = 0; i < SIDES; i++)
-                stream_done(&streams[i]);
+                streams[i].pass = subject_pass_free(streams[i].pass);
         return r;
 }
 

@@ -138,7 +138,7 @@ static void check_stat(Span text, const Reading *reading) {
                       is_thread ? (uint64_t) oracle_trim(line).bytes[0] : 0);
         fuzz_expect(!is_thread || span_equal(reading->fields[1].text, comm),
                     "comm is what the outermost parentheses hold");
-#define CHECK_STAT(member, type, field)                                                         \
+#define CHECK_STAT(member, type, field, ...)                                                    \
         has = is_thread && word_at(line, (field) -2, &word) && number_of_##type(word, &number); \
         expect_number(reading, #member, has, number);
         PROC_STAT_FIELDS(CHECK_STAT)

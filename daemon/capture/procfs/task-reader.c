@@ -53,12 +53,8 @@ static SourceOutcome parse_outcome(int r) {
 
 /* stat */
 
-#define PUT_STAT(slot, stat, field, metric)                                    \
-        do {                                                                   \
-                if (proc_stat_has(stat, PROC_STAT_##field))                    \
-                        thread_sample_put(&(slot)->sample, METRIC_##metric,    \
-                                          (uint64_t) (int64_t) (stat)->field); \
-        } while (0)
+#define STAT_METRIC(member, type, number, metric) [PROC_STAT_##member] = (metric),
+static const MetricId stat_metrics[_PROC_STAT_MAX] = { PROC_STAT_FIELDS(STAT_METRIC) };
 
 static void take_stat(ThreadSlot *slot, const ProcStat *stat) {
         ThreadSample *sample = &slot->sample;
@@ -71,15 +67,13 @@ static void take_stat(ThreadSlot *slot, const ProcStat *stat) {
         sample->kthread = proc_stat_is_kthread(stat);
         thread_sample_put(sample, METRIC_state, (uint64_t) (unsigned char) stat->state);
 
-        PUT_STAT(slot, stat, minflt, minflt);
-        PUT_STAT(slot, stat, majflt, majflt);
-        PUT_STAT(slot, stat, utime, utime_clock_ticks);
-        PUT_STAT(slot, stat, stime, stime_clock_ticks);
-        PUT_STAT(slot, stat, priority, priority);
-        PUT_STAT(slot, stat, nice, nice);
-        PUT_STAT(slot, stat, processor, processor);
-        PUT_STAT(slot, stat, rt_priority, rt_priority);
-        PUT_STAT(slot, stat, policy, policy);
+#define PUT_STAT(member, ...)                                               \
+        if (stat_metrics[PROC_STAT_##member] != _METRIC_MAX &&              \
+            proc_stat_has(stat, PROC_STAT_##member))                        \
+                thread_sample_put(sample, stat_metrics[PROC_STAT_##member], \
+                                  (uint64_t) (int64_t) stat->member);
+        PROC_STAT_FIELDS(PUT_STAT)
+#undef PUT_STAT
 
         slot->state = stat->state;
         slot->policy = proc_stat_has(stat, PROC_STAT_policy) ? stat->policy : -1;

@@ -151,13 +151,6 @@ static uint64_t read_capabilities(int proc_fd) {
         return 0;
 }
 
-static void look_at_capabilities(int proc_fd, Gates *gates) {
-        uint64_t set = read_capabilities(proc_fd);
-
-        gates->has_sys_ptrace = set >> CAP_SYS_PTRACE & 1;
-        gates->has_dac_read_search = set >> CAP_DAC_READ_SEARCH & 1;
-}
-
 /* The initial user namespace maps every id to itself: "0 0 4294967295". */
 static bool is_in_user_namespace(int proc_fd) {
         static const char *const initial[] = { "0", "0", "4294967295" };
@@ -195,6 +188,7 @@ static void look_at_pressure(int proc_fd, Gates *gates) {
 void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *host,
                 const Cgroupfs *cgroupfs, Gates *ret) {
         uint32_t kernel = parse_release(host->kernel_release);
+        uint64_t capabilities = read_capabilities(proc_fd);
         Gates gates = {
                 .has_sysctl_schedstats = host->has_schedstats,
                 .schedstats_on = host->has_schedstats && host->schedstats != 0,
@@ -205,7 +199,8 @@ void gates_read(int proc_fd, const CaptureSystem *system, const HostContext *hos
         gates.foreign_pids = is_foreign(proc_fd, system);
         look_for_files(proc_fd, &gates);
         look_at_pressure(proc_fd, &gates);
-        look_at_capabilities(proc_fd, &gates);
+        gates.has_sys_ptrace = capabilities >> CAP_SYS_PTRACE & 1;
+        gates.has_dac_read_search = capabilities >> CAP_DAC_READ_SEARCH & 1;
         gates.in_user_namespace = is_in_user_namespace(proc_fd);
         gates.only_processes = lacks(proc_fd, "sys") && lacks(proc_fd, "version");
         try_taskstats(system, &gates);

@@ -370,11 +370,6 @@ static bool has_vanished(const GroupReader *reader) {
         return faccessat(reader->group_fd, reader->witness, F_OK, 0) < 0 && errno == ENOENT;
 }
 
-static void add_counts(uint64_t *sum, const uint64_t *counts) {
-        for (size_t i = 0; i < _SOURCE_OUTCOME_MAX; i++)
-                sum[i] += counts[i];
-}
-
 int cgroup_stats_read(int group_fd, Buffer *scratch, Buffer *json, CgroupCounts *counts) {
         GroupReader reader = { .group_fd = group_fd };
         size_t n_before = json->n;
@@ -403,7 +398,9 @@ int cgroup_stats_read(int group_fd, Buffer *scratch, Buffer *json, CgroupCounts 
                 counts->pressure[SOURCE_OUTCOME_vanished]++;
                 return CGROUPFS_E_VANISHED;
         }
-        add_counts(counts->stats, reader.counts.stats);
-        add_counts(counts->pressure, reader.counts.pressure);
+        for (size_t i = 0; i < _SOURCE_OUTCOME_MAX; i++) {
+                counts->stats[i] += reader.counts.stats[i];
+                counts->pressure[i] += reader.counts.pressure[i];
+        }
         return 0;
 }

@@ -76,32 +76,26 @@ static bool is_quoted(Span text) {
         return quoted;
 }
 
-static int redact_word(Span word, Buffer *buffer) {
-        Span key = word_key(word), kept = word;
+static void redact_word(Span word, Buffer *buffer) {
+        Span kept = word;
         const char *sign = memchr(word.bytes, '=', word.n);
-        int r;
 
-        if (!sign || !is_secret(key))
-                return buffer_append(buffer, word.bytes, word.n);
+        if (!sign || !is_secret(word_key(word))) {
+                (void) buffer_append(buffer, word.bytes, word.n);
+                return;
+        }
         kept.n = (size_t) (sign + 1 - word.bytes);
-        r = buffer_append(buffer, kept.bytes, kept.n);
-        if (r < 0)
-                return r;
+        (void) buffer_append(buffer, kept.bytes, kept.n);
         /* Close a quote that was opened before the value, or it would join the words after it. */
-        return buffer_append_text(buffer, is_quoted(kept) ? "***\"" : "***");
+        (void) buffer_append_text(buffer, is_quoted(kept) ? "***\"" : "***");
 }
 
 int kernel_cmdline_redact(Span text, Buffer *buffer) {
         Span gap, word;
-        int r;
 
         while (next_word(&text, &gap, &word)) {
-                r = buffer_append(buffer, gap.bytes, gap.n);
-                if (r < 0)
-                        return r;
-                r = redact_word(word, buffer);
-                if (r < 0)
-                        return r;
+                (void) buffer_append(buffer, gap.bytes, gap.n);
+                redact_word(word, buffer);
         }
         return buffer_append(buffer, gap.bytes, gap.n);
 }

@@ -31,7 +31,7 @@ static bool parse_int32_t(Span text, int32_t *ret) {
 /* Sets one optional field; fields of other numbers are skipped. */
 static bool put_field(ProcStat *stat, unsigned field, Span word) {
         switch (field) {
-#define PROC_STAT_CASE(member, type, number)                        \
+#define PROC_STAT_CASE(member, type, number, ...)                   \
         case number:                                                \
                 if (!parse_##type(word, &stat->member))             \
                         return false;                               \

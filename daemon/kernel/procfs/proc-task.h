@@ -31,22 +31,23 @@
 #define PROC_STAT_PF_KTHREAD 0x00200000u /* include/linux/sched.h: in flags */
 
 // clang-format off
-/*        member       type      field of proc(5) */
+/*        member       type      field of proc(5), and the metric that it is */
 #define PROC_STAT_FIELDS(F)                                                                        \
-        F(ppid,        int32_t,  4)                                                                \
-        F(flags,       uint32_t, 9)  /* PF_* */                                                    \
-        F(minflt,      uint64_t, 10)                                                               \
-        F(majflt,      uint64_t, 12)                                                               \
-        F(utime,       uint64_t, 14) /* USER_HZ ticks */                                           \
-        F(stime,       uint64_t, 15) /* USER_HZ ticks */                                           \
-        F(priority,    int32_t,  18) /* 0..39 fair, -2..-100 FIFO and RR, -101 deadline */         \
-        F(nice,        int32_t,  19)                                                               \
-        F(num_threads, int32_t,  20) /* of the process */                                          \
-        F(vsize,       uint64_t, 23) /* bytes; 0 without an address space */                       \
-        F(start_stack, uint64_t, 28) /* address; 0 where we may not trace it, too */               \
-        F(processor,   int32_t,  39) /* CPU it last ran on */                                      \
-        F(rt_priority, uint32_t, 40)                                                               \
-        F(policy,      int32_t,  41) /* SCHED_* */
+        F(ppid,        int32_t,  4,  _METRIC_MAX)                                                  \
+        F(flags,       uint32_t, 9,  _METRIC_MAX) /* PF_* */                                       \
+        F(minflt,      uint64_t, 10, METRIC_minflt)                                                \
+        F(majflt,      uint64_t, 12, METRIC_majflt)                                                \
+        F(utime,       uint64_t, 14, METRIC_utime_clock_ticks)                                     \
+        F(stime,       uint64_t, 15, METRIC_stime_clock_ticks)                                     \
+        F(priority,    int32_t,  18, METRIC_priority) /* 0..39 fair, -2..-100 FIFO and RR,         \
+                                                         -101 deadline */                          \
+        F(nice,        int32_t,  19, METRIC_nice)                                                  \
+        F(num_threads, int32_t,  20, _METRIC_MAX) /* of the process */                             \
+        F(vsize,       uint64_t, 23, _METRIC_MAX) /* bytes; 0 without an address space */          \
+        F(start_stack, uint64_t, 28, _METRIC_MAX) /* address; 0 where we may not trace it, too */  \
+        F(processor,   int32_t,  39, METRIC_processor) /* CPU it last ran on */                    \
+        F(rt_priority, uint32_t, 40, METRIC_rt_priority)                                           \
+        F(policy,      int32_t,  41, METRIC_policy) /* SCHED_* */
 // clang-format on
 
 #define PROC_STAT_ID(member, ...) PROC_STAT_##member,

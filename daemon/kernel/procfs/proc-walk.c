@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/number.h"
 
 /* Large because of proc_walk_list_threads(); pages that are never filled take no memory. */
 #define ENTRIES_BYTES (1024 * 1024)
-#define MIN_IDS 256
 #define MAX_LISTINGS 4
 
 void proc_walk_done(ProcWalk *walk) {
@@ -32,17 +32,13 @@ static bool parse_id(const char *name, pid_t *ret) {
 }
 
 static int append_id(ProcWalk *walk, pid_t id) {
+        int r;
+
         if (walk->n_ids == PROC_WALK_MAX_IDS)
                 return PROCFS_E_TOO_LARGE;
-        if (walk->n_ids == walk->n_allocated) {
-                size_t grown = walk->n_allocated == 0 ? MIN_IDS : 2 * walk->n_allocated;
-                pid_t *ids = realloc(walk->ids, grown * sizeof(ids[0]));
-
-                if (!ids)
-                        return -ENOMEM;
-                walk->ids = ids;
-                walk->n_allocated = grown;
-        }
+        r = ARRAY_RESERVE(walk->ids, walk->n_allocated, walk->n_ids + 1);
+        if (r < 0)
+                return r;
         walk->ids[walk->n_ids++] = id;
         return 0;
 }
@@ -106,27 +102,19 @@ static void sort_ids(ProcWalk *walk) {
         walk->n_ids = n;
 }
 
-static int begin_list(ProcWalk *walk) {
+int proc_walk_list(ProcWalk *walk, int dir_fd) {
+        int r;
+
         walk->n_ids = 0;
         if (!walk->entries)
                 walk->entries = malloc(ENTRIES_BYTES);
-        return walk->entries ? 0 : -ENOMEM;
-}
-
-static int end_list(ProcWalk *walk, int r) {
+        if (!walk->entries)
+                return -ENOMEM;
+        r = read_ids(walk, dir_fd);
         if (r != 0)
                 walk->n_ids = 0;
         sort_ids(walk);
         return r;
-}
-
-int proc_walk_list(ProcWalk *walk, int dir_fd) {
-        int r;
-
-        r = begin_list(walk);
-        if (r == 0)
-                r = read_ids(walk, dir_fd);
-        return end_list(walk, r);
 }
 
 /* One thread was listed, and the directory's count of links says that there is no other. */
@@ -156,13 +144,13 @@ int proc_walk_list_threads(ProcWalk *walk, int dir_fd) {
         bool same;
         int r;
 
-        r = begin_list(walk);
-        if (r == 0)
-                r = read_ids(walk, dir_fd);
+        r = proc_walk_list(walk, dir_fd);
         same = r == 0 && is_alone(walk, dir_fd);
         for (unsigned i = 1; r == 0 && !same && i < MAX_LISTINGS; i++)
                 r = read_ids_again(walk, dir_fd, &same);
-        return end_list(walk, r);
+        if (r != 0)
+                walk->n_ids = 0;
+        return r;
 }
 
 bool proc_walk_is_filtered(const ProcWalk *walk) {

@@ -80,22 +80,16 @@ int pressure_parse(Span text, PressureFile *ret) {
         return 0;
 }
 
-static int read_file(int dir_fd, const char *name, PressureFile *ret) {
+static int read_resource(int dir_fd, const char *name, PressureId id, Pressure *pressure) {
+        PressureFile *file = &pressure->files[id];
         char buffer[PRESSURE_FILE_BYTES];
         size_t n;
         int r;
 
         r = text_file_read(dir_fd, name, buffer, sizeof(buffer), &n);
-        if (r != 0)
-                return r;
-        return pressure_parse((Span){ buffer, n }, ret);
-}
-
-static int read_resource(int dir_fd, const char *name, PressureId id, Pressure *pressure) {
-        int r = read_file(dir_fd, name, &pressure->files[id]);
-
-        pressure->has[id] = (r == 0 || r == TEXT_E_MALFORMED) &&
-                            (pressure->files[id].has_some || pressure->files[id].has_full);
+        if (r == 0)
+                r = pressure_parse((Span){ buffer, n }, file);
+        pressure->has[id] = file->has_some || file->has_full;
         return r;
 }
 

@@ -4,7 +4,8 @@
 /*
  * Dispatch
  *
- * Runs the verb that a command line names, or explains why there is none.
+ * Runs the verb that a command line names, or explains why there is none. Prints what --help shows,
+ * from the lists of verbs and options.
  */
 
 /* Returns the exit status. */

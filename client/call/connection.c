@@ -109,9 +109,10 @@ int connection_open(const Endpoint *endpoint, uint64_t timeout_ns, Connection **
         if (r != 0)
                 return err_fold(r);
         r = connection_adopt(fd, "ctprofd", ret);
-        if (r == 0)
-                (void) TAKE_FD(fd);
-        return r;
+        if (r != 0)
+                return r;
+        (void) TAKE_FD(fd);
+        return 0;
 }
 
 static int complain_lost(Connection *connection, char *ret_complaint) {

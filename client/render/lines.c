@@ -58,9 +58,10 @@ int lines_print_buffer(const Lines *lines, const char *label, Buffer *text) {
         int r;
 
         r = buffer_terminate(text, &terminated);
-        if (r == 0)
-                lines_print(lines, label, terminated);
-        return r;
+        if (r < 0)
+                return r;
+        lines_print(lines, label, terminated);
+        return 0;
 }
 
 void lines_format(const Lines *lines, const char *label, const char *format, ...) {

@@ -139,9 +139,10 @@ int output_open(const char *path, OutputMode mode, Output **ret) {
                                 return complain_path(output, -r, "written");
                 }
         }
-        if (r == 0)
-                *ret = TAKE_PTR(output);
-        return r;
+        if (r != 0)
+                return r;
+        *ret = TAKE_PTR(output);
+        return 0;
 }
 
 int output_fd(const Output *output) {

@@ -104,8 +104,9 @@ static int complain_reply(const SessionCall *call, const Reply *error) {
         int status = STATUS_FAILED, r;
 
         r = wire_complaint_format(error, &topic, &sentence, &status);
-        if (r == 0)
-                r = buffer_terminate(&sentence, &text);
+        if (r != 0)
+                return complain_errno(r, "explain the answer of ctprofd");
+        r = buffer_terminate(&sentence, &text);
         if (r != 0)
                 return complain_errno(r, "explain the answer of ctprofd");
         return complain(status, "%s", text);

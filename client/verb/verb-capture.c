@@ -31,23 +31,21 @@ static int print_summary(FILE *out, json_object *head, const char *path) {
         const char *text;
         int r;
 
-        r = cell_append_text(&line, cell_member(head, "name"));
-        if (r == 0 && path)
-                r = buffer_append_text(&line, " written to ");
-        if (r == 0 && path)
-                r = printable_append_name(&line, span_of(path));
-        if (r == 0)
-                r = buffer_append_text(&line, ": ");
-        for (size_t i = 0; r == 0 && i < ELEMENTSOF(parts); i++) {
-                r = cell_append_number(&line, parts[i].value, parts[i].ladder);
-                if (r == 0)
-                        r = buffer_append_text(&line, parts[i].tail);
+        cell_append_text(&line, cell_member(head, "name"));
+        if (path) {
+                buffer_append_text(&line, " written to ");
+                printable_append_name(&line, span_of(path));
         }
-        if (r == 0)
-                r = buffer_terminate(&line, &text);
-        if (r == 0)
-                (void) fprintf(out, "%s\n", text);
-        return r;
+        buffer_append_text(&line, ": ");
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
+                cell_append_number(&line, parts[i].value, parts[i].ladder);
+                buffer_append_text(&line, parts[i].tail);
+        }
+        r = buffer_terminate(&line, &text);
+        if (r < 0)
+                return r;
+        (void) fprintf(out, "%s\n", text);
+        return 0;
 }
 
 static void print_rotated(FILE *out, json_object *rotated) {
@@ -66,8 +64,9 @@ static int print_capture(Session *session, json_object *reply, FILE *out, const 
         if (!session_is_chatty(session))
                 return 0;
         r = print_summary(out, cell_member(reply, "snapshot"), path);
-        if (r == 0)
-                r = source_lines_print(&lines, cell_member(reply, "sources"));
+        if (r < 0)
+                return complain_errno(r, "print the result");
+        r = source_lines_print(&lines, cell_member(reply, "sources"));
         if (r < 0)
                 return complain_errno(r, "print the result");
         print_rotated(out, cell_member(reply, "rotated"));
@@ -102,12 +101,15 @@ static int capture_into(Session *session, const char *path) {
                                 "--output - and --json both want stdout: name a file.");
         /* Open the output first: a capture that cannot be written is not worth taking. */
         r = output_open(path, OUTPUT_REPLACE, &output);
-        if (r == 0)
-                r = take_snapshot(session, session->options->tag, &reply, &fd);
-        if (r == 0)
-                r = output_copy(output, fd);
-        if (r == 0)
-                r = output_publish(output);
+        if (r != 0)
+                return r;
+        r = take_snapshot(session, session->options->tag, &reply, &fd);
+        if (r != 0)
+                return r;
+        r = output_copy(output, fd);
+        if (r != 0)
+                return r;
+        r = output_publish(output);
         if (r != 0)
                 return r;
         return session_has_json(session)

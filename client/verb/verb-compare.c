@@ -12,8 +12,9 @@ static int compare_pair(Session *session, const char *before, const char *after)
         int r;
 
         r = group_view_new(session, REPORT_PAIR, &view);
-        if (r == 0)
-                r = compare_snapshots(session, view, before, after);
+        if (r != 0)
+                return r;
+        r = compare_snapshots(session, view, before, after);
         return r == 0 && group_view_is_above(view) ? STATUS_ABOVE : r;
 }
 
@@ -53,24 +54,25 @@ static int compare_sets(Session *session, const SnapshotSet *before, const Snaps
         if (before->n == 1 && after->n == 1)
                 return compare_pair(session, before->texts[0], after->texts[0]);
         r = group_view_new(session, REPORT_SETS, &view);
-        if (r == 0)
-                r = call_sets(session, view, before, after);
+        if (r != 0)
+                return r;
+        r = call_sets(session, view, before, after);
         return r == 0 && group_view_is_above(view) ? STATUS_ABOVE : r;
 }
 
 static int run_sets(Session *session) {
         _cleanup_(snapshot_names_done) SnapshotNames names = { .session = session };
-        SnapshotSet before = SNAPSHOT_SET_EMPTY, after = SNAPSHOT_SET_EMPTY;
+        _cleanup_(snapshot_set_done) SnapshotSet before = SNAPSHOT_SET_EMPTY,
+                                                 after = SNAPSHOT_SET_EMPTY;
         int r;
 
         r = snapshot_set_parse(&names, "--before", session->options->before, &before);
-        if (r == 0)
-                r = snapshot_set_parse(&names, "--after", session->options->after, &after);
-        if (r == 0)
-                r = compare_sets(session, &before, &after);
-        snapshot_set_done(&before);
-        snapshot_set_done(&after);
-        return r;
+        if (r != 0)
+                return r;
+        r = snapshot_set_parse(&names, "--after", session->options->after, &after);
+        if (r != 0)
+                return r;
+        return compare_sets(session, &before, &after);
 }
 
 int verb_compare(Session *session) {

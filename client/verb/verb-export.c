@@ -71,8 +71,16 @@ static int open_output_for_head(Export *export) {
         return open_output(export, span_of(text));
 }
 
-static void keep_head(Export *export, json_object *reply) {
+/* Makes a call, and keeps the head of the snapshot from its reply. */
+static int call_for_head(Export *export, SessionCall *call, int *ret_fd) {
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        int r;
+
+        r = session_call_one(export->session, call, &reply, ret_fd);
+        if (r != 0)
+                return r;
         export->head = json_object_get(cell_member(reply, "snapshot"));
+        return 0;
 }
 
 /* The caller may add members. */
@@ -87,39 +95,30 @@ static JsonWriter *begin_order(const Export *export, SessionCall *call) {
 
 /* of a snapshot in the spool: the daemon sends a descriptor, of the file or of a conversion */
 
-static int call_export(Export *export, int *ret_fd) {
-        _cleanup_(message_object_freep) json_object *reply = NULL;
+static int export_from_spool(Export *export) {
         _cleanup_(session_call_done) SessionCall call = {
                 .request = { .method = PROFILER_INTERFACE ".Export" },
                 .unhurried = export->format != FORMAT_CTPROF,
                 .subject = export->source.text,
         };
-        int r;
-
-        (void) begin_order(export, &call);
-        r = session_call_one(export->session, &call, &reply, ret_fd);
-        if (r == 0)
-                keep_head(export, reply);
-        return r;
-}
-
-static int export_from_spool(Export *export) {
         _cleanup_(fd_closep) int fd = -EBADF;
         int r;
 
         /* Open the output first: a snapshot that cannot be written need not be requested. */
         r = export->session->options->n_arguments > 2 ? open_output(export, (Span){}) : 0;
-        if (r == 0)
-                r = call_export(export, &fd);
-        if (r == 0)
-                r = open_output_for_head(export);
+        if (r != 0)
+                return r;
+        (void) begin_order(export, &call);
+        r = call_for_head(export, &call, &fd);
+        if (r != 0)
+                return r;
+        r = open_output_for_head(export);
         return r == 0 ? output_copy(export->output, fd) : r;
 }
 
 /* of a file: copied, or converted by the analysis job into the file we opened */
 
 static int copy_file(Export *export) {
-        _cleanup_(message_object_freep) json_object *reply = NULL;
         _cleanup_(session_call_done) SessionCall call = {
                 .request = { .method = PROFILER_INTERFACE ".Info" },
                 .unhurried = true,
@@ -128,29 +127,21 @@ static int copy_file(Export *export) {
 
         /* Info fails unless the file is a snapshot. */
         reference_prepare_call(&export->source, &call);
-        r = session_call_one(export->session, &call, &reply, NULL);
-        if (r != 0)
-                return r;
-        keep_head(export, reply);
-        return output_copy(export->output, export->source.fd);
+        r = call_for_head(export, &call, NULL);
+        return r == 0 ? output_copy(export->output, export->source.fd) : r;
 }
 
 static int convert_file(Export *export) {
         const int fds[] = { export->source.fd, output_fd(export->output) };
-        _cleanup_(message_object_freep) json_object *reply = NULL;
         _cleanup_(session_call_done) SessionCall call = {
                 .endpoint = ENDPOINT_ANALYSIS,
                 .request = { .method = CONVERT_METHOD, .fds = fds, .n_fds = ELEMENTSOF(fds) },
                 .unhurried = true,
                 .subject = export->source.text,
         };
-        int r;
 
         json_write_member_u64(begin_order(export, &call), "output", 1); /* of fds */
-        r = session_call_one(export->session, &call, &reply, NULL);
-        if (r == 0)
-                keep_head(export, reply);
-        return r;
+        return call_for_head(export, &call, NULL);
 }
 
 static int export_file(Export *export) {
@@ -197,9 +188,11 @@ int verb_export(Session *session) {
             session_has_json(session))
                 return complain(STATUS_USAGE, "\"-\" and --json both want stdout: name a file.");
         r = reference_open(options->arguments[1], &export.source);
-        if (r == 0)
-                r = export.source.is_file ? export_file(&export) : export_from_spool(&export);
-        if (r == 0)
-                r = output_publish(export.output);
+        if (r != 0)
+                return r;
+        r = export.source.is_file ? export_file(&export) : export_from_spool(&export);
+        if (r != 0)
+                return r;
+        r = output_publish(export.output);
         return r == 0 ? print_export(&export) : r;
 }

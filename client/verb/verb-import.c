@@ -55,10 +55,12 @@ int verb_import(Session *session) {
         int r;
 
         r = reference_open_file(session->options->arguments[1], &file);
-        if (r == 0)
-                r = check_label(session, &file);
-        if (r == 0)
-                r = call_import(session, &file, &reply);
+        if (r != 0)
+                return r;
+        r = check_label(session, &file);
+        if (r != 0)
+                return r;
+        r = call_import(session, &file, &reply);
         if (r != 0)
                 return r;
         if (session_has_json(session))

@@ -57,25 +57,30 @@ static const struct {
         { "origin host", "importedFrom", "hostName", FACT_TEXT },
 };
 
-static int append_fact(Buffer *line, json_object *value, FactKind kind) {
+static void append_fact(Buffer *line, json_object *value, FactKind kind) {
         char when[WHEN_CHARS];
 
         switch (kind) {
         case FACT_TEXT:
-                return cell_append_text(line, value);
+                cell_append_text(line, value);
+                break;
         case FACT_NUMBER:
-                return cell_append_number(line, value, QUANTITY_LADDER_NONE);
+                cell_append_number(line, value, QUANTITY_LADDER_NONE);
+                break;
         case FACT_NS:
-                return cell_append_number(line, value, QUANTITY_LADDER_NS);
+                cell_append_number(line, value, QUANTITY_LADDER_NS);
+                break;
         case FACT_BYTES:
-                return cell_append_number(line, value, QUANTITY_LADDER_BYTES);
+                cell_append_number(line, value, QUANTITY_LADDER_BYTES);
+                break;
         case FACT_WHEN:
                 when_format(json_object_get_uint64(value), when);
-                return buffer_append_text(line, when);
+                buffer_append_text(line, when);
+                break;
         case FACT_BOOL:
-                return buffer_append_text(line, json_object_get_boolean(value) ? "yes" : "no");
+                buffer_append_text(line, json_object_get_boolean(value) ? "yes" : "no");
+                break;
         }
-        return 0;
 }
 
 static int print_facts(const Lines *lines, json_object *head) {
@@ -88,9 +93,8 @@ static int print_facts(const Lines *lines, json_object *head) {
                         value = cell_member(value, facts[i].inner_key);
                 if (!value)
                         continue;
-                r = append_fact(&line, value, facts[i].kind);
-                if (r == 0)
-                        r = lines_print_buffer(lines, facts[i].label, &line);
+                append_fact(&line, value, facts[i].kind);
+                r = lines_print_buffer(lines, facts[i].label, &line);
                 if (r < 0)
                         return r;
         }
@@ -112,13 +116,12 @@ static int visit_host(json_object *value, const char *path, unsigned depth, Host
                 _cleanup_(buffer_done) Buffer inner = {};
                 const char *inner_path;
 
-                r = buffer_append_format(&inner, "%s%s", path, path[0] != '\0' ? "." : "");
-                if (r == 0)
-                        r = printable_append_name(&inner, span_of(member.key));
-                if (r == 0)
-                        r = buffer_terminate(&inner, &inner_path);
-                if (r == 0)
-                        r = visit_host(member.val, inner_path, depth + 1, visit, userdata);
+                buffer_append_format(&inner, "%s%s", path, path[0] != '\0' ? "." : "");
+                printable_append_name(&inner, span_of(member.key));
+                r = buffer_terminate(&inner, &inner_path);
+                if (r < 0)
+                        return r;
+                r = visit_host(member.val, inner_path, depth + 1, visit, userdata);
                 if (r < 0)
                         return r;
         }
@@ -136,18 +139,15 @@ static int widen(void *userdata, const char *path, json_object *value) {
 static int print_host_fact(void *userdata, const char *path, json_object *value) {
         const Lines *lines = userdata;
         _cleanup_(buffer_done) Buffer line = {};
-        int r;
 
-        if (!value)
-                r = buffer_append_text(&line, "-");
-        else if (json_object_is_type(value, json_type_string))
-                r = cell_append_text(&line, value);
+        if (!value || json_object_is_type(value, json_type_string))
+                cell_append_text(&line, value);
         else
-                r = printable_append_name(
+                printable_append_name(
                         &line,
                         span_of(json_object_to_json_string_ext(
                                 value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)));
-        return r < 0 ? r : lines_print_buffer(lines, path, &line);
+        return lines_print_buffer(lines, path, &line);
 }
 
 static int print_host(const Session *session, json_object *host) {
@@ -169,11 +169,13 @@ static int print_info(Session *session, json_object *reply) {
         if (r != 0)
                 return r;
         r = print_facts(&lines, cell_member(reply, "snapshot"));
+        if (r < 0)
+                return complain_errno(r, "print the result");
         (void) putchar('\n');
-        if (r == 0)
-                r = source_report_print(session, cell_member(reply, "sources"));
-        if (r == 0)
-                r = print_host(session, cell_member(reply, "host"));
+        r = source_report_print(session, cell_member(reply, "sources"));
+        if (r < 0)
+                return complain_errno(r, "print the result");
+        r = print_host(session, cell_member(reply, "host"));
         return r < 0 ? complain_errno(r, "print the result") : 0;
 }
 

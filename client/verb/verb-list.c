@@ -10,89 +10,55 @@
 #include "verb/verb.h"
 #include "wire/message-object.h"
 
-enum {
-        COLUMN_NAME,
-        COLUMN_CAPTURED,
-        COLUMN_AGE,
-        COLUMN_HOST,
-        COLUMN_KERNEL,
-        COLUMN_THREADS,
-        COLUMN_PROCESSES,
-        COLUMN_SIZE,
-        COLUMN_BY,
-        N_COLUMNS,
-};
-
 /* Most spools have one host and one kernel: these columns are omitted first. */
-static const TableColumn columns[N_COLUMNS] = {
-        [COLUMN_NAME] = { .header = "NAME", .shrink_to = 24 },
-        [COLUMN_CAPTURED] = { .header = "CAPTURED" },
-        [COLUMN_AGE] = { .header = "AGE", .right = true },
-        [COLUMN_HOST] = { .header = "HOST", .shrink_to = 8, .omit = 2 },
-        [COLUMN_KERNEL] = { .header = "KERNEL", .shrink_to = 8, .omit = 3 },
-        [COLUMN_THREADS] = { .header = "THREADS", .right = true },
-        [COLUMN_PROCESSES] = { .header = "PROCESSES", .right = true, .omit = 1 },
-        [COLUMN_SIZE] = { .header = "SIZE", .right = true },
-        [COLUMN_BY] = { .header = "BY", .shrink_to = 8 },
+static const TableColumn columns[] = {
+        { .header = "NAME", .shrink_to = 24 },
+        { .header = "CAPTURED" },
+        { .header = "AGE", .right = true },
+        { .header = "HOST", .shrink_to = 8, .omit = 2 },
+        { .header = "KERNEL", .shrink_to = 8, .omit = 3 },
+        { .header = "THREADS", .right = true },
+        { .header = "PROCESSES", .right = true, .omit = 1 },
+        { .header = "SIZE", .right = true },
+        { .header = "BY", .shrink_to = 8 },
 };
 
-static int append_user(Buffer *cell, json_object *uid) {
-        const struct passwd *passwd;
+static void append_user(Buffer *cell, json_object *uid) {
+        const struct passwd *passwd = uid ? getpwuid((uid_t) json_object_get_uint64(uid)) : NULL;
 
-        if (!uid)
-                return 0;
-        passwd = getpwuid((uid_t) json_object_get_uint64(uid));
         if (passwd)
-                return buffer_append_text(cell, passwd->pw_name);
-        return buffer_append_u64(cell, json_object_get_uint64(uid));
+                buffer_append_text(cell, passwd->pw_name);
+        else if (uid)
+                buffer_append_u64(cell, json_object_get_uint64(uid));
 }
 
-static int append_when(Buffer *cell, json_object *start, uint64_t now_realtime_ns, bool is_age) {
+static void append_when(Buffer *cell, json_object *start, uint64_t now_realtime_ns, bool is_age) {
         char text[WHEN_CHARS];
 
         if (!start)
-                return 0;
+                return;
         if (is_age)
                 when_format_age(json_object_get_uint64(start), now_realtime_ns, text);
         else
                 when_format(json_object_get_uint64(start), text);
-        return buffer_append_text(cell, text);
+        buffer_append_text(cell, text);
 }
 
-static int append_cell(Buffer *cell, size_t column, json_object *head, uint64_t now_realtime_ns) {
-        switch (column) {
-        case COLUMN_NAME:
-                return cell_append_text(cell, cell_member(head, "name"));
-        case COLUMN_CAPTURED:
-                return append_when(cell, cell_member(head, "startRealtimeNs"), 0, false);
-        case COLUMN_AGE:
-                return append_when(cell, cell_member(head, "startRealtimeNs"), now_realtime_ns,
-                                   true);
-        case COLUMN_HOST:
-                return cell_append_text(cell, cell_member(head, "hostName"));
-        case COLUMN_KERNEL:
-                return cell_append_text(cell, cell_member(head, "kernelRelease"));
-        case COLUMN_THREADS:
-                return cell_append_number(cell, cell_member(head, "threads"), QUANTITY_LADDER_NONE);
-        case COLUMN_PROCESSES:
-                return cell_append_number(cell, cell_member(head, "processes"),
-                                          QUANTITY_LADDER_NONE);
-        case COLUMN_SIZE:
-                return cell_append_number(cell, cell_member(head, "sizeBytes"),
-                                          QUANTITY_LADDER_BYTES);
-        case COLUMN_BY:
-                return append_user(cell, cell_member(head, "uid"));
-        default:
-                return 0;
-        }
-}
+/* Appends the cells in the order of the columns. */
+static void add_head(Table *table, json_object *head, uint64_t now_realtime_ns) {
+        json_object *start = cell_member(head, "startRealtimeNs");
 
-static int add_head(Table *table, json_object *head, uint64_t now_realtime_ns) {
-        int r = 0;
-
-        for (size_t i = 0; r == 0 && i < N_COLUMNS; i++)
-                r = append_cell(table_cell(table), i, head, now_realtime_ns);
-        return r < 0 ? r : table_end_row(table, 0);
+        cell_append_text(table_cell(table), cell_member(head, "name"));
+        append_when(table_cell(table), start, now_realtime_ns, false);
+        append_when(table_cell(table), start, now_realtime_ns, true);
+        cell_append_text(table_cell(table), cell_member(head, "hostName"));
+        cell_append_text(table_cell(table), cell_member(head, "kernelRelease"));
+        cell_append_number(table_cell(table), cell_member(head, "threads"), QUANTITY_LADDER_NONE);
+        cell_append_number(table_cell(table), cell_member(head, "processes"), QUANTITY_LADDER_NONE);
+        cell_append_number(table_cell(table), cell_member(head, "sizeBytes"),
+                           QUANTITY_LADDER_BYTES);
+        append_user(table_cell(table), cell_member(head, "uid"));
+        table_end_row(table, 0);
 }
 
 static int print_heads(Session *session, json_object *heads) {
@@ -100,11 +66,17 @@ static int print_heads(Session *session, json_object *heads) {
         uint64_t now_realtime_ns = realtime_now_ns();
         int r;
 
-        r = table_new(columns, N_COLUMNS, &session->terminal, session_legend(session), stdout,
-                      &table);
-        for (size_t i = 0; r == 0 && i < cell_length(heads); i++)
-                r = add_head(table, cell_element(heads, i), now_realtime_ns);
-        return r < 0 ? r : table_end(table);
+        r = session_page(session);
+        if (r != 0)
+                return r;
+        r = table_new(columns, ELEMENTSOF(columns), &session->terminal, session_legend(session),
+                      stdout, &table);
+        if (r < 0)
+                return complain_errno(r, "print the result");
+        for (size_t i = 0; i < cell_length(heads); i++)
+                add_head(table, cell_element(heads, i), now_realtime_ns);
+        r = table_end(table);
+        return r < 0 ? complain_errno(r, "print the result") : 0;
 }
 
 static void complain_unreadable(json_object *results) {
@@ -141,15 +113,8 @@ int verb_list(Session *session) {
         r = list_snapshots(session, &reply);
         if (r != 0)
                 return r;
-        if (session_has_json(session)) {
-                r = print_list_json(session, reply);
-        } else {
-                r = session_page(session);
-                if (r == 0)
-                        r = print_heads(session, cell_member(reply, "snapshots"));
-                if (r < 0)
-                        r = complain_errno(r, "print the result");
-        }
+        r = session_has_json(session) ? print_list_json(session, reply)
+                                      : print_heads(session, cell_member(reply, "snapshots"));
         complain_unreadable(cell_member(reply, "unreadable"));
         return r;
 }

@@ -49,7 +49,9 @@ static int print_metrics(const Session *session) {
 
         r = table_new(metric_columns, ELEMENTSOF(metric_columns), &session->terminal,
                       session_legend(session), stdout, &table);
-        for (unsigned id = 0; r == 0 && id < _METRIC_MAX; id++) {
+        if (r < 0)
+                return r;
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
                 const Metric *metric = &metric_table[id];
                 const char *const cells[ELEMENTSOF(metric_columns)] = {
                         metric->name,      metric_unit_name(metric->unit),
@@ -58,9 +60,9 @@ static int print_metrics(const Session *session) {
                         metric->gates,     metric->description,
                 };
 
-                r = table_add(table, cells, 0);
+                table_add(table, cells, 0);
         }
-        return r < 0 ? r : table_end(table);
+        return table_end(table);
 }
 
 static const TableColumn derived_columns[] = {
@@ -68,28 +70,18 @@ static const TableColumn derived_columns[] = {
         { .header = "INPUTS" }, { .header = "DESCRIPTION" },
 };
 
-static int add_derived(Table *table, const Derived *derived) {
-        _cleanup_(buffer_done) Buffer inputs = {};
-        const char *text;
-        int r = 0;
+static void add_derived(Table *table, const Derived *derived) {
+        Buffer *inputs;
 
-        for (unsigned i = 0; r == 0 && i < derived->n_inputs; i++)
-                r = buffer_append_format(&inputs, "%s%s", i > 0 ? "," : "",
-                                         metric_table[derived->inputs[i]].name);
-        if (r == 0)
-                r = buffer_terminate(&inputs, &text);
-        if (r == 0) {
-                const char *const cells[ELEMENTSOF(derived_columns)] = {
-                        derived->name,
-                        metric_unit_name(derived->unit),
-                        metric_section_name(derived->section),
-                        text,
-                        derived->description,
-                };
-
-                r = table_add(table, cells, 0);
-        }
-        return r;
+        buffer_append_text(table_cell(table), derived->name);
+        buffer_append_text(table_cell(table), metric_unit_name(derived->unit));
+        buffer_append_text(table_cell(table), metric_section_name(derived->section));
+        inputs = table_cell(table);
+        for (unsigned i = 0; i < derived->n_inputs; i++)
+                buffer_append_format(inputs, "%s%s", i > 0 ? "," : "",
+                                     metric_table[derived->inputs[i]].name);
+        buffer_append_text(table_cell(table), derived->description);
+        table_end_row(table, 0);
 }
 
 static int print_derived(const Session *session) {
@@ -99,9 +91,11 @@ static int print_derived(const Session *session) {
         (void) fputs(derived_heading, stdout);
         r = table_new(derived_columns, ELEMENTSOF(derived_columns), &session->terminal,
                       session_legend(session), stdout, &table);
-        for (unsigned id = 0; r == 0 && id < _DERIVED_MAX; id++)
-                r = add_derived(table, &derived_table[id]);
-        return r < 0 ? r : table_end(table);
+        if (r < 0)
+                return r;
+        for (unsigned id = 0; id < _DERIVED_MAX; id++)
+                add_derived(table, &derived_table[id]);
+        return table_end(table);
 }
 
 static const TableColumn legend_columns[] = {
@@ -129,13 +123,15 @@ static int print_legend(const Session *session, const LegendList *list) {
         (void) printf("\n%s\n", list->heading);
         r = table_new(legend_columns, ELEMENTSOF(legend_columns), &session->terminal,
                       session_legend(session), stdout, &table);
-        for (size_t i = 0; r == 0 && i < list->n_terms; i++) {
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < list->n_terms; i++) {
                 const char *const cells[ELEMENTSOF(legend_columns)] = { list->terms[i].name,
                                                                         list->terms[i].meaning };
 
-                r = table_add(table, cells, 0);
+                table_add(table, cells, 0);
         }
-        return r < 0 ? r : table_end(table);
+        return table_end(table);
 }
 
 /* The registry is compiled in: the daemon's would describe another version. */
@@ -149,10 +145,11 @@ static int print_json(Session *session) {
         json_writer_init(&writer, &text);
         metric_list_write_json(&writer);
         r = json_writer_finish(&writer);
-        if (r == 0)
-                r = buffer_terminate(&text, &terminated);
         if (r != 0)
-                return complain_errno(r, "put the registry into words");
+                return complain_errno(r, "write the registry as JSON");
+        r = buffer_terminate(&text, &terminated);
+        if (r != 0)
+                return complain_errno(r, "write the registry as JSON");
         object = json_tokener_parse(terminated);
         r = object ? session_print_json(session, object)
                    : complain_errno(-ENOMEM, "read the registry");
@@ -177,8 +174,9 @@ int verb_metric_list(Session *session) {
                 return STATUS_DONE;
         }
         r = print_metrics(session);
-        if (r == 0)
-                r = print_derived(session);
+        if (r < 0)
+                return complain_errno(r, "print the registry");
+        r = print_derived(session);
         for (size_t i = 0; r == 0 && has_legend && i < _LEGEND_MAX; i++)
                 r = print_legend(session, &legend_lists[i]);
         return r < 0 ? complain_errno(r, "print the registry") : 0;

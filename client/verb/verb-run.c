@@ -36,43 +36,40 @@ static uint64_t peak_bytes(const struct rusage *usage) {
 }
 
 /* Appends @word quoted for a shell. */
-static int append_word(Buffer *line, const char *word) {
+static void append_word(Buffer *line, const char *word) {
         static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                     "_-./:=,@%+";
         bool quotes = word[0] == '\0' || word[strspn(word, plain)] != '\0';
-        int r;
 
-        r = quotes ? buffer_append_byte(line, '\'') : 0;
-        for (; r == 0 && *word != '\0'; word += strcspn(word, "'")) {
+        if (quotes)
+                buffer_append_byte(line, '\'');
+        for (; *word != '\0'; word += strcspn(word, "'")) {
                 if (*word == '\'') {
-                        r = buffer_append_text(line, "'\\''");
+                        buffer_append_text(line, "'\\''");
                         word++;
                 }
-                if (r == 0)
-                        r = printable_append(line, (Span){ word, strcspn(word, "'") });
+                printable_append(line, (Span){ word, strcspn(word, "'") });
         }
-        return r == 0 && quotes ? buffer_append_byte(line, '\'') : r;
+        if (quotes)
+                buffer_append_byte(line, '\'');
 }
 
 /* "make -j4: exit 0, 1min 2.345s elapsed, 58.123s user, ..." */
-static int append_account(const Run *run, Buffer *line) {
+static void append_account(const Run *run, Buffer *line) {
         const struct rusage *usage = &run->result.usage;
         char elapsed[WHEN_CHARS], user[WHEN_CHARS], system[WHEN_CHARS], peak[QUANTITY_CHARS];
-        int r = 0;
 
-        for (size_t i = 0; r == 0 && run->words[i]; i++) {
-                r = i > 0 ? buffer_append_byte(line, ' ') : 0;
-                if (r == 0)
-                        r = append_word(line, run->words[i]);
+        for (size_t i = 0; run->words[i]; i++) {
+                if (i > 0)
+                        buffer_append_byte(line, ' ');
+                append_word(line, run->words[i]);
         }
         when_format_span(run->result.elapsed_ns, elapsed);
         when_format_span(timeval_ns(usage->ru_utime), user);
         when_format_span(timeval_ns(usage->ru_stime), system);
         (void) quantity_format(quantity_of_u64(peak_bytes(usage)), QUANTITY_LADDER_BYTES,
                                QUANTITY_FORM_VALUE, peak);
-        if (r < 0)
-                return r;
-        return buffer_append_format(
+        buffer_append_format(
                 line,
                 ": %s %d, %s elapsed, %s user, %s system, %s peak, %ld minor and %ld major faults, "
                 "%ld voluntary and %ld involuntary switches, %ld blocks in, %ld out",
@@ -85,10 +82,9 @@ static int append_account(const Run *run, Buffer *line) {
 static int print_account(const Run *run) {
         const Lines lines = { run->session->rows ? stderr : stdout, &run->session->terminal, 0 };
         _cleanup_(buffer_done) Buffer line = {};
-        int r;
 
-        r = append_account(run, &line);
-        return r < 0 ? r : lines_print_buffer(&lines, "", &line);
+        append_account(run, &line);
+        return lines_print_buffer(&lines, "", &line);
 }
 
 static void write_account(const Run *run, JsonOut *out) {
@@ -199,19 +195,23 @@ int verb_run(Session *session) {
         int r;
 
         r = group_view_new(session, REPORT_PAIR, &view);
-        if (r == 0)
-                r = command_check(run.words[0]);
-        if (r == 0)
-                r = prepare_tags(&run);
-        if (r == 0)
-                r = capture_side(&run, 0);
-        if (r == 0)
-                r = command_run(run.words,
-                                session_is_machine(session) ? COMMAND_STDOUT_STDERR
-                                                            : COMMAND_STDOUT_OURS,
-                                &run.result);
-        if (r == 0)
-                r = capture_side(&run, 1);
+        if (r != 0)
+                return r;
+        r = command_check(run.words[0]);
+        if (r != 0)
+                return r;
+        r = prepare_tags(&run);
+        if (r != 0)
+                return r;
+        r = capture_side(&run, 0);
+        if (r != 0)
+                return r;
+        r = command_run(run.words,
+                        session_is_machine(session) ? COMMAND_STDOUT_STDERR : COMMAND_STDOUT_OURS,
+                        &run.result);
+        if (r != 0)
+                return r;
+        r = capture_side(&run, 1);
         if (r != 0)
                 return r;
         session->left_status = command_status(&run.result);

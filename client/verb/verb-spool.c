@@ -101,8 +101,9 @@ int verb_remove(Session *session) {
         if (!names)
                 return complain_errno(-ENOMEM, "remember the names");
         r = resolve_all(session, words, n_words, names);
-        if (r == 0)
-                r = remove_names(session, names, n_words, &reply);
+        if (r != 0)
+                return r;
+        r = remove_names(session, names, n_words, &reply);
         if (r != 0)
                 return r;
         if (session_has_json(session))
@@ -138,8 +139,9 @@ int verb_rename(Session *session) {
                 return complain(STATUS_USAGE, "The new name %s %s.", quote(words[1], quoted),
                                 complaint);
         r = resolve_all(session, words, 1, &name);
-        if (r == 0)
-                r = rename_snapshot(session, name.text, words[1], &reply);
+        if (r != 0)
+                return r;
+        r = rename_snapshot(session, name.text, words[1], &reply);
         if (r != 0)
                 return r;
         if (session_has_json(session))

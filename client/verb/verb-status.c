@@ -26,21 +26,19 @@ static bool has_text(json_object *list, const char *text) {
 static int print_capabilities(const Lines *lines, json_object *capabilities) {
         size_t n_others = cell_length(capabilities);
         _cleanup_(buffer_done) Buffer list = {};
-        int r = 0;
 
-        for (size_t i = 0; r == 0 && i < ELEMENTSOF(useful_capabilities); i++) {
+        for (size_t i = 0; i < ELEMENTSOF(useful_capabilities); i++) {
                 if (!has_text(capabilities, useful_capabilities[i]))
                         continue;
-                r = buffer_append_format(&list, "%s%s", list.n > 0 ? ", " : "",
-                                         useful_capabilities[i]);
+                buffer_append_format(&list, "%s%s", list.n > 0 ? ", " : "", useful_capabilities[i]);
                 n_others--;
         }
-        if (r == 0 && list.n == 0)
-                r = buffer_append_text(&list, "none that captures need");
-        if (r == 0 && n_others > 0)
-                r = buffer_append_format(&list, ", and %zu other%s", n_others,
-                                         n_others == 1 ? "" : "s");
-        return r < 0 ? r : lines_print_buffer(lines, "capabilities", &list);
+        if (list.n == 0)
+                buffer_append_text(&list, "none that captures need");
+        if (n_others > 0)
+                buffer_append_format(&list, ", and %zu other%s", n_others,
+                                     n_others == 1 ? "" : "s");
+        return lines_print_buffer(lines, "capabilities", &list);
 }
 
 /* "ctprofd 0.1.0, up 3h 12min, uid 0" */
@@ -50,55 +48,45 @@ static int print_daemon(const Lines *lines, json_object *daemon) {
         int r;
 
         when_format_span(json_object_get_uint64(cell_member(daemon, "uptimeNs")), uptime);
-        r = cell_append_text(&line, cell_member(daemon, "version"));
-        if (r == 0)
-                r = buffer_append_format(&line, ", up %s, uid ", uptime);
-        if (r == 0)
-                r = cell_append_number(&line, cell_member(daemon, "uid"), QUANTITY_LADDER_NONE);
-        if (r == 0)
-                r = lines_print_buffer(lines, "ctprofd", &line);
+        cell_append_text(&line, cell_member(daemon, "version"));
+        buffer_append_format(&line, ", up %s, uid ", uptime);
+        cell_append_number(&line, cell_member(daemon, "uid"), QUANTITY_LADDER_NONE);
+        r = lines_print_buffer(lines, "ctprofd", &line);
         return r < 0 ? r : print_capabilities(lines, cell_member(daemon, "capabilities"));
 }
 
 /* A budget of 0 means no limit. */
-static int append_bytes(Buffer *line, json_object *bytes, const char *none) {
-        if (json_object_get_uint64(bytes) == 0 && none)
-                return buffer_append_text(line, none);
-        return cell_append_number(line, bytes, QUANTITY_LADDER_BYTES);
-}
-
-static int append_spool_use(Buffer *use, json_object *spool) {
-        uint64_t n_snapshots = json_object_get_uint64(cell_member(spool, "snapshots"));
-        int r;
-
-        r = buffer_append_format(use, "%llu snapshot%s, ", (unsigned long long) n_snapshots,
-                                 n_snapshots == 1 ? "" : "s");
-        if (r == 0)
-                r = append_bytes(use, cell_member(spool, "bytes"), NULL);
-        if (r == 0)
-                r = buffer_append_text(use, " of ");
-        if (r == 0)
-                r = append_bytes(use, cell_member(spool, "maxBytes"), "any number");
-        if (r == 0)
-                r = buffer_append_text(use, " used; ");
-        if (r == 0)
-                r = append_bytes(use, cell_member(spool, "keepFreeBytes"), "nothing");
-        return r < 0 ? r : buffer_append_text(use, " of the file system is kept free");
+static void append_budget(Buffer *line, json_object *bytes, const char *none) {
+        if (json_object_get_uint64(bytes) == 0)
+                buffer_append_text(line, none);
+        else
+                cell_append_number(line, bytes, QUANTITY_LADDER_BYTES);
 }
 
 /* The contents of an unusable spool are unknown, not empty: print the reason. */
 static int print_spool(const Lines *lines, json_object *spool) {
+        json_object *snapshots = cell_member(spool, "snapshots");
+        uint64_t n_snapshots = json_object_get_uint64(snapshots);
         _cleanup_(buffer_done) Buffer path = {}, use = {};
         int r;
 
-        r = cell_append_text(&path, cell_member(spool, "path"));
-        if (r == 0)
-                r = lines_print_buffer(lines, "spool", &path);
-        if (r == 0 && cell_member(spool, "snapshots"))
-                r = append_spool_use(&use, spool);
-        else if (r == 0)
-                r = cell_append_text(&use, cell_member(spool, "reason"));
-        return r < 0 ? r : lines_print_buffer(lines, "", &use);
+        cell_append_text(&path, cell_member(spool, "path"));
+        r = lines_print_buffer(lines, "spool", &path);
+        if (r < 0)
+                return r;
+        if (snapshots) {
+                buffer_append_format(&use, "%llu snapshot%s, ", (unsigned long long) n_snapshots,
+                                     n_snapshots == 1 ? "" : "s");
+                cell_append_number(&use, cell_member(spool, "bytes"), QUANTITY_LADDER_BYTES);
+                buffer_append_text(&use, " of ");
+                append_budget(&use, cell_member(spool, "maxBytes"), "any number");
+                buffer_append_text(&use, " used; ");
+                append_budget(&use, cell_member(spool, "keepFreeBytes"), "nothing");
+                buffer_append_text(&use, " of the file system is kept free");
+        } else {
+                cell_append_text(&use, cell_member(spool, "reason"));
+        }
+        return lines_print_buffer(lines, "", &use);
 }
 
 static int print_status(Session *session, json_object *reply) {
@@ -110,8 +98,9 @@ static int print_status(Session *session, json_object *reply) {
         if (r != 0)
                 return r;
         r = print_daemon(&lines, cell_member(reply, "daemon"));
-        if (r == 0)
-                r = print_spool(&lines, cell_member(reply, "spool"));
+        if (r < 0)
+                return complain_errno(r, "print the result");
+        r = print_spool(&lines, cell_member(reply, "spool"));
         if (r < 0)
                 return complain_errno(r, "print the result");
         lines_format(&lines, "jobs", "%llu running, %llu waiting",

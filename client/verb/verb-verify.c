@@ -25,24 +25,20 @@ static int print_result(json_object *result) {
         const char *text;
         int r;
 
-        r = cell_append_text(&line, cell_member(result, "name"));
-        if (r == 0 && !error)
-                r = buffer_append_text(&line, ": ok");
-        if (r == 0 && error)
-                r = buffer_append_text(&line, ": damaged");
-        if (r == 0 && error && offset)
-                r = buffer_append_format(&line, " at byte %llu",
-                                         (unsigned long long) json_object_get_uint64(offset));
-        if (r == 0 && error) {
-                r = buffer_append_text(&line, ": ");
-                if (r == 0)
-                        r = cell_append_text(&line, error);
+        cell_append_text(&line, cell_member(result, "name"));
+        buffer_append_text(&line, error ? ": damaged" : ": ok");
+        if (error && offset)
+                buffer_append_format(&line, " at byte %llu",
+                                     (unsigned long long) json_object_get_uint64(offset));
+        if (error) {
+                buffer_append_text(&line, ": ");
+                cell_append_text(&line, error);
         }
-        if (r == 0)
-                r = buffer_terminate(&line, &text);
-        if (r == 0)
-                (void) puts(text);
-        return r;
+        r = buffer_terminate(&line, &text);
+        if (r < 0)
+                return r;
+        (void) puts(text);
+        return 0;
 }
 
 static void begin_json(Verification *verification) {

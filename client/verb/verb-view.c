@@ -41,8 +41,9 @@ int verb_show(Session *session) {
         int r;
 
         r = group_view_new(session, REPORT_SNAPSHOT, &view);
-        if (r == 0)
-                r = reference_open(session->options->arguments[1], &snapshot);
+        if (r != 0)
+                return r;
+        r = reference_open(session->options->arguments[1], &snapshot);
         if (r != 0)
                 return r;
         return call_view(session, view, PROFILER_INTERFACE ".Show", names, &snapshot, 1);

@@ -109,7 +109,7 @@ int verb_list(Session *session) {
         if (options_have(options, OPTION_SINCE) && options_have(options, OPTION_UNTIL) &&
             options->since_realtime_ns > options->until_realtime_ns)
                 return complain(STATUS_USAGE,
-                                "--since is later than --until: nothing can be between.");
+                                "--since is later than --until: no snapshot can lie between them.");
         r = list_snapshots(session, &reply);
         if (r != 0)
                 return r;

@@ -97,7 +97,7 @@ static const struct {
         { { "show", "a b" },
           "The snapshot name \"a b\" has a character other than A-Z a-z 0-9 . _ -.\n" },
         { { "list", "--since=now", "--until=-1h" },
-          "--since is later than --until: nothing can be between.\n" },
+          "--since is later than --until: no snapshot can lie between them.\n" },
 };
 
 START_TEST(a_wrong_command_line_is_one_sentence_and_asks_nobody) {

@@ -19,13 +19,39 @@
 
 #include <json-c/json.h>
 #include <stdbool.h>
-#include "html/html-reasons.h"
+#include "base/macro.h"
 #include "render/json-out.h"
 
 enum {
         HTML_ROW_CHANGED = 1 << 0,
         HTML_ROW_RESET = 1 << 1,
 };
+
+/*
+ * The reasons why values are absent are long, few, and repeated for thousands of rows. Each is
+ * written to the page once and gets a number: how many were written before it. The table does not
+ * grow; a reason that has no place in it is written every time.
+ */
+
+#define HTML_REASONS_MAX 512u
+
+/* Zeroed: empty. */
+typedef struct HtmlReasons {
+        json_object *texts[HTML_REASONS_MAX]; /* owned; at the index of their hash or behind it */
+        unsigned numbers[HTML_REASONS_MAX];
+        unsigned n;
+} HtmlReasons;
+
+void html_reasons_done(HtmlReasons *reasons);
+
+typedef enum HtmlReason {
+        HTML_REASON_KNOWN,    /* *ret_number is set */
+        HTML_REASON_NEW,      /* the text has the next number from now on */
+        HTML_REASON_HOMELESS, /* the table is full */
+} HtmlReason;
+
+/* @text is a string; it is kept, not copied. */
+HtmlReason html_reasons_put(HtmlReasons *reasons, json_object *text, unsigned *ret_number);
 
 /* Every metric and derived value: [{name, unit, section, sum, derived, class, gates, text}...]. */
 void html_data_write_metrics(JsonOut *out);

@@ -240,8 +240,9 @@ static int forward_parts(GroupView *view, json_object *reply) {
                 if (cell_length(groups) == 0)
                         continue;
                 r = enter_stage(view, STAGE_LISTS + list);
-                if (r == 0)
-                        r = sink->type->groups(sink, (GroupList) list, groups);
+                if (r != 0)
+                        return r;
+                r = sink->type->groups(sink, (GroupList) list, groups);
         }
         if (r != 0 || !json_object_is_type(sections, json_type_object))
                 return r;

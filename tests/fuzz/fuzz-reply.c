@@ -12,8 +12,7 @@
  *          client/session/complain.c, client/session/wire-complaint.c, client/report/group-view.c,
  *          client/report/group/group-cell.c, client/report/group/group-columns.c,
  *          client/report/group/group-table.c, client/report/group/group-tree.c,
- *          client/report/group/one-sided.c, client/report/group/pairing-table.c,
- *          client/report/overview/host-changes.c, client/report/overview/overview.c,
+ *          client/report/group/pairing-table.c, client/report/overview/overview.c,
  *          client/report/overview/set-overview.c, client/report/overview/source-report.c,
  *          client/report/row/group-rows.c, client/report/row/row-writer.c,
  *          client/report/row/section-rows.c, client/report/section/section-cell.c,
@@ -23,10 +22,10 @@
  *          client/verb/verb-compare.c, client/verb/verb-export.c, client/verb/verb-info.c,
  *          client/verb/verb-list.c, client/verb/verb-metric-list.c, client/verb/verb-spool.c,
  *          client/verb/verb-status.c, client/verb/verb-verify.c, client/verb/verb-view.c,
- *          client/html/html-data.c, client/html/html-page.c, client/html/html-reasons.c,
- *          client/render/cell.c, client/render/json-out.c, client/render/lines.c,
- *          client/render/printable.c, client/render/progress.c, client/render/quantity.c,
- *          client/render/table.c, client/render/when.c
+ *          client/html/html-data.c, client/html/html-page.c, client/render/cell.c,
+ *          client/render/json-out.c, client/render/lines.c, client/render/printable.c,
+ *          client/render/progress.c, client/render/quantity.c, client/render/table.c,
+ *          client/render/when.c
  */
 
 #include <stdio.h>

@@ -27,5 +27,13 @@ typedef enum ReportKind {
  */
 _must_check_ int overview_print(const Lines *lines, ReportKind kind, json_object *reply);
 
+/*
+ * One line for each difference between the hosts of two snapshots; @changes: hostChanges of a
+ * reply. A setting that every CPU has mostly changes on all of them at once: keys that differ only
+ * in their number and changed in the same way share a line, as in "cpufreq_governor.0-127:
+ * powersave → performance". 0 or -ENOMEM.
+ */
+_must_check_ int host_changes_print(const Lines *lines, json_object *changes);
+
 /* One line for each source of the array that was partial or unavailable, except jemalloc. */
 _must_check_ int source_lines_print(const Lines *lines, json_object *sources);

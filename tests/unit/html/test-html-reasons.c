@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "html/html-reasons.h"
+#include "html/html-data.h"
 
 #include <check.h>
 #include <stdio.h>

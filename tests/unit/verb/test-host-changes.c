@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/overview/host-changes.h"
+#include "report/overview/overview.h"
 
 #include <check.h>
 #include <stdio.h>

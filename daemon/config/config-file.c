@@ -45,7 +45,8 @@ static void tell(ConfigFile *file, ConfigFault fault, const char *what) {
 
 static void end_line(ConfigFile *file) {
         if (file->expects && !file->assigned)
-                tell(file, CONFIG_FAULT_WRONG, "neither a section, an assignment nor a comment");
+                tell(file, CONFIG_FAULT_WRONG,
+                     "the line is neither a section, an assignment nor a comment");
         file->expects = file->assigned = false;
 }
 
@@ -75,11 +76,11 @@ static bool begin_line(ConfigFile *file, Span line, size_t max) {
                 return false;
         if (line.n > max || memchr(line.bytes, '\0', line.n)) {
                 tell(file, CONFIG_FAULT_WRONG,
-                     line.n > max ? "the line is too long" : "the line has a NUL in it");
+                     line.n > max ? "the line is too long" : "the line contains a NUL byte");
                 return false;
         }
         if (line.bytes[0] == '[' && !memchr(line.bytes, ']', line.n)) {
-                tell(file, CONFIG_FAULT_WRONG, "the section has no \"]\"");
+                tell(file, CONFIG_FAULT_WRONG, "the section name has no closing \"]\"");
                 return false;
         }
         file->expects = line.bytes[0] != '[';
@@ -107,9 +108,11 @@ static void tell_unknown(ConfigFile *file, const char *section, const char *key)
         char what[CONFIG_COMPLAINT_BYTES];
 
         if (section[0] == '\0')
-                (void) snprintf(what, sizeof(what), "%s= stands before any section, ignored", key);
+                (void) snprintf(what, sizeof(what),
+                                "%s= comes before the first section and is ignored", key);
         else
-                (void) snprintf(what, sizeof(what), "there is no %s= in section [%s], ignored", key,
+                (void) snprintf(what, sizeof(what),
+                                "there is no %s= in section [%s]; the line is ignored", key,
                                 section);
         tell(file, CONFIG_FAULT_UNKNOWN, what);
 }

@@ -59,7 +59,7 @@ static bool is_there(const char *path) {
 
 static int refuse(const ConfigListener *listener, const char *path, int error) {
         config_tell(listener, CONFIG_FAULT_WRONG, path,
-                    error == ENOENT ? "a link to nothing" : strerror(error));
+                    error == ENOENT ? "the symbolic link points to nothing" : strerror(error));
         return CONFIG_E_WRONG;
 }
 
@@ -77,7 +77,8 @@ static int add_directory(DropIns *list, const char *directory, const ConfigListe
                 if (!is_drop_in(entry->d_name) || has_name(list, entry->d_name))
                         continue;
                 if (list->n == CONFIG_DROP_INS) {
-                        config_tell(listener, CONFIG_FAULT_WRONG, directory, "too many files");
+                        config_tell(listener, CONFIG_FAULT_WRONG, directory,
+                                    "the directory has too many \".conf\" files");
                         r = CONFIG_E_WRONG;
                         break;
                 }

@@ -273,7 +273,7 @@ static void refuse(Connection *connection, const char *reason) {
 static void dispatch(Connection *connection, const Call *call) {
         const WireErrorDetail upgrade = {
                 .subject = SPAN_LITERAL("upgrade"),
-                .reason = "This service has no other protocol to change to.",
+                .reason = "This service cannot switch a connection to another protocol.",
         };
 
         connection->state = CONNECTION_CALLED;
@@ -302,7 +302,7 @@ static void take_frame(Connection *connection, Span frame) {
         }
         if (r != 0) {
                 end_with(connection, WIRE_ERROR_JOB_FAILED,
-                         "The daemon could not read the call: its memory ran out.");
+                         "The daemon ran out of memory while it read the call.");
                 return;
         }
         /* Nobody would read the answer, so the call is not made. */
@@ -321,7 +321,8 @@ static void read_input(Connection *connection) {
         if (disposal_n_pending(connection->setup->disposal, connection->peer.uid) >
             LIMIT_FDS_CLOSING_PER_UID) {
                 refuse_as(connection, WIRE_ERROR_BUSY,
-                          "Descriptors that you sent before are still being closed.");
+                          "Too many descriptors that you sent earlier are still being closed; try "
+                          "again later.");
                 return;
         }
         r = frame_stream_read(connection->stream);
@@ -333,8 +334,7 @@ static void read_input(Connection *connection) {
                 return;
         connection->input_ended = true;
         if (r == FRAME_E_TOO_LARGE)
-                refuse(connection,
-                       "The call, or the number of its descriptors, is past the bound.");
+                refuse(connection, "The call is too long, or it has too many descriptors.");
         else if (r < 0)
                 connection->state = CONNECTION_BROKEN;
 }
@@ -465,7 +465,7 @@ static int on_next(sd_event_source *source, uint64_t usec, void *userdata) {
 static int on_idle(sd_event_source *source, uint64_t usec, void *userdata) {
         Connection *connection = userdata;
 
-        refuse(connection, "The call was begun and not ended in time.");
+        refuse(connection, "The rest of the call did not arrive in time.");
         settle(connection);
         return 0;
 }

@@ -6,8 +6,8 @@
  *
  * One peer on the event loop: bytes become calls, replies become bytes, and no step waits. At most
  * one call is in flight; the calls behind it stay in the stream until its last reply is queued, so
- * answers keep the order of calls. What a peer does not read piles up here to a bound and no
- * farther: past the first mark whoever feeds it should pause, and its next call is not taken up.
+ * answers keep the order of calls. Replies that a peer does not read are kept up to a bound: from
+ * pause_bytes on, connection_is_full() asks the sender to pause, and the peer's next call waits.
  *
  * Replying only queues. A connection is written to, found dead and freed from its own event
  * sources, never below a caller, so every function here may be called from on_call and on_drained.
@@ -27,10 +27,10 @@
 
 typedef struct Connection Connection;
 
-/* READING -> CALLED -> READING ... -> CLOSING (what is queued goes out first) or BROKEN. */
+/* READING -> CALLED -> READING ... -> CLOSING (queued replies are sent first) or BROKEN. */
 #define CONNECTION_STATES(S)                                                            \
         S(READING, "reading") /* no call in flight */                                   \
-        S(CALLED, "called")   /* an answer is owed */                                   \
+        S(CALLED, "called")   /* the call is not answered yet */                        \
         S(CLOSING, "closing") /* the last answer is queued, nothing is read any more */ \
         S(BROKEN, "broken")   /* to be freed: nothing can be sent */
 
@@ -60,7 +60,7 @@ typedef struct ConnectionEvents {
         void (*on_hangup)(Connection *connection, void *userdata);
         /*
          * The caller closed its writing side while its call was in flight, once a call: it waits
-         * for the answer and asks a call without an end of its own to come to one.
+         * for the answer and asks a call that would not end by itself to end.
          */
         void (*on_stop)(Connection *connection, void *userdata);
         /* A full connection has room again while its call is in flight. */
@@ -73,7 +73,7 @@ typedef struct ConnectionSetup {
         ConnectionLimits limits;
         const ConnectionEvents *events;
         void *userdata;
-        /* The connection ends: the owner forgets it; it is freed right after. */
+        /* The connection ends. The owner forgets it; it is freed right afterwards. */
         void (*on_closed)(Connection *connection, void *owner);
         /*
          * The peer broke the rule @what and the connection ends. @owner decides whether to log it.
@@ -87,7 +87,7 @@ typedef struct ConnectionSetup {
 /* life */
 
 /*
- * @fd is taken over in any case, what @peer owns on success. @setup is borrowed for the
+ * Takes over @fd in any case, and the groups of @peer on success. @setup is borrowed for the
  * connection's life.
  */
 _must_check_ int connection_new(const ConnectionSetup *setup, int fd, Peer *peer, Connection **ret);
@@ -115,9 +115,9 @@ size_t connection_n_fds(const Connection *connection);
 int connection_take_fd(Connection *connection, size_t index);
 
 /*
- * Answers to the call in flight. Descriptors are always taken over. To a oneway call nothing is
- * sent. There is no failure to handle: when an answer cannot be queued the connection breaks, and
- * on_hangup tells so later if the call is still in flight then.
+ * Answers to the call in flight. Descriptors are always taken over. A oneway call gets no answer.
+ * There is no failure to handle: when an answer cannot be queued the connection breaks, and
+ * on_hangup is called later if the call is still in flight then.
  */
 
 void connection_reply(Connection *connection, Span parameters, const int *fds, size_t n_fds);

@@ -93,7 +93,7 @@ static void put_le32(void *bytes, uint32_t value) {
         memcpy(bytes, &value, sizeof(value));
 }
 
-/* @n bytes that must be there; @fault else. */
+/* Fails with @fault when the file has fewer than @n bytes left. */
 static int read_exactly(int fd, void *bytes, size_t n, uint64_t offset, SnapshotFault *fault) {
         size_t n_read;
         int r;

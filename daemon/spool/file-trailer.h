@@ -4,9 +4,8 @@
 /*
  * FileTrailer
  *
- * The skippable frame that ends a snapshot file (snapshot-file.h has its layout): found, read and
- * written here, and nowhere else. With it the few calls on descriptors that all of SnapshotFile
- * needs.
+ * Finds, reads and writes the skippable frame that ends a snapshot file; snapshot-file.h has its
+ * layout. Also the few functions on descriptors that all of SnapshotFile needs.
  */
 
 #include <stdbool.h>
@@ -23,7 +22,7 @@
 
 typedef struct FileTrailer {
         uint64_t file_bytes;
-        uint64_t body_bytes; /* what precedes the trailer; all of the file when there is none */
+        uint64_t body_bytes; /* before the trailer; the whole file when there is none */
         uint64_t digest_offset;
         uint64_t json_offset;
         size_t n_json;
@@ -51,11 +50,11 @@ _must_check_ int trailer_find(int fd, FileTrailer *ret, SnapshotFault *ret_fault
 /* The head within, with its size_bytes. SNAPSHOT_FILE_E_DAMAGED. */
 _must_check_ int trailer_read_head(int fd, const FileTrailer *trailer, Head *ret,
                                    SnapshotFault *ret_fault);
-/* Reads the digest and compares it with that of @hash, which has eaten all bytes before it. */
+/* Reads the digest and compares it with @hash, which was fed all bytes before it. */
 _must_check_ int trailer_check_digest(int fd, const FileTrailer *trailer, Hash hash,
                                       SnapshotFault *ret_fault);
 /*
- * Appends the trailer to @fd; @hash has eaten the *n_bytes bytes before it, which becomes the
- * length of the file, also in @head. -EMSGSIZE when the head is too long.
+ * Appends the trailer to @fd. @hash was fed the *n_bytes bytes before it. Sets *n_bytes and the
+ * size in @head to the length of the file. -EMSGSIZE when the head is too long.
  */
 _must_check_ int trailer_append(int fd, Hash hash, Head *head, uint64_t *n_bytes);

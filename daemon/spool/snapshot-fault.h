@@ -13,8 +13,8 @@
 
 enum {
         SNAPSHOT_FILE_OK,
-        SNAPSHOT_FILE_E_NO_HEAD, /* not ours: no trailer; may be of format version 0 */
-        SNAPSHOT_FILE_E_DAMAGED, /* the fault tells what and where */
+        SNAPSHOT_FILE_E_NO_HEAD, /* no trailer: of another tool, or of format version 0 */
+        SNAPSHOT_FILE_E_DAMAGED, /* the fault says how and where */
 };
 
 typedef struct SnapshotFault {

@@ -66,7 +66,7 @@ static int set_expectation(SnapshotFileReader *reader, const Head *head, bool ha
                 return 0;
         }
         if (!head->has_document_bytes) {
-                fault_set(ret_fault, "the head does not tell the length of the document");
+                fault_set(ret_fault, "the head does not give the length of the document");
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
         if (head->document_bytes > LIMIT_DOCUMENT_BYTES) {
@@ -141,7 +141,7 @@ static int damaged(SnapshotFileReader *reader, const char *what) {
         return -EBADMSG;
 }
 
-/* Appends compressed bytes to those that are left; none at the end of the body. */
+/* Appends compressed bytes to the unread ones; adds none at the end of the body. */
 static int fill(SnapshotFileReader *reader) {
         size_t n, n_read;
         int r;
@@ -162,8 +162,8 @@ static int fill(SnapshotFileReader *reader) {
 }
 
 /*
- * Looks at the next four bytes: a frame of today's format or a skippable one. Formats that old zstd
- * libraries wrote are not let through, their decoders are not under our window limit.
+ * Checks that the next four bytes begin a frame of today's format or a skippable one. Formats of
+ * old zstd libraries are refused, because their decoders do not obey our window limit.
  */
 static int begin_frame(SnapshotFileReader *reader) {
         uint32_t magic;
@@ -171,14 +171,14 @@ static int begin_frame(SnapshotFileReader *reader) {
         if (reader->n_filled - reader->n_used < FRAME_MAGIC_BYTES)
                 return damaged(reader, file_position(reader) == 0
                                                ? "the file is cut short"
-                                               : "something other than a zstd frame follows");
+                                               : "data other than a zstd frame follows");
         memcpy(&magic, reader->space + reader->n_used, sizeof(magic));
         magic = le32toh(magic);
         if (magic != ZSTD_MAGICNUMBER &&
             (magic & ZSTD_MAGIC_SKIPPABLE_MASK) != ZSTD_MAGIC_SKIPPABLE_START)
                 return damaged(reader, file_position(reader) == 0
                                                ? "it is not a zstd file"
-                                               : "something other than a zstd frame follows");
+                                               : "data other than a zstd frame follows");
         reader->in_frame = true;
         return 0;
 }
@@ -187,7 +187,7 @@ static int begin_frame(SnapshotFileReader *reader) {
 static int end_of_body(SnapshotFileReader *reader) {
         if (!reader->is_exact || reader->n_document == reader->max_document)
                 return 0;
-        fault_set(&reader->fault, "the document has %" PRIu64 " bytes, %" PRIu64 " by its head",
+        fault_set(&reader->fault, "the document has %" PRIu64 " bytes, but its head says %" PRIu64,
                   reader->n_document, reader->max_document);
         reader->failed = true;
         return -EBADMSG;

@@ -159,8 +159,8 @@ int snapshot_file_check_digest(int fd, SnapshotFault *ret_fault) {
 }
 
 /*
- * The digest of the origin is checked from the bytes as they are copied: a body damaged on disk or
- * while it was read must not leave with a digest that matches.
+ * Checks the digest of the origin with the bytes as they are copied: a body that was damaged on
+ * disk or while it was read must not get a new digest that matches.
  */
 static int copy_body(int from, int to, const FileTrailer *trailer, Hash hash,
                      SnapshotFault *ret_fault) {

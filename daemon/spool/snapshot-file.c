@@ -48,7 +48,7 @@ static int on_host(void *userdata, Span json) {
         if (r < 0)
                 return r;
         r = json_scanner_object(scanner, on_host_member, head);
-        return r == JSON_E_MALFORMED ? 0 : r; /* of another type: then it is unknown */
+        return r == JSON_E_MALFORMED ? 0 : r; /* of another type: unknown */
 }
 
 static const SnapshotVisitor verifier = { .on_host = on_host };
@@ -73,14 +73,14 @@ static int compare_head(const SnapshotReader *document, bool has_head, Head *hea
                 return 0;
         }
         if (head->format_version != version)
-                fault_set(ret_fault, "the head tells another format version than the document");
+                fault_set(ret_fault, "head and document have different format versions");
         else if (head->has_threads && head->threads != n_threads)
                 fault_set(ret_fault,
-                          "the document has %" PRIu64 " threads, %" PRIu64 " by its head",
+                          "the document has %" PRIu64 " threads, but its head says %" PRIu64,
                           n_threads, head->threads);
         else if (head->has_processes && head->processes != n_processes)
                 fault_set(ret_fault,
-                          "the document has %" PRIu64 " processes, %" PRIu64 " by its head",
+                          "the document has %" PRIu64 " processes, but its head says %" PRIu64,
                           n_processes, head->processes);
         else
                 return 0;

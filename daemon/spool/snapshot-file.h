@@ -13,9 +13,9 @@
  *     length of that JSON           4 bytes, little endian
  *     "ctprof\0\1"                  8 bytes
  *
- * So a file can be written to a pipe, a list needs its last few hundred bytes, zstd tools read it,
- * and no flipped bit goes unnoticed. A file of the prior tool is a zstd frame without the last
- * part.
+ * A file can therefore be written to a pipe, a list reads only its last few hundred bytes, zstd
+ * tools can read it, and every flipped bit is noticed. A file of the prior tool is a zstd frame
+ * without the skippable one.
  */
 
 #include <stdbool.h>
@@ -36,8 +36,8 @@ DEFINE_CLEANUP(SnapshotFileWriter *, snapshot_file_writer_free);
 /* A SnapshotSink: @writer is a SnapshotFileWriter. -ENOSPC, -EIO ... of write(2). */
 _must_check_ int snapshot_file_writer_write(void *writer, const char *bytes, size_t n);
 /*
- * Ends the frame and appends @head, whose document_bytes is put in here. Does not sync. *ret_bytes
- * is the length of the file.
+ * Sets document_bytes of @head, ends the frame and appends @head. Does not sync. *ret_bytes is the
+ * length of the file.
  */
 _must_check_ int snapshot_file_writer_finish(SnapshotFileWriter *writer, Head *head,
                                              uint64_t *ret_bytes);
@@ -75,7 +75,7 @@ _must_check_ int snapshot_file_check_digest(int fd, SnapshotFault *ret_fault);
 /*
  * Everything a reader can check: digest, zstd checksums, the document's grammar and types, thread
  * and process counts against the head. 0, SNAPSHOT_FILE_E_DAMAGED, or a negative errno of reading.
- * *ret is the head, for version 0 with what the document tells; head_done() it on 0.
+ * *ret is the head, filled from the document for version 0; call head_done() on it after 0.
  */
 _must_check_ int snapshot_file_verify(int fd, Head *ret, SnapshotFault *ret_fault);
 

@@ -4,8 +4,8 @@
 /*
  * SpoolDirectory
  *
- * What the files of Spool share: the directory, the names in it, and sentences about its failures.
- * A file is a snapshot by its name alone; other files in the directory are left alone.
+ * Shared by the files of Spool: the directory, the names in it, and sentences about its failures.
+ * Only its name makes a file a snapshot; other files in the directory are left alone.
  */
 
 #include <dirent.h>

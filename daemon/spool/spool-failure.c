@@ -34,7 +34,7 @@ bool spool_failure_init(SpoolFailure *failure, Spool *spool, const char *name, i
                 return true;
         case SPOOL_E_DAMAGED:
                 failure->error = WIRE_ERROR_SNAPSHOT_UNREADABLE;
-                detail->reason = "it is damaged; \"ctprofctl verify\" tells more";
+                detail->reason = "it is damaged; \"ctprofctl verify\" shows where";
                 return true;
         case SPOOL_E_FULL:
                 failure->error = WIRE_ERROR_SPOOL_FULL;
@@ -47,7 +47,7 @@ bool spool_failure_init(SpoolFailure *failure, Spool *spool, const char *name, i
         case SPOOL_E_NOT_OWNER:
                 failure->error = WIRE_ERROR_PERMISSION_DENIED;
                 (void) snprintf(failure->reason, sizeof(failure->reason),
-                                "the snapshot \"%s\" is another user's", name);
+                                "the snapshot \"%s\" belongs to another user", name);
                 detail->reason = failure->reason;
                 return true;
         default:

@@ -18,7 +18,7 @@
 #include "spool/spool-directory.h"
 #include "wire/limits.h"
 
-/* Hidden from lists by its dot, known to spool_clean() by the rest. */
+/* The dot hides these files from lists; spool_clean() knows them by the whole prefix. */
 #define DOT_PREFIX ".ctprof-new-"
 #define DOT_RANDOM_CHARS 16
 #define DOT_BYTES (sizeof(DOT_PREFIX) + DOT_RANDOM_CHARS)
@@ -157,8 +157,8 @@ int spool_clean(Spool *spool) {
 /* publishing */
 
 /*
- * The head says who owns a snapshot. Where it does not or cannot be read, the owner of the file may
- * remove it, as they could without us.
+ * The head names the owner of a snapshot. When it does not, or cannot be read, the owner of the
+ * file may remove it, as they could without the daemon.
  */
 static int check_owner(Spool *spool, const char *name, uid_t uid) {
         _cleanup_(fd_closep) int fd = -EBADF;

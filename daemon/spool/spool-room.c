@@ -43,8 +43,8 @@ typedef struct RoomPlan {
         size_t n_entries;
         const char *replaces; /* NULL: none */
         uint64_t n_used;      /* bytes of all snapshots that stay */
-        uint64_t n_freed;     /* bytes of those that go */
-        uint64_t n_wanted;    /* bytes of the one to come */
+        uint64_t n_freed;     /* bytes of the snapshots to remove */
+        uint64_t n_wanted;    /* bytes of the new snapshot */
         uint64_t n_free;      /* free in the file system; the new snapshot has its bytes already */
         uint64_t n_expected;  /* bytes that will probably be written */
 } RoomPlan;
@@ -121,15 +121,15 @@ static int complain_full(Spool *spool, const RoomPlan *plan, const SpoolLimits *
         if (!fits_budget(plan, limits))
                 return spool_complain(
                         spool, SPOOL_E_FULL,
-                        "is full: %s more do not fit into its budget of %s, of which snapshots "
-                        "that may not be rotated use %s; remove some or raise the budget",
+                        "is full: %s more do not fit into its budget of %s, because snapshots "
+                        "that must stay use %s; remove some of them or raise it (MaxBytes=)",
                         amount_of(plan->n_wanted).text, amount_of(limits->max_bytes).text,
                         amount_of(plan->n_used).text);
-        return spool_complain(
-                spool, SPOOL_E_FULL,
-                "is full: its file system has %s free, of which %s are to stay free; remove "
-                "snapshots, make room there or lower that floor",
-                amount_of(plan->n_free).text, amount_of(limits->keep_free_bytes).text);
+        return spool_complain(spool, SPOOL_E_FULL,
+                              "is full: its file system has %s free and %s must stay free; remove "
+                              "snapshots, free space there, or lower that limit (KeepFree=)",
+                              amount_of(plan->n_free).text,
+                              amount_of(limits->keep_free_bytes).text);
 }
 
 static int carry_out(Spool *spool, const RoomPlan *plan, Buffer *rotated) {

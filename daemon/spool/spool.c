@@ -19,18 +19,18 @@ int spool_explain(Spool *spool, int error) {
         switch (error) {
         case -ENOSPC:
                 return spool_complain(spool, SPOOL_E_FULL,
-                                      "is on a file system without free space: remove snapshots "
-                                      "or make room there");
+                                      "is on a file system without free space; remove snapshots "
+                                      "or free space there");
         case -EDQUOT:
                 return spool_complain(spool, SPOOL_E_FULL,
-                                      "has used up the disk quota of its owner: remove snapshots "
+                                      "has used up the disk quota of its owner; remove snapshots "
                                       "or raise the quota");
         case -EROFS:
                 return spool_complain(spool, SPOOL_E_UNAVAILABLE,
                                       "is on a file system mounted read-only");
         case -EACCES:
         case -EPERM:
-                return spool_complain(spool, SPOOL_E_UNAVAILABLE, "may not be written by uid %u",
+                return spool_complain(spool, SPOOL_E_UNAVAILABLE, "cannot be written by uid %u",
                                       geteuid());
         default:
                 return error;
@@ -85,7 +85,7 @@ static int explain_open(Spool *spool, int error) {
         if ((error == ENOTDIR || error == ELOOP) && lstat(spool->path, &st) == 0) {
                 if (S_ISLNK(st.st_mode))
                         return spool_complain(spool, SPOOL_E_UNAVAILABLE,
-                                              "is a symbolic link, which is not followed");
+                                              "is a symbolic link; name the directory itself");
                 if (!S_ISDIR(st.st_mode))
                         return spool_complain(spool, SPOOL_E_UNAVAILABLE, "is not a directory");
         }

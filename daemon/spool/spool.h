@@ -5,9 +5,9 @@
  * Spool
  *
  * A directory of finished snapshots, NAME.ctprof.zst each. A snapshot enters whole or not at all:
- * it is written to an unnamed file, synced, and linked under its name; a replaced one is linked
- * under a dot-name first and renamed over. Nothing else in the directory is touched. The main
- * process only lists, finds and opens; all that writes runs in a job.
+ * it is written to an unnamed file, synced, and linked under its name. To replace a snapshot, the
+ * new file is linked under a dot-name and renamed over the old one. Other files in the directory
+ * are left alone. The main process only lists, finds and opens snapshots; jobs do all the writing.
  */
 
 #include <stdbool.h>
@@ -32,7 +32,7 @@ typedef struct SpoolLimits {
 SpoolLimits spool_default_limits(int dir_fd);
 
 typedef struct SpoolEntry {
-        Head head; /* name is that of the file; size_bytes is put in */
+        Head head; /* its name is the file's name, and size_bytes is set */
         bool damaged;
         SnapshotFault fault;
 } SpoolEntry;
@@ -40,25 +40,24 @@ typedef struct SpoolEntry {
 /* life */
 
 /*
- * A name outside the grammar of snapshot names is SPOOL_E_NOT_FOUND where it is looked up, and
- * -EINVAL where it would be given; callers check such names first, because they can say what is
- * wrong.
+ * Looking up a name outside the grammar of snapshot names is SPOOL_E_NOT_FOUND, giving such a name
+ * to a snapshot is -EINVAL. Callers check names first, because they can say what is wrong.
  */
 
 /*
  * Opens the directory @path, which must exist, be a directory and not a symbolic link. On
- * SPOOL_E_UNAVAILABLE, *ret is a spool all the same that answers so to every call, so that a daemon
- * lives on and says why. Does not write; spool_clean() removes what a crash left.
+ * SPOOL_E_UNAVAILABLE, *ret is a spool that answers every call with this error, so that a daemon
+ * can go on and say why. Does not write; spool_clean() removes the leftovers of a crash.
  */
 _must_check_ int spool_open(const char *path, Spool **ret);
-/* Adopts a directory descriptor: what jobs do. @path is for messages. */
+/* Jobs use this: adopts a directory descriptor. @path is for messages. */
 _must_check_ int spool_adopt(int dir_fd, const char *path, Spool **ret);
 Spool *spool_free(Spool *spool);
 DEFINE_CLEANUP(Spool *, spool_free);
 
 /*
  * Opens the path again when the directory did not exist or was removed, so that repairing a spool
- * does not need a restart of the daemon. Later calls tell whether it is available.
+ * does not need a restart of the daemon. Later calls return whether it is available.
  */
 _must_check_ int spool_refresh(Spool *spool);
 
@@ -93,12 +92,12 @@ _must_check_ int spool_temporary(Spool *spool, int *ret_fd);
 /* Call before a temporary is closed (-EBADF: there is none). Does nothing to a published file. */
 void spool_discard(const Spool *spool, int fd);
 /*
- * Makes room for a snapshot of @n_bytes that is written and synced: for its bytes in the budget,
- * while the file system has taken them off its free space already. Removes untagged snapshots,
- * oldest first, and those past the age. With 0 bytes, before anything is written, it removes also
- * what is in the way of another one like the newest. The one named @replaces (NULL: none) counts as
- * gone and is left alone. SPOOL_E_FULL when that cannot be enough; then nothing was removed. Names
- * that went are appended to @rotated, each ended by '\n'.
+ * Makes room for a snapshot of @n_bytes that is written and synced. Its bytes are added to the
+ * budget, but not subtracted from the free space, because the file system has done so already.
+ * Removes untagged snapshots that are too old, then the oldest ones. With 0 bytes, before anything
+ * is written, it also makes room for a snapshot as large as the newest. The snapshot @replaces
+ * (NULL: none) counts as gone and is left alone. SPOOL_E_FULL when this cannot be enough; then
+ * nothing was removed. Appends the names of removed snapshots to @rotated, each with a '\n'.
  */
 _must_check_ int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64_t n_bytes,
                                  const char *replaces, Buffer *rotated);
@@ -115,21 +114,20 @@ _must_check_ int spool_publish(Spool *spool, int fd, const char *name, bool repl
 _must_check_ int spool_free_name(Spool *spool, const char *name,
                                  char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]);
 /*
- * Publishes @fd as @head has it; where that name was taken since it was found free, a copy under
- * the first of the names of @name that is free now, which @head then has.
+ * Publishes @fd under the name in @head. When that name has been taken since it was found free,
+ * publishes a copy instead, under the first variant of @name that is free, and changes @head.
  */
 _must_check_ int spool_publish_untagged(Spool *spool, int fd, const char *name, Head *head);
 _must_check_ int spool_remove(Spool *spool, const char *name, uid_t uid);
 /*
- * Gives the snapshot @name another one and marks it as tagged: a copy with a new head is published,
- * then the old file is removed, so a crash between leaves both. Only for its owner (0: any).
- * *ret_head may be NULL; head_done() it on 0. SPOOL_E_NOT_FOUND, _EXISTS, _DAMAGED, _NOT_OWNER,
- * _FULL.
+ * Renames the snapshot @name and marks it as tagged: publishes a copy with a new head, then removes
+ * the old file, so a crash in between leaves both. Only for its owner (@uid 0: any). @ret_head may
+ * be NULL; call head_done() on it after 0. SPOOL_E_NOT_FOUND, _EXISTS, _DAMAGED, _NOT_OWNER, _FULL.
  */
 _must_check_ int spool_rename(Spool *spool, const char *name, const char *new_name, uid_t uid,
                               Head *ret_head);
 /*
  * Translates a negative errno of writing in the spool to SPOOL_E_FULL or SPOOL_E_UNAVAILABLE and
- * sets spool_complaint(); any other @error is returned unchanged.
+ * sets spool_complaint(). Returns any other @error unchanged.
  */
 int spool_explain(Spool *spool, int error);

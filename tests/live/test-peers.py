@@ -83,7 +83,7 @@ def one_byte_a_second():
         ended = [receive(connection) for connection in slow]
         took = time.monotonic() - begin
         expect(2.5 < took < 10, "they were cut off after", took)
-        expect(all("not ended in time" in str(replies) for replies in ended), ended[0])
+        expect(all("did not arrive in time" in str(replies) for replies in ended), ended[0])
 
 
 @test

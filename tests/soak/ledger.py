@@ -76,7 +76,7 @@ class Ledger:
     def take_log(self, text):
         """What the daemon logged: also rotations and captures of which no caller heard."""
         self.logged = set(re.findall(r'(?:took|imported) snapshot "([^"]+)"', text))
-        logged = collections.Counter(re.findall(r"added one and so rotated away \"?([^\s\"]+)", text))
+        logged = collections.Counter(re.findall(r"made room by removing snapshot \"?([^\s\"]+)", text))
         for name, n in self.rotated.items():
             if logged[name] < n:
                 self.faults.append(f"{name} was rotated, and the log does not say so")

@@ -84,7 +84,7 @@ static void record_head(const RecordedCall *call, Record record, json_object *he
         if (record == RECORD_REMOVED || record == RECORD_REPLACED)
                 describe_gone(head, detail);
         else if (old_name)
-                (void) snprintf(detail, sizeof(detail), ", before %s",
+                (void) snprintf(detail, sizeof(detail), ", formerly %s",
                                 log_quote(span_of(old_name), quoted));
         record_name(call, record, text_member(head, "name"), old_name, detail);
 }
@@ -155,7 +155,7 @@ static void record_unclean(const Reply *reply) {
         const char *reason = text_member(reply->parameters, "reason");
         char quoted[LOG_QUOTE_BYTES];
 
-        log_warning(0, "Could not clean the spool yet: %s",
+        log_warning(0, "Could not clean the spool, will try again later: %s",
                     log_quote(span_of(reason ? reason : reply->error), quoted));
 }
 

@@ -24,9 +24,9 @@
         R(CAPTURED,  "took snapshot",                      "df539a7ceea74c259300c43f7e0d3655")     \
         R(IMPORTED,  "imported snapshot",                  "baef289567b04605b51112a80b1f33f3")     \
         R(REMOVED,   "removed snapshot",                   "8fd2a91aca9c460184be1e7078c90c48")     \
-        R(RENAMED,   "gave a snapshot the name",           "2e88fb20b83747efaa4c0d4a65e976e8")     \
+        R(RENAMED,   "renamed a snapshot to",              "2e88fb20b83747efaa4c0d4a65e976e8")     \
         R(REPLACED,  "replaced snapshot",                  "9890678e7bcc415e8b5ccc4e9cbba7d4")     \
-        R(ROTATED,   "added one and so rotated away",      "be5b95d98e8742c7b7ab7df55ea10553")
+        R(ROTATED,   "made room by removing snapshot",     "be5b95d98e8742c7b7ab7df55ea10553")
 // clang-format on
 
 /* For a call that was refused or failed, whichever it was. */

@@ -47,7 +47,8 @@ void clean_spool(Desk *desk) {
                 return;
         cleaning = malloc(sizeof(*cleaning));
         if (!cleaning || request_new(desk, &method, NULL, NULL, &request) < 0) {
-                log_warning(0, "Could not clean the spool yet: %s", strerror(ENOMEM));
+                log_warning(0, "Could not clean the spool, will try again later: %s",
+                            strerror(ENOMEM));
                 free(cleaning);
                 return;
         }

@@ -39,8 +39,8 @@ static int export_file(Request *request, const char *key, Reference *reference) 
         int r;
 
         if (reference->name[0] == '\0')
-                return request_refuse_parameter(request, key,
-                                                "A file that the caller has needs no export.");
+                return request_refuse_parameter(
+                        request, key, "Only a snapshot in the spool can be exported as it is.");
         r = snapshot_file_read_head(reference->fd, &head, &fault);
         if (r > 0)
                 return request_fail(request, WIRE_ERROR_SNAPSHOT_UNREADABLE,

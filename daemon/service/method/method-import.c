@@ -101,10 +101,10 @@ int method_import(Request *request) {
         transfer->from = connection_take_fd(request->connection, (size_t) fields.index.value);
         if (transfer->from < 0)
                 return request_refuse_parameter(request, "fileDescriptor",
-                                                "No such descriptor came with the call.");
+                                                "The call has no descriptor with this number.");
         if (!name)
-                return request_refuse_parameter(request, "tag",
-                                                "Without a label the snapshot needs a tag.");
+                return request_refuse_parameter(
+                        request, "tag", "Give a tag or a label: the snapshot needs a name.");
         memcpy(transfer->name, name, strlen(name) + 1);
         return copy(request);
 }

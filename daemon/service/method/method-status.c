@@ -130,7 +130,7 @@ static int on_not_probed(Request *request, Span frame) {
         for (unsigned id = 0; id < _SOURCE_MAX; id++)
                 sources.sources[id] = (Source){
                         .state = SOURCE_STATE_UNAVAILABLE,
-                        .reason = "the job that tries the sources failed",
+                        .reason = "the job that checks the sources failed",
                 };
         json_writer_init(&writer, &text);
         source_table_write_json(&writer, &sources);

@@ -37,8 +37,8 @@ static int open_descriptor(Request *request, const ReferenceFields *fields, Refe
 
         if (fd < 0)
                 return request_refuse_parameter(request, "fileDescriptor",
-                                                "No such descriptor came with the call, or it is "
-                                                "named twice.");
+                                                "The call has no descriptor with this number, or "
+                                                "names it twice.");
         *ret = (Reference){ .fd = fd, .label = fields->label };
         return 0;
 }
@@ -61,7 +61,7 @@ int reference_open(Request *request, const char *key, json_object *object, Refer
                 return err_fold(r);
         if (!fields.name == !fields.index.is_set)
                 return request_refuse_parameter(request, key,
-                                                "Either name or fileDescriptor is expected.");
+                                                "Give either \"name\" or \"fileDescriptor\".");
         return fields.name ? reference_open_name(request, fields.name, ret)
                            : open_descriptor(request, &fields, ret);
 }
@@ -96,7 +96,7 @@ int reference_pass_all(Request *request, JsonWriter *writer, const char *key, js
 
         if (request->n_fds + n > LIMIT_SNAPSHOTS_PER_CALL)
                 return request_refuse_parameter(request, key,
-                                                "There are too many of them for one call.");
+                                                "One call cannot take so many snapshots.");
         json_write_key(writer, key);
         json_write_array(writer);
         for (size_t i = 0; i < n && r == 0; i++) {

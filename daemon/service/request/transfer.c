@@ -46,8 +46,10 @@ static int find_room(Request *request, uint64_t *ret_bytes) {
         if (n_free <= desk->settings.spool.keep_free_bytes)
                 return request_fail(request, WIRE_ERROR_SPOOL_FULL,
                                     &(WireErrorDetail){
-                                            .reason = "The spool is full: its file system has "
-                                                      "no room beyond what is kept free",
+                                            .reason = "The spool is full: its file system has no "
+                                                      "space left but what must stay free; "
+                                                      "remove snapshots, free space there, or "
+                                                      "lower that limit (KeepFree=)",
                                     });
         *ret_bytes = n_free - desk->settings.spool.keep_free_bytes;
         return 0;

@@ -4,7 +4,7 @@
 /*
  * Heard
  *
- * What a configuration complained about, line by line.
+ * Collects the complaints about a configuration, one in a line.
  */
 
 #include <stdio.h>

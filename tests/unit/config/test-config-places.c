@@ -9,7 +9,7 @@
 #define N_DIRECTORIES 3
 #define NAME "ctprofd.conf"
 
-/* What stands for /etc, /run and /usr/lib. */
+/* Replace /etc, /run and /usr/lib. */
 typedef struct Places {
         Temporary temporary;
         char paths[N_DIRECTORIES][TEMPORARY_PATH_BYTES];
@@ -25,7 +25,7 @@ static void places_init(Places *places) {
                         temporary_path(&places->temporary, names[i], places->paths[i]);
 }
 
-/* @name: NAME, or that of a drop-in; its directories are made. */
+/* @name: NAME or the name of a drop-in; creates its directories. */
 static void put(Places *places, size_t directory, const char *name, const char *text) {
         char path[2 * TEMPORARY_PATH_BYTES];
         FILE *file;
@@ -167,14 +167,15 @@ static const struct {
         const char *name, *target; /* a link to it, or a file without one */
         const char *complaint;
 } odd_rows[] = {
-        { NAME, "nowhere", "etc/" NAME ": a link to nothing\n" },
-        { NAME ".d", "nowhere", "etc/" NAME ".d: a link to nothing\n" },
+        { NAME, "nowhere", "etc/" NAME ": the symbolic link points to nothing\n" },
+        { NAME ".d", "nowhere", "etc/" NAME ".d: the symbolic link points to nothing\n" },
         { NAME ".d", NULL, "etc/" NAME ".d: Not a directory\n" },
-        { NAME ".d/30.conf", "nowhere", "etc/" NAME ".d/30.conf: a link to nothing\n" },
+        { NAME ".d/30.conf", "nowhere",
+          "etc/" NAME ".d/30.conf: the symbolic link points to nothing\n" },
         { NAME ".d/30.conf", "30.conf", ".d/30.conf: Too many levels of symbolic links\n" },
 };
 
-/* Somebody put it there to be read: nothing of it is passed over in silence. */
+/* A file that was put there to be read is never skipped silently. */
 START_TEST(what_is_there_and_leads_nowhere_is_told) {
         _cleanup_(config_freep) Config *config = NULL;
         char path[2 * TEMPORARY_PATH_BYTES];

@@ -16,7 +16,7 @@ static void write_file(const char *path, const char *text, size_t n) {
         ck_assert_int_eq(fclose(file), 0);
 }
 
-/* Loads @text as a file called "x"; paths in what was heard begin with that of the directory. */
+/* Loads @text as the file "x"; paths in the messages begin with its directory. */
 static int load(const char *text, size_t n, Config **ret, Heard *heard) {
         const ConfigListener listener = heard_listener(heard);
         char path[TEMPORARY_PATH_BYTES];
@@ -80,12 +80,15 @@ static const struct {
         { "[Jobs]\nMemoryMax=63M\n", ":2: MemoryMax=: \"63M\" is not between 64M and 1T\n" },
         { "[Jobs]\nCaptureTime=999ms\n", ":2: CaptureTime=: \"999ms\" is not between 1s and 1d\n" },
         { "[Jobs]\nCaptureTime=infinity\n", ":2: CaptureTime=: \"infinity\" is not between" },
-        { "[Spool\nMaxAge=1d\n", ":1: the section has no \"]\"\n" },
-        { "[Spool]\nMaxAge\n", ":2: neither a section, an assignment nor a comment\n" },
-        { "[Spool]\n# x\nMaxAge\n\n", ":3: neither a section, an assignment nor a comment\n" },
-        /* inih would take it for more of the line before. */
-        { "[Capture]\nSmaps=\n\vno\n", ":3: neither a section, an assignment nor a comment\n" },
-        { "[Capture]\nSmaps=\n\r0\n", ":3: neither a section, an assignment nor a comment\n" },
+        { "[Spool\nMaxAge=1d\n", ":1: the section name has no closing \"]\"\n" },
+        { "[Spool]\nMaxAge\n", ":2: the line is neither a section, an assignment nor a comment\n" },
+        { "[Spool]\n# x\nMaxAge\n\n",
+          ":3: the line is neither a section, an assignment nor a comment\n" },
+        /* inih would take it as a continuation of the line before. */
+        { "[Capture]\nSmaps=\n\vno\n",
+          ":3: the line is neither a section, an assignment nor a comment\n" },
+        { "[Capture]\nSmaps=\n\r0\n",
+          ":3: the line is neither a section, an assignment nor a comment\n" },
 };
 
 START_TEST(a_wrong_line_is_told_with_its_place_and_changes_nothing) {
@@ -123,10 +126,13 @@ END_TEST
 static const struct {
         const char *text, *complaint;
 } unknown_rows[] = {
-        { "[Spool]\nMaxByte=4G\n", ":2: there is no MaxByte= in section [Spool], ignored\n" },
-        { "[Jobs]\nMaxBytes=4G\n", ":2: there is no MaxBytes= in section [Jobs], ignored\n" },
-        { "[spool]\nMaxBytes=4G\n", ":2: there is no MaxBytes= in section [spool], ignored\n" },
-        { "MaxBytes=4G\n", ":1: MaxBytes= stands before any section, ignored\n" },
+        { "[Spool]\nMaxByte=4G\n",
+          ":2: there is no MaxByte= in section [Spool]; the line is ignored\n" },
+        { "[Jobs]\nMaxBytes=4G\n",
+          ":2: there is no MaxBytes= in section [Jobs]; the line is ignored\n" },
+        { "[spool]\nMaxBytes=4G\n",
+          ":2: there is no MaxBytes= in section [spool]; the line is ignored\n" },
+        { "MaxBytes=4G\n", ":1: MaxBytes= comes before the first section and is ignored\n" },
 };
 
 START_TEST(what_is_unknown_is_told_and_no_reason_to_refuse) {
@@ -141,7 +147,7 @@ START_TEST(what_is_unknown_is_told_and_no_reason_to_refuse) {
 }
 END_TEST
 
-/* What inih cuts off or misreads must not get through as something else. */
+/* A line that inih would cut off or misread must not be taken as another value. */
 START_TEST(a_line_past_the_bound_or_with_a_nul_is_wrong) {
         static const char nul[] = "[Spool]\nMaxAge=1d\0x\n";
         _cleanup_(config_freep) Config *config = NULL;
@@ -158,7 +164,7 @@ START_TEST(a_line_past_the_bound_or_with_a_nul_is_wrong) {
 
         config = config_free(config);
         ck_assert_int_eq(load(nul, sizeof(nul) - 1, &config, &heard), CONFIG_E_WRONG);
-        ck_assert_ptr_nonnull(strstr(heard.text, ":2: the line has a NUL in it\n"));
+        ck_assert_ptr_nonnull(strstr(heard.text, ":2: the line contains a NUL byte\n"));
 }
 END_TEST
 
@@ -176,7 +182,7 @@ START_TEST(a_file_that_cannot_be_read_is_an_errno) {
                 config_load_file(config, temporary_path(&temporary, "none", path), &listener),
                 -ENOENT);
         ck_assert_int_eq(config_load_file(config, temporary.path, &listener), -EISDIR);
-        /* Nobody will ever write to it: what opened it must not wait for that. */
+        /* Nobody will ever write to this FIFO; opening it must not wait. */
         ck_assert_int_eq(mkfifo(temporary_path(&temporary, "fifo", path), 0600), 0);
         ck_assert_int_eq(config_load_file(config, path, &listener), CONFIG_OK);
         ck_assert_int_eq(config_load_file(config, "/dev/null", &listener), CONFIG_OK);
@@ -209,7 +215,7 @@ START_TEST(a_dump_is_a_file_with_the_same_settings) {
 }
 END_TEST
 
-/* Every "#KEY=" of the file that is installed, made a line, is the default; and none is missing. */
+/* Each "#KEY=" of the installed file, uncommented, is the default; and no key is missing. */
 START_TEST(the_installed_file_shows_the_defaults) {
         _cleanup_(config_freep) Config *config = NULL, *standard = NULL;
         FILE *file = fopen(TESTS_DIR "/../systemd/ctprofd.conf", "re");

@@ -4,8 +4,8 @@
 /*
  * Desk
  *
- * A server with a handler that does as it is told, for tests of connections: the peer's side is a
- * plain blocking socket, and the event loop turns only when the test says so.
+ * A server whose handler does what the method's name says, for tests of connections. The peer's
+ * side is a plain blocking socket, and the event loop runs only when the test asks for it.
  */
 
 #include <check.h>
@@ -26,7 +26,7 @@ typedef struct Desk {
         sd_event *event;
         Disposal *disposal;
         Server *server;
-        /* Methods in the order they came, and what their parameter "n" was. */
+        /* The methods in order of arrival, with their parameter "n". */
         char methods[DESK_MAX_CALLS][64];
         int numbers[DESK_MAX_CALLS];
         unsigned n_calls, n_hangups, n_stops, n_drained;
@@ -114,7 +114,7 @@ static inline void desk_done(Desk *desk) {
         sd_event_unref(desk->event);
 }
 
-/* A connection; the result is the peer's end, or what server_adopt() said. */
+/* Makes a connection; returns the peer's end, or the result of server_adopt(). */
 static inline int desk_try_connect(Desk *desk, int *ret_adopted) {
         int ends[2];
 
@@ -130,7 +130,7 @@ static inline int desk_connect(Desk *desk) {
         return fd;
 }
 
-/* Turns the loop until nothing happens at once. */
+/* Runs the event loop until nothing more is ready. */
 static inline void desk_turn(Desk *desk) {
         int r;
 
@@ -140,7 +140,7 @@ static inline void desk_turn(Desk *desk) {
         ck_assert_int_eq(r, 0);
 }
 
-/* Turns it until @n_connections are left; the time limit of the test ends a wrong wait. */
+/* Runs it until @n_connections are left; the time limit of the test ends a wrong wait. */
 static inline void desk_await(Desk *desk, unsigned n_connections) {
         while (server_n_connections(desk->server) != n_connections)
                 ck_assert_int_ge(sd_event_run(desk->event, UINT64_MAX), 0);
@@ -150,10 +150,10 @@ static inline void desk_send(int fd, const void *bytes, size_t n) {
         ck_assert_int_eq(send(fd, bytes, n, MSG_NOSIGNAL), (ssize_t) n);
 }
 
-/* A string literal with its terminator as the end of the frame. */
+/* Sends a string literal; its terminator ends the frame. */
 #define DESK_SEND(fd, text) desk_send((fd), (text), sizeof(text))
 
-/* What has arrived by now, NULs turned into '|'; "" when nothing has, "EOF" at the end. */
+/* The bytes that have arrived, with '|' for NUL; "" when there are none, "EOF" at the end. */
 static inline const char *desk_receive(int fd, char *text, size_t n_text) {
         ssize_t n = recv(fd, text, n_text - 1, MSG_DONTWAIT);
 

@@ -20,7 +20,7 @@ static void setup_small(void) {
         desk_init(&desk, &limits);
 }
 
-/* For cases that wait for the end of a time; any other may take longer on a busy machine. */
+/* Short limits for cases that wait for them to pass; other cases may run on a busy machine. */
 static void setup_hasty(void) {
         limits = server_default_limits();
         limits.connection.pause_bytes = 64 * 1024;
@@ -266,7 +266,7 @@ START_TEST(a_caller_that_only_stops_sending_asks_each_call_to_end) {
         ck_assert_uint_eq(desk.n_stops, 0);
         ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
         desk_turn(&desk);
-        ck_assert_uint_eq(desk.n_stops, 1); /* once, however long the call still takes */
+        ck_assert_uint_eq(desk.n_stops, 1); /* once, even if the call goes on */
         connection_continue(desk.held, SPAN_LITERAL("{}"));
         desk_turn(&desk);
         ck_assert_uint_eq(desk.n_stops, 1);
@@ -346,7 +346,7 @@ static void send_with_fd(int fd, const char *call, size_t n, int attached) {
         send_with_fds(fd, call, n, &attached, 1);
 }
 
-/* The read end says so when the last copy of the write end is closed. */
+/* The read end sees EOF when the last copy of the write end is closed. */
 static bool is_closed_everywhere(int read_end) {
         char byte;
 
@@ -379,7 +379,7 @@ START_TEST(descriptors_that_nobody_takes_are_closed_with_the_call) {
 }
 END_TEST
 
-/* The kernel would let go of those that find no room in our name. */
+/* The kernel would close descriptors that do not fit, in our context. */
 START_TEST(descriptors_past_the_bound_are_closed_elsewhere_too) {
         static const char call[] = "{\"method\":\"x.Hold\"}";
         int fd = desk_connect(&desk), ends[2], copies[FRAME_QUEUE_MAX_FDS];
@@ -396,7 +396,8 @@ START_TEST(descriptors_past_the_bound_are_closed_elsewhere_too) {
         while (disposal_n_pending(desk.disposal, getuid()) > 0)
                 ck_assert_int_ge(sd_event_run(desk.event, UINT64_MAX), 0);
         ck_assert(is_closed_everywhere(ends[0]));
-        ck_assert_ptr_nonnull(strstr(desk_receive(fd, answer, sizeof(answer)), "past the bound"));
+        ck_assert_ptr_nonnull(
+                strstr(desk_receive(fd, answer, sizeof(answer)), "too many descriptors"));
         fd_close(ends[0]);
         fd_close(fd);
 }
@@ -406,7 +407,7 @@ START_TEST(whose_descriptors_are_still_being_closed_brings_no_more) {
         int fd = desk_connect(&desk);
         char answer[512];
 
-        /* As if a child were at it. */
+        /* As if a child was closing them. */
         for (unsigned i = 0; i <= LIMIT_FDS_CLOSING_PER_UID; i++) {
                 int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
@@ -442,7 +443,7 @@ START_TEST(a_call_begun_and_not_ended_is_given_up_in_time) {
         desk_await(&desk, 1);
         ck_assert_ptr_nonnull(strstr(desk_receive(fd, text, sizeof(text)), "in time"));
 
-        /* Who has not begun may be silent for ever. */
+        /* A peer that has not begun a call may be silent for ever. */
         DESK_SEND(silent, "{\"method\":\"x.Echo\",\"parameters\":{\"n\":1}}");
         desk_turn(&desk);
         ck_assert_str_eq(desk_receive(silent, text, sizeof(text)), "{\"parameters\":{\"n\":1}}|");
@@ -451,7 +452,7 @@ START_TEST(a_call_begun_and_not_ended_is_given_up_in_time) {
 }
 END_TEST
 
-/* One reply of half a kibibyte after the other until the connection says stop, or has ended. */
+/* Sends replies of 512 bytes until the connection is full or has ended. */
 static unsigned fill(Connection *connection) {
         static char reply[512];
         unsigned n = 0;
@@ -544,7 +545,7 @@ START_TEST(an_answer_past_every_bound_breaks_the_connection_only) {
         desk_turn(&desk);
         connection_forward(desk.held, (Span){ space, limits.connection.max_queued_bytes }, true,
                            NULL, 0);
-        ck_assert_uint_eq(desk.n_hangups, 0); /* not below the caller */
+        ck_assert_uint_eq(desk.n_hangups, 0); /* not from within the reply function */
         ck_assert_uint_eq(server_n_connections(desk.server), 1);
         desk_turn(&desk);
         ck_assert_uint_eq(desk.n_hangups, 1);

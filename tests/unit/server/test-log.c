@@ -103,7 +103,7 @@ START_TEST(long_text_is_cut_where_it_fits) {
 }
 END_TEST
 
-/* Whether a line of @uid passes, and that it tells of @n_suppressed before it. */
+/* Checks whether a line of @uid passes and that it reports @n_suppressed lines before it. */
 static bool passes(LogLimit *limit, uid_t uid, uint64_t now_ns, unsigned n_suppressed) {
         unsigned n;
         bool passed = log_limit_pass(limit, uid, now_ns, &n);
@@ -144,7 +144,7 @@ START_TEST(more_users_than_are_told_apart_share_an_allowance) {
                 ck_assert(!passes(&limit, uid, 1000, 0));
         }
         ck_assert(!passes(&limit, LIMIT_LOGGED_USERS + 1, 1000, 0));
-        /* Later every place is free again, and no line that was kept back is forgotten. */
+        /* Later every slot is free again, and no suppressed line is forgotten. */
         for (uid_t uid = 100; uid < 100 + LIMIT_LOGGED_USERS; uid++)
                 ck_assert(passes(&limit, uid, 1100, 0));
         ck_assert(passes(&limit, 200, 1100, LIMIT_LOGGED_USERS + 2));

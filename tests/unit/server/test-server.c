@@ -33,7 +33,7 @@ START_TEST(one_user_gets_so_many_connections_and_then_an_error) {
         ck_assert_str_eq(desk_receive(late, text, sizeof(text)), "EOF");
         fd_close(late);
 
-        /* Room again once one of them is closed. */
+        /* There is room again after one of them is closed. */
         fd_close(fds[0]);
         desk_turn(&desk);
         fds[0] = desk_connect(&desk);
@@ -58,7 +58,7 @@ START_TEST(all_users_together_get_so_many_connections) {
 }
 END_TEST
 
-/* Half a call of @n bytes. */
+/* Sends the first half of a call of @n bytes. */
 static void send_part(int fd, size_t n) {
         char *bytes = malloc(n);
 
@@ -74,7 +74,7 @@ START_TEST(one_user_has_so_many_bytes_under_way_over_all_connections) {
         Desk small;
         int a, b, c;
 
-        /* Two buffers of that size, as they grow, and no third. */
+        /* Two buffers of this size fit while they grow, a third does not. */
         little.max_bytes_per_uid = 2 * 65536 + 4096;
         desk_init(&small, &little);
         a = desk_connect(&small);
@@ -89,7 +89,7 @@ START_TEST(one_user_has_so_many_bytes_under_way_over_all_connections) {
         ck_assert_ptr_nonnull(strstr((desk_turn(&small), desk_receive(c, text, sizeof(text))),
                                      "\"error\":\"io.ctprof.Profiler.Busy\""));
         ck_assert_uint_eq(server_n_connections(small.server), 2);
-        /* What is given back can be used again. */
+        /* Memory that is released can be used again. */
         fd_close(a);
         desk_turn(&small);
         fd_close(c);
@@ -117,7 +117,7 @@ START_TEST(a_reply_nobody_reads_counts_and_what_drains_it_goes_on) {
         memcpy(reply, "{\"s\":\"", 6);
         memcpy(reply + 200000 - 2, "\"}", 2);
         DESK_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
-        /* The first bytes of any call are more than that user may have. */
+        /* Even the first bytes of a call exceed what this user may hold. */
         desk_turn(&small);
         ck_assert_ptr_nonnull(strstr(desk_receive(fd, text, sizeof(text)), "Busy"));
         fd_close(fd);
@@ -161,7 +161,7 @@ START_TEST(other_limits_hold_for_who_comes_next) {
         other.max_connections_per_uid = 4;
         ck_assert_int_eq(server_set_limits(desk.server, &other), 0);
         fds[3] = desk_connect(&desk);
-        /* Fewer than there are: they stay, and nobody joins them. */
+        /* The new limit is below the number of connections: they stay, new ones are refused. */
         other.max_connections = other.max_connections_per_uid = 1;
         ck_assert_int_eq(server_set_limits(desk.server, &other), 0);
         ck_assert_uint_eq(server_n_connections(desk.server), 4);
@@ -230,7 +230,7 @@ START_TEST(a_listener_serves_who_connects) {
         Listener *listener;
         int listening, fd;
 
-        /* Binding to nothing makes the kernel choose an abstract name: no file is left behind. */
+        /* For an empty address the kernel chooses an abstract name, so no file is left behind. */
         listening = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         ck_assert_int_eq(bind(listening, (struct sockaddr *) &address, n), 0);
         n = sizeof(address);

@@ -4,8 +4,8 @@
 /*
  * Bench
  *
- * A whole service with a spool of its own and jobs that only pretend, for tests: the caller's side
- * is a plain socket, and the event loop turns while the test waits for a frame.
+ * A whole service with its own spool and fake jobs, for tests. The caller's side is a plain socket,
+ * and the event loop runs while the test waits for a frame.
  */
 
 #include <check.h>
@@ -140,7 +140,7 @@ static inline void bench_send(FrameStream *stream, const char *call, const int *
         ck_assert_int_eq(frame_stream_write(stream), 0);
 }
 
-/* The next frame as text, valid until the next; "EOF" when the daemon closed the connection. */
+/* The next frame as text, valid until the next call; "EOF" when the daemon closed the socket. */
 static inline const char *bench_receive(Bench *bench, FrameStream *stream) {
         static char text[LIMIT_REPLY_BYTES + 1];
         Span frame;
@@ -169,7 +169,7 @@ static inline const char *bench_call(Bench *bench, FrameStream *stream, const ch
         return bench_receive(bench, stream);
 }
 
-/* Turns the loop until so many jobs run and wait. */
+/* Runs the event loop until this many jobs run and wait. */
 static inline void bench_await(Bench *bench, unsigned n_running, unsigned n_waiting) {
         while (bench->n_running != n_running || bench->n_waiting != n_waiting)
                 ck_assert_int_ge(sd_event_run(bench->event, 20000), 0);

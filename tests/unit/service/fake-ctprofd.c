@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the tests of the service start in place of ctprofd: every job answers with what it was
- * given, so that the tests see the order, and misbehaves when a name says so.
+ * The tests of the service start this instead of ctprofd. Every job answers with its parameters, so
+ * that the tests see the order, and misbehaves when a name in them says so.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static const char *text_of(json_object *object, const char *key) {
         return value ? json_object_get_string(value) : "";
 }
 
-/* {MEMBER, "given": what the call had, "fds": how many came, "more"} */
+/* {MEMBER, "given": the parameters, "fds": the number of descriptors, "more"} */
 static void reply_given(const Call *call, const char *member) {
         static char text[LIMIT_CALL_BYTES];
 
@@ -122,7 +122,7 @@ static void write_output(const Call *call) {
                 _exit(8);
 }
 
-/* Tells progress until it is asked to come to an end. */
+/* Sends progress until it is asked to end. */
 static void record(const char *method) {
         Span frame;
         int r;

@@ -60,9 +60,9 @@ START_TEST(an_abandoned_socket_is_replaced) {
         int fd;
 
         ck_assert_int_eq(socket_file_new(path, &file, &fd), 0);
-        fd_close(fd); /* as if killed: the file stays */
+        fd_close(fd); /* as if the daemon was killed: the socket file stays */
         ck_assert_int_eq(socket_file_new(path, &next, &fd), 0);
-        /* The first one is not ours any more, so it is not removed twice. */
+        /* The first socket was replaced, so its owner must not remove the new one. */
         socket_file_free(file);
         ck_assert_int_eq(access(path, F_OK), 0);
         socket_file_free(next);

@@ -27,7 +27,7 @@ static void add(unsigned i, uid_t uid) {
         ck_assert_int_eq(queue_add(queue, &entries[i], uid), QUEUE_OK);
 }
 
-/* Ends what runs, starts the next, and says which it is. */
+/* Removes the running entry, starts the next one and returns its user. */
 static int advance(QueueEntry **running) {
         if (*running)
                 queue_remove(queue, *running);
@@ -80,7 +80,7 @@ START_TEST(coming_back_is_no_way_to_the_front) {
         add(0, 1);
         ck_assert_int_eq(advance(&running), 0);
         add(1, 2);
-        ck_assert_int_eq(advance(&running), 1); /* user 1 has nothing in the queue any more */
+        ck_assert_int_eq(advance(&running), 1); /* user 1 has no more entries */
         add(2, 1);
         add(3, 3);
         ck_assert_int_eq(advance(&running), 3);
@@ -143,7 +143,7 @@ START_TEST(leaving_the_line_keeps_the_others_in_order) {
                 add(i, 1);
         queue_remove(queue, &entries[0]);
         queue_remove(queue, &entries[2]);
-        queue_remove(queue, &entries[2]); /* outside: nothing */
+        queue_remove(queue, &entries[2]); /* not in the queue: does nothing */
         ck_assert_int_eq(advance(&running), 1);
         ck_assert_int_eq(advance(&running), 3);
         ck_assert_int_eq(advance(&running), -1);
@@ -171,17 +171,17 @@ START_TEST(who_rests_leaves_its_place_to_another_user) {
         ck_assert_ptr_eq(queue_next(other), &entries[0]);
         ck_assert_ptr_eq(queue_next(other), &entries[1]);
         queue_rest(other, &entries[0]);
-        queue_rest(other, &entries[0]); /* which is no second place */
+        queue_rest(other, &entries[0]); /* does nothing: it rests already */
         ck_assert_uint_eq(queue_n_running(other), 2);
         ck_assert_ptr_eq(queue_next(other), &entries[2]);
         ck_assert_ptr_null(queue_next(other));
         queue_rest(other, &entries[1]);
         ck_assert_ptr_eq(queue_next(other), &entries[3]);
-        /* As many rest as may run: no more. */
+        /* At most as many may rest as may run. */
         queue_rest(other, &entries[2]);
         ck_assert_ptr_null(queue_next(other));
         ck_assert_uint_eq(queue_n_running(other), 4);
-        /* Awake again, there is one too many until another leaves. */
+        /* When it wakes, one too many runs until another leaves. */
         queue_wake(other, &entries[0]);
         queue_remove(other, &entries[2]);
         ck_assert_ptr_null(queue_next(other));
@@ -190,7 +190,7 @@ START_TEST(who_rests_leaves_its_place_to_another_user) {
         queue_remove(other, &entries[4]);
         ck_assert_ptr_eq(queue_next(other), &entries[5]);
         queue_remove(other, &entries[5]);
-        /* Whoever rests still is one of its user's. */
+        /* A resting entry still counts for its user. */
         queue_rest(other, &entries[0]);
         ck_assert_ptr_null(queue_next(other));
         queue_remove(other, &entries[0]);
@@ -212,11 +212,11 @@ START_TEST(other_limits_hold_from_then_on) {
         ck_assert_int_eq(queue_add(other, &entries[1], 7), QUEUE_OK);
         ck_assert_int_eq(queue_add(other, &entries[2], 8), QUEUE_E_FULL);
         ck_assert_int_eq(queue_set_limits(other, &more), 0);
-        /* Each a user of its own: there is room to remember them all. */
+        /* Each entry has its own user; the queue can remember them all. */
         for (unsigned i = 2; i < 400; i++)
                 ck_assert_int_eq(queue_add(other, &entries[i], 100 + i), QUEUE_OK);
         ck_assert_ptr_eq(queue_next(other), &entries[0]);
-        /* Fewer than wait: they keep their places. */
+        /* The new limit is below the number that waits: all of them stay. */
         ck_assert_int_eq(queue_set_limits(other, &limits), 0);
         entries[0].next = NULL;
         queue_remove(other, &entries[0]);

@@ -9,7 +9,7 @@
 #include "base/macro.h"
 #include "service/method/method.h"
 
-/* What goes to stderr while a case runs comes here instead. */
+/* Receives the standard error of a case. */
 static FILE *written;
 static int real_stderr;
 static char heard[16384];
@@ -66,9 +66,9 @@ static const struct {
           false,
           "ctprofd: uid 1000 took snapshot \"a\"\n"
           "ctprofd: uid 1000 replaced snapshot \"a\" of uid 7, taken 2023-11-14T22:13:20Z\n"
-          "ctprofd: uid 1000 added one and so rotated away \"x\"\n"
-          "ctprofd: uid 1000 added one and so rotated away \"y\"\n" },
-        /* Of a damaged one nothing but the name is known. */
+          "ctprofd: uid 1000 made room by removing snapshot \"x\"\n"
+          "ctprofd: uid 1000 made room by removing snapshot \"y\"\n" },
+        /* Only the name of a damaged snapshot is known. */
         { P("Capture"), "{}",
           "{\"parameters\":{\"snapshot\":{\"name\":\"a\"},\"replaced\":{\"name\":\"a\"}}}", false,
           "ctprofd: uid 1000 took snapshot \"a\"\n"
@@ -76,15 +76,15 @@ static const struct {
         { P("Import"), "{}", "{\"parameters\":{\"snapshots\":[" HEAD_A "],\"rotated\":[\"x\"]}}",
           false,
           "ctprofd: uid 1000 imported snapshot \"a\"\n"
-          "ctprofd: uid 1000 added one and so rotated away \"x\"\n" },
+          "ctprofd: uid 1000 made room by removing snapshot \"x\"\n" },
         { P("Remove"), "{}", "{\"parameters\":{\"snapshots\":[" HEAD_A ",{\"name\":\"b\"}]}}",
           false,
           "ctprofd: uid 1000 removed snapshot \"a\" of uid 7, taken 2023-11-14T22:13:20Z\n"
           "ctprofd: uid 1000 removed snapshot \"b\"\n" },
         { P("Rename"), "{}", "{\"parameters\":{\"snapshots\":[" HEAD_A "],\"oldName\":\"o\"}}",
-          false, "ctprofd: uid 1000 gave a snapshot the name \"a\", before \"o\"\n" },
+          false, "ctprofd: uid 1000 renamed a snapshot to \"a\", formerly \"o\"\n" },
         { P("List"), "{}", "{\"parameters\":{\"snapshots\":[" HEAD_A "]}}", false, "" },
-        /* Whoever fails at what changes something is recorded, with what was named. */
+        /* Failed calls that would change the spool are recorded with the snapshot they named. */
         { P("Remove"), "{\"names\":[\"a\",\"b\"]}",
           "{\"error\":\"org.varlink.service.PermissionDenied\","
           "\"parameters\":{\"reason\":\"no\"}}",
@@ -107,12 +107,12 @@ static const struct {
           "{\"error\":\"io.ctprof.Profiler.Busy\",\"parameters\":{\"reason\":\"later\"}}", true,
           "ctprofd: io.ctprof.Profiler.Show by uid 1000 failed: io.ctprof.Profiler.Busy "
           "\"later\"\n" },
-        /* Text from outside is quoted, whatever is in it. */
+        /* Foreign text is always quoted. */
         { P("Capture"), "{\"tag\":\"a\\nctprofd: b\\u001b\"}",
           "{\"error\":\"io.ctprof.Profiler.InvalidName\"}", true,
           "ctprofd: io.ctprof.Profiler.Capture by uid 1000 failed: "
           "io.ctprof.Profiler.InvalidName \"a\\x0actprofd: b\\x1b\"\n" },
-        /* A job that says something else costs no more than its line. */
+        /* A malformed reply of a job only loses its own line. */
         { P("Capture"), "{}", "{\"parameters\":{\"snapshot\":1,\"rotated\":{},\"replaced\":[]}}",
           false,
           "ctprofd: uid 1000 took snapshot \"\"\n"

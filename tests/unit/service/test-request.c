@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A method of the tests whose job ends when its caller wants: connection, request and job. */
+/* A call of a test method whose job runs until its caller ends it. */
 #include "check-main.h"
 
 #include "bench.h"
 #include "service/request/order.h"
 
 #define RECORD "{\"method\":\"x.Record\",\"more\":true}"
-/* Its job hears that it is to end, says so, and does not. */
+/* The job confirms that it was asked to end, but goes on. */
 #define DEAF "{\"method\":\"x.Deaf\",\"more\":true}"
 
 static Bench bench;
@@ -30,7 +30,7 @@ static int on_result(Request *request, Span frame) {
 static const Stage stage = { .on_result = on_result };
 static const Stage kept_stage = { .on_result = on_result, .outlives_caller = true };
 
-/* In the queue where only one runs. */
+/* Uses the queue that runs one job at a time. */
 static int record(Request *request) {
         JsonWriter writer;
         int r;
@@ -81,7 +81,7 @@ static void stop(FrameStream *stream) {
         ck_assert_int_eq(shutdown(frame_stream_fd(stream), SHUT_WR), 0);
 }
 
-/* The last reply, whatever comes before it. */
+/* The last reply; earlier ones are skipped. */
 static const char *receive_last(FrameStream *stream) {
         const char *text;
 

@@ -129,7 +129,7 @@ START_TEST(what_is_wrong_with_a_call_is_named) {
 
         ck_assert_has(answer, refusal_rows[_i].error);
         ck_assert_has(answer, refusal_rows[_i].parameter);
-        /* And the connection goes on. */
+        /* The connection stays open. */
         ck_assert_has(call(CALL("MetricList", "{}")), "\"run_time_ns\"");
 }
 END_TEST
@@ -152,7 +152,7 @@ START_TEST(a_capture_becomes_an_order_for_a_job) {
         (void) snprintf(expected, sizeof(expected), "\"uid\":%u,\"selfPids\":[%d", getuid(),
                         getpid());
         ck_assert_has(answer, expected);
-        ck_assert_has(answer, strrchr(bench.path, '/') + 1); /* slashes come escaped */
+        ck_assert_has(answer, strrchr(bench.path, '/') + 1); /* JSON escapes slashes */
 }
 END_TEST
 
@@ -186,7 +186,7 @@ START_TEST(captures_run_one_at_a_time) {
         ck_assert_has(bench_receive(&bench, second), "\"phase\":\"waiting\"");
         bench_await(&bench, 1, 1);
 
-        /* Who hangs up makes room. */
+        /* A caller that hangs up makes room. */
         caller = frame_stream_free(caller);
         ck_assert_has(bench_receive(&bench, second), "\"phase\":\"threads\"");
         ck_assert_has(bench_receive(&bench, second), "\"snapshot\"");
@@ -198,7 +198,7 @@ END_TEST
 START_TEST(hanging_up_kills_the_job) {
         bench_send(caller, CALL("Capture", "{\"tag\":\"hang\"}"), NULL, 0);
         bench_await(&bench, 1, 0);
-        while (workshop_n_children(bench.workshop) > 1) /* the cleaner before it */
+        while (workshop_n_children(bench.workshop) > 1) /* wait for the job that cleans first */
                 ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
         caller = frame_stream_free(caller);
         while (workshop_n_children(bench.workshop) > 0)
@@ -207,7 +207,7 @@ START_TEST(hanging_up_kills_the_job) {
 }
 END_TEST
 
-/* Turns the loop until nothing happens any more, and one job is left. */
+/* Runs the event loop until it is idle and one job is left. */
 static void await_one_job(void) {
         int r;
 
@@ -217,7 +217,7 @@ static void await_one_job(void) {
         } while (r > 0 || workshop_n_children(bench.workshop) != 1);
 }
 
-/* It is root's: behind what root has waiting, and before what another user has. */
+/* The cleaning job belongs to root: root's waiting calls run before it, other users' after. */
 START_TEST(the_spool_is_cleaned_once_for_several_killed_jobs) {
         const unsigned n_cleaning = getuid() == 0;
         FrameStream *second = bench_connect(&bench), *third = bench_connect(&bench),
@@ -268,7 +268,7 @@ START_TEST(a_user_may_have_so_many_captures_waiting) {
         bench_await(&bench, 1, ELEMENTSOF(waiting));
         late = bench_connect(&bench);
         ck_assert_has(bench_call(&bench, late, CALL("Capture", "{}")), "io.ctprof.Profiler.Busy");
-        /* Other calls are no captures. */
+        /* The limit on captures does not hold for other calls. */
         ck_assert_has(bench_call(&bench, late, CALL("List", "{}")), "\"snapshots\":[]");
         frame_stream_free(late);
         for (unsigned i = 0; i < ELEMENTSOF(waiting); i++)
@@ -348,7 +348,7 @@ START_TEST(a_slow_reader_holds_up_its_own_job_only) {
                 ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
         }
         ck_assert_uint_eq(bench.n_running, 1);
-        /* Everything is there once it is read. */
+        /* All entries arrive once the caller reads. */
         while (!strstr(bench_receive(&bench, caller), "\"sections\""))
                 n_frames++;
         ck_assert_uint_eq(n_frames, 3000);
@@ -493,7 +493,7 @@ START_TEST(an_import_is_copied_by_one_job_and_published_by_another) {
                       "{\"parameters\":{\"snapshots\":[],\"given\":{");
         ck_assert_has(import(CALL("Import", "{\"fileDescriptor\":0,\"tag\":\"taken\"}")),
                       "io.ctprof.Profiler.SnapshotExists");
-        /* Without a tag the label is the name, and must be one. */
+        /* Without a tag the label becomes the name and must be a valid one. */
         ck_assert_has(import(CALL("Import", "{\"fileDescriptor\":0,\"label\":\"own\"}")),
                       "{\"parameters\":{\"snapshots\":[],\"given\":{");
         ck_assert_has(import(CALL("Import", "{\"fileDescriptor\":0,\"label\":\"taken\"}")),
@@ -504,7 +504,7 @@ START_TEST(an_import_is_copied_by_one_job_and_published_by_another) {
 }
 END_TEST
 
-/* how it is */
+/* status */
 
 START_TEST(status_counts_everything_but_itself) {
         FrameStream *second = bench_connect(&bench);

@@ -4,8 +4,7 @@
 /*
  * Files
  *
- * A directory for one test, removed with all that is in it, and snapshot files of a few hundred
- * bytes.
+ * A directory for one test, removed with its contents, and snapshot files of a few hundred bytes.
  */
 
 #include <check.h>
@@ -61,7 +60,7 @@ static inline int test_dir_file(const TestDir *dir, const char *name) {
         return fd;
 }
 
-/* Everything @fd holds. */
+/* The whole content of @fd. */
 static inline void read_file(int fd, Buffer *ret) {
         struct stat st;
         char *bytes;
@@ -73,13 +72,13 @@ static inline void read_file(int fd, Buffer *ret) {
         ret->n = (size_t) st.st_size;
 }
 
-/* Makes @fd hold @n bytes and nothing else. */
+/* Replaces the content of @fd by @n bytes. */
 static inline void fill_file(int fd, const void *bytes, size_t n) {
         ck_assert_int_eq(ftruncate(fd, 0), 0);
         ck_assert_int_eq(pwrite(fd, bytes, n, 0), (ssize_t) n);
 }
 
-/* What a snapshot of a test says of itself. */
+/* The head of a test's snapshot. */
 static inline Head test_head(const char *name, uint64_t start_ns, uid_t uid) {
         Head head = {
                 .format_version = HEAD_FORMAT_VERSION,
@@ -97,7 +96,7 @@ static inline Head test_head(const char *name, uint64_t start_ns, uid_t uid) {
         return head;
 }
 
-/* A snapshot of two threads into the empty @fd. Returns its length. */
+/* Writes a snapshot of two threads to the empty @fd. Returns its length. */
 static inline uint64_t write_snapshot(int fd, Head *head) {
         _cleanup_(snapshot_file_writer_freep) SnapshotFileWriter *file = NULL;
         _cleanup_(snapshot_writer_freep) SnapshotWriter *writer = NULL;
@@ -128,7 +127,7 @@ static inline uint64_t write_snapshot(int fd, Head *head) {
         return n_bytes;
 }
 
-/* @text as one zstd frame, as the prior tool wrote it. */
+/* Writes @text as one zstd frame, as the prior tool did. */
 static inline void write_frame(int fd, const char *text, size_t n) {
         size_t n_space = ZSTD_compressBound(n);
         char *space = malloc(n_space);

@@ -4,7 +4,7 @@
 /*
  * SpoolFixture
  *
- * A spool of one test, and snapshots of its making.
+ * A spool for one test, and functions that make snapshots in it.
  */
 
 #include "check-main.h"
@@ -61,7 +61,7 @@ static inline unsigned count_files(void) {
         return n;
 }
 
-/* The names of the list, each followed by a blank, damaged ones by a "!". */
+/* The listed names, each followed by a blank, or by "!" when damaged. */
 static inline void check_list(const char *expected) {
         SpoolEntry *entries;
         char names[1024] = "";

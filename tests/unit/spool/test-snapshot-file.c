@@ -42,7 +42,7 @@ static void check_fault(const char *part) {
                       part);
 }
 
-/* Opens and reads to the end. *ret_document is the text so far, whatever the result. */
+/* Opens and reads to the end. *ret_document is the text so far, also after a failure. */
 static int read_document(Buffer *ret_document, char *ret_fault, size_t n_space) {
         _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *reader = NULL;
         SnapshotFault fault = {};
@@ -361,7 +361,7 @@ END_TEST
 START_TEST(garbage_between_frames_is_damage) {
         write_frame(fd, v0_document, sizeof(v0_document) - 1);
         ck_assert_int_eq(write(fd, "garbage", 7), 7);
-        check_fault("something other than a zstd frame follows");
+        check_fault("data other than a zstd frame follows");
 }
 END_TEST
 
@@ -387,7 +387,7 @@ START_TEST(newer_formats_are_named) {
 END_TEST
 
 /*
- * A body of @n_document bytes under a head that declares @n_declared, with a digest that is right.
+ * Writes a body of @n_document bytes, a head that declares @n_declared, and a correct digest.
  */
 static void write_declared(const char *text, uint64_t n_declared, const Head *template) {
         _cleanup_(snapshot_file_writer_freep) SnapshotFileWriter *writer = NULL;
@@ -412,7 +412,7 @@ static void write_declared(const char *text, uint64_t n_declared, const Head *te
         memcpy(at, declared, strlen(declared));
         fill_file(fd, bytes.bytes, bytes.n);
 
-        /* Only the digest is wrong now; it is not looked at by who only reads. */
+        /* Only the digest is wrong now; plain readers do not check it. */
         r = snapshot_file_check_digest(fd, &fault);
         ck_assert_int_eq(r, n_declared == head.document_bytes ? 0 : SNAPSHOT_FILE_E_DAMAGED);
         read_file(fd, &other);
@@ -429,8 +429,8 @@ static const struct {
         { 0, NULL },
         { -1, "longer than its head declares" },
         { -10, "longer than its head declares" },
-        { 1, "by its head" },
-        { 10, "by its head" },
+        { 1, "but its head says" },
+        { 10, "but its head says" },
 };
 
 START_TEST(the_document_is_as_long_as_its_head_declares) {
@@ -461,7 +461,7 @@ START_TEST(a_bomb_is_read_no_farther_than_declared) {
         size_t n;
         int r;
 
-        /* A megabyte in a few dozen bytes, in front of a file that declares a small document. */
+        /* A few dozen bytes that expand to a megabyte, under a head with a small document. */
         (void) write_snapshot(fd, &head);
         read_file(fd, &bytes);
         ck_assert_int_eq(ftruncate(fd, 0), 0);
@@ -501,8 +501,8 @@ static const struct {
         const char *fault;
         uint64_t threads, processes;
 } disagreement_rows[] = {
-        { "2 threads, 3 by its head", 3, 1 },
-        { "1 processes, 2 by its head", 2, 2 },
+        { "2 threads, but its head says 3", 3, 1 },
+        { "1 processes, but its head says 2", 2, 2 },
 };
 
 START_TEST(counts_of_head_and_document_agree) {
@@ -538,7 +538,7 @@ START_TEST(a_new_head_keeps_the_body) {
         (void) write_snapshot(fd, &head);
         ck_assert_int_eq(read_document(&before, fault, 4096), 0);
         renamed.tagged = true;
-        renamed.format_version = 9; /* the body decides, not the caller */
+        renamed.format_version = 9; /* taken from the body, not from the caller */
         ck_assert_int_eq(snapshot_file_rehead(fd, other, &renamed, &n_bytes, NULL), 0);
         ck_assert_int_eq(dup2(other, fd), fd);
         ck_assert_uint_eq(n_bytes, (uint64_t) lseek(fd, 0, SEEK_END));

@@ -206,7 +206,7 @@ START_TEST(discarding_removes_the_name_of_a_temporary_only) {
 
         spool_discard(spool, fd);
         ck_assert_uint_eq(count_files(), 0);
-        spool_discard(spool, fd); /* has none any more */
+        spool_discard(spool, fd); /* its dot-name is gone already */
         (void) close(fd);
 
         fd = make_named(name);
@@ -321,7 +321,7 @@ START_TEST(cleaning_removes_left_over_dot_names_and_nothing_else) {
         put_garbage(".ctprof-new-short");
         put_garbage(".hidden");
         put_garbage("other");
-        fd = make_named(busy); /* somebody is writing it */
+        fd = make_named(busy); /* another process is writing it */
         ck_assert_int_eq(spool_clean(spool), 0);
         ck_assert_uint_eq(count_files(), 5);
         ck_assert_int_eq(faccessat(dir.fd, ".ctprof-new-00000000000000aa", F_OK, 0), -1);

@@ -6,7 +6,7 @@
 
 /* room */
 
-/* Of one snapshot of these tests, names being of one length. */
+/* The size of one snapshot of these tests; their names have the same length. */
 static uint64_t size_of(const char *name) {
         char file[128];
         struct stat st;
@@ -154,7 +154,7 @@ START_TEST(default_limits_suit_the_file_system) {
         ck_assert_uint_le(limits.keep_free_bytes, UINT64_C(4) << 30);
         ck_assert_uint_le(limits.keep_free_bytes, total / 100 * 15);
         ck_assert_uint_eq(limits.max_age_ns, 0);
-        /* No file system at all: still a budget. */
+        /* Without a file system there is still a budget. */
         ck_assert_uint_eq(spool_default_limits(-1).max_bytes, UINT64_C(4) << 30);
 }
 END_TEST

@@ -75,7 +75,7 @@ static const struct {
         { "latest~0", "c" },
         { "latest~1", "b" },
         { "latest~2", "a" },
-        { "latest~3", NULL }, /* damaged ones have no time */
+        { "latest~3", NULL }, /* damaged snapshots have no time */
         { "latest~18446744073709551616", NULL },
         { "latest~", NULL },
         { "latest~-1", NULL },
@@ -139,7 +139,7 @@ static void check_unavailable(const char *path, const char *part) {
         ck_assert_ptr_nonnull(strstr(spool_complaint(broken), dir.path));
         ck_assert_ptr_null(strchr(spool_complaint(broken), '\n'));
 
-        /* It answers so to every call. */
+        /* Every call returns this error. */
         buffer_init(&rotated, 0);
         ck_assert_int_eq(spool_list(broken, &entries, &n_entries), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_resolve(broken, SPAN_LITERAL("latest"), name), SPOOL_E_UNAVAILABLE);
@@ -186,14 +186,14 @@ START_TEST(a_spool_that_may_not_be_written_can_be_read) {
         ck_assert_int_eq(chmod(dir.path, 0755), 0);
         ck_assert_int_eq(mkdirat(dir.fd, "fixed", 0555), 0);
         (void) snprintf(path, sizeof(path), "%s/fixed", dir.path);
-        if (us == 0) /* who may write everywhere */
+        if (us == 0) /* root may write everywhere */
                 ck_assert_int_eq(seteuid(65534), 0);
         ck_assert_int_eq(spool_open(path, &fixed), 0);
         ck_assert_int_eq(spool_list(fixed, &entries, &n_entries), 0);
         ck_assert_uint_eq(n_entries, 0);
         spool_entries_free(entries, n_entries);
         ck_assert_int_eq(spool_temporary(fixed, &fd), SPOOL_E_UNAVAILABLE);
-        ck_assert_ptr_nonnull(strstr(spool_complaint(fixed), "may not be written"));
+        ck_assert_ptr_nonnull(strstr(spool_complaint(fixed), "cannot be written"));
         (void) spool_free(fixed);
         if (us == 0)
                 ck_assert_int_eq(seteuid(0), 0);
@@ -215,7 +215,7 @@ START_TEST(a_spool_that_comes_back_is_used_again) {
                 ck_assert_int_eq(spool_refresh(late), 0);
                 ck_assert_int_eq(spool_list(late, &entries, &n_entries), 0);
                 spool_entries_free(entries, n_entries);
-                ck_assert_int_eq(rmdir(path), 0); /* and made anew: another directory */
+                ck_assert_int_eq(rmdir(path), 0); /* the next round creates another directory */
         }
         ck_assert_int_eq(spool_refresh(late), 0);
         ck_assert_int_eq(spool_list(late, &entries, &n_entries), SPOOL_E_UNAVAILABLE);

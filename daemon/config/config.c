@@ -98,27 +98,26 @@ uint64_t config_get(const Config *config, SettingId id) {
         return config->values[id].number;
 }
 
-static int dump_setting(const Setting *setting, const SettingValue *value, Buffer *ret) {
+static void dump_setting(const Setting *setting, const SettingValue *value, Buffer *ret) {
         char text[QUANTITY_TEXT_BYTES] = "";
 
         if (value->origin || value->number != SETTING_AUTOMATIC || setting->type != SETTING_SIZE)
                 setting_format(setting, value->number, text);
-        return value->origin ? buffer_append_format(ret, "# %s\n%s=%s\n", value->origin,
-                                                    setting->key, text)
-                             : buffer_append_format(ret, "#%s=%s\n", setting->key, text);
+        if (value->origin)
+                buffer_append_format(ret, "# %s\n%s=%s\n", value->origin, setting->key, text);
+        else
+                buffer_append_format(ret, "#%s=%s\n", setting->key, text);
 }
 
 int config_dump(const Config *config, Buffer *ret) {
         const char *section = NULL;
-        int r = 0;
 
-        for (unsigned id = 0; id < _SETTING_MAX && r == 0; id++) {
+        for (unsigned id = 0; id < _SETTING_MAX; id++) {
                 if (!section || strcmp(section, settings[id].section) != 0)
-                        r = buffer_append_format(ret, "%s[%s]\n", section ? "\n" : "",
-                                                 settings[id].section);
+                        buffer_append_format(ret, "%s[%s]\n", section ? "\n" : "",
+                                             settings[id].section);
                 section = settings[id].section;
-                if (r == 0)
-                        r = dump_setting(&settings[id], &config->values[id], ret);
+                dump_setting(&settings[id], &config->values[id], ret);
         }
-        return r;
+        return buffer_failure(ret);
 }

@@ -201,19 +201,15 @@ void connection_forward(Connection *connection, Span frame, bool continues, cons
 
 static void send_reply(Connection *connection, Span parameters, bool continues, const int *fds,
                        size_t n_fds) {
-        Buffer frame;
-        int r;
+        _cleanup_(buffer_done) Buffer frame = { .max_bytes = LIMIT_REPLY_BYTES };
 
         assert(connection->in_flight);
-        buffer_init(&frame, LIMIT_REPLY_BYTES);
-        r = reply_encode(&frame, parameters, continues);
-        if (r == 0) {
+        if (reply_encode(&frame, parameters, continues) == 0) {
                 queue_frame(connection, buffer_span(&frame), fds, n_fds);
         } else {
                 close_all(connection, fds, n_fds);
                 break_soon(connection);
         }
-        buffer_done(&frame);
         if (!continues)
                 end_call(connection);
 }
@@ -227,20 +223,12 @@ void connection_continue(Connection *connection, Span parameters) {
 }
 
 static void queue_error(Connection *connection, WireError error, const WireErrorDetail *detail) {
-        Buffer parameters, frame;
-        int r;
+        _cleanup_(buffer_done) Buffer frame = { .max_bytes = LIMIT_REPLY_BYTES };
 
-        buffer_init(&parameters, LIMIT_REPLY_BYTES);
-        buffer_init(&frame, LIMIT_REPLY_BYTES);
-        r = wire_error_encode(&parameters, error, detail);
-        if (r == 0)
-                r = error_encode(&frame, wire_error_name(error), buffer_span(&parameters));
-        if (r == 0)
+        if (wire_error_encode_reply(&frame, error, detail) == 0)
                 queue_frame(connection, buffer_span(&frame), NULL, 0);
         else
                 break_soon(connection);
-        buffer_done(&frame);
-        buffer_done(&parameters);
 }
 
 void connection_error(Connection *connection, WireError error, const WireErrorDetail *detail) {

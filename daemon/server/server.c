@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "log/log.h"
 #include "wire/limits.h"
@@ -20,7 +21,8 @@ struct Server {
         ConnectionSetup setup;
         ServerLimits limits;
         Connection **connections; /* owned, all of them */
-        unsigned n_connections, n_allocated;
+        unsigned n_connections;
+        size_t n_allocated;
         LogLimit log_limit; /* for lines that a peer can cause */
         void (*on_empty)(void *userdata);
         void *on_empty_userdata;
@@ -135,16 +137,11 @@ Server *server_free(Server *server) {
 
 /* All connections share this setup, so they follow it from their next timer on. */
 int server_set_limits(Server *server, const ServerLimits *limits) {
-        Connection **connections;
+        int r;
 
-        if (limits->max_connections > server->n_allocated) {
-                connections = realloc(server->connections,
-                                      limits->max_connections * sizeof(Connection *));
-                if (!connections)
-                        return -ENOMEM;
-                server->connections = connections;
-                server->n_allocated = limits->max_connections;
-        }
+        r = ARRAY_RESERVE(server->connections, server->n_allocated, limits->max_connections);
+        if (r != 0)
+                return r;
         server->limits = *limits;
         server->setup.limits = limits->connection;
         return 0;
@@ -176,21 +173,11 @@ static const char *admission_complaint(const Server *server, uid_t uid) {
 /* Nothing was sent to the peer yet, so the socket takes these few bytes at once. */
 static void send_busy(int fd, const char *reason) {
         const WireErrorDetail detail = { .reason = reason };
-        Buffer parameters, frame;
-        int r;
+        _cleanup_(buffer_done) Buffer frame = {};
 
-        buffer_init(&parameters, 0);
-        buffer_init(&frame, 0);
-        r = wire_error_encode(&parameters, WIRE_ERROR_BUSY, &detail);
-        if (r == 0)
-                r = error_encode(&frame, wire_error_name(WIRE_ERROR_BUSY),
-                                 buffer_span(&parameters));
-        if (r == 0)
-                r = buffer_append_byte(&frame, '\0');
-        if (r == 0)
+        if (wire_error_encode_reply(&frame, WIRE_ERROR_BUSY, &detail) == 0 &&
+            buffer_append_byte(&frame, '\0') == 0)
                 (void) send(fd, frame.bytes, frame.n, MSG_DONTWAIT | MSG_NOSIGNAL);
-        buffer_done(&frame);
-        buffer_done(&parameters);
 }
 
 int server_adopt(Server *server, int fd) {

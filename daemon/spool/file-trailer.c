@@ -231,30 +231,30 @@ static int encode_head(const Head *head, Buffer *buffer) {
 
 int trailer_append(int fd, Hash hash, Head *head, uint64_t *n_bytes) {
         char front[FRONT_BYTES], back[BACK_BYTES];
-        Buffer json;
+        _cleanup_(buffer_done) Buffer json = { .max_bytes = HEAD_MAX_BYTES };
         int r;
 
-        buffer_init(&json, HEAD_MAX_BYTES);
         r = encode_head(head, &json);
-        if (r == 0) {
-                put_le32(front, TRAILER_FRAME_MAGIC);
-                put_le32(front + 4, (uint32_t) (json.n + BACK_BYTES));
-                (void) XXH3_128bits_update(hash, front, sizeof(front));
-                (void) XXH3_128bits_update(hash, json.bytes, json.n);
-                digest_of(hash, (unsigned char *) back);
-                put_le32(back + TRAILER_DIGEST_BYTES, (uint32_t) json.n);
-                memcpy(back + TRAILER_DIGEST_BYTES + LENGTH_BYTES, magic, sizeof(magic));
-                r = file_write(fd, front, sizeof(front));
-        }
-        if (r == 0)
-                r = file_write(fd, json.bytes, json.n);
-        if (r == 0)
-                r = file_write(fd, back, sizeof(back));
-        if (r == 0) {
-                *n_bytes += FRONT_BYTES + json.n + BACK_BYTES;
-                head->has_size = true;
-                head->size_bytes = *n_bytes;
-        }
-        buffer_done(&json);
-        return r;
+        if (r < 0)
+                return r;
+        put_le32(front, TRAILER_FRAME_MAGIC);
+        put_le32(front + 4, (uint32_t) (json.n + BACK_BYTES));
+        (void) XXH3_128bits_update(hash, front, sizeof(front));
+        (void) XXH3_128bits_update(hash, json.bytes, json.n);
+        digest_of(hash, (unsigned char *) back);
+        put_le32(back + TRAILER_DIGEST_BYTES, (uint32_t) json.n);
+        memcpy(back + TRAILER_DIGEST_BYTES + LENGTH_BYTES, magic, sizeof(magic));
+        r = file_write(fd, front, sizeof(front));
+        if (r < 0)
+                return r;
+        r = file_write(fd, json.bytes, json.n);
+        if (r < 0)
+                return r;
+        r = file_write(fd, back, sizeof(back));
+        if (r < 0)
+                return r;
+        *n_bytes += FRONT_BYTES + json.n + BACK_BYTES;
+        head->has_size = true;
+        head->size_bytes = *n_bytes;
+        return 0;
 }

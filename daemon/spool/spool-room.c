@@ -144,9 +144,8 @@ static int carry_out(Spool *spool, const RoomPlan *plan, Buffer *rotated) {
                 if (!plan->is_doomed[i] || !spool_file_name(name, file))
                         continue;
                 /* Append the name first: a snapshot must not be removed without being reported. */
-                r = buffer_append_text(rotated, name);
-                if (r == 0)
-                        r = buffer_append_byte(rotated, '\n');
+                buffer_append_text(rotated, name);
+                r = buffer_append_byte(rotated, '\n');
                 if (r == 0 && unlinkat(spool->dir_fd, file, 0) < 0 && errno != ENOENT)
                         r = -errno;
                 if (r < 0) {

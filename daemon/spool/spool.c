@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/number.h"
 #include "spool/file-trailer.h"
@@ -259,15 +260,9 @@ static int collect_entries(const Spool *spool, SpoolEntry **entries, size_t *n_e
                 r = spool_walk_next(walk, name, &more);
                 if (r < 0 || !more)
                         return r;
-                if (*n_entries == n_allocated) {
-                        SpoolEntry *grown;
-
-                        n_allocated = n_allocated == 0 ? 16 : 2 * n_allocated;
-                        grown = reallocarray(*entries, n_allocated, sizeof(*grown));
-                        if (!grown)
-                                return -ENOMEM;
-                        *entries = grown;
-                }
+                r = ARRAY_RESERVE(*entries, n_allocated, *n_entries + 1);
+                if (r != 0)
+                        return r;
                 r = read_entry(spool, name, &(*entries)[*n_entries]);
                 if (r == 0)
                         (*n_entries)++;

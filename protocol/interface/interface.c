@@ -3,6 +3,8 @@
 
 #include "view/legend.h"
 #include "metric/metric.h"
+#include "wire/limits.h"
+#include "wire/message.h"
 
 #define ERROR_NAME(id, name, parameter) name,
 #define ERROR_PARAMETER(id, name, parameter) parameter,
@@ -44,6 +46,16 @@ int wire_error_encode(Buffer *buffer, WireError error, const WireErrorDetail *de
                 json_write_member_u64(&writer, "offset", detail->offset);
         json_write_end(&writer);
         return json_writer_finish(&writer);
+}
+
+int wire_error_encode_reply(Buffer *frame, WireError error, const WireErrorDetail *detail) {
+        _cleanup_(buffer_done) Buffer parameters = { .max_bytes = LIMIT_REPLY_BYTES };
+        int r;
+
+        r = wire_error_encode(&parameters, error, detail);
+        if (r < 0)
+                return r;
+        return error_encode(frame, wire_error_name(error), buffer_span(&parameters));
 }
 
 static void write_gates(JsonWriter *writer, const char *gates) {

@@ -39,6 +39,9 @@ WireError wire_error_find(Span name);
 
 /* Appends the object of @error's parameters: what error_encode() takes. NULL: no detail. */
 _must_check_ int wire_error_encode(Buffer *buffer, WireError error, const WireErrorDetail *detail);
+/* Appends the whole frame of an error reply, without terminator. */
+_must_check_ int wire_error_encode_reply(Buffer *frame, WireError error,
+                                         const WireErrorDetail *detail);
 
 /* {"metrics": [...], "derived": [...]}: the reply of MetricList. */
 void metric_list_write_json(JsonWriter *writer);

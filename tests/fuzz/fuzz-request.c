@@ -28,8 +28,8 @@
  *          daemon/service/method/method-analysis.c, daemon/service/method/method-capture.c,
  *          daemon/service/method/method-change.c, daemon/service/method/method-export.c,
  *          daemon/service/method/method-import.c, daemon/service/method/method-list.c,
- *          daemon/service/method/method-metric-list.c, daemon/service/method/method-status.c,
- *          daemon/service/method/method-verify.c, daemon/service/method/varlink-service.c,
+ *          daemon/service/method/method-describe.c, daemon/service/method/method-status.c,
+ *          daemon/service/method/method-verify.c,
  *          daemon/spool/spool-failure.c
  *          protocol/interface/interface.c
  */

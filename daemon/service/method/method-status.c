@@ -99,8 +99,7 @@ static int answer(Request *request, Span sources) {
                 return r;
         write_jobs(request, &writer);
         json_write_end(&writer);
-        r = json_writer_finish(&writer);
-        return r == 0 ? request_answer(request, buffer_span(&text), NULL, 0) : r;
+        return request_answer_written(request, &writer);
 }
 
 static int on_probed(Request *request, Span frame) {

@@ -140,13 +140,10 @@ static void end(Request *request, Span frame, bool is_error, const int *fds, siz
 }
 
 int request_fail(Request *request, WireError error, const WireErrorDetail *detail) {
-        _cleanup_(buffer_done) Buffer parameters = { .max_bytes = LIMIT_REPLY_BYTES },
-                                      frame = { .max_bytes = LIMIT_REPLY_BYTES };
+        _cleanup_(buffer_done) Buffer frame = { .max_bytes = LIMIT_REPLY_BYTES };
         int r;
 
-        r = wire_error_encode(&parameters, error, detail);
-        if (r == 0)
-                r = error_encode(&frame, wire_error_name(error), buffer_span(&parameters));
+        r = wire_error_encode_reply(&frame, error, detail);
         if (r < 0)
                 return r;
         end(request, buffer_span(&frame), true, NULL, 0);
@@ -181,6 +178,12 @@ int request_answer(Request *request, Span parameters, const int *fds, size_t n_f
         return r;
 }
 
+int request_answer_written(Request *request, JsonWriter *writer) {
+        int r = json_writer_finish(writer);
+
+        return r == 0 ? request_answer(request, buffer_span(writer->buffer), NULL, 0) : r;
+}
+
 int request_forward(Request *request, Span frame) {
         int fds[LIMIT_FDS_PER_ORDER];
         size_t n_fds = MIN_OF(job_n_fds(request->job), ELEMENTSOF(fds));
@@ -193,23 +196,16 @@ int request_forward(Request *request, Span frame) {
 
 /* replies of the job */
 
-static int forward_part(Request *request, Span frame) {
-        connection_forward(request->connection, frame, true, NULL, 0);
-        return 0;
-}
-
-static int forward_failure(Request *request, Span frame) {
-        end(request, frame, true, NULL, 0);
-        return 0;
-}
-
 static int take_last(Request *request, Span frame, bool is_error) {
         const Stage *stage = request->stage;
 
         leave_queue(request);
-        if (is_error)
-                return stage->on_failure ? stage->on_failure(request, frame)
-                                         : forward_failure(request, frame);
+        if (is_error) {
+                if (stage->on_failure)
+                        return stage->on_failure(request, frame);
+                end(request, frame, true, NULL, 0);
+                return 0;
+        }
         return stage->on_result ? stage->on_result(request, frame)
                                 : request_forward(request, frame);
 }
@@ -226,8 +222,10 @@ static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *
         int r = 0;
 
         if (continues && request->more) {
-                r = request->stage->on_part ? request->stage->on_part(request, frame)
-                                            : forward_part(request, frame);
+                if (request->stage->on_part)
+                        r = request->stage->on_part(request, frame);
+                else
+                        connection_forward(request->connection, frame, true, NULL, 0);
                 if (connection_is_full(request->connection))
                         pause_job(request);
         } else if (!continues) {
@@ -240,15 +238,11 @@ static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *
 /* Treats the end of a job without a last reply as an error reply. */
 static void on_end(Job *job, const char *reason, void *userdata) {
         const WireErrorDetail detail = { .reason = reason };
-        _cleanup_(buffer_done) Buffer parameters = { .max_bytes = LIMIT_REPLY_BYTES },
-                                      frame = { .max_bytes = LIMIT_REPLY_BYTES };
+        _cleanup_(buffer_done) Buffer frame = { .max_bytes = LIMIT_REPLY_BYTES };
         Request *request = userdata;
         int r;
 
-        r = wire_error_encode(&parameters, WIRE_ERROR_JOB_FAILED, &detail);
-        if (r == 0)
-                r = error_encode(&frame, wire_error_name(WIRE_ERROR_JOB_FAILED),
-                                 buffer_span(&parameters));
+        r = wire_error_encode_reply(&frame, WIRE_ERROR_JOB_FAILED, &detail);
         if (r == 0)
                 r = take_last(request, buffer_span(&frame), true);
         request->job = job_free(request->job);

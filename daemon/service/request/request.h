@@ -113,6 +113,8 @@ _must_check_ int request_refuse_parameter(Request *request, const char *key, con
 _must_check_ int request_fail_spool(Request *request, const char *name, int r);
 /* Sends the last reply; the descriptors are taken over in any case. */
 _must_check_ int request_answer(Request *request, Span parameters, const int *fds, size_t n_fds);
+/* The same with the object in @writer, unless writing it failed. */
+_must_check_ int request_answer_written(Request *request, JsonWriter *writer);
 /* Sends the frame of a job as the last reply, with the descriptors that came with it. */
 _must_check_ int request_forward(Request *request, Span frame);
 

@@ -5,6 +5,8 @@
 
 #include "config.h"
 
+/* The methods that describe the daemon itself and need neither spool nor job. */
+
 typedef struct DescriptionFields {
         const char *interface;
 } DescriptionFields;
@@ -37,21 +39,18 @@ int varlink_get_info(Request *request) {
                 json_write_text(&writer, interface_rows[i].name);
         json_write_end(&writer);
         json_write_end(&writer);
-        r = json_writer_finish(&writer);
-        return r == 0 ? request_answer(request, buffer_span(&text), NULL, 0) : r;
+        return request_answer_written(request, &writer);
 }
 
 static int describe(Request *request, const char *description) {
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         JsonWriter writer;
-        int r;
 
         json_writer_init(&writer, &text);
         json_write_object(&writer);
         json_write_member_text(&writer, "description", description);
         json_write_end(&writer);
-        r = json_writer_finish(&writer);
-        return r == 0 ? request_answer(request, buffer_span(&text), NULL, 0) : r;
+        return request_answer_written(request, &writer);
 }
 
 int varlink_get_description(Request *request) {
@@ -69,4 +68,17 @@ int varlink_get_description(Request *request) {
                         return describe(request, interface_rows[i].text);
         return request_fail(request, WIRE_ERROR_INTERFACE_NOT_FOUND,
                             &(WireErrorDetail){ .subject = span_of(fields.interface) });
+}
+
+int method_metric_list(Request *request) {
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
+        JsonWriter writer;
+        int r;
+
+        r = request_decode(request, NULL, 0, NULL);
+        if (r != 0)
+                return r;
+        json_writer_init(&writer, &text);
+        metric_list_write_json(&writer);
+        return request_answer_written(request, &writer);
 }

@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "interface/interface.h"
-#include "view/legend.h"
 #include "metric/metric.h"
 #include "render/lines.h"
 #include "render/table.h"

@@ -74,6 +74,14 @@ Span snapshot_name_of_path(const char *path) {
         return base;
 }
 
+unsigned name_find(Span name, const char *const *names, unsigned n_names) {
+        unsigned i = 0;
+
+        while (i < n_names && !span_is(name, names[i]))
+                i++;
+        return i;
+}
+
 size_t utf8_character(Span text) {
         const unsigned char *b = (const unsigned char *) text.bytes;
         unsigned char low = 0x80, high = 0xbf;
@@ -130,20 +138,8 @@ static bool is_escape_range(const char *bytes) {
         return b[0] == 0xee && b[1] >= 0xbc && b[1] <= 0xbf;
 }
 
-static int append_escaped_byte(Buffer *buffer, unsigned char byte) {
-        const char encoded[] = {
-                (char) 0xee,
-                (char) (0xbc | byte >> 6),
-                (char) (0x80 | (byte & 0x3f)),
-        };
-
-        return buffer_append(buffer, encoded, sizeof(encoded));
-}
-
 int name_escape(Buffer *buffer, Span bytes) {
-        int r;
-
-        while (bytes.n > 0) {
+        while (bytes.n > 0 && buffer_failure(buffer) == 0) {
                 size_t n = utf8_character(bytes), plain = 0;
 
                 /* Runs of ordinary characters go in one append: nearly every name is one. */
@@ -151,43 +147,37 @@ int name_escape(Buffer *buffer, Span bytes) {
                         plain += n;
                         n = utf8_character((Span){ bytes.bytes + plain, bytes.n - plain });
                 }
-                r = buffer_append(buffer, bytes.bytes, plain);
-                if (r < 0)
-                        return r;
+                buffer_append(buffer, bytes.bytes, plain);
                 bytes = (Span){ bytes.bytes + plain, bytes.n - plain };
                 if (bytes.n == 0)
                         break;
 
-                for (size_t i = 0; i < (n == 0 ? 1 : n); i++) {
-                        r = append_escaped_byte(buffer, (unsigned char) bytes.bytes[i]);
-                        if (r < 0)
-                                return r;
-                }
                 n = n == 0 ? 1 : n;
+                for (size_t i = 0; i < n; i++) {
+                        unsigned char byte = (unsigned char) bytes.bytes[i];
+                        const unsigned char encoded[] = { 0xee, 0xbc | byte >> 6,
+                                                          0x80 | (byte & 0x3f) };
+
+                        buffer_append(buffer, encoded, sizeof(encoded));
+                }
                 bytes = (Span){ bytes.bytes + n, bytes.n - n };
         }
-        return 0;
+        return buffer_failure(buffer);
 }
 
 int name_unescape(Buffer *buffer, Span text) {
-        int r;
-
-        while (text.n > 0) {
+        while (text.n > 0 && buffer_failure(buffer) == 0) {
                 size_t n = utf8_character(text);
                 const unsigned char *b = (const unsigned char *) text.bytes;
 
                 if (n == 3 && is_escape_range(text.bytes) && b[1] >= 0xbe) {
                         /* The escaped byte is the low eight bits of the code point. */
-                        char byte = (char) ((b[1] & 0x03) << 6 | (b[2] & 0x3f));
-
-                        r = buffer_append_byte(buffer, byte);
+                        buffer_append_byte(buffer, (char) ((b[1] & 0x03) << 6 | (b[2] & 0x3f)));
                 } else {
                         n = n == 0 ? 1 : n;
-                        r = buffer_append(buffer, text.bytes, n);
+                        buffer_append(buffer, text.bytes, n);
                 }
-                if (r < 0)
-                        return r;
                 text = (Span){ text.bytes + n, text.n - n };
         }
-        return 0;
+        return buffer_failure(buffer);
 }

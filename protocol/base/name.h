@@ -40,6 +40,9 @@ bool snapshot_name_is_file(const char *text);
  */
 Span snapshot_name_of_path(const char *path);
 
+/* Where @name is in a list of names; @n_names when it is not there. */
+unsigned name_find(Span name, const char *const *names, unsigned n_names);
+
 /* Appends @bytes as valid UTF-8 under the escape; nothing else is changed (no JSON quoting). */
 _must_check_ int name_escape(Buffer *buffer, Span bytes);
 /* The inverse. */

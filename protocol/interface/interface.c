@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "interface/interface.h"
 
-#include "view/legend.h"
+#include "base/name.h"
 #include "metric/metric.h"
+#include "view/section-list.h"
 #include "wire/limits.h"
 #include "wire/message.h"
 
@@ -20,11 +21,7 @@ const char *wire_error_parameter(WireError error) {
 }
 
 WireError wire_error_find(Span name) {
-        unsigned error = 0;
-
-        while (error < _WIRE_ERROR_MAX && !span_is(name, error_names[error]))
-                error++;
-        return (WireError) error;
+        return (WireError) name_find(name, error_names, _WIRE_ERROR_MAX);
 }
 
 int wire_error_encode(Buffer *buffer, WireError error, const WireErrorDetail *detail) {
@@ -58,16 +55,56 @@ int wire_error_encode_reply(Buffer *frame, WireError error, const WireErrorDetai
         return error_encode(frame, wire_error_name(error), buffer_span(&parameters));
 }
 
-static void write_gates(JsonWriter *writer, const char *gates) {
-        json_write_array(writer);
-        while (*gates) {
-                size_t n = strcspn(gates, ",");
+#define METRIC_SECTION_TERM(id, name, shown, text) { name, text },
+#define TABLE_SECTION_TERM(id, name, needs_cgroups, text) { name, text },
+static const LegendTerm sections[] = { METRIC_SECTIONS(METRIC_SECTION_TERM)
+                                               SECTIONS(TABLE_SECTION_TERM) };
 
-                json_write_span(writer, (Span){ gates, n });
-                gates += n + (gates[n] == ',');
-        }
-        json_write_end(writer);
-}
+static const LegendTerm rules[] = {
+        { "SumCount", "events, added up over the threads" },
+        { "SumNs", "nanoseconds, added up" },
+        { "SumBytes", "bytes, added up" },
+        { "SumTicks", "clock ticks, added up" },
+        { "MaxPeak", "the longest of any thread" },
+        { "MaxPeakBytes", "the largest high-water mark of any thread" },
+        { "MinFloor", "the shortest of any thread that had the event at all" },
+        { "MaxGaugeCount", "the largest present value" },
+        { "MaxGaugeNs", "the longest present value" },
+        { "RangeI32", "least to greatest" },
+        { "RangeU32", "least to greatest" },
+        { "Mode", "the most frequent word and how many threads have it" },
+        { "ModeChar", "the most frequent letter and how many threads have it" },
+        { "ModeBool", "the value that most threads have, and how many have it" },
+        { "Affinity", "how many CPUs the threads may use, and which when all agree" },
+};
+
+static const LegendTerm classes[] = {
+        { "-", "threads of every scheduling class" },
+        { "cfs-only", "counted by the fair class alone: SCHED_OTHER, SCHED_BATCH, SCHED_IDLE" },
+        { "non-ext", "not counted for threads that sched_ext runs" },
+        { "fair-policy", "meaningful only under the fair policies" },
+};
+
+static const LegendTerm gates[] = {
+        { "CONFIG_SCHED_INFO", "built into every distribution's kernel" },
+        { "CONFIG_SCHEDSTATS", "and switched on: sysctl kernel.sched_schedstats=1" },
+        { "CONFIG_SCHED_CORE", "core scheduling" },
+        { "CONFIG_SCHED_CLASS_EXT", "schedulers written as BPF programs, since Linux 6.12" },
+        { "CONFIG_TASKSTATS", "and CAP_NET_ADMIN for the process that asks" },
+        { "CONFIG_TASK_DELAY_ACCT", "and switched on: sysctl kernel.task_delayacct=1" },
+        { "CONFIG_TASK_IO_ACCOUNTING", "bytes read and written, /proc/PID/io" },
+        { "CONFIG_TASK_XACCT", "extended accounting of memory" },
+};
+
+const LegendList legend_lists[_LEGEND_MAX] = {
+        [LEGEND_SECTIONS] = { "sections", "sections", sections, ELEMENTSOF(sections) },
+        [LEGEND_RULES] = { "rules", "rules: how the values of threads become one value of a group",
+                           rules, ELEMENTSOF(rules) },
+        [LEGEND_CLASSES] = { "classes", "classes: the threads that have a metric", classes,
+                             ELEMENTSOF(classes) },
+        [LEGEND_GATES] = { "gates", "gates: what the kernel must be built with", gates,
+                           ELEMENTSOF(gates) },
+};
 
 static void write_metric(JsonWriter *writer, const Metric *metric) {
         json_write_object(writer);
@@ -78,7 +115,14 @@ static void write_metric(JsonWriter *writer, const Metric *metric) {
         json_write_member_text(writer, "section", metric_section_name(metric->section));
         json_write_member_text(writer, "class", metric_class_name(metric->class));
         json_write_key(writer, "gates");
-        write_gates(writer, metric->gates);
+        json_write_array(writer);
+        for (const char *gate = metric->gates; *gate; gate += *gate == ',') {
+                size_t n = strcspn(gate, ",");
+
+                json_write_span(writer, (Span){ gate, n });
+                gate += n;
+        }
+        json_write_end(writer);
         json_write_member_text(writer, "description", metric->description);
         json_write_end(writer);
 }

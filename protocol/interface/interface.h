@@ -43,5 +43,26 @@ _must_check_ int wire_error_encode(Buffer *buffer, WireError error, const WireEr
 _must_check_ int wire_error_encode_reply(Buffer *frame, WireError error,
                                          const WireErrorDetail *detail);
 
-/* {"metrics": [...], "derived": [...]}: the reply of MetricList. */
+/*
+ * Explains the words beside every metric: its section, the rule that reduces it over a group, the
+ * scheduling classes that have it and the kernel options it needs. Every word that the registry
+ * uses has a term here.
+ */
+typedef struct LegendTerm {
+        const char *name;
+        const char *meaning; /* the rest of a sentence, without a full stop */
+} LegendTerm;
+
+typedef struct LegendList {
+        const char *key;     /* in the answer of MetricList */
+        const char *heading; /* for people */
+        const LegendTerm *terms;
+        size_t n_terms;
+} LegendList;
+
+enum { LEGEND_SECTIONS, LEGEND_RULES, LEGEND_CLASSES, LEGEND_GATES, _LEGEND_MAX };
+
+extern const LegendList legend_lists[_LEGEND_MAX];
+
+/* {"metrics": [...], "derived": [...]} and the legend: the reply of MetricList. */
 void metric_list_write_json(JsonWriter *writer);

@@ -87,10 +87,7 @@ int json_scanner_fail(JsonScanner *scanner, const char *complaint);
 
 /* The next token must be of that kind, else JSON_E_MALFORMED with a complaint. */
 _must_check_ int json_scanner_expect(JsonScanner *scanner, JsonToken wanted);
-/*
- * Inside an object: *ret_key is the next key, or a span with bytes == NULL at its end. Inside an
- * array, json_scanner_element() delivers the next token, JSON_TOKEN_ARRAY_END at its end.
- */
+/* Inside an object: *ret_key is the next key, or a span with bytes == NULL at its end. */
 _must_check_ int json_scanner_member(JsonScanner *scanner, Span *ret_key);
 /*
  * Gets one member. Its @key was read, and is borrowed until the scanner reads on. Must consume the
@@ -104,7 +101,6 @@ typedef int (*JsonOnMember)(void *userdata, JsonScanner *scanner, Span key);
 _must_check_ int json_scanner_members(JsonScanner *scanner, JsonOnMember on_member, void *userdata);
 /* The same from the opening token on. */
 _must_check_ int json_scanner_object(JsonScanner *scanner, JsonOnMember on_member, void *userdata);
-int json_scanner_element(JsonScanner *scanner, JsonToken *ret);
 _must_check_ int json_scanner_u64(JsonScanner *scanner, uint64_t *ret);
 _must_check_ int json_scanner_i64(JsonScanner *scanner, int64_t *ret);
 _must_check_ int json_scanner_bool(JsonScanner *scanner, bool *ret);

@@ -293,13 +293,13 @@ static bool is_c1(Span rest) {
                (unsigned char) rest.bytes[1] < 0xa0;
 }
 
-static int append_escape(Buffer *buffer, unsigned char byte) {
+static void append_escape(Buffer *buffer, unsigned char byte) {
         static const char hex[] = "0123456789abcdef";
         const char text[] = {
                 '\\', byte < 0x80 ? escapes[byte] : 'u', '0', '0', hex[byte >> 4], hex[byte & 15]
         };
 
-        return buffer_append(buffer, text, text[1] == 'u' ? sizeof(text) : 2);
+        buffer_append(buffer, text, text[1] == 'u' ? sizeof(text) : 2);
 }
 
 static int append_text(Buffer *buffer, Span text) {
@@ -310,9 +310,8 @@ static int append_text(Buffer *buffer, Span text) {
  * Appends the inside of a string. @append_run writes the bytes between two characters that need an
  * escape, so a run never has part of a character.
  */
-static int append_quoted(Buffer *buffer, Span text, int (*append_run)(Buffer *, Span)) {
+static void append_quoted(Buffer *buffer, Span text, int (*append_run)(Buffer *, Span)) {
         size_t run = 0;
-        int r;
 
         for (size_t i = 0; i < text.n; i++) {
                 unsigned char byte = (unsigned char) text.bytes[i];
@@ -320,17 +319,13 @@ static int append_quoted(Buffer *buffer, Span text, int (*append_run)(Buffer *, 
                 if (!escapes[byte] ||
                     (byte == LEAD_OF_C1 && !is_c1((Span){ text.bytes + i, text.n - i })))
                         continue;
-                r = append_run(buffer, (Span){ text.bytes + run, i - run });
-                if (r < 0)
-                        return r;
+                append_run(buffer, (Span){ text.bytes + run, i - run });
                 if (byte == LEAD_OF_C1)
                         byte = (unsigned char) text.bytes[++i];
-                r = append_escape(buffer, byte);
-                if (r < 0)
-                        return r;
+                append_escape(buffer, byte);
                 run = i + 1;
         }
-        return run == text.n ? 0 : append_run(buffer, (Span){ text.bytes + run, text.n - run });
+        append_run(buffer, (Span){ text.bytes + run, text.n - run });
 }
 
 /* @room is for the opening quote. A string that does not fit leaves nothing in the buffer. */
@@ -343,9 +338,8 @@ static bool write_quoted(JsonWriter *writer, char *room, Span text,
         if (!room)
                 return false;
         *room = '"';
-        r = append_quoted(buffer, text, append_run);
-        if (r == 0)
-                r = buffer_append_byte(buffer, '"');
+        append_quoted(buffer, text, append_run);
+        r = buffer_append_byte(buffer, '"');
         if (r < 0) {
                 buffer_truncate(buffer, start);
                 fail(writer, r);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/macro.h"
+#include "base/name.h"
 
 METRICS(METRIC_PROVE)
 
@@ -71,20 +72,12 @@ DerivedId derived_find(Span name) {
         return (DerivedId) id;
 }
 
-static unsigned find_name(Span name, const char *const *names, unsigned n_names) {
-        unsigned id = 0;
-
-        while (id < n_names && !span_is(name, names[id]))
-                id++;
-        return id;
-}
-
 MetricSection metric_section_find(Span name) {
-        return (MetricSection) find_name(name, section_names, _METRIC_SECTION_MAX);
+        return (MetricSection) name_find(name, section_names, _METRIC_SECTION_MAX);
 }
 
 SourceId source_find(Span name) {
-        return (SourceId) find_name(name, source_names, _SOURCE_MAX);
+        return (SourceId) name_find(name, source_names, _SOURCE_MAX);
 }
 
 const char *metric_unit_name(MetricUnit unit) {

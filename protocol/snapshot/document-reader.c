@@ -106,17 +106,18 @@ int document_entry(DocumentReader *document, const char *twice, Span *ret_name, 
         /* Two escapes of one name are two keys to the scanner. */
         buffer_clear(&document->name);
         r = name_unescape(&document->name, key);
-        if (r == 0)
-                r = name_set_add(&document->names, buffer_span(&document->name), &number);
+        if (r != 0)
+                return r;
+        r = name_set_add(&document->names, buffer_span(&document->name), &number);
         if (r != 0)
                 return r;
         if (number < n_before)
                 return document_fail(document, twice);
         r = json_scanner_expect(document->scanner, JSON_TOKEN_OBJECT);
-        if (r == 0)
-                r = take_object(document, ret_json);
+        if (r != 0)
+                return r;
         *ret_name = document->name.n > 0 ? buffer_span(&document->name) : SPAN_LITERAL("");
-        return r;
+        return take_object(document, ret_json);
 }
 
 /* the document */
@@ -158,7 +159,9 @@ static int read_on(DocumentReader *document) {
                 return read_member(document, key);
         document->has_ended = true;
         r = json_scanner_expect(document->scanner, JSON_TOKEN_END);
-        return r == 0 ? document->kind->end(document->userdata, document) : r;
+        if (r != 0)
+                return r;
+        return document->kind->end(document->userdata, document);
 }
 
 static void complain(DocumentReader *document) {

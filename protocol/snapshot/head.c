@@ -183,23 +183,21 @@ void head_write_end(JsonWriter *writer, const Head *head) {
 /* reading */
 
 static int scan_text(JsonScanner *scanner, char *text, size_t size) {
-        Buffer buffer;
+        _cleanup_(buffer_done) Buffer buffer = { .max_bytes = size - 1 };
         Span span;
         int r;
 
         r = json_scanner_text(scanner, &span);
         if (r != 0)
                 return r;
-        buffer_init(&buffer, size - 1);
         r = name_unescape(&buffer, span);
-        if (r == 0) {
-                memcpy(text, buffer.bytes ? buffer.bytes : "", buffer.n);
-                text[buffer.n] = '\0';
-        }
-        buffer_done(&buffer);
         if (r == -EMSGSIZE)
                 return json_scanner_fail(scanner, "the text is too long");
-        return r;
+        if (r != 0)
+                return r;
+        memcpy(text, buffer.bytes ? buffer.bytes : "", buffer.n);
+        text[buffer.n] = '\0';
+        return 0;
 }
 
 static bool is_hex_digit(char c) {
@@ -294,19 +292,16 @@ static int scan_cost(JsonScanner *scanner, Head *head) {
 }
 
 static int scan_imported_from(JsonScanner *scanner, Head *head) {
-        Buffer buffer;
+        _cleanup_(buffer_done) Buffer buffer = { .max_bytes = HEAD_MAX_BYTES };
         int r;
 
-        buffer_init(&buffer, HEAD_MAX_BYTES);
         r = json_scanner_expect(scanner, JSON_TOKEN_OBJECT);
-        if (r == 0)
-                r = json_scanner_raw(scanner, &buffer);
+        if (r != 0)
+                return r;
+        r = json_scanner_raw(scanner, &buffer);
         if (r == 0)
                 r = buffer_take_text(&buffer, &head->imported_from);
-        buffer_done(&buffer);
-        if (r == -EMSGSIZE)
-                return json_scanner_fail(scanner, "the origin is too long");
-        return r;
+        return r == -EMSGSIZE ? json_scanner_fail(scanner, "the origin is too long") : r;
 }
 
 typedef struct HeadScan {

@@ -204,13 +204,6 @@ static void write_if(JsonWriter *json, bool known, uint64_t value) {
                 json_write_null(json);
 }
 
-static void write_bool_if(JsonWriter *json, bool known, bool value) {
-        if (known)
-                json_write_bool(json, value);
-        else
-                json_write_null(json);
-}
-
 static void write_name_if(JsonWriter *json, Span name) {
         if (name.bytes)
                 json_write_name(json, name);
@@ -229,7 +222,10 @@ static void write_identity(JsonWriter *json, const ThreadSample *sample, Span sm
         write_name_if(json, sample->comm);
         write_name_if(json, sample->cgroup);
         json_write_u64(json, sample->start_ticks);
-        write_bool_if(json, sample->has_kthread, sample->kthread);
+        if (sample->has_kthread)
+                json_write_bool(json, sample->kthread);
+        else
+                json_write_null(json);
         json_write_bool(json, sample->self);
         write_if(json, sample->has_exe, sample->exe_dev);
         write_if(json, sample->has_exe, sample->exe_inode);

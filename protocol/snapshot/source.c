@@ -18,14 +18,6 @@ const char *source_state_name(SourceState state) {
         return state_names[state];
 }
 
-static unsigned find_word(Span word, const char *const *words, unsigned n_words) {
-        unsigned i = 0;
-
-        while (i < n_words && !span_is(word, words[i]))
-                i++;
-        return i;
-}
-
 /*
  * A source that was not requested does not make a snapshot incomplete, and neither does jemalloc,
  * which few processes use.
@@ -102,7 +94,7 @@ typedef struct SourceScan {
 static int on_member(void *userdata, JsonScanner *scanner, Span key) {
         SourceScan *scan = userdata;
         Source *source = &scan->source;
-        unsigned outcome = find_word(key, outcome_names, _SOURCE_OUTCOME_MAX);
+        unsigned outcome = name_find(key, outcome_names, _SOURCE_OUTCOME_MAX);
         /* The key is borrowed only until the next token is read. */
         bool is_name = span_is(key, "name"), is_state = span_is(key, "state");
         Span text;
@@ -119,7 +111,7 @@ static int on_member(void *userdata, JsonScanner *scanner, Span key) {
         if (is_name)
                 scan->id = source_find(text);
         else if (is_state)
-                source->state = (SourceState) find_word(text, state_names, _SOURCE_STATE_MAX);
+                source->state = (SourceState) name_find(text, state_names, _SOURCE_STATE_MAX);
         else
                 copy_reason(source, text);
         return 0;
@@ -156,7 +148,7 @@ int source_table_scan_json(JsonScanner *scanner, SourceTable *ret) {
         if (r != 0)
                 return r;
         for (;;) {
-                json_scanner_element(scanner, &token);
+                json_scanner_next(scanner, &token);
                 if (token == JSON_TOKEN_ARRAY_END)
                         break;
                 if (token != JSON_TOKEN_OBJECT)

@@ -55,7 +55,7 @@ static int read_columns(TableReader *table, DocumentReader *document) {
                 return -ENOMEM;
         r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY);
         while (r == 0) {
-                json_scanner_element(scanner, &token);
+                json_scanner_next(scanner, &token);
                 if (token == JSON_TOKEN_ARRAY_END)
                         break;
                 if (token != JSON_TOKEN_STRING)
@@ -100,7 +100,7 @@ static int read_row(TableReader *table, DocumentReader *document, unsigned *ret_
                 unsigned column = table->columns[i];
 
                 *ret_column = column;
-                r = json_scanner_element(scanner, &token);
+                r = json_scanner_next(scanner, &token);
                 if (r != 0)
                         return r;
                 if (token == JSON_TOKEN_ARRAY_END)
@@ -114,7 +114,7 @@ static int read_row(TableReader *table, DocumentReader *document, unsigned *ret_
                         return r;
         }
         *ret_column = rows->n_columns;
-        json_scanner_element(scanner, &token);
+        json_scanner_next(scanner, &token);
         if (token != JSON_TOKEN_ARRAY_END)
                 return document_fail(document, "the row has more cells than there are columns");
         return rows->end(table->row);
@@ -134,7 +134,7 @@ int table_reader_next(TableReader *table, DocumentReader *document, bool *ret_mo
                                 return r;
                         continue;
                 }
-                json_scanner_element(document->scanner, &token);
+                json_scanner_next(document->scanner, &token);
                 if (token == JSON_TOKEN_ARRAY)
                         break;
                 if (token != JSON_TOKEN_ARRAY_END)

@@ -181,7 +181,7 @@ static int read_cpu_array(ThreadReader *reader) {
         int r;
 
         for (;; n_cpus++) {
-                json_scanner_element(reader->scanner, &token);
+                json_scanner_next(reader->scanner, &token);
                 if (token == JSON_TOKEN_ARRAY_END)
                         break;
                 r = take_unsigned(reader, token, MAX_CPU, &cpu);

@@ -191,7 +191,7 @@ int thread_reader_object(ThreadReader *reader, DocumentReader *document, uint64_
         int r;
 
         *ret_more = false;
-        json_scanner_element(reader->scanner, &token);
+        json_scanner_next(reader->scanner, &token);
         if (token == JSON_TOKEN_ARRAY_END)
                 return 0;
         if (token != JSON_TOKEN_OBJECT)

@@ -17,31 +17,16 @@ static const struct {
         size_t offset;
 } flags[] = { VIEW_FLAGS(FLAG_ROW) };
 
-static void write_texts(JsonWriter *writer, const char *key, const ViewTexts *texts) {
-        json_write_key(writer, key);
-        json_write_array(writer);
-        for (unsigned i = 0; i < texts->n; i++)
-                json_write_name(writer, view_texts_get(texts, i));
-        json_write_end(writer);
-}
-
-static void write_pairs(JsonWriter *writer, const ViewTexts *pairs) {
-        json_write_key(writer, "pairs");
-        json_write_array(writer);
-        for (unsigned i = 0; i + 1 < pairs->n; i += 2) {
-                json_write_object(writer);
-                json_write_member_name(writer, "old", view_texts_get(pairs, i));
-                json_write_member_name(writer, "new", view_texts_get(pairs, i + 1));
-                json_write_end(writer);
-        }
-        json_write_end(writer);
-}
-
 void view_write_json(JsonWriter *writer, const View *view) {
         json_write_object(writer);
         json_write_member_text(writer, "groupBy", view_axis_name(view->axis));
-        if (view->cgroup_flatten.n > 0)
-                write_texts(writer, "cgroupFlatten", &view->cgroup_flatten);
+        if (view->cgroup_flatten.n > 0) {
+                json_write_key(writer, "cgroupFlatten");
+                json_write_array(writer);
+                for (unsigned i = 0; i < view->cgroup_flatten.n; i++)
+                        json_write_name(writer, view_texts_get(&view->cgroup_flatten, i));
+                json_write_end(writer);
+        }
         if (view->has_sections) {
                 json_write_key(writer, "sections");
                 json_write_array(writer);
@@ -65,8 +50,17 @@ void view_write_json(JsonWriter *writer, const View *view) {
                                 json_write_text(writer, derived_table[id].name);
                 json_write_end(writer);
         }
-        if (view->pairs.n > 0)
-                write_pairs(writer, &view->pairs);
+        if (view->pairs.n > 0) {
+                json_write_key(writer, "pairs");
+                json_write_array(writer);
+                for (unsigned i = 0; i + 1 < view->pairs.n; i += 2) {
+                        json_write_object(writer);
+                        json_write_member_name(writer, "old", view_texts_get(&view->pairs, i));
+                        json_write_member_name(writer, "new", view_texts_get(&view->pairs, i + 1));
+                        json_write_end(writer);
+                }
+                json_write_end(writer);
+        }
         json_write_member_u64(writer, "limit", view->limit);
         json_write_key(writer, "sortBy");
         view_sort_write_json(writer, &view->sort);
@@ -162,8 +156,9 @@ static int decode_pair(json_object *pair, View *view, char *ret_complaint) {
                 return view_complain(ret_complaint,
                                      "The pairs of a view are an array of {old, new}, two texts.");
         r = name_unescape(&old_key, json_text(old_name));
-        if (r == 0)
-                r = name_unescape(&new_key, json_text(new_name));
+        if (r != 0)
+                return r;
+        r = name_unescape(&new_key, json_text(new_name));
         if (r != 0)
                 return r;
         return view_put_pair(view, buffer_span(&old_key), buffer_span(&new_key), ret_complaint);

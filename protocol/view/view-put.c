@@ -19,28 +19,29 @@ static const char *const section_names[] = { METRIC_SECTIONS(NAME) SECTIONS(NAME
 #define THRESHOLD_CHARS 15 /* so many digits a double holds exactly */
 
 int view_put_axis(View *view, Span word, char *ret_complaint) {
-        for (unsigned axis = 0; axis < _VIEW_AXIS_MAX; axis++)
-                if (span_is(word, axis_names[axis])) {
-                        view->axis = (ViewAxis) axis;
-                        return VIEW_OK;
-                }
-        return view_complain_unknown(ret_complaint, "grouping", word,
-                                     name_nearest(word, axis_names, ELEMENTSOF(axis_names)),
-                                     OFFER(VIEW_AXES(LISTED)));
+        unsigned axis = name_find(word, axis_names, _VIEW_AXIS_MAX);
+
+        if (axis == _VIEW_AXIS_MAX)
+                return view_complain_unknown(ret_complaint, "grouping", word,
+                                             name_nearest(word, axis_names, _VIEW_AXIS_MAX),
+                                             OFFER(VIEW_AXES(LISTED)));
+        view->axis = (ViewAxis) axis;
+        return VIEW_OK;
 }
 
 int view_put_section(View *view, Span word, char *ret_complaint) {
-        for (unsigned i = 0; i < ELEMENTSOF(section_names); i++)
-                if (span_is(word, section_names[i])) {
-                        if (i < _METRIC_SECTION_MAX)
-                                view->sections[i] = true;
-                        else
-                                view->tables[i - _METRIC_SECTION_MAX] = true;
-                        return VIEW_OK;
-                }
-        return view_complain_unknown(ret_complaint, "section", word,
-                                     name_nearest(word, section_names, ELEMENTSOF(section_names)),
-                                     OFFER(METRIC_SECTIONS(LISTED) SECTIONS(LISTED)));
+        const unsigned n = ELEMENTSOF(section_names);
+        unsigned i = name_find(word, section_names, n);
+
+        if (i == n)
+                return view_complain_unknown(ret_complaint, "section", word,
+                                             name_nearest(word, section_names, n),
+                                             OFFER(METRIC_SECTIONS(LISTED) SECTIONS(LISTED)));
+        if (i < _METRIC_SECTION_MAX)
+                view->sections[i] = true;
+        else
+                view->tables[i - _METRIC_SECTION_MAX] = true;
+        return VIEW_OK;
 }
 
 int view_put_metric(View *view, Span word, char *ret_complaint) {
@@ -58,7 +59,8 @@ int view_put_metric(View *view, Span word, char *ret_complaint) {
         return VIEW_OK;
 }
 
-static int add_flatten(View *view, Span glob, char *ret_complaint) {
+int view_add_cgroup_flatten(View *view, Span glob,
+                            char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
         char quoted[VIEW_QUOTED_BYTES];
         int r = glob_check_path(glob);
 
@@ -83,7 +85,7 @@ int view_put_flatten_name(View *view, Span name, char *ret_complaint) {
 
         buffer_init(&bytes, 0);
         r = name_unescape(&bytes, name);
-        return r == 0 ? add_flatten(view, buffer_span(&bytes), ret_complaint) : r;
+        return r == 0 ? view_add_cgroup_flatten(view, buffer_span(&bytes), ret_complaint) : r;
 }
 
 static bool has_wildcard(Span word) {
@@ -193,11 +195,6 @@ int view_set_metrics(View *view, Span list, char ret_complaint[static VIEW_COMPL
                 return r;
         *view = changed;
         return VIEW_OK;
-}
-
-int view_add_cgroup_flatten(View *view, Span glob,
-                            char ret_complaint[static VIEW_COMPLAINT_BYTES]) {
-        return add_flatten(view, glob, ret_complaint);
 }
 
 int view_put_pair(View *view, Span old_key, Span new_key, char *ret_complaint) {

@@ -4,17 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/name.h"
+
 #define ORDER_NAME(id, name) name,
 static const char *const order_names[] = { VIEW_ORDERS(ORDER_NAME) };
 
 #define OFFERED(id, name) name ", "
 
 static ViewOrder find_order(Span word) {
-        unsigned order = 0;
-
-        while (order < _VIEW_ORDER_WORDS && !span_is(word, order_names[order]))
-                order++;
-        return (ViewOrder) order;
+        return (ViewOrder) name_find(word, order_names, _VIEW_ORDER_WORDS);
 }
 
 /* Cuts ":asc" or ":desc" off @entry, at its first colon. */

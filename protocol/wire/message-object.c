@@ -62,7 +62,7 @@ static int read_array(ObjectReader *reader, json_object **ret) {
                 JsonToken token;
                 int r;
 
-                r = json_scanner_element(reader->scanner, &token);
+                r = json_scanner_next(reader->scanner, &token);
                 if (r != 0)
                         return r;
                 if (token == JSON_TOKEN_ARRAY_END)

@@ -105,7 +105,7 @@ static int host_path_array(HostPath *path) {
         int r;
 
         for (uint64_t i = 0;; i++) {
-                r = json_scanner_element(path->scanner, &token);
+                r = json_scanner_next(path->scanner, &token);
                 if (r != 0 || token == JSON_TOKEN_ARRAY_END)
                         return r;
                 n_digits = number_format_u64(i, digits);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "interface/interface.h"
-#include "view/legend.h"
 #include "view/view.h"
 #include "metric/metric.h"
 

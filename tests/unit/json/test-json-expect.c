@@ -44,9 +44,9 @@ START_TEST(helpers_read_what_they_expect) {
         ck_assert(span_is(text, "x"));
         ck_assert_int_eq(json_scanner_member(scanner, &key), 0);
         ck_assert_int_eq(json_scanner_expect(scanner, JSON_TOKEN_ARRAY), 0);
-        ck_assert_int_eq(json_scanner_element(scanner, &token), 0);
+        ck_assert_int_eq(json_scanner_next(scanner, &token), 0);
         ck_assert_int_eq(token, JSON_TOKEN_INTEGER);
-        ck_assert_int_eq(json_scanner_element(scanner, &token), 0);
+        ck_assert_int_eq(json_scanner_next(scanner, &token), 0);
         ck_assert_int_eq(token, JSON_TOKEN_ARRAY_END);
         ck_assert_int_eq(json_scanner_member(scanner, &key), 0);
         ck_assert_ptr_null(key.bytes);
@@ -365,10 +365,10 @@ START_TEST(after_a_failure_there_is_no_token_but_the_end) {
         JsonToken token;
 
         ck_assert_int_eq(json_scanner_expect(scanner, JSON_TOKEN_ARRAY), 0);
-        ck_assert_int_eq(json_scanner_element(scanner, &token), 0);
+        ck_assert_int_eq(json_scanner_next(scanner, &token), 0);
         for (unsigned i = 0; i < 2; i++) {
                 token = JSON_TOKEN_OBJECT;
-                ck_assert_int_eq(json_scanner_element(scanner, &token), JSON_E_MALFORMED);
+                ck_assert_int_eq(json_scanner_next(scanner, &token), JSON_E_MALFORMED);
                 ck_assert_int_eq(token, JSON_TOKEN_END);
         }
         ck_assert_int_eq(json_scanner_expect(scanner, JSON_TOKEN_END), JSON_E_MALFORMED);

@@ -13,6 +13,7 @@
  *
  *     GIVEN                 being given is all there is to know
  *     VIEW_FLAG(MEMBER, B)  sets a flag of the view to B
+ *     VIEW_NUMBER(MEMBER)   puts its value into a number of the view
  *     VIEW(SETTER)          hands its value to that setter of the view
  *     TEXT(MEMBER, NOUN)    keeps its value, which must not be empty where there is a noun for it
  *     TIME(MEMBER)          reads its value as a time
@@ -110,7 +111,7 @@
           "Only these metrics and derived values, separated by commas; globs are allowed")      \
         O(COLUMNS, "columns", 0, REQUIRED, "LIST", TEXT(columns, NULL),                         \
           "These columns, in this order; \"+\" in front adds them to the default ones")         \
-        O(LIMIT, "limit", 0, REQUIRED, "N", VALUE(limit),                                       \
+        O(LIMIT, "limit", 0, REQUIRED, "N", VIEW_NUMBER(limit),                                 \
           "At most N groups, and N cgroups or processes in each section, 0 for all "            \
           "(default: 40)")                                                                      \
         O(ALL_ROWS, "all-rows", 0, NONE, "", GIVEN,                                             \

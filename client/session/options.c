@@ -150,20 +150,13 @@ static int take_format(Taking *taking) {
                       taking->quoted);
 }
 
-static int take_limit(Taking *taking) {
-        if (number_parse_u32(span_of(taking->value), &taking->options->view.limit))
-                return 0;
-        return refuse(taking->complaint,
-                      "--limit takes a number of groups up to 4294967295, 0 for all: %s is none.",
-                      taking->quoted);
-}
-
 /* How each option is taken; one without a row here is only noted as given. */
 #define GIVEN .take = NULL
 #define VALUE(name_) .take = take_##name_
 #define TEXT(member_, noun_) .text_at = offsetof(Options, member_), .is_text = true, .noun = (noun_)
 #define TIME(member_) .time_at = offsetof(Options, member_), .is_time = true
 #define VIEW(setter_) .view = (setter_)
+#define VIEW_NUMBER(member_) .number = &view_numbers[VIEW_NUMBER_##member_]
 #define VIEW_FLAG(member_, value_) \
         .flag_at = offsetof(View, member_), .is_flag = true, .flag = (value_)
 #define OPTION_TAKEN(id, name_, letter_, argument_, argument_name_, taken_, help_) \
@@ -171,6 +164,7 @@ static int take_limit(Taking *taking) {
 static const struct {
         int (*take)(Taking *taking);
         int (*view)(View *view, Span value, char *ret_complaint);
+        const ViewNumber *number;
         const char *noun; /* the value must not be empty; NULL: it may be */
         size_t text_at, time_at, flag_at;
         bool is_text, is_time, is_flag, flag;
@@ -181,6 +175,7 @@ _Static_assert(OPTIONS_COMPLAINT_BYTES >= VIEW_COMPLAINT_BYTES, "complaints of v
 static int take_option(Taking *taking, OptionId id) {
         void *options = taking->options, *view = &taking->options->view;
         const char *value = taking->value;
+        const ViewNumber *number;
         int r;
 
         if (value)
@@ -193,6 +188,12 @@ static int take_option(Taking *taking, OptionId id) {
         }
         if (taken_table[id].is_flag)
                 *(bool *) ((char *) view + taken_table[id].flag_at) = taken_table[id].flag;
+        number = taken_table[id].number;
+        if (number && !number_parse_u32(span_of(value),
+                                        (uint32_t *) (void *) ((char *) view + number->offset)))
+                return refuse(taking->complaint,
+                              "--%s takes a number of %s up to 4294967295, %s: %s is none.",
+                              option_table[id].name, number->noun, number->zero, taking->quoted);
         if (taken_table[id].is_time &&
             !when_parse(span_of(value), taking->now_realtime_ns,
                         (uint64_t *) (void *) ((char *) options + taken_table[id].time_at)))

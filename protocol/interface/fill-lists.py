@@ -114,10 +114,19 @@ def list_of(line):
     return member and member[1]
 
 
+def wrap_comment(line):
+    comment = re.match(r" *# ", line)
+    if comment and len(line) > COLUMNS:
+        yield from textwrap.wrap(line[comment.end():], COLUMNS, initial_indent=comment[0],
+                                 subsequent_indent=comment[0], break_on_hyphens=False, break_long_words=False)
+    else:
+        yield line
+
+
 def fill_rows(rows, lines):
     for row in rows:
         for line in lines:
-            yield MEMBER.sub(lambda match, row=row: row[match[2]], line)
+            yield from wrap_comment(MEMBER.sub(lambda match, row=row: row[match[2]], line))
 
 
 def fill_line(lists, line):
@@ -125,12 +134,10 @@ def fill_line(lists, line):
         return join(lists[match[1]], "--" if match[1].endswith("-options") else "", ", " if match[2] else " ")
 
     filled = re.sub(r"@\{([\w-]+)(,?)\}", names, line)
-    comment = re.match(r" *# ", line)
-    if filled != line and comment and len(filled) > COLUMNS:
-        yield from textwrap.wrap(filled[comment.end():], COLUMNS, initial_indent=comment[0],
-                                 subsequent_indent=comment[0], break_on_hyphens=False, break_long_words=False)
+    if filled == line:
+        yield line
     else:
-        yield filled
+        yield from wrap_comment(filled)
 
 
 def fill(lists, template):

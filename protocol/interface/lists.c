@@ -46,4 +46,8 @@ VIEW_ORDERS(ORDER)
 #define FLAG(member, key_, default_, text_) \
         ROW{"list": "view-flags", "name": key_, "default": #default_, "text": text_}END
 VIEW_FLAGS(FLAG)
+
+#define NUMBER(member, key_, default_, noun, zero, text_) \
+        ROW{"list": "view-numbers", "name": key_, "text": text_}END
+VIEW_NUMBERS(NUMBER)
 // clang-format on

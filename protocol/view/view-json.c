@@ -11,11 +11,15 @@
 #include "wire/limits.h"
 
 #define FLAG_ROW(member, key, default_, text) { key, offsetof(View, member) },
-#define FLAG_KEY(member, key, default_, text) ", " key
+#define MEMBER_KEY(member, key, ...) ", " key
 static const struct {
         const char *key;
         size_t offset;
 } flags[] = { VIEW_FLAGS(FLAG_ROW) };
+
+static const void *member_of(const View *view, size_t offset) {
+        return (const char *) view + offset;
+}
 
 void view_write_json(JsonWriter *writer, const View *view) {
         json_write_object(writer);
@@ -61,7 +65,9 @@ void view_write_json(JsonWriter *writer, const View *view) {
                 }
                 json_write_end(writer);
         }
-        json_write_member_u64(writer, "limit", view->limit);
+        for (size_t i = 0; i < _VIEW_NUMBER_MAX; i++)
+                json_write_member_u64(writer, view_numbers[i].key,
+                                      *(const uint32_t *) member_of(view, view_numbers[i].offset));
         json_write_key(writer, "sortBy");
         view_sort_write_json(writer, &view->sort);
         if (view->n_filter > 0)
@@ -71,9 +77,8 @@ void view_write_json(JsonWriter *writer, const View *view) {
                 json_write_double(writer, view->threshold);
         }
         for (size_t i = 0; i < ELEMENTSOF(flags); i++)
-                json_write_member_bool(
-                        writer, flags[i].key,
-                        *(const bool *) (const void *) ((const char *) view + flags[i].offset));
+                json_write_member_bool(writer, flags[i].key,
+                                       *(const bool *) member_of(view, flags[i].offset));
         json_write_end(writer);
 }
 
@@ -122,13 +127,16 @@ static int decode_flag(json_object *value, size_t index, View *view, char *ret_c
         return VIEW_OK;
 }
 
-static int decode_limit(json_object *value, uint32_t *ret, char *ret_complaint) {
+static int decode_number(json_object *value, size_t index, View *view, char *ret_complaint) {
+        const ViewNumber *number = &view_numbers[index];
+
         if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0 ||
             json_object_get_int64(value) > UINT32_MAX)
-                return view_complain(
-                        ret_complaint,
-                        "The member limit of a view is a number of groups, 0 for all.");
-        *ret = (uint32_t) json_object_get_int64(value);
+                return view_complain(ret_complaint,
+                                     "The member %s of a view is a number of %s, %s.", number->key,
+                                     number->noun, number->zero);
+        *(uint32_t *) (void *) ((char *) view + number->offset) =
+                (uint32_t) json_object_get_int64(value);
         return VIEW_OK;
 }
 
@@ -212,8 +220,6 @@ static int decode_member(View *view, const char *key, json_object *value, char *
                 view_drop_metrics(view);
                 return decode_list(view, value, view_put_metric, "metric", ret_complaint);
         }
-        if (span_is(name, "limit"))
-                return decode_limit(value, &view->limit, ret_complaint);
         if (span_is(name, "cgroupFlatten"))
                 return decode_list(view, value, view_put_flatten_name, "glob", ret_complaint);
         if (span_is(name, "sortBy"))
@@ -224,13 +230,16 @@ static int decode_member(View *view, const char *key, json_object *value, char *
                 return decode_pairs(value, view, ret_complaint);
         if (span_is(name, "threshold"))
                 return decode_threshold(value, view, ret_complaint);
+        for (size_t i = 0; i < _VIEW_NUMBER_MAX; i++)
+                if (span_is(name, view_numbers[i].key))
+                        return decode_number(value, i, view, ret_complaint);
         for (size_t i = 0; i < ELEMENTSOF(flags); i++)
                 if (span_is(name, flags[i].key))
                         return decode_flag(value, i, view, ret_complaint);
         return view_complain(ret_complaint,
                              "A view has no member \"%s\": it has groupBy, cgroupFlatten, "
-                             "sections, metrics, sortBy, filter, pairs, threshold, "
-                             "limit" VIEW_FLAGS(FLAG_KEY) ".",
+                             "sections, metrics, sortBy, filter, pairs, "
+                             "threshold" VIEW_NUMBERS(MEMBER_KEY) VIEW_FLAGS(MEMBER_KEY) ".",
                              view_quote(name, quoted));
 }
 

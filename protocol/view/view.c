@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "view/view.h"
 
+#include <stddef.h>
+
 #include "base/macro.h"
 #include "view/glob.h"
 
@@ -14,14 +16,18 @@ static const char *const axis_headers[] = { VIEW_AXES(AXIS_HEADER) };
 static const char *const table_names[] = { SECTIONS(TABLE_NAME) };
 static const bool table_needs_cgroups[] = { SECTIONS(TABLE_NEEDS_CGROUPS) };
 
+#define NUMBER_ROW(member, key_, default_, noun_, zero_, text) \
+        [VIEW_NUMBER_##member] = { (key_), offsetof(View, member), (noun_), (zero_) },
+const ViewNumber view_numbers[_VIEW_NUMBER_MAX] = { VIEW_NUMBERS(NUMBER_ROW) };
+
+#define NUMBER_DEFAULT(member, key, default_, ...) .member = (default_),
 #define FLAG_DEFAULT(member, key, default_, text) .member = (default_),
 #define SECTION_SHOWN(id, name, shown, text) [METRIC_SECTION_##id] = (shown),
 
 void view_init(View *view) {
         *view = (View){
-                VIEW_FLAGS(FLAG_DEFAULT).axis = VIEW_AXIS_PCOMM,
+                VIEW_FLAGS(FLAG_DEFAULT) VIEW_NUMBERS(NUMBER_DEFAULT).axis = VIEW_AXIS_PCOMM,
                 .sections = { METRIC_SECTIONS(SECTION_SHOWN) },
-                .limit = VIEW_DEFAULT_LIMIT,
         };
         memset(view->tables, true, sizeof(view->tables));
 }

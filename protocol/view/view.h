@@ -48,6 +48,17 @@
           "Only rows that changed (compare) or have a value (show).")                              \
         F(self,             "self",            false,                                              \
           "Also the threads of ctprof itself.")
+
+/*
+ * Members that are numbers below 2^32.
+ *
+ *        member  key in JSON  default             of what   what 0 means
+ *        as the interface describes it */
+#define VIEW_NUMBERS(N)                                                                            \
+        N(limit,  "limit",     VIEW_DEFAULT_LIMIT, "groups", "0 for all",                          \
+          "At most so many groups (default 40), 0 for all; counted after sorting. One-sided "      \
+          "lists are cut to the same number, and each section to as many cgroups or processes, "   \
+          "those that changed most.")
 // clang-format on
 
 #define VIEW_AXIS_ID(id, name, header) VIEW_AXIS_##id,
@@ -67,8 +78,10 @@ typedef struct ViewTexts {
 } ViewTexts;
 
 #define VIEW_FLAG_MEMBER(member, ...) bool member;
+#define VIEW_NUMBER_MEMBER(member, ...) uint32_t member;
 typedef struct View {
         VIEW_FLAGS(VIEW_FLAG_MEMBER)
+        VIEW_NUMBERS(VIEW_NUMBER_MEMBER)
         ViewAxis axis;
         ViewTexts cgroup_flatten; /* well-formed globs for paths (glob.h); the first match counts */
         bool has_sections;        /* named by the user; else the default ones */
@@ -78,13 +91,25 @@ typedef struct View {
         bool metrics[_METRIC_MAX];
         bool derived[_DERIVED_MAX];
         ViewTexts pairs; /* keys of cgroups that the user pairs: old, new, old, new... */
-        uint32_t limit;  /* groups; 0: all */
         ViewSort sort;
         char filter[GLOB_MAX_BYTES]; /* a well-formed glob for texts (glob.h), not terminated */
         size_t n_filter;             /* 0: none */
         bool has_threshold;
         double threshold; /* percent, finite and not negative; only compare has one */
 } View;
+
+/* A member of VIEW_NUMBERS. */
+#define VIEW_NUMBER_ID(member, ...) VIEW_NUMBER_##member,
+enum { VIEW_NUMBERS(VIEW_NUMBER_ID) _VIEW_NUMBER_MAX };
+
+typedef struct ViewNumber {
+        const char *key;
+        size_t offset; /* of a uint32_t in the view */
+        const char *noun;
+        const char *zero;
+} ViewNumber;
+
+extern const ViewNumber view_numbers[_VIEW_NUMBER_MAX];
 
 /* pcomm, normalised, all sections but taskstats-accounting, all metrics, the default limit. */
 void view_init(View *view);

@@ -19,20 +19,20 @@
  *                 return r;
  *         list->items[list->n++] = item;
  */
-#define ARRAY_RESERVE(items, n_allocated, n_wanted)                                              \
-        __extension__({                                                                          \
-                int r_ = 0;                                                                      \
-                                                                                                 \
-                if ((n_wanted) > (n_allocated)) {                                                \
-                        void *grown_ =                                                           \
+#define ARRAY_RESERVE(items, n_allocated, n_wanted)                                                \
+        __extension__({                                                                            \
+                int r_ = 0;                                                                        \
+                                                                                                   \
+                if ((n_wanted) > (n_allocated)) {                                                  \
+                        void *grown_ =                                                             \
                                 array_grow((items), &(n_allocated), (n_wanted), sizeof(*(items))); \
-                                                                                                 \
-                        if (grown_)                                                              \
-                                (items) = grown_;                                                \
-                        else                                                                     \
-                                r_ = -ENOMEM;                                                    \
-                }                                                                                \
-                r_;                                                                              \
+                                                                                                   \
+                        if (grown_)                                                                \
+                                (items) = grown_;                                                  \
+                        else                                                                       \
+                                r_ = -ENOMEM;                                                      \
+                }                                                                                  \
+                r_;                                                                                \
         })
 
 /* The memory of ARRAY_RESERVE(); NULL when there is none, and then @items is still the caller's. */

@@ -15,6 +15,6 @@
 #define COLLIDING_A SPAN_LITERAL("/system.slice/" COLLIDING_MIDDLE "AAAAAAAA")
 #define COLLIDING_B SPAN_LITERAL("/system.slice/" COLLIDING_MIDDLE "BBBBBBBB")
 
-#define ck_assert_colliding()                                                     \
-        ck_assert_uint_eq(XXH3_64bits(COLLIDING_A.bytes, COLLIDING_A.n),          \
+#define ck_assert_colliding()                                            \
+        ck_assert_uint_eq(XXH3_64bits(COLLIDING_A.bytes, COLLIDING_A.n), \
                           XXH3_64bits(COLLIDING_B.bytes, COLLIDING_B.n))

@@ -14,7 +14,7 @@
  *     GIVEN                 being given is all there is to know
  *     VIEW_FLAG(MEMBER, B)  sets a flag of the view to B
  *     VIEW_NUMBER(MEMBER)   puts its value into a number of the view
- *     VIEW(SETTER)          hands its value to that setter of the view
+ *     VIEW_PART(MEMBER)     sets a member of the view that has a form of its own
  *     TEXT(MEMBER, NOUN)    keeps its value, which must not be empty where there is a noun for it
  *     TIME(MEMBER)          reads its value as a time
  *     VALUE(NAME)           has a function of its own, take_NAME() in options.c
@@ -76,24 +76,24 @@
         O(FORMAT, "format", 0, REQUIRED, "FORMAT", VALUE(format),                               \
           "table (default), csv or ndjson (a row for each group and metric, see "               \
           "ctprof-rows(5)), or html (one page for a browser: redirect it into a file)")         \
-        O(GROUP_BY, "group-by", 0, REQUIRED, "AXIS", VIEW(view_set_axis),                       \
+        O(GROUP_BY, "group-by", 0, REQUIRED, "AXIS", VIEW_PART(axis),                       \
           "Group threads by one of:" VIEW_AXES(OPTION_NAMED) " (default: pcomm)")               \
         O(NO_THREAD_NORMALIZE, "no-thread-normalize", 0, NONE, "",                              \
           VIEW_FLAG(thread_normalize, false),                                                   \
           "Literal names of processes and threads: no patterns for digits")                     \
-        O(CGROUP_FLATTEN, "cgroup-flatten", 0, REQUIRED, "GLOB", VIEW(view_add_cgroup_flatten), \
+        O(CGROUP_FLATTEN, "cgroup-flatten", 0, REQUIRED, "GLOB", VIEW_PART(cgroup_flatten), \
           "Make one group of all cgroups whose path matches; may be given several times")       \
         O(NO_CG_NORMALIZE, "no-cg-normalize", 0, NONE, "", VIEW_FLAG(cgroup_normalize, false),  \
           "Literal cgroups: no patterns for instances and numbers")                             \
-        O(PAIR, "pair", 0, REQUIRED, "OLD=NEW", VIEW(view_add_pair),                            \
+        O(PAIR, "pair", 0, REQUIRED, "OLD=NEW", VIEW_PART(pairs),                            \
           "Compare the cgroup OLD of BEFORE with NEW of AFTER; may be given several times")     \
         O(NO_PAIRING, "no-pairing", 0, NONE, "", VIEW_FLAG(pairing, false),                     \
           "Do not look for renamed cgroups by the threads in them")                             \
         O(WINDOW, "window", 0, NONE, "", VIEW_FLAG(window, true),                               \
           "Follow each thread and sum what it did between the two snapshots")                   \
-        O(FILTER, "filter", 0, REQUIRED, "GLOB", VIEW(view_set_filter),                         \
+        O(FILTER, "filter", 0, REQUIRED, "GLOB", VIEW_PART(filter),                         \
           "Only groups whose label matches")                                                    \
-        O(SORT_BY, "sort-by", 0, REQUIRED, "SPEC", VIEW(view_set_sort),                         \
+        O(SORT_BY, "sort-by", 0, REQUIRED, "SPEC", VIEW_PART(sort),                         \
           "Order of groups and rows: impact (default), delta, percent, name, or "               \
           "METRIC[:asc|desc][,...]")                                                            \
         O(BEFORE, "before", 0, REQUIRED, "LIST", TEXT(before, "list"),                          \
@@ -102,12 +102,12 @@
           "Compare sets: the snapshots after, likewise")                                        \
         O(ALPHA, "alpha", 0, REQUIRED, "P", VALUE(alpha),                                       \
           "Compare sets: the adjusted p below which a row is significant (default: 0.05)")      \
-        O(THRESHOLD, "threshold", 0, REQUIRED, "PCT", VIEW(view_set_threshold),                 \
+        O(THRESHOLD, "threshold", 0, REQUIRED, "PCT", VIEW_PART(threshold),                 \
           "Only rows that changed by more percent; growth from zero counts as more")            \
-        O(SECTIONS, "sections", 0, REQUIRED, "LIST", VIEW(view_set_sections),                   \
+        O(SECTIONS, "sections", 0, REQUIRED, "LIST", VIEW_PART(sections),                   \
           "Only these sections, separated by commas:"                                           \
           METRIC_SECTIONS(OPTION_NAMED) SECTIONS(OPTION_NAMED))                                 \
-        O(METRICS, "metrics", 0, REQUIRED, "LIST", VIEW(view_set_metrics),                      \
+        O(METRICS, "metrics", 0, REQUIRED, "LIST", VIEW_PART(metrics),                      \
           "Only these metrics and derived values, separated by commas; globs are allowed")      \
         O(COLUMNS, "columns", 0, REQUIRED, "LIST", TEXT(columns, NULL),                         \
           "These columns, in this order; \"+\" in front adds them to the default ones")         \

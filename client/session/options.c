@@ -11,7 +11,7 @@
 #include "base/number.h"
 #include "render/when.h"
 #include "session/complain.h"
-#include "view/view-put.h"
+#include "view/view-part.h"
 
 #define OPTION_ROW(id, name_, letter_, argument_, argument_name_, taken, help_) \
         [OPTION_##id] = {                                                       \
@@ -155,7 +155,7 @@ static int take_format(Taking *taking) {
 #define VALUE(name_) .take = take_##name_
 #define TEXT(member_, noun_) .text_at = offsetof(Options, member_), .is_text = true, .noun = (noun_)
 #define TIME(member_) .time_at = offsetof(Options, member_), .is_time = true
-#define VIEW(setter_) .view = (setter_)
+#define VIEW_PART(member_) .part = &view_parts[VIEW_PART_##member_]
 #define VIEW_NUMBER(member_) .number = &view_numbers[VIEW_NUMBER_##member_]
 #define VIEW_FLAG(member_, value_) \
         .flag_at = offsetof(View, member_), .is_flag = true, .flag = (value_)
@@ -163,7 +163,7 @@ static int take_format(Taking *taking) {
         [OPTION_##id] = { taken_ },
 static const struct {
         int (*take)(Taking *taking);
-        int (*view)(View *view, Span value, char *ret_complaint);
+        const ViewPart *part;
         const ViewNumber *number;
         const char *noun; /* the value must not be empty; NULL: it may be */
         size_t text_at, time_at, flag_at;
@@ -182,8 +182,8 @@ static int take_option(Taking *taking, OptionId id) {
                 (void) quote(value, taking->quoted);
         if (taken_table[id].take)
                 return taken_table[id].take(taking);
-        if (taken_table[id].view) {
-                r = taken_table[id].view(view, span_of(value), taking->complaint);
+        if (taken_table[id].part) {
+                r = taken_table[id].part->set(view, span_of(value), taking->complaint);
                 return r == VIEW_E_INVALID ? OPTIONS_E_INVALID : r;
         }
         if (taken_table[id].is_flag)

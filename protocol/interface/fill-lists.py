@@ -123,10 +123,12 @@ def wrap_comment(line):
         yield line
 
 
-def fill_rows(rows, lines):
+def fill_rows(lists, rows, lines):
+    """The lines for each row; the text of a row may name lists, too."""
     for row in rows:
         for line in lines:
-            yield from wrap_comment(MEMBER.sub(lambda match, row=row: row[match[2]], line))
+            filled = MEMBER.sub(lambda match, row=row: row[match[2]], line)
+            yield from (part for whole in fill_line(lists, filled) for part in wrap_comment(whole))
 
 
 def fill_line(lists, line):
@@ -144,7 +146,7 @@ def fill(lists, template):
     lines = iter(template.splitlines())
     for rows, run in itertools.groupby(lines, list_of):
         if rows:
-            yield from fill_rows(lists[rows], list(run))
+            yield from fill_rows(lists, lists[rows], list(run))
             continue
         for line in run:
             table = re.fullmatch(r'\.\\" @(options|sections|metrics) ?(\w*)', line)

@@ -50,4 +50,8 @@ VIEW_FLAGS(FLAG)
 #define NUMBER(member, key_, default_, noun, zero, text_) \
         ROW{"list": "view-numbers", "name": key_, "text": text_}END
 VIEW_NUMBERS(NUMBER)
+
+#define PART(id, key_, type_, text_) \
+        ROW{"list": "view-parts", "name": key_, "type": type_, "text": text_}END
+VIEW_PARTS(PART)
 // clang-format on

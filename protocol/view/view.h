@@ -59,6 +59,36 @@
           "At most so many groups (default 40), 0 for all; counted after sorting. One-sided "      \
           "lists are cut to the same number, and each section to as many cgroups or processes, "   \
           "those that changed most.")
+
+/*
+ * Members of other forms; view-part.c has the functions of each.
+ *
+ *        id              key in JSON      type in the interface
+ *        as the interface describes it */
+#define VIEW_PARTS(P)                                                                              \
+        P(axis,           "groupBy",       "string",                                               \
+          "One of: @{axes,}; all stands for cgroup, process and thread together. "                 \
+          "Default: pcomm.")                                                                       \
+        P(cgroup_flatten, "cgroupFlatten", "[]string",                                             \
+          "Globs for paths of cgroups: the first one that matches a whole path becomes its key. "  \
+          "* ? [...] do not match \"/\"; ** is a whole component and matches any number of "       \
+          "components, at the end one or more bytes.")                                             \
+        P(sections,       "sections",      "[]string",                                             \
+          "Any of: @{sections,}. Default: @{default-sections,}. "                                  \
+          "Only groupBy cgroup and all give rows of: @{cgroup-sections,}.")                        \
+        P(metrics,        "metrics",       "[]string",                                             \
+          "Names of metrics and derived values. Default: all that the sections contain.")          \
+        P(pairs,          "pairs",         "[](old: string, new: string)",                         \
+          "Keys of cgroups to compare with each other, whatever threads are in them.")             \
+        P(sort,           "sortBy",        "string",                                               \
+          "One of: @{orders,}; or NAME[:asc|desc][,NAME...] of metrics and derived values. "       \
+          "Default: impact.")                                                                      \
+        P(filter,         "filter",        "string",                                               \
+          "Only groups whose whole key, or one whole part of it, matches this glob; * ? [...] "    \
+          "match \"/\" too. Rows of sections are filtered by cgroup or process.")                  \
+        P(threshold,      "threshold",     "float",                                                \
+          "Compare: only rows that changed by more percent, including growth from zero and "       \
+          "limits set or lifted.")
 // clang-format on
 
 #define VIEW_AXIS_ID(id, name, header) VIEW_AXIS_##id,

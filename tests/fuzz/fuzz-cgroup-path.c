@@ -18,7 +18,7 @@
 #include "analysis/key/thread-key.h"
 #include "view/glob.h"
 #include "view/view.h"
-#include "view/view-put.h"
+#include "view/view-part.h"
 #include "oracle.h"
 
 #define NAIVE_MAX_BYTES 64 /* of a glob and of a text: what trying everything can take */
@@ -295,8 +295,8 @@ static void take_view(FuzzInput *input, View *ret) {
         ret->thread_normalize = bits & 0x40;
         ret->cgroup_normalize = bits & 0x80;
         for (unsigned n = fuzz_take_u8(input) % 4; n > 0; n--)
-                if (view_add_cgroup_flatten(ret, fuzz_take_until(input, '\n'), complaint) !=
-                    VIEW_OK)
+                if (view_set(ret, VIEW_PART_cgroup_flatten, fuzz_take_until(input, '\n'),
+                             complaint) != VIEW_OK)
                         fuzz_expect(complaint[0] != '\0', "what is wrong has words");
 }
 

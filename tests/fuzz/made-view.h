@@ -9,7 +9,7 @@
 
 #include "fuzz.h"
 #include "view/view.h"
-#include "view/view-put.h"
+#include "view/view-part.h"
 
 static inline void made_metrics(View *view, uint8_t choice) {
         static const char *const lists[] = {
@@ -21,8 +21,8 @@ static inline void made_metrics(View *view, uint8_t choice) {
         char complaint[VIEW_COMPLAINT_BYTES];
         const char *list = choice == 15 ? "*" : lists[choice % ELEMENTSOF(lists)]; /* all cost */
 
-        fuzz_expect(view_set_metrics(view, span_of(list), complaint) == VIEW_OK, "metrics: %s",
-                    complaint);
+        fuzz_expect(view_set(view, VIEW_PART_metrics, span_of(list), complaint) == VIEW_OK,
+                    "metrics: %s", complaint);
 }
 
 static inline void made_order(View *view, uint8_t choice) {
@@ -38,8 +38,8 @@ static inline void made_order(View *view, uint8_t choice) {
         };
         char complaint[VIEW_COMPLAINT_BYTES];
 
-        fuzz_expect(view_set_sort(view, span_of(orders[choice % ELEMENTSOF(orders)]), complaint) ==
-                            VIEW_OK,
+        fuzz_expect(view_set(view, VIEW_PART_sort, span_of(orders[choice % ELEMENTSOF(orders)]),
+                             complaint) == VIEW_OK,
                     "an order: %s", complaint);
 }
 
@@ -52,9 +52,9 @@ static inline void made_hiding(View *view, uint8_t choice) {
         view->limit = choice & 1 ? 1 + (choice >> 6) : 0;
         view->changed_only = choice & 2;
         if (choice & 4)
-                r = view_set_threshold(view, SPAN_LITERAL("5"), complaint);
+                r = view_set(view, VIEW_PART_threshold, SPAN_LITERAL("5"), complaint);
         if (r == VIEW_OK && choice & 8)
-                r = view_set_filter(view, span_of(globs[choice >> 4 & 3]), complaint);
+                r = view_set(view, VIEW_PART_filter, span_of(globs[choice >> 4 & 3]), complaint);
         fuzz_expect(r == VIEW_OK, "a threshold and a filter: %s", complaint);
 }
 
@@ -72,11 +72,12 @@ static inline void made_view(FuzzInput *input, View *ret) {
         ret->pairing = switches & 16;
         ret->self = switches & 32;
         if (switches & 64)
-                fuzz_expect(view_add_pair(ret, SPAN_LITERAL("/old/x=/new/x"), complaint) == VIEW_OK,
+                fuzz_expect(view_set(ret, VIEW_PART_pairs, SPAN_LITERAL("/old/x=/new/x"),
+                                     complaint) == VIEW_OK,
                             "a pair: %s", complaint);
         if (switches & 128)
-                fuzz_expect(view_add_cgroup_flatten(ret, SPAN_LITERAL("/*/b-*"), complaint) ==
-                                    VIEW_OK,
+                fuzz_expect(view_set(ret, VIEW_PART_cgroup_flatten, SPAN_LITERAL("/*/b-*"),
+                                     complaint) == VIEW_OK,
                             "a glob: %s", complaint);
         made_metrics(ret, rows & 15);
         made_order(ret, rows >> 4);

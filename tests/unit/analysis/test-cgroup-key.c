@@ -3,7 +3,7 @@
 
 #include "analysis/key/key-part.h"
 #include "view/view.h"
-#include "view/view-put.h"
+#include "view/view-part.h"
 #include "vectors.h"
 
 static void assert_skeleton(Span path, Span wanted) {
@@ -74,8 +74,8 @@ static bool add_globs(View *view, const char *begin, const char *end) {
                 const char *stop = joint ? joint : end;
                 char complaint[VIEW_COMPLAINT_BYTES];
 
-                if (view_add_cgroup_flatten(view, vectors_word(begin, (size_t) (stop - begin)),
-                                            complaint) != VIEW_OK)
+                if (view_set(view, VIEW_PART_cgroup_flatten,
+                             vectors_word(begin, (size_t) (stop - begin)), complaint) != VIEW_OK)
                         accepted = false;
                 begin = joint ? joint + 3 : end;
         }

@@ -3,7 +3,7 @@
 
 #include "compared.h"
 #include "thread.h"
-#include "view/view-put.h"
+#include "view/view-part.h"
 
 #define END (const char *) NULL
 
@@ -97,8 +97,9 @@ START_TEST(the_filter_may_match_any_part) {
         View view = view_of_all();
         Compared compared;
 
-        ck_assert_int_eq(view_set_filter(&view, span_of(filter_rows[_i].filter), complaint),
-                         VIEW_OK);
+        ck_assert_int_eq(
+                view_set(&view, VIEW_PART_filter, span_of(filter_rows[_i].filter), complaint),
+                VIEW_OK);
         compared = compared_of(&view, &two_sides, sides, no_sources);
         ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_GROUPS),
                           filter_rows[_i].n_groups);

@@ -6,7 +6,7 @@
 
 #include "compared.h"
 #include "thread.h"
-#include "view/view-put.h"
+#include "view/view-part.h"
 
 #define END (const char *) NULL
 #define ABSENT UINT64_MAX /* no value */
@@ -241,7 +241,7 @@ START_TEST(lives_are_counted_over_all_groups) {
         Compared compared;
 
         view.limit = 1;
-        ck_assert_int_eq(view_set_filter(&view, span_of("a"), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_filter, span_of("a"), complaint), VIEW_OK);
         compared = window_of(&view, lives);
         counts = comparison_lives(compared.comparison);
         ck_assert_uint_eq(counts.survived, 2);
@@ -316,7 +316,8 @@ START_TEST(rows_are_hidden_ordered_and_cut_as_ever) {
         json_object *groups;
         Compared compared;
 
-        ck_assert_int_eq(view_set_metrics(&view, span_of("run_time_ns"), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_metrics, span_of("run_time_ns"), complaint),
+                         VIEW_OK);
         view.changed_only = true;
         view.has_threshold = true;
         view.threshold = 20;
@@ -380,7 +381,8 @@ START_TEST(a_pool_that_moved_to_another_cgroup_is_paired) {
         json_object *group;
         Compared compared;
 
-        ck_assert_int_eq(view_add_pair(&view, span_of("/old=/new"), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_pairs, span_of("/old=/new"), complaint),
+                         VIEW_OK);
         compared = window_of(&view, lives);
         ck_assert_uint_eq(comparison_n_pairings(compared.comparison), 1);
         ck_assert_uint_eq(json_object_array_length(compared.lists[COMPARISON_GROUPS]), 1);

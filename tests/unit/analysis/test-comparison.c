@@ -6,7 +6,7 @@
 
 #include "compared.h"
 #include "thread.h"
-#include "view/view-put.h"
+#include "view/view-part.h"
 
 #define END (const char *) NULL
 
@@ -322,7 +322,7 @@ START_TEST(a_filter_of_rows_never_moves_groups) {
         View view = view_on(VIEW_AXIS_PCOMM);
         Compared compared;
 
-        ck_assert_int_eq(view_set_metrics(&view, span_of("majflt"), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_metrics, span_of("majflt"), complaint), VIEW_OK);
         compared = compare(&view, before, 2, after, 2);
         ck_assert_str_eq(key_at(&compared, COMPARISON_GROUPS, 0), "b");
         ck_assert_str_eq(first_metric(&compared, 0), "majflt");

@@ -3,7 +3,7 @@
 
 #include "analysis/key/key-part.h"
 #include "thread.h"
-#include "view/view-put.h"
+#include "view/view-part.h"
 
 static ThreadSample in_cgroup(const char *path) {
         ThreadSample sample = thread_of("process", "thread", 1);
@@ -39,8 +39,10 @@ START_TEST(a_cgroup_is_its_glob_its_pattern_or_itself) {
         Span key;
 
         view_init(&view);
-        ck_assert_int_eq(view_add_cgroup_flatten(&view, span_of("/flat/?"), complaint), VIEW_OK);
-        ck_assert_int_eq(view_add_cgroup_flatten(&view, span_of("/flat/1*"), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_cgroup_flatten, span_of("/flat/?"), complaint),
+                         VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_cgroup_flatten, span_of("/flat/1*"), complaint),
+                         VIEW_OK);
         ck_assert_int_eq(key_part_init(&part, KEY_PART_CGROUP, &view, rows[_i].normalize), 0);
         for (unsigned i = 0; i < 3; i++) {
                 ThreadSample sample =
@@ -68,7 +70,8 @@ START_TEST(globs_are_for_cgroups_only) {
         Span key;
 
         view_init(&view);
-        ck_assert_int_eq(view_add_cgroup_flatten(&view, span_of("*"), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_cgroup_flatten, span_of("*"), complaint),
+                         VIEW_OK);
         ck_assert_int_eq(key_part_init(&part, names[_i], &view, true), 0);
         ck_assert_int_eq(key_part_make(&part, &sample, &key), 0);
         ck_assert(span_is(key, wanted[_i]));

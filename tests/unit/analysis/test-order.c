@@ -5,7 +5,7 @@
 
 #include "compared.h"
 #include "thread.h"
-#include "view/view-put.h"
+#include "view/view-part.h"
 
 static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
 static const ComparisonSetup two_sides = { .n_sides = 2 };
@@ -52,7 +52,7 @@ static View view_by(const char *sort) {
 
         view_init(&view);
         view.axis = VIEW_AXIS_COMM_EXACT;
-        ck_assert_int_eq(view_set_sort(&view, span_of(sort), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_sort, span_of(sort), complaint), VIEW_OK);
         return view;
 }
 
@@ -123,8 +123,9 @@ START_TEST(rows_come_as_wanted) {
         char complaint[VIEW_COMPLAINT_BYTES];
         Compared compared;
 
-        ck_assert_int_eq(view_set_metrics(&view, span_of("minflt,run_time_ns"), complaint),
-                         VIEW_OK);
+        ck_assert_int_eq(
+                view_set(&view, VIEW_PART_metrics, span_of("minflt,run_time_ns"), complaint),
+                VIEW_OK);
         compared = run(&view, &two_sides);
         ck_assert_str_eq(metric_at(&compared, "b", 0), row_rows[_i].first);
         ck_assert_str_eq(metric_at(&compared, "b", 1), row_rows[_i].second);
@@ -149,11 +150,12 @@ START_TEST(rows_above_the_threshold_are_left) {
         View view = view_by("impact");
         Compared compared;
 
-        ck_assert_int_eq(view_set_metrics(&view, span_of("minflt,run_time_ns"), complaint),
-                         VIEW_OK);
         ck_assert_int_eq(
-                view_set_threshold(&view, span_of(threshold_rows[_i].threshold), complaint),
+                view_set(&view, VIEW_PART_metrics, span_of("minflt,run_time_ns"), complaint),
                 VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_threshold, span_of(threshold_rows[_i].threshold),
+                                  complaint),
+                         VIEW_OK);
         compared = run(&view, &two_sides);
         format_keys(&compared, COMPARISON_GROUPS, keys);
         for (const char *key = "cdba"; *key; key++)
@@ -195,9 +197,10 @@ START_TEST(modes_and_ratios_are_under_every_threshold) {
         thread_sample_put(&after, METRIC_nr_wakeups_affine, 5);
         thread_sample_put(&before, METRIC_nr_wakeups_affine_attempts, 5);
         thread_sample_put(&after, METRIC_nr_wakeups_affine_attempts, 5);
-        ck_assert_int_eq(view_set_metrics(&view, span_of("policy,affine_success_ratio"), complaint),
+        ck_assert_int_eq(view_set(&view, VIEW_PART_metrics, span_of("policy,affine_success_ratio"),
+                                  complaint),
                          VIEW_OK);
-        ck_assert_int_eq(view_set_threshold(&view, span_of("0"), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_threshold, span_of("0"), complaint), VIEW_OK);
         compared = compared_of(&view, &two_sides, sides, no_sources);
         ck_assert_uint_eq(comparison_rows_above_threshold(compared.comparison), 0);
         compared_done(&compared);
@@ -213,7 +216,7 @@ START_TEST(the_filter_leaves_groups_out_of_every_list) {
         View view = view_by("name");
         Compared compared;
 
-        ck_assert_int_eq(view_set_filter(&view, span_of("*1"), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_filter, span_of("*1"), complaint), VIEW_OK);
         compared = compared_of(&view, &two_sides, sides, no_sources);
         ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_GROUPS), 1);
         ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_ONLY_BEFORE), 1);
@@ -223,7 +226,7 @@ START_TEST(the_filter_leaves_groups_out_of_every_list) {
 
         /* The key of a thread contains the name of its process. */
         view.axis = VIEW_AXIS_THREAD;
-        ck_assert_int_eq(view_set_filter(&view, span_of("p"), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_filter, span_of("p"), complaint), VIEW_OK);
         compared = compared_of(&view, &two_sides, sides, no_sources);
         ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_ONLY_BEFORE), 2);
         compared_done(&compared);

@@ -7,7 +7,7 @@
 #include "colliding.h"
 #include "compared.h"
 #include "thread.h"
-#include "view/view-put.h"
+#include "view/view-part.h"
 
 #define END (const char *) NULL
 
@@ -143,8 +143,9 @@ START_TEST(renamed_cgroups_are_found_by_content) {
         view_init(&view);
         view.pairing = !rows[_i].off;
         for (unsigned i = 0; i < 2 && rows[_i].pairs[i]; i++)
-                ck_assert_int_eq(view_add_pair(&view, span_of(rows[_i].pairs[i]), complaint),
-                                 VIEW_OK);
+                ck_assert_int_eq(
+                        view_set(&view, VIEW_PART_pairs, span_of(rows[_i].pairs[i]), complaint),
+                        VIEW_OK);
         match(rows[_i].ranges, ELEMENTSOF(rows[_i].ranges), &view, text, sizeof(text));
         ck_assert_str_eq(text, rows[_i].matches);
 }
@@ -199,7 +200,8 @@ START_TEST(old_names_are_for_all_below_the_roots) {
         View view;
 
         view_init(&view);
-        ck_assert_int_eq(view_add_pair(&view, span_of("/known=/said"), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_pairs, span_of("/known=/said"), complaint),
+                         VIEW_OK);
         ck_assert_int_eq(pairing_new(&pairing), 0);
         for (size_t i = 0; i < ELEMENTSOF(ranges); i++)
                 for (unsigned kind = ranges[i].first; kind < ranges[i].last; kind++) {

@@ -7,7 +7,7 @@
 #include "analysis/set/rank-test.h"
 #include "set-run.h"
 #include "thread.h"
-#include "view/view-put.h"
+#include "view/view-part.h"
 
 #define END (const char *) NULL
 #define N_SIDE 5u /* captures per side */
@@ -56,7 +56,7 @@ static View view_of(const char *metrics) {
         View view = view_on(VIEW_AXIS_PCOMM);
         char complaint[VIEW_COMPLAINT_BYTES];
 
-        ck_assert_int_eq(view_set_metrics(&view, span_of(metrics), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_metrics, span_of(metrics), complaint), VIEW_OK);
         return view;
 }
 
@@ -524,7 +524,8 @@ START_TEST(the_filter_makes_the_family) {
         char complaint[VIEW_COMPLAINT_BYTES];
         SetRun run;
 
-        ck_assert_int_eq(view_set_filter(&view, SPAN_LITERAL("[ab]"), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_filter, SPAN_LITERAL("[ab]"), complaint),
+                         VIEW_OK);
         put_noise("noise", 9);
         put_groups();
         run = run_of(&view);
@@ -544,9 +545,9 @@ START_TEST(a_threshold_counts_significant_rows_that_moved_more) {
         char complaint[VIEW_COMPLAINT_BYTES];
         SetRun run;
 
-        ck_assert_int_eq(
-                view_set_threshold(&view, span_of(threshold_rows[_i].threshold), complaint),
-                VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_threshold, span_of(threshold_rows[_i].threshold),
+                                  complaint),
+                         VIEW_OK);
         put_noise("noise", 9);
         put_groups();
         run = run_of(&view);
@@ -573,7 +574,8 @@ START_TEST(groups_come_as_the_view_wants_them) {
         char complaint[VIEW_COMPLAINT_BYTES], keys[64] = "";
         SetRun run;
 
-        ck_assert_int_eq(view_set_sort(&view, span_of(sort_rows[_i].sort), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_sort, span_of(sort_rows[_i].sort), complaint),
+                         VIEW_OK);
         put_noise("noise", 9);
         put_groups();
         run = run_of(&view);

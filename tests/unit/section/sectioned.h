@@ -12,7 +12,7 @@
 #include <string.h>
 #include "analysis/section/section-json.h"
 #include "analysis/section/sections.h"
-#include "view/view-put.h"
+#include "view/view-part.h"
 
 static Buffer sectioned_buffer;
 
@@ -24,7 +24,8 @@ static inline Sections *sectioned_new(ViewAxis axis, const char *list, unsigned 
         view_init(&view);
         view.axis = axis;
         if (list)
-                ck_assert_int_eq(view_set_sections(&view, span_of(list), complaint), VIEW_OK);
+                ck_assert_int_eq(view_set(&view, VIEW_PART_sections, span_of(list), complaint),
+                                 VIEW_OK);
         ck_assert_int_eq(sections_new(&view, n_sides, &sections), 0);
         return sections;
 }

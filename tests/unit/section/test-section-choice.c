@@ -5,7 +5,7 @@
 
 #include "check-main.h"
 #include "sectioned.h"
-#include "view/view-put.h"
+#include "view/view-part.h"
 
 #define MAXED \
         { .state = READING_MAX }
@@ -149,7 +149,9 @@ START_TEST(a_filter_is_for_the_keys_of_sections) {
                 sectioned_new(VIEW_AXIS_CGROUP, "cgroup-stats,smaps-rollup,host-pressure", 1);
         char complaint[VIEW_COMPLAINT_BYTES];
 
-        ck_assert_int_eq(view_set_filter(&sections->view, SPAN_LITERAL("/b*"), complaint), VIEW_OK);
+        ck_assert_int_eq(
+                view_set(&sections->view, VIEW_PART_filter, SPAN_LITERAL("/b*"), complaint),
+                VIEW_OK);
         add_cgroup(sections, 0, "/a", 1);
         add_cgroup(sections, 0, "/b", 1);
         ck_assert_int_eq(

@@ -6,7 +6,7 @@
 
 #include "check-main.h"
 #include "sectioned.h"
-#include "view/view-put.h"
+#include "view/view-part.h"
 
 /* A cgroup and how long it ran on each side; 0: it was not there. */
 typedef struct Ran {
@@ -85,8 +85,8 @@ START_TEST(records_go_by_their_old_names) {
         char complaint[VIEW_COMPLAINT_BYTES], text[256];
 
         if (rename_rows[_i].filter[0] != '\0')
-                ck_assert_int_eq(view_set_filter(&sections->view, span_of(rename_rows[_i].filter),
-                                                 complaint),
+                ck_assert_int_eq(view_set(&sections->view, VIEW_PART_filter,
+                                          span_of(rename_rows[_i].filter), complaint),
                                  VIEW_OK);
         ck_assert_int_eq(sections_rename(sections, old_name, NULL), 0);
         rows_of(sections, text);
@@ -103,8 +103,9 @@ START_TEST(without_renaming_a_filter_drops_what_it_does_not_match) {
                 Sections *sections = sections_of(&ran[2]);
 
                 sections->view.pairing = pairing;
-                ck_assert_int_eq(view_set_filter(&sections->view, SPAN_LITERAL("/a"), complaint),
-                                 VIEW_OK);
+                ck_assert_int_eq(
+                        view_set(&sections->view, VIEW_PART_filter, SPAN_LITERAL("/a"), complaint),
+                        VIEW_OK);
                 for (unsigned i = 0; i < 2; i++)
                         for (unsigned side = 0; side < 2; side++)
                                 sectioned_cgroup(sections, side, ran[i].cgroup,

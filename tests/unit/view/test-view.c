@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "view/view.h"
-#include "view/view-put.h"
+#include "view/view-part.h"
 #include "view/view-json.h"
 
 START_TEST(defaults_are_the_documented_ones) {
@@ -48,7 +48,7 @@ START_TEST(axes_are_found_by_name) {
         int r;
 
         view_init(&view);
-        r = view_set_axis(&view, span_of(axis_rows[_i].name), complaint);
+        r = view_set(&view, VIEW_PART_axis, span_of(axis_rows[_i].name), complaint);
         if (axis_rows[_i].axis < _VIEW_AXIS_MAX) {
                 ck_assert_int_eq(r, VIEW_OK);
                 ck_assert_int_eq(view.axis, axis_rows[_i].axis);
@@ -93,7 +93,7 @@ START_TEST(sections_are_a_strict_list) {
         int r;
 
         view_init(&view);
-        r = view_set_sections(&view, span_of(section_rows[_i].list), complaint);
+        r = view_set(&view, VIEW_PART_sections, span_of(section_rows[_i].list), complaint);
         if (section_rows[_i].complaint) {
                 ck_assert_int_eq(r, VIEW_E_INVALID);
                 ck_assert_msg(strstr(complaint, section_rows[_i].complaint) != NULL, "%s",
@@ -150,7 +150,7 @@ START_TEST(metrics_are_names_and_globs) {
         int r;
 
         view_init(&view);
-        r = view_set_metrics(&view, span_of(metric_rows[_i].list), complaint);
+        r = view_set(&view, VIEW_PART_metrics, span_of(metric_rows[_i].list), complaint);
         if (metric_rows[_i].complaint) {
                 ck_assert_int_eq(r, VIEW_E_INVALID);
                 ck_assert_msg(strstr(complaint, metric_rows[_i].complaint) != NULL, "%s",
@@ -174,11 +174,15 @@ START_TEST(lists_are_bounded) {
                 for (unsigned j = 0; j < 10; j++)
                         list[i * 10 + j] = j == 9 ? ',' : i >> j & 1 ? '*' : '?';
         view_init(&view);
-        ck_assert_int_eq(view_set_metrics(&view, (Span){ list, 256 * 10 - 1 }, complaint), VIEW_OK);
-        ck_assert_int_eq(view_set_metrics(&view, (Span){ list, 257 * 10 - 1 }, complaint),
-                         VIEW_E_INVALID);
+        ck_assert_int_eq(
+                view_set(&view, VIEW_PART_metrics, (Span){ list, 256 * 10 - 1 }, complaint),
+                VIEW_OK);
+        ck_assert_int_eq(
+                view_set(&view, VIEW_PART_metrics, (Span){ list, 257 * 10 - 1 }, complaint),
+                VIEW_E_INVALID);
         ck_assert_ptr_nonnull(strstr(complaint, "more than 256"));
-        ck_assert_int_eq(view_set_sections(&view, (Span){ NULL, 0 }, complaint), VIEW_E_INVALID);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_sections, (Span){ NULL, 0 }, complaint),
+                         VIEW_E_INVALID);
 }
 END_TEST
 
@@ -187,8 +191,10 @@ START_TEST(sections_and_metrics_both_apply) {
         View view;
 
         view_init(&view);
-        ck_assert_int_eq(view_set_sections(&view, span_of("primary"), complaint), VIEW_OK);
-        ck_assert_int_eq(view_set_metrics(&view, span_of("run_time_ns,cpu_delay_count"), complaint),
+        ck_assert_int_eq(view_set(&view, VIEW_PART_sections, span_of("primary"), complaint),
+                         VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_metrics, span_of("run_time_ns,cpu_delay_count"),
+                                  complaint),
                          VIEW_OK);
         ck_assert(view_wants_metric(&view, METRIC_run_time_ns));
         ck_assert(!view_wants_metric(&view, METRIC_cpu_delay_count));
@@ -213,7 +219,7 @@ START_TEST(globs_are_checked_where_they_enter) {
         int r;
 
         view_init(&view);
-        r = view_add_cgroup_flatten(&view, span_of(flatten_rows[_i].glob), complaint);
+        r = view_set(&view, VIEW_PART_cgroup_flatten, span_of(flatten_rows[_i].glob), complaint);
         if (flatten_rows[_i].complaint) {
                 ck_assert_int_eq(r, VIEW_E_INVALID);
                 ck_assert_msg(strstr(complaint, flatten_rows[_i].complaint) != NULL, "%s",
@@ -235,11 +241,14 @@ START_TEST(globs_are_bounded) {
                 glob[1] = (char) ('0' + i);
                 if (glob[1] == '[')
                         glob[1] = '!';
-                ck_assert_int_eq(view_add_cgroup_flatten(&view, span_of(glob), complaint), VIEW_OK);
+                ck_assert_int_eq(
+                        view_set(&view, VIEW_PART_cgroup_flatten, span_of(glob), complaint),
+                        VIEW_OK);
         }
         /* One more time the same is none more. */
-        ck_assert_int_eq(view_add_cgroup_flatten(&view, span_of(glob), complaint), VIEW_OK);
-        ck_assert_int_eq(view_add_cgroup_flatten(&view, span_of("/more"), complaint),
+        ck_assert_int_eq(view_set(&view, VIEW_PART_cgroup_flatten, span_of(glob), complaint),
+                         VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_cgroup_flatten, span_of("/more"), complaint),
                          VIEW_E_INVALID);
         ck_assert_ptr_nonnull(strstr(complaint, "more than 64"));
         ck_assert_uint_eq(view.cgroup_flatten.n, VIEW_TEXTS_MAX);
@@ -253,18 +262,21 @@ START_TEST(a_filter_is_one_glob) {
 
         view_init(&view);
         ck_assert(view_filter_matches(&view, span_of("anything")));
-        ck_assert_int_eq(view_set_filter(&view, span_of("first"), complaint), VIEW_OK);
-        ck_assert_int_eq(view_set_filter(&view, span_of("w*/?"), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_filter, span_of("first"), complaint), VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_filter, span_of("w*/?"), complaint), VIEW_OK);
         ck_assert(view_filter_matches(&view, span_of("work/er/3")));
         ck_assert(!view_filter_matches(&view, span_of("first")));
-        ck_assert_int_eq(view_set_filter(&view, span_of("w["), complaint), VIEW_E_INVALID);
-        ck_assert_ptr_nonnull(strstr(complaint, "\"w[\" is malformed: a [ in it is never closed"));
-        ck_assert_int_eq(view_set_filter(&view, span_of(""), complaint), VIEW_E_INVALID);
-        memset(long_glob, '*', sizeof(long_glob));
-        ck_assert_int_eq(view_set_filter(&view, (Span){ long_glob, GLOB_MAX_BYTES + 1 }, complaint),
+        ck_assert_int_eq(view_set(&view, VIEW_PART_filter, span_of("w["), complaint),
                          VIEW_E_INVALID);
-        ck_assert_int_eq(view_set_filter(&view, (Span){ long_glob, GLOB_MAX_BYTES }, complaint),
-                         VIEW_OK);
+        ck_assert_ptr_nonnull(strstr(complaint, "\"w[\" is malformed: a [ in it is never closed"));
+        ck_assert_int_eq(view_set(&view, VIEW_PART_filter, span_of(""), complaint), VIEW_E_INVALID);
+        memset(long_glob, '*', sizeof(long_glob));
+        ck_assert_int_eq(view_set(&view, VIEW_PART_filter, (Span){ long_glob, GLOB_MAX_BYTES + 1 },
+                                  complaint),
+                         VIEW_E_INVALID);
+        ck_assert_int_eq(
+                view_set(&view, VIEW_PART_filter, (Span){ long_glob, GLOB_MAX_BYTES }, complaint),
+                VIEW_OK);
 }
 END_TEST
 
@@ -288,7 +300,7 @@ START_TEST(a_pair_is_two_keys) {
 
         view_init(&view);
         ck_assert(view.pairing);
-        r = view_add_pair(&view, span_of(pair_rows[_i].text), complaint);
+        r = view_set(&view, VIEW_PART_pairs, span_of(pair_rows[_i].text), complaint);
         if (pair_rows[_i].complaint) {
                 ck_assert_int_eq(r, VIEW_E_INVALID);
                 ck_assert_msg(strstr(complaint, pair_rows[_i].complaint) != NULL, "%s", complaint);
@@ -299,8 +311,10 @@ START_TEST(a_pair_is_two_keys) {
         ck_assert(span_is(view_texts_get(&view.pairs, 0), "/a"));
         ck_assert(span_is(view_texts_get(&view.pairs, 1), pair_rows[_i].text + 3));
         for (unsigned i = 1; i < VIEW_TEXTS_MAX / 2; i++)
-                ck_assert_int_eq(view_add_pair(&view, span_of("x=y"), complaint), VIEW_OK);
-        ck_assert_int_eq(view_add_pair(&view, span_of("x=y"), complaint), VIEW_E_INVALID);
+                ck_assert_int_eq(view_set(&view, VIEW_PART_pairs, span_of("x=y"), complaint),
+                                 VIEW_OK);
+        ck_assert_int_eq(view_set(&view, VIEW_PART_pairs, span_of("x=y"), complaint),
+                         VIEW_E_INVALID);
         ck_assert_ptr_nonnull(strstr(complaint, "more than 32"));
         ck_assert_uint_eq(view.pairs.n, VIEW_TEXTS_MAX);
 }
@@ -326,7 +340,7 @@ START_TEST(a_threshold_is_a_percentage) {
         int r;
 
         view_init(&view);
-        r = view_set_threshold(&view, span_of(threshold_rows[_i].text), complaint);
+        r = view_set(&view, VIEW_PART_threshold, span_of(threshold_rows[_i].text), complaint);
         if (threshold_rows[_i].threshold < 0) {
                 ck_assert_int_eq(r, VIEW_E_INVALID);
                 ck_assert_ptr_nonnull(strstr(complaint, "no percentage"));
@@ -377,14 +391,15 @@ START_TEST(tables_are_named_like_sections) {
         for (SectionId id = 0; id < _SECTION_MAX; id++)
                 ck_assert(view_wants_table(&view, id));
 
-        ck_assert_int_eq(view_set_sections(&view, span_of("Memory-Stat,primary"), complaint),
-                         VIEW_OK);
+        ck_assert_int_eq(
+                view_set(&view, VIEW_PART_sections, span_of("Memory-Stat,primary"), complaint),
+                VIEW_OK);
         for (SectionId id = 0; id < _SECTION_MAX; id++)
                 ck_assert(view_wants_table(&view, id) == (id == SECTION_MEMORY_STAT));
         ck_assert(view.sections[METRIC_SECTION_PRIMARY]);
         ck_assert(!view.sections[METRIC_SECTION_DERIVED]);
         ck_assert_str_eq(view_table_name(SECTION_SCHED_EXT), "sched-ext");
-        ck_assert_int_eq(view_set_sections(&view, span_of("memory-stats"), complaint),
+        ck_assert_int_eq(view_set(&view, VIEW_PART_sections, span_of("memory-stats"), complaint),
                          VIEW_E_INVALID);
         ck_assert_ptr_nonnull(strstr(complaint, "mean \"memory-stat\""));
 }
@@ -403,10 +418,12 @@ START_TEST(a_view_survives_the_wire) {
 
         view_init(&view);
         if (_i & 1)
-                ck_assert_int_eq(view_set_sections(&view, span_of("derived,pressure"), complaint),
-                                 VIEW_OK);
+                ck_assert_int_eq(
+                        view_set(&view, VIEW_PART_sections, span_of("derived,pressure"), complaint),
+                        VIEW_OK);
         if (_i & 2)
-                ck_assert_int_eq(view_set_metrics(&view, span_of("*_ns"), complaint), VIEW_OK);
+                ck_assert_int_eq(view_set(&view, VIEW_PART_metrics, span_of("*_ns"), complaint),
+                                 VIEW_OK);
         if (_i & 4) {
                 view.axis = VIEW_AXIS_THREAD;
                 view.thread_normalize = false;
@@ -414,16 +431,22 @@ START_TEST(a_view_survives_the_wire) {
                 view.changed_only = view.self = true;
                 view.cgroup_normalize = view.pairing = false;
                 view.window = view.spread = true;
-                ck_assert_int_eq(view_add_pair(&view, span_of("/old\xfe=/new"), complaint),
+                ck_assert_int_eq(
+                        view_set(&view, VIEW_PART_pairs, span_of("/old\xfe=/new"), complaint),
+                        VIEW_OK);
+                ck_assert_int_eq(view_set(&view, VIEW_PART_sort, span_of("minflt:asc,avg_wait_ns"),
+                                          complaint),
                                  VIEW_OK);
-                ck_assert_int_eq(view_set_sort(&view, span_of("minflt:asc,avg_wait_ns"), complaint),
+                ck_assert_int_eq(view_set(&view, VIEW_PART_filter, span_of("\xfe*"), complaint),
                                  VIEW_OK);
-                ck_assert_int_eq(view_set_filter(&view, span_of("\xfe*"), complaint), VIEW_OK);
-                ck_assert_int_eq(view_set_threshold(&view, span_of("2.5"), complaint), VIEW_OK);
-                ck_assert_int_eq(view_add_cgroup_flatten(&view, span_of("/\xff/*"), complaint),
+                ck_assert_int_eq(view_set(&view, VIEW_PART_threshold, span_of("2.5"), complaint),
                                  VIEW_OK);
-                ck_assert_int_eq(view_add_cgroup_flatten(&view, span_of("/b/**"), complaint),
-                                 VIEW_OK);
+                ck_assert_int_eq(
+                        view_set(&view, VIEW_PART_cgroup_flatten, span_of("/\xff/*"), complaint),
+                        VIEW_OK);
+                ck_assert_int_eq(
+                        view_set(&view, VIEW_PART_cgroup_flatten, span_of("/b/**"), complaint),
+                        VIEW_OK);
         }
         object = encode(&view);
         memset(&again, 0, sizeof(again));

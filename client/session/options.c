@@ -201,7 +201,7 @@ static int take_option(Taking *taking, OptionId id) {
                               "--%s %s is not a time: write YYYY-MM-DD[ HH:MM[:SS]], today, "
                               "yesterday, -5min, -2h or -3d.",
                               option_table[id].name, taking->quoted);
-        if (taken_table[id].noun && value[0] == '\0')
+        if (taken_table[id].noun && value && value[0] == '\0')
                 return refuse(taking->complaint, "--%s is given an empty %s.",
                               option_table[id].name, taken_table[id].noun);
         if (taken_table[id].is_text)

@@ -43,7 +43,8 @@ int cgroup_set_add(CgroupSet *set, Span path, CgroupEntry **ret) {
         if (!entry)
                 return -ENOMEM;
         bytes = (char *) (entry + 1);
-        memcpy(bytes, path.bytes, path.n);
+        if (path.n > 0)
+                memcpy(bytes, path.bytes, path.n);
         *entry = (CgroupEntry){ .path = { bytes, path.n } };
         r = index_add(&set->index, path, set->n_entries);
         if (r < 0) {

@@ -338,7 +338,9 @@ static bool write_quoted(JsonWriter *writer, char *room, Span text,
         if (!room)
                 return false;
         *room = '"';
-        append_quoted(buffer, text, append_run);
+        /* An empty span may have no bytes, and then there is nothing to point into. */
+        if (text.n > 0)
+                append_quoted(buffer, text, append_run);
         r = buffer_append_byte(buffer, '"');
         if (r < 0) {
                 buffer_truncate(buffer, start);

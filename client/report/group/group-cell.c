@@ -103,8 +103,10 @@ static void append_p(Buffer *cell, const GroupRow *row) {
         } else if (p < 0.0001) {
                 buffer_append_text(cell, "<0.0001");
         } else {
-                for (; scaled < 1; scaled *= 10)
+                while (scaled < 1) {
+                        scaled *= 10;
                         digits++;
+                }
                 buffer_append_format(cell, "%.*f", digits, p);
         }
 }

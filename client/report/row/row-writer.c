@@ -108,17 +108,17 @@ static void clear_scratch(RowWriter *writer) {
 }
 
 static void append_value(RowWriter *writer, json_object *value) {
-        if (writer->style == ROW_STYLE_NDJSON) {
-                fail(writer, message_append_object(writer->to, value));
-        } else if (json_object_is_type(value, json_type_string)) {
+        bool is_csv = writer->style != ROW_STYLE_NDJSON;
+
+        if (is_csv && json_object_is_type(value, json_type_string)) {
                 append_csv_text(writer->to, cell_string(value));
-        } else if (json_object_is_type(value, json_type_object) ||
-                   json_object_is_type(value, json_type_array)) {
+        } else if (is_csv && (json_object_is_type(value, json_type_object) ||
+                              json_object_is_type(value, json_type_array))) {
                 /* Something newer than this client stays one field. */
                 fail(writer, message_append_object(&writer->scratch, value));
                 append_csv_text(writer->to, buffer_span(&writer->scratch));
                 clear_scratch(writer);
-        } else if (value) {
+        } else if (value || !is_csv) {
                 fail(writer, message_append_object(writer->to, value));
         }
 }

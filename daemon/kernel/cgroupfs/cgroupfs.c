@@ -67,7 +67,7 @@ static bool parse_line(Span line, Span *ret_root, Span *ret_point) {
 
 /* Such a mount shows cgroups above the reader's cgroup namespace, which no path of it names. */
 static bool is_above(const char *root) {
-        return strncmp(root, "/..", 3) == 0 && (root[3] == '/' || root[3] == '\0');
+        return strcmp(root, "/..") == 0 || strncmp(root, "/../", 4) == 0;
 }
 
 int cgroup_mount_parse(Span mountinfo, size_t nth, CgroupMount *ret) {

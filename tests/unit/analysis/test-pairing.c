@@ -171,13 +171,13 @@ START_TEST(kinds_whose_hashes_collide_are_two) {
         view_init(&view);
         ck_assert_int_eq(pairing_new(&pairing), 0);
         for (unsigned side = 0; side < 2; side++)
-                for (char kind = 'a'; kind < 'a' + 20; kind++) {
+                for (unsigned kind = 0; kind < 20; kind++) {
                         char process[] = "process-of-x", thread[] = COLLIDING_MIDDLE "xxxxxxxx";
                         ThreadSample sample;
 
-                        process[sizeof(process) - 2] = kind;
+                        process[sizeof(process) - 2] = (char) ('a' + kind);
                         memcpy(thread + sizeof(COLLIDING_MIDDLE) - 1, tails[side], 8);
-                        sample = thread_of(process, thread, (pid_t) kind);
+                        sample = thread_of(process, thread, (pid_t) kind + 1);
                         sample.cgroup = span_of(side == 0 ? "/old" : "/new");
                         ck_assert_int_eq(pairing_add(pairing, sample.cgroup, side, &sample), 0);
                 }

@@ -66,11 +66,16 @@ static void recording_init(Recording *recording, Work *work, const CaptureParame
         buffer_init(&recording->rotated, 0);
 }
 
-static void recording_done(Recording *recording) {
+/* Gives back the room of what is not published. */
+static void recording_discard(Recording *recording) {
         recording->writer = snapshot_file_writer_free(recording->writer);
         if (recording->spool)
                 spool_discard(recording->spool, recording->file);
         recording->file = fd_close(recording->file);
+}
+
+static void recording_done(Recording *recording) {
+        recording_discard(recording);
         recording->spool = spool_free(recording->spool);
         recording->proc_fd = fd_close(recording->proc_fd);
         recording->sys_fd = fd_close(recording->sys_fd);
@@ -85,6 +90,8 @@ static void recording_done(Recording *recording) {
 static int recording_refuse_spool(Recording *recording, int r) {
         const char *name = recording->parameters->name;
 
+        /* First, so that the caller who reads the refusal and tries again finds the room free. */
+        recording_discard(recording);
         return work_refuse_spool(recording->work, recording->spool, name ? name : "", r);
 }
 

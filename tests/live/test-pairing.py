@@ -193,7 +193,7 @@ def what_has_no_window():
         old = directory / "old.ctprof.zst"
         expect_equal(ctl("export", "a", old, "--format", "ktstr").status, 0, "export")
         result = run(CTPROFCTL, "compare", old, old, "--window")
-        expect_equal((result.status, "of which boot" in result.one_sentence()), (1, True), result.err)
+        expect_equal((result.status, "does not record its boot" in result.one_sentence()), (1, True), result.err)
         result = ctl("show", "a", "--window")
         expect_equal((result.status, "does not take --window" in result.one_sentence()), (2, True), result.err)
 

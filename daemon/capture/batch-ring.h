@@ -33,7 +33,7 @@ void batch_ring_submit(BatchRing *ring);
  */
 Batch *batch_ring_collect(BatchRing *ring, bool wait);
 void batch_ring_release(BatchRing *ring);
-/* There will be no more batches; those that no worker has taken yet are dropped. */
+/* There will be no more batches. Batches that no worker has taken yet are dropped. */
 void batch_ring_close(BatchRing *ring);
 
 /* For a worker. Waits for a batch; NULL when the ring was closed. */

@@ -96,7 +96,7 @@ static int copy_environment(Spawner *spawner) {
 
 /* life */
 
-/* Occupies every free number among those that children get. */
+/* Occupies every free descriptor number that children would get. */
 static int fill_low(Spawner *spawner) {
         spawner->fillers = calloc((size_t) spawner->n_low, sizeof(int));
         if (!spawner->fillers)

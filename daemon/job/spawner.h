@@ -31,7 +31,7 @@ typedef struct SpawnOrder {
 
 /*
  * Adopts @executable_fd (O_PATH suffices) on success; @name becomes the children's argv[0].
- * Descriptors that are opened later lie above those that children get.
+ * Descriptors that are opened later have numbers above the ones that children get.
  */
 _must_check_ int spawner_new(int executable_fd, const char *name, Spawner **ret);
 Spawner *spawner_free(Spawner *spawner);

@@ -4,8 +4,8 @@
 /*
  * Directory
  *
- * Making directories that last. What is synced in a directory is lost with the name of the
- * directory, and that is synced with its parent only.
+ * Makes directories that survive a loss of power. Syncing a directory saves its entries but not its
+ * own name, which is an entry of its parent; so the parent is synced, too.
  */
 
 #include "base/macro.h"

@@ -73,7 +73,7 @@ static int sink_bytes(SnapshotWriter *writer, Span bytes) {
         return 0;
 }
 
-/* What was written so far goes to the sink when there is at least @threshold of it. */
+/* Hands the buffered text to the sink once it has at least @threshold bytes. */
 static int flush(SnapshotWriter *writer, size_t threshold) {
         int r;
 

@@ -43,7 +43,7 @@
 #define LIMIT_CAPTURE_NS (600 * NSEC_PER_SEC)
 #define LIMIT_ANALYSIS_NS (300 * NSEC_PER_SEC)
 
-/* Users of whom the queues and the log keep count, beyond those who have calls now */
+/* Users that the queues and the log keep counting after their last call ended */
 #define LIMIT_REMEMBERED_USERS 64u
 #define LIMIT_LOGGED_USERS 16u
 #define LIMIT_LOGGED_FAILURES_PER_MINUTE 60u /* of one user */

@@ -265,7 +265,7 @@ static ComparisonList list_of(const Comparison *comparison, const Group *group) 
         return group->sides[0] ? COMPARISON_ONLY_BEFORE : COMPARISON_ONLY_AFTER;
 }
 
-/* Sorts the groups into the lists, without those that have no row to show. */
+/* Sorts the groups into the lists and leaves out groups without a row to show. */
 static int fill_lists(Comparison *comparison) {
         GroupLens lens = lens_of(comparison, COMPARISON_GROUPS);
         size_t n_rows = group_lens_n_rows(&lens);

@@ -277,7 +277,7 @@ static void take_stated(Pairing *pairing, const ViewTexts *pairs) {
         }
 }
 
-/* cgroups below those that were paired */
+/* children of paired cgroups */
 
 /* Pairs cgroups of one side only below the roots of @match; tells whether there were any. */
 static int take_children(Pairing *pairing, const PairingMatch *match, bool *ret_any) {

@@ -102,7 +102,7 @@ size_t pairing_n(const Pairing *pairing);
 const PairingMatch *pairing_get(const Pairing *pairing, size_t index);
 /*
  * Writes an array of {before, after, by, beforeRoot, afterRoot, shared, jaccard}: pairs that the
- * view states, then equal sets, then the others with the best matches first, then those that were
+ * view states, then equal sets, then the others with the best matches first, then cgroups that were
  * paired by their parents; at most PAIRING_MAX_WRITTEN.
  */
 void pairing_write_json(const Pairing *pairing, JsonWriter *writer);

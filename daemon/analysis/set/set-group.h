@@ -39,8 +39,8 @@ size_t set_row_list_find(const SetRowList *list, unsigned index);
 typedef struct SetCapture {
         unsigned side; /* 0 before, 1 after */
         /*
-         * When the previous capture of the same boot was taken, of whichever set, in the unit of
-         * start_ticks: a thread that started earlier existed then.
+         * When the previous capture of the same boot was taken, in either set, in the unit of
+         * start_ticks. A thread that started earlier existed then.
          */
         bool has_earlier;
         uint64_t earlier_ticks;
@@ -55,7 +55,7 @@ typedef struct SetGroup {
         Group *group;       /* borrowed; for its key and members */
         SetRow *rows;       /* owned; one per slot */
         SetSamples threads; /* the number of threads */
-        /* Some thread is in two captures, of whichever sets. */
+        /* Some thread is in two captures, of the same set or of both. */
         bool lives_on;
 
         /* The capture being read; NULL: it has no thread of this group so far. */

@@ -43,7 +43,7 @@ void set_samples_done(SetSamples *samples);
 /* Adds the sample of one capture; each has at most one. 0 or -ENOMEM. */
 _must_check_ int set_samples_put(SetSamples *samples, size_t n_captures, size_t capture,
                                  double value);
-/* Two samples differ, of whichever set. */
+/* True if not all samples of both sets are equal. */
 bool set_samples_vary(const SetSamples *samples);
 /* Collects the samples of @captures in order; returns how many. */
 size_t set_samples_get(const SetSamples *samples, uint64_t captures,

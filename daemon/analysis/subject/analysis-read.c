@@ -61,7 +61,7 @@ static int compare_lives(const ThreadSample *a, const ThreadSample *b) {
 
 static int merge(Stream streams[static SIDES], MergeLife on_life, void *userdata,
                  unsigned *ret_culprit) {
-        /* Which sides advance: both at the start, then those that were passed on. */
+        /* Which sides advance: both at the start, later each side whose thread was handed on. */
         bool due[SIDES] = { true, true };
         int r;
 

@@ -53,7 +53,7 @@ DEFINE_CLEANUP(Queue *, queue_free);
 /* Changes the limits. Entries that wait or run stay. -ENOMEM, and then the old limits hold. */
 _must_check_ int queue_set_limits(Queue *queue, const QueueLimits *limits);
 
-/* Adds @entry, which is outside, to those that wait. */
+/* Adds @entry, which is in no queue, to the entries that wait. */
 _must_check_ int queue_add(Queue *queue, QueueEntry *entry, uid_t uid);
 /* Takes the entry whose turn it is; it runs from now on. NULL when none may run. */
 QueueEntry *queue_next(Queue *queue);

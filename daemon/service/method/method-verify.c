@@ -168,7 +168,7 @@ static int pass_some(Request *request) {
         return request->n_fds > 0 ? submit(request, &writer, &stage) : answer_all(request);
 }
 
-/* those that are named */
+/* snapshots that the call names */
 
 static int pass_references(Request *request, json_object *references) {
         static const Stage stage = {};

@@ -40,6 +40,7 @@ static int group_new(Span id, Group **ret) {
         if (!group->id)
                 return -ENOMEM;
         group->n_id = id.n;
+        group->life_seed = hash_seed();
         *ret = TAKE_PTR(group);
         return 0;
 }
@@ -110,10 +111,10 @@ int group_set_label(Group *group, Span label) {
  * A thread is identified by its tid and start. The hashes are added because the order of threads is
  * arbitrary. Nobody can choose threads whose sums are equal: the seed is secret.
  */
-static uint64_t life_hash(const ThreadSample *sample) {
+static uint64_t life_hash(const ThreadSample *sample, uint64_t seed) {
         const uint64_t life[] = { (uint64_t) sample->tid, sample->start_ticks };
 
-        return hash_bytes((Span){ (const char *) life, sizeof(life) }, hash_seed());
+        return hash_bytes((Span){ (const char *) life, sizeof(life) }, seed);
 }
 
 int group_fold(Group *group, unsigned side, const ThreadSample *sample) {
@@ -124,7 +125,7 @@ int group_fold(Group *group, unsigned side, const ThreadSample *sample) {
                 if (r != 0)
                         return r;
         }
-        group->lives[side] += life_hash(sample);
+        group->lives[side] += life_hash(sample, group->life_seed);
         return aggregate_fold(group->sides[side], sample);
 }
 

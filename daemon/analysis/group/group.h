@@ -41,6 +41,7 @@ typedef struct Group {
         Aggregate *sides[SIDES]; /* owned; NULL: no thread on that side */
         Spread spreads[SIDES];   /* of sums over threads; empty unless the view wants it */
         uint64_t lives[SIDES];   /* sum of the hashes of its threads, independent of their order */
+        uint64_t life_seed;      /* of those hashes */
         GroupWindow *window;     /* owned; NULL: threads are not followed */
 
         /* The place in the order of display, set at the end. */

@@ -233,11 +233,12 @@ static void print_heading(Table *table, const char *text) {
 
 /* Prints one row, as several lines if its cells wrap. @cells are moved behind what was printed. */
 static void print_row(Table *table, const size_t *widths, const char *cells[], uint32_t bold) {
+        size_t n_columns = table->n_columns;
         bool more;
 
         do {
                 more = false;
-                for (size_t i = 0; i < table->n_columns; i++) {
+                for (size_t i = 0; i < n_columns; i++) {
                         Span shown = span_of(cells[i]);
                         size_t n = shown.n;
 
@@ -265,6 +266,7 @@ static void print_block(Table *table) {
                 print_headers(table, widths);
         table->headed = true;
         for (size_t row = 0; row < table->n_rows; row++) {
+                assert(table->n_columns > 0);
                 for (size_t i = 0; i < table->n_columns; i++) {
                         cells[i] = next;
                         next += strlen(next) + 1;

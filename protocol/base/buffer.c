@@ -52,7 +52,7 @@ int buffer_append(Buffer *buffer, const void *bytes, size_t n) {
         if (n == 0)
                 return buffer->failure;
         r = buffer_reserve(buffer, n, &end);
-        if (r < 0)
+        if (r != 0)
                 return r;
         memcpy(end, bytes, n);
         buffer->n += n;
@@ -85,7 +85,7 @@ int buffer_append_format(Buffer *buffer, const char *format, ...) {
                 return fail(buffer, -EINVAL);
 
         r = buffer_reserve(buffer, (size_t) n + 1, &end);
-        if (r < 0)
+        if (r != 0)
                 return r;
         va_start(args, format);
         n = vsnprintf(end, (size_t) n + 1, format, args);
@@ -100,7 +100,7 @@ int buffer_terminate(Buffer *buffer, const char **ret) {
         int r;
 
         r = buffer_reserve(buffer, 1, &end);
-        if (r < 0)
+        if (r != 0)
                 return r;
         *end = '\0';
         *ret = buffer->bytes;
@@ -120,7 +120,7 @@ int buffer_take_text(Buffer *buffer, char **ret) {
         int r;
 
         r = buffer_terminate(buffer, &text);
-        if (r < 0)
+        if (r != 0)
                 return r;
         *ret = TAKE_PTR(buffer->bytes);
         buffer->n = buffer->n_allocated = 0;

@@ -168,16 +168,15 @@ function headLines(page) {
   return lines;
 }
 
-function elapsedText({elapsedNs, before, after}) {
+function elapsedText({elapsedNs, swapped, before, after}) {
   if (elapsedNs === undefined) {
     const differ = (key) => before[key] && after[key] && before[key] !== after[key];
     const why = differ("machineId") || differ("hostName") ? "different hosts"
       : !before.bootId || !after.bootId ? "a file without boot id" : "different boots";
     return `Elapsed: unknown (${why}), so there are no rates.`;
   }
-  const isBackwards = BigInt(elapsedNs) < 0n;
-  return ["Elapsed: ", make("b", {}, formatSpan(isBackwards ? -BigInt(elapsedNs) : elapsedNs)),
-    isBackwards && " backwards: AFTER is older than BEFORE."];
+  return ["Elapsed: ", make("b", {}, formatSpan(elapsedNs)),
+    swapped && ". The snapshots were named in the wrong order; the sides were swapped."];
 }
 
 function commandText(command) {

@@ -198,25 +198,22 @@ bool group_view_is_above(const GroupView *view) {
         return view->above;
 }
 
-/* Two snapshots in the wrong order are nearly always a mistake. */
-static void warn_backwards(json_object *reply) {
-        json_object *elapsed = cell_member(reply, "elapsedNs");
+/* The snapshots were named in the wrong order, and the daemon compared them in the right one. */
+static void tell_swap(json_object *reply) {
         char quoted_before[QUOTE_BYTES], quoted_after[QUOTE_BYTES];
 
-        if (!elapsed || json_object_get_int64(elapsed) >= 0)
+        if (!json_object_get_boolean(cell_member(reply, "swapped")))
                 return;
         (void) complain(
-                STATUS_DONE,
-                "AFTER (%s) is older than BEFORE (%s): the other way round they "
-                "show what happened.",
-                quote_json(cell_member(cell_member(reply, "after"), "name"), quoted_after),
-                quote_json(cell_member(cell_member(reply, "before"), "name"), quoted_before));
+                STATUS_DONE, "%s is older than %s: the sides were swapped, so that it is BEFORE.",
+                quote_json(cell_member(cell_member(reply, "before"), "name"), quoted_before),
+                quote_json(cell_member(cell_member(reply, "after"), "name"), quoted_after));
 }
 
 static int begin(GroupView *view, json_object *reply) {
         view->begun = true;
         if (view->form.kind == REPORT_PAIR)
-                warn_backwards(reply);
+                tell_swap(reply);
         return view->sink->type->begin(view->sink, reply);
 }
 

@@ -22,8 +22,8 @@ typedef struct SinkJson {
 
 /* The members of each kind of report, in the order of the contract. */
 typedef struct Members {
-        const char *first[8]; /* of the first reply, in front of the lists */
-        const char *windowed; /* the same, left out where there is none */
+        const char *first[8];    /* of the first reply, in front of the lists */
+        const char *optional[2]; /* the same, left out where there is none */
         GroupList last_list;
         const char *sources[2]; /* of the first reply, behind the lists */
         const char *counts[8];  /* of the last reply; left out where there is none */
@@ -38,7 +38,7 @@ static const Members all_members[] = {
         },
         [REPORT_PAIR] = {
                 .first = { "before", "after", "sameBoot", "elapsedNs", "hostChanges" },
-                .windowed = "window",
+                .optional = { "swapped", "window" },
                 .last_list = GROUP_LIST_ONLY_AFTER,
                 .sources = { "sourcesBefore", "sourcesAfter" },
                 .counts = { "hiddenRows", "hiddenGroups", "hiddenOnlyBefore", "hiddenOnlyAfter",
@@ -70,9 +70,10 @@ static int begin(GroupSink *sink, json_object *reply) {
         for (size_t i = 0; i < ELEMENTSOF(members->first) && members->first[i]; i++)
                 json_out_member(&json->out, members->first[i],
                                 cell_member(reply, members->first[i]));
-        if (members->windowed && cell_member(reply, members->windowed))
-                json_out_member(&json->out, members->windowed,
-                                cell_member(reply, members->windowed));
+        for (size_t i = 0; i < ELEMENTSOF(members->optional) && members->optional[i]; i++)
+                if (cell_member(reply, members->optional[i]))
+                        json_out_member(&json->out, members->optional[i],
+                                        cell_member(reply, members->optional[i]));
         for (size_t i = 0; i < ELEMENTSOF(json->sources) && members->sources[i]; i++)
                 json->sources[i] = json_object_get(cell_member(reply, members->sources[i]));
         json_out_key(&json->out, group_list_names[GROUP_LIST_GROUPS]);

@@ -23,9 +23,8 @@ typedef struct Analysis {
         unsigned n_sides;
         Subject subjects[SIDES];
         ComparisonSetup setup;
-        bool has_elapsed;
-        bool elapsed_backwards;
-        uint64_t elapsed_ns; /* absolute value */
+        bool has_elapsed; /* setup.elapsed_ns is known; it may be 0 */
+        bool swapped;     /* the caller's "before" was the later capture */
         Comparison *comparison;
         SectionFeed feed;
         Buffer name; /* scratch: the former name of a cgroup */
@@ -69,25 +68,31 @@ static int analysis_open(Analysis *analysis, const AnalysisParameters *parameter
         return r;
 }
 
+/*
+ * Relates the two sides in time. Captures of one boot that were named in the wrong order are
+ * swapped: read backwards, every counter would seem to have been reset although nothing was.
+ */
 static void analysis_relate(Analysis *analysis) {
-        const Subject *subjects = analysis->subjects;
-        const Head *before = &subjects[SIDE_BEFORE].head, *after = &subjects[SIDE_AFTER].head;
+        Subject *subjects = analysis->subjects;
 
         analysis->setup = (ComparisonSetup){ .n_sides = analysis->n_sides };
         if (analysis->n_sides < 2)
                 return;
         analysis->setup.boots = subject_boots(&subjects[SIDE_BEFORE], &subjects[SIDE_AFTER]);
-        if (analysis->setup.boots != BOOTS_SAME || !before->has_start_boottime ||
-            !after->has_start_boottime)
+        if (analysis->setup.boots != BOOTS_SAME || !subjects[SIDE_BEFORE].head.has_start_boottime ||
+            !subjects[SIDE_AFTER].head.has_start_boottime)
                 return;
-        analysis->has_elapsed = true;
-        analysis->elapsed_backwards = after->start_boottime_ns < before->start_boottime_ns;
-        if (analysis->elapsed_backwards) {
-                analysis->elapsed_ns = before->start_boottime_ns - after->start_boottime_ns;
-                return;
+        if (subjects[SIDE_AFTER].head.start_boottime_ns <
+            subjects[SIDE_BEFORE].head.start_boottime_ns) {
+                Subject earlier = subjects[SIDE_AFTER];
+
+                subjects[SIDE_AFTER] = subjects[SIDE_BEFORE];
+                subjects[SIDE_BEFORE] = earlier;
+                analysis->swapped = true;
         }
-        analysis->elapsed_ns = after->start_boottime_ns - before->start_boottime_ns;
-        analysis->setup.elapsed_ns = analysis->elapsed_ns;
+        analysis->has_elapsed = true;
+        analysis->setup.elapsed_ns = subjects[SIDE_AFTER].head.start_boottime_ns -
+                                     subjects[SIDE_BEFORE].head.start_boottime_ns;
 }
 
 /* Refuses a window between snapshots that cannot have threads in common. */
@@ -103,10 +108,7 @@ static int analysis_check_window(Analysis *analysis) {
                 return 0;
         switch (analysis->setup.boots) {
         case BOOTS_SAME:
-                if (!analysis->elapsed_backwards)
-                        return 0;
-                buffer_append_format(&reason, "\"%s\" was taken before \"%s\"", after, before);
-                break;
+                return 0;
         case BOOTS_DIFFERENT:
                 buffer_append_format(&reason, "\"%s\" and \"%s\" are from different boots", before,
                                      after);
@@ -287,9 +289,11 @@ static int analysis_answer_heads(Analysis *analysis) {
         json_write_member_bool(writer, "sameBoot", analysis->setup.boots == BOOTS_SAME);
         json_write_key(writer, "elapsedNs");
         if (analysis->has_elapsed)
-                json_write_signed_u64(writer, analysis->elapsed_backwards, analysis->elapsed_ns);
+                json_write_u64(writer, analysis->setup.elapsed_ns);
         else
                 json_write_null(writer);
+        if (analysis->swapped)
+                json_write_member_bool(writer, "swapped", true);
         analysis_write_window(analysis, writer);
         r = analysis_write_changes(analysis, writer);
         return r == 0 ? answer_reply(&analysis->work->answer) : r;

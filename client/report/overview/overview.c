@@ -275,8 +275,6 @@ static const char *why_no_time(json_object *before, json_object *after) {
 
 static void print_elapsed(const Lines *lines, json_object *reply) {
         json_object *elapsed = cell_member(reply, "elapsedNs");
-        int64_t span_ns = json_object_get_int64(elapsed);
-        uint64_t magnitude_ns = span_ns < 0 ? 0 - (uint64_t) span_ns : (uint64_t) span_ns;
         char span[WHEN_CHARS];
 
         if (!elapsed) {
@@ -285,8 +283,8 @@ static void print_elapsed(const Lines *lines, json_object *reply) {
                         why_no_time(cell_member(reply, "before"), cell_member(reply, "after")));
                 return;
         }
-        when_format_span(magnitude_ns, span);
-        lines_format(lines, "elapsed", "%s%s", span_ns < 0 ? "-" : "", span);
+        when_format_span(json_object_get_uint64(elapsed), span);
+        lines_format(lines, "elapsed", "%s", span);
 }
 
 static unsigned long long count_of(json_object *object, const char *key) {

@@ -229,6 +229,11 @@ static int settle_windows(Comparison *comparison) {
         return r;
 }
 
+/* The sides are of one boot and the second is the later one: counters can only have grown. */
+static bool in_order(const Comparison *comparison) {
+        return comparison->setup.boots == BOOTS_SAME && comparison->setup.elapsed_ns > 0;
+}
+
 static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
         return (GroupLens){
                 .view = &comparison->view,
@@ -239,7 +244,7 @@ static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
                 .changed_only = comparison->view.changed_only && list == COMPARISON_GROUPS,
                 .threshold = comparison->view.has_threshold && comparison->setup.n_sides > 1 &&
                              list == COMPARISON_GROUPS,
-                .same_boot = comparison->setup.boots == BOOTS_SAME,
+                .in_order = in_order(comparison),
                 .elapsed_ns =
                         comparison->setup.boots == BOOTS_SAME ? comparison->setup.elapsed_ns : 0,
         };
@@ -302,7 +307,7 @@ static int order_lists(Comparison *comparison) {
         Order order = { .sort = &comparison->view.sort,
                         .scale = &comparison->scale,
                         .n_sides = comparison->setup.n_sides,
-                        .same_boot = comparison->setup.boots == BOOTS_SAME };
+                        .in_order = in_order(comparison) };
         int r;
 
         r = order_groups(&order, groups->groups, groups->n_groups);

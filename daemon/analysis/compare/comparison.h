@@ -47,7 +47,7 @@ typedef struct Comparison Comparison;
 typedef struct ComparisonSetup {
         unsigned n_sides; /* 1: show; 2: compare */
         Boots boots;
-        uint64_t elapsed_ns; /* between the two captures; 0: unknown or backwards, no rates */
+        uint64_t elapsed_ns; /* between the two captures; 0: unknown, neither rates nor resets */
 } ComparisonSetup;
 
 /* The lists of the interface that comparison_write() writes. */

@@ -37,7 +37,7 @@ static bool init_row(Row *row, const GroupLens *lens, const Group *group, unsign
                      unsigned index) {
         if (!row_is_wanted(lens->view, index))
                 return false;
-        row_init(row, group, side, index, lens->same_boot);
+        row_init(row, group, side, index, lens->in_order);
         row->impact = impact_of_row(lens, row, side);
         if (lens->threshold && !row_is_above(row, lens))
                 return false;
@@ -206,7 +206,7 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
         Order order = { .sort = &lens->view->sort,
                         .scale = lens->scale,
                         .n_sides = side == BOTH_SIDES ? 2 : 1,
-                        .same_boot = lens->same_boot };
+                        .in_order = lens->in_order };
         size_t i = 0;
 
         order_rows(&order, rows, n_rows);

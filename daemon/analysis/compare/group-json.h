@@ -31,7 +31,7 @@ typedef struct GroupLens {
         const SourceTable *sources[SIDES]; /* NULL: the file records none */
         bool changed_only; /* hide unchanged rows; with one side, rows without a value */
         bool threshold;    /* hide rows that changed by no more than the threshold of the view */
-        bool same_boot;
+        bool in_order;
         uint64_t elapsed_ns;
 } GroupLens;
 

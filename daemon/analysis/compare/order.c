@@ -57,7 +57,7 @@ static unsigned n_keys_of(const Order *order) {
 /* The keys of one group */
 
 static void init_row(const Order *order, const Group *group, unsigned index, Row *ret) {
-        row_init(ret, group, order->n_sides == 1 ? 0 : BOTH_SIDES, index, order->same_boot);
+        row_init(ret, group, order->n_sides == 1 ? 0 : BOTH_SIDES, index, order->in_order);
 }
 
 static void raise_key(Delta *key, double magnitude, Group *group, unsigned index) {

@@ -32,7 +32,7 @@ typedef struct Order {
         const ViewSort *sort;     /* borrowed */
         const ImpactScale *scale; /* borrowed */
         unsigned n_sides;
-        bool same_boot;
+        bool in_order;
 } Order;
 
 /* The rank of a unit in the order by delta. */

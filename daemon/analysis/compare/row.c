@@ -103,7 +103,7 @@ static bool is_reset(const Row *row, const Group *group, MetricId id) {
                group->sides[0]->present[id] == group->sides[1]->present[id];
 }
 
-void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool same_boot) {
+void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool in_order) {
         *row = (Row){ .id = id };
         if (side == BOTH_SIDES) {
                 row->window = group->window;
@@ -114,7 +114,7 @@ void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, b
                 row->present = group->sides[side]->present[id];
         }
         init_number(row, side);
-        row->reset = same_boot && is_reset(row, group, id);
+        row->reset = in_order && is_reset(row, group, id);
 }
 
 void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id) {
@@ -126,9 +126,9 @@ void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id)
         init_number(row, side);
 }
 
-void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool same_boot) {
+void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool in_order) {
         if (index < _METRIC_MAX)
-                row_init_metric(row, group, side, (MetricId) index, same_boot);
+                row_init_metric(row, group, side, (MetricId) index, in_order);
         else
                 row_init_derived(row, group, side, (DerivedId) (index - _METRIC_MAX));
 }

@@ -64,12 +64,12 @@ typedef struct Row {
 } Row;
 
 /*
- * @side: the side to show, or BOTH_SIDES; the group has it, or both. @same_boot: both captures are
- * of one boot, so a counter that fell was reset.
+ * @side: the side to show, or BOTH_SIDES; the group has it, or both. @in_order: both captures
+ * are of one boot and the second is the later one, so a counter that fell was reset.
  */
-void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool same_boot);
+void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool in_order);
 void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id);
-void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool same_boot);
+void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool in_order);
 
 /* The change in percent. There is none without a delta, from 0, for ratios and after a reset. */
 bool row_percent(const Row *row, double *ret);

@@ -27,7 +27,7 @@ static void fold(unsigned side, pid_t tid, MetricId id, uint64_t value) {
 static const struct {
         MetricId id;
         pid_t tid_after;
-        bool same_boot;
+        bool in_order;
         uint64_t before, after;
         bool reset;
 } reset_rows[] = {
@@ -44,7 +44,7 @@ START_TEST(a_counter_that_fell_without_a_loss_was_reset) {
 
         fold(0, 1, reset_rows[_i].id, reset_rows[_i].before);
         fold(1, reset_rows[_i].tid_after, reset_rows[_i].id, reset_rows[_i].after);
-        row_init_metric(&row, group, BOTH_SIDES, reset_rows[_i].id, reset_rows[_i].same_boot);
+        row_init_metric(&row, group, BOTH_SIDES, reset_rows[_i].id, reset_rows[_i].in_order);
         ck_assert(row.reset == reset_rows[_i].reset);
         if (row.reset) {
                 ck_assert(!row_percent(&row, &number));

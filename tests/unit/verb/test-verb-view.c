@@ -187,7 +187,8 @@ START_TEST(an_explicit_limit_is_for_json_too) {
 }
 END_TEST
 
-static const Exchange backwards[] = { { REPLIES(COMPARED("-5", HEAD("a"), HEAD("b"))) } };
+static const Exchange swapped[] = { { REPLIES(
+        COMPARED("5,\"swapped\":true", HEAD("b"), HEAD("a"))) } };
 static const Exchange apart[] = { { REPLIES(
         "{\"parameters\":{\"before\":{\"name\":\"a\",\"hostName\":\"h\",\"bootId\":\"1\"},"
         "\"after\":{\"name\":\"b\",\"hostName\":\"h\",\"bootId\":\"2\"},\"sameBoot\":false,"
@@ -195,13 +196,14 @@ static const Exchange apart[] = { { REPLIES(
         "\"continues\":true}\0{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}"
         "}") } };
 
-START_TEST(the_wrong_way_round_is_warned_about) {
-        begin(backwards, 1);
+START_TEST(a_swap_of_the_sides_is_told) {
+        begin(swapped, 1);
         CTL_RUN(&ctl, "compare", "a", "b", "--json");
         ck_assert_int_eq(ctl.status, 0);
         ck_assert_str_eq(ctl.err,
-                         "AFTER (\"b\") is older than BEFORE (\"a\"): the other way round they "
-                         "show what happened.\n");
+                         "\"b\" is older than \"a\": the sides were swapped, so that it is "
+                         "BEFORE.\n");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\"swapped\":true,"));
         end();
 }
 END_TEST
@@ -485,7 +487,7 @@ int main(void) {
         tcase_add_test(view, an_empty_table_is_a_sentence);
         tcase_add_test(view, the_view_is_asked_for_as_it_was_given);
         tcase_add_test(view, an_explicit_limit_is_for_json_too);
-        tcase_add_test(view, the_wrong_way_round_is_warned_about);
+        tcase_add_test(view, a_swap_of_the_sides_is_told);
         tcase_add_test(view, without_one_boot_there_is_no_time_between);
         tcase_add_test(view, raw_and_columns_are_the_users);
         tcase_add_loop_test(view, compare_fits_a_terminal, 79, 82);

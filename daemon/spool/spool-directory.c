@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 int spool_complain(Spool *spool, int code, const char *format, ...) {
@@ -89,30 +88,6 @@ int spool_stat(const Spool *spool, const char *name, struct stat *ret) {
                 return SPOOL_E_NOT_FOUND;
         if (ret)
                 *ret = st;
-        return 0;
-}
-
-int spool_lock(const Spool *spool, int *ret_fd) {
-        _cleanup_(fd_closep) int fd = -EBADF;
-        int r;
-
-        /*
-         * A lock belongs to the open file, and the spool's is shared with every process it was sent
-         * to.
-         */
-        fd = openat(spool->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        do
-                r = flock(fd, LOCK_EX);
-        while (r < 0 && errno == EINTR);
-        /*
-         * A file system without locks: of two processes that replace one name at once, either may
-         * win.
-         */
-        if (r < 0 && errno != EOPNOTSUPP && errno != ENOLCK && errno != ENOSYS && errno != EINVAL)
-                return -errno;
-        *ret_fd = TAKE_FD(fd);
         return 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include "base/cleanup.h"
@@ -26,7 +27,8 @@ typedef struct Spool Spool;
 struct Spool {
         int dir_fd;
         char *path;
-        bool is_unavailable; /* @complaint says why */
+        bool is_unavailable;  /* @complaint says why */
+        uint64_t patience_ns; /* for the lock of another process; tests shorten it */
         char complaint[SPOOL_COMPLAINT_BYTES];
 };
 
@@ -51,9 +53,10 @@ _must_check_ int spool_walk_next(SpoolWalk walk, char ret_name[static SPOOL_NAME
 
 /*
  * Taken before the directory is changed, and held until the descriptor is closed: nothing changes
- * between checking an owner or a free name and acting on it.
+ * between checking an owner or a free name and acting on it. When another process holds the lock
+ * for too long, SPOOL_E_UNAVAILABLE and a complaint that names it.
  */
-_must_check_ int spool_lock(const Spool *spool, int *ret_fd);
+_must_check_ int spool_lock(Spool *spool, int *ret_fd);
 
 /* SPOOL_E_NOT_FOUND also when the name is not that of a regular file. @ret may be NULL. */
 _must_check_ int spool_stat(const Spool *spool, const char *name, struct stat *ret);

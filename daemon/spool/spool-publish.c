@@ -131,7 +131,7 @@ int spool_clean(Spool *spool) {
         if (spool->is_unavailable)
                 return SPOOL_E_UNAVAILABLE;
         r = spool_lock(spool, &lock);
-        if (r < 0)
+        if (r != 0)
                 return r;
         r = spool_walk_new(spool, &walk);
         if (r != 0)
@@ -341,7 +341,7 @@ static int remove_file(Spool *spool, const char *name, uid_t uid) {
         if (!spool_file_name(name, file))
                 return SPOOL_E_NOT_FOUND;
         r = spool_lock(spool, &lock);
-        if (r < 0)
+        if (r != 0)
                 return r;
         r = check_owner(spool, name, uid);
         if (r != 0)
@@ -367,7 +367,7 @@ static int rename_snapshot(Spool *spool, const char *name, const char *new_name,
         if (!spool_file_name(name, file))
                 return SPOOL_E_NOT_FOUND;
         r = spool_lock(spool, &lock);
-        if (r < 0)
+        if (r != 0)
                 return r;
         r = check_owner(spool, name, uid);
         if (r != 0)

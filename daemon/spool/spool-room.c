@@ -183,7 +183,7 @@ int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64_t n_bytes, c
         if (spool->is_unavailable)
                 return SPOOL_E_UNAVAILABLE;
         r = spool_lock(spool, &lock);
-        if (r < 0)
+        if (r != 0)
                 return r;
         r = spool_list(spool, &entries, &plan.n_entries);
         if (r != 0)

@@ -15,6 +15,7 @@
 #include "spool/file-trailer.h"
 #include "spool/snapshot-file.h"
 #include "spool/spool-directory.h"
+#include "wire/limits.h"
 
 int spool_explain(Spool *spool, int error) {
         switch (error) {
@@ -46,7 +47,7 @@ static int spool_new(const char *path, Spool **ret) {
 
         if (!spool)
                 return -ENOMEM;
-        *spool = (Spool){ .dir_fd = -EBADF };
+        *spool = (Spool){ .dir_fd = -EBADF, .patience_ns = LIMIT_SPOOL_LOCK_NS };
         /* "dir/" would be followed if dir were a symbolic link. */
         while (n > 1 && path[n - 1] == '/')
                 n--;
@@ -131,6 +132,16 @@ int spool_refresh(Spool *spool) {
                 return r;
         spool->is_unavailable = r == SPOOL_E_UNAVAILABLE;
         return 0;
+}
+
+SpoolAccess spool_tighten(Spool *spool) {
+        struct stat st;
+
+        if (spool->dir_fd < 0 || fstat(spool->dir_fd, &st) < 0 || (st.st_mode & 077) == 0)
+                return SPOOL_ACCESS_PRIVATE;
+        if (st.st_uid != geteuid() || fchmod(spool->dir_fd, st.st_mode & 0700) < 0)
+                return SPOOL_ACCESS_SHARED;
+        return SPOOL_ACCESS_TIGHTENED;
 }
 
 int spool_dir_fd(const Spool *spool) {

@@ -61,6 +61,18 @@ DEFINE_CLEANUP(Spool *, spool_free);
  */
 _must_check_ int spool_refresh(Spool *spool);
 
+typedef enum SpoolAccess {
+        SPOOL_ACCESS_PRIVATE,   /* only its owner can open the directory */
+        SPOOL_ACCESS_TIGHTENED, /* so from now on */
+        SPOOL_ACCESS_SHARED,    /* others can open it, and it is not ours to change */
+} SpoolAccess;
+
+/*
+ * Takes the access of others to the directory away, when it belongs to this user: who can open it
+ * can read every snapshot and can lock it.
+ */
+SpoolAccess spool_tighten(Spool *spool);
+
 int spool_dir_fd(const Spool *spool);
 const char *spool_path(const Spool *spool);
 /* One sentence for the last SPOOL_E_FULL or SPOOL_E_UNAVAILABLE. */

@@ -42,6 +42,7 @@
 #define LIMIT_SMAPS_NS (5 * NSEC_PER_SEC) /* for smaps_rollup in one capture */
 #define LIMIT_CAPTURE_NS (600 * NSEC_PER_SEC)
 #define LIMIT_ANALYSIS_NS (300 * NSEC_PER_SEC)
+#define LIMIT_SPOOL_LOCK_NS (10 * NSEC_PER_SEC) /* while another process holds the lock */
 
 /* Users that the queues and the log keep counting after their last call ended */
 #define LIMIT_REMEMBERED_USERS 64u

@@ -135,7 +135,7 @@ class Daemon:
         self.socket = directory / "socket"
         self.spool = directory / "spool"
         self.log = directory / "log"
-        self.spool.mkdir(exist_ok=True)
+        self.spool.mkdir(mode=0o700, exist_ok=True)
         command = [*prefix, CTPROFD, "--spool", str(self.spool), *options]
         if activated:
             command = ["systemd-socket-activate", "-l", str(self.socket), "--fdname=varlink", *command]

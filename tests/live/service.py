@@ -69,7 +69,7 @@ class Sandboxed(Daemon):
         self.socket = directory / "socket"
         self.spool = directory / "spool"
         self.log = directory / "log"
-        self.spool.mkdir(exist_ok=True)
+        self.spool.mkdir(mode=0o700, exist_ok=True)
         os.chown(self.spool, UID, UID)
         command = ["systemd-socket-activate", "-l", str(self.socket), "--fdname=varlink",
                    "-E", "ASAN_OPTIONS=detect_leaks=0", "-E", "CTPROF_BUILD", "-E", "PYTHONDONTWRITEBYTECODE"]

@@ -16,7 +16,7 @@ import subprocess
 import time
 
 from fuse import Fuse
-from harness import (Daemon, Idle, Skip, call, expect, expect_equal, main, need_root, receive, temporary, test,
+from harness import (Daemon, Idle, Skip, call, expect, expect_equal, main, need_root, receive, run, temporary, test,
                      wait_until)
 from peers import PROFILER, connect, frame, open_daemon
 
@@ -220,6 +220,44 @@ def owners_and_others():
         expect(f"by uid {MEMBER} failed" in daemon.log.read_text(encoding="utf-8"), "refusals are logged")
         expect_equal(as_user(daemon, OWNER, "rename", "mine", "still-mine").status, 0, "its owner")
         expect_equal(as_user(daemon, OWNER, "remove", "still-mine").status, 0, "its owner")
+
+
+@contextlib.contextmanager
+def locked_by_member(directory):
+    """A process of a member that holds a lock on @directory, which it could open a while ago."""
+    opened_directory = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    program = f"import fcntl, time; fcntl.flock({opened_directory}, fcntl.LOCK_EX); print('locked', flush=True); time.sleep(600)"
+    with subprocess.Popen(["python3", "-c", program], user=MEMBER, group=MEMBER, extra_groups=[], pass_fds=[opened_directory],
+                          stdout=subprocess.PIPE, text=True) as process:
+        os.close(opened_directory)
+        try:
+            expect_equal(process.stdout.readline(), "locked\n", "the lock")
+            yield process
+        finally:
+            process.kill()
+
+
+@test
+def spool_is_closed_to_members():
+    """a member cannot open the spool; a lock that was taken before costs a caller seconds and is named"""
+    need_root()
+    with temporary() as directory:
+        spool = directory / "spool"
+        spool.mkdir(mode=0o755)
+        os.chmod(spool, 0o755)
+        with locked_by_member(spool) as member, grouped_daemon(directory) as daemon:
+            expect_equal(os.stat(spool).st_mode & 0o7777, 0o700, "the mode of the spool")
+            expect("changed its mode to 0700" in daemon.log.read_text(encoding="utf-8"), "a warning")
+            expect(run("ls", spool, user=MEMBER, group=MEMBER, groups=[GROUP]).status != 0, "a member lists the spool")
+            begin = time.monotonic()
+            refused = as_user(daemon, OWNER, "capture", "--tag", "a", "-q")
+            seconds = time.monotonic() - begin
+            expect_equal(refused.status, 1, refused.err)
+            expect(f"by process {member.pid} " in refused.err and f"of uid {MEMBER}" in refused.err, refused.err)
+            expect(seconds < 60, "waited for the lock for", seconds, "s")
+            member.kill()
+            member.wait()
+            expect_equal(as_user(daemon, OWNER, "capture", "--tag", "a", "-q").status, 0, "without the lock")
 
 
 @test

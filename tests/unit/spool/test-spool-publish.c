@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "spool-fixture.h"
 
+#include <signal.h>
 #include <sys/file.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "spool/spool-directory.h"
 
 /* publishing */
 
@@ -312,6 +317,80 @@ START_TEST(a_damaged_body_is_not_renamed) {
 }
 END_TEST
 
+/* A process of its own that holds a lock on the directory until it is ended. */
+static pid_t lock_as_stranger(void) {
+        int ready[2];
+        char byte;
+        pid_t pid;
+
+        ck_assert_int_eq(pipe(ready), 0);
+        pid = fork();
+        ck_assert_int_ge(pid, 0);
+        if (pid == 0) {
+                int fd = open(dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+                if (fd < 0 || flock(fd, LOCK_EX) < 0 || write(ready[1], "", 1) != 1)
+                        _exit(EXIT_FAILURE);
+                for (;;)
+                        (void) pause();
+        }
+        ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+        (void) close(ready[0]);
+        (void) close(ready[1]);
+        return pid;
+}
+
+START_TEST(a_stranger_with_the_lock_is_waited_for_only_so_long_and_named) {
+        struct timespec begin, end;
+        char expected[64];
+        Buffer rotated = {};
+        pid_t stranger;
+        int fd;
+
+        put("x", 10, 1000, true);
+        fd = make_snapshot("y", 20, 1000, true);
+        stranger = lock_as_stranger();
+        spool->patience_ns = NSEC_PER_SEC / 10;
+        (void) snprintf(expected, sizeof(expected), " s by process %d (\"test-spool",
+                        (int) stranger);
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &begin);
+        ck_assert_int_eq(spool_publish(spool, fd, "y", false, 1000), SPOOL_E_UNAVAILABLE);
+        (void) clock_gettime(CLOCK_MONOTONIC, &end);
+        ck_assert_int_le(end.tv_sec - begin.tv_sec, 5);
+        ck_assert_msg(strstr(spool_complaint(spool), expected), "%s", spool_complaint(spool));
+        ck_assert_int_eq(spool_remove(spool, "x", 0), SPOOL_E_UNAVAILABLE);
+        ck_assert_int_eq(spool_rename(spool, "x", "z", 0, NULL), SPOOL_E_UNAVAILABLE);
+        ck_assert_int_eq(spool_clean(spool), SPOOL_E_UNAVAILABLE);
+        ck_assert_int_eq(spool_make_room(spool, &(SpoolLimits){}, 0, NULL, &rotated),
+                         SPOOL_E_UNAVAILABLE);
+
+        ck_assert_int_eq(kill(stranger, SIGKILL), 0);
+        ck_assert_int_eq(waitpid(stranger, NULL, 0), stranger);
+        ck_assert_int_eq(spool_publish(spool, fd, "y", false, 1000), 0);
+        (void) close(fd);
+        check_list("y x ");
+}
+END_TEST
+
+START_TEST(the_directory_is_closed_to_others) {
+        struct stat st;
+
+        ck_assert_int_eq(spool_tighten(spool), SPOOL_ACCESS_PRIVATE);
+        ck_assert_int_eq(fchmod(dir.fd, 0751), 0);
+        ck_assert_int_eq(spool_tighten(spool), SPOOL_ACCESS_TIGHTENED);
+        ck_assert_int_eq(fstat(dir.fd, &st), 0);
+        ck_assert_uint_eq(st.st_mode & 07777, 0700);
+        if (geteuid() != 0)
+                return;
+        ck_assert_int_eq(fchmod(dir.fd, 0755), 0);
+        ck_assert_int_eq(fchown(dir.fd, 1000, 1000), 0);
+        ck_assert_int_eq(spool_tighten(spool), SPOOL_ACCESS_SHARED);
+        ck_assert_int_eq(fstat(dir.fd, &st), 0);
+        ck_assert_uint_eq(st.st_mode & 07777, 0755);
+}
+END_TEST
+
 START_TEST(cleaning_removes_left_over_dot_names_and_nothing_else) {
         char busy[64];
         int fd;
@@ -357,5 +436,7 @@ int main(void) {
         tcase_add_test(remove, renaming_refuses_and_leaves_all_as_it_was);
         tcase_add_test(remove, a_damaged_body_is_not_renamed);
         tcase_add_test(remove, cleaning_removes_left_over_dot_names_and_nothing_else);
+        tcase_add_test(remove, a_stranger_with_the_lock_is_waited_for_only_so_long_and_named);
+        tcase_add_test(remove, the_directory_is_closed_to_others);
         return check_main(suite);
 }

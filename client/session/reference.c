@@ -75,6 +75,7 @@ void reference_prepare_call(const Reference *reference, SessionCall *call) {
         reference_write_json(writer, reference, 0);
         call->endpoint = reference->is_file ? ENDPOINT_ANALYSIS : ENDPOINT_DAEMON;
         call->subject = reference->text;
+        call->is_about_files = reference->is_file;
         call->request.fds = &reference->fd;
         call->request.n_fds = reference->is_file;
 }

@@ -11,6 +11,7 @@
 #include "render/cell.h"
 #include "session/complain.h"
 #include "session/local-spool.h"
+#include "session/reply-names.h"
 #include "session/wire-complaint.h"
 
 #define DEFAULT_TIMEOUT_NS (30 * NSEC_PER_SEC)
@@ -136,8 +137,24 @@ typedef struct Exchange {
         Session *session;
         SessionOnReply on_reply;
         void *userdata;
+        bool is_about_files;
         int status; /* what the verb returned, apart from what the connection did */
 } Exchange;
+
+/* 0 or an exit status. */
+static int check_names(const Exchange *exchange, json_object *parameters) {
+        char quoted[QUOTE_BYTES];
+        const char *complaint;
+
+        if (exchange->is_about_files)
+                return 0;
+        complaint = reply_names_complaint(parameters, quoted);
+        if (!complaint)
+                return 0;
+        return complain(STATUS_FAILED,
+                        "The reply of ctprofd is not used: the snapshot name %s in it %s.", quoted,
+                        complaint);
+}
 
 /* Takes progress out of the stream of replies, and hands the rest to the verb. */
 static int on_reply(void *userdata, Connection *connection, json_object *parameters, bool last) {
@@ -150,7 +167,9 @@ static int on_reply(void *userdata, Connection *connection, json_object *paramet
                 return 0;
         }
         progress_clear(&exchange->session->progress);
-        r = exchange->on_reply(exchange->userdata, connection, parameters, last);
+        r = check_names(exchange, parameters);
+        if (r == 0)
+                r = exchange->on_reply(exchange->userdata, connection, parameters, last);
         if (r <= 0)
                 return r;
         exchange->status = r;
@@ -186,7 +205,7 @@ int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_rep
         _cleanup_(connection_freep) Connection *connection = NULL;
         _cleanup_(reply_done) Reply error = {};
         char complaint[CONNECTION_COMPLAINT_BYTES];
-        Exchange exchange = { session, verb_on_reply, userdata, 0 };
+        Exchange exchange = { session, verb_on_reply, userdata, call->is_about_files, 0 };
         Endpoint endpoint;
         Request request;
         int r;

@@ -61,6 +61,7 @@ typedef struct SessionCall {
         EndpointKind endpoint;  /* ENDPOINT_DAEMON becomes a private daemon with --local */
         Request request;        /* a timeout of 0 is that of the user, or the default */
         bool unhurried;         /* has no default timeout */
+        bool is_about_files;    /* replies may have names of files, which are any text */
         const char *subject;    /* the name or path that a refusal is about; may be NULL */
         const char *taken_hint; /* what to do about SnapshotExists */
         Buffer parameters;

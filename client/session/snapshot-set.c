@@ -64,7 +64,7 @@ static int add_matches(SnapshotNames *names, SnapshotSet *set, const char *glob)
         for (size_t i = n; r == 0 && i > 0; i--) { /* the newest is first */
                 json_object *name = cell_member(cell_element(heads, i - 1), "name");
 
-                if (!glob_matches_text(span_of(glob), cell_string(name)))
+                if (!name || !glob_matches_text(span_of(glob), cell_string(name)))
                         continue;
                 n_matches++;
                 if (!is_in(set, json_object_get_string(name)))

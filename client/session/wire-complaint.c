@@ -29,7 +29,8 @@ static void collect(const Reply *reply, WireError error, const WireTopic *topic,
         *facts = (Facts){
                 .topic = topic,
                 .has_reason = cell_string(reason).n > 0,
-                .has_nearest = cell_string(nearest).n > 0,
+                /* It is there to be typed: a text that is no name is not offered. */
+                .has_nearest = !snapshot_name_complaint(cell_string(nearest)),
                 .offset = cell_member(reply->parameters, "offset"),
         };
         /* Name a file as the user typed it: the daemon knows only the last part of its path. */

@@ -137,6 +137,7 @@ static int convert_file(Export *export) {
                 .endpoint = ENDPOINT_ANALYSIS,
                 .request = { .method = CONVERT_METHOD, .fds = fds, .n_fds = ELEMENTSOF(fds) },
                 .unhurried = true,
+                .is_about_files = true,
                 .subject = export->source.text,
         };
 

@@ -87,6 +87,7 @@ static int call_verify(Verification *verification, const Reference *reference) {
                 call.request.fds = &reference->fd;
                 call.request.n_fds = reference->is_file;
                 call.subject = reference->text;
+                call.is_about_files = reference->is_file;
         }
         json_write_end(writer);
         return session_call(verification->session, &call, on_results, verification);

@@ -31,6 +31,7 @@ static int call_view(Session *session, GroupView *view, const char *method,
         group_view_write_parameters(view, writer);
         call.request.fds = fds;
         call.request.n_fds = n_fds;
+        call.is_about_files = n_fds > 0;
         return session_call(session, &call, group_view_on_reply, view);
 }
 

@@ -8,10 +8,10 @@
 /* list */
 
 static const Exchange listed[] = { { REPLIES("{\"parameters\":{\"snapshots\":[" HEAD(
-        "newest") "," HEAD("a-name\\uef9b") "],"
-                                            "\"unreadable\":[{\"name\":\"bad\",\"ok\":false,"
-                                            "\"error\":\"Its head is cut off.\","
-                                            "\"offset\":null}]}}") } };
+        "newest") "," HEAD("a-name") "],"
+                                     "\"unreadable\":[{\"name\":\"bad\",\"ok\":false,"
+                                     "\"error\":\"Its head is cut off.\","
+                                     "\"offset\":null}]}}") } };
 
 START_TEST(list_is_a_table) {
         begin(listed, 1);
@@ -20,7 +20,7 @@ START_TEST(list_is_a_table) {
         ck_assert_int_eq(ctl.status, 0);
         ck_assert_ptr_nonnull(strstr(ctl.out, "NAME"));
         ck_assert_ptr_nonnull(strstr(ctl.out, "newest"));
-        ck_assert_ptr_nonnull(strstr(ctl.out, "a-name\\x9b"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "a-name"));
         ck_assert_ptr_nonnull(strstr(ctl.out, "2026-11-20 15:35:01"));
         ck_assert_ptr_nonnull(strstr(ctl.out, " h    6.1        213        98 48.126KiB root\n"));
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"sinceRealtimeNs\":1795132800000000000,"
@@ -32,8 +32,79 @@ END_TEST
 START_TEST(list_json_is_the_contract) {
         begin(listed, 1);
         CTL_RUN(&ctl, "list", "-j");
-        expect(0, "{\"snapshots\":[" HEAD("newest") "," HEAD("a-name\uef9b") "]}\n",
+        expect(0, "{\"snapshots\":[" HEAD("newest") "," HEAD("a-name") "]}\n",
                "\"bad\" cannot be read: Its head is cut off.\n");
+        end();
+}
+END_TEST
+
+/* Where each reply has the names of snapshots; %s stands for one. */
+static const struct {
+        const char *words[4];
+        const char *reply;
+} named[] = {
+        { { "list" }, "{\"snapshots\":[{\"name\":\"good\"},{\"name\":%s}],\"unreadable\":[]}" },
+        { { "list", "-j" }, "{\"snapshots\":[{\"name\":%s}]}" },
+        { { "list" }, "{\"snapshots\":[],\"unreadable\":[{\"name\":%s,\"error\":\"e\"}]}" },
+        { { "remove", "latest" }, "{\"snapshots\":[{\"name\":%s}]}" },
+        { { "remove", "a" }, "{\"snapshots\":[{\"name\":%s}]}" },
+        { { "rename", "a", "b" }, "{\"snapshots\":[],\"oldName\":%s}" },
+        { { "compare", "--before=*", "--after=a" }, "{\"snapshots\":[{\"name\":%s}]}" },
+        { { "capture" }, "{\"snapshot\":{\"name\":%s}}" },
+        { { "capture", "-j" }, "{\"snapshot\":{\"name\":\"a\"},\"rotated\":[\"b\",%s]}" },
+        { { "capture", "-j" }, "{\"snapshot\":{},\"replaced\":{\"name\":%s}}" },
+        { { "run", "--", "true" }, "{\"snapshot\":{\"name\":%s}}" },
+        { { "run", "--tag=t", "--", "true" }, "{\"snapshots\":[{\"name\":%s}]}" },
+        { { "info", "a" }, "{\"snapshot\":{\"name\":%s}}" },
+        { { "export", "a" }, "{\"snapshot\":{\"name\":%s},\"fileDescriptor\":0}" },
+        { { "verify", "--all" }, "{\"results\":[{\"name\":%s,\"ok\":true}]}" },
+        { { "show", "a" }, "{\"snapshot\":{\"name\":%s}}" },
+        { { "compare", "a", "b" }, "{\"before\":{\"name\":\"a\"},\"after\":{\"name\":%s}}" },
+        { { "compare", "--before=a,b", "--after=c" }, "{\"before\":[{\"name\":%s}]}" },
+};
+
+START_TEST(a_name_that_is_none_is_refused_wherever_it_stands) {
+        static const char *const names[][2] = {
+                { "\"$(touch run)\"",
+                  "\"$(touch run)\" in it has a character other than A-Z a-z 0-9 . _ -.\n" },
+                { "\"-rf\"", "\"-rf\" in it starts with a dash.\n" },
+                { "\"e\\u001b[31m\"",
+                  "\"e\\x1b[31m\" in it has a character other than A-Z a-z 0-9 . _ -.\n" },
+                { "\"latest\"", "\"latest\" in it is reserved for the newest snapshot.\n" },
+                { "[5]", "\"?\" in it is not a text.\n" },
+                { "true", "\"?\" in it is not a text.\n" },
+        };
+        static const char start[] = "The reply of ctprofd is not used: the snapshot name ";
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                char parameters[512], frame[sizeof(parameters) + 32];
+                Exchange exchange = { .replies = frame };
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+                (void) snprintf(parameters, sizeof(parameters), named[_i].reply, names[i][0]);
+#pragma GCC diagnostic pop
+                (void) snprintf(frame, sizeof(frame), "{\"parameters\":%s}", parameters);
+                exchange.n_replies = strlen(frame) + 1;
+                begin(&exchange, 1);
+                ctl_run(&ctl, named[_i].words);
+                ck_assert_int_eq(ctl.status, 1);
+                ck_assert_str_eq(ctl.out, "");
+                ck_assert_msg(strncmp(ctl.err, start, strlen(start)) == 0, "%s", ctl.err);
+                ck_assert_str_eq(ctl.err + strlen(start), names[i][1]);
+                end();
+        }
+}
+END_TEST
+
+START_TEST(a_name_that_is_not_there_matches_no_glob) {
+        begin((const Exchange[]){ { REPLIES(
+                      "{\"parameters\":{\"snapshots\":[{},{\"name\":null}]}}") } },
+              1);
+        CTL_RUN(&ctl, "compare", "--before=*", "--after=a");
+        expect(1, "",
+               "No snapshot of the spool has a name that matches \"*\": \"ctprofctl list\" shows "
+               "all names.\n");
         end();
 }
 END_TEST
@@ -154,7 +225,10 @@ static const Exchange exported_nowhere[] = { {
 START_TEST(a_name_from_the_daemon_is_no_path) {
         begin(exported_nowhere, 1);
         CTL_RUN(&ctl, "export", "a");
-        expect(1, "", "The snapshot has no name for a file: name the file.\n");
+        expect(1, "",
+               "The reply of ctprofd is not used: the snapshot name \"../../x\" in it starts with "
+               "a "
+               "dot.\n");
         end();
 }
 END_TEST
@@ -286,6 +360,9 @@ int main(void) {
 
         tcase_add_test(keep, list_is_a_table);
         tcase_add_test(keep, list_json_is_the_contract);
+        tcase_add_loop_test(keep, a_name_that_is_none_is_refused_wherever_it_stands, 0,
+                            ELEMENTSOF(named));
+        tcase_add_test(keep, a_name_that_is_not_there_matches_no_glob);
         tcase_add_test(keep, verify_says_what_and_where);
         tcase_add_test(keep, verify_goes_on_behind_what_is_not_there);
         tcase_add_test(keep, verify_stops_where_nobody_answers);

@@ -134,6 +134,13 @@ static int analysis_on_name(void *userdata, const ThreadSample *sample) {
         return r == 0 ? comparison_census(analysis->comparison, sample) : r;
 }
 
+static int analysis_on_cgroup_name(void *userdata, Span path) {
+        Analysis *analysis = userdata;
+        int r = section_feed_census_cgroup(&analysis->feed, path);
+
+        return r == 0 ? comparison_census_cgroup(analysis->comparison, path) : r;
+}
+
 static int analysis_on_thread(void *userdata, Side side, const ThreadSample *sample) {
         return comparison_fold(((Analysis *) userdata)->comparison, side, sample);
 }
@@ -195,7 +202,7 @@ static int analysis_old_name(void *userdata, Span name, Span *ret) {
 }
 
 static int analysis_read(Analysis *analysis) {
-        static const AnalysisVisitor visitor = {
+        AnalysisVisitor visitor = {
                 .on_name = analysis_on_name,
                 .on_thread = analysis_on_thread,
                 .on_life = analysis_on_life,
@@ -212,6 +219,8 @@ static int analysis_read(Analysis *analysis) {
                 r = section_feed_init(&analysis->feed, &analysis->view, analysis->n_sides);
         if (r != 0)
                 return err_fold(r);
+        if (comparison_wants_cgroups(analysis->comparison))
+                visitor.on_cgroup_name = analysis_on_cgroup_name;
         r = analysis_read_threads(analysis, &read);
         if (r != 0)
                 return analysis_read_result(analysis, read.culprit, r);

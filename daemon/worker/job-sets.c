@@ -122,6 +122,10 @@ static int set_on_name(void *userdata, const ThreadSample *sample) {
         return set_comparison_census(((SetAnalysis *) userdata)->comparison, sample);
 }
 
+static int set_on_cgroup_name(void *userdata, Span path) {
+        return set_comparison_census_cgroup(((SetAnalysis *) userdata)->comparison, path);
+}
+
 static int set_on_thread(void *userdata, Side side, const ThreadSample *sample) {
         return set_comparison_fold(((SetAnalysis *) userdata)->comparison, NULL, sample);
 }
@@ -170,7 +174,7 @@ static const Subject *last_of(const SetAnalysis *sets, unsigned side) {
 }
 
 static int read_sets(SetAnalysis *sets) {
-        static const AnalysisVisitor visitor = {
+        AnalysisVisitor visitor = {
                 .on_name = set_on_name,
                 .on_thread = set_on_thread,
                 .on_life = set_on_life,
@@ -183,6 +187,8 @@ static int read_sets(SetAnalysis *sets) {
         r = set_comparison_new(&sets->view, sets->subjects.n, sets->alpha, &sets->comparison);
         if (r != 0)
                 return err_fold(r);
+        if (set_comparison_wants_cgroups(sets->comparison))
+                visitor.on_cgroup_name = set_on_cgroup_name;
         r = read_captures(sets, &read);
         if (r != 0)
                 return work_read_result(sets->work, read.culprit, r);

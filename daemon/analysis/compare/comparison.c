@@ -54,7 +54,8 @@ int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **
         if (setup->n_sides == 2 &&
             (view->axis == VIEW_AXIS_CGROUP || view->axis == VIEW_AXIS_ALL) &&
             (view->pairing || view->pairs.n > 0)) {
-                r = pairing_new(&comparison->pairing);
+                r = pairing_new(thread_keys_cgroup_part(&comparison->threads.keys),
+                                &comparison->pairing);
                 if (r != 0)
                         return r;
         }
@@ -80,6 +81,14 @@ bool comparison_wants_census(const Comparison *comparison) {
 
 int comparison_census(Comparison *comparison, const ThreadSample *sample) {
         return thread_groups_census(&comparison->threads, sample);
+}
+
+bool comparison_wants_cgroups(Comparison *comparison) {
+        return thread_groups_want_cgroups(&comparison->threads);
+}
+
+int comparison_census_cgroup(Comparison *comparison, Span path) {
+        return thread_groups_census_cgroup(&comparison->threads, path);
 }
 
 static int note_kind(Comparison *comparison, const Group *group, Side side,

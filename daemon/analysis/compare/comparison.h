@@ -69,6 +69,9 @@ DEFINE_CLEANUP(Comparison *, comparison_free);
 
 bool comparison_wants_census(const Comparison *comparison);
 _must_check_ int comparison_census(Comparison *comparison, const ThreadSample *sample);
+/* Whether the census is for cgroups, too: for every cgroup of every side, before the first fold. */
+bool comparison_wants_cgroups(Comparison *comparison);
+_must_check_ int comparison_census_cgroup(Comparison *comparison, Span path);
 _must_check_ int comparison_fold(Comparison *comparison, Side side, const ThreadSample *sample);
 
 /* The view wants a window, and both sides are of one boot. */

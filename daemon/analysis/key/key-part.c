@@ -123,6 +123,17 @@ bool key_census_is_shared(const KeyCensus *census, Span skeleton) {
         return number != INDEX_NONE && census->firsts[number] == SHARED;
 }
 
+bool key_census_find(const KeyCensus *census, Span skeleton, Span *ret) {
+        size_t number = name_set_find(&census->skeletons, skeleton);
+
+        if (number == INDEX_NONE)
+                return false;
+        *ret = census->firsts[number] == SHARED
+                       ? skeleton
+                       : name_set_get(&census->names, census->firsts[number]);
+        return true;
+}
+
 int key_part_init(KeyPart *part, KeyPartName of, const View *view, bool patterns) {
         *part = (KeyPart){ .of = of };
         if (of == KEY_PART_CGROUP && view->cgroup_flatten.n > 0)
@@ -175,8 +186,7 @@ static int set_name(KeyPart *part, Span name) {
         return r;
 }
 
-int key_part_census(KeyPart *part, const ThreadSample *sample) {
-        Span name = key_part_name(part, sample);
+int key_part_census(KeyPart *part, Span name) {
         int r;
 
         if (!part->census || is_last(part, name))
@@ -187,8 +197,7 @@ int key_part_census(KeyPart *part, const ThreadSample *sample) {
         return key_census_add(part->census, buffer_span(&part->skeleton), name);
 }
 
-int key_part_make(KeyPart *part, const ThreadSample *sample, Span *ret) {
-        Span name = key_part_name(part, sample);
+int key_part_make(KeyPart *part, Span name, Span *ret) {
         int r;
 
         if (!part->census && !part->flatten) {
@@ -205,4 +214,10 @@ int key_part_make(KeyPart *part, const ThreadSample *sample, Span *ret) {
         else
                 *ret = name;
         return 0;
+}
+
+int key_part_resolve(KeyPart *part, Span text, Span *ret) {
+        if (part->census && key_census_find(part->census, text, ret))
+                return 0;
+        return key_part_make(part, text, ret);
 }

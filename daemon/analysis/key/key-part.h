@@ -46,6 +46,11 @@ DEFINE_CLEANUP(KeyCensus *, key_census_free);
 _must_check_ int key_census_add(KeyCensus *census, Span skeleton, Span name);
 /* Whether two distinct names of this skeleton were counted. */
 bool key_census_is_shared(const KeyCensus *census, Span skeleton);
+/*
+ * The key of the names that have this skeleton: the skeleton when two share it, else the one name,
+ * borrowed from the census or @skeleton; false when none was counted.
+ */
+bool key_census_find(const KeyCensus *census, Span skeleton, Span *ret);
 
 typedef enum KeyPartName {
         KEY_PART_CGROUP,
@@ -72,6 +77,10 @@ void key_part_done(KeyPart *part);
 /* The name that the part takes from @sample. */
 Span key_part_name(const KeyPart *part, const ThreadSample *sample);
 /* Counts the name; does nothing without a census. */
-_must_check_ int key_part_census(KeyPart *part, const ThreadSample *sample);
-/* *ret is borrowed from the part until the next call, or from the sample. */
-_must_check_ int key_part_make(KeyPart *part, const ThreadSample *sample, Span *ret);
+_must_check_ int key_part_census(KeyPart *part, Span name);
+/* *ret is borrowed from the part until the next call, or from @name. */
+_must_check_ int key_part_make(KeyPart *part, Span name, Span *ret);
+/*
+ * The same for a text that is a name or a pattern: a pattern that only one name has is that name.
+ */
+_must_check_ int key_part_resolve(KeyPart *part, Span text, Span *ret);

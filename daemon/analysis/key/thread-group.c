@@ -21,6 +21,18 @@ int thread_groups_census(ThreadGroups *groups, const ThreadSample *sample) {
         return thread_keys_census(&groups->keys, sample);
 }
 
+bool thread_groups_want_cgroups(ThreadGroups *groups) {
+        const KeyPart *part = thread_keys_cgroup_part(&groups->keys);
+
+        return part && part->census;
+}
+
+int thread_groups_census_cgroup(ThreadGroups *groups, Span path) {
+        KeyPart *part = thread_keys_cgroup_part(&groups->keys);
+
+        return part ? key_part_census(part, path) : 0;
+}
+
 /* A renamed thread is called by its newest name. */
 static int name_thread(Group *group, const ThreadKey *key, Side side, const ThreadSample *sample) {
         if (group->label && side == SIDE_BEFORE)

@@ -69,12 +69,19 @@ bool thread_keys_has_patterns(const ThreadKeys *keys) {
 
 int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample) {
         for (unsigned i = 0; i < keys->n_parts; i++) {
-                int r = key_part_census(&keys->parts[i], sample);
+                KeyPart *part = &keys->parts[i];
+                int r = key_part_census(part, key_part_name(part, sample));
 
                 if (r != 0)
                         return r;
         }
         return 0;
+}
+
+KeyPart *thread_keys_cgroup_part(ThreadKeys *keys) {
+        if (keys->n_parts == 0 || keys->parts[0].of != KEY_PART_CGROUP)
+                return NULL;
+        return &keys->parts[0];
 }
 
 /*
@@ -150,7 +157,8 @@ static int join_parts(ThreadKeys *keys, const ThreadSample *sample, ThreadKey *r
 
         buffer_clear(&keys->text);
         for (unsigned i = 0; i < keys->n_parts; i++) {
-                r = key_part_make(&keys->parts[i], sample, &parts[i]);
+                r = key_part_make(&keys->parts[i], key_part_name(&keys->parts[i], sample),
+                                  &parts[i]);
                 if (r != 0)
                         return r;
                 if (i > 0)
@@ -179,7 +187,7 @@ int thread_keys_make(ThreadKeys *keys, Side side, const ThreadSample *sample, Th
         if (keys->n_parts > 1)
                 return join_parts(keys, sample, ret);
         name = key_part_name(&keys->parts[0], sample);
-        r = key_part_make(&keys->parts[0], sample, &key);
+        r = key_part_make(&keys->parts[0], name, &key);
         if (r != 0)
                 return r;
         *ret = (ThreadKey){ .id = key, .label = key, .name = name };

@@ -5,7 +5,8 @@
  * ThreadKeys
  *
  * Which group a thread belongs to on the axis of one view. A pattern replaces a name only if the
- * census found that names share it, so every thread has to be counted first.
+ * census found that names share it, so every thread has to be counted first, and every cgroup, also
+ * those without threads of their own.
  */
 
 #include <stdbool.h>
@@ -47,6 +48,8 @@ bool thread_keys_wants_census(const ThreadKeys *keys);
 /* Keys may be patterns or globs, so groups list the names behind them. */
 bool thread_keys_has_patterns(const ThreadKeys *keys);
 _must_check_ int thread_keys_census(ThreadKeys *keys, const ThreadSample *sample);
+/* The part that is the cgroup, for counting cgroups by their paths; NULL when keys have none. */
+KeyPart *thread_keys_cgroup_part(ThreadKeys *keys);
 _must_check_ int thread_keys_make(ThreadKeys *keys, Side side, const ThreadSample *sample,
                                   ThreadKey *ret);
 /*

@@ -114,24 +114,33 @@ typedef struct Cgroup {
         bool paired;
 } Cgroup;
 
+/* The numbers stand for the keys of the roots. */
+typedef struct Match {
+        PairingMatch match;
+        size_t before_root_key, after_root_key;
+} Match;
+
 struct Pairing {
+        KeyPart *keys;    /* borrowed; may be NULL */
         GroupTable table; /* finds keys; its groups have the indices of the cgroups and no sides */
         Cgroup *cgroups;  /* owned */
         size_t n_cgroups;
         size_t n_allocated;
-        PairingMatch *matches; /* owned */
+        Match *matches; /* owned */
         size_t n_matches;
+        NameSet roots; /* the keys of the roots of matches */
         Buffer skeleton;
         NameSet kinds; /* the skeletons of all threads; their numbers are in the sides */
 };
 
 /* life */
 
-int pairing_new(Pairing **ret) {
+int pairing_new(KeyPart *keys, Pairing **ret) {
         Pairing *pairing = calloc(1, sizeof(*pairing));
 
         if (!pairing)
                 return -ENOMEM;
+        pairing->keys = keys;
         *ret = pairing;
         return 0;
 }
@@ -146,6 +155,7 @@ Pairing *pairing_free(Pairing *pairing) {
         free(pairing->matches);
         buffer_done(&pairing->skeleton);
         name_set_done(&pairing->kinds);
+        name_set_done(&pairing->roots);
         group_table_done(&pairing->table);
         free(pairing);
         return NULL;
@@ -231,25 +241,61 @@ static int by_key(const void *a, const void *b) {
         return span_compare(key_of(*(Cgroup *const *) a), key_of(*(Cgroup *const *) b));
 }
 
-static void add_match(Pairing *pairing, const Candidate *candidate, const PairingMatch *match) {
-        PairingMatch *added = &pairing->matches[pairing->n_matches++];
-
-        candidate->before->paired = candidate->after->paired = true;
-        *added = *match;
-        added->before = key_of(candidate->before);
-        added->after = key_of(candidate->after);
-        added->n_shared = candidate->n_shared;
-        added->n_all = candidate->n_all;
+/* The key of a cgroup of that path, which need not exist; borrowed as by key_part_resolve(). */
+static int resolve(const Pairing *pairing, Span path, Span *ret) {
+        *ret = path;
+        return pairing->keys ? key_part_resolve(pairing->keys, path, ret) : 0;
 }
 
-static void take(Pairing *pairing, const Candidate *candidate) {
+static int add_root(Pairing *pairing, Span root, size_t *ret) {
+        Span key;
+        int r = resolve(pairing, root, &key);
+
+        return r == 0 ? name_set_add(&pairing->roots, key, ret) : r;
+}
+
+/* Adds a match with its roots; the cgroups are set by pair(). */
+static int add_match(Pairing *pairing, const PairingMatch *match) {
+        Match added = { .match = *match };
+        int r;
+
+        r = add_root(pairing, match->before_root, &added.before_root_key);
+        if (r == 0)
+                r = add_root(pairing, match->after_root, &added.after_root_key);
+        if (r == 0)
+                pairing->matches[pairing->n_matches++] = added;
+        return r;
+}
+
+static int pair(Pairing *pairing, const Candidate *candidate, const PairingMatch *roots) {
+        PairingMatch match = *roots;
+
+        candidate->before->paired = candidate->after->paired = true;
+        match.before = key_of(candidate->before);
+        match.after = key_of(candidate->after);
+        match.n_shared = candidate->n_shared;
+        match.n_all = candidate->n_all;
+        return add_match(pairing, &match);
+}
+
+static int take(Pairing *pairing, const Candidate *candidate) {
         PairingMatch match = { .by = PAIRING_CONTENT };
 
         if (candidate->before->paired || candidate->after->paired)
-                return;
+                return 0;
         cgroup_roots(key_of(candidate->before), key_of(candidate->after), &match.before_root,
                      &match.after_root);
-        add_match(pairing, candidate, &match);
+        return pair(pairing, candidate, &match);
+}
+
+/* Whether @key is at or below the later root of @match; if so, the earlier root and the rest. */
+static bool is_moved(const Pairing *pairing, const Match *match, Span key, Span *ret_root,
+                     Span *ret_rest) {
+        *ret_root = match->match.before_root;
+        if (cgroup_is_below(key, match->match.after_root, ret_rest))
+                return true;
+        *ret_root = name_set_get(&pairing->roots, match->before_root_key);
+        return cgroup_is_below(key, name_set_get(&pairing->roots, match->after_root_key), ret_rest);
 }
 
 /* Finds the cgroup of a key that is on @side only; else NULL. */
@@ -260,7 +306,7 @@ static Cgroup *find_only(Pairing *pairing, Span key, unsigned side) {
         return cgroup && is_only(cgroup, side) ? cgroup : NULL;
 }
 
-static void take_stated(Pairing *pairing, const ViewTexts *pairs) {
+static int take_stated(Pairing *pairing, const ViewTexts *pairs) {
         for (unsigned i = 0; i + 1 < pairs->n; i += 2) {
                 Span old = view_texts_get(pairs, i), new = view_texts_get(pairs, i + 1);
                 PairingMatch match = { .by = PAIRING_STATED,
@@ -269,39 +315,47 @@ static void take_stated(Pairing *pairing, const ViewTexts *pairs) {
                 Cgroup *before = find_only(pairing, old, 0);
                 Cgroup *after = find_only(pairing, new, 1);
                 Candidate candidate;
+                int r;
 
                 if (!before || !after)
                         continue;
                 candidate = weigh(before, after);
-                add_match(pairing, &candidate, &match);
+                r = pair(pairing, &candidate, &match);
+                if (r != 0)
+                        return r;
         }
+        return 0;
 }
 
 /* children of paired cgroups */
 
 /* Pairs cgroups of one side only below the roots of @match; tells whether there were any. */
-static int take_children(Pairing *pairing, const PairingMatch *match, bool *ret_any) {
-        PairingMatch child = *match;
+static int take_children(Pairing *pairing, const Match *match, bool *ret_any) {
+        PairingMatch child = match->match;
 
         child.by = PAIRING_PARENT;
         *ret_any = false;
         for (size_t i = 0; i < pairing->n_cgroups; i++) {
                 Cgroup *after = &pairing->cgroups[i], *before;
+                Span root, rest, key;
                 Candidate candidate;
-                Span rest;
                 int r;
 
-                if (!is_only(after, 1) || !cgroup_is_below(key_of(after), match->after_root, &rest))
+                if (!is_only(after, 1) || !is_moved(pairing, match, key_of(after), &root, &rest))
                         continue;
                 buffer_clear(&pairing->skeleton);
-                r = cgroup_append_moved(&pairing->skeleton, match->before_root, rest);
+                r = cgroup_append_moved(&pairing->skeleton, root, rest);
+                if (r == 0)
+                        r = resolve(pairing, buffer_span(&pairing->skeleton), &key);
                 if (r != 0)
                         return r;
-                before = find_only(pairing, buffer_span(&pairing->skeleton), 0);
+                before = find_only(pairing, key, 0);
                 if (!before)
                         continue;
                 candidate = weigh(before, after);
-                add_match(pairing, &candidate, &child);
+                r = pair(pairing, &candidate, &child);
+                if (r != 0)
+                        return r;
                 *ret_any = true;
         }
         return 0;
@@ -317,17 +371,21 @@ static int take_stated_roots(Pairing *pairing, const ViewTexts *pairs) {
                 };
                 size_t at = pairing->n_matches;
                 bool any, taken = false;
+                Match root;
                 int r;
 
                 for (size_t k = 0; k < at && !taken; k++)
-                        taken = pairing->matches[k].by == PAIRING_STATED &&
-                                span_equal(pairing->matches[k].after_root, match.after);
+                        taken = pairing->matches[k].match.by == PAIRING_STATED &&
+                                span_equal(pairing->matches[k].match.after_root, match.after);
                 if (taken)
                         continue;
                 match.before_root = match.before;
                 match.after_root = match.after;
-                pairing->matches[pairing->n_matches++] = match;
-                r = take_children(pairing, &match, &any);
+                r = add_match(pairing, &match);
+                if (r != 0)
+                        return r;
+                root = pairing->matches[at];
+                r = take_children(pairing, &root, &any);
                 if (r != 0)
                         return r;
                 if (!any)
@@ -340,11 +398,11 @@ static int take_all_children(Pairing *pairing) {
         size_t n_parents = pairing->n_matches;
 
         for (size_t i = 0; i < n_parents; i++) {
-                PairingMatch match = pairing->matches[i];
+                Match match = pairing->matches[i];
                 bool any;
                 int r;
 
-                if (match.by == PAIRING_PARENT)
+                if (match.match.by == PAIRING_PARENT)
                         continue;
                 r = take_children(pairing, &match, &any);
                 if (r != 0)
@@ -384,9 +442,12 @@ typedef struct Search {
  * Visits every pair that may match. Equal sets cannot be matched better: the first visit pairs them
  * at once, so that a host full of equal containers does not fill the list of candidates.
  */
-static void search_each(Pairing *pairing, Search *search, bool equal) {
+static int search_each(Pairing *pairing, Search *search, bool equal) {
+        int r = 0;
+
         for (size_t i = 0; i < search->n_befores; i++)
-                for (size_t j = 0; j < search->n_afters && !search->befores[i]->paired; j++) {
+                for (size_t j = 0; j < search->n_afters && !search->befores[i]->paired && r == 0;
+                     j++) {
                         Cgroup *before = search->befores[i], *after = search->afters[j];
                         Candidate candidate;
 
@@ -399,8 +460,9 @@ static void search_each(Pairing *pairing, Search *search, bool equal) {
                         if (!equal && search->n_candidates < PAIRING_MAX_MATCHES)
                                 search->candidates[search->n_candidates++] = candidate;
                         else if (equal && candidate.n_shared == candidate.n_all)
-                                take(pairing, &candidate);
+                                r = take(pairing, &candidate);
                 }
+        return r;
 }
 
 static int take_found(Pairing *pairing) {
@@ -409,21 +471,22 @@ static int take_found(Pairing *pairing) {
                 .afters = calloc(pairing->n_cgroups + 1, sizeof(*search.afters)),
                 .candidates = calloc(PAIRING_MAX_MATCHES, sizeof(*search.candidates)),
         };
-        bool complete = search.befores && search.afters && search.candidates;
+        int r = search.befores && search.afters && search.candidates ? 0 : -ENOMEM;
 
-        if (complete) {
+        if (r == 0) {
                 search.n_befores = list_only(pairing, 0, search.befores);
                 search.n_afters = list_only(pairing, 1, search.afters);
-                search_each(pairing, &search, true);
-                search_each(pairing, &search, false);
+                r = search_each(pairing, &search, true);
+                if (r == 0)
+                        r = search_each(pairing, &search, false);
                 qsort(search.candidates, search.n_candidates, sizeof(*search.candidates), by_match);
-                for (size_t i = 0; i < search.n_candidates; i++)
-                        take(pairing, &search.candidates[i]);
+                for (size_t i = 0; i < search.n_candidates && r == 0; i++)
+                        r = take(pairing, &search.candidates[i]);
         }
         free(search.candidates);
         free(search.afters);
         free(search.befores);
-        return complete ? 0 : -ENOMEM;
+        return r;
 }
 
 int pairing_match(Pairing *pairing, const View *view) {
@@ -437,7 +500,9 @@ int pairing_match(Pairing *pairing, const View *view) {
                 for (unsigned side = 0; side < SIDES; side++)
                         kind_set_settle(&pairing->cgroups[i].sides[side]);
         /* Stated pairs take precedence over found ones, also below them. */
-        take_stated(pairing, &view->pairs);
+        r = take_stated(pairing, &view->pairs);
+        if (r != 0)
+                return r;
         r = take_stated_roots(pairing, &view->pairs);
         if (r != 0)
                 return r;
@@ -453,7 +518,7 @@ size_t pairing_n(const Pairing *pairing) {
 }
 
 const PairingMatch *pairing_get(const Pairing *pairing, size_t index) {
-        return &pairing->matches[index];
+        return &pairing->matches[index].match;
 }
 
 static void write_match(JsonWriter *writer, const PairingMatch *match) {
@@ -482,28 +547,38 @@ void pairing_write_json(const Pairing *pairing, JsonWriter *writer) {
         json_write_array(writer);
         for (unsigned parents = 0; parents < 2; parents++)
                 for (size_t i = 0; i < pairing->n_matches && n < PAIRING_MAX_WRITTEN; i++) {
-                        if ((pairing->matches[i].by == PAIRING_PARENT) != parents)
+                        const PairingMatch *match = &pairing->matches[i].match;
+
+                        if ((match->by == PAIRING_PARENT) != parents)
                                 continue;
-                        write_match(writer, &pairing->matches[i]);
+                        write_match(writer, match);
                         n++;
                 }
         json_write_end(writer);
 }
 
 int pairing_append_old_name(const Pairing *pairing, Span key, Buffer *name) {
-        const PairingMatch *best = NULL;
-        Span rest, best_rest = { NULL, 0 };
+        _cleanup_(buffer_done) Buffer moved = { .bytes = NULL };
+        Span root, rest, best_root = { NULL, 0 }, best_rest = { NULL, 0 }, old;
+        int r;
 
         for (size_t i = 0; i < pairing->n_matches; i++) {
-                const PairingMatch *match = &pairing->matches[i];
+                const Match *match = &pairing->matches[i];
 
-                if (span_equal(match->after, key))
-                        return buffer_append(name, match->before.bytes, match->before.n);
-                if (cgroup_is_below(key, match->after_root, &rest) &&
-                    (!best || match->after_root.n > best->after_root.n)) {
-                        best = match;
+                if (span_equal(match->match.after, key))
+                        return buffer_append(name, match->match.before.bytes,
+                                             match->match.before.n);
+                /* The deepest root is the nearest. */
+                if (is_moved(pairing, match, key, &root, &rest) &&
+                    (!best_root.bytes || rest.n < best_rest.n)) {
+                        best_root = root;
                         best_rest = rest;
                 }
         }
-        return best ? cgroup_append_moved(name, best->before_root, best_rest) : 0;
+        if (!best_root.bytes)
+                return 0;
+        r = cgroup_append_moved(&moved, best_root, best_rest);
+        if (r == 0)
+                r = resolve(pairing, buffer_span(&moved), &old);
+        return r == 0 ? buffer_append(name, old.bytes, old.n) : r;
 }

@@ -13,7 +13,9 @@
  * A rename also changes the paths of the cgroups beside and below. The parts of two paired paths
  * before their common tail are their roots; cgroups of one side only that have the same path below
  * these roots are paired too, whatever runs in them. The roots of a pair that the view states are
- * the pair itself.
+ * the pair itself. A root is a path, while the cgroups beside and below it may be known by their
+ * patterns: names are therefore looked for below the path and below its key, and what is found is a
+ * key, as the census makes them.
  *
  * Memory grows with the number of distinct kinds in distinct cgroups, not with the number of
  * threads.
@@ -27,6 +29,7 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "analysis/group/group.h"
+#include "analysis/key/key-part.h"
 #include "view/view.h"
 #include "json/json-writer.h"
 #include "snapshot/thread-sample.h"
@@ -88,7 +91,11 @@ typedef struct PairingMatch {
         uint64_t n_all;    /* in either */
 } PairingMatch;
 
-_must_check_ int pairing_new(Pairing **ret);
+/*
+ * @keys makes the keys of cgroups and outlives the pairing; NULL: paths are keys. It must have
+ * counted all cgroups by the time of pairing_match().
+ */
+_must_check_ int pairing_new(KeyPart *keys, Pairing **ret);
 Pairing *pairing_free(Pairing *pairing);
 DEFINE_CLEANUP(Pairing *, pairing_free);
 

@@ -78,6 +78,14 @@ int set_comparison_census(SetComparison *comparison, const ThreadSample *sample)
         return thread_groups_census(&comparison->threads, sample);
 }
 
+bool set_comparison_wants_cgroups(SetComparison *comparison) {
+        return thread_groups_want_cgroups(&comparison->threads);
+}
+
+int set_comparison_census_cgroup(SetComparison *comparison, Span path) {
+        return thread_groups_census_cgroup(&comparison->threads, path);
+}
+
 void set_comparison_begin(SetComparison *comparison, const SetCapture *capture) {
         assert(comparison->n_begun < comparison->n_captures && capture->side < SIDES);
         comparison->capture = *capture;

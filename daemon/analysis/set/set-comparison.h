@@ -51,6 +51,9 @@ DEFINE_CLEANUP(SetComparison *, set_comparison_free);
 
 bool set_comparison_wants_census(const SetComparison *comparison);
 _must_check_ int set_comparison_census(SetComparison *comparison, const ThreadSample *sample);
+/* Whether the census is for cgroups, too: for every cgroup of every capture. */
+bool set_comparison_wants_cgroups(SetComparison *comparison);
+_must_check_ int set_comparison_census_cgroup(SetComparison *comparison, Span path);
 
 void set_comparison_begin(SetComparison *comparison, const SetCapture *capture);
 /*

@@ -135,6 +135,12 @@ static int read_name(void *userdata, const ThreadSample *sample, Span smaps_json
         return r == 0 ? read->visitor->on_name(read->userdata, sample) : r;
 }
 
+static int read_cgroup_name(void *userdata, Span path, Span stats_json) {
+        AnalysisRead *read = ((ReadSide *) userdata)->read;
+
+        return read->visitor->on_cgroup_name(read->userdata, path);
+}
+
 static int read_part(void *userdata, const ThreadSample *sample, Span smaps_json) {
         ReadSide *at = userdata;
         AnalysisRead *read = at->read;
@@ -159,7 +165,10 @@ static int read_cgroup(void *userdata, Span path, Span stats_json) {
 }
 
 int analysis_read_names(AnalysisRead *read, Subject *subject) {
-        static const SubjectVisitor visitor = { .on_thread = read_name };
+        const SubjectVisitor visitor = {
+                .on_thread = read_name,
+                .on_cgroup = read->visitor->on_cgroup_name ? read_cgroup_name : NULL,
+        };
         ReadSide at = { .read = read };
 
         read->culprit = subject;

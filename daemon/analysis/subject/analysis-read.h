@@ -53,6 +53,8 @@ _must_check_ int subject_merge(const MergeSide sides[static SIDES], MergeLife on
 typedef struct AnalysisVisitor {
         /* A thread of the first pass. */
         int (*on_name)(void *userdata, const ThreadSample *sample);
+        /* A cgroup of the first pass, with threads of its own or without; NULL: not wanted. */
+        int (*on_cgroup_name)(void *userdata, Span path);
         /* A thread of a subject that is read alone. */
         int (*on_thread)(void *userdata, Side side, const ThreadSample *sample);
         /* A thread in a window: both samples, or the only one; see MergeLife. */

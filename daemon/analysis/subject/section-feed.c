@@ -9,7 +9,6 @@ int section_feed_init(SectionFeed *feed, const View *view, unsigned n_sides) {
         int r;
 
         *feed = (SectionFeed){ .view = view };
-        thread_sample_clear(&feed->stand_in);
         r = key_part_init(&feed->cgroups, KEY_PART_CGROUP, view, view->cgroup_normalize);
         if (r == 0)
                 r = key_part_init(&feed->processes, KEY_PART_PROCESS, view, view->thread_normalize);
@@ -34,7 +33,11 @@ static int settle(SectionFeed *feed, int r) {
 int section_feed_census(SectionFeed *feed, const ThreadSample *sample) {
         if (thread_is_left_out(feed->view, sample) || !sections_want_cgroups(feed->sections))
                 return 0;
-        return key_part_census(&feed->cgroups, sample);
+        return key_part_census(&feed->cgroups, sample->cgroup);
+}
+
+int section_feed_census_cgroup(SectionFeed *feed, Span path) {
+        return sections_want_cgroups(feed->sections) ? key_part_census(&feed->cgroups, path) : 0;
 }
 
 int section_feed_thread(SectionFeed *feed, unsigned side, const ThreadSample *sample,
@@ -44,7 +47,7 @@ int section_feed_thread(SectionFeed *feed, unsigned side, const ThreadSample *sa
         if (thread_is_left_out(feed->view, sample) || !sections_want_smaps(feed->sections))
                 return 0;
         /* Memory maps are kept by their literal names until all names were counted. */
-        r = key_part_census(&feed->processes, sample);
+        r = key_part_census(&feed->processes, sample->pcomm);
         if (r != 0 || smaps_json.n == 0)
                 return r;
         return settle(feed, sections_add_smaps(feed->sections, side, sample->pcomm, smaps_json));
@@ -56,8 +59,7 @@ int section_feed_cgroup(SectionFeed *feed, unsigned side, Span path, Span stats_
 
         if (!sections_want_cgroups(feed->sections))
                 return 0;
-        feed->stand_in.cgroup = path;
-        r = key_part_make(&feed->cgroups, &feed->stand_in, &key);
+        r = key_part_make(&feed->cgroups, path, &key);
         if (r != 0)
                 return r;
         return settle(feed, sections_add_cgroup(feed->sections, side, key, stats_json));
@@ -76,10 +78,7 @@ int section_feed_subject(SectionFeed *feed, unsigned side, const Subject *subjec
 }
 
 static int key_of_process(void *userdata, Span name, Span *ret) {
-        SectionFeed *feed = userdata;
-
-        feed->stand_in.pcomm = name;
-        return key_part_make(&feed->processes, &feed->stand_in, ret);
+        return key_part_make(&((SectionFeed *) userdata)->processes, name, ret);
 }
 
 int section_feed_finish(SectionFeed *feed, KeyOfName old_name_of, void *userdata) {

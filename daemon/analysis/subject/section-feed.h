@@ -5,8 +5,8 @@
  * SectionFeed
  *
  * Passes what an analysis reads on to the sections, under the same keys as groups of threads.
- * Patterns are found among the names of threads only, as for groups. A cgroup that appears only in
- * records, not in threads, therefore keeps its name unless it has the skeleton of a pattern.
+ * Patterns of cgroups are found among all cgroups, with threads of their own or without: the slice
+ * of a pod has no threads, and its limits and its pressure are compared by its pattern.
  */
 
 #include "base/macro.h"
@@ -21,8 +21,7 @@ typedef struct SectionFeed {
         const View *view; /* borrowed */
         Sections *sections;
         KeyPart cgroups, processes;
-        ThreadSample stand_in; /* replaces a thread where only a name is known */
-        bool malformed;        /* a record was malformed: see sections_complaint() */
+        bool malformed; /* a record was malformed: see sections_complaint() */
 } SectionFeed;
 
 /* @view outlives the feed. */
@@ -36,6 +35,8 @@ void section_feed_done(SectionFeed *feed);
 
 /* Counts the names of a thread, in a first pass over all threads. */
 _must_check_ int section_feed_census(SectionFeed *feed, const ThreadSample *sample);
+/* Counts a cgroup, in the same pass. */
+_must_check_ int section_feed_census_cgroup(SectionFeed *feed, Span path);
 /* Takes a thread of the last pass; @smaps_json is empty for most. */
 _must_check_ int section_feed_thread(SectionFeed *feed, unsigned side, const ThreadSample *sample,
                                      Span smaps_json);

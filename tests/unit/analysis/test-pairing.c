@@ -36,7 +36,7 @@ static void match(const Range *ranges, size_t n_ranges, const View *view, char *
         Pairing *pairing;
         size_t n = 0;
 
-        ck_assert_int_eq(pairing_new(&pairing), 0);
+        ck_assert_int_eq(pairing_new(NULL, &pairing), 0);
         for (size_t i = 0; i < n_ranges && ranges[i].cgroup; i++)
                 for (unsigned kind = ranges[i].first; kind < ranges[i].last; kind++) {
                         ThreadSample sample = thread_in(&ranges[i], kind);
@@ -169,7 +169,7 @@ START_TEST(kinds_whose_hashes_collide_are_two) {
         View view;
 
         view_init(&view);
-        ck_assert_int_eq(pairing_new(&pairing), 0);
+        ck_assert_int_eq(pairing_new(NULL, &pairing), 0);
         for (unsigned side = 0; side < 2; side++)
                 for (unsigned kind = 0; kind < 20; kind++) {
                         char process[] = "process-of-x", thread[] = COLLIDING_MIDDLE "xxxxxxxx";
@@ -202,7 +202,7 @@ START_TEST(old_names_are_for_all_below_the_roots) {
         view_init(&view);
         ck_assert_int_eq(view_set(&view, VIEW_PART_pairs, span_of("/known=/said"), complaint),
                          VIEW_OK);
-        ck_assert_int_eq(pairing_new(&pairing), 0);
+        ck_assert_int_eq(pairing_new(NULL, &pairing), 0);
         for (size_t i = 0; i < ELEMENTSOF(ranges); i++)
                 for (unsigned kind = ranges[i].first; kind < ranges[i].last; kind++) {
                         ThreadSample sample = thread_in(&ranges[i], kind);
@@ -227,7 +227,7 @@ START_TEST(numbers_in_names_make_no_kinds) {
         View view;
 
         view_init(&view);
-        ck_assert_int_eq(pairing_new(&pairing), 0);
+        ck_assert_int_eq(pairing_new(NULL, &pairing), 0);
         for (unsigned i = 0; i < 100; i++)
                 for (unsigned side = 0; side < 2; side++) {
                         ThreadSample sample;
@@ -252,7 +252,7 @@ START_TEST(a_report_is_bounded) {
         View view;
 
         view_init(&view);
-        ck_assert_int_eq(pairing_new(&pairing), 0);
+        ck_assert_int_eq(pairing_new(NULL, &pairing), 0);
         for (unsigned i = 0; i < 2 * (PAIRING_MAX_WRITTEN + 1); i++)
                 for (unsigned kind = 0; kind < PAIRING_MIN_SHARED; kind++) {
                         const Range range = { "/", i % 2, 0, 0 };

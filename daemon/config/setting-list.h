@@ -55,6 +55,8 @@
           1, 1024, LIMIT_CONNECTIONS)                                                              \
         S(CONNECTIONS_PER_USER, "Server", "MaxConnectionsPerUser", COUNT,                          \
           1, 1024, LIMIT_CONNECTIONS_PER_UID)                                                      \
+        S(BYTES, "Server", "MaxBytes", SIZE,                                                       \
+          4 * SETTING_MIB, SETTING_TIB, LIMIT_BYTES)                                               \
         S(BYTES_PER_USER, "Server", "MaxBytesPerUser", SIZE,                                       \
           2 * SETTING_MIB, SETTING_TIB, LIMIT_BYTES_PER_UID)                                       \
         S(IDLE_TIME, "Server", "IdleTime", TIME,                                                   \

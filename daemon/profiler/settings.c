@@ -125,6 +125,7 @@ ServerLimits settings_of_server(const Config *config) {
 
         limits.max_connections = count_of(config, SETTING_CONNECTIONS);
         limits.max_connections_per_uid = count_of(config, SETTING_CONNECTIONS_PER_USER);
+        limits.max_bytes = config_get(config, SETTING_BYTES);
         limits.max_bytes_per_uid = config_get(config, SETTING_BYTES_PER_USER);
         limits.connection.idle_ns = config_get(config, SETTING_IDLE_TIME);
         limits.connection.stalled_ns = config_get(config, SETTING_STALLED_TIME);

@@ -10,8 +10,12 @@
 #include "base/err.h"
 #include "wire/frame.h"
 #include "wire/limits.h"
+#include "wire/message-object.h"
 
 #define TIMER_ACCURACY_US 10000
+
+#define TOO_MUCH_REASON \
+        "You have too many calls and unread replies under way; let some of them finish."
 
 struct Connection {
         const ConnectionSetup *setup;
@@ -20,7 +24,7 @@ struct Connection {
         DisposalKeeper keeper; /* of the stream */
         ConnectionState state;
         void *call_data;
-        size_t n_call_bytes; /* of the call in flight */
+        size_t n_call_bytes; /* of the values of the call in flight */
 
         bool in_flight;   /* an answer is owed; true in CALLED, perhaps in BROKEN */
         bool oneway;      /* that call wants no answer */
@@ -62,11 +66,39 @@ size_t connection_queued_bytes(const Connection *connection) {
 }
 
 size_t connection_memory(const Connection *connection) {
-        return frame_stream_memory(connection->stream) + connection->n_call_bytes;
+        const ConnectionSetup *setup = connection->setup;
+        size_t n;
+
+        if (connection->state == CONNECTION_BROKEN)
+                return 0;
+        n = frame_stream_memory(connection->stream) + connection->n_call_bytes;
+        if (connection->in_flight && setup->events->weigh)
+                n += setup->events->weigh(connection, setup->userdata);
+        return n;
+}
+
+static ConnectionShare share_of(const Connection *connection) {
+        return connection->setup->share(connection, connection->setup->owner);
 }
 
 static bool user_is_over(const Connection *connection) {
-        return connection->setup->is_over(connection, connection->setup->owner);
+        ConnectionShare share = share_of(connection);
+
+        return share.n_bytes > share.max_bytes;
+}
+
+/* Senders pause early, so that what others of the same user still send has room. */
+static bool user_is_near(const Connection *connection) {
+        ConnectionShare share = share_of(connection);
+
+        return share.n_bytes > share.max_bytes / 2;
+}
+
+static bool takes_reply(const Connection *connection, size_t n_bytes) {
+        ConnectionShare share = share_of(connection);
+
+        return share.n_unread == 0 ||
+               (share.n_bytes <= share.max_bytes && n_bytes <= share.max_bytes - share.n_bytes);
 }
 
 /* With nothing queued there would be no drain event, and the call would never resume. */
@@ -74,7 +106,7 @@ bool connection_is_full(const Connection *connection) {
         size_t n_queued = connection_queued_bytes(connection);
 
         return n_queued >= connection->setup->limits.pause_bytes ||
-               (n_queued > 0 && user_is_over(connection));
+               (n_queued > 0 && user_is_near(connection));
 }
 
 void *connection_call_data(const Connection *connection) {
@@ -113,14 +145,34 @@ static void run_next(Connection *connection) {
         timer_start(connection->next, 0);
 }
 
-/* Marks the connection as broken; its event sources free it. */
+/*
+ * Marks the connection as broken; its event sources free it. This comes before the calls of others:
+ * what it holds counts no more, so it must not be there for long.
+ */
 static void break_soon(Connection *connection) {
         connection->state = CONNECTION_BROKEN;
+        (void) sd_event_source_set_priority(connection->next, SD_EVENT_PRIORITY_IMPORTANT);
         run_next(connection);
 }
 
 static void breach(Connection *connection, const char *what) {
         connection->setup->on_breach(connection, what, connection->setup->owner);
+}
+
+void connection_drop(Connection *connection, const char *what) {
+        breach(connection, what);
+        break_soon(connection);
+}
+
+static void tell_grown(Connection *connection) {
+        connection->setup->on_grown(connection, connection->setup->owner);
+}
+
+bool connection_may_hold(Connection *connection) {
+        if (user_is_over(connection))
+                return false;
+        tell_grown(connection);
+        return true;
 }
 
 /* Nobody waits for the answer to a oneway call, so nobody can want it sooner. */
@@ -157,11 +209,13 @@ static void close_all(Connection *connection, const int *fds, size_t n_fds) {
 
 /* answers */
 
+/* Nothing is sent after the last answer of a connection, nor for a call that wants none. */
 static void queue_frame(Connection *connection, Span frame, const int *fds, size_t n_fds) {
         bool was_empty = connection_queued_bytes(connection) == 0;
         int r;
 
-        if (connection->state == CONNECTION_BROKEN || connection->oneway) {
+        if (connection->state == CONNECTION_BROKEN || connection->state == CONNECTION_CLOSING ||
+            connection->oneway) {
                 close_all(connection, fds, n_fds);
                 return;
         }
@@ -179,6 +233,22 @@ static void queue_frame(Connection *connection, Span frame, const int *fds, size
                 timer_start(connection->stalled_timer, connection->setup->limits.stalled_ns);
         connection->was_full |= connection_is_full(connection);
         arm(connection);
+        tell_grown(connection);
+}
+
+static void refuse_as(Connection *connection, WireError error, const char *reason);
+
+/* A reply that a call made, which may be as large as a reply can be. */
+static void queue_reply(Connection *connection, Span frame, const int *fds, size_t n_fds) {
+        bool is_sent = connection->state != CONNECTION_BROKEN &&
+                       connection->state != CONNECTION_CLOSING && !connection->oneway;
+
+        if (is_sent && !takes_reply(connection, frame.n + 1)) {
+                close_all(connection, fds, n_fds);
+                refuse_as(connection, WIRE_ERROR_BUSY, TOO_MUCH_REASON);
+                return;
+        }
+        queue_frame(connection, frame, fds, n_fds);
 }
 
 /* The call is answered; the next one is taken in an iteration of its own. */
@@ -194,7 +264,7 @@ static void end_call(Connection *connection) {
 void connection_forward(Connection *connection, Span frame, bool continues, const int *fds,
                         size_t n_fds) {
         assert(connection->in_flight);
-        queue_frame(connection, frame, fds, n_fds);
+        queue_reply(connection, frame, fds, n_fds);
         if (!continues)
                 end_call(connection);
 }
@@ -205,7 +275,7 @@ static void send_reply(Connection *connection, Span parameters, bool continues, 
 
         assert(connection->in_flight);
         if (reply_encode(&frame, parameters, continues) == 0) {
-                queue_frame(connection, buffer_span(&frame), fds, n_fds);
+                queue_reply(connection, buffer_span(&frame), fds, n_fds);
         } else {
                 close_all(connection, fds, n_fds);
                 break_soon(connection);
@@ -278,6 +348,17 @@ static void dispatch(Connection *connection, const Call *call) {
                                       frame_stream_take_fd(connection->stream, i));
 }
 
+static void take_checked_call(Connection *connection, const Call *call) {
+        connection->n_call_bytes = message_object_memory(call->parameters);
+        if (user_is_over(connection)) {
+                refuse_as(connection, WIRE_ERROR_BUSY, TOO_MUCH_REASON);
+                return;
+        }
+        tell_grown(connection);
+        if (connection->state == CONNECTION_READING)
+                dispatch(connection, call);
+}
+
 static void take_frame(Connection *connection, Span frame) {
         char complaint[MESSAGE_COMPLAINT_BYTES];
         Call call;
@@ -297,8 +378,7 @@ static void take_frame(Connection *connection, Span frame) {
         if (connection->peer_gone && !call.oneway) {
                 connection->state = CONNECTION_BROKEN;
         } else {
-                connection->n_call_bytes = frame.n;
-                dispatch(connection, &call);
+                take_checked_call(connection, &call);
         }
         call_done(&call);
 }
@@ -315,9 +395,9 @@ static void read_input(Connection *connection) {
         }
         r = frame_stream_read(connection->stream);
         if (r == 0 && user_is_over(connection))
-                refuse_as(connection, WIRE_ERROR_BUSY,
-                          "You have too many calls and unread replies under way; let some of them "
-                          "finish.");
+                refuse_as(connection, WIRE_ERROR_BUSY, TOO_MUCH_REASON);
+        else if (r == 0)
+                tell_grown(connection);
         if (r == 0 || (r == FRAME_E_AGAIN && !connection->peer_gone))
                 return;
         connection->input_ended = true;
@@ -418,6 +498,7 @@ static void settle(Connection *connection) {
         connection->state = CONNECTION_BROKEN;
         if (connection->in_flight)
                 setup->events->on_hangup(connection, setup->userdata);
+        connection->in_flight = false;
         setup->on_closed(connection, setup->owner);
         (void) connection_free(connection);
 }

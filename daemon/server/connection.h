@@ -9,6 +9,12 @@
  * answers keep the order of calls. Replies that a peer does not read are kept up to a bound: from
  * pause_bytes on, connection_is_full() asks the sender to pause, and the peer's next call waits.
  *
+ * Everything that is kept for a peer counts for its user: bytes that were read and not understood
+ * yet, the values of the call in flight, what its request holds, and unread replies. From half of
+ * the user's bound on, whoever sends is asked to pause; past the bound, what comes next is answered
+ * with Busy and its connection ends. So a user who does not read only hinders itself. A user
+ * without unread replies is always sent one, however large it is.
+ *
  * Replying only queues. A connection is written to, found dead and freed from its own event
  * sources, never below a caller, so every function here may be called from on_call and on_drained.
  */
@@ -65,7 +71,19 @@ typedef struct ConnectionEvents {
         void (*on_stop)(Connection *connection, void *userdata);
         /* A full connection has room again while its call is in flight. */
         void (*on_drained)(Connection *connection, void *userdata);
+        /*
+         * The bytes that are kept for the call in flight, beside its message and its replies. NULL:
+         * none are.
+         */
+        size_t (*weigh)(const Connection *connection, void *userdata);
 } ConnectionEvents;
+
+/* What all connections of one user hold together. */
+typedef struct ConnectionShare {
+        size_t n_bytes;
+        size_t n_unread; /* of them, replies that were not read yet */
+        size_t max_bytes;
+} ConnectionShare;
 
 typedef struct ConnectionSetup {
         sd_event *event;
@@ -79,8 +97,12 @@ typedef struct ConnectionSetup {
          * The peer broke the rule @what and the connection ends. @owner decides whether to log it.
          */
         void (*on_breach)(Connection *connection, const char *what, void *owner);
-        /* Whether the connections of this user together hold more memory than a user may. */
-        bool (*is_over)(const Connection *connection, void *owner);
+        ConnectionShare (*share)(const Connection *connection, void *owner);
+        /*
+         * This connection holds more memory than before. @owner may drop connections, also this
+         * one.
+         */
+        void (*on_grown)(Connection *connection, void *owner);
         void *owner;
 } ConnectionSetup;
 
@@ -102,11 +124,22 @@ const char *connection_state_name(ConnectionState state);
 const Peer *connection_peer(const Connection *connection);
 bool connection_is_full(const Connection *connection);
 size_t connection_queued_bytes(const Connection *connection);
-/* Bytes of calls and replies in flight. */
+/* What is kept for this peer, in bytes; 0 when the connection is about to be freed. */
 size_t connection_memory(const Connection *connection);
 /* A pointer for on_call to find its call again; NULL at first and after the last reply. */
 void *connection_call_data(const Connection *connection);
 void connection_set_call_data(Connection *connection, void *data);
+
+/*
+ * Ends the connection soon, with its call and everything that is queued. @what: the reason, for the
+ * log.
+ */
+void connection_drop(Connection *connection, const char *what);
+/*
+ * What the call in flight holds has grown. False when its user holds too much; the call is then to
+ * be answered with an error.
+ */
+_must_check_ bool connection_may_hold(Connection *connection);
 
 /* descriptors of the call, inside on_call */
 

@@ -32,6 +32,7 @@ ServerLimits server_default_limits(void) {
         return (ServerLimits) {
                 .max_connections = LIMIT_CONNECTIONS,
                 .max_connections_per_uid = LIMIT_CONNECTIONS_PER_UID,
+                .max_bytes = LIMIT_BYTES,
                 .max_bytes_per_uid = LIMIT_BYTES_PER_UID,
                 .connection = {
                         .max_call_bytes = LIMIT_CALL_BYTES,
@@ -72,15 +73,65 @@ static void on_breach(Connection *connection, const char *what, void *owner) {
 }
 
 /* Computed each time: connections are few, and a running total could drift. */
-static bool is_over(const Connection *connection, void *owner) {
-        const Server *server = owner;
-        uid_t uid = connection_peer(connection)->uid;
+static ConnectionShare share_of(const Server *server, uid_t uid) {
+        ConnectionShare share = { .max_bytes = server->limits.max_bytes_per_uid };
+
+        for (unsigned i = 0; i < server->n_connections; i++) {
+                const Connection *connection = server->connections[i];
+
+                if (connection_peer(connection)->uid != uid ||
+                    connection_state(connection) == CONNECTION_BROKEN)
+                        continue;
+                share.n_bytes += connection_memory(connection);
+                share.n_unread += connection_queued_bytes(connection);
+        }
+        return share;
+}
+
+static ConnectionShare share(const Connection *connection, void *owner) {
+        return share_of(owner, connection_peer(connection)->uid);
+}
+
+static size_t memory(const Server *server) {
         size_t n_bytes = 0;
 
         for (unsigned i = 0; i < server->n_connections; i++)
-                if (connection_peer(server->connections[i])->uid == uid)
-                        n_bytes += connection_memory(server->connections[i]);
-        return n_bytes > server->limits.max_bytes_per_uid;
+                n_bytes += connection_memory(server->connections[i]);
+        return n_bytes;
+}
+
+/* The largest connection of the user who holds most; NULL when nobody holds anything. */
+static Connection *find_largest(const Server *server) {
+        Connection *largest = NULL;
+        size_t of_user = 0;
+
+        for (unsigned i = 0; i < server->n_connections; i++) {
+                Connection *connection = server->connections[i];
+                size_t n = share_of(server, connection_peer(connection)->uid).n_bytes;
+
+                if (connection_memory(connection) == 0 || n < of_user ||
+                    (n == of_user && largest &&
+                     connection_memory(connection) <= connection_memory(largest)))
+                        continue;
+                of_user = n;
+                largest = connection;
+        }
+        return largest;
+}
+
+/* A dropped connection counts no more, and is freed in an event of its own. */
+static void on_grown(Connection *connection, void *owner) {
+        Server *server = owner;
+
+        while (memory(server) > server->limits.max_bytes) {
+                Connection *largest = find_largest(server);
+
+                if (!largest)
+                        return;
+                connection_drop(largest,
+                                "All users together have too many calls and unread replies under "
+                                "way, this user most of them, and this connection most of those.");
+        }
 }
 
 static void on_closed(Connection *connection, void *owner) {
@@ -111,7 +162,8 @@ int server_new(sd_event *event, Disposal *disposal, const ServerLimits *limits,
                 .userdata = userdata,
                 .on_closed = on_closed,
                 .on_breach = on_breach,
-                .is_over = is_over,
+                .share = share,
+                .on_grown = on_grown,
                 .owner = server,
         };
         server->log_limit = (LogLimit){ .interval_ns = 60 * NSEC_PER_SEC, .burst = 5 };

@@ -6,6 +6,10 @@
  *
  * All connections of the process. Their number is bounded, in total and for each user; a connection
  * past a bound gets an error and is closed.
+ *
+ * The memory that is kept for all peers together is bounded, too. When that bound is passed, the
+ * user who holds most loses the connection that holds most. Refusing the newest instead, as for one
+ * user's own bound, would let a few users lock out everybody else.
  */
 
 #include <stdint.h>
@@ -24,7 +28,9 @@ enum {
 typedef struct ServerLimits {
         unsigned max_connections;
         unsigned max_connections_per_uid;
-        size_t max_bytes_per_uid; /* of calls and replies in flight */
+        /* of everything that is kept for peers */
+        size_t max_bytes;
+        size_t max_bytes_per_uid;
         ConnectionLimits connection;
 } ServerLimits;
 

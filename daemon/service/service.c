@@ -102,11 +102,18 @@ static void on_drained(Connection *connection, void *userdata) {
         request_settle(request, request_resume(request));
 }
 
+static size_t weigh(const Connection *connection, void *userdata) {
+        const Request *request = connection_call_data(connection);
+
+        return request ? request_memory(request) : 0;
+}
+
 const ConnectionEvents service_events = {
         .on_call = on_call,
         .on_hangup = on_hangup,
         .on_stop = on_stop,
         .on_drained = on_drained,
+        .weigh = weigh,
 };
 
 /* life */

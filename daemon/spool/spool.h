@@ -85,6 +85,8 @@ const char *spool_complaint(const Spool *spool);
  */
 _must_check_ int spool_list(Spool *spool, SpoolEntry **ret, size_t *ret_n);
 void spool_entries_free(SpoolEntry *entries, size_t n_entries);
+/* The memory that they take, in bytes. */
+size_t spool_entries_memory(SpoolEntry *entries, size_t n_entries);
 /* "NAME", "latest" or "latest~N" to a name. SPOOL_E_NOT_FOUND. */
 _must_check_ int spool_resolve(Spool *spool, Span reference,
                                char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]);

@@ -18,7 +18,8 @@
 #define LIMIT_CALL_VALUES 16384u                  /* in its parameters */
 #define LIMIT_REPLY_BYTES (4096u * 1024u)         /* one reply, from the daemon or a job */
 #define LIMIT_BATCH_BYTES (256u * 1024u)          /* when a batch of rows is sent off */
-#define LIMIT_BYTES_PER_UID (64u * 1024u * 1024u) /* calls and unread replies of one user */
+#define LIMIT_BYTES_PER_UID (64u * 1024u * 1024u) /* all that is kept for the peers of one user */
+#define LIMIT_BYTES (128u * 1024u * 1024u)        /* the same of all users together */
 #define LIMIT_QUEUED_BYTES (8192u * 1024u)        /* replies a peer has not read yet */
 #define LIMIT_JSON_DEPTH 16u
 #define LIMIT_FDS_PER_CALL 64u

@@ -175,6 +175,40 @@ int message_object_read(JsonScanner *scanner, JsonToken token, size_t max_values
         return read_value(&reader, token, ret);
 }
 
+/* The parts of json-c's values that it does not show: the value itself, the head of a table. */
+#define VALUE_BYTES 64u
+#define TABLE_BYTES 80u
+
+/* A decoded message is nested as deep as the scanner allows, which bounds this recursion. */
+size_t message_object_memory(json_object *object) {
+        size_t n = object ? VALUE_BYTES : 0;
+
+        switch (json_object_get_type(object)) {
+        case json_type_string:
+                n += (size_t) json_object_get_string_len(object) + 1;
+                break;
+        case json_type_array:
+                n += TABLE_BYTES + json_object_get_array(object)->size * sizeof(void *);
+                for (size_t i = 0; i < json_object_array_length(object); i++)
+                        n += message_object_memory(json_object_array_get_idx(object, i));
+                break;
+        case json_type_object:
+                n += TABLE_BYTES +
+                     (size_t) json_object_get_object(object)->size * sizeof(struct lh_entry);
+                json_object_object_foreach(object, name, value) n +=
+                        strlen(name) + 1 + message_object_memory(value);
+                break;
+        case json_type_double: /* the text it was written as */
+                n += VALUE_BYTES;
+                break;
+        case json_type_null:
+        case json_type_boolean:
+        case json_type_int:
+                break;
+        }
+        return n;
+}
+
 /* Returns the text a number was written as, which json_object_new_double_s() stores, or NULL. */
 static const char *number_text(json_object *object) {
         return json_object_get_userdata(object)

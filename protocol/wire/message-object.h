@@ -31,6 +31,12 @@ _must_check_ int message_object_read(JsonScanner *scanner, JsonToken token, size
                                      json_object **ret);
 
 /*
+ * The memory that a decoded value takes, to within the allocator's rounding. An empty object of
+ * json-c takes some 700 bytes, so the length of the text it was read from says nothing about it.
+ */
+size_t message_object_memory(json_object *object);
+
+/*
  * Appends a json-c object to @buffer as compact strict JSON. Numbers of a decoded message are
  * written as they were read.
  */

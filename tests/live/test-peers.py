@@ -137,6 +137,40 @@ def never_reads():
 
 
 @test
+def lists_that_nobody_reads():
+    """who asks for long lists and reads none is bounded, alone and with others, and others get their list"""
+    need_root()
+    n_snapshots = 8000
+    with temporary() as directory, Idle(10, 1), open_daemon(directory, "[Server]\nStalledTime=5min\n") as daemon:
+        expect("snapshot" in call(connect(daemon, BYSTANDER), f"{PROFILER}.Capture", {"tag": "a"})[-1]["parameters"],
+               "capture")
+        for number in range(n_snapshots):
+            os.link(daemon.spool / "a.ctprof.zst", daemon.spool / f"copy-{number}.ctprof.zst")
+        listed = frame("List", more=True)
+        for what, users, bound in (("one user", [GREEDY], 64), ("four users", [GREEDY, ACCOMPLICE, 65004, 65005], 128)):
+            before = memory(daemon)[0]
+            deaf = []
+            for number in range(60):
+                connection = connect(daemon, users[number % len(users)], 4096)
+                connection.sendall(listed * 5)
+                deaf.append(connection)
+            begin = time.monotonic()
+            count = sum(len(reply["parameters"]["snapshots"])
+                        for reply in call(connect(daemon, BYSTANDER), f"{PROFILER}.List", more=True))
+            took = time.monotonic() - begin
+            expect_equal(count, n_snapshots + 1, "listed for the bystander")
+            now, peak = memory(daemon)
+            # The heap's pages beside what is in use, and the list that is being made.
+            grown = (peak - before) >> 20
+            print(f"# beside 60 unread lists of {what}: {before >> 20} MiB before, {now >> 20} MiB now, {peak >> 20} MiB "
+                  f"at most; the bystander's list took {took:.1f} s")
+            expect(sanitized() or grown < bound + 64, "grew by", grown, "MiB")
+            for connection in deaf:
+                connection.close()
+            wait_until(lambda: memory(daemon)[0] < before + (8 << 20) or sanitized(), what="the memory of unread lists")
+
+
+@test
 def stalled_reader_is_sent_away():
     """a reader that stops is sent away after a while, and its job with it"""
     need_root()

@@ -139,5 +139,6 @@ int method_list(Request *request) {
         r = spool_list(request->desk->spool, &listing->entries, &listing->n_entries);
         if (r != 0)
                 return request_fail_spool(request, "", r);
-        return go_on(request);
+        r = request_hold(request, spool_entries_memory(listing->entries, listing->n_entries));
+        return r == 0 ? go_on(request) : r;
 }

@@ -70,7 +70,10 @@ static int keep_names(Request *request, Verification *verification) {
                        sizeof(verification->names[i]));
         verification->n_names = n;
         spool_entries_free(entries, n);
-        return verification->names ? 0 : -ENOMEM;
+        if (!verification->names)
+                return -ENOMEM;
+        return request_hold(request,
+                            (n + 1) * sizeof(*verification->names) + LIMIT_REPLY_BYTES / 2);
 }
 
 /* A snapshot that was removed since the list was made is skipped. */

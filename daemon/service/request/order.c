@@ -75,6 +75,9 @@ int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
         Queue *line = request->desk->queues[queue];
         int r;
 
+        r = request_hold(request, request->n_state_bytes);
+        if (r != 0)
+                return r;
         request->queue = queue;
         request->stage = stage;
         if (request->more && stage->tells_progress && queue_is_busy(line))

@@ -108,6 +108,22 @@ void request_keep(Request *request, void *state, void (*free_state)(void *state)
         request->free_state = free_state;
 }
 
+size_t request_memory(const Request *request) {
+        return request->n_state_bytes + request->text.n_allocated + request->call.n_allocated;
+}
+
+int request_hold(Request *request, size_t n_bytes) {
+        request->n_state_bytes = n_bytes;
+        if (!request->connection || connection_may_hold(request->connection))
+                return 0;
+        return request_fail(request, WIRE_ERROR_BUSY,
+                            &(WireErrorDetail){
+                                    .reason = "Answering this call takes more memory than your "
+                                              "other calls and unread replies leave you; let "
+                                              "some of them finish.",
+                            });
+}
+
 int request_decode(Request *request, const Parameter *table, size_t n_table, void *ret) {
         const char *key;
         int r;

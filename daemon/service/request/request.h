@@ -85,6 +85,7 @@ struct Request {
 
         /* the method's own */
         void *state;
+        size_t n_state_bytes; /* that @state holds, as far as a caller can make it large */
         void (*free_state)(void *state);
         /* Called instead of resuming the job when a full connection has room again. */
         int (*on_drained)(Request *request);
@@ -103,6 +104,12 @@ int request_close_fd(Request *request, int fd);
 void request_close_fds(Request *request);
 /* The request owns @state from now on. */
 void request_keep(Request *request, void *state, void (*free_state)(void *state));
+
+/*
+ * The state holds @n_bytes from now on, which count for the caller. REQUEST_ANSWERED when it holds
+ * too much already, also because of what this request wrote.
+ */
+_must_check_ int request_hold(Request *request, size_t n_bytes);
 
 /* answers */
 
@@ -129,6 +136,8 @@ void request_settle(Request *request, int r);
 _must_check_ int request_new(Desk *desk, const Method *method, Connection *connection,
                              const Call *call, Request **ret);
 Request *request_free(Request *request);
+/* The memory that is kept for it, in bytes, without the parameters of the call. */
+size_t request_memory(const Request *request);
 /* Its turn has come. */
 _must_check_ int request_start_job(Request *request);
 _must_check_ int request_resume(Request *request);

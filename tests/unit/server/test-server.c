@@ -151,6 +151,97 @@ START_TEST(a_reply_nobody_reads_counts_and_what_drains_it_goes_on) {
 }
 END_TEST
 
+START_TEST(an_empty_object_counts_as_what_it_takes) {
+        const char head[] = "{\"method\":\"x.Hold\",\"parameters\":{\"a\":[{}", tail[] = "]}}";
+        const size_t n_objects = 5000, n_head = sizeof(head) - 1;
+        size_t n = n_head + 3 * n_objects + sizeof(tail);
+        ServerLimits little = limits;
+        char *call = malloc(n);
+        Desk small;
+        int fds[4];
+
+        ck_assert_ptr_nonnull(call);
+        memcpy(call, head, n_head);
+        for (size_t i = 0; i < n_objects; i++)
+                memcpy(call + n_head + 3 * i, ",{}", 3);
+        memcpy(call + n_head + 3 * n_objects, tail, sizeof(tail));
+        /* The texts of all calls together are a hundredth of this, the values of two are more. */
+        little.max_bytes_per_uid = 6 << 20;
+        desk_init(&small, &little);
+        for (size_t i = 0; i < ELEMENTSOF(fds); i++) {
+                fds[i] = desk_connect(&small);
+                desk_send(fds[i], call, n);
+                desk_turn(&small);
+        }
+        ck_assert_uint_eq(small.n_calls, 1);
+        ck_assert_ptr_nonnull(
+                strstr(desk_receive(fds[1], text, sizeof(text)), "io.ctprof.Profiler.Busy"));
+        for (size_t i = 0; i < ELEMENTSOF(fds); i++)
+                fd_close(fds[i]);
+        free(call);
+        desk_done(&small);
+}
+END_TEST
+
+START_TEST(a_reply_past_the_bound_is_busy_when_others_are_unread) {
+        const size_t n_reply = 300000;
+        ServerLimits little = limits;
+        char *reply = malloc(n_reply);
+        Connection *first;
+        Desk small;
+        int a, b;
+
+        ck_assert_ptr_nonnull(reply);
+        memset(reply, 'x', n_reply);
+        memcpy(reply, "{\"s\":\"", 6);
+        memcpy(reply + n_reply - 2, "\"}", 2);
+        little.max_bytes_per_uid = 500000;
+        desk_init(&small, &little);
+        a = desk_connect(&small);
+        b = desk_connect(&small);
+        DESK_SEND(a, "{\"method\":\"x.Hold\"}");
+        desk_turn(&small);
+        first = small.held;
+        DESK_SEND(b, "{\"method\":\"x.Hold\"}");
+        desk_turn(&small);
+        connection_reply(first, (Span){ reply, n_reply }, NULL, 0);
+        connection_reply(small.held, (Span){ reply, n_reply }, NULL, 0);
+        desk_turn(&small);
+        ck_assert_ptr_nonnull(strstr(desk_receive(b, text, sizeof(text)), "Busy"));
+        ck_assert_str_eq(desk_receive(b, text, sizeof(text)), "EOF");
+        /* What is queued stays queued. */
+        ck_assert_ptr_nonnull(strstr(desk_receive(a, text, sizeof(text)), "{\"s\":\"xxx"));
+        ck_assert_uint_eq(server_n_connections(small.server), 1);
+        fd_close(a);
+        fd_close(b);
+        free(reply);
+        desk_done(&small);
+}
+END_TEST
+
+START_TEST(all_users_together_hold_so_much_and_the_largest_goes) {
+        ServerLimits little = limits;
+        Desk small;
+        int fds[3];
+
+        /* Two buffers fit, and the small one makes them too many. */
+        little.max_bytes = 2 * 65536 + 4095;
+        desk_init(&small, &little);
+        for (size_t i = 0; i < ELEMENTSOF(fds); i++) {
+                fds[i] = desk_connect(&small);
+                send_part(fds[i], i < 2 ? 60000 : 100);
+                desk_turn(&small);
+        }
+        ck_assert_uint_eq(server_n_connections(small.server), 2);
+        ck_assert_str_eq(desk_receive(fds[0], text, sizeof(text)), "EOF");
+        for (size_t i = 1; i < ELEMENTSOF(fds); i++)
+                ck_assert_str_eq(desk_receive(fds[i], text, sizeof(text)), "");
+        for (size_t i = 0; i < ELEMENTSOF(fds); i++)
+                fd_close(fds[i]);
+        desk_done(&small);
+}
+END_TEST
+
 START_TEST(other_limits_hold_for_who_comes_next) {
         ServerLimits other = limits;
         int fds[4], adopted, late;
@@ -259,6 +350,9 @@ int main(void) {
         tcase_add_test(server, all_users_together_get_so_many_connections);
         tcase_add_test(server, one_user_has_so_many_bytes_under_way_over_all_connections);
         tcase_add_test(server, a_reply_nobody_reads_counts_and_what_drains_it_goes_on);
+        tcase_add_test(server, an_empty_object_counts_as_what_it_takes);
+        tcase_add_test(server, a_reply_past_the_bound_is_busy_when_others_are_unread);
+        tcase_add_test(server, all_users_together_hold_so_much_and_the_largest_goes);
         tcase_add_test(server, other_limits_hold_for_who_comes_next);
         tcase_add_test(server, the_last_connection_to_end_is_told);
         tcase_add_test(server, a_server_that_ends_sends_what_is_queued);

@@ -393,6 +393,24 @@ START_TEST(the_list_is_newest_first_and_bounded_in_time) {
 }
 END_TEST
 
+START_TEST(a_list_counts_for_who_asked) {
+        ServerLimits limits = server_default_limits();
+        char name[16];
+
+        for (unsigned i = 0; i < 20; i++) {
+                (void) snprintf(name, sizeof(name), "s%u", i);
+                bench_add(&bench, name, i);
+        }
+        /* Less than the heads of twenty snapshots take. */
+        limits.max_bytes_per_uid = 8192;
+        ck_assert_int_eq(server_set_limits(bench.server, &limits), 0);
+        ck_assert_has(call(CALL("List", "{}")), "takes more memory");
+        limits.max_bytes_per_uid = 1 << 20;
+        ck_assert_int_eq(server_set_limits(bench.server, &limits), 0);
+        ck_assert_has(call(CALL("List", "{}")), "\"s19\"");
+}
+END_TEST
+
 START_TEST(all_of_the_spool_is_verified_a_few_at_a_time) {
         const unsigned n = LIMIT_SNAPSHOTS_PER_CALL + 3;
         unsigned n_results = 0;
@@ -586,6 +604,7 @@ int main(void) {
         tcase_add_test(reading, a_slow_reader_holds_up_its_own_job_only);
         tcase_add_test(reading, one_user_leaves_one_analysis_to_others);
         tcase_add_test(reading, the_list_is_newest_first_and_bounded_in_time);
+        tcase_add_test(reading, a_list_counts_for_who_asked);
         tcase_add_test(reading, all_of_the_spool_is_verified_a_few_at_a_time);
         tcase_add_test(reading, named_ones_are_verified_in_one_call);
         tcase_add_checked_fixture(files, setup, teardown);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "capture/cgroups.h"
+#include "capture/scene/process-memory.h"
 #include "snapshot/snapshot-writer.h"
 
 struct BatchReader {
@@ -110,6 +111,7 @@ static void finish_process(BatchReader *reader, BatchProcess *process) {
         Span pcomm = { NULL, 0 };
 
         cgroups_read_membership(scene, process, &reader->cgroups);
+        process_memory_read(scene, process);
         smaps = rollup_read(&reader->rollup, scene, process);
         reader->backend->confirm(reader->threads, process);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "capture/scene/process-memory.h"
 #include "kernel/procfs/proc-task.h"
 #include "kernel/procfs/procfs.h"
 
@@ -176,20 +177,6 @@ void rollup_done(Rollup *rollup) {
 }
 
 /*
- * A thread of the process that still has its memory: an exited leader has none, but its siblings
- * have.
- */
-static const ThreadSlot *find_memory(const BatchProcess *process, const ThreadSlot *slots,
-                                     const ThreadSlot *leader) {
-        if (!thread_slot_is_zombie(leader))
-                return leader->has_space ? leader : NULL;
-        for (size_t i = 0; i < process->n; i++)
-                if (slots[i].kept && slots[i].has_space && !thread_slot_is_zombie(&slots[i]))
-                        return &slots[i];
-        return NULL;
-}
-
-/*
  * Waits for the file as long as the budget lasts, at least SMAPS_LEAST_NS. A file that does not
  * arrive in time uses up all of the budget.
  */
@@ -235,15 +222,12 @@ static TextPlace add_rollup(Scene *scene, Span text) {
 }
 
 TextPlace rollup_read(Rollup *rollup, Scene *scene, const BatchProcess *process) {
-        const ThreadSlot *leader = scene_find_leader(scene, process), *slot;
+        const ThreadSlot *slot = process_memory_find(scene, process);
         SourceOutcome outcome;
         Span text;
         int r;
 
-        if (!rollup->budget->wanted || !leader || !leader->kept)
-                return (TextPlace){};
-        slot = find_memory(process, scene_threads(scene, process), leader);
-        if (!slot)
+        if (!rollup->budget->wanted || !slot)
                 return (TextPlace){};
         if (!scene->host->gates.has_file[SOURCE_SMAPS_ROLLUP])
                 outcome = SOURCE_OUTCOME_unsupported;

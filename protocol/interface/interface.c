@@ -70,6 +70,7 @@ static const LegendTerm rules[] = {
         { "MinFloor", "the shortest of any thread that had the event at all" },
         { "MaxGaugeCount", "the largest present value" },
         { "MaxGaugeNs", "the longest present value" },
+        { "SumGaugeBytes", "present bytes, added up over the processes" },
         { "RangeI32", "least to greatest" },
         { "RangeU32", "least to greatest" },
         { "Mode", "the most frequent word and how many threads have it" },

@@ -208,5 +208,13 @@
         M(acct_rss_mb_us,              MonotonicCount,    SumCount,      TASKSTATS_ACCOUNTING, ANY,         TASKSTATS, "CONFIG_TASKSTATS,CONFIG_TASK_XACCT", \
           "Resident size integrated over CPU time, in MB times microseconds") \
         M(acct_vm_mb_us,               MonotonicCount,    SumCount,      TASKSTATS_ACCOUNTING, ANY,         TASKSTATS, "CONFIG_TASKSTATS,CONFIG_TASK_XACCT", \
-          "Virtual size integrated over CPU time, in MB times microseconds")
+          "Virtual size integrated over CPU time, in MB times microseconds") \
+        M(rss_anon_bytes,              GaugeBytes,        SumGaugeBytes, PRIMARY,              ANY,         STATUS, "", \
+          "Resident anonymous memory of the process, recorded with its leader only; kernels count it in batches of some pages per CPU or thread, so it can lag by that much") \
+        M(rss_file_bytes,              GaugeBytes,        SumGaugeBytes, PRIMARY,              ANY,         STATUS, "", \
+          "Resident pages of mapped files, like rss_anon_bytes; pages that several processes share count in each") \
+        M(rss_shmem_bytes,             GaugeBytes,        SumGaugeBytes, PRIMARY,              ANY,         STATUS, "", \
+          "Resident shared memory (tmpfs, System V, shared anonymous mappings), like rss_file_bytes") \
+        M(swap_bytes,                  GaugeBytes,        SumGaugeBytes, PRIMARY,              ANY,         STATUS, "", \
+          "Anonymous memory of the process in swap, recorded with its leader only; swapped shared memory is not in it")
 // clang-format on

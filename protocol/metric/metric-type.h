@@ -15,7 +15,7 @@ typedef enum MetricKind {
         METRIC_KIND_COUNTER, /* grows from birth to death: threads may be added up */
         METRIC_KIND_PEAK,    /* high-water mark: a group peaks as high as its highest member */
         METRIC_KIND_FLOOR,   /* low-water mark, 0 for "no event yet" */
-        METRIC_KIND_GAUGE,   /* level at one instant */
+        METRIC_KIND_GAUGE,   /* level at one instant; may be added up, but never over time */
         METRIC_KIND_ORDINAL, /* a place on a scale: a group spans a range */
         METRIC_KIND_WORD,    /* one of a set of words */
         METRIC_KIND_CPUS,    /* a set of CPUs; the list itself stands beside the number */
@@ -52,6 +52,7 @@ typedef enum MetricShape {
         T(FloorNs,           "FloorNs",            FLOOR,   NS)    /* unsigned, 0: no event */     \
         T(GaugeCount,        "GaugeCount",         GAUGE,   COUNT) /* unsigned */                  \
         T(GaugeNs,           "GaugeNs",            GAUGE,   NS)    /* unsigned */                  \
+        T(GaugeBytes,        "GaugeBytes",         GAUGE,   BYTES) /* unsigned */                  \
         T(OrdinalI32,        "OrdinalI32",         ORDINAL, NONE)  /* int64_t */                   \
         T(OrdinalU32,        "OrdinalU32",         ORDINAL, NONE)  /* unsigned */                  \
         T(CategoricalString, "CategoricalString",  WORD,    NONE)  /* policy number, int64_t */    \
@@ -70,6 +71,7 @@ typedef enum MetricShape {
         R(MinFloor,          MIN,      FloorNs)                                                    \
         R(MaxGaugeCount,     MAX,      GaugeCount)                                                 \
         R(MaxGaugeNs,        MAX,      GaugeNs)                                                    \
+        R(SumGaugeBytes,     SUM,      GaugeBytes)                                                 \
         R(RangeI32,          RANGE,    OrdinalI32)                                                 \
         R(RangeU32,          RANGE,    OrdinalU32)                                                 \
         R(Mode,              MODE,     CategoricalString)                                          \

@@ -87,6 +87,14 @@ typedef struct Derived {
 extern const Metric metric_table[_METRIC_MAX];
 extern const Derived derived_table[_DERIVED_MAX];
 
+/*
+ * It only grows while a thread lives, so it has a rate, and a fall is a reset. Not every sum is of
+ * this kind: levels of memory are added up, too.
+ */
+static inline bool metric_is_cumulative(MetricId id) {
+        return metric_table[id].kind == METRIC_KIND_COUNTER;
+}
+
 /* _METRIC_MAX, _DERIVED_MAX, _METRIC_SECTION_MAX, _SOURCE_MAX when there is none of that name. */
 MetricId metric_find(Span name);
 DerivedId derived_find(Span name);

@@ -17,6 +17,7 @@ static const char *const identity_names[] = { THREAD_IDENTITY_COLUMNS(IDENTITY_N
 #define CELL_OF_FloorNs           CELL_UNSIGNED
 #define CELL_OF_GaugeCount        CELL_UNSIGNED
 #define CELL_OF_GaugeNs           CELL_UNSIGNED
+#define CELL_OF_GaugeBytes        CELL_UNSIGNED
 #define CELL_OF_OrdinalI32        CELL_I32
 #define CELL_OF_OrdinalU32        CELL_U32
 #define CELL_OF_CategoricalString CELL_POLICY

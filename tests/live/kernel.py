@@ -19,6 +19,9 @@ SCHED_TIMES = {"wait_sum": "wait_sum", "wait_max": "wait_max", "sleep_max": "sle
                "sum_block_runtime": "block_sum", "block_max": "block_max", "iowait_sum": "iowait_sum",
                "exec_max": "exec_max", "slice_max": "slice_max", "core_forceidle_sum": "core_forceidle_sum"}
 
+MEMORY = {"RssAnon": "rss_anon_bytes", "RssFile": "rss_file_bytes", "RssShmem": "rss_shmem_bytes",
+          "VmSwap": "swap_bytes"}
+
 
 def read(path):
     with open(path, "rb") as file:
@@ -100,6 +103,8 @@ def read_thread(tgid, tid):
     row["nonvoluntary_csw"] = int(status["nonvoluntary_ctxt_switches"])
     row["uid"] = int(status["Uid"].split()[0])
     row["gid"] = int(status["Gid"].split()[0])
+    for key, name in MEMORY.items():
+        row[name] = int(status[key].split()[0]) * 1024 if tid == tgid and key in status else None
     row["cpu_affinity"] = cpu_list(os.sched_getaffinity(tid))
     lines = read(base + "cgroup").decode("utf-8", "surrogateescape").splitlines()
     row["cgroup"] = next(line[3:] for line in lines if line.startswith("0::"))

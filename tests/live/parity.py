@@ -42,7 +42,7 @@ SOURCES = {
     "sched": {"nr_migrations", "fair_slice_ns", "ext_enabled"},
     "schedstats": {*kernel.SCHED_COUNTS, *kernel.SCHED_TIMES.values(), "voluntary_sleep_ns"},
     "io": {"rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes"},
-    "status": {"voluntary_csw", "nonvoluntary_csw", "uid", "gid"},
+    "status": {"voluntary_csw", "nonvoluntary_csw", "uid", "gid", *kernel.MEMORY.values()},
     "affinity": {"cpu_affinity"},
     "cgroup": {"cgroup"},
     "smaps_rollup": {"smaps_rollup_kb"},

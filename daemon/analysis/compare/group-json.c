@@ -109,8 +109,7 @@ static void write_spread(JsonWriter *writer, const GroupLens *lens, const Group 
                          const Row *row, unsigned side, const char *key) {
         SpreadFigures figures;
 
-        if (!lens->spread_names || row->is_derived ||
-            metric_table[row->id].shape != METRIC_SHAPE_SUM)
+        if (!lens->spread_names || row->is_derived || !metric_is_cumulative((MetricId) row->id))
                 return;
         json_write_key(writer, key);
         if (!spread_read(&group->spreads[side], lens->spread_names, (MetricId) row->id, &figures)) {
@@ -178,7 +177,7 @@ static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Grou
         write_double_or_null(writer, "perSecond", has, number);
         json_write_member_bool(writer, "changed", row->changed);
         json_write_member_bool(writer, "reset", row->reset);
-        if (row->window && !row->is_derived && metric_table[row->id].shape == METRIC_SHAPE_SUM)
+        if (row->window && !row->is_derived && metric_is_cumulative((MetricId) row->id))
                 json_write_member_u64(writer, "leftOut",
                                       group_window_left_out(row->window, (MetricId) row->id));
         write_pair_reason(writer, lens, row);

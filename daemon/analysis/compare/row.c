@@ -98,7 +98,7 @@ static void init_number(Row *row, unsigned side) {
 static bool is_reset(const Row *row, const Group *group, MetricId id) {
         if (row->window) /* each thread was checked by itself */
                 return group_window_fell(row->window, id);
-        return metric_table[id].shape == METRIC_SHAPE_SUM && row->delta.kind == DELTA_INTEGER &&
+        return metric_is_cumulative(id) && row->delta.kind == DELTA_INTEGER &&
                row->delta.integer.negative && group_survived(group) &&
                group->sides[0]->present[id] == group->sides[1]->present[id];
 }
@@ -153,7 +153,7 @@ bool row_growth(const Row *row, double *ret) {
 }
 
 bool row_per_second(const Row *row, uint64_t elapsed_ns, double *ret) {
-        if (row->is_derived || metric_table[row->id].shape != METRIC_SHAPE_SUM || row->reset ||
+        if (row->is_derived || !metric_is_cumulative((MetricId) row->id) || row->reset ||
             row->delta.kind == DELTA_NONE || elapsed_ns == 0)
                 return false;
         *ret = delta_number(&row->delta) * (double) NSEC_PER_SEC / (double) elapsed_ns;
@@ -168,6 +168,9 @@ static const char *absence_despite_source(MetricId id) {
 
         if (id == METRIC_nr_threads)
                 return "only the first thread of a process has it";
+        if (metric->rule == METRIC_RULE_SumGaugeBytes)
+                return "processes without memory lack it, and so do snapshots of earlier "
+                       "versions";
         if (id == METRIC_hiwater_rss_bytes || id == METRIC_hiwater_vm_bytes ||
             id == METRIC_acct_rss_mb_us || id == METRIC_acct_vm_mb_us)
                 return "these threads have no memory of their own";
@@ -198,7 +201,7 @@ static const char *absence_in_window(const GroupWindow *window, unsigned side, M
         const LifeCounts *lives = &window->lives;
         const GroupWindowGaps *gaps = window->gaps;
 
-        if (metric_table[id].shape != METRIC_SHAPE_SUM)
+        if (!metric_is_cumulative(id))
                 return side == 0 && lives->survived + lives->gone == 0
                                ? "all of these threads started after the first snapshot"
                                : NULL;

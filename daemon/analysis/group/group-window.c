@@ -8,9 +8,9 @@
 
 #define WORDS ELEMENTSOF(((ThreadSample *) NULL)->present)
 
-/* thread_count is a sum, but it counts threads and does not measure work. */
+/* thread_count is cumulative by its type, but it counts threads and does not measure work. */
 static bool is_work(unsigned id) {
-        return metric_table[id].shape == METRIC_SHAPE_SUM && id != METRIC_thread_count;
+        return metric_is_cumulative((MetricId) id) && id != METRIC_thread_count;
 }
 
 int group_window_new(GroupWindow **ret) {

@@ -55,18 +55,17 @@ int spread_names_add(SpreadNames *names, Span name, uint32_t *ret) {
 _Static_assert(SPREAD_BUCKETS < ABSENT, "a place is sixteen bits wide");
 
 /* Which metrics have a spread, numbered without gaps. */
-#define SHAPE_OF_RULE(rule, shape, folds) enum { SHAPE_OF_##rule = METRIC_SHAPE_##shape };
-METRIC_RULES(SHAPE_OF_RULE)
-#define HAS_SPREAD(member, rule) \
-        ((int) SHAPE_OF_##rule == METRIC_SHAPE_SUM && (int) METRIC_##member != METRIC_thread_count)
-#define SLOT_ID(member, type, rule, ...) \
-        SLOT_##member, SLOT_END_##member = SLOT_##member + HAS_SPREAD(member, rule) - 1,
+#define HAS_SPREAD(member, type)                                    \
+        ((int) METRIC_KIND_OF(type) == (int) METRIC_KIND_COUNTER && \
+         (int) METRIC_##member != METRIC_thread_count)
+#define SLOT_ID(member, type, ...) \
+        SLOT_##member, SLOT_END_##member = SLOT_##member + HAS_SPREAD(member, type) - 1,
 enum { METRICS(SLOT_ID) N_SLOTS };
 _Static_assert(N_SLOTS <= 64, "the values of one of few threads have a bit each");
 
 #define NO_SLOT UINT8_MAX
-#define SLOT_OF(member, type, rule, ...) \
-        [METRIC_##member] = HAS_SPREAD(member, rule) ? (int) SLOT_##member : NO_SLOT,
+#define SLOT_OF(member, type, ...) \
+        [METRIC_##member] = HAS_SPREAD(member, type) ? (int) SLOT_##member : NO_SLOT,
 static const uint8_t slots[_METRIC_MAX] = { METRICS(SLOT_OF) };
 
 #define NO_NAME UINT32_MAX

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "capture/scene/process-memory.h"
 #include "kernel/procfs/proc-sched.h"
 #include "kernel/procfs/proc-task.h"
 
@@ -329,6 +330,7 @@ void task_reader_read_status(TaskReader *reader, ThreadSlot *slot) {
                 thread_sample_put(sample, METRIC_voluntary_csw, status.voluntary_switches);
         if (status.has_nonvoluntary_switches)
                 thread_sample_put(sample, METRIC_nonvoluntary_csw, status.nonvoluntary_switches);
+        process_memory_put(sample, &status);
         sample->has_owner = status.has_uid && status.has_gid;
         sample->uid = status.uid;
         sample->gid = status.gid;

@@ -111,7 +111,11 @@ int proc_stat_parse(Span text, ProcStat *ret) {
         K(threads,               "Threads")                                                        \
         K(cpus_allowed,          "Cpus_allowed_list")                                              \
         K(voluntary_switches,    "voluntary_ctxt_switches")                                        \
-        K(nonvoluntary_switches, "nonvoluntary_ctxt_switches")
+        K(nonvoluntary_switches, "nonvoluntary_ctxt_switches")                                     \
+        K(rss_anon,              "RssAnon")                                                        \
+        K(rss_file,              "RssFile")                                                        \
+        K(rss_shmem,             "RssShmem")                                                       \
+        K(swap,                  "VmSwap")
 // clang-format on
 
 /* Each parses the value of its line; false when it is malformed. */
@@ -177,6 +181,35 @@ static bool parse_voluntary_switches(Span value, ProcStatus *status) {
 
 static bool parse_nonvoluntary_switches(Span value, ProcStatus *status) {
         return number_parse_u64(value, &status->nonvoluntary_switches);
+}
+
+/* "2624 kB", in bytes. */
+static bool parse_size(Span value, uint64_t *ret) {
+        Cursor words = cursor_over(value);
+        Span number, unit;
+        uint64_t size;
+
+        if (!cursor_word(&words, &number) || !number_parse_u64(number, &size) ||
+            !cursor_word(&words, &unit) || !span_is(unit, "kB"))
+                return false;
+        *ret = number_multiply_saturating(size, 1024);
+        return true;
+}
+
+static bool parse_rss_anon(Span value, ProcStatus *status) {
+        return parse_size(value, &status->rss_anon);
+}
+
+static bool parse_rss_file(Span value, ProcStatus *status) {
+        return parse_size(value, &status->rss_file);
+}
+
+static bool parse_rss_shmem(Span value, ProcStatus *status) {
+        return parse_size(value, &status->rss_shmem);
+}
+
+static bool parse_swap(Span value, ProcStatus *status) {
+        return parse_size(value, &status->swap);
 }
 
 #define STATUS_ID(member, key) STATUS_##member,

@@ -31,11 +31,14 @@ static const struct {
         uint64_t before, after;
         bool reset;
 } reset_rows[] = {
-        { METRIC_minflt, 1, true, 10, 3, true },          { METRIC_minflt, 1, true, 3, 10, false },
-        { METRIC_minflt, 1, true, 10, 10, false },        { METRIC_minflt, 1, false, 10, 3, false },
+        { METRIC_minflt, 1, true, 10, 3, true },
+        { METRIC_minflt, 1, true, 3, 10, false },
+        { METRIC_minflt, 1, true, 10, 10, false },
+        { METRIC_minflt, 1, false, 10, 3, false },
         { METRIC_minflt, 2, true, 10, 3, false },   /* another thread */
         { METRIC_wait_max, 1, true, 10, 3, false }, /* not a counter */
         { METRIC_minflt, 1, true, UINT64_MAX, 3, false },
+        { METRIC_rss_anon_bytes, 1, true, 10, 3, false }, /* a sum, but a level */
 };
 
 START_TEST(a_counter_that_fell_without_a_loss_was_reset) {
@@ -90,6 +93,22 @@ START_TEST(peaks_have_no_rate) {
         fold(1, 1, METRIC_wait_max, 40);
         row_init_metric(&row, group, BOTH_SIDES, METRIC_wait_max, true);
         ck_assert(row_percent(&row, &number));
+        ck_assert(!row_per_second(&row, NSEC_PER_SEC, &number));
+}
+END_TEST
+
+START_TEST(levels_are_added_up_and_have_no_rate) {
+        double number;
+        Row row;
+
+        fold(0, 1, METRIC_rss_anon_bytes, 10);
+        fold(0, 2, METRIC_rss_anon_bytes, 10);
+        fold(1, 1, METRIC_rss_anon_bytes, 40);
+        fold(1, 2, METRIC_rss_anon_bytes, 40);
+        row_init_metric(&row, group, BOTH_SIDES, METRIC_rss_anon_bytes, true);
+        ck_assert_uint_eq(row.values[1].integer.magnitude, 80);
+        ck_assert(row_percent(&row, &number));
+        ck_assert_double_eq(number, 300);
         ck_assert(!row_per_second(&row, NSEC_PER_SEC, &number));
 }
 END_TEST
@@ -161,6 +180,7 @@ int main(void) {
         tcase_add_test(rows, a_value_that_was_lost_is_no_reset);
         tcase_add_test(rows, rates_are_of_sums_over_time);
         tcase_add_test(rows, peaks_have_no_rate);
+        tcase_add_test(rows, levels_are_added_up_and_have_no_rate);
         tcase_add_test(rows, ratios_have_no_percent);
         tcase_add_test(rows, a_value_on_one_side_only_is_a_change_without_delta);
         tcase_add_test(rows, one_side_has_a_value_and_no_delta);

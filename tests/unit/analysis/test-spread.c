@@ -309,8 +309,7 @@ START_TEST(only_sums_over_threads_that_differ_have_a_spread) {
                 thread_sample_put(&sample, (MetricId) id, id);
         ck_assert_int_eq(spread_fold_sample(&fixture.spread, fixture.names, &sample), 0);
         for (unsigned id = 0; id < _METRIC_MAX; id++) {
-                bool is_spread =
-                        metric_table[id].shape == METRIC_SHAPE_SUM && id != METRIC_thread_count;
+                bool is_spread = metric_is_cumulative((MetricId) id) && id != METRIC_thread_count;
 
                 ck_assert(spread_read(&fixture.spread, fixture.names, (MetricId) id, &figures) ==
                           is_spread);

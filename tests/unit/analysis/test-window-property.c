@@ -74,7 +74,7 @@ static void case_init(Case *one, int index) {
 }
 
 static bool is_work(unsigned id) {
-        return metric_table[id].shape == METRIC_SHAPE_SUM && id != METRIC_thread_count;
+        return metric_is_cumulative((MetricId) id) && id != METRIC_thread_count;
 }
 
 /* The expected totals of threads that are not ctprof's own. */

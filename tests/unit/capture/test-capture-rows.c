@@ -94,6 +94,20 @@ START_TEST(a_row_holds_what_the_files_say) {
 }
 END_TEST
 
+static const MetricId memory_metrics[] = {
+        METRIC_rss_anon_bytes,
+        METRIC_rss_file_bytes,
+        METRIC_rss_shmem_bytes,
+        METRIC_swap_bytes,
+};
+
+static void check_memory(pid_t tid, uint64_t anon_kib) {
+        const uint64_t kib[] = { anon_kib, 2, 3, 4 };
+
+        for (size_t i = 0; i < ELEMENTSOF(memory_metrics); i++)
+                ck_assert_uint_eq(captured_value(&captured, tid, memory_metrics[i]), kib[i] * 1024);
+}
+
 START_TEST(the_number_of_threads_and_the_memory_stand_with_the_leader_alone) {
         tree_add_thread(&tree, &(TreeThread){ .tgid = 10, .tid = 10, .num_threads = 2 });
         tree_add_thread(&tree, &(TreeThread){ .tgid = 10, .tid = 11, .num_threads = 2 });
@@ -103,6 +117,9 @@ START_TEST(the_number_of_threads_and_the_memory_stand_with_the_leader_alone) {
         ck_assert(span_is(captured_find(&captured, 10)->smaps, "{\"Pss\":1,\"Rss\":10}"));
         ck_assert_uint_eq(captured_find(&captured, 11)->smaps.n, 0);
         captured_check_source(&captured, SOURCE_SMAPS_ROLLUP, SOURCE_STATE_OK, 2, 0, 0, 0, 0);
+        check_memory(10, 10);
+        for (size_t i = 0; i < ELEMENTSOF(memory_metrics); i++)
+                ck_assert(!captured_has(&captured, 11, memory_metrics[i]));
 }
 END_TEST
 
@@ -163,6 +180,7 @@ START_TEST(the_memory_of_an_exited_leader_is_asked_of_a_living_sibling) {
         tree_add_thread(&tree, &(TreeThread){ .tgid = 10, .tid = 12 });
         capture();
         ck_assert(span_is(captured_find(&captured, 10)->smaps, "{\"Pss\":1,\"Rss\":12}"));
+        check_memory(10, 12);
         ck_assert_uint_eq(captured_value(&captured, 10, METRIC_state), 'Z');
         captured_check_source(&captured, SOURCE_SMAPS_ROLLUP, SOURCE_STATE_OK, 2, 0, 0, 0, 0);
 }
@@ -173,6 +191,7 @@ START_TEST(a_process_that_is_only_a_zombie_is_kept_without_memory) {
                         &(TreeThread){ .tgid = 10, .tid = 10, .state = 'Z', .no_space = true });
         capture();
         ck_assert_uint_eq(captured_find(&captured, 10)->smaps.n, 0);
+        ck_assert(!captured_has(&captured, 10, METRIC_rss_anon_bytes));
         captured_check_source(&captured, SOURCE_SMAPS_ROLLUP, SOURCE_STATE_OK, 1, 0, 0, 0, 0);
 }
 END_TEST

@@ -154,6 +154,21 @@ static void write_stat(const Tree *tree, const char *path, const TreeThread *thr
         tree_write(tree, path, (Span){ text, (size_t) n });
 }
 
+static void write_status(const Tree *tree, const char *path, const TreeThread *thread) {
+        char memory[128] = "";
+
+        if (!thread->kthread && !thread->no_space)
+                (void) snprintf(
+                        memory, sizeof(memory),
+                        "RssAnon:\t%8llu kB\nRssFile:\t       2 kB\nRssShmem:\t       3 kB\n"
+                        "VmSwap:\t       4 kB\n",
+                        thread->anon_kib ? thread->anon_kib : (unsigned long long) thread->tid);
+        tree_write_text(tree, path,
+                        "Name:\tx\nState:\tS (sleeping)\nUid:\t41\t1\t1\t1\nGid:\t42\t1\t1\t1\n"
+                        "%svoluntary_ctxt_switches:\t43\nnonvoluntary_ctxt_switches:\t44\n",
+                        memory);
+}
+
 #define DASHES "-------------------------------------------------------------------\n"
 
 void tree_add_thread(const Tree *tree, const TreeThread *thread) {
@@ -177,9 +192,7 @@ void tree_add_thread(const Tree *tree, const TreeThread *thread) {
         strcpy(leaf, "schedstat");
         tree_write_text(tree, path, "31 32 33\n");
         strcpy(leaf, "status");
-        tree_write_text(tree, path,
-                        "Name:\tx\nState:\tS (sleeping)\nUid:\t41\t1\t1\t1\nGid:\t42\t1\t1\t1\n"
-                        "voluntary_ctxt_switches:\t43\nnonvoluntary_ctxt_switches:\t44\n");
+        write_status(tree, path, thread);
         strcpy(leaf, "cgroup");
         tree_write_text(tree, path, "3:cpu:/other\n0::%s\n", thread->cgroup ? thread->cgroup : "/");
         if (thread->kthread || thread->no_space)

@@ -55,6 +55,8 @@ typedef struct TreeThread {
         unsigned minflt; /* 11 */
         unsigned start_stack;
         const char *cgroup; /* "/" */
+        /* kB in status, beside 2 of files, 3 of shared memory and 4 in swap; the tid. */
+        unsigned long long anon_kib;
 } TreeThread;
 
 /* Its directory with stat, sched, io, schedstat, status, cgroup, smaps_rollup, exe. */

@@ -73,15 +73,17 @@ static void check_primary(unsigned i, const Line *line) {
         check_metric((MetricId) i, line);
 }
 
-static void check_accounting(unsigned i, const Line *line) {
+static void check_added(unsigned i, const Line *line) {
         check_metric((MetricId) (n_before + i), line);
 }
 
 START_TEST(metrics_are_those_of_the_tables_in_their_order) {
         n_before = each_line("metrics.tsv", check_primary);
         ck_assert_uint_eq(n_before, 87);
-        ck_assert_uint_eq(each_line("metrics-accounting.tsv", check_accounting), 10);
-        ck_assert_uint_eq(n_before + 10, _METRIC_MAX);
+        ck_assert_uint_eq(each_line("metrics-accounting.tsv", check_added), 10);
+        n_before += 10;
+        ck_assert_uint_eq(each_line("metrics-memory.tsv", check_added), 4);
+        ck_assert_uint_eq(n_before + 4, _METRIC_MAX);
 }
 END_TEST
 
@@ -201,8 +203,13 @@ START_TEST(a_shape_suits_the_kind) {
                 [METRIC_KIND_ORDINAL] = METRIC_SHAPE_RANGE, [METRIC_KIND_WORD] = METRIC_SHAPE_MODE,
                 [METRIC_KIND_CPUS] = METRIC_SHAPE_AFFINITY,
         };
+        bool is_memory = metric_table[_i].rule == METRIC_RULE_SumGaugeBytes;
 
-        ck_assert_uint_eq(metric_table[_i].shape, shapes[metric_table[_i].kind]);
+        /* A level of memory of several processes is that of all. */
+        ck_assert_uint_eq(metric_table[_i].shape,
+                          is_memory ? METRIC_SHAPE_SUM : shapes[metric_table[_i].kind]);
+        ck_assert(metric_is_cumulative((MetricId) _i) ==
+                  (metric_table[_i].shape == METRIC_SHAPE_SUM && !is_memory));
 }
 END_TEST
 

@@ -14,11 +14,16 @@ static const struct {
         uint64_t threads;
         const char *cpus;
         uint64_t voluntary, nonvoluntary;
+        uint64_t anon_kib, file_kib, shmem_kib; /* resident */
 } fixture_rows[] = {
-        { "proc/6.1-schedstats/177/task/177/status", 'R', 177, 1, 0, 0, false, 1, "0-1", 2, 71 },
-        { "proc/6.12-schedstats/245/task/245/status", 'R', 245, 1, 0, 0, true, 1, "0-1", 3, 77 },
-        { "proc/7.2-scx/1/task/1/status", 'S', 1, 0, 0, 0, true, 1, "0-1", 549, 364 },
-        { "proc/edge-names/100/task/101/status", 'S', 100, 1, 1000, 100, false, 6, "0-3", 6, 3 },
+        { "proc/6.1-schedstats/177/task/177/status", 'R', 177, 1, 0, 0, false, 1, "0-1", 2, 71, 244,
+          2908, 0 },
+        { "proc/6.12-schedstats/245/task/245/status", 'R', 245, 1, 0, 0, true, 1, "0-1", 3, 77, 276,
+          3168, 0 },
+        { "proc/7.2-scx/1/task/1/status", 'S', 1, 0, 0, 0, true, 1, "0-1", 549, 364, 2624, 10744,
+          0 },
+        { "proc/edge-names/100/task/101/status", 'S', 100, 1, 1000, 100, false, 6, "0-3", 6, 3, 0,
+          0, 0 }, /* its memory is not printed */
 };
 
 START_TEST(kernels_files_are_read_exactly) {
@@ -40,6 +45,14 @@ START_TEST(kernels_files_are_read_exactly) {
         ck_assert(span_is(status.cpus_allowed, fixture_rows[_i].cpus));
         ck_assert_uint_eq(status.voluntary_switches, fixture_rows[_i].voluntary);
         ck_assert_uint_eq(status.nonvoluntary_switches, fixture_rows[_i].nonvoluntary);
+        ck_assert(status.has_rss_anon == (fixture_rows[_i].anon_kib != 0));
+        ck_assert(status.has_rss_anon == status.has_rss_file &&
+                  status.has_rss_file == status.has_rss_shmem &&
+                  status.has_rss_shmem == status.has_swap);
+        ck_assert_uint_eq(status.rss_anon, fixture_rows[_i].anon_kib * 1024);
+        ck_assert_uint_eq(status.rss_file, fixture_rows[_i].file_kib * 1024);
+        ck_assert_uint_eq(status.rss_shmem, fixture_rows[_i].shmem_kib * 1024);
+        ck_assert_uint_eq(status.swap, 0);
         fixture_free(text);
 }
 END_TEST

@@ -160,7 +160,7 @@ START_TEST(an_empty_document_has_all_its_members) {
                 "\"startRealtimeNs\":11,\"smapsRequested\":false,\"captured_at_unix_ns\":11,"
                 "\"host\":null,\"threads\":{\"columns\":[\"tid\",\"tgid\",\"ppid\",";
         static const char middle[] =
-                "\"acct_vm_mb_us\"],\"rows\":[]},\"cgroup_stats\":{},\"psi\":null,"
+                "\"swap_bytes\"],\"rows\":[]},\"cgroup_stats\":{},\"psi\":null,"
                 "\"sched_ext\":null,\"sources\":[{\"name\":\"stat\",";
         static const char end[] = "],\"end\":{\"endRealtimeNs\":12,\"threads\":0,\"processes\":0}}";
         Buffer document;

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/scene/process-memory.h"
+
+#include "base/number.h"
+#include "kernel/procfs/procfs.h"
+
+static const MetricId metrics[] = {
+        METRIC_rss_anon_bytes,
+        METRIC_rss_file_bytes,
+        METRIC_rss_shmem_bytes,
+        METRIC_swap_bytes,
+};
+#define N_RSS 3 /* the first of them */
+
+const ThreadSlot *process_memory_find(Scene *scene, const BatchProcess *process) {
+        const ThreadSlot *leader = scene_find_leader(scene, process);
+        const ThreadSlot *slots = scene_threads(scene, process);
+
+        if (!leader || !leader->kept)
+                return NULL;
+        if (!thread_slot_is_zombie(leader))
+                return leader->has_space ? leader : NULL;
+        for (size_t i = 0; i < process->n; i++)
+                if (slots[i].kept && slots[i].has_space && !thread_slot_is_zombie(&slots[i]))
+                        return &slots[i];
+        return NULL;
+}
+
+void process_memory_put(ThreadSample *sample, const ProcStatus *status) {
+        if (status->has_rss_anon)
+                thread_sample_put(sample, METRIC_rss_anon_bytes, status->rss_anon);
+        if (status->has_rss_file)
+                thread_sample_put(sample, METRIC_rss_file_bytes, status->rss_file);
+        if (status->has_rss_shmem)
+                thread_sample_put(sample, METRIC_rss_shmem_bytes, status->rss_shmem);
+        if (status->has_swap)
+                thread_sample_put(sample, METRIC_swap_bytes, status->swap);
+}
+
+static bool has_some(const ThreadSample *sample) {
+        for (size_t i = 0; i < ELEMENTSOF(metrics); i++)
+                if (thread_sample_has(sample, metrics[i]))
+                        return true;
+        return false;
+}
+
+static void copy(ThreadSample *to, const ThreadSample *from) {
+        for (size_t i = 0; i < ELEMENTSOF(metrics); i++)
+                if (thread_sample_has(from, metrics[i]))
+                        thread_sample_put(to, metrics[i], thread_sample_get(from, metrics[i]));
+}
+
+/* Whether it fails, and why, is told of the leader, which will lack the counts. */
+static void read_status(Scene *scene, const ThreadSlot *holder, ThreadSlot *leader) {
+        ProcStatus status;
+        size_t n;
+        int r;
+
+        if (!scene->host->gates.has_file[SOURCE_STATUS]) {
+                thread_slot_note(leader, SOURCE_STATUS, SOURCE_OUTCOME_unsupported);
+                return;
+        }
+        r = procfs_read(holder->fd, "status", scene->file, sizeof(scene->file), &n);
+        if (r != 0) {
+                thread_slot_note(leader, SOURCE_STATUS, text_file_outcome(r));
+                return;
+        }
+        if (proc_status_parse((Span){ scene->file, n }, &status) != 0)
+                thread_slot_note(leader, SOURCE_STATUS, SOURCE_OUTCOME_malformed);
+        process_memory_put(&leader->sample, &status);
+}
+
+void process_memory_read(Scene *scene, const BatchProcess *process) {
+        const ThreadSlot *holder = process_memory_find(scene, process);
+        ThreadSlot *leader = scene_find_leader(scene, process);
+        ThreadSlot *slots = scene_threads(scene, process);
+
+        if (holder && has_some(&holder->sample))
+                copy(&leader->sample, &holder->sample);
+        else if (holder)
+                read_status(scene, holder, leader);
+        for (size_t i = 0; i < process->n; i++)
+                for (size_t k = 0; &slots[i] != leader && k < ELEMENTSOF(metrics); k++)
+                        thread_sample_drop(&slots[i].sample, metrics[k]);
+}
+
+bool process_memory_rss(const ThreadSample *sample, uint64_t *ret) {
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < N_RSS; i++) {
+                if (!thread_sample_has(sample, metrics[i]))
+                        return false;
+                sum = number_add_saturating(sum, thread_sample_get(sample, metrics[i]));
+        }
+        *ret = sum;
+        return true;
+}

@@ -47,9 +47,14 @@ static void append_when(Buffer *cell, json_object *start, uint64_t now_realtime_
 /* Appends the cells in the order of the columns. */
 static void add_head(Table *table, json_object *head, uint64_t now_realtime_ns) {
         json_object *start = cell_member(head, "startRealtimeNs");
+        Buffer *captured;
 
         cell_append_text(table_cell(table), cell_member(head, "name"));
-        append_when(table_cell(table), start, now_realtime_ns, false);
+        captured = table_cell(table);
+        append_when(captured, start, now_realtime_ns, false);
+        /* The time is that of the origin, by whose clock it was set. */
+        if (cell_member(head, "importedFrom"))
+                buffer_append_text(captured, start ? " imported" : "imported");
         append_when(table_cell(table), start, now_realtime_ns, true);
         cell_append_text(table_cell(table), cell_member(head, "hostName"));
         cell_append_text(table_cell(table), cell_member(head, "kernelRelease"));

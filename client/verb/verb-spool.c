@@ -32,6 +32,26 @@ static int check_word(const char *verb, const char *word) {
         return 0;
 }
 
+/*
+ * The snapshot @back places before the newest in @heads, which are newest first. Imported ones do
+ * not count: they have only their names. NULL when there are not so many; *ret_n counts them.
+ */
+static json_object *find_latest(json_object *heads, uint64_t back, size_t *ret_n) {
+        json_object *found = NULL;
+
+        *ret_n = 0;
+        for (size_t i = 0; i < cell_length(heads); i++) {
+                json_object *head = cell_element(heads, i);
+
+                if (cell_member(head, "importedFrom"))
+                        continue;
+                if (*ret_n == back)
+                        found = head;
+                (*ret_n)++;
+        }
+        return found;
+}
+
 /* Finds the name that @word stands for: itself, or the one that many places back in @heads. */
 static int resolve(const char *word, json_object *heads, Name *ret) {
         char quoted[QUOTE_BYTES];
@@ -39,14 +59,14 @@ static int resolve(const char *word, json_object *heads, Name *ret) {
         uint64_t back;
 
         if (snapshot_name_is_relative(span_of(word), &back)) {
-                json_object *value = back < cell_length(heads)
-                                             ? cell_member(cell_element(heads, back), "name")
-                                             : NULL;
+                size_t n;
+                json_object *value = cell_member(find_latest(heads, back, &n), "name");
 
                 if (!json_object_is_type(value, json_type_string))
                         return complain(STATUS_FAILED,
-                                        "There is no snapshot %s: the spool has %zu.",
-                                        quote(word, quoted), cell_length(heads));
+                                        "There is no snapshot %s: the spool has %zu%s.",
+                                        quote(word, quoted), n,
+                                        n < cell_length(heads) ? " beside imported ones" : "");
                 name = json_object_get_string(value);
         }
         if (strlen(name) > SNAPSHOT_NAME_MAX_CHARS)

@@ -192,6 +192,8 @@ int trailer_read_head(int fd, const FileTrailer *trailer, Head *ret, SnapshotFau
                 return err_fold(r);
         head.has_size = true;
         head.size_bytes = trailer->file_bytes;
+        /* The file itself is not believed about when it was published. */
+        head.has_published = head.has_allocated = false;
         *ret = head;
         return 0;
 }
@@ -223,7 +225,8 @@ static int encode_head(const Head *head, Buffer *buffer) {
         Head stored = *head;
         JsonWriter json;
 
-        stored.has_size = false; /* the file knows its own size */
+        /* The file knows its own size. */
+        stored.has_size = stored.has_published = stored.has_allocated = false;
         json_writer_init(&json, buffer);
         head_write_json(&json, &stored);
         return json_writer_finish(&json);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
+
 int spool_complain(Spool *spool, int code, const char *format, ...) {
         va_list args;
         int n;
@@ -89,6 +91,14 @@ int spool_stat(const Spool *spool, const char *name, struct stat *ret) {
         if (ret)
                 *ret = st;
         return 0;
+}
+
+uint64_t spool_published_ns(const struct stat *st) {
+        if (st->st_mtim.tv_sec < 0)
+                return 0;
+        return number_add_saturating(
+                number_multiply_saturating((uint64_t) st->st_mtim.tv_sec, NSEC_PER_SEC),
+                (uint64_t) st->st_mtim.tv_nsec);
 }
 
 int spool_sync_fd(int fd) {

@@ -61,5 +61,11 @@ _must_check_ int spool_lock(Spool *spool, int *ret_fd);
 /* SPOOL_E_NOT_FOUND also when the name is not that of a regular file. @ret may be NULL. */
 _must_check_ int spool_stat(const Spool *spool, const char *name, struct stat *ret);
 
+/*
+ * When a snapshot was published: the time of the file's last change, which publishing sets.
+ * CLOCK_REALTIME in ns; a time before 1970 is 0.
+ */
+uint64_t spool_published_ns(const struct stat *st);
+
 /* fsync(2) that does not stop at a signal. */
 _must_check_ int spool_sync_fd(int fd);

@@ -11,9 +11,11 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/number.h"
 #include "spool/snapshot-file.h"
 #include "spool/spool-directory.h"
 #include "wire/limits.h"
@@ -219,7 +221,70 @@ static int publish_over(const Spool *spool, int fd, const char *dot, const char 
         return spool_sync_fd(spool->dir_fd);
 }
 
-/* Under the lock, @fd being synced. */
+/* The newest time of publishing in the spool; 0 when it is empty. */
+static int find_newest(const Spool *spool, uint64_t *ret_ns) {
+        _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
+        char name[SPOOL_NAME_BYTES];
+        uint64_t newest_ns = 0;
+        struct stat st;
+        bool more;
+        int r;
+
+        r = spool_walk_new(spool, &walk);
+        if (r != 0)
+                return r;
+        for (;;) {
+                r = spool_walk_next(walk, name, &more);
+                if (r != 0)
+                        return r;
+                if (!more)
+                        break;
+                if (spool_stat(spool, name, &st) == 0)
+                        newest_ns = MAX_OF(newest_ns, spool_published_ns(&st));
+        }
+        *ret_ns = newest_ns;
+        return 0;
+}
+
+static int set_published(int fd, uint64_t ns) {
+        const struct timespec times[] = {
+                { .tv_nsec = UTIME_OMIT },
+                { .tv_sec = (time_t) (ns / NSEC_PER_SEC), .tv_nsec = (long) (ns % NSEC_PER_SEC) },
+        };
+
+        return futimens(fd, times) < 0 ? -errno : 0;
+}
+
+/*
+ * Marks @fd as published now, and in any case after all others, so a clock that was set back does
+ * not change the order. File systems keep times in steps of up to 2 s.
+ */
+static int mark_published(const Spool *spool, int fd) {
+        static const uint64_t steps_ns[] = { 1, NSEC_PER_USEC, NSEC_PER_MSEC, 2 * NSEC_PER_SEC };
+        uint64_t newest_ns;
+        struct timespec now;
+        struct stat st;
+        int r;
+
+        r = find_newest(spool, &newest_ns);
+        if (r < 0)
+                return r;
+        (void) clock_gettime(CLOCK_REALTIME, &now);
+        for (size_t i = 0; i < ELEMENTSOF(steps_ns); i++) {
+                r = set_published(
+                        fd, MAX_OF((uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec,
+                                   number_add_saturating(newest_ns, steps_ns[i])));
+                if (r < 0)
+                        return r;
+                if (fstat(fd, &st) < 0)
+                        return -errno;
+                if (spool_published_ns(&st) > newest_ns)
+                        break;
+        }
+        return 0;
+}
+
+/* Under the lock, @fd being synced and marked. */
 static int publish(Spool *spool, int fd, const char *name, bool replace, uid_t uid) {
         char dot[DOT_BYTES], file[SPOOL_FILE_BYTES];
         int r;
@@ -252,7 +317,12 @@ int spool_publish(Spool *spool, int fd, const char *name, bool replace, uid_t ui
         int r;
 
         r = sync_and_lock(spool, fd, &lock);
-        return r == 0 ? spool_explain(spool, publish(spool, fd, name, replace, uid)) : r;
+        if (r != 0)
+                return r;
+        r = mark_published(spool, fd);
+        if (r == 0)
+                r = publish(spool, fd, name, replace, uid);
+        return spool_explain(spool, r);
 }
 
 int spool_free_name(Spool *spool, const char *name, char ret_name[static SPOOL_NAME_BYTES]) {
@@ -281,6 +351,12 @@ int spool_free_name(Spool *spool, const char *name, char ret_name[static SPOOL_N
         return SPOOL_E_EXISTS;
 }
 
+static int copy_published(int from, int to) {
+        struct stat st;
+
+        return fstat(from, &st) < 0 ? -errno : set_published(to, spool_published_ns(&st));
+}
+
 static int write_copy(int from, int to, const char *new_name, Head *head) {
         uint64_t n_bytes;
         int r;
@@ -291,12 +367,10 @@ static int write_copy(int from, int to, const char *new_name, Head *head) {
                 return SPOOL_E_DAMAGED;
         if (r != 0)
                 return err_fold(r);
-        head->size_bytes = n_bytes;
-        head->has_size = true;
         return spool_sync_fd(to);
 }
 
-/* A copy of @from with the new head, published as @new_name. Under the lock. */
+/* Publishes a copy of @from with the new head and of the same time. Under the lock. */
 static int publish_copy(Spool *spool, int from, const char *new_name, Head *head) {
         _cleanup_(fd_closep) int to = -EBADF;
         int r;
@@ -306,7 +380,11 @@ static int publish_copy(Spool *spool, int from, const char *new_name, Head *head
                 return r;
         r = write_copy(from, to, new_name, head);
         if (r == 0)
+                r = copy_published(from, to);
+        if (r == 0)
                 r = publish(spool, to, new_name, false, 0);
+        if (r == 0)
+                r = spool_describe(to, head);
         spool_discard(spool, to);
         return r;
 }
@@ -316,9 +394,11 @@ static int publish_untagged(Spool *spool, int fd, const char *name, Head *head) 
         char free_name[SPOOL_NAME_BYTES];
         int r;
 
-        r = publish(spool, fd, head->name, false, 0);
+        r = mark_published(spool, fd);
+        if (r == 0)
+                r = publish(spool, fd, head->name, false, 0);
         if (r != SPOOL_E_EXISTS)
-                return r;
+                return r == 0 ? spool_describe(fd, head) : r;
         r = spool_free_name(spool, name, free_name);
         return r == 0 ? publish_copy(spool, fd, free_name, head) : r;
 }

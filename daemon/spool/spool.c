@@ -18,6 +18,8 @@
 #include "spool/spool-directory.h"
 #include "wire/limits.h"
 
+#define STAT_BLOCK_BYTES 512 /* st_blocks counts these on every file system */
+
 int spool_explain(Spool *spool, int error) {
         switch (error) {
         case -ENOSPC:
@@ -177,6 +179,18 @@ static int open_file(const Spool *spool, const char *name, int *ret_fd) {
         return 0;
 }
 
+int spool_describe(int fd, Head *head) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        head->has_size = head->has_allocated = head->has_published = true;
+        head->size_bytes = (uint64_t) st.st_size;
+        head->allocated_bytes = (uint64_t) st.st_blocks * STAT_BLOCK_BYTES;
+        head->published_realtime_ns = spool_published_ns(&st);
+        return 0;
+}
+
 /* Reads the head and sets its name to that of the file. SPOOL_E_DAMAGED sets the fault. */
 static int read_head(int fd, const char *name, Head *ret, SnapshotFault *ret_fault) {
         int r;
@@ -187,7 +201,7 @@ static int read_head(int fd, const char *name, Head *ret, SnapshotFault *ret_fau
         if (r != 0)
                 return err_fold(r);
         memcpy(ret->name, name, strlen(name) + 1);
-        return 0;
+        return spool_describe(fd, ret);
 }
 
 int spool_open_snapshot(Spool *spool, const char *name, int *ret_fd, Head *ret_head) {
@@ -212,7 +226,6 @@ int spool_open_snapshot(Spool *spool, const char *name, int *ret_fd, Head *ret_h
 static int read_entry(const Spool *spool, const char *name, SpoolEntry *ret) {
         _cleanup_(fd_closep) int fd = -EBADF;
         SpoolEntry entry = {};
-        struct stat st;
         int r;
 
         r = open_file(spool, name, &fd);
@@ -225,10 +238,8 @@ static int read_entry(const Spool *spool, const char *name, SpoolEntry *ret) {
         if (r != 0) {
                 entry.damaged = true;
                 memcpy(entry.head.name, name, strlen(name) + 1);
-                if (fd >= 0 && fstat(fd, &st) == 0) {
-                        entry.head.has_size = true;
-                        entry.head.size_bytes = (uint64_t) st.st_size;
-                }
+                if (fd >= 0)
+                        (void) !spool_describe(fd, &entry.head);
                 if (r < 0)
                         fault_set(&entry.fault, "it cannot be read: %s", strerror(-r));
         }
@@ -238,16 +249,14 @@ static int read_entry(const Spool *spool, const char *name, SpoolEntry *ret) {
 
 static int compare_entries(const void *a, const void *b) {
         const SpoolEntry *x = a, *y = b;
-        uint64_t start_x = x->head.has_start_realtime ? x->head.start_realtime_ns : 0;
-        uint64_t start_y = y->head.has_start_realtime ? y->head.start_realtime_ns : 0;
 
         if (x->damaged || y->damaged) {
                 if (x->damaged && y->damaged)
                         return strcmp(x->head.name, y->head.name);
                 return x->damaged ? 1 : -1;
         }
-        if (start_x != start_y)
-                return start_x < start_y ? 1 : -1;
+        if (x->head.published_realtime_ns != y->head.published_realtime_ns)
+                return x->head.published_realtime_ns < y->head.published_realtime_ns ? 1 : -1;
         return strcmp(y->head.name, x->head.name);
 }
 
@@ -318,10 +327,13 @@ static int resolve_latest(Spool *spool, uint64_t back, char ret_name[static SPOO
         r = spool_list(spool, &entries, &n_entries);
         if (r != 0)
                 return r;
-        if (back < n_entries && !entries[back].damaged)
-                memcpy(ret_name, entries[back].head.name, SPOOL_NAME_BYTES);
-        else
-                r = SPOOL_E_NOT_FOUND;
+        r = SPOOL_E_NOT_FOUND;
+        for (size_t i = 0; i < n_entries && r != 0; i++) {
+                if (entries[i].damaged || entries[i].head.imported_from || back-- > 0)
+                        continue;
+                memcpy(ret_name, entries[i].head.name, SPOOL_NAME_BYTES);
+                r = 0;
+        }
         spool_entries_free(entries, n_entries);
         return r;
 }

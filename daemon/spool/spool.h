@@ -81,17 +81,26 @@ const char *spool_complaint(const Spool *spool);
 /* reading */
 
 /*
- * All snapshots, newest start first (damaged ones last, by name); free with spool_entries_free().
+ * All snapshots, in the order of publishing, newest first (damaged ones last, by name); free with
+ * spool_entries_free().
  */
 _must_check_ int spool_list(Spool *spool, SpoolEntry **ret, size_t *ret_n);
 void spool_entries_free(SpoolEntry *entries, size_t n_entries);
 /* The memory that they take, in bytes. */
 size_t spool_entries_memory(SpoolEntry *entries, size_t n_entries);
-/* "NAME", "latest" or "latest~N" to a name. SPOOL_E_NOT_FOUND. */
+/*
+ * "NAME", "latest" or "latest~N" to a name. The latest is what was captured here and published
+ * last: an imported snapshot never is. SPOOL_E_NOT_FOUND.
+ */
 _must_check_ int spool_resolve(Spool *spool, Span reference,
                                char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]);
 /* Opens a snapshot for reading by its exact name; *ret_head may be NULL. */
 _must_check_ int spool_open_snapshot(Spool *spool, const char *name, int *ret_fd, Head *ret_head);
+/*
+ * Sets what the file system knows of a file in the spool: its size, the space it takes, and when it
+ * was published.
+ */
+_must_check_ int spool_describe(int fd, Head *head);
 _must_check_ int spool_usage(Spool *spool, uint64_t *ret_n_snapshots, uint64_t *ret_bytes);
 
 /* writing: jobs only */
@@ -116,7 +125,8 @@ void spool_discard(const Spool *spool, int fd);
 _must_check_ int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64_t n_bytes,
                                  const char *replaces, Buffer *rotated);
 /*
- * Syncs @fd, links it as @name, syncs the directory. Without @replace a taken name is
+ * Syncs @fd, marks it as published now, links it as @name, syncs the directory. Marks rise from one
+ * snapshot to the next, also when the clock is set back. Without @replace a taken name is
  * SPOOL_E_EXISTS; with it, only a snapshot whose owner is @uid (0: any) is replaced, else
  * SPOOL_E_NOT_OWNER.
  */
@@ -130,13 +140,15 @@ _must_check_ int spool_free_name(Spool *spool, const char *name,
 /*
  * Publishes @fd under the name in @head. When that name has been taken since it was found free,
  * publishes a copy instead, under the first variant of @name that is free, and changes @head.
+ * Describes the published file in @head.
  */
 _must_check_ int spool_publish_untagged(Spool *spool, int fd, const char *name, Head *head);
 _must_check_ int spool_remove(Spool *spool, const char *name, uid_t uid);
 /*
- * Renames the snapshot @name and marks it as tagged: publishes a copy with a new head, then removes
- * the old file, so a crash in between leaves both. Only for its owner (@uid 0: any). @ret_head may
- * be NULL; call head_done() on it after 0. SPOOL_E_NOT_FOUND, _EXISTS, _DAMAGED, _NOT_OWNER, _FULL.
+ * Renames the snapshot @name and marks it as tagged: publishes a copy with a new head and the time
+ * of publishing of the old file, then removes that, so a crash in between leaves both. Only for its
+ * owner (@uid 0: any). @ret_head may be NULL; call head_done() on it after 0. SPOOL_E_NOT_FOUND,
+ * _EXISTS, _DAMAGED, _NOT_OWNER, _FULL.
  */
 _must_check_ int spool_rename(Spool *spool, const char *name, const char *new_name, uid_t uid,
                               Head *ret_head);

@@ -351,6 +351,8 @@ static int recording_publish(Recording *recording) {
         if (parameters->name) {
                 r = spool_publish(recording->spool, recording->file, recording->head.name,
                                   parameters->replace, parameters->uid);
+                if (r == 0)
+                        r = spool_describe(recording->file, &recording->head);
         } else {
                 /* Another capture may have taken the name, which is that of a millisecond. */
                 r = format_time_name(&recording->head, name);

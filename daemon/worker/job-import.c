@@ -56,7 +56,7 @@ static int import_head(const Head *origin, const ImportParameters *parameters, H
                 return r;
 
         head.imported_from = NULL;
-        head.has_size = false;
+        head.has_size = head.has_published = head.has_allocated = false;
         (void) snprintf(head.name, sizeof(head.name), "%s", parameters->name);
         head.tagged = parameters->tagged;
         head.has_uid = true;

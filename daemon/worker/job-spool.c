@@ -66,6 +66,9 @@ static int publish_file(Work *work, const SpoolCall *parameters, Spool *spool,
                           parameters->uid);
         if (r != 0)
                 return work_refuse_spool(work, spool, parameters->name, r);
+        r = spool_describe(parameters->file, head);
+        if (r < 0)
+                return r;
         work_write_rotated(work_begin_heads(work, head, 1), rotated);
         return answer_final(&work->answer);
 }

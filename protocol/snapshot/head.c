@@ -63,6 +63,8 @@ static const HeadMember members[] = {
         MEMBER("threads",          U64,  END,   threads,           IF(has_threads)),
         MEMBER("processes",        U64,  END,   processes,         IF(has_processes)),
         MEMBER("sizeBytes",        U64,  HEAD,  size_bytes,        IF(has_size)),
+        MEMBER("allocatedBytes",   U64,  HEAD,  allocated_bytes,   IF(has_allocated)),
+        MEMBER("publishedRealtimeNs", U64, HEAD, published_realtime_ns, IF(has_published)),
         MEMBER("uid",              U32,  HEAD,  uid,               IF(has_uid)),
         MEMBER("backend",          TEXT, END,   backend,           ALWAYS),
         MEMBER("complete",         BOOL, END,   complete,          IF(has_complete)),

@@ -35,6 +35,11 @@ typedef struct Head {
         uint64_t start_realtime_ns, end_realtime_ns; /* CLOCK_REALTIME */
         uint64_t start_boottime_ns, end_boottime_ns; /* CLOCK_BOOTTIME */
 
+        /* Not stored in the file but set when it is read in the spool. */
+        bool has_published, has_allocated;
+        uint64_t published_realtime_ns; /* CLOCK_REALTIME: entered the spool; orders it */
+        uint64_t allocated_bytes;       /* on the disk */
+
         bool has_threads, has_processes, has_uid, has_size, has_complete, has_cost;
         uint64_t threads;    /* rows of the document */
         uint64_t processes;  /* distinct tgids among them */
@@ -50,7 +55,10 @@ typedef struct Head {
         uint32_t taskstats_version;
         bool has_smaps_requested, smaps_requested;
 
-        /* Owned; JSON object with the origin's name, uid, hostName; NULL if none. */
+        /*
+         * Owned; JSON object with the origin's name, uid, hostName. NULL: the snapshot was captured
+         * by the daemon whose spool it is in, not imported.
+         */
         char *imported_from;
 } Head;
 

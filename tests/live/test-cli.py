@@ -227,6 +227,36 @@ def files_go_out_and_in():
 
 
 @test
+def imports_are_never_the_latest():
+    """list is in the order of publishing and marks imports; latest is what was captured here, and published last"""
+    with temporary() as directory:
+        ctl = Local(directory / "spool")
+        for name in ("a", "b"):
+            expect_equal(ctl("capture", "--tag", name, "-q").status, 0, "capture")
+        future = directory / "future.json"
+        future.write_text(json.dumps({"captured_at_unix_ns": 9214646400000000000, "threads": [], "cgroup_stats": {},
+                                      "probe_summary": None, "parse_summary": None, "taskstats_summary": None,
+                                      "psi": {}, "host": None, "sched_ext": None}), encoding="ascii")
+        packed = directory / "future.ctprof.zst"
+        expect_equal(run("zstd", "-q", future, "-o", packed).status, 0, "zstd")
+        imported = ctl("import", packed, "--tag", "future")
+        expect_equal(imported.status, 0, imported.err)
+        heads = ctl("list", "--json").json()["snapshots"]
+        expect_equal([head["name"] for head in heads], ["future", "b", "a"], "newest first by publishing")
+        expect(heads[0]["publishedRealtimeNs"] > heads[1]["publishedRealtimeNs"] > heads[2]["publishedRealtimeNs"], heads)
+        expect(heads[0]["startRealtimeNs"] > heads[0]["publishedRealtimeNs"], "the time of the origin")
+        expect(heads[1]["allocatedBytes"] > 0, heads[1])
+        expect(re.search(r"^future +2262-[^\n]* imported ", ctl("list").out, re.M), ctl("list").out)
+        expect_equal(ctl("info", "latest", "--json").json()["snapshot"]["name"], "b", "latest")
+        expect_equal(ctl("info", "latest~1", "--json").json()["snapshot"]["name"], "a", "latest~1")
+        expect_equal(ctl("info", "latest~2").status, 1, "latest~2")
+        expect_equal(ctl("info", "future").status, 0, "by its name")
+        expect_equal(ctl("rename", "a", "z").status, 0, "rename")
+        expect_equal(ctl("info", "latest", "--json").json()["snapshot"]["name"], "b", "latest after renaming an old one")
+        expect_equal(ctl("remove", "latest", "--json").json()["snapshots"][0]["name"], "b", "remove latest")
+
+
+@test
 def status_tells():
     """status has version, capabilities, sources, spool and jobs"""
     with temporary() as directory, Daemon(directory) as daemon:

@@ -73,6 +73,10 @@ static Head full_head(void) {
                 .has_smaps_requested = true,
                 .smaps_requested = true,
                 .imported_from = origin,
+                .has_allocated = true,
+                .allocated_bytes = 4096,
+                .has_published = true,
+                .published_realtime_ns = 9,
         };
 }
 
@@ -88,7 +92,8 @@ START_TEST(a_full_head_is_written_as_the_contract_says) {
                 "\"bootId\":\"fedcba9876543210fedcba9876543210\","
                 "\"startRealtimeNs\":18446744073709551615,\"endRealtimeNs\":0,"
                 "\"startBoottimeNs\":1,\"endBoottimeNs\":2,\"kernelRelease\":\"6.18.0-test\","
-                "\"threads\":3,\"processes\":4,\"sizeBytes\":5,\"uid\":4294967295,"
+                "\"threads\":3,\"processes\":4,\"sizeBytes\":5,\"allocatedBytes\":4096,"
+                "\"publishedRealtimeNs\":9,\"uid\":4294967295,"
                 "\"backend\":\"procfs\",\"complete\":false,\"userHz\":100,\"pageSize\":4096,"
                 "\"documentBytes\":18446744073709551615,\"taskstatsVersion\":16,"
                 "\"smapsRequested\":true,"

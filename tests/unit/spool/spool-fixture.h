@@ -25,19 +25,37 @@ static inline void tear_down(void) {
 }
 
 /* An unnamed snapshot, ready to be published. */
-static inline int make_snapshot(const char *name, uint64_t start_ns, uid_t uid, bool tagged) {
-        Head head = test_head(name, start_ns, uid);
+static inline int make_of(Head *head) {
         int fd;
 
-        head.tagged = tagged;
         ck_assert_int_eq(spool_temporary(spool, &fd), 0);
-        (void) write_snapshot(fd, &head);
+        (void) write_snapshot(fd, head);
         return fd;
+}
+
+static inline int make_snapshot(const char *name, uint64_t start_ns, uid_t uid, bool tagged) {
+        Head head = test_head(name, start_ns, uid);
+
+        head.tagged = tagged;
+        return make_of(&head);
 }
 
 static inline void put(const char *name, uint64_t start_ns, uid_t uid, bool tagged) {
         int fd = make_snapshot(name, start_ns, uid, tagged);
 
+        ck_assert_int_eq(spool_publish(spool, fd, name, false, uid), 0);
+        (void) close(fd);
+}
+
+/* As an import leaves it. */
+static inline void put_import(const char *name, uint64_t start_ns, uid_t uid) {
+        char origin[] = "{\"name\":\"elsewhere\"}";
+        Head head = test_head(name, start_ns, uid);
+        int fd;
+
+        head.tagged = true;
+        head.imported_from = origin;
+        fd = make_of(&head);
         ck_assert_int_eq(spool_publish(spool, fd, name, false, uid), 0);
         (void) close(fd);
 }

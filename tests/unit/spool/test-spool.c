@@ -3,11 +3,12 @@
 
 /* listing */
 
-START_TEST(lists_are_newest_first_and_damaged_last) {
+/* Not by the time that a file claims. */
+START_TEST(lists_are_in_the_order_of_publishing_and_damaged_last) {
         put("a", 10, 0, false);
-        put("b", 30, 0, true);
         put("c", 20, 0, false);
-        put("c-2", 20, 0, false);
+        put("c-2", UINT64_MAX, 0, false);
+        put("b", 15, 0, true);
         put_garbage("y" SNAPSHOT_FILE_SUFFIX);
         put_garbage("d" SNAPSHOT_FILE_SUFFIX);
         check_list("b c-2 c a d! y! ");
@@ -82,6 +83,8 @@ static const struct {
         { "latest1", NULL },
         { "latesT", NULL },
         { "a", "a" },
+        { "i", "i" }, /* imported */
+        { "j", "j" },
         { "zz", "zz" }, /* damaged, but there */
         { "d", NULL },
         { "", NULL },
@@ -93,14 +96,60 @@ START_TEST(references_resolve_to_names) {
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];
         int r;
 
+        put("a", 30, 0, false);
+        put_import("i", 40, 0);
         put("b", 20, 0, false);
-        put("a", 10, 0, false);
-        put("c", 30, 0, false);
+        put("c", 10, 0, false);
+        /* Dated 2262, and published last. */
+        put_import("j", UINT64_C(9214646400) * NSEC_PER_SEC, 0);
         put_garbage("zz" SNAPSHOT_FILE_SUFFIX);
         r = spool_resolve(spool, span_of(resolve_rows[_i].reference), name);
         ck_assert_int_eq(r, resolve_rows[_i].name ? 0 : SPOOL_E_NOT_FOUND);
         if (resolve_rows[_i].name)
                 ck_assert_str_eq(name, resolve_rows[_i].name);
+}
+END_TEST
+
+static uint64_t published_ns(const char *name) {
+        uint64_t ns;
+        Head head;
+        int fd;
+
+        ck_assert_int_eq(spool_open_snapshot(spool, name, &fd, &head), 0);
+        ck_assert(head.has_published && head.has_allocated && head.has_size);
+        ns = head.published_realtime_ns;
+        head_done(&head);
+        (void) close(fd);
+        return ns;
+}
+
+START_TEST(times_of_publishing_rise_also_when_the_clock_goes_back) {
+        struct timespec times[] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = 9000000000 } };
+
+        put("a", 10, 0, false);
+        ck_assert_int_eq(utimensat(dir.fd, "a" SNAPSHOT_FILE_SUFFIX, times, 0), 0);
+        put("b", 20, 0, false);
+        put("c", 30, 0, false);
+        ck_assert_uint_gt(published_ns("b"), published_ns("a"));
+        ck_assert_uint_gt(published_ns("c"), published_ns("b"));
+        check_list("c b a ");
+}
+END_TEST
+
+START_TEST(a_renamed_snapshot_keeps_its_place) {
+        uint64_t ns;
+        Head head;
+
+        put("a", 10, 0, false);
+        put_import("i", 15, 0);
+        put("b", 20, 0, false);
+        ns = published_ns("a");
+        ck_assert_int_eq(spool_rename(spool, "a", "z", 0, &head), 0);
+        ck_assert_uint_eq(head.published_realtime_ns, ns);
+        head_done(&head);
+        ck_assert_uint_eq(published_ns("z"), ns);
+        ck_assert_int_eq(spool_rename(spool, "i", "y", 0, NULL), 0);
+        check_list("b y z ");
 }
 END_TEST
 
@@ -245,12 +294,14 @@ int main(void) {
         TCase *list = case_new(suite, "list");
         TCase *life = case_new(suite, "life");
 
-        tcase_add_test(list, lists_are_newest_first_and_damaged_last);
+        tcase_add_test(list, lists_are_in_the_order_of_publishing_and_damaged_last);
         tcase_add_test(list, only_snapshots_are_listed);
         tcase_add_test(list, the_file_name_is_the_name);
         tcase_add_test(list, an_empty_spool_lists_nothing);
         tcase_add_test(list, usage_counts_bytes_of_snapshots_only);
         tcase_add_loop_test(list, references_resolve_to_names, 0, ELEMENTSOF(resolve_rows));
+        tcase_add_test(list, times_of_publishing_rise_also_when_the_clock_goes_back);
+        tcase_add_test(list, a_renamed_snapshot_keeps_its_place);
         tcase_add_test(list, damaged_snapshots_open_without_head_only);
         tcase_add_test(life, a_spool_that_is_no_directory_says_so);
         tcase_add_test(life, a_spool_that_may_not_be_written_can_be_read);

@@ -29,6 +29,38 @@ START_TEST(list_is_a_table) {
 }
 END_TEST
 
+static const Exchange with_imports[] = {
+        { REPLIES("{\"parameters\":{\"snapshots\":["
+                  "{\"name\":\"future\",\"startRealtimeNs\":9214646400000000000,"
+                  "\"importedFrom\":{\"hostName\":\"far\"}},"
+                  "{\"name\":\"bare\",\"importedFrom\":{}}," HEAD("ours") "]}}") },
+        { REPLIES("{\"parameters\":{\"snapshots\":[]}}") },
+};
+
+START_TEST(list_marks_what_was_imported) {
+        begin(with_imports, 1);
+        CTL_RUN(&ctl, "list");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "future 2262-"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, " imported "));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "bare   imported "));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "ours   2026-11-20 15:35:01  "));
+        end();
+}
+END_TEST
+
+START_TEST(an_import_is_never_the_latest) {
+        begin(with_imports, 2);
+        CTL_RUN(&ctl, "remove", "latest");
+        expect(0, "removed ours\n", "");
+        end();
+        begin(with_imports, 1);
+        CTL_RUN(&ctl, "remove", "latest~1");
+        expect(1, "", "There is no snapshot \"latest~1\": the spool has 1 beside imported ones.\n");
+        end();
+}
+END_TEST
+
 START_TEST(list_json_is_the_contract) {
         begin(listed, 1);
         CTL_RUN(&ctl, "list", "-j");
@@ -359,6 +391,8 @@ int main(void) {
         TCase *keep = tcase_create("keep");
 
         tcase_add_test(keep, list_is_a_table);
+        tcase_add_test(keep, list_marks_what_was_imported);
+        tcase_add_test(keep, an_import_is_never_the_latest);
         tcase_add_test(keep, list_json_is_the_contract);
         tcase_add_loop_test(keep, a_name_that_is_none_is_refused_wherever_it_stands, 0,
                             ELEMENTSOF(named));

@@ -16,7 +16,7 @@ static const struct {
 } phase_words[] = {
         { "threads", "Reading threads" }, { "cgroups", "Reading cgroups" },
         { "writing", "Writing" },         { "reading", "Reading snapshots" },
-        { "waiting", "Waiting" },
+        { "waiting", "Waiting" },         { "working", "Working" },
 };
 
 void progress_init(Progress *progress, const Terminal *terminal, ProgressMode mode) {
@@ -62,6 +62,9 @@ void progress_update(Progress *progress, json_object *object, uint64_t now_mono_
         if (!progress->enabled || !json_object_object_get_ex(object, "phase", &phase) ||
             !json_object_is_type(phase, json_type_string) ||
             !json_object_object_get_ex(object, "done", &done))
+                return;
+        /* The job says nothing, and the daemon that it works: what was said last stands. */
+        if (progress->drawn && strcmp(json_object_get_string(phase), "working") == 0)
                 return;
         if (!progress->begun) {
                 progress->begun = true;

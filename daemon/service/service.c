@@ -14,6 +14,8 @@ struct Service {
         Desk desk;
         void (*on_activity)(unsigned n_running, unsigned n_waiting, void *userdata);
         void *userdata;
+        sd_event_source *heartbeat; /* off while there are no requests */
+        uint64_t heartbeat_ns;
 };
 
 /* turns */
@@ -59,6 +61,48 @@ static void on_killed(const JobTerms *terms, void *userdata) {
         clean_spool(&service->desk);
 }
 
+/* signs of life */
+
+static void set_heartbeat(Service *service) {
+        (void) sd_event_source_set_time_relative(service->heartbeat,
+                                                 service->heartbeat_ns / NSEC_PER_USEC);
+        (void) sd_event_source_set_enabled(service->heartbeat, SD_EVENT_ONESHOT);
+}
+
+static void start_heartbeat(Service *service) {
+        int enabled;
+
+        if (sd_event_source_get_enabled(service->heartbeat, &enabled) == 0)
+                set_heartbeat(service);
+}
+
+/*
+ * A client gives up a daemon that sends nothing for LIMIT_SILENCE_NS. Jobs are silent while they
+ * wait for a disk or compute, and requests while they wait in a queue. One message more or less
+ * does not matter: every caller gets one each time, except where it does not read.
+ */
+static int on_heartbeat(sd_event_source *source, uint64_t usec, void *userdata) {
+        static const Span waiting = SPAN_LITERAL("{\"progress\":{\"phase\":\"waiting\","
+                                                 "\"done\":0}}"),
+                          working = SPAN_LITERAL("{\"progress\":{\"phase\":\"working\","
+                                                 "\"done\":0}}");
+        Service *service = userdata;
+
+        for (Request *request = service->desk.requests; request; request = request->next)
+                if (request->more && request->connection && !request->is_over &&
+                    !connection_is_full(request->connection))
+                        connection_continue(request->connection,
+                                            request->entry.place == QUEUE_WAITING ? waiting
+                                                                                  : working);
+        if (service->desk.requests)
+                set_heartbeat(service);
+        return 0;
+}
+
+void service_set_heartbeat(Service *service, uint64_t interval_ns) {
+        service->heartbeat_ns = interval_ns;
+}
+
 /* events of connections */
 
 static void on_call(Connection *connection, const Call *call, void *userdata) {
@@ -77,6 +121,7 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
                 return;
         }
         log_debug("uid %u calls %s", (unsigned) request->uid, method->name);
+        start_heartbeat(service);
         r = spool_refresh(service->desk.spool);
         if (r == 0)
                 r = method->handle(request);
@@ -134,10 +179,17 @@ int service_new(const ServiceSetup *setup, Service **ret) {
                 },
                 .on_activity = setup->on_activity,
                 .userdata = setup->userdata,
+                .heartbeat_ns = LIMIT_HEARTBEAT_NS,
         };
         r = desk_init(&service->desk, setup->event, on_turn, service);
         if (r < 0)
                 return r;
+        r = sd_event_add_time_relative(setup->event, &service->heartbeat, CLOCK_MONOTONIC, 0, 0,
+                                       on_heartbeat, service);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(service->heartbeat, "service-heartbeat");
+        (void) sd_event_source_set_enabled(service->heartbeat, SD_EVENT_OFF);
         workshop_watch_killed(setup->workshop, on_killed, service);
 
         *ret = TAKE_PTR(service);
@@ -151,6 +203,7 @@ Service *service_free(Service *service) {
         while (service->desk.requests)
                 (void) request_free(service->desk.requests);
         workshop_watch_killed(service->desk.workshop, NULL, NULL);
+        service->heartbeat = sd_event_source_disable_unref(service->heartbeat);
         desk_done(&service->desk);
         free(service);
         return NULL;

@@ -47,6 +47,11 @@ void service_clean_spool(Service *service);
 _must_check_ int service_configure(Service *service, const DeskSettings *settings);
 /* Where a request may be made that no connection called for: the tests do. */
 Desk *service_desk(Service *service);
+/*
+ * How often a caller that asked for "more" gets a progress reply, whatever its job says; at first
+ * LIMIT_HEARTBEAT_NS. For calls from now on.
+ */
+void service_set_heartbeat(Service *service, uint64_t interval_ns);
 /* Calls on_activity although nothing happened. */
 void service_tell_activity(const Service *service);
 /* Ends every request with an error, which its caller can read if the server is still there. */

@@ -21,6 +21,11 @@
 #define LIMIT_BYTES_PER_UID (64u * 1024u * 1024u) /* all that is kept for the peers of one user */
 #define LIMIT_BYTES (128u * 1024u * 1024u)        /* the same of all users together */
 #define LIMIT_QUEUED_BYTES (8192u * 1024u)        /* replies a peer has not read yet */
+#define LIMIT_REPLIES_PER_CALL 250000u            /* that a client reads before it gives up */
+#define LIMIT_REPLY_BYTES_PER_CALL (64ull * 1024u * 1024u * 1024u) /* the same */
+#define LIMIT_SILENCE_NS (60 * NSEC_PER_SEC)         /* that a client bears, unless its user says */
+#define LIMIT_CALL_NS (24ull * 3600u * NSEC_PER_SEC) /* the same, of a call as a whole */
+#define LIMIT_HEARTBEAT_NS (15 * NSEC_PER_SEC)       /* between two signs of life of the daemon */
 #define LIMIT_JSON_DEPTH 16u
 #define LIMIT_FDS_PER_CALL 64u
 #define LIMIT_FDS_PER_ORDER (LIMIT_FDS_PER_CALL + 2u) /* to a job: the spool, a file to write */

@@ -163,6 +163,34 @@ START_TEST(progress_is_for_those_who_asked_for_more) {
 }
 END_TEST
 
+/* A sign of life each time, for the call that runs and the one that waits. */
+START_TEST(callers_hear_of_a_call_that_takes_long) {
+        FrameStream *second = bench_connect(&bench), *third = bench_connect(&bench);
+
+        service_set_heartbeat(bench.service, NSEC_PER_SEC / 50);
+        bench_send(caller, CALL_MORE("Capture", "{\"tag\":\"hang\"}"), NULL, 0);
+        bench_await(&bench, 1, 0);
+        for (unsigned i = 0; i < 3; i++)
+                ck_assert_str_eq(bench_receive(&bench, caller),
+                                 "{\"parameters\":{\"progress\":{\"phase\":\"working\","
+                                 "\"done\":0}},\"continues\":true}");
+        bench_send(second, CALL_MORE("Capture", "{}"), NULL, 0);
+        for (unsigned i = 0; i < 3; i++)
+                ck_assert_str_eq(bench_receive(&bench, second),
+                                 "{\"parameters\":{\"progress\":{\"phase\":\"waiting\","
+                                 "\"done\":0}},\"continues\":true}");
+        /* Who did not ask for more hears the answer only. */
+        bench_send(third, CALL("Capture", "{\"tag\":\"x\"}"), NULL, 0);
+        bench_await(&bench, 1, 2);
+        for (unsigned i = 0; i < 3; i++)
+                ck_assert_has(bench_receive(&bench, second), "\"phase\":\"waiting\"");
+        caller = frame_stream_free(caller);
+        ck_assert_has(bench_receive(&bench, third), "\"snapshot\":{\"name\":\"x\"}");
+        frame_stream_free(second);
+        frame_stream_free(third);
+}
+END_TEST
+
 START_TEST(an_anonymous_snapshot_comes_as_a_descriptor) {
         ck_assert_has(call(CALL("Capture", "{\"anonymous\":true}")), "\"fileDescriptor\":0");
         ck_assert_uint_eq(frame_stream_n_fds(caller), 1);
@@ -588,6 +616,7 @@ int main(void) {
         tcase_add_checked_fixture(capture, setup, teardown);
         tcase_add_test(capture, a_capture_becomes_an_order_for_a_job);
         tcase_add_test(capture, progress_is_for_those_who_asked_for_more);
+        tcase_add_test(capture, callers_hear_of_a_call_that_takes_long);
         tcase_add_test(capture, an_anonymous_snapshot_comes_as_a_descriptor);
         tcase_add_test(capture, a_job_that_dies_is_an_error_of_the_call);
         tcase_add_test(capture, captures_run_one_at_a_time);

@@ -130,9 +130,43 @@ static int complain_lost(Connection *connection, char *ret_complaint) {
         return complain(ret_complaint, "%s %s in the middle of the call.", connection->peer, fate);
 }
 
+/* One call: how long its peer is waited for, and what came so far. */
+typedef struct Exchange {
+        Connection *connection;
+        const Request *request;
+        char *complaint;
+        uint64_t end_mono_ns;     /* of the whole call */
+        uint64_t silence_mono_ns; /* when the peer has been silent for too long */
+        uint64_t n_replies, n_bytes;
+} Exchange;
+
+static uint64_t exchange_deadline(const Exchange *exchange) {
+        return MIN_OF(exchange->end_mono_ns, exchange->silence_mono_ns);
+}
+
+static int complain_late(Exchange *exchange) {
+        const Request *request = exchange->request;
+
+        if (exchange->end_mono_ns > exchange->silence_mono_ns)
+                return complain(exchange->complaint,
+                                "%s sent nothing for %.3g seconds; --timeout=SECONDS waits longer.",
+                                exchange->connection->peer,
+                                (double) request->silence_ns / (double) NSEC_PER_SEC);
+        return complain(exchange->complaint,
+                        "%s did not answer within %.3g seconds; --timeout=SECONDS waits longer.",
+                        exchange->connection->peer,
+                        (double) request->timeout_ns / (double) NSEC_PER_SEC);
+}
+
+/* A peer that never stops sending is never waited for: whoever reads on looks at the time, too. */
+static int check_time(Exchange *exchange) {
+        return mono_now_ns() >= exchange_deadline(exchange) ? complain_late(exchange) : 0;
+}
+
 /* Waits until the socket is ready, and writes the complaint otherwise. */
-static int wait_for_peer(Connection *connection, short events, const Request *request,
-                         uint64_t deadline_mono_ns, char *ret_complaint) {
+static int wait_for_peer(Exchange *exchange, short events) {
+        Connection *connection = exchange->connection;
+        uint64_t deadline_mono_ns = exchange_deadline(exchange);
         int r;
 
         r = cancel_wait(frame_stream_fd(connection->stream), events, deadline_mono_ns);
@@ -146,17 +180,12 @@ static int wait_for_peer(Connection *connection, short events, const Request *re
         }
         if (r == CANCEL_E_CANCELLED || r == CANCEL_E_STOP)
                 return CONNECTION_E_CANCELLED;
-        if (r == CANCEL_E_TIMEOUT)
-                return complain(ret_complaint,
-                                "%s did not answer within %.3g seconds; --timeout=SECONDS waits "
-                                "longer.",
-                                connection->peer,
-                                (double) request->timeout_ns / (double) NSEC_PER_SEC);
-        return err_fold(r);
+        return r == CANCEL_E_TIMEOUT ? complain_late(exchange) : err_fold(r);
 }
 
-static int send_call(Connection *connection, const Request *request, uint64_t deadline_mono_ns,
-                     char *ret_complaint) {
+static int send_call(Exchange *exchange) {
+        Connection *connection = exchange->connection;
+        const Request *request = exchange->request;
         _cleanup_(buffer_done) Buffer frame = {};
         int fds[LIMIT_FDS_PER_CALL], r;
         size_t n = 0;
@@ -177,14 +206,14 @@ static int send_call(Connection *connection, const Request *request, uint64_t de
         if (r != 0) {
                 while (n > 0)
                         (void) close(fds[--n]);
-                return r == FRAME_E_FULL ? complain(ret_complaint, "The call is too long.")
+                return r == FRAME_E_FULL ? complain(exchange->complaint, "The call is too long.")
                                          : err_fold(r);
         }
         for (;;) {
                 r = frame_stream_write(connection->stream);
                 if (r != FRAME_E_AGAIN)
                         break;
-                r = wait_for_peer(connection, POLLOUT, request, deadline_mono_ns, ret_complaint);
+                r = wait_for_peer(exchange, POLLOUT);
                 if (r != 0)
                         return r;
         }
@@ -192,9 +221,27 @@ static int send_call(Connection *connection, const Request *request, uint64_t de
         return r == FRAME_E_CLOSED ? 0 : err_fold(r);
 }
 
-static int next_reply(Connection *connection, const Request *request, uint64_t deadline_mono_ns,
-                      Reply *ret, char *ret_complaint) {
-        char malformed[MESSAGE_COMPLAINT_BYTES];
+/* Counts a reply, and refuses what no call has so much of. */
+static int count_reply(Exchange *exchange, Span frame, const Reply *reply) {
+        const char *peer = exchange->connection->peer;
+
+        exchange->n_replies++;
+        exchange->n_bytes += frame.n;
+        if (reply->continues && !exchange->request->more)
+                return complain(exchange->complaint,
+                                "%s announced more replies to a call that has one.", peer);
+        if (exchange->n_replies > LIMIT_REPLIES_PER_CALL ||
+            exchange->n_bytes > LIMIT_REPLY_BYTES_PER_CALL)
+                return complain(exchange->complaint,
+                                "%s does not come to an end: it sent %llu replies with %llu bytes.",
+                                peer, (unsigned long long) exchange->n_replies,
+                                (unsigned long long) exchange->n_bytes);
+        return 0;
+}
+
+static int next_reply(Exchange *exchange, Reply *ret) {
+        char malformed[MESSAGE_COMPLAINT_BYTES], *ret_complaint = exchange->complaint;
+        Connection *connection = exchange->connection;
         Span frame;
         int r;
 
@@ -203,9 +250,10 @@ static int next_reply(Connection *connection, const Request *request, uint64_t d
                 if (r != FRAME_E_AGAIN)
                         break;
                 r = frame_stream_read(connection->stream);
-                if (r == FRAME_E_AGAIN)
-                        r = wait_for_peer(connection, POLLIN, request, deadline_mono_ns,
-                                          ret_complaint);
+                if (r == 0)
+                        r = check_time(exchange);
+                else if (r == FRAME_E_AGAIN)
+                        r = wait_for_peer(exchange, POLLIN);
                 else if (r == FRAME_E_CLOSED)
                         return complain_lost(connection, ret_complaint);
                 else if (r == FRAME_E_TOO_LARGE)
@@ -220,22 +268,31 @@ static int next_reply(Connection *connection, const Request *request, uint64_t d
         if (r == MESSAGE_E_MALFORMED)
                 return complain(ret_complaint, "%s sent a reply that is not one: %s.",
                                 connection->peer, malformed);
-        return err_fold(r);
+        if (r != 0)
+                return err_fold(r);
+        r = count_reply(exchange, frame, ret);
+        return r == 0 ? check_time(exchange) : r;
 }
 
 static int call(Connection *connection, const Request *request, ConnectionOnReply on_reply,
                 void *userdata, Reply *ret_error, char *ret_complaint) {
-        uint64_t deadline_mono_ns = mono_deadline_ns(request->timeout_ns);
+        Exchange exchange = {
+                .connection = connection,
+                .request = request,
+                .complaint = ret_complaint,
+                .end_mono_ns = mono_deadline_ns(request->timeout_ns),
+                .silence_mono_ns = mono_deadline_ns(request->silence_ns),
+        };
         bool last;
         int r;
 
-        r = send_call(connection, request, deadline_mono_ns, ret_complaint);
+        r = send_call(&exchange);
         if (r != 0)
                 return r;
         do {
                 _cleanup_(reply_done) Reply reply = {};
 
-                r = next_reply(connection, request, deadline_mono_ns, &reply, ret_complaint);
+                r = next_reply(&exchange, &reply);
                 if (r != 0)
                         return r;
                 if (reply.error) {
@@ -247,6 +304,8 @@ static int call(Connection *connection, const Request *request, ConnectionOnRepl
                 r = on_reply(userdata, connection, reply.parameters, last);
                 if (r != 0)
                         return r;
+                /* From here, because handing on can take as long as the user reads the pager. */
+                exchange.silence_mono_ns = mono_deadline_ns(request->silence_ns);
         } while (!last);
         return 0;
 }

@@ -58,6 +58,7 @@ typedef struct Request {
         /* The call runs until it is asked to end: the first signal asks, a second one cancels. */
         bool stoppable;
         uint64_t timeout_ns; /* until the last reply; 0: none */
+        uint64_t silence_ns; /* until the next reply, and from each reply to the next; 0: none */
 } Request;
 
 /*
@@ -70,7 +71,8 @@ typedef int (*ConnectionOnReply)(void *userdata, Connection *connection, json_ob
 /*
  * Sends the call and hands on its replies until the last. On CONNECTION_E_ERROR, *ret_error is the
  * error reply, the caller's to reply_done(). CONNECTION_E_FAILED and CONNECTION_E_CANCELLED leave a
- * connection that can only be freed.
+ * connection that can only be freed. A peer that replies for ever is given up at the bounds of
+ * wire/limits.h.
  */
 _must_check_ int connection_call(Connection *connection, const Request *request,
                                  ConnectionOnReply on_reply, void *userdata, Reply *ret_error,

@@ -40,8 +40,8 @@
         O(JSON, "json", 'j', OPTIONAL, "STYLE", VALUE(json),                                    \
           "Print the result as JSON: short, pretty or off")                                     \
         O(TIMEOUT, "timeout", 0, REQUIRED, "SECONDS", VALUE(timeout),                           \
-          "Give up after so many seconds (default: never for captures and analyses, else "      \
-          "30)")                                                                                \
+          "Give up after so many seconds in all (default: when the daemon sends nothing for "   \
+          "60)")                                                                                \
         O(NO_PAGER, "no-pager", 0, NONE, "", GIVEN,                                             \
           "Do not pipe long output into a pager")                                               \
         O(NO_LEGEND, "no-legend", 0, NONE, "", GIVEN,                                           \

@@ -13,8 +13,7 @@
 #include "session/local-spool.h"
 #include "session/reply-names.h"
 #include "session/wire-complaint.h"
-
-#define DEFAULT_TIMEOUT_NS (30 * NSEC_PER_SEC)
+#include "wire/limits.h"
 
 static JsonStyle json_style(JsonWish wish, const Terminal *terminal) {
         switch (wish) {
@@ -200,6 +199,31 @@ static int finish_parameters(SessionCall *call) {
         return 0;
 }
 
+/*
+ * Sets the time limits of @request: a user who gives one bounds the whole, the connecting included,
+ * and bears any silence. Otherwise no daemon may be silent for long. An analysis job that we
+ * started ourselves may compute for as long as it takes.
+ */
+static int open_connection(const Session *session, const Endpoint *endpoint, Request *request,
+                           Connection **ret, char *ret_complaint) {
+        uint64_t begin_mono_ns = mono_now_ns(), spent_ns;
+        uint64_t timeout_ns = session->options->timeout_ns;
+        int r;
+
+        r = connection_open(endpoint, timeout_ns > 0 ? timeout_ns : LIMIT_SILENCE_NS, ret,
+                            ret_complaint);
+        if (r != 0)
+                return r;
+        spent_ns = mono_now_ns() - begin_mono_ns;
+        if (timeout_ns > 0) {
+                request->timeout_ns = timeout_ns > spent_ns ? timeout_ns - spent_ns : 1;
+        } else {
+                request->timeout_ns = LIMIT_CALL_NS;
+                request->silence_ns = endpoint->kind != ENDPOINT_ANALYSIS ? LIMIT_SILENCE_NS : 0;
+        }
+        return 0;
+}
+
 int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_reply,
                  void *userdata) {
         _cleanup_(connection_freep) Connection *connection = NULL;
@@ -213,15 +237,11 @@ int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_rep
         r = finish_parameters(call);
         if (r != 0)
                 return r;
-        request = call->request;
-        if (request.timeout_ns == 0)
-                request.timeout_ns = session->options->timeout_ns;
-        if (request.timeout_ns == 0 && !call->unhurried)
-                request.timeout_ns = DEFAULT_TIMEOUT_NS;
         r = prepare_endpoint(session, call->endpoint, &endpoint);
         if (r != 0)
                 return r;
-        r = connection_open(&endpoint, request.timeout_ns, &connection, complaint);
+        request = call->request;
+        r = open_connection(session, &endpoint, &request, &connection, complaint);
         if (r == 0)
                 r = connection_call(connection, &request, on_reply, &exchange, &error, complaint);
         if (exchange.status > 0) {

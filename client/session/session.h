@@ -59,8 +59,7 @@ int session_page(Session *session);
  */
 typedef struct SessionCall {
         EndpointKind endpoint;  /* ENDPOINT_DAEMON becomes a private daemon with --local */
-        Request request;        /* a timeout of 0 is that of the user, or the default */
-        bool unhurried;         /* has no default timeout */
+        Request request;        /* its time limits are set by session_call() */
         bool is_about_files;    /* replies may have names of files, which are any text */
         const char *subject;    /* the name or path that a refusal is about; may be NULL */
         const char *taken_hint; /* what to do about SnapshotExists */

@@ -8,7 +8,6 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
         const Options *options = session->options;
         _cleanup_(session_call_done) SessionCall call = {
                 .request = { .method = PROFILER_INTERFACE ".Capture", .more = true },
-                .unhurried = true,
                 .subject = tag,
                 .taken_hint = "choose another, or give --replace",
         };

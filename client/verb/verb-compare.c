@@ -27,7 +27,6 @@ static int call_sets(Session *session, GroupView *view, const SnapshotSet *befor
                                     ? ENDPOINT_ANALYSIS
                                     : ENDPOINT_DAEMON,
                 .request = { .method = PROFILER_INTERFACE ".CompareSets", .more = true },
-                .unhurried = true,
         };
         int fds[LIMIT_SNAPSHOTS_PER_CALL];
         JsonWriter *writer = session_call_begin(&call);

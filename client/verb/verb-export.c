@@ -97,8 +97,7 @@ static JsonWriter *begin_order(const Export *export, SessionCall *call) {
 
 static int export_from_spool(Export *export) {
         _cleanup_(session_call_done) SessionCall call = {
-                .request = { .method = PROFILER_INTERFACE ".Export" },
-                .unhurried = export->format != FORMAT_CTPROF,
+                .request = { .method = PROFILER_INTERFACE ".Export", .more = true },
                 .subject = export->source.text,
         };
         _cleanup_(fd_closep) int fd = -EBADF;
@@ -120,8 +119,7 @@ static int export_from_spool(Export *export) {
 
 static int copy_file(Export *export) {
         _cleanup_(session_call_done) SessionCall call = {
-                .request = { .method = PROFILER_INTERFACE ".Info" },
-                .unhurried = true,
+                .request = { .method = PROFILER_INTERFACE ".Info", .more = true },
         };
         int r;
 
@@ -136,7 +134,6 @@ static int convert_file(Export *export) {
         _cleanup_(session_call_done) SessionCall call = {
                 .endpoint = ENDPOINT_ANALYSIS,
                 .request = { .method = CONVERT_METHOD, .fds = fds, .n_fds = ELEMENTSOF(fds) },
-                .unhurried = true,
                 .is_about_files = true,
                 .subject = export->source.text,
         };

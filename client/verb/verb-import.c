@@ -13,8 +13,10 @@
 static int call_import(Session *session, const Reference *file, json_object **ret) {
         const char *tag = session->options->tag;
         _cleanup_(session_call_done) SessionCall call = {
-                .request = { .method = PROFILER_INTERFACE ".Import", .fds = &file->fd, .n_fds = 1 },
-                .unhurried = true,
+                .request = { .method = PROFILER_INTERFACE ".Import",
+                             .more = true,
+                             .fds = &file->fd,
+                             .n_fds = 1 },
                 .subject = file->text,
                 .taken_hint = "choose another with --tag, or remove that snapshot first",
         };

@@ -183,8 +183,7 @@ int verb_info(Session *session) {
         _cleanup_(reference_done) Reference snapshot = REFERENCE_EMPTY;
         _cleanup_(message_object_freep) json_object *reply = NULL;
         _cleanup_(session_call_done) SessionCall call = {
-                .request = { .method = PROFILER_INTERFACE ".Info" },
-                .unhurried = true,
+                .request = { .method = PROFILER_INTERFACE ".Info", .more = true },
         };
         int r;
 

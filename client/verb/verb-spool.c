@@ -94,7 +94,7 @@ static int resolve_all(Session *session, char *const *words, size_t n_words, Nam
 
 static int remove_names(Session *session, const Name *names, size_t n_names, json_object **ret) {
         _cleanup_(session_call_done) SessionCall call = {
-                .request = { .method = PROFILER_INTERFACE ".Remove" },
+                .request = { .method = PROFILER_INTERFACE ".Remove", .more = true },
                 .subject = n_names == 1 ? names[0].text : NULL,
         };
         JsonWriter *writer = session_call_begin(&call);
@@ -136,7 +136,7 @@ int verb_remove(Session *session) {
 static int rename_snapshot(Session *session, const char *name, const char *new_name,
                            json_object **ret) {
         _cleanup_(session_call_done) SessionCall call = {
-                .request = { .method = PROFILER_INTERFACE ".Rename" },
+                .request = { .method = PROFILER_INTERFACE ".Rename", .more = true },
                 .subject = name,
                 .taken_hint = "choose another, or remove that snapshot first",
         };

@@ -75,7 +75,6 @@ static int on_results(void *userdata, Connection *connection, json_object *param
 static int call_verify(Verification *verification, const Reference *reference) {
         _cleanup_(session_call_done) SessionCall call = {
                 .request = { .method = PROFILER_INTERFACE ".Verify", .more = true },
-                .unhurried = true,
         };
         JsonWriter *writer = session_call_begin(&call);
 

@@ -14,7 +14,6 @@ static int call_view(Session *session, GroupView *view, const char *method,
         _cleanup_(session_call_done) SessionCall call = {
                 .endpoint = ENDPOINT_ANALYSIS,
                 .request = { .method = method, .more = true },
-                .unhurried = true,
         };
         JsonWriter *writer = session_call_begin(&call);
         size_t n_fds = 0;

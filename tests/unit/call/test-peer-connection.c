@@ -5,8 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -202,6 +205,136 @@ START_TEST(silence_and_hanging_up_are_put_into_words) {
 }
 END_TEST
 
+/* A process that says the same again and again, with pauses, until nobody reads. */
+static pid_t start_babbler(Line *line, const char *frames, size_t n, uint64_t pause_ns) {
+        const struct timespec pause = { .tv_nsec = (long) pause_ns };
+        pid_t pid = fork();
+
+        ck_assert_int_ge(pid, 0);
+        if (pid == 0) {
+                line->connection = connection_free(line->connection);
+                (void) signal(SIGPIPE, SIG_DFL);
+                while (write(line->peer, frames, n) > 0)
+                        if (pause_ns > 0)
+                                (void) nanosleep(&pause, NULL);
+                _exit(0);
+        }
+        line->peer = fd_close(line->peer);
+        return pid;
+}
+
+static void end_babbler(Line *line, pid_t pid) {
+        line->connection = connection_free(line->connection);
+        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+
+#define PART "{\"parameters\":{\"progress\":{}},\"continues\":true}"
+
+/* Bytes come all the time, and the call must end all the same. */
+static const struct {
+        const char *frames;
+        size_t n;
+        uint64_t pause_ns, timeout_ns, silence_ns;
+        const char *sentence;
+} babble[] = {
+        { PART, sizeof(PART), 0, NSEC_PER_SEC / 5, 0,
+          "ctprofd did not answer within 0.2 seconds; --timeout=SECONDS waits longer." },
+        { PART, sizeof(PART), NSEC_PER_SEC / 50, NSEC_PER_SEC / 5, NSEC_PER_SEC * 60,
+          "ctprofd did not answer within 0.2 seconds; --timeout=SECONDS waits longer." },
+        /* a message that never ends is no message */
+        { " ", 1, NSEC_PER_SEC / 50, 0, NSEC_PER_SEC / 5,
+          "ctprofd sent nothing for 0.2 seconds; --timeout=SECONDS waits longer." },
+        { " ", 1, NSEC_PER_SEC / 50, NSEC_PER_SEC, NSEC_PER_SEC / 5,
+          "ctprofd sent nothing for 0.2 seconds; --timeout=SECONDS waits longer." },
+};
+
+START_TEST(a_peer_that_never_stops_does_not_stop_the_clock) {
+        const Request request = { .method = "x.Record",
+                                  .more = true,
+                                  .timeout_ns = babble[_i].timeout_ns,
+                                  .silence_ns = babble[_i].silence_ns };
+        char complaint[CONNECTION_COMPLAINT_BYTES];
+        Heard heard = { .fd = -EBADF };
+        Reply error = {};
+        Line line;
+        pid_t pid;
+
+        line_open(&line);
+        pid = start_babbler(&line, babble[_i].frames, babble[_i].n, babble[_i].pause_ns);
+        ck_assert_int_eq(
+                connection_call(line.connection, &request, on_reply, &heard, &error, complaint),
+                CONNECTION_E_FAILED);
+        ck_assert_str_eq(complaint, babble[_i].sentence);
+        end_babbler(&line, pid);
+}
+END_TEST
+
+/* Each reply begins the silence anew. */
+START_TEST(a_peer_that_says_something_is_waited_for) {
+        const Request request = { .method = "x.Record",
+                                  .more = true,
+                                  .timeout_ns = NSEC_PER_SEC / 2,
+                                  .silence_ns = NSEC_PER_SEC / 4 };
+        char complaint[CONNECTION_COMPLAINT_BYTES];
+        Heard heard = { .fd = -EBADF };
+        Reply error = {};
+        Line line;
+        pid_t pid;
+
+        line_open(&line);
+        pid = start_babbler(&line, PART, sizeof(PART), NSEC_PER_SEC / 50);
+        ck_assert_int_eq(
+                connection_call(line.connection, &request, on_reply, &heard, &error, complaint),
+                CONNECTION_E_FAILED);
+        ck_assert_str_eq(
+                complaint,
+                "ctprofd did not answer within 0.5 seconds; --timeout=SECONDS waits longer.");
+        end_babbler(&line, pid);
+}
+END_TEST
+
+START_TEST(replies_without_an_end_are_given_up) {
+        static char frames[1000 * sizeof(PART)];
+        const Request request = { .method = "x.Record", .more = true };
+        char complaint[CONNECTION_COMPLAINT_BYTES], expected[CONNECTION_COMPLAINT_BYTES];
+        Heard heard = { .fd = -EBADF };
+        Reply error = {};
+        Line line;
+        pid_t pid;
+
+        for (size_t i = 0; i < sizeof(frames); i += sizeof(PART))
+                memcpy(frames + i, PART, sizeof(PART));
+        line_open(&line);
+        pid = start_babbler(&line, frames, sizeof(frames), 0);
+        ck_assert_int_eq(
+                connection_call(line.connection, &request, on_reply, &heard, &error, complaint),
+                CONNECTION_E_FAILED);
+        ck_assert_uint_eq(heard.n_replies, LIMIT_REPLIES_PER_CALL);
+        (void) snprintf(expected, sizeof(expected),
+                        "ctprofd does not come to an end: it sent %u replies with %zu bytes.",
+                        LIMIT_REPLIES_PER_CALL + 1, (LIMIT_REPLIES_PER_CALL + 1) * strlen(PART));
+        ck_assert_str_eq(complaint, expected);
+        end_babbler(&line, pid);
+}
+END_TEST
+
+START_TEST(a_call_for_one_reply_gets_one) {
+        const Request request = { .method = "x.List" };
+        char complaint[CONNECTION_COMPLAINT_BYTES];
+        _cleanup_(line_done) Line line;
+        Heard heard = { .fd = -EBADF };
+        Reply error = {};
+
+        line_open(&line);
+        LINE_SAY(&line, PART);
+        ck_assert_int_eq(
+                connection_call(line.connection, &request, on_reply, &heard, &error, complaint),
+                CONNECTION_E_FAILED);
+        ck_assert_str_eq(complaint, "ctprofd announced more replies to a call that has one.");
+        ck_assert_uint_eq(heard.n_replies, 0);
+}
+END_TEST
+
 static const struct {
         const char *bytes;
         size_t n;
@@ -384,6 +517,11 @@ int main(void) {
         tcase_add_test(replies, a_call_without_an_end_is_asked_for_one_by_the_first_signal);
         tcase_add_loop_test(failure, silence_and_hanging_up_are_put_into_words, 0,
                             ELEMENTSOF(failures));
+        tcase_add_loop_test(failure, a_peer_that_never_stops_does_not_stop_the_clock, 0,
+                            ELEMENTSOF(babble));
+        tcase_add_test(failure, a_peer_that_says_something_is_waited_for);
+        tcase_add_test(failure, replies_without_an_end_are_given_up);
+        tcase_add_test(failure, a_call_for_one_reply_gets_one);
         tcase_add_loop_test(failure, what_is_no_reply_is_called_that, 0, ELEMENTSOF(garbage));
         tcase_add_test(failure, a_peer_that_is_gone_before_the_call_is_noticed);
         tcase_add_test(failure, a_last_word_is_heard_although_nobody_listens);

@@ -276,7 +276,8 @@ START_TEST(import_sends_the_file) {
         CTL_RUN(&ctl, "import", "f.ctprof.zst", "--tag", "t");
         expect(0, "imported \"a\": 213 threads of 98 processes\n", "");
         ck_assert_str_eq(ctl.asked, "{\"method\":\"io.ctprof.Profiler.Import\",\"parameters\":"
-                                    "{\"fileDescriptor\":0,\"tag\":\"t\",\"label\":\"f\"}} +1\n");
+                                    "{\"fileDescriptor\":0,\"tag\":\"t\",\"label\":\"f\"},"
+                                    "\"more\":true} +1\n");
         end();
 }
 END_TEST

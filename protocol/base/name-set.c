@@ -18,6 +18,17 @@ void name_set_clear(NameSet *set) {
         set->n = 0;
 }
 
+int name_set_truncate(NameSet *set, size_t n) {
+        int r = 0;
+
+        buffer_truncate(&set->text, n > 0 ? set->ends[n - 1] : 0);
+        set->n = n;
+        index_clear(&set->index);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = index_add(&set->index, name_set_get(set, i), i);
+        return r;
+}
+
 Span name_set_get(const NameSet *set, size_t number) {
         size_t begin = number > 0 ? set->ends[number - 1] : 0, end = set->ends[number];
 

@@ -5,7 +5,7 @@
  * NameSet
  *
  * Names, each kept once, in the order they came; a number stands for each. Names may hold any byte.
- * They are never taken out one by one.
+ * Only the last ones can be taken out.
  */
 
 #include <stddef.h>
@@ -26,6 +26,11 @@ typedef struct NameSet {
 void name_set_done(NameSet *set);
 /* Empties the set and keeps its memory. */
 void name_set_clear(NameSet *set);
+/*
+ * Keeps the first @n names, of as many or more. 0 or -ENOMEM, which leaves a set that can only be
+ * cleared. The cost grows with @n.
+ */
+_must_check_ int name_set_truncate(NameSet *set, size_t n);
 
 /* Borrowed until the next name is added. */
 Span name_set_get(const NameSet *set, size_t number);

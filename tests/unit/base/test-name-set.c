@@ -75,6 +75,29 @@ START_TEST(a_cleared_set_is_empty_and_usable) {
 }
 END_TEST
 
+START_TEST(the_last_names_can_be_taken_out) {
+        static const unsigned counts[] = { 0, 3, 3, 1, 100, 40, 0 };
+        NameSet set = {};
+        char name[32];
+
+        for (size_t i = 0; i < ELEMENTSOF(counts); i++) {
+                for (unsigned n = (unsigned) set.n; n < 120; n++) {
+                        (void) snprintf(name, sizeof(name), "%u", n);
+                        ck_assert_uint_eq(add(&set, n == 2 ? SPAN_LITERAL("") : span_of(name)), n);
+                }
+                ck_assert_int_eq(name_set_truncate(&set, counts[i]), 0);
+                ck_assert_uint_eq(set.n, counts[i]);
+                for (unsigned n = 0; n < 120; n++) {
+                        (void) snprintf(name, sizeof(name), "%u", n);
+                        ck_assert_uint_eq(
+                                name_set_find(&set, n == 2 ? SPAN_LITERAL("") : span_of(name)),
+                                n < counts[i] ? n : INDEX_NONE);
+                }
+        }
+        name_set_done(&set);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("name-set");
         TCase *add_case = tcase_create("add");
@@ -83,6 +106,7 @@ int main(void) {
         tcase_add_test(add_case, names_are_bytes_and_may_be_empty);
         tcase_add_test(add_case, names_whose_hashes_collide_are_two);
         tcase_add_test(add_case, a_cleared_set_is_empty_and_usable);
+        tcase_add_test(add_case, the_last_names_can_be_taken_out);
         suite_add_tcase(suite, add_case);
         return check_main(suite);
 }

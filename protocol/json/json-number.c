@@ -16,20 +16,31 @@ static const bool in_number[256] = {
 };
 // clang-format on
 
-/* *ret is the value of eight digits; false if one of the bytes is not a digit. */
-static bool parse_eight(const char *digits, uint64_t *ret) {
-        uint64_t word;
+/*
+ * Appends the digits among the eight bytes, up to the first byte that is none, to the number in
+ * *value. Returns how many they are.
+ */
+static unsigned parse_eight(const char *bytes, uint64_t *value) {
+        static const uint32_t powers[] = { 1,      10,      100,      1000,     10000,
+                                           100000, 1000000, 10000000, 100000000 };
+        uint64_t word, others;
+        unsigned n;
 
-        memcpy(&word, digits, sizeof(word));
-        word = le64toh(word) -
-               UINT64_C(0x3030303030303030); /* the first digit is the lowest byte */
-        if (((word | (word + UINT64_C(0x7676767676767676))) & UINT64_C(0x8080808080808080)) != 0)
-                return false;
+        memcpy(&word, bytes, sizeof(word));
+        /* The first byte is the lowest one. Digits become 0 to 9, and no other byte does. */
+        word = le64toh(word) ^ UINT64_C(0x3030303030303030);
+        /* A byte that is no digit may carry into those behind it, which do not matter then. */
+        others = (word | (word + UINT64_C(0x7676767676767676))) & UINT64_C(0x8080808080808080);
+        n = others != 0 ? (unsigned) __builtin_ctzll(others) / 8 : 8;
+        if (n == 0)
+                return 0;
+        word <<= 8 * (8 - n); /* zeros before the digits */
         /* Neighbours join: pairs of 8 bits to 2 digits, of 16 to 4, of 32 to 8. */
         word = (word * 10 + (word >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
         word = (word * 100 + (word >> 16)) & UINT64_C(0x0000ffff0000ffff);
-        *ret = (word * 10000 + (word >> 32)) & UINT64_C(0xffffffff);
-        return true;
+        word = (word * 10000 + (word >> 32)) & UINT64_C(0xffffffff);
+        *value = *value * powers[n] + word;
+        return n;
 }
 
 /*
@@ -38,24 +49,18 @@ static bool parse_eight(const char *digits, uint64_t *ret) {
  */
 static bool read_fast(JsonInput *input, JsonNumber *ret) {
         const char *start = input->token + (*input->token == '-' ? 1 : 0), *at = start, *limit;
-        uint64_t value, eight;
+        uint64_t value = 0;
 
-        if (input->end - input->token < FAST_BYTES || input->max_token_bytes < FAST_BYTES ||
-            (unsigned char) *at - (unsigned) '0' > 9)
+        if (input->end - input->token < FAST_BYTES || input->max_token_bytes < FAST_BYTES)
                 return false;
         limit = start + FAST_DIGITS;
-        value = (unsigned char) *at++ - (unsigned) '0';
-        if (parse_eight(at, &eight)) {
-                value = value * 100000000 + eight;
-                at += 8;
-                if (parse_eight(at, &eight)) {
-                        value = value * 100000000 + eight;
-                        at += 8;
-                }
-        }
-        while (at < limit && (unsigned char) *at - (unsigned) '0' <= 9)
-                value = value * 10 + ((unsigned char) *at++ - (unsigned) '0');
-        if (in_number[(unsigned char) *at] || (*start == '0' && at > start + 1))
+        at += parse_eight(at, &value);
+        if (at == start + 8)
+                at += parse_eight(at, &value);
+        if (at == start + 16)
+                while (at < limit && (unsigned char) *at - (unsigned) '0' <= 9)
+                        value = value * 10 + ((unsigned char) *at++ - (unsigned) '0');
+        if (at == start || in_number[(unsigned char) *at] || (*start == '0' && at > start + 1))
                 return false;
 
         input->at = at;

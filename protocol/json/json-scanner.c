@@ -25,9 +25,17 @@ typedef enum Expected {
         EXPECTED_NOTHING,
 } Expected;
 
+/*
+ * Objects in an array mostly have the same keys in the same order. The keys of an object therefore
+ * stay when it ends. While the next one at that depth repeats them, each key is only compared with
+ * its predecessor, which also shows that none is there twice.
+ */
 typedef struct Level {
         bool is_object;
-        NameSet keys; /* read so far, when it is an object */
+        bool is_repeating; /* the keys so far are the first ones of @keys */
+        bool is_verbatim;  /* no key in @keys was written with an escape */
+        size_t n_keys;     /* read so far */
+        NameSet keys;      /* of this object; while it repeats, of the one before */
 } Level;
 
 struct JsonScanner {
@@ -190,7 +198,8 @@ static int read_open(JsonScanner *scanner, bool is_object, JsonToken *ret) {
         }
         level = &scanner->levels[scanner->depth++];
         level->is_object = is_object;
-        name_set_clear(&level->keys);
+        level->is_repeating = true;
+        level->n_keys = 0;
         scanner->expected = is_object ? EXPECTED_KEY_OR_END : EXPECTED_VALUE_OR_END;
         scanner->input.at++;
         *ret = is_object ? JSON_TOKEN_OBJECT : JSON_TOKEN_ARRAY;
@@ -222,19 +231,64 @@ static int fail_duplicate(JsonScanner *scanner) {
         return JSON_E_MALFORMED;
 }
 
+/*
+ * Whether the bytes of the input are the expected key in its quotes. One that was written with an
+ * escape is not found so, because its bytes could be those of a shorter key and more.
+ */
+static bool take_same_bytes(JsonScanner *scanner, const Level *level) {
+        JsonInput *input = &scanner->input;
+        Span key;
+
+        if (!level->is_repeating || !level->is_verbatim || level->n_keys == level->keys.n)
+                return false;
+        key = name_set_get(&level->keys, level->n_keys);
+        if ((size_t) (input->end - input->at) < key.n + 2 || input->at[key.n + 1] != '"' ||
+            memcmp(input->at + 1, key.bytes, key.n) != 0)
+                return false;
+        scanner->string = (Span){ input->at + 1, key.n };
+        input->at += key.n + 2;
+        return true;
+}
+
+/* Adds the key just read, which is not the expected one, to those that the object has so far. */
+static int add_key(JsonScanner *scanner, Level *level) {
+        size_t n_written = (size_t) (scanner->input.at - scanner->input.token), number;
+        int r = 0;
+
+        if (level->is_repeating)
+                r = name_set_truncate(&level->keys, level->n_keys);
+        level->is_repeating = false;
+        if (level->n_keys == 0)
+                level->is_verbatim = true;
+        if (r == 0)
+                r = name_set_add(&level->keys, scanner->string, &number);
+        if (r != 0)
+                return r;
+        if (number < level->n_keys)
+                return fail_duplicate(scanner);
+        /* Every escape is longer than what it stands for. */
+        if (n_written != scanner->string.n + 2)
+                level->is_verbatim = false;
+        return 0;
+}
+
+static bool is_expected_key(const Level *level, Span key) {
+        return level->is_repeating && level->n_keys < level->keys.n &&
+               span_equal(key, name_set_get(&level->keys, level->n_keys));
+}
+
 static int read_key(JsonScanner *scanner, JsonToken *ret) {
         Level *level = &scanner->levels[scanner->depth - 1];
-        size_t n_before = level->keys.n, number;
         int r;
 
-        r = json_string_read(&scanner->input, &scanner->decoded, &scanner->string);
-        if (r != 0)
-                return r;
-        r = name_set_add(&level->keys, scanner->string, &number);
-        if (r != 0)
-                return r;
-        if (number < n_before)
-                return fail_duplicate(scanner);
+        if (!take_same_bytes(scanner, level)) {
+                r = json_string_read(&scanner->input, &scanner->decoded, &scanner->string);
+                if (r == 0 && !is_expected_key(level, scanner->string))
+                        r = add_key(scanner, level);
+                if (r != 0)
+                        return r;
+        }
+        level->n_keys++;
         scanner->expected = EXPECTED_COLON;
         *ret = JSON_TOKEN_KEY;
         return 0;
@@ -295,11 +349,18 @@ static int read_value(JsonScanner *scanner, int byte, JsonToken *ret) {
         }
 }
 
-/* Steps over the comma or colon at @at. */
-static int read_separator(JsonScanner *scanner, Expected expected, int *ret_byte) {
+/* Steps over the comma or colon at @at and reads what is expected behind it, a key or a value. */
+static int read_behind(JsonScanner *scanner, Expected expected, JsonToken *ret) {
+        int byte, r;
+
         scanner->expected = expected;
         scanner->input.at++;
-        return next_byte(&scanner->input, ret_byte);
+        r = next_byte(&scanner->input, &byte);
+        if (r != 0)
+                return r;
+        if (expected == EXPECTED_VALUE)
+                return read_value(scanner, byte, ret);
+        return byte == '"' ? read_key(scanner, ret) : fail_expected(scanner, byte);
 }
 
 static int read_token(JsonScanner *scanner, JsonToken *ret) {
@@ -309,23 +370,20 @@ static int read_token(JsonScanner *scanner, JsonToken *ret) {
         r = next_byte(&scanner->input, &byte);
         if (r != 0)
                 return r;
+        if (scanner->expected == EXPECTED_COLON && byte == ':')
+                return read_behind(scanner, EXPECTED_VALUE, ret);
         if (scanner->expected == EXPECTED_COMMA_OR_END && byte == ',')
-                r = read_separator(scanner, in_object ? EXPECTED_KEY : EXPECTED_VALUE, &byte);
-        else if (scanner->expected == EXPECTED_COLON && byte == ':')
-                r = read_separator(scanner, EXPECTED_VALUE, &byte);
-        if (r != 0)
-                return r;
+                return read_behind(scanner, in_object ? EXPECTED_KEY : EXPECTED_VALUE, ret);
 
         switch (scanner->expected) {
         case EXPECTED_VALUE:
                 return read_value(scanner, byte, ret);
         case EXPECTED_VALUE_OR_END:
                 return byte == ']' ? read_close(scanner, ret) : read_value(scanner, byte, ret);
-        case EXPECTED_KEY:
         case EXPECTED_KEY_OR_END:
                 if (byte == '"')
                         return read_key(scanner, ret);
-                if (byte == '}' && scanner->expected == EXPECTED_KEY_OR_END)
+                if (byte == '}')
                         return read_close(scanner, ret);
                 break;
         case EXPECTED_COMMA_OR_END:
@@ -337,6 +395,7 @@ static int read_token(JsonScanner *scanner, JsonToken *ret) {
                         break;
                 *ret = JSON_TOKEN_END;
                 return 0;
+        case EXPECTED_KEY: /* only behind a comma */
         case EXPECTED_COLON:
                 break;
         }
@@ -381,6 +440,10 @@ int json_scanner_next(JsonScanner *scanner, JsonToken *ret) {
 
 Span json_scanner_string(const JsonScanner *scanner) {
         return scanner->string;
+}
+
+bool json_scanner_repeats(const JsonScanner *scanner) {
+        return scanner->depth > 0 && scanner->levels[scanner->depth - 1].is_repeating;
 }
 
 uint64_t json_scanner_magnitude(const JsonScanner *scanner) {

@@ -8,8 +8,8 @@
  * foreign JSON passes here before anything else sees it. Refused: invalid UTF-8, lone surrogates in
  * \u escapes, \u0000, duplicate members of an object, nesting past the depth limit, a token or a
  * run of white space longer than its limit, numbers that are not JSON numbers, anything behind the
- * value. Memory is bounded by the limits, not by the input (the keys of an open object cost a hash
- * each).
+ * value. Memory is bounded by the limits, not by the input, except for the keys of an object, which
+ * are kept until an object at that depth has others.
  *
  * Integers are exact from -(2^64-1) to 2^64-1; a number with fraction or exponent is a token of its
  * own that only json_scanner_skip() and json_scanner_raw() accept.
@@ -63,6 +63,11 @@ int json_scanner_next(JsonScanner *scanner, JsonToken *ret);
  * until the next call; bytes is never NULL.
  */
 Span json_scanner_string(const JsonScanner *scanner);
+/*
+ * After a KEY: whether it and the keys before it repeat, in their order, those of an object at this
+ * depth that was read before, and no other keys were read at this depth since then.
+ */
+bool json_scanner_repeats(const JsonScanner *scanner);
 uint64_t json_scanner_magnitude(const JsonScanner *scanner);
 bool json_scanner_negative(const JsonScanner *scanner); /* false for -0 */
 

@@ -8,8 +8,6 @@ void thread_reader_init(ThreadReader *reader, JsonScanner *scanner) {
         *reader = (ThreadReader){ .scanner = scanner };
         buffer_init(&reader->bytes, 0);
         buffer_init(&reader->smaps, 0);
-        for (size_t i = 0; i < THREAD_READER_GUESSES; i++)
-                reader->guesses[i] = _COLUMN_MAX;
 }
 
 void thread_reader_done(ThreadReader *reader) {
@@ -105,40 +103,61 @@ static const struct {
 /* The name of that member in later versions of the prior tool. */
 #define SMAPS_LATER_NAME "smaps_rollup_kib"
 
-static ThreadColumn find_column(ThreadReader *reader, Span key, size_t i) {
+/* A member of an object: a column, the flag of a family, or one that this program does not know. */
+enum {
+        MEMBER_FLAG = _COLUMN_MAX,
+        MEMBER_UNKNOWN = MEMBER_FLAG + ELEMENTSOF(families),
+};
+
+static ThreadMember find_member(Span key) {
         ThreadColumn column;
 
-        /* The objects of a file have their members in the same order. */
-        if (i < THREAD_READER_GUESSES && reader->guesses[i] != _COLUMN_MAX &&
-            span_is(key, thread_column_name(reader->guesses[i])))
-                return reader->guesses[i];
         column = span_is(key, SMAPS_LATER_NAME) ? COLUMN_smaps_rollup_kb : thread_column_find(key);
-        if (i < THREAD_READER_GUESSES)
-                reader->guesses[i] = column;
-        return column;
+        if (column != _COLUMN_MAX)
+                return column;
+        for (unsigned i = 0; i < ELEMENTSOF(families); i++)
+                if (span_is(key, families[i].key))
+                        return MEMBER_FLAG + i;
+        return MEMBER_UNKNOWN;
 }
 
-/* Reads a member that is not a column: a flag, or one that this program does not know. */
-static int read_flag(ThreadReader *reader, Span key) {
+/*
+ * What the key of number @i in its object stands for. Nearly all objects of a file have the same
+ * members in the same order, and no objects but theirs are at this depth once the first has begun.
+ * So a key that repeats is one that was looked up.
+ */
+static ThreadMember member_of(ThreadReader *reader, Span key, size_t i) {
+        ThreadMember member;
+
+        if (i < reader->n_members && json_scanner_repeats(reader->scanner))
+                return reader->members[i];
+        member = find_member(key);
+        if (i < THREAD_READER_MEMBERS) {
+                reader->members[i] = member;
+                reader->n_members = MAX_OF(reader->n_members, i + 1);
+        }
+        return member;
+}
+
+static int read_flag(ThreadReader *reader, unsigned family) {
         bool is_measured;
         int r;
 
-        for (unsigned i = 0; i < ELEMENTSOF(families); i++)
-                if (span_is(key, families[i].key)) {
-                        r = json_scanner_bool(reader->scanner, &is_measured);
-                        if (r == 0 && !is_measured)
-                                reader->unmeasured |= 1u << i;
-                        return r;
-                }
-        return json_scanner_skip(reader->scanner);
+        r = json_scanner_bool(reader->scanner, &is_measured);
+        if (r == 0 && !is_measured)
+                reader->unmeasured |= 1u << family;
+        return r;
 }
 
-static int read_member(ThreadReader *reader, ThreadColumn column, Span key) {
+static int read_member(ThreadReader *reader, ThreadMember member) {
+        ThreadColumn column = member;
         JsonToken token;
         int r;
 
-        if (column == _COLUMN_MAX)
-                return read_flag(reader, key);
+        if (member == MEMBER_UNKNOWN)
+                return json_scanner_skip(reader->scanner);
+        if (member >= MEMBER_FLAG)
+                return read_flag(reader, member - MEMBER_FLAG);
         r = json_scanner_next(reader->scanner, &token);
         if (r != 0)
                 return r;
@@ -161,22 +180,22 @@ static void drop_unmeasured(ThreadReader *reader) {
                 reader->cgroup.is_known = false;
 }
 
-/* The members of one object, to its end; *ret_column is the one being read, for the complaint. */
-static int read_object(ThreadReader *reader, ThreadColumn *ret_column) {
+/* The members of one object, to its end; *ret_member is the one being read, for the complaint. */
+static int read_object(ThreadReader *reader, ThreadMember *ret_member) {
         Span key;
         int r;
 
         reader->is_version_0 = true;
         begin_thread(reader);
         for (size_t i = 0;; i++) {
-                *ret_column = _COLUMN_MAX;
+                *ret_member = MEMBER_UNKNOWN;
                 r = json_scanner_member(reader->scanner, &key);
                 if (r != 0)
                         return r;
                 if (!key.bytes)
                         break;
-                *ret_column = find_column(reader, key, i);
-                r = read_member(reader, *ret_column, key);
+                *ret_member = member_of(reader, key, i);
+                r = read_member(reader, *ret_member);
                 if (r != 0)
                         return r;
         }
@@ -186,7 +205,7 @@ static int read_object(ThreadReader *reader, ThreadColumn *ret_column) {
 
 int thread_reader_object(ThreadReader *reader, DocumentReader *document, uint64_t n_before,
                          bool *ret_more) {
-        ThreadColumn column = _COLUMN_MAX;
+        ThreadMember member = MEMBER_UNKNOWN;
         JsonToken token;
         int r;
 
@@ -196,10 +215,10 @@ int thread_reader_object(ThreadReader *reader, DocumentReader *document, uint64_
                 return 0;
         if (token != JSON_TOKEN_OBJECT)
                 return fail(reader, "a thread must be an object");
-        r = read_object(reader, &column);
+        r = read_object(reader, &member);
         if (r != 0)
                 document_blame(document, n_before + 1,
-                               column < _COLUMN_MAX ? thread_column_name(column) : NULL);
+                               member < _COLUMN_MAX ? thread_column_name(member) : NULL);
         *ret_more = r == 0;
         return r;
 }

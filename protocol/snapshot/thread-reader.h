@@ -18,8 +18,8 @@
 #include "snapshot/thread-column.h"
 #include "snapshot/thread-sample.h"
 
-/* How many members of an object of version 0 have their columns remembered for the next object. */
-#define THREAD_READER_GUESSES 128
+/* How many members of an object of version 0 are remembered for the next object. */
+#define THREAD_READER_MEMBERS 128
 
 /* Where the bytes of a span of the sample are; they may move while the row is read. */
 typedef struct NameSlot {
@@ -27,6 +27,9 @@ typedef struct NameSlot {
         size_t at;
         size_t n;
 } NameSlot;
+
+/* What a key in an object of version 0 stands for (thread-reader.c). */
+typedef unsigned ThreadMember;
 
 typedef struct ThreadReader {
         JsonScanner *scanner; /* borrowed */
@@ -39,7 +42,8 @@ typedef struct ThreadReader {
 
         bool is_version_0;
         unsigned unmeasured; /* families that an object of version 0 says were not read */
-        ThreadColumn guesses[THREAD_READER_GUESSES];
+        ThreadMember members[THREAD_READER_MEMBERS]; /* by their order in the objects */
+        size_t n_members;
 } ThreadReader;
 
 void thread_reader_init(ThreadReader *reader, JsonScanner *scanner);

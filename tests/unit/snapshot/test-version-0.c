@@ -248,6 +248,44 @@ START_TEST(members_may_be_missing_and_stand_in_any_order) {
 }
 END_TEST
 
+/*
+ * The columns of an object are remembered for the next one. That must not mix up objects with other
+ * members, nor take over what an object elsewhere at their depth had.
+ */
+START_TEST(objects_with_other_members_are_read_by_name) {
+        static const char document[] =
+                "{\"host\":{\"sched_tunables\":{\"tid\":\"1\",\"tgid\":\"2\",\"majflt\":\"3\"}},"
+                "\"threads\":["
+                "{\"tid\":1,\"tgid\":1,\"start_time_clock_ticks\":0,\"minflt\":5,\"x\":[],"
+                "\"rchar\":6},"
+                "{\"tid\":2,\"tgid\":1,\"start_time_clock_ticks\":0,\"minflt\":5,\"x\":[],"
+                "\"rchar\":6},"
+                "{\"tid\":3,\"tgid\":1,\"start_time_clock_ticks\":0},"
+                "{\"tid\":4,\"tgid\":1,\"start_time_clock_ticks\":0,\"x\":[],\"rchar\":6,"
+                "\"minflt\":5},"
+                "{\"tid\":5,\"tgid\":1,\"start_time_clock_ticks\":0,\"x\":{},\"minflt\":5,"
+                "\"rchar\":6},"
+                "{\"rchar\":6,\"minflt\":5,\"tid\":6,\"tgid\":1,\"start_time_clock_ticks\":0}]}";
+        Visited *visited;
+
+        ck_assert_int_eq(document_read(SPAN_LITERAL(document), &visited), SNAPSHOT_OK);
+        ck_assert_uint_eq(visited->n_threads, 6);
+        for (unsigned i = 0; i < 6; i++) {
+                const ThreadSample *sample = &visited->samples[i];
+
+                ck_assert_int_eq(sample->tid, (pid_t) i + 1);
+                ck_assert_int_eq(thread_sample_has(sample, METRIC_minflt), i != 2);
+                ck_assert_int_eq(thread_sample_has(sample, METRIC_rchar), i != 2);
+                ck_assert(!thread_sample_has(sample, METRIC_majflt));
+                if (i == 2)
+                        continue;
+                ck_assert_uint_eq(thread_sample_get(sample, METRIC_minflt), 5);
+                ck_assert_uint_eq(thread_sample_get(sample, METRIC_rchar), 6);
+        }
+        visited_free(visited);
+}
+END_TEST
+
 /* Members that are not given are the ones of the plain thread. */
 static const OldThread malformed_rows[] = {
         { .policy = "FIFO" },
@@ -318,6 +356,7 @@ int main(void) {
         tcase_add_test(read, both_generations_of_names_are_read);
         tcase_add_test(read, a_lone_cpu_and_a_whole_range_are_lists);
         tcase_add_test(read, members_may_be_missing_and_stand_in_any_order);
+        tcase_add_test(read, objects_with_other_members_are_read_by_name);
         suite_add_tcase(suite, read);
         tcase_add_loop_test(malformed, malformed_threads_are_refused, 0,
                             ELEMENTSOF(malformed_rows));

@@ -22,6 +22,8 @@ class Page {
   }
 
   formatDelta({before, after, delta, metric}) {
+    if (metric.momentary)
+      return null;
     if (before?.mode !== undefined && after?.mode !== undefined)
       return before.mode === after.mode ? "same" : "differs";
     return this.format(delta, metric, {signed: true});

@@ -13,6 +13,12 @@ function whyAbsent({reason}, side) {
   return side === "after" && after !== undefined ? "after: " + after : side === "before" ? before : reason;
 }
 
+const MOMENTARY = "it says how a thread was found, and is not a quantity";
+
+function whyNoDelta(row) {
+  return row.metric.momentary ? MOMENTARY : whyAbsent(row, "delta");
+}
+
 function threadsOf(group) {
   if (group.threads !== undefined)
     return String(group.threads);
@@ -65,10 +71,10 @@ class MetricTable {
     ];
     if (data.isPair)
       columns.push(this.side("before"), this.side("after"),
-        this.numbers("delta", (row) => row.delta, (row) => page.formatDelta(row), (row) => whyAbsent(row, "delta"),
+        this.numbers("delta", (row) => row.delta, (row) => page.formatDelta(row), whyNoDelta,
           {hint: "After minus before"}),
         this.numbers("%", percentOrder, (row) => page.formatPercent(row),
-          (row) => row.reason || "there is no percent of 0, of words and of ratios",
+          (row) => row.metric.momentary ? MOMENTARY : row.reason || "there is no percent of 0, of words and of ratios",
           {width: 10, family: null, hint: "Growth from zero is above all percents"}),
         this.numbers("per second", (row) => row.rate, (row) => page.formatRate(row),
           () => "only counters of two snapshots of one boot have a rate", {most: 20}));

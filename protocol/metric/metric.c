@@ -154,6 +154,10 @@ const char *name_nearest(Span name, const char *const *names, size_t n_names) {
         return nearest;
 }
 
+bool metric_is_momentary(MetricId id) {
+        return id == METRIC_processor || id == METRIC_state;
+}
+
 const char *metric_nearest_name(Span name) {
         const char *nearest = NULL;
         size_t best = SIZE_MAX;

@@ -101,6 +101,13 @@ DerivedId derived_find(Span name);
 MetricSection metric_section_find(Span name);
 SourceId source_find(Span name);
 
+/*
+ * Whether the metric says where or how a thread was found when it was read: on which CPU, in which
+ * state. It differs from one reading to the next without anything having been done, so it has no
+ * delta and no percentage, it is no change, and it takes no part in orders and thresholds.
+ */
+bool metric_is_momentary(MetricId id);
+
 const char *metric_unit_name(MetricUnit unit); /* "none" "count" "ns" "bytes" "ticks" "ratio" */
 const char *metric_section_name(MetricSection section);
 const char *metric_class_name(MetricClass class);

@@ -47,6 +47,11 @@ static int find_key(Span word, ViewSortKey *ret, char *ret_complaint) {
                                      "Groups cannot be ordered by %s: its values are words, not "
                                      "numbers.",
                                      metric_table[metric].name);
+        if (metric < _METRIC_MAX && metric_is_momentary(metric))
+                return view_complain(ret_complaint,
+                                     "Groups cannot be ordered by %s: it says where a thread was "
+                                     "found, and is not a quantity.",
+                                     metric_table[metric].name);
         if (find_order(name) < _VIEW_ORDER_WORDS)
                 return view_complain(ret_complaint,
                                      "The order \"%s\" stands alone, without a direction and other "

@@ -62,6 +62,16 @@ static void append_tags(Buffer *cell, const Metric *metric) {
         }
 }
 
+/* Words of a place or a state are neither the same nor different: there is nothing to compare. */
+static void append_delta(Buffer *cell, const GroupRow *row) {
+        const Metric *metric = row->registered;
+
+        if (metric && metric_is_momentary((MetricId) (metric - metric_table)))
+                buffer_append_byte(cell, '-');
+        else
+                cell_append_delta(cell, row->entry, &row->style);
+}
+
 /* sets */
 
 /* Samples of counters are rates. @value NULL: there is nothing to put a unit behind. */
@@ -146,7 +156,7 @@ void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row) {
                 cell_append_value(cell, cell_member(row->entry, "after"), &row->style);
                 break;
         case GROUP_COLUMN_DELTA:
-                cell_append_delta(cell, row->entry, &row->style);
+                append_delta(cell, row);
                 break;
         case GROUP_COLUMN_PERCENT:
                 cell_append_percent(cell, row->entry, &row->style);

@@ -30,7 +30,8 @@ static unsigned family_of(const Row *row) {
 
 /* The delta of a row; with one side, its value. */
 static Delta movement(const Order *order, const Row *row) {
-        return order->n_sides == 1 ? delta_of_value(&row->values[0]) : row->delta;
+        return order->n_sides == 1 && row->has_number ? delta_of_value(&row->values[0])
+                                                      : row->delta;
 }
 
 /* With one side there is no percent to order by. */

@@ -82,6 +82,8 @@ bool row_ranks(unsigned index) {
 
 /* Derives delta, number and change from the values. */
 static void init_number(Row *row, unsigned side) {
+        if (!row->is_derived && metric_is_momentary((MetricId) row->id))
+                return;
         if (side != BOTH_SIDES) {
                 row->has_number = value_has_number(&row->values[0]);
                 return;

@@ -57,7 +57,7 @@ typedef struct Row {
         const GroupWindow *window;
 
         Delta delta;
-        bool has_number; /* has a delta; with one side, a number */
+        bool has_number; /* has a delta; with one side, a number; never for what is momentary */
         bool changed;    /* the values differ; of a mode, the winners */
         bool reset;      /* a counter fell although its threads live: it was reset */
         double impact;   /* IMPACT_NONE for rows without impact */

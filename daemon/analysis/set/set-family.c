@@ -246,7 +246,8 @@ void set_family_view(const SetFamily *family, const SetGroup *group, size_t slot
                 ret->row.outcomes[side] = (DerivedOutcome) row->outcomes[side];
                 ret->row.inputs[side] = (MetricId) row->inputs[side];
         }
-        ret->row.delta = delta_between(&ret->row.values[0], &ret->row.values[1]);
+        if (set_row_kind(index) != SET_ROW_LABEL)
+                ret->row.delta = delta_between(&ret->row.values[0], &ret->row.values[1]);
         ret->row.has_number = ret->row.delta.kind != DELTA_NONE;
         ret->row.changed = fabs(delta_number(&ret->row.delta)) > 0;
         ret->row.impact = impact(family, &ret->row);

@@ -60,7 +60,7 @@ static void write_reason(JsonWriter *writer, const SetFamily *family, Sources so
         char texts[SIDES][ABSENCE_BYTES], text[SIDES * ABSENCE_BYTES + 32] = "";
         size_t n = 0;
 
-        if (row->row.has_number) {
+        if (row->sides[0].n > 0 && row->sides[1].n > 0) {
                 if (!row->is_in_family)
                         json_write_member_text(
                                 writer, "reason",

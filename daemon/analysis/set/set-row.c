@@ -93,7 +93,7 @@ static SetRowKind metric_kind(MetricId id) {
                 return SET_ROW_LEVEL;
         if (id == METRIC_acct_elapsed_ns)
                 return SET_ROW_RECORD;
-        if (id == METRIC_processor)
+        if (metric_is_momentary(id) && metric_table[id].kind != METRIC_KIND_WORD)
                 return SET_ROW_LABEL;
         switch (metric_table[id].kind) {
         case METRIC_KIND_COUNTER:

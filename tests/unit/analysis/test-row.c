@@ -154,6 +154,28 @@ START_TEST(a_value_on_one_side_only_is_a_change_without_delta) {
 }
 END_TEST
 
+static const MetricId momentary_rows[] = { METRIC_processor, METRIC_state };
+
+START_TEST(a_place_or_a_state_is_no_quantity) {
+        MetricId id = momentary_rows[_i];
+        double number;
+        Row row;
+
+        fold(0, 1, id, 'R');
+        fold(1, 1, id, 'S');
+        row_init_metric(&row, group, BOTH_SIDES, id, true);
+        ck_assert_int_ne(row.values[0].kind, VALUE_ABSENT);
+        ck_assert_int_ne(row.values[1].kind, VALUE_ABSENT);
+        ck_assert(!row.changed);
+        ck_assert(!row.has_number);
+        ck_assert_int_eq(row.delta.kind, DELTA_NONE);
+        ck_assert(!row_percent(&row, &number));
+        ck_assert(!row_growth(&row, &number));
+        row_init_metric(&row, group, SIDE_AFTER, id, true);
+        ck_assert(!row.has_number);
+}
+END_TEST
+
 START_TEST(one_side_has_a_value_and_no_delta) {
         Row row;
 
@@ -183,6 +205,7 @@ int main(void) {
         tcase_add_test(rows, levels_are_added_up_and_have_no_rate);
         tcase_add_test(rows, ratios_have_no_percent);
         tcase_add_test(rows, a_value_on_one_side_only_is_a_change_without_delta);
+        tcase_add_loop_test(rows, a_place_or_a_state_is_no_quantity, 0, ELEMENTSOF(momentary_rows));
         tcase_add_test(rows, one_side_has_a_value_and_no_delta);
         suite_add_tcase(suite, rows);
         return check_main(suite);

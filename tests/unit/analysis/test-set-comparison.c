@@ -348,6 +348,14 @@ START_TEST(what_is_no_evidence_is_not_tested) {
         ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", untested_rows[_i].metric,
                                  "pAdjusted", END),
                          "null");
+        if (untested_rows[_i].id == METRIC_processor) {
+                ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics",
+                                         untested_rows[_i].metric, "delta", END),
+                                 "null");
+                ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics",
+                                         untested_rows[_i].metric, "percent", END),
+                                 "null");
+        }
         set_run_done(&run);
 }
 END_TEST

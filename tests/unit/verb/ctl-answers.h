@@ -52,7 +52,7 @@ static inline void expect(int status, const char *out, const char *err) {
         "\"metrics\":{\"run_time_ns\":" ENTRY(                                                    \
                 "1000000000", "18446744073709551615", "18446744072709551615",                     \
                 "1844674407270.9551",                                                             \
-                "307445734545.1592") ",\"state\":{\"before\":{\"mode\":\"S\",\"count\":3,"        \
+                "307445734545.1592") ",\"policy\":{\"before\":{\"mode\":\"S\",\"count\":3,"       \
                                      "\"total\":3},\"after\":"                                    \
                                      "{\"mode\":\"R\",\"count\":2,\"total\":4},\"delta\":null,"   \
                                      "\"percent\":null,"                                          \

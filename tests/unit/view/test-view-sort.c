@@ -58,6 +58,7 @@ static const struct {
         { "nonsense:up", "no direction" }, /* before the name */
         { "policy", "Groups cannot be ordered by policy" },
         { "state:asc", "ordered by state" },
+        { "processor", "Groups cannot be ordered by processor: it says where" },
         { "run_time", "did you mean \"run_time_ns\"" },
         { "zzzzzzzzzzzzzz", "metric-list" },
         { "run_time_ns,run_time_ns:asc", "\"run_time_ns\" twice" },

@@ -63,11 +63,27 @@ static void append_budget(Buffer *line, json_object *bytes, const char *none) {
                 cell_append_number(line, bytes, QUANTITY_LADDER_BYTES);
 }
 
+/* "12.0GiB and 100000 inodes are free there, 1000 of these are kept" */
+static void append_free(Buffer *line, json_object *spool) {
+        json_object *files = cell_member(spool, "freeFiles");
+
+        cell_append_number(line, cell_member(spool, "freeBytes"), QUANTITY_LADDER_BYTES);
+        if (!files) {
+                buffer_append_text(line, " are free there; it does not count inodes");
+                return;
+        }
+        buffer_append_text(line, " and ");
+        cell_append_number(line, files, QUANTITY_LADDER_NONE);
+        buffer_append_text(line, " inodes are free there; ");
+        cell_append_number(line, cell_member(spool, "keepFreeFiles"), QUANTITY_LADDER_NONE);
+        buffer_append_text(line, " inodes are kept free");
+}
+
 /* The contents of an unusable spool are unknown, not empty: print the reason. */
 static int print_spool(const Lines *lines, json_object *spool) {
         json_object *snapshots = cell_member(spool, "snapshots");
         uint64_t n_snapshots = json_object_get_uint64(snapshots);
-        _cleanup_(buffer_done) Buffer path = {}, use = {};
+        _cleanup_(buffer_done) Buffer path = {}, use = {}, space = {};
         int r;
 
         cell_append_text(&path, cell_member(spool, "path"));
@@ -86,7 +102,11 @@ static int print_spool(const Lines *lines, json_object *spool) {
         } else {
                 cell_append_text(&use, cell_member(spool, "reason"));
         }
-        return lines_print_buffer(lines, "", &use);
+        r = lines_print_buffer(lines, "", &use);
+        if (r < 0 || !cell_member(spool, "freeBytes"))
+                return r;
+        append_free(&space, spool);
+        return lines_print_buffer(lines, "", &space);
 }
 
 static int print_status(Session *session, json_object *reply) {

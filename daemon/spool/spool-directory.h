@@ -66,6 +66,8 @@ _must_check_ int spool_stat(const Spool *spool, const char *name, struct stat *r
  * CLOCK_REALTIME in ns; a time before 1970 is 0.
  */
 uint64_t spool_published_ns(const struct stat *st);
+/* What the file system has allocated. */
+uint64_t spool_bytes_of(const struct stat *st);
 
 /* fsync(2) that does not stop at a signal. */
 _must_check_ int spool_sync_fd(int fd);

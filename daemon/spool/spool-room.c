@@ -2,6 +2,7 @@
 #include "spool/spool.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 #define DEFAULT_KEEP_FREE_BYTES (UINT64_C(4) << 30)
 #define DEFAULT_MAX_PERCENT 10
 #define DEFAULT_KEEP_FREE_PERCENT 15
+#define DEFAULT_KEEP_FREE_FILES 1000
+#define DEFAULT_KEEP_FREE_FILES_PERCENT 5
 
 SpoolLimits spool_default_limits(int dir_fd) {
         SpoolLimits limits = { .max_bytes = DEFAULT_MAX_BYTES };
@@ -30,49 +33,116 @@ SpoolLimits spool_default_limits(int dir_fd) {
         limits.max_bytes = MIN_OF(limits.max_bytes, percent * DEFAULT_MAX_PERCENT);
         limits.keep_free_bytes =
                 MIN_OF(DEFAULT_KEEP_FREE_BYTES, percent * DEFAULT_KEEP_FREE_PERCENT);
+        limits.keep_free_files =
+                MIN_OF((uint64_t) DEFAULT_KEEP_FREE_FILES,
+                       (uint64_t) fs.f_files / 100 * DEFAULT_KEEP_FREE_FILES_PERCENT);
         /* 0 would mean no budget; a tiny file system gets a tiny one. */
         if (limits.max_bytes == 0)
                 limits.max_bytes = 1;
         return limits;
 }
 
+int spool_free_space(int dir_fd, SpoolFree *ret) {
+        struct statvfs fs;
+
+        if (fstatvfs(dir_fd, &fs) < 0)
+                return -errno;
+        *ret = (SpoolFree){
+                .n_bytes = number_multiply_saturating(fs.f_bavail, fs.f_frsize),
+                .has_files = fs.f_files > 0,
+                .n_files = fs.f_favail,
+        };
+        return 0;
+}
+
+int spool_allocated_bytes(int fd, uint64_t *ret) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        *ret = spool_bytes_of(&st);
+        return 0;
+}
+
+/* What one user has, without what is replaced or to be removed. */
+typedef struct RoomUser {
+        uid_t uid;
+        uint64_t n_bytes;
+        uint64_t n_snapshots;
+} RoomUser;
+
+/* One snapshot in the plan. */
+typedef struct RoomEntry {
+        const SpoolEntry *entry;
+        RoomUser *user; /* NULL: of a damaged snapshot, and of one without a user in its head */
+        uint64_t n_bytes;
+        bool is_replaced; /* by the new one */
+        bool is_doomed;
+} RoomEntry;
+
 /* The snapshots to remove; the plan is complete before anything is removed. */
 typedef struct RoomPlan {
-        const SpoolEntry *entries; /* newest first */
-        bool *is_doomed;
+        const SpoolLimits *limits;
+        const SpoolNeed *need;
+        RoomEntry *entries; /* newest first */
         size_t n_entries;
-        const char *replaces; /* NULL: none */
-        uint64_t n_used;      /* bytes of all snapshots that stay */
-        uint64_t n_freed;     /* bytes of the snapshots to remove */
-        uint64_t n_wanted;    /* bytes of the new snapshot */
-        uint64_t n_free;      /* free in the file system; the new snapshot has its bytes already */
-        uint64_t n_expected;  /* bytes that will probably be written */
+        RoomUser *users; /* the first is the new snapshot's */
+        size_t n_users;
+        uint64_t n_used;     /* bytes of all snapshots that stay */
+        uint64_t n_freed;    /* bytes of the snapshots to remove */
+        uint64_t n_removed;  /* their number */
+        SpoolFree free;      /* the new snapshot has what is written already */
+        uint64_t n_expected; /* bytes that will probably be written */
 } RoomPlan;
 
-static bool fits_budget(const RoomPlan *plan, const SpoolLimits *limits) {
-        return limits->max_bytes == 0 ||
-               number_add_saturating(plan->n_used, plan->n_wanted) <= limits->max_bytes;
+static bool has_others(const RoomPlan *plan) {
+        for (size_t i = 1; i < plan->n_users; i++)
+                if (plan->users[i].n_snapshots > 0)
+                        return true;
+        return false;
 }
 
-static bool fits_file_system(const RoomPlan *plan, const SpoolLimits *limits) {
-        return number_add_saturating(plan->n_free, plan->n_freed) >=
-               number_add_saturating(limits->keep_free_bytes, plan->n_expected);
+static bool fits_share(const RoomPlan *plan) {
+        return plan->limits->max_bytes == 0 || !has_others(plan) ||
+               number_add_saturating(plan->users[0].n_bytes, plan->need->n_bytes) <=
+                       plan->limits->max_bytes / 2;
 }
 
-static void doom(RoomPlan *plan, size_t i) {
-        plan->is_doomed[i] = true;
-        plan->n_used -= plan->entries[i].head.size_bytes;
-        plan->n_freed += plan->entries[i].head.size_bytes;
+static bool fits_budget(const RoomPlan *plan) {
+        return plan->limits->max_bytes == 0 ||
+               number_add_saturating(plan->n_used, plan->need->n_bytes) <= plan->limits->max_bytes;
 }
 
-/* The new snapshot replaces it. */
-static bool is_replaced(const RoomPlan *plan, const SpoolEntry *entry) {
-        return plan->replaces && strcmp(entry->head.name, plan->replaces) == 0;
+static bool fits_file_system(const RoomPlan *plan) {
+        return number_add_saturating(plan->free.n_bytes, plan->n_freed) >=
+               number_add_saturating(plan->limits->keep_free_bytes, plan->n_expected);
+}
+
+static bool fits_files(const RoomPlan *plan) {
+        return !plan->free.has_files ||
+               number_add_saturating(plan->free.n_files, plan->n_removed) >=
+                       plan->limits->keep_free_files;
+}
+
+static bool fits(const RoomPlan *plan) {
+        return fits_budget(plan) && fits_file_system(plan) && fits_files(plan);
+}
+
+static void doom(RoomPlan *plan, RoomEntry *entry) {
+        entry->is_doomed = true;
+        plan->n_used -= entry->n_bytes;
+        plan->n_freed += entry->n_bytes;
+        plan->n_removed++;
+        if (entry->user) {
+                entry->user->n_bytes -= entry->n_bytes;
+                entry->user->n_snapshots--;
+        }
 }
 
 /* Tagged snapshots are kept for their owner; whether a damaged one is tagged is unknown. */
-static bool may_rotate(const RoomPlan *plan, const SpoolEntry *entry) {
-        return !entry->damaged && !entry->head.tagged && !is_replaced(plan, entry);
+static bool may_rotate(const RoomEntry *entry) {
+        return !entry->is_doomed && !entry->is_replaced && !entry->entry->damaged &&
+               !entry->entry->head.tagged;
 }
 
 static bool is_expired(const SpoolEntry *entry, uint64_t max_age_ns, uint64_t now_ns) {
@@ -81,18 +151,44 @@ static bool is_expired(const SpoolEntry *entry, uint64_t max_age_ns, uint64_t no
                now_ns - entry->head.start_realtime_ns > max_age_ns;
 }
 
-static void plan_rotation(RoomPlan *plan, const SpoolLimits *limits, uint64_t now_ns) {
-        for (size_t i = 0; i < plan->n_entries; i++) {
-                const SpoolEntry *entry = &plan->entries[i];
-
-                *(is_replaced(plan, entry) ? &plan->n_freed : &plan->n_used) +=
-                        entry->head.size_bytes;
-        }
+/* The oldest of the new snapshot's owner that may be removed; NULL when there is none. */
+static RoomEntry *find_own(const RoomPlan *plan) {
         for (size_t i = plan->n_entries; i-- > 0;)
-                if (may_rotate(plan, &plan->entries[i]) &&
-                    (is_expired(&plan->entries[i], limits->max_age_ns, now_ns) ||
-                     !fits_budget(plan, limits) || !fits_file_system(plan, limits)))
-                        doom(plan, i);
+                if (may_rotate(&plan->entries[i]) && plan->entries[i].user == plan->users)
+                        return &plan->entries[i];
+        return NULL;
+}
+
+/*
+ * The oldest that may be removed of the user who holds most; what belongs to nobody goes first.
+ */
+static RoomEntry *find_of_largest(const RoomPlan *plan) {
+        RoomEntry *found = NULL;
+
+        for (size_t i = plan->n_entries; i-- > 0;) {
+                RoomEntry *entry = &plan->entries[i];
+
+                if (!may_rotate(entry))
+                        continue;
+                if (!entry->user)
+                        return entry;
+                if (!found || entry->user->n_bytes > found->user->n_bytes)
+                        found = entry;
+        }
+        return found;
+}
+
+static void plan_rotation(RoomPlan *plan, uint64_t now_ns) {
+        RoomEntry *entry;
+
+        for (size_t i = plan->n_entries; i-- > 0;)
+                if (may_rotate(&plan->entries[i]) &&
+                    is_expired(plan->entries[i].entry, plan->limits->max_age_ns, now_ns))
+                        doom(plan, &plan->entries[i]);
+        while (!(fits(plan) && fits_share(plan)) && (entry = find_own(plan)))
+                doom(plan, entry);
+        while (!fits(plan) && fits_share(plan) && (entry = find_of_largest(plan)))
+                doom(plan, entry);
 }
 
 typedef struct Amount {
@@ -117,18 +213,34 @@ static Amount amount_of(uint64_t bytes) {
         return amount;
 }
 
-static int complain_full(Spool *spool, const RoomPlan *plan, const SpoolLimits *limits) {
-        if (!fits_budget(plan, limits))
+static int complain_full(Spool *spool, const RoomPlan *plan) {
+        const SpoolLimits *limits = plan->limits;
+
+        if (!fits_share(plan))
+                return spool_complain(
+                        spool, SPOOL_E_FULL,
+                        "is full for uid %u: %s more do not fit into half of its budget of %s, "
+                        "which is the share of one user while others have snapshots, because %s "
+                        "of this user must stay; remove some of them or raise it (MaxBytes=)",
+                        (unsigned) plan->need->uid, amount_of(plan->need->n_bytes).text,
+                        amount_of(limits->max_bytes).text, amount_of(plan->users[0].n_bytes).text);
+        if (!fits_budget(plan))
                 return spool_complain(
                         spool, SPOOL_E_FULL,
                         "is full: %s more do not fit into its budget of %s, because snapshots "
                         "that must stay use %s; remove some of them or raise it (MaxBytes=)",
-                        amount_of(plan->n_wanted).text, amount_of(limits->max_bytes).text,
+                        amount_of(plan->need->n_bytes).text, amount_of(limits->max_bytes).text,
                         amount_of(plan->n_used).text);
+        if (!fits_files(plan))
+                return spool_complain(spool, SPOOL_E_FULL,
+                                      "is full: its file system has %" PRIu64 " inodes free and "
+                                      "%" PRIu64 " must stay free; remove snapshots or other files "
+                                      "there",
+                                      plan->free.n_files, limits->keep_free_files);
         return spool_complain(spool, SPOOL_E_FULL,
                               "is full: its file system has %s free and %s must stay free; remove "
                               "snapshots, free space there, or lower that limit (KeepFree=)",
-                              amount_of(plan->n_free).text,
+                              amount_of(plan->free.n_bytes).text,
                               amount_of(limits->keep_free_bytes).text);
 }
 
@@ -138,10 +250,10 @@ static int carry_out(Spool *spool, const RoomPlan *plan, Buffer *rotated) {
         int r;
 
         for (size_t i = plan->n_entries; i-- > 0;) {
-                const char *name = plan->entries[i].head.name;
+                const char *name = plan->entries[i].entry->head.name;
                 size_t n_before = rotated->n;
 
-                if (!plan->is_doomed[i] || !spool_file_name(name, file))
+                if (!plan->entries[i].is_doomed || !spool_file_name(name, file))
                         continue;
                 /* Append the name first: a snapshot must not be removed without being reported. */
                 buffer_append_text(rotated, name);
@@ -157,27 +269,70 @@ static int carry_out(Spool *spool, const RoomPlan *plan, Buffer *rotated) {
         return is_changed ? spool_sync_fd(spool->dir_fd) : 0;
 }
 
-static int plan_and_carry_out(Spool *spool, RoomPlan *plan, const SpoolLimits *limits,
-                              Buffer *rotated) {
+static int plan_and_carry_out(Spool *spool, RoomPlan *plan, Buffer *rotated) {
         struct timespec now;
-        struct statvfs fs;
+        int r;
 
-        if (fstatvfs(spool->dir_fd, &fs) < 0)
-                return -errno;
-        plan->n_free = number_multiply_saturating(fs.f_bavail, fs.f_frsize);
+        r = spool_free_space(spool->dir_fd, &plan->free);
+        if (r < 0)
+                return r;
         (void) clock_gettime(CLOCK_REALTIME, &now);
-        plan_rotation(plan, limits, (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec);
+        plan_rotation(plan, (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec);
         plan->n_expected = 0; /* an estimate is no reason to refuse */
-        if (!fits_budget(plan, limits) || !fits_file_system(plan, limits))
-                return complain_full(spool, plan, limits);
+        if (!fits(plan) || !fits_share(plan))
+                return complain_full(spool, plan);
         return carry_out(spool, plan, rotated);
 }
 
-int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64_t n_bytes, const char *replaces,
+static RoomUser *find_user(RoomPlan *plan, uid_t uid) {
+        for (size_t i = 0; i < plan->n_users; i++)
+                if (plan->users[i].uid == uid)
+                        return &plan->users[i];
+        plan->users[plan->n_users] = (RoomUser){ .uid = uid };
+        return &plan->users[plan->n_users++];
+}
+
+static void plan_add(RoomPlan *plan, const SpoolEntry *found) {
+        RoomEntry *entry = &plan->entries[plan->n_entries++];
+        const char *replaces = plan->need->replaces;
+
+        *entry = (RoomEntry){
+                .entry = found,
+                .n_bytes = found->head.allocated_bytes,
+                .is_replaced = replaces && strcmp(found->head.name, replaces) == 0,
+        };
+        if (entry->is_replaced) {
+                plan->n_freed += entry->n_bytes;
+                return;
+        }
+        plan->n_used += entry->n_bytes;
+        if (found->damaged || !found->head.has_uid)
+                return;
+        entry->user = find_user(plan, found->head.uid);
+        entry->user->n_bytes += entry->n_bytes;
+        entry->user->n_snapshots++;
+}
+
+static int plan_init(RoomPlan *plan, const SpoolEntry *entries, size_t n_entries) {
+        plan->entries = calloc(n_entries + 1, sizeof(*plan->entries));
+        plan->users = calloc(n_entries + 1, sizeof(*plan->users));
+        if (!plan->entries || !plan->users)
+                return -ENOMEM;
+        (void) find_user(plan, plan->need->uid);
+        for (size_t i = 0; i < n_entries; i++)
+                plan_add(plan, &entries[i]);
+        /* Nothing is written yet; estimate the size by that of the newest snapshot. */
+        if (plan->need->n_bytes == 0 && n_entries > 0)
+                plan->n_expected = plan->entries[0].n_bytes;
+        return 0;
+}
+
+int spool_make_room(Spool *spool, const SpoolLimits *limits, const SpoolNeed *need,
                     Buffer *rotated) {
         _cleanup_(fd_closep) int lock = -EBADF;
-        RoomPlan plan = { .n_wanted = n_bytes, .replaces = replaces };
+        RoomPlan plan = { .limits = limits, .need = need };
         SpoolEntry *entries = NULL;
+        size_t n_entries;
         int r;
 
         if (spool->is_unavailable)
@@ -185,16 +340,14 @@ int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64_t n_bytes, c
         r = spool_lock(spool, &lock);
         if (r != 0)
                 return r;
-        r = spool_list(spool, &entries, &plan.n_entries);
+        r = spool_list(spool, &entries, &n_entries);
         if (r != 0)
                 return r;
-        plan.entries = entries;
-        /* Nothing is written yet; estimate the size by that of the newest snapshot. */
-        if (n_bytes == 0 && plan.n_entries > 0)
-                plan.n_expected = entries[0].head.size_bytes;
-        plan.is_doomed = calloc(plan.n_entries + 1, sizeof(*plan.is_doomed));
-        r = plan.is_doomed ? plan_and_carry_out(spool, &plan, limits, rotated) : -ENOMEM;
-        free(plan.is_doomed);
-        spool_entries_free(entries, plan.n_entries);
+        r = plan_init(&plan, entries, n_entries);
+        if (r == 0)
+                r = plan_and_carry_out(spool, &plan, rotated);
+        free(plan.entries);
+        free(plan.users);
+        spool_entries_free(entries, n_entries);
         return r;
 }

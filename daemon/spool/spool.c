@@ -18,8 +18,6 @@
 #include "spool/spool-directory.h"
 #include "wire/limits.h"
 
-#define STAT_BLOCK_BYTES 512 /* st_blocks counts these on every file system */
-
 int spool_explain(Spool *spool, int error) {
         switch (error) {
         case -ENOSPC:
@@ -186,7 +184,7 @@ int spool_describe(int fd, Head *head) {
                 return -errno;
         head->has_size = head->has_allocated = head->has_published = true;
         head->size_bytes = (uint64_t) st.st_size;
-        head->allocated_bytes = (uint64_t) st.st_blocks * STAT_BLOCK_BYTES;
+        head->allocated_bytes = spool_bytes_of(&st);
         head->published_realtime_ns = spool_published_ns(&st);
         return 0;
 }
@@ -383,7 +381,7 @@ int spool_usage(Spool *spool, uint64_t *ret_n_snapshots, uint64_t *ret_bytes) {
                 if (r != 0)
                         return err_fold(r);
                 n_snapshots++;
-                n_bytes = number_add_saturating(n_bytes, (uint64_t) st.st_size);
+                n_bytes = number_add_saturating(n_bytes, spool_bytes_of(&st));
         }
         *ret_n_snapshots = n_snapshots;
         *ret_bytes = n_bytes;

@@ -22,14 +22,44 @@
 
 typedef struct Spool Spool;
 
+/*
+ * Bytes of a snapshot are those that the file system has allocated for it: a file of 140 bytes
+ * takes a block, and one with holes takes less than its length.
+ */
 typedef struct SpoolLimits {
-        uint64_t max_bytes;       /* budget of all snapshots; 0: none */
+        /*
+         * Budget of all snapshots; 0: none. While several users have snapshots, none may use more
+         * than half of it.
+         */
+        uint64_t max_bytes;
         uint64_t keep_free_bytes; /* left free in the file system */
+        uint64_t keep_free_files; /* inodes left free; of no effect where they are not counted */
         uint64_t max_age_ns;      /* of untagged snapshots; 0: none */
 } SpoolLimits;
 
-/* 4 GiB but at most a tenth of the file system; 15 % of it but at most 4 GiB kept free; no age. */
+/*
+ * 4 GiB but at most a tenth of the file system; 15 % of it but at most 4 GiB kept free; 5 % of its
+ * inodes but at most 1000 kept free; no age.
+ */
 SpoolLimits spool_default_limits(int dir_fd);
+
+/* What a file system has free, for processes without privileges. */
+typedef struct SpoolFree {
+        uint64_t n_bytes;
+        bool has_files; /* btrfs and others make inodes as they are needed, and count none */
+        uint64_t n_files;
+} SpoolFree;
+
+/* 0 or a negative errno. */
+_must_check_ int spool_free_space(int dir_fd, SpoolFree *ret);
+
+/* What room is made for. */
+typedef struct SpoolNeed {
+        uint64_t
+                n_bytes; /* as allocated for the file, which is synced; 0: nothing is written yet */
+        uid_t uid;       /* of the owner */
+        const char *replaces; /* the name of the snapshot it replaces, or NULL */
+} SpoolNeed;
 
 typedef struct SpoolEntry {
         Head head; /* its name is the file's name, and size_bytes is set */
@@ -115,15 +145,20 @@ _must_check_ int spool_temporary(Spool *spool, int *ret_fd);
 /* Call before a temporary is closed (-EBADF: there is none). Does nothing to a published file. */
 void spool_discard(const Spool *spool, int fd);
 /*
- * Makes room for a snapshot of @n_bytes that is written and synced. Its bytes are added to the
- * budget, but not subtracted from the free space, because the file system has done so already.
- * Removes untagged snapshots that are too old, then the oldest ones. With 0 bytes, before anything
- * is written, it also makes room for a snapshot as large as the newest. The snapshot @replaces
- * (NULL: none) counts as gone and is left alone. SPOOL_E_FULL when this cannot be enough; then
- * nothing was removed. Appends the names of removed snapshots to @rotated, each with a '\n'.
+ * Makes room for a snapshot. What is written of it is added to the budget, but not subtracted from
+ * the free space, because the file system has done so already. With 0 bytes, before anything is
+ * written, it also makes room for a snapshot as large as the newest.
+ *
+ * Removes untagged snapshots: those that are too old, then the oldest of the new one's owner, then
+ * the oldest of whoever holds most. Nobody else's are removed for an owner who is above their share
+ * of the budget. The replaced snapshot counts as gone and is left alone. SPOOL_E_FULL when this
+ * cannot be enough; then nothing was removed. Appends the names of removed snapshots to @rotated,
+ * each with a '\n'.
  */
-_must_check_ int spool_make_room(Spool *spool, const SpoolLimits *limits, uint64_t n_bytes,
-                                 const char *replaces, Buffer *rotated);
+_must_check_ int spool_make_room(Spool *spool, const SpoolLimits *limits, const SpoolNeed *need,
+                                 Buffer *rotated);
+/* The bytes that the file system has allocated for a file. 0 or a negative errno. */
+_must_check_ int spool_allocated_bytes(int fd, uint64_t *ret);
 /*
  * Syncs @fd, marks it as published now, links it as @name, syncs the directory. Marks rise from one
  * snapshot to the next, also when the clock is set back. Without @replace a taken name is

@@ -121,10 +121,16 @@ static int recording_check_name(Recording *recording) {
 /* Makes room for the bytes written so far, which are none before the capture. */
 static int recording_make_room(Recording *recording) {
         const CaptureParameters *parameters = recording->parameters;
+        SpoolNeed need = {
+                .uid = parameters->uid,
+                .replaces = parameters->replace ? parameters->name : NULL,
+        };
         int r;
 
-        r = spool_make_room(recording->spool, &recording->limits, recording->head.size_bytes,
-                            parameters->replace ? parameters->name : NULL, &recording->rotated);
+        r = spool_allocated_bytes(recording->file, &need.n_bytes);
+        if (r < 0)
+                return r;
+        r = spool_make_room(recording->spool, &recording->limits, &need, &recording->rotated);
         return r == 0 ? 0 : recording_refuse_spool(recording, r);
 }
 

@@ -42,6 +42,10 @@ static void spool_call_done(SpoolCall *call) {
 
 static int publish_file(Work *work, const SpoolCall *parameters, Spool *spool,
                         const SpoolLimits *limits, Head *head, Buffer *rotated) {
+        SpoolNeed need = {
+                .uid = parameters->uid,
+                .replaces = parameters->replace ? parameters->name : NULL,
+        };
         SnapshotFault fault = {};
         int r;
 
@@ -58,8 +62,10 @@ static int publish_file(Work *work, const SpoolCall *parameters, Spool *spool,
         r = work_await_disk(work, spool, parameters->file);
         if (r != 0)
                 return r;
-        r = spool_make_room(spool, limits, head->size_bytes,
-                            parameters->replace ? parameters->name : NULL, rotated);
+        r = spool_allocated_bytes(parameters->file, &need.n_bytes);
+        if (r < 0)
+                return r;
+        r = spool_make_room(spool, limits, &need, rotated);
         if (r != 0)
                 return work_refuse_spool(work, spool, parameters->name, r);
         r = spool_publish(spool, parameters->file, parameters->name, parameters->replace,

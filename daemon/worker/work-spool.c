@@ -30,6 +30,8 @@ int work_decode_limits(Work *work, const SpoolParameters *parameters, SpoolLimit
                 { JOB_KEY_MAX_BYTES, PARAMETER_U64, true, offsetof(SpoolLimits, max_bytes) },
                 { JOB_KEY_KEEP_FREE_BYTES, PARAMETER_U64, true,
                   offsetof(SpoolLimits, keep_free_bytes) },
+                { JOB_KEY_KEEP_FREE_FILES, PARAMETER_U64, true,
+                  offsetof(SpoolLimits, keep_free_files) },
                 { JOB_KEY_MAX_AGE_NS, PARAMETER_U64, true, offsetof(SpoolLimits, max_age_ns) },
         };
         SpoolLimits limits = {};

@@ -30,6 +30,7 @@
 #define JOB_KEY_LIMITS "limits"        /* object of the next three */
 #define JOB_KEY_MAX_BYTES "maxBytes"
 #define JOB_KEY_KEEP_FREE_BYTES "keepFreeBytes"
+#define JOB_KEY_KEEP_FREE_FILES "keepFreeFiles"
 #define JOB_KEY_MAX_AGE_NS "maxAgeNs"
 
 /* a snapshot to make or change */

@@ -46,6 +46,23 @@ static void write_daemon(const Request *request, JsonWriter *writer) {
         json_write_end(writer);
 }
 
+/* Null, not 0, for what is unknown, and for inodes that the file system does not count. */
+static void write_free(const Request *request, JsonWriter *writer) {
+        const Desk *desk = request->desk;
+        SpoolFree space;
+        bool is_known = spool_free_space(spool_dir_fd(desk->spool), &space) == 0;
+
+        if (is_known)
+                json_write_member_u64(writer, "freeBytes", space.n_bytes);
+        else
+                json_write_member_null(writer, "freeBytes");
+        if (is_known && space.has_files)
+                json_write_member_u64(writer, "freeFiles", space.n_files);
+        else
+                json_write_member_null(writer, "freeFiles");
+        json_write_member_u64(writer, "keepFreeFiles", desk->settings.spool.keep_free_files);
+}
+
 /* The contents of a spool that cannot be used are unknown: null, not 0. */
 static int write_spool(const Request *request, JsonWriter *writer) {
         const Desk *desk = request->desk;
@@ -68,6 +85,7 @@ static int write_spool(const Request *request, JsonWriter *writer) {
         }
         json_write_member_u64(writer, "maxBytes", desk->settings.spool.max_bytes);
         json_write_member_u64(writer, "keepFreeBytes", desk->settings.spool.keep_free_bytes);
+        write_free(request, writer);
         json_write_end(writer);
         return 0;
 }

@@ -43,6 +43,7 @@ void request_write_limits(const Request *request, JsonWriter *writer) {
         json_write_object(writer);
         json_write_member_u64(writer, JOB_KEY_MAX_BYTES, limits->max_bytes);
         json_write_member_u64(writer, JOB_KEY_KEEP_FREE_BYTES, limits->keep_free_bytes);
+        json_write_member_u64(writer, JOB_KEY_KEEP_FREE_FILES, limits->keep_free_files);
         json_write_member_u64(writer, JOB_KEY_MAX_AGE_NS, limits->max_age_ns);
         json_write_end(writer);
 }

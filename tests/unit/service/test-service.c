@@ -144,8 +144,8 @@ START_TEST(a_capture_becomes_an_order_for_a_job) {
         ck_assert_has(answer, "\"snapshot\":{\"name\":\"x\"}");
         ck_assert_has(answer, "\"name\":\"x\",\"tagged\":true,\"replace\":false,\"smaps\":false,"
                               "\"anonymous\":false");
-        ck_assert_has(answer,
-                      "\"limits\":{\"maxBytes\":1048576,\"keepFreeBytes\":0,\"maxAgeNs\":5}");
+        ck_assert_has(answer, "\"limits\":{\"maxBytes\":1048576,\"keepFreeBytes\":0,"
+                              "\"keepFreeFiles\":0,\"maxAgeNs\":5}");
         ck_assert_has(answer, "\"directory\":0");
         ck_assert_has(answer, "\"fds\":1");
         ck_assert_has(answer, "\"more\":false");
@@ -563,7 +563,8 @@ START_TEST(status_counts_everything_but_itself) {
         ck_assert_has(answer, "\"daemon\":{\"version\":\"");
         ck_assert_has(answer, "\"sources\":[{\"name\":\"stat\"}]");
         ck_assert_has(answer, "\"snapshots\":1,\"bytes\":");
-        ck_assert_has(answer, "\"maxBytes\":1048576,\"keepFreeBytes\":0}");
+        ck_assert_has(answer, "\"maxBytes\":1048576,\"keepFreeBytes\":0,\"freeBytes\":");
+        ck_assert_has(answer, "\"freeFiles\":");
         ck_assert_has(answer, "\"jobs\":{\"running\":1,\"waiting\":0}");
         frame_stream_free(second);
 }

@@ -362,7 +362,7 @@ START_TEST(a_stranger_with_the_lock_is_waited_for_only_so_long_and_named) {
         ck_assert_int_eq(spool_remove(spool, "x", 0), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_rename(spool, "x", "z", 0, NULL), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_clean(spool), SPOOL_E_UNAVAILABLE);
-        ck_assert_int_eq(spool_make_room(spool, &(SpoolLimits){}, 0, NULL, &rotated),
+        ck_assert_int_eq(spool_make_room(spool, &(SpoolLimits){}, &(SpoolNeed){}, &rotated),
                          SPOOL_E_UNAVAILABLE);
 
         ck_assert_int_eq(kill(stranger, SIGKILL), 0);

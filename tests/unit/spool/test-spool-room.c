@@ -13,17 +13,23 @@ static uint64_t size_of(const char *name) {
 
         (void) snprintf(file, sizeof(file), "%s" SNAPSHOT_FILE_SUFFIX, name);
         ck_assert_int_eq(fstatat(dir.fd, file, &st, 0), 0);
-        return (uint64_t) st.st_size;
+        return (uint64_t) st.st_blocks * 512;
+}
+
+static void check_need(const SpoolLimits *limits, SpoolNeed need, int expected,
+                       const char *expected_rotated) {
+        Buffer rotated;
+
+        buffer_init(&rotated, 0);
+        ck_assert_int_eq(spool_make_room(spool, limits, &need, &rotated), expected);
+        ck_assert(span_is(buffer_span(&rotated), expected_rotated));
+        buffer_done(&rotated);
 }
 
 static void check_replacing(const SpoolLimits *limits, uint64_t n_bytes, const char *replaces,
                             int expected, const char *expected_rotated) {
-        Buffer rotated;
-
-        buffer_init(&rotated, 0);
-        ck_assert_int_eq(spool_make_room(spool, limits, n_bytes, replaces, &rotated), expected);
-        ck_assert(span_is(buffer_span(&rotated), expected_rotated));
-        buffer_done(&rotated);
+        check_need(limits, (SpoolNeed){ .n_bytes = n_bytes, .replaces = replaces }, expected,
+                   expected_rotated);
 }
 
 static void check_room(const SpoolLimits *limits, uint64_t n_bytes, int expected,
@@ -53,9 +59,110 @@ START_TEST(the_oldest_untagged_go_first) {
         put("c", 30, 0, false);
         put("d", 40, 0, false);
         put_garbage("z" SNAPSHOT_FILE_SUFFIX);
-        limits = (SpoolLimits){ .max_bytes = size_of("a") + size_of("d") + 7 };
+        limits = (SpoolLimits){ .max_bytes = size_of("a") + size_of("d") + size_of("z") };
         check_room(&limits, 0, 0, "b\nc\n");
         check_list("d a z! ");
+}
+END_TEST
+
+START_TEST(what_the_file_system_allocated_counts) {
+        SpoolLimits limits;
+        uint64_t n_bytes;
+        struct stat st;
+        int fd;
+
+        put("a", 10, 0, false);
+        put("b", 20, 0, false);
+        fd = openat(dir.fd, "a" SNAPSHOT_FILE_SUFFIX, O_RDWR | O_CLOEXEC);
+        ck_assert_int_eq(fstat(fd, &st), 0);
+        ck_assert_int_eq(spool_allocated_bytes(fd, &n_bytes), 0);
+        ck_assert_uint_eq(n_bytes, (uint64_t) st.st_blocks * 512);
+        /* A small file takes a whole block, however short it is. */
+        if (n_bytes > (uint64_t) st.st_size) {
+                limits = (SpoolLimits){ .max_bytes = 2 * n_bytes - 1 };
+                check_room(&limits, 0, 0, "a\n");
+                check_list("b ");
+        }
+        (void) close(fd);
+        /* A hole takes nothing. */
+        fd = test_dir_file(&dir, "z" SNAPSHOT_FILE_SUFFIX);
+        ck_assert_int_eq(ftruncate(fd, 1 << 30), 0);
+        ck_assert_int_eq(spool_allocated_bytes(fd, &n_bytes), 0);
+        ck_assert_uint_lt(n_bytes, 1 << 20);
+        (void) close(fd);
+        limits = (SpoolLimits){ .max_bytes = 2 << 20 };
+        check_room(&limits, 1 << 20, 0, "");
+        check_list("b z! ");
+}
+END_TEST
+
+/* Room for a snapshot of @uid that has @n_bytes already. */
+static void check_user(const SpoolLimits *limits, uid_t uid, uint64_t n_bytes, int expected,
+                       const char *expected_rotated) {
+        check_need(limits, (SpoolNeed){ .n_bytes = n_bytes, .uid = uid }, expected,
+                   expected_rotated);
+}
+
+START_TEST(beside_others_nobody_has_more_than_half) {
+        SpoolLimits limits;
+        uint64_t size;
+
+        put("a", 10, 1, true);
+        size = size_of("a");
+        limits = (SpoolLimits){ .max_bytes = 6 * size };
+        /* Alone a user may have all of it. */
+        check_user(&limits, 1, 5 * size, 0, "");
+        put("b", 20, 2, false);
+        check_user(&limits, 1, 2 * size, 0, "");
+        check_user(&limits, 1, 2 * size + 1, SPOOL_E_FULL, "");
+        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "share of one user"));
+        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "uid 1"));
+        check_list("b a ");
+        /* One's own untagged ones make room for oneself, and nobody else's do. */
+        put("c", 5, 1, false);
+        check_user(&limits, 1, 2 * size, 0, "c\n");
+        check_list("b a ");
+        /* Without a budget there are no shares. */
+        limits.max_bytes = 0;
+        check_user(&limits, 1, 100 * size, 0, "");
+}
+END_TEST
+
+START_TEST(own_snapshots_go_first_then_those_of_the_largest_holder) {
+        SpoolLimits limits;
+        uint64_t size;
+
+        put("a", 10, 1, false);
+        size = size_of("a");
+        put("b", 20, 2, false);
+        put("c", 30, 2, false);
+        put("d", 40, 3, false);
+        put("e", 50, 1, false);
+        limits = (SpoolLimits){ .max_bytes = 5 * size };
+        /* Its own oldest goes, although others have older ones. */
+        check_user(&limits, 3, size, 0, "d\n");
+        check_list("e c b a ");
+        /* Who has none takes from who has most: of two with as many, from the oldest. */
+        check_user(&limits, 3, 2 * size, 0, "a\n");
+        check_user(&limits, 3, 2 * size + 1, 0, "b\n");
+        check_list("e c ");
+        check_user(&limits, 3, 2 * size + size / 2, 0, "");
+}
+END_TEST
+
+START_TEST(inodes_are_kept_free_where_they_are_counted) {
+        SpoolLimits limits = { .keep_free_files = UINT64_MAX };
+        SpoolFree space;
+
+        put("a", 10, 0, false);
+        ck_assert_int_eq(spool_free_space(dir.fd, &space), 0);
+        check_room(&limits, 1, space.has_files ? SPOOL_E_FULL : 0, "");
+        if (space.has_files) {
+                ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "inodes"));
+                limits.keep_free_files = space.n_files / 2;
+                check_room(&limits, 1, 0, "");
+        }
+        check_list("a ");
 }
 END_TEST
 
@@ -190,6 +297,10 @@ int main(void) {
 
         tcase_add_test(room, within_the_budget_nothing_is_rotated);
         tcase_add_test(room, the_oldest_untagged_go_first);
+        tcase_add_test(room, what_the_file_system_allocated_counts);
+        tcase_add_test(room, beside_others_nobody_has_more_than_half);
+        tcase_add_test(room, own_snapshots_go_first_then_those_of_the_largest_holder);
+        tcase_add_test(room, inodes_are_kept_free_where_they_are_counted);
         tcase_add_test(room, what_cannot_fit_removes_nothing);
         tcase_add_test(room, the_file_system_keeps_its_floor);
         tcase_add_test(room, what_is_written_is_no_longer_free_and_counts_once);

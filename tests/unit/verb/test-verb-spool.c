@@ -331,7 +331,8 @@ END_TEST
 static const Exchange status_of[] = { { REPLIES(
         "{\"parameters\":{\"daemon\":{\"version\":\"0.1.0\",\"uptimeNs\":61000000000,\"uid\":0,"
         "\"capabilities\":[\"cap_net_admin\"]},\"sources\":" SOURCES ",\"spool\":{\"path\":\"/s\","
-        "\"snapshots\":2,\"bytes\":2048,\"maxBytes\":1073741824,\"keepFreeBytes\":0},"
+        "\"snapshots\":2,\"bytes\":2048,\"maxBytes\":1073741824,\"keepFreeBytes\":0,"
+        "\"freeBytes\":4096,\"freeFiles\":70,\"keepFreeFiles\":7},"
         "\"jobs\":{\"running\":1,\"waiting\":0}}}") } };
 
 START_TEST(status_tells_how_the_daemon_is) {
@@ -343,7 +344,23 @@ START_TEST(status_tells_how_the_daemon_is) {
         ck_assert_ptr_nonnull(strstr(ctl.out, "spool         /s\n"));
         ck_assert_ptr_nonnull(
                 strstr(ctl.out, "2 snapshots, 2.000KiB of 1.000GiB used; nothing of"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "4.000KiB and 70 inodes are free there; 7 inodes"));
         ck_assert_ptr_nonnull(strstr(ctl.out, "jobs          1 running, 0 waiting\n"));
+        end();
+}
+END_TEST
+
+static const Exchange status_without_inodes[] = { { REPLIES(
+        "{\"parameters\":{\"daemon\":{\"version\":\"0.1.0\",\"uptimeNs\":1,\"uid\":0,"
+        "\"capabilities\":[]},\"sources\":[],\"spool\":{\"path\":\"/s\",\"snapshots\":0,"
+        "\"bytes\":0,\"maxBytes\":0,\"keepFreeBytes\":0,\"freeBytes\":4096,\"freeFiles\":null,"
+        "\"keepFreeFiles\":0},\"jobs\":{\"running\":0,\"waiting\":0}}}") } };
+
+START_TEST(status_does_not_call_uncounted_inodes_none) {
+        begin(status_without_inodes, 1);
+        CTL_RUN(&ctl, "status");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "free there; it does not count inodes\n"));
         end();
 }
 END_TEST
@@ -409,6 +426,7 @@ int main(void) {
         tcase_add_test(keep, import_asks_for_a_name_where_the_files_is_none);
         tcase_add_test(keep, info_tells_all_there_is);
         tcase_add_test(keep, status_tells_how_the_daemon_is);
+        tcase_add_test(keep, status_does_not_call_uncounted_inodes_none);
         tcase_add_test(keep, status_names_the_capabilities_that_matter);
         tcase_add_test(keep, status_does_not_call_an_unusable_spool_empty);
         tcase_add_test(keep, metric_list_needs_no_daemon);

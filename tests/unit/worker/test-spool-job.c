@@ -7,7 +7,7 @@
 #include "snapshot-fixture.h"
 #include "spool/spool.h"
 
-#define LIMITS "\"limits\":{\"maxBytes\":0,\"keepFreeBytes\":0,\"maxAgeNs\":0}"
+#define LIMITS "\"limits\":{\"maxBytes\":0,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0}"
 #define ME "\"uid\":1000"
 
 static char spool_path_text[] = "/tmp/ctprof-test-XXXXXX";
@@ -128,7 +128,7 @@ static const struct {
         { "{\"directory\":0,\"file\":1,\"name\":\".taken\",\"replace\":true," ME "," LIMITS "}",
           "io.ctprof.Profiler.InvalidName" },
         { "{\"directory\":0,\"file\":1,\"name\":\"taken\",\"replace\":true," ME
-          ",\"limits\":{\"maxBytes\":10,\"keepFreeBytes\":0,\"maxAgeNs\":0}}",
+          ",\"limits\":{\"maxBytes\":10,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0}}",
           "io.ctprof.Profiler.SpoolFull" },
         { "{\"directory\":0,\"file\":1,\"name\":\"taken\",\"replace\":true," ME
           ",\"limits\":{\"maxBytes\":10}}",
@@ -332,7 +332,7 @@ static const struct {
         { "{\"directory\":0,\"name\":\"a/b\"," ME "," LIMITS "}",
           "io.ctprof.Profiler.InvalidName" },
         { "{\"directory\":0,\"name\":\"x\"," ME
-          ",\"limits\":{\"maxBytes\":10,\"keepFreeBytes\":0,\"maxAgeNs\":0}}",
+          ",\"limits\":{\"maxBytes\":10,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0}}",
           "io.ctprof.Profiler.SpoolFull" },
         { "{\"directory\":0,\"name\":\"x\"," LIMITS "}", "org.varlink.service.InvalidParameter" },
         { "{\"name\":\"x\"," ME "," LIMITS "}", "org.varlink.service.InvalidParameter" },

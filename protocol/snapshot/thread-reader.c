@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "snapshot/thread-reader.h"
 
+#include "snapshot/thread-family.h"
+
 #define COLUMN_BIT(name) (UINT32_C(1) << COLUMN_##name)
 _Static_assert(_COLUMN_IDENTITY_MAX <= 32, "identity columns have a bit each");
 
@@ -72,41 +74,13 @@ const TableRows thread_rows = {
 
 /* objects of version 0 */
 
-// clang-format off
-#define DELAYS(family)                                                                             \
-        METRIC_##family##_delay_count, METRIC_##family##_delay_total_ns,                           \
-        METRIC_##family##_delay_max_ns, METRIC_##family##_delay_min_ns
-#define BLOCK_DELAYS                                                                               \
-        DELAYS(blkio), DELAYS(swapin), DELAYS(freepages), DELAYS(thrashing), DELAYS(compact),      \
-        DELAYS(wpcopy), DELAYS(irq)
-#define XACCT METRIC_hiwater_rss_bytes, METRIC_hiwater_vm_bytes
-
-/*
- * Later versions of the prior tool say which families of metrics they could read. If they could
- * not, the zeros of that family are not measurements.
- */
-static const struct {
-        const char *key;
-        MetricId ids[40];
-        unsigned n_ids;
-} families[] = {
-#define FAMILY(key, ...)                                                                           \
-        { key, { __VA_ARGS__ }, ELEMENTSOF(((const MetricId[]) { __VA_ARGS__ })) }
-        FAMILY("taskstats_measured", DELAYS(cpu), BLOCK_DELAYS, XACCT),
-        FAMILY("cpu_delay_active",   DELAYS(cpu)),
-        FAMILY("delay_block_active", BLOCK_DELAYS),
-        FAMILY("xacct_active",       XACCT),
-        FAMILY("jemalloc_measured",  METRIC_allocated_bytes, METRIC_deallocated_bytes),
-};
-// clang-format on
-
 /* The name of that member in later versions of the prior tool. */
 #define SMAPS_LATER_NAME "smaps_rollup_kib"
 
 /* A member of an object: a column, the flag of a family, or one that this program does not know. */
 enum {
         MEMBER_FLAG = _COLUMN_MAX,
-        MEMBER_UNKNOWN = MEMBER_FLAG + ELEMENTSOF(families),
+        MEMBER_UNKNOWN = MEMBER_FLAG + THREAD_FAMILIES,
 };
 
 static ThreadMember find_member(Span key) {
@@ -115,8 +89,8 @@ static ThreadMember find_member(Span key) {
         column = span_is(key, SMAPS_LATER_NAME) ? COLUMN_smaps_rollup_kb : thread_column_find(key);
         if (column != _COLUMN_MAX)
                 return column;
-        for (unsigned i = 0; i < ELEMENTSOF(families); i++)
-                if (span_is(key, families[i].key))
+        for (unsigned i = 0; i < THREAD_FAMILIES; i++)
+                if (span_is(key, thread_families[i].key))
                         return MEMBER_FLAG + i;
         return MEMBER_UNKNOWN;
 }
@@ -149,6 +123,22 @@ static int read_flag(ThreadReader *reader, unsigned family) {
         return r;
 }
 
+/* The rollup under its other name: files for all versions of the prior tool have both. */
+static int read_smaps_again(ThreadReader *reader, JsonToken token) {
+        Buffer first = reader->smaps;
+        bool is_same;
+        int r;
+
+        buffer_init(&reader->smaps, 0);
+        r = thread_reader_cell(reader, COLUMN_smaps_rollup_kb, token);
+        is_same = span_equal(buffer_span(&first), buffer_span(&reader->smaps));
+        buffer_done(&reader->smaps);
+        reader->smaps = first;
+        if (r == 0 && !is_same)
+                return fail(reader, "the rollup differs under its two names");
+        return r;
+}
+
 static int read_member(ThreadReader *reader, ThreadMember member) {
         ThreadColumn column = member;
         JsonToken token;
@@ -162,7 +152,7 @@ static int read_member(ThreadReader *reader, ThreadMember member) {
         if (r != 0)
                 return r;
         if (column == COLUMN_smaps_rollup_kb && has_seen(reader, COLUMN_BIT(smaps_rollup_kb)))
-                return fail(reader, "the rollup is there twice, under its two names");
+                return read_smaps_again(reader, token);
         return token == JSON_TOKEN_NULL ? 0 : thread_reader_cell(reader, column, token);
 }
 
@@ -170,9 +160,10 @@ static int read_member(ThreadReader *reader, ThreadMember member) {
 static void drop_unmeasured(ThreadReader *reader) {
         ThreadSample *sample = &reader->sample;
 
-        for (unsigned i = 0; i < ELEMENTSOF(families); i++)
-                for (unsigned k = 0; reader->unmeasured >> i & 1 && k < families[i].n_ids; k++)
-                        thread_sample_drop(sample, families[i].ids[k]);
+        for (unsigned i = 0; i < THREAD_FAMILIES; i++)
+                for (unsigned k = 0; reader->unmeasured >> i & 1 && k < thread_families[i].n_ids;
+                     k++)
+                        thread_sample_drop(sample, thread_families[i].ids[k]);
         /* Only the leader has the number; the other threads have 0. */
         if (sample->tid != sample->tgid)
                 thread_sample_drop(sample, METRIC_nr_threads);

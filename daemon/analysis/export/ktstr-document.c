@@ -67,13 +67,16 @@ static const Shape heap_state[] = {
 static const Shape host[] = {
         IS("cpu_model", TEXT_IF), IS("cpu_vendor", TEXT_IF),
         OR("total_memory_kb", NUMBER_IF, "total_memory_kib"),
+        OR("total_memory_kib", NUMBER_IF, "total_memory_kb"),
         IS("hugepages_total", NUMBER_IF), IS("hugepages_free", NUMBER_IF),
         OR("hugepages_size_kb", NUMBER_IF, "hugepages_size_kib"),
+        OR("hugepages_size_kib", NUMBER_IF, "hugepages_size_kb"),
         IS("thp_enabled", TEXT_IF), IS("thp_defrag", TEXT_IF),
         IS("sched_tunables", TEXTS_IF), IS("online_cpus", NUMBER_IF),
         IS("numa_nodes", NUMBER_IF), IS("cpufreq_governor", TEXTS_IF),
         IS("kernel_name", TEXT_IF), IS("kernel_release", TEXT_IF),
         IS("arch", TEXT_IF), IS("kernel_cmdline", TEXT_IF),
+        IS("task_delayacct", SWITCH_IF), IS("config_task_xacct", SWITCH_IF),
         PART("heap_state", OBJECT_IF, heap_state),
         {},
 };

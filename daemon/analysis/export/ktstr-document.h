@@ -6,7 +6,8 @@
  *
  * The parts of the prior tool's document other than threads. Its reader refuses a document that
  * lacks any member that is not nullable, so all are written; what was not read becomes 0, "", {} or
- * null, whichever its reader accepts.
+ * null, whichever its reader accepts. Its versions name some members differently and ignore those
+ * that they do not know, so each is written under all of its names.
  */
 
 #include "base/macro.h"

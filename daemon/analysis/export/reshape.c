@@ -69,6 +69,9 @@ static bool reshape_leaves_out(ShapeKind kind, json_object *value) {
                 return !reshape_u64(value, &number);
         case SHAPE_TEXT_IF:
                 return !json_object_is_type(value, json_type_string);
+        case SHAPE_SWITCH_IF:
+                return !json_object_is_type(value, json_type_string) &&
+                       (!reshape_u64(value, &number) || number > 1);
         case SHAPE_TEXTS_IF:
                 return !json_object_is_type(value, json_type_object) ||
                        json_object_object_length(value) == 0;
@@ -118,6 +121,12 @@ static void reshape_value(JsonWriter *writer, const Shape *shape, json_object *v
                 break;
         case SHAPE_NUMBERS:
                 reshape_numbers(writer, value);
+                break;
+        case SHAPE_SWITCH_IF:
+                if (reshape_u64(value, &number))
+                        json_write_text(writer, number == 1 ? "on" : "runtime_off");
+                else
+                        json_write_span(writer, reshape_text(value));
                 break;
         case SHAPE_TEXTS_IF:
                 reshape_texts(writer, value);

@@ -27,7 +27,8 @@ typedef enum ShapeKind {
         /* omitted when absent */
         SHAPE_NUMBER_IF,
         SHAPE_TEXT_IF,
-        SHAPE_TEXTS_IF, /* an object of texts; omitted also when empty */
+        SHAPE_TEXTS_IF,  /* an object of texts; omitted also when empty */
+        SHAPE_SWITCH_IF, /* a text, or a setting: 1 is "on" and 0 is "runtime_off" */
         SHAPE_OBJECT_IF,
 } ShapeKind;
 

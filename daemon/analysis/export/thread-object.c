@@ -2,6 +2,7 @@
 #include "analysis/export/thread-object.h"
 
 #include "snapshot/thread-column.h"
+#include "snapshot/thread-family.h"
 #include "kernel/text/cpu-list.h"
 
 /* The members of the prior tool after the identity, in its order; the rollup is not a metric. */
@@ -102,8 +103,8 @@ static void ktstr_write_cpus(JsonWriter *writer, Span list) {
         json_write_end(writer);
 }
 
-static void ktstr_write_smaps(JsonWriter *writer, Span smaps_json) {
-        json_write_key(writer, "smaps_rollup_kb");
+static void ktstr_write_smaps(JsonWriter *writer, const char *key, Span smaps_json) {
+        json_write_key(writer, key);
         if (smaps_json.n > 0) {
                 json_write_raw(writer, smaps_json);
                 return;
@@ -122,6 +123,14 @@ static void ktstr_write_member(JsonWriter *writer, const ThreadSample *sample, M
                 thread_object_value(writer, sample, id);
 }
 
+/* Kernels differ in which values of a family they have: with some of them it was measured. */
+static bool has_any(const ThreadSample *sample, const ThreadFamily *family) {
+        for (unsigned i = 0; i < family->n_ids; i++)
+                if (thread_sample_has(sample, family->ids[i]))
+                        return true;
+        return false;
+}
+
 void thread_object_write_ktstr(JsonWriter *writer, const ThreadSample *sample, Span smaps_json) {
         json_write_object(writer);
         json_write_member_u64(writer, "tid", (uint32_t) sample->tid);
@@ -131,10 +140,15 @@ void thread_object_write_ktstr(JsonWriter *writer, const ThreadSample *sample, S
         json_write_member_name(writer, "cgroup", sample->cgroup);
         json_write_member_u64(writer, "start_time_clock_ticks", sample->start_ticks);
         for (size_t i = 0; i < ELEMENTSOF(ktstr_members); i++)
-                if (ktstr_members[i] == KTSTR_SMAPS)
-                        ktstr_write_smaps(writer, smaps_json);
-                else
+                if (ktstr_members[i] == KTSTR_SMAPS) {
+                        /* Its name until version 0.9, and since. */
+                        ktstr_write_smaps(writer, "smaps_rollup_kb", smaps_json);
+                        ktstr_write_smaps(writer, "smaps_rollup_kib", smaps_json);
+                } else
                         ktstr_write_member(writer, sample, (MetricId) ktstr_members[i]);
+        for (unsigned i = 0; i < THREAD_FAMILIES; i++)
+                json_write_member_bool(writer, thread_families[i].key,
+                                       has_any(sample, &thread_families[i]));
         json_write_end(writer);
 }
 

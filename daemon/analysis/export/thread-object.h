@@ -4,10 +4,10 @@
 /*
  * ThreadObject
  *
- * One thread as one JSON object in one of the two export formats. "ktstr" has all members of the
- * prior tool in its order; it cannot express absence. "ndjson" has every column of the table of
- * threads by name, null where absent, with the host, boot and time so that lines of several
- * snapshots can share a file.
+ * One thread as one JSON object in one of the two export formats. "ktstr" has the members of all
+ * versions of the prior tool; of absence it can only tell that a whole ThreadFamily is not there.
+ * "ndjson" has every column of the table of threads by name, null where absent, with the host, boot
+ * and time so that lines of several snapshots can share a file.
  */
 
 #include "base/macro.h"

@@ -46,13 +46,25 @@ const char *host_facts_value(const HostFacts *facts, size_t index) {
         return facts->text.bytes + facts->facts[index].value;
 }
 
+static bool host_facts_has(const HostFacts *facts, const char *key) {
+        for (size_t i = 0; i < facts->n; i++)
+                if (strcmp(host_facts_key(facts, i), key) == 0)
+                        return true;
+        return false;
+}
+
 static int host_facts_add(HostFacts *facts, Span key, Span value) {
         HostFact fact;
         int r;
 
-        for (size_t i = 0; i < ELEMENTSOF(host_spellings); i++)
+        for (size_t i = 0; i < ELEMENTSOF(host_spellings); i++) {
                 if (span_is(key, host_spellings[i].theirs))
                         key = span_of(host_spellings[i].ours);
+                /* Files for all versions of the prior tool have both. */
+                if (span_is(key, host_spellings[i].ours) &&
+                    host_facts_has(facts, host_spellings[i].ours))
+                        return 0;
+        }
 
         fact.key = facts->text.n;
         buffer_append(&facts->text, key.bytes, key.n);
@@ -180,13 +192,6 @@ static int host_facts_scan(HostFacts *facts, Span json) {
                 r = json_scanner_expect(scanner, JSON_TOKEN_END);
         buffer_done(&path.path);
         return r;
-}
-
-static bool host_facts_has(const HostFacts *facts, const char *key) {
-        for (size_t i = 0; i < facts->n; i++)
-                if (strcmp(host_facts_key(facts, i), key) == 0)
-                        return true;
-        return false;
 }
 
 /* Adds @key from the head if the context lacks it. */

@@ -90,8 +90,12 @@ END_TEST
 
 /* One key in three spellings, so that equal keys are not always equal bytes. */
 static const char *const spellings[][3] = {
-        { "a", "\\u0061", "a" },  { "b", "b", "\\u0062" },       { "ab", "a\\u0062", "ab" },
-        { "\\\"", "\\u0022", "\\\"" }, { "\xc3\xa9", "\\u00e9", "\xc3\xa9" }, { "", "", "" },
+        { "a", "\\u0061", "a" },
+        { "b", "b", "\\u0062" },
+        { "ab", "a\\u0062", "ab" },
+        { "\\\"", "\\u0022", "\\\"" },
+        { "\xc3\xa9", "\\u00e9", "\xc3\xa9" },
+        { "", "", "" },
 };
 
 static unsigned draw(uint32_t *random, unsigned n) {
@@ -124,10 +128,10 @@ START_TEST(random_objects_are_refused_where_the_first_duplicate_is) {
                                         valid = false;
                                         wanted = text.n;
                                 }
-                        ck_assert_int_eq(
-                                buffer_append_format(&text, "\"%s\":%u",
-                                                     spellings[keys[i]][draw(&random, 3)], i),
-                                0);
+                        ck_assert_int_eq(buffer_append_format(&text, "\"%s\":%u",
+                                                              spellings[keys[i]][draw(&random, 3)],
+                                                              i),
+                                         0);
                 }
                 ck_assert_int_eq(buffer_append_byte(&text, '}'), 0);
         }

@@ -206,16 +206,21 @@ START_TEST(families_that_were_not_measured_are_absent) {
 END_TEST
 
 START_TEST(both_generations_of_names_are_read) {
-        OldThread threads[] = { plain, plain, plain };
+        OldThread threads[] = { plain, plain, plain, plain, plain };
         Visited *visited;
 
-        threads[0].smaps = threads[1].smaps = "{\"Rss\":1}";
+        threads[0].smaps = threads[1].smaps = threads[3].smaps = "{\"Rss\":1}";
         threads[1].smaps_key = "smaps_rollup_kib";
         threads[2].extra = ",\"sleep_sum\":1,\"delayacct_blkio_ticks\":2.5,\"x\":{\"y\":[]}";
-        visited = read_threads(threads, 3, SNAPSHOT_OK);
+        /* A file for all versions has both names. */
+        threads[3].extra = ",\"smaps_rollup_kib\":{\"Rss\":1}";
+        threads[4].extra = ",\"smaps_rollup_kib\":{}";
+        visited = read_threads(threads, 5, SNAPSHOT_OK);
         ck_assert(span_is(visited->smaps[0], "{\"Rss\":1}"));
         ck_assert(span_is(visited->smaps[1], "{\"Rss\":1}"));
         ck_assert_uint_eq(visited->smaps[2].n, 0);
+        ck_assert(span_is(visited->smaps[3], "{\"Rss\":1}"));
+        ck_assert_uint_eq(visited->smaps[4].n, 0);
         visited_free(visited);
 }
 END_TEST
@@ -299,7 +304,8 @@ static const OldThread malformed_rows[] = {
         { .affinity = "\"0\"" },
         { .smaps = "[]" },
         { .smaps = "{\"Rss\":18446744073709551616}" },
-        { .extra = ",\"smaps_rollup_kib\":{}" },
+        { .extra = ",\"smaps_rollup_kib\":{\"Rss\":1}" },
+        { .extra = ",\"smaps_rollup_kib\":[]" },
         { .extra = ",\"tid\":1" },
         { .extra = ",\"taskstats_measured\":0" },
         { .extra = ",\"x\":[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]" },

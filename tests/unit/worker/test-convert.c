@@ -70,7 +70,7 @@ START_TEST(ktstr_has_all_members_in_order) {
         ck_assert_uint_eq(i, ELEMENTSOF(top_members));
         ck_assert_uint_eq(json_object_array_length(json_path(document, "threads", NULL)), 3);
         for (size_t j = 0; j < 3; j++)
-                ck_assert_int_eq(json_object_object_length(thread_at(document, j)), 93);
+                ck_assert_int_eq(json_object_object_length(thread_at(document, j)), 99);
         ck_assert_uint_eq(json_object_get_uint64(json_path(document, top_members[0], NULL)),
                           FIXTURE_START_NS);
         json_object_put(document);
@@ -96,6 +96,7 @@ static const struct {
         { "run_time_ns", "1000" },
         { "wait_time_ns", "0" },
         { "smaps_rollup_kb", "{\"Rss\":12}" },
+        { "smaps_rollup_kib", "{\"Rss\":12}" },
         { "irq_delay_min_ns", "0" },
         { "hiwater_vm_bytes", "0" },
 };
@@ -120,7 +121,7 @@ START_TEST(ktstr_writes_every_metric_once) {
                       metric_table[_i].section != METRIC_SECTION_TASKSTATS_ACCOUNTING &&
                       metric_table[_i].rule != METRIC_RULE_SumGaugeBytes;
 
-        /* There are 93 members in all, so each is there once. */
+        /* There are 99 members in all, so each is there once. */
         ck_assert(json_object_object_get_ex(thread_at(document, 1), metric_table[_i].name, NULL) ==
                   wanted);
         json_object_put(document);
@@ -135,6 +136,45 @@ START_TEST(ktstr_keeps_names_that_are_no_utf8) {
 
         ck_assert_str_eq(json_string_at(thread_at(document, 2), "comm"), "we\"ird\xee\xbf\xbf");
         ck_assert_str_eq(plain(json_path(thread_at(document, 2), "smaps_rollup_kb", NULL)), "{}");
+        ck_assert_str_eq(plain(json_path(thread_at(document, 2), "smaps_rollup_kib", NULL)), "{}");
+        json_object_put(document);
+        (void) close(fd);
+}
+END_TEST
+
+/* Which flags are true beside one value; the others of its family could not be read. */
+static const struct {
+        const char *value, *flags;
+} flag_rows[] = {
+        { "minflt", "....." },
+        { "cpu_delay_total_ns", "tc..." },
+        { "blkio_delay_count", "t.b.." },
+        { "irq_delay_max_ns", "t.b.." },
+        { "hiwater_vm_bytes", "t..x." },
+        { "deallocated_bytes", "....j" },
+};
+
+START_TEST(ktstr_flags_tell_what_was_read) {
+        static const char *const flags[] = {
+                "taskstats_measured", "cpu_delay_active",  "delay_block_active",
+                "xacct_active",       "jemalloc_measured",
+        };
+        json_object *document, *flag;
+        char text[256];
+        int n, fd;
+
+        /* A zero that was measured counts like any other value. */
+        n = snprintf(text, sizeof(text),
+                     "{\"threads\":[{\"tid\":1,\"tgid\":1,\"start_time_clock_ticks\":0,\"%s\":0}]}",
+                     flag_rows[_i].value);
+        fd = fixture_zstd(text, (size_t) n);
+        document = convert_to_ktstr(fd, WORKER_FREE);
+        for (size_t i = 0; i < ELEMENTSOF(flags); i++) {
+                flag = json_path(thread_at(document, 0), flags[i], NULL);
+                ck_assert(json_object_is_type(flag, json_type_boolean));
+                ck_assert_msg(json_object_get_boolean(flag) == (flag_rows[_i].flags[i] != '.'),
+                              "%s beside %s", flags[i], flag_rows[_i].value);
+        }
         json_object_put(document);
         (void) close(fd);
 }
@@ -143,7 +183,7 @@ END_TEST
 static const struct {
         const char *member, *value;
 } document_rows[] = {
-        { "host", "{\"total_memory_kb\":2048,"
+        { "host", "{\"total_memory_kb\":2048,\"total_memory_kib\":2048,"
                   "\"sched_tunables\":{\"sched_rt_runtime_us\":\"950000\"},\"online_cpus\":2,"
                   "\"cpufreq_governor\":{\"0\":\"performance\",\"10\":\"powersave\","
                   "\"9\":\"powersave\"},\"kernel_release\":\"6.12.1\"}" },
@@ -426,6 +466,7 @@ int main(void) {
         TCase *imports = tcase_create("import");
 
         tcase_add_loop_test(ktstr, ktstr_has_all_members_in_order, 0, 2);
+        tcase_add_loop_test(ktstr, ktstr_flags_tell_what_was_read, 0, ELEMENTSOF(flag_rows));
         tcase_add_loop_test(ktstr, ktstr_writes_what_its_readers_expect, 0,
                             ELEMENTSOF(thread_rows));
         tcase_add_loop_test(ktstr, ktstr_writes_every_metric_once, 0, _METRIC_MAX);

@@ -39,6 +39,8 @@ static const struct {
         { "{\"a\":{},\"b\":[]}", "{}", "[]" },
         /* the prior tool's spelling of the same number */
         { "{\"total_memory_kb\":7}", "{\"total_memory_kib\":7}", "[]" },
+        { "{\"total_memory_kb\":7,\"total_memory_kib\":7}", "{\"total_memory_kib\":8}",
+          "[{\"key\":\"total_memory_kib\",\"before\":\"7\",\"after\":\"8\"}]" },
         { "{\"hugepages_size_kb\":7}", "{\"hugepages_size_kib\":8}",
           "[{\"key\":\"hugepages_size_kib\",\"before\":\"7\",\"after\":\"8\"}]" },
         /* names under the escape stay as they are */

@@ -16,6 +16,7 @@
 
 #include "base/directory.h"
 #include "base/err.h"
+#include "job/descriptor/child.h"
 #include "job/descriptor/disposal.h"
 #include "job/vault.h"
 #include "job/workshop.h"
@@ -41,6 +42,8 @@ enum {
 
 /* The daemon's own descriptors. Each connection may add as many as a call can have. */
 #define PROFILER_DESCRIPTORS 512u
+/* Half of them are those of children; the rest serves one client and its jobs. */
+#define PROFILER_LEAST_DESCRIPTORS (2u * CHILD_TABLE_GRAIN)
 
 #define PROFILER_TRIM_INTERVAL_US UINT64_C(3000000)
 #define PROFILER_TRIM_ACCURACY_US UINT64_C(1000000)
@@ -68,16 +71,28 @@ typedef struct Profiler {
         const char *config_note; /* for the status: what is wrong with the configuration, or "" */
 } Profiler;
 
-/* The default soft limit is low for the sake of programs that use select(2); we need more. */
-static void raise_descriptor_limit(const Config *config) {
+/*
+ * The default soft limit is low for the sake of programs that use select(2); we need more. With too
+ * few nothing works: children get the lowest numbers, which stay occupied (job/spawner.h).
+ */
+static int raise_descriptor_limit(const Config *config) {
         rlim_t wanted = config_get(config, SETTING_CONNECTIONS) * (LIMIT_FDS_PER_CALL + 2u) +
                         PROFILER_DESCRIPTORS;
         struct rlimit limit;
 
-        if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
-                return;
-        limit.rlim_cur = MIN_OF(limit.rlim_max, wanted);
-        (void) setrlimit(RLIMIT_NOFILE, &limit);
+        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+                return 0;
+        if (limit.rlim_cur < wanted) {
+                limit.rlim_cur = MIN_OF(limit.rlim_max, wanted);
+                (void) setrlimit(RLIMIT_NOFILE, &limit);
+        }
+        if (limit.rlim_cur >= PROFILER_LEAST_DESCRIPTORS)
+                return 0;
+        log_error(0,
+                  "The limit of open files is %" PRIu64 ", and the daemon needs at least %u: raise "
+                  "LimitNOFILE= of its unit, or \"ulimit -n\" of the shell that starts it",
+                  (uint64_t) limit.rlim_cur, PROFILER_LEAST_DESCRIPTORS);
+        return STEP_TOLD;
 }
 
 /* events */
@@ -432,8 +447,7 @@ static int open_config(Profiler *profiler) {
                 return STEP_TOLD;
         if (r == SETTINGS_E_WRONG)
                 profiler->config_note = "; wrong lines of the configuration are left out";
-        raise_descriptor_limit(profiler->config);
-        return 0;
+        return raise_descriptor_limit(profiler->config);
 }
 
 static int open_helpers(Profiler *profiler) {

@@ -7,10 +7,11 @@ import pathlib
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 import files
-from harness import (CTPROFCTL, Daemon, Idle, Local, Skip, call, expect, expect_equal, main, receive, run,
+from harness import (CTPROFCTL, CTPROFD, Daemon, Idle, Local, Skip, call, expect, expect_equal, main, receive, run,
                      temporary, test, wait_until)
 
 PROFILER = "io.ctprof.Profiler"
@@ -219,6 +220,20 @@ def full_spool():
                 expect("keep" in {head["name"] for head in heads}, "tagged ones stay")
         finally:
             run("umount", spool)
+
+
+@test
+def too_few_open_files():
+    """a limit of open files that is too low is named, with what is needed; with that the daemon works"""
+    with temporary() as directory:
+        limited = [sys.executable, "-c", "import os, resource, sys; n = int(sys.argv[1]);"
+                   "resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)); os.execv(sys.argv[2], sys.argv[2:])"]
+        local = ["--local", "--spool", directory / "spool"]
+        for number in (40, 60, 127):
+            result = run(*limited, number, CTPROFD, "--spool", directory, "--listen", directory / "socket")
+            refused(result, 1, f"The limit of open files is {number}", "at least 128", "LimitNOFILE=")
+        expect_equal(run(*limited, 128, CTPROFCTL, *local, "capture", "--tag", "a").status, 0, "capture")
+        expect_equal(run(*limited, 128, CTPROFCTL, *local, "compare", "a", "a").status, 0, "compare")
 
 
 @test

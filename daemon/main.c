@@ -54,7 +54,7 @@ int main(int argc, char *argv[]) {
         case OPTIONS_JOB:
                 /* Started from a descriptor, the kernel takes its number for our name. */
                 (void) prctl(PR_SET_NAME, "ctprofd");
-                return worker_main(options.job);
+                worker_main(options.job);
         case OPTIONS_DUMP_CONFIG:
                 log_open(LOG_INFO);
                 return settings_dump(&options) != SETTINGS_OK ? EXIT_FAILURE : EXIT_SUCCESS;

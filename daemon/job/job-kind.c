@@ -4,15 +4,17 @@
 #include <string.h>
 
 static const JobTerms rows[_JOB_KIND_MAX] = {
-#define JOB_KIND_ROW(id, word_, clock_, time_ns_, max_data_bytes_, filter_, capabilities_, \
-                     reads_foreign_, writes_spool_)                                        \
-        [JOB_##id] = { .word = (word_),                                                    \
-                       .clock = JOB_CLOCK_##clock_,                                        \
-                       .time_ns = (time_ns_),                                              \
-                       .max_data_bytes = (max_data_bytes_),                                \
-                       .filter = (filter_),                                                \
-                       .capabilities = (capabilities_),                                    \
-                       .reads_foreign = (reads_foreign_),                                  \
+#define JOB_KIND_ROW(id, word_, clock_, time_ns_, max_data_bytes_, capabilities_, entry_, grants_, \
+                     kept_inside_, reads_foreign_, writes_spool_)                                  \
+        [JOB_##id] = { .word = (word_),                                                            \
+                       .clock = JOB_CLOCK_##clock_,                                                \
+                       .time_ns = (time_ns_),                                                      \
+                       .max_data_bytes = (max_data_bytes_),                                        \
+                       .capabilities = (capabilities_),                                            \
+                       .entry = JOB_ENTERS_##entry_,                                               \
+                       .grants = (grants_),                                                        \
+                       .kept_inside = (kept_inside_),                                              \
+                       .reads_foreign = (reads_foreign_),                                          \
                        .writes_spool = (writes_spool_) },
         JOB_KINDS(JOB_KIND_ROW)
 #undef JOB_KIND_ROW

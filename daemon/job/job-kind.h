@@ -21,12 +21,14 @@
 #define JOB_ANY_MEMORY UINT64_MAX
 
 /*
- * For other users' processes and for taskstats. Under sudo the last two also open a spool that does
- * not belong to root.
+ * A capture needs these for other users' processes and for taskstats. Before, under sudo, the last
+ * one opens a spool that does not belong to root.
  */
-#define JOB_CAPTURE_CAPABILITIES                                          \
+#define JOB_READING_CAPABILITIES                                          \
         (SANDBOX_CAPABILITY(NET_ADMIN) | SANDBOX_CAPABILITY(SYS_PTRACE) | \
-         SANDBOX_CAPABILITY(DAC_READ_SEARCH) | SANDBOX_CAPABILITY(DAC_OVERRIDE))
+         SANDBOX_CAPABILITY(DAC_READ_SEARCH))
+#define JOB_CAPTURE_CAPABILITIES (JOB_READING_CAPABILITIES | SANDBOX_CAPABILITY(DAC_OVERRIDE))
+/* For a spool that belongs to somebody else; in its own a job needs none. */
 #define JOB_SPOOL_CAPABILITIES \
         (SANDBOX_CAPABILITY(DAC_READ_SEARCH) | SANDBOX_CAPABILITY(DAC_OVERRIDE))
 
@@ -34,11 +36,14 @@
 // clang-format off
 #define JOB_KINDS(K)                                                                               \
         K(CAPTURE,  "capture",  WHOLE, LIMIT_CAPTURE_NS,  JOB_ANY_MEMORY,                          \
-          SANDBOX_OPEN,             JOB_CAPTURE_CAPABILITIES, false, true)                         \
+          JOB_CAPTURE_CAPABILITIES, WHEN_READY, SANDBOX_READ_FILES | SANDBOX_OBSERVE,              \
+          JOB_READING_CAPABILITIES, false, false)                                                  \
         K(ANALYSIS, "analysis", WHOLE, LIMIT_ANALYSIS_NS, JOB_ANY_MEMORY,                          \
-          SANDBOX_DESCRIPTORS_ONLY, 0,                        true,  false)                        \
+          0,                        AT_ONCE,    0,                                                 \
+          0,                        true,  false)                                                  \
         K(SPOOL,    "spool",    WHOLE, LIMIT_ANALYSIS_NS, JOB_ANY_MEMORY,                          \
-          SANDBOX_OPEN,             JOB_SPOOL_CAPABILITIES,   false, true)
+          JOB_SPOOL_CAPABILITIES,   WHEN_READY, SANDBOX_READ_FILES | SANDBOX_CHANGE_NAMES,         \
+          JOB_SPOOL_CAPABILITIES,   false, true)
 // clang-format on
 
 #define JOB_KIND_ID(id, ...) JOB_##id,
@@ -50,15 +55,23 @@ typedef enum JobClock {
         JOB_CLOCK_SILENCE, /* the time to the next reply: the job ends when its caller wants */
 } JobClock;
 
+/* When a job enters its sandbox. */
+typedef enum JobEntry {
+        JOB_ENTERS_AT_ONCE,    /* before its method starts */
+        JOB_ENTERS_WHEN_READY, /* its method enters once it has opened what it needs */
+} JobEntry;
+
 typedef struct JobTerms {
         const char *word;
         JobClock clock;
         uint64_t time_ns;
         uint64_t max_data_bytes; /* RLIMIT_DATA, where the administrator's bound is not lower */
-        SandboxFilter filter;
-        uint64_t capabilities; /* SANDBOX_CAPABILITY() of each it may keep; it drops all others */
-        bool reads_foreign;    /* reads bytes of others: never both privileged and unfiltered */
-        bool writes_spool;     /* may leave temporary files in the spool when it is killed */
+        uint64_t capabilities;   /* SANDBOX_CAPABILITY() of each it may keep; it drops all others */
+        JobEntry entry;
+        unsigned grants;      /* SandboxGrant of each, inside the sandbox */
+        uint64_t kept_inside; /* of the capabilities */
+        bool reads_foreign;   /* reads bytes of others: never both privileged and unfiltered */
+        bool writes_spool;    /* may leave temporary files in the spool when it is killed */
 } JobTerms;
 
 const JobTerms *job_terms(JobKind kind);

@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "job/descriptor/child.h"
 #include "job/descriptor/disposal.h"
+#include "job/sandbox/sandbox.h"
 #include "job/vault.h"
 #include "job/workshop.h"
 #include "log/log.h"
@@ -385,6 +386,8 @@ static int open_spool(Profiler *profiler) {
 static int open_workshop(Profiler *profiler) {
         int fd, r;
 
+        if (!sandbox_has_filters())
+                log_warning(0, "This kernel has no seccomp filters, so jobs run without them");
         fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
         if (fd < 0) {
                 log_error(-errno, "Could not open /proc/self/exe, which jobs are started from");

@@ -14,6 +14,7 @@
 #include "base/macro.h"
 #include "json/json-scanner.h"
 #include "json/json-writer.h"
+#include "job/sandbox/sandbox.h"
 #include "wire/limits.h"
 
 static const char magic[8] = { 'c', 't', 'p', 'r', 'o', 'f', 0, 1 };
@@ -109,9 +110,11 @@ static int read_exactly(int fd, void *bytes, size_t n, uint64_t offset, Snapshot
 
 static int file_size(int fd, uint64_t *ret, SnapshotFault *fault) {
         struct stat st;
+        int r;
 
-        if (fstat(fd, &st) < 0)
-                return -errno;
+        r = sandbox_fstat(fd, &st);
+        if (r < 0)
+                return r;
         if (!S_ISREG(st.st_mode)) {
                 fault_set(fault, "it is not a regular file");
                 return SNAPSHOT_FILE_E_DAMAGED;

@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <systemd/sd-id128.h>
-#include <time.h>
+#include <unistd.h>
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/number.h"
@@ -25,6 +24,7 @@
 
 typedef struct CaptureParameters {
         SpoolParameters spool;
+        int output;       /* owned: where the snapshot is written */
         const char *name; /* NULL: named by the time it begins at */
         bool tagged, replace, smaps, anonymous;
         uint64_t smaps_limit_ns;
@@ -32,56 +32,54 @@ typedef struct CaptureParameters {
         json_object *self_pids;
 } CaptureParameters;
 
-#define CAPTURE_PARAMETERS_NONE \
-        ((CaptureParameters){   \
-                .spool = SPOOL_PARAMETERS_NONE, .smaps = true, .smaps_limit_ns = LIMIT_SMAPS_NS })
+#define CAPTURE_PARAMETERS_NONE                               \
+        ((CaptureParameters){ .spool = SPOOL_PARAMETERS_NONE, \
+                              .output = -EBADF,               \
+                              .smaps = true,                  \
+                              .smaps_limit_ns = LIMIT_SMAPS_NS })
 
-/* One snapshot on its way from the kernel into the spool. */
+/*
+ * One snapshot on its way from the kernel into a file. A spool job gives the file its name: this
+ * one reads text that everybody on the host can choose, so it looks at the spool before and then
+ * enters a sandbox in which it can change nothing there.
+ */
 typedef struct Recording {
         Work *work; /* borrowed */
         const CaptureParameters *parameters;
         SpoolLimits limits;
-        Spool *spool; /* NULL: anonymous, and the spool cannot be used */
-        int file;     /* owned */
+        Spool *spool; /* NULL: anonymous */
+        int file;     /* borrowed from the parameters */
+        ReadySystem *system;
         int proc_fd, sys_fd;
         pid_t *self_pids;
         size_t n_self_pids;
-        Head replaced; /* the snapshot that this one replaces; without a name: none */
 
         SnapshotFileWriter *writer;
         int write_error; /* set when writing failed, to distinguish it from failures of reading */
         Head head;
         SourceTable sources;
-        Buffer rotated;
+        Buffer rotated; /* names that had to make room before the capture */
 } Recording;
 
 static void recording_init(Recording *recording, Work *work, const CaptureParameters *parameters) {
         *recording = (Recording){
                 .work = work,
                 .parameters = parameters,
-                .file = -EBADF,
+                .file = parameters->output,
                 .proc_fd = -EBADF,
                 .sys_fd = -EBADF,
         };
         buffer_init(&recording->rotated, 0);
 }
 
-/* Gives back the room of what is not published. */
-static void recording_discard(Recording *recording) {
-        recording->writer = snapshot_file_writer_free(recording->writer);
-        if (recording->spool)
-                spool_discard(recording->spool, recording->file);
-        recording->file = fd_close(recording->file);
-}
-
 static void recording_done(Recording *recording) {
-        recording_discard(recording);
+        recording->writer = snapshot_file_writer_free(recording->writer);
         recording->spool = spool_free(recording->spool);
+        recording->system = ready_system_free(recording->system);
         recording->proc_fd = fd_close(recording->proc_fd);
         recording->sys_fd = fd_close(recording->sys_fd);
         free(recording->self_pids);
         head_done(&recording->head);
-        head_done(&recording->replaced);
         buffer_done(&recording->rotated);
 }
 
@@ -91,7 +89,7 @@ static int recording_refuse_spool(Recording *recording, int r) {
         const char *name = recording->parameters->name;
 
         /* First, so that the caller who reads the refusal and tries again finds the room free. */
-        recording_discard(recording);
+        (void) !ftruncate(recording->file, 0);
         return work_refuse_spool(recording->work, recording->spool, name ? name : "", r);
 }
 
@@ -118,46 +116,33 @@ static int recording_check_name(Recording *recording) {
         return 0;
 }
 
-/* Makes room for the bytes written so far, which are none before the capture. */
+/* Refuses a spool that is full already before the capture, not after it. */
 static int recording_make_room(Recording *recording) {
         const CaptureParameters *parameters = recording->parameters;
-        SpoolNeed need = {
+        const SpoolNeed need = {
                 .uid = parameters->uid,
                 .replaces = parameters->replace ? parameters->name : NULL,
         };
         int r;
 
-        r = spool_allocated_bytes(recording->file, &need.n_bytes);
-        if (r < 0)
-                return r;
         r = spool_make_room(recording->spool, &recording->limits, &need, &recording->rotated);
         return r == 0 ? 0 : recording_refuse_spool(recording, r);
 }
 
-static int recording_open_file(Recording *recording, SpoolParameters *spool) {
-        bool anonymous = recording->parameters->anonymous;
+static int recording_look_at_spool(Recording *recording, SpoolParameters *spool) {
         int r;
 
+        if (recording->parameters->anonymous)
+                return 0;
+        if (spool->directory < 0)
+                return work_refuse_parameter(recording->work, JOB_KEY_DIRECTORY, NULL);
         r = spool_adopt(spool->directory, spool->path ? spool->path : "", &recording->spool);
         if (r >= 0)
                 (void) TAKE_FD(spool->directory);
-        if (r == 0)
-                r = spool_temporary(recording->spool, &recording->file);
-        if (r > 0 && anonymous) {
-                /* Nobody else sees an anonymous snapshot, so it need not be in the spool. */
-                recording->file = memfd_create("ctprof", MFD_CLOEXEC);
-                return recording->file < 0 ? -errno : 0;
-        }
         if (r != 0)
                 return recording_refuse_spool(recording, r);
-        if (anonymous)
-                return 0;
-
         r = recording_check_name(recording);
-        if (r != 0)
-                return r;
-        /* Refuse a spool that is full already before the capture, not after it. */
-        return recording_make_room(recording);
+        return r == 0 ? recording_make_room(recording) : r;
 }
 
 static int recording_decode_pids(Recording *recording, json_object *array) {
@@ -180,13 +165,17 @@ static int recording_decode_pids(Recording *recording, json_object *array) {
         return 0;
 }
 
+/* What cannot be opened any more in the sandbox, and then enters it. */
 static int recording_open_kernel(Recording *recording) {
+        int r;
+
         recording->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (recording->proc_fd < 0)
                 return -errno;
         /* Without /sys its readings are absent. */
         recording->sys_fd = open("/sys", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        return 0;
+        r = ready_system_new(CAPTURE_DEFAULT_WORKERS, &recording->system);
+        return r == 0 ? work_confine(recording->work, UINT64_MAX) : r;
 }
 
 /* capture */
@@ -218,7 +207,7 @@ static CaptureOptions recording_options(Recording *recording) {
         return (CaptureOptions){
                 .proc_fd = recording->proc_fd,
                 .sys_fd = recording->sys_fd,
-                .system = &capture_system_kernel,
+                .system = ready_system_get(recording->system),
                 .n_workers = CAPTURE_DEFAULT_WORKERS,
                 .smaps = recording->parameters->smaps,
                 .smaps_limit_ns = recording->parameters->smaps_limit_ns,
@@ -252,7 +241,6 @@ static int recording_run(Recording *recording) {
         r = snapshot_file_writer_new(recording->file, &recording->writer);
         if (r != 0)
                 return err_fold(r);
-        recording_begin_head(recording);
         r = capture_run(&options, recording_write, recording, &recording->head,
                         &recording->sources);
         if (r == CAPTURE_E_CANCELLED)
@@ -270,37 +258,6 @@ static int recording_run(Recording *recording) {
 
 /* afterwards */
 
-/* "20261120T153501.123Z" */
-static int format_time_name(const Head *head, char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]) {
-        uint64_t ms = head->start_realtime_ns / NSEC_PER_MSEC;
-        time_t seconds = (time_t) (ms / 1000);
-        struct tm utc;
-        size_t n;
-
-        if (!gmtime_r(&seconds, &utc))
-                return -EOVERFLOW;
-        n = strftime(ret_name, SNAPSHOT_NAME_MAX_CHARS + 1, "%Y%m%dT%H%M%S", &utc);
-        (void) snprintf(ret_name + n, SNAPSHOT_NAME_MAX_CHARS + 1 - n, ".%03uZ",
-                        (unsigned) (ms % 1000));
-        return 0;
-}
-
-static int recording_name_by_time(Recording *recording) {
-        Head *head = &recording->head;
-        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
-        int r;
-
-        r = format_time_name(head, name);
-        if (r < 0)
-                return r;
-        if (recording->parameters->anonymous) {
-                memcpy(head->name, name, sizeof(name));
-                return 0;
-        }
-        r = spool_free_name(recording->spool, name, head->name);
-        return r == 0 ? 0 : recording_refuse_spool(recording, r);
-}
-
 static int recording_finish_file(Recording *recording) {
         Head *head = &recording->head;
         const char *name = recording->parameters->name;
@@ -308,7 +265,7 @@ static int recording_finish_file(Recording *recording) {
 
         if (name)
                 (void) snprintf(head->name, sizeof(head->name), "%s", name);
-        r = name ? 0 : recording_name_by_time(recording);
+        r = name ? 0 : work_time_name(head, head->name);
         if (r != 0)
                 return r;
         r = snapshot_file_writer_finish(recording->writer, head, &head->size_bytes);
@@ -316,57 +273,6 @@ static int recording_finish_file(Recording *recording) {
         if (r < 0 && recording->spool)
                 return recording_refuse_spool(recording, spool_explain(recording->spool, r));
         return err_fold(r);
-}
-
-/* Reads the head of the snapshot to be replaced, for the answer; of a damaged one just the name. */
-static int recording_find_replaced(Recording *recording) {
-        _cleanup_(fd_closep) int fd = -EBADF;
-        Head *head = &recording->replaced;
-        int r;
-
-        if (!recording->parameters->replace)
-                return 0;
-        r = spool_open_snapshot(recording->spool, recording->head.name, &fd, head);
-        if (r == SPOOL_E_NOT_FOUND)
-                return 0;
-        if (r != 0 && r != SPOOL_E_DAMAGED)
-                return recording_refuse_spool(recording, r);
-        if (r == SPOOL_E_DAMAGED)
-                *head = (Head){};
-        memcpy(head->name, recording->head.name, sizeof(head->name));
-        return 0;
-}
-
-static int recording_publish(Recording *recording) {
-        const CaptureParameters *parameters = recording->parameters;
-        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
-        int r;
-
-        if (!answer_has_peer(&recording->work->answer))
-                return -ECANCELED;
-        /* Remove older snapshots only once this one is on the disk and its caller still waits. */
-        r = work_await_disk(recording->work, recording->spool, recording->file);
-        if (r != 0)
-                return r;
-        r = recording_make_room(recording);
-        if (r != 0)
-                return r;
-        r = recording_find_replaced(recording);
-        if (r != 0)
-                return r;
-        if (parameters->name) {
-                r = spool_publish(recording->spool, recording->file, recording->head.name,
-                                  parameters->replace, parameters->uid);
-                if (r == 0)
-                        r = spool_describe(recording->file, &recording->head);
-        } else {
-                /* Another capture may have taken the name, which is that of a millisecond. */
-                r = format_time_name(&recording->head, name);
-                if (r == 0)
-                        r = spool_publish_untagged(recording->spool, recording->file, name,
-                                                   &recording->head);
-        }
-        return r == 0 ? 0 : recording_refuse_spool(recording, r);
 }
 
 static JsonWriter *recording_begin_answer(Recording *recording) {
@@ -393,14 +299,11 @@ static int recording_answer_file(Recording *recording) {
         return answer_final_descriptor(&recording->work->answer, fd);
 }
 
+/* The names that had to go are part of the answer to the caller, which the spool job gives. */
 static int recording_answer(Recording *recording) {
         JsonWriter *writer = recording_begin_answer(recording);
 
         work_write_rotated(writer, &recording->rotated);
-        if (recording->replaced.name[0] != '\0') {
-                json_write_key(writer, "replaced");
-                head_write_json(writer, &recording->replaced);
-        }
         return answer_final(&recording->work->answer);
 }
 
@@ -418,9 +321,10 @@ static int capture_start(Work *work, CaptureParameters *parameters) {
         r = recording_decode_pids(&recording, parameters->self_pids);
         if (r != 0)
                 return r;
-        r = recording_open_file(&recording, &parameters->spool);
+        r = recording_look_at_spool(&recording, &parameters->spool);
         if (r != 0)
                 return r;
+        recording_begin_head(&recording);
         r = recording_open_kernel(&recording);
         if (r != 0)
                 return r;
@@ -430,18 +334,18 @@ static int capture_start(Work *work, CaptureParameters *parameters) {
         r = recording_finish_file(&recording);
         if (r != 0)
                 return r;
-        if (parameters->anonymous)
-                return recording_answer_file(&recording);
-        r = recording_publish(&recording);
-        if (r != 0)
-                return r;
-        return recording_answer(&recording);
+        return parameters->anonymous ? recording_answer_file(&recording)
+                                     : recording_answer(&recording);
 }
 
 static int work_capture(Work *work) {
         static const Parameter table[] = {
-                SPOOL_PARAMETERS(CaptureParameters, spool),
+                { JOB_KEY_DIRECTORY, PARAMETER_DESCRIPTOR, false,
+                  offsetof(CaptureParameters, spool.directory) },
+                { JOB_KEY_SPOOL_PATH, PARAMETER_TEXT, false,
+                  offsetof(CaptureParameters, spool.path) },
                 SPOOL_LIMITS_PARAMETER(CaptureParameters, spool),
+                { JOB_KEY_OUTPUT, PARAMETER_DESCRIPTOR, true, offsetof(CaptureParameters, output) },
                 { JOB_KEY_NAME, PARAMETER_TEXT, false, offsetof(CaptureParameters, name) },
                 { JOB_KEY_TAGGED, PARAMETER_BOOL, false, offsetof(CaptureParameters, tagged) },
                 { JOB_KEY_REPLACE, PARAMETER_BOOL, false, offsetof(CaptureParameters, replace) },
@@ -461,6 +365,7 @@ static int work_capture(Work *work) {
         if (r == 0)
                 r = capture_start(work, &parameters);
         spool_parameters_done(&parameters.spool);
+        parameters.output = fd_close(parameters.output);
         return r;
 }
 
@@ -489,7 +394,7 @@ static int work_probe(Work *work) {
 }
 
 const WorkMethod work_capture_methods[] = {
-        { JOB_METHOD_CAPTURE, work_capture, WORK_NEEDS_NOTHING, 0 },
+        { JOB_METHOD_CAPTURE, work_capture, WORK_NEEDS_NOTHING, LIMIT_FILE_BYTES },
         { JOB_METHOD_PROBE, work_probe, WORK_NEEDS_NOTHING, 0 },
         {},
 };

@@ -2,8 +2,10 @@
 #include "worker/work.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "wire/limits.h"
@@ -26,8 +28,8 @@ typedef struct SpoolCall {
         SpoolParameters spool;
         int file; /* owned */
         const char *name, *new_name;
-        json_object *names;
-        bool replace;
+        json_object *names, *sources, *rotated;
+        bool replace, tagged;
         uid_t uid;
 } SpoolCall;
 
@@ -110,6 +112,181 @@ static int work_publish(Work *work) {
         r = publish_file(work, &parameters, spool, &limits, &head, &rotated);
         spool_discard(spool, parameters.file);
         return r;
+}
+
+/* keep a capture */
+
+typedef struct Keeping {
+        Work *work;            /* borrowed */
+        const SpoolCall *call; /* borrowed */
+        Spool *spool;          /* owned, as all below */
+        Head head, replaced;   /* @replaced: without a name, none */
+        Buffer rotated;
+} Keeping;
+
+static void keeping_done(Keeping *keeping) {
+        /* It is unnamed, or a temporary, unless it was published. */
+        if (keeping->spool)
+                spool_discard(keeping->spool, keeping->call->file);
+        keeping->spool = spool_free(keeping->spool);
+        head_done(&keeping->head);
+        head_done(&keeping->replaced);
+        buffer_done(&keeping->rotated);
+}
+
+/*
+ * The capture wrote the head, and it reads what everybody on the host can write: so what decides
+ * about a snapshot (its name, whether it is tagged, and whose it is) has to be as ordered.
+ */
+static int keeping_check_head(Keeping *keeping) {
+        const SpoolCall *call = keeping->call;
+        const Head *head = &keeping->head;
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
+        int r;
+
+        if (call->name)
+                (void) snprintf(name, sizeof(name), "%s", call->name);
+        r = call->name ? 0 : work_time_name(head, name);
+        if (r != 0)
+                return r;
+        if (strcmp(head->name, name) == 0 && head->tagged == call->tagged && head->has_uid &&
+            head->uid == call->uid)
+                return 0;
+        return work_refuse(keeping->work, WIRE_ERROR_JOB_FAILED,
+                           &(WireErrorDetail){
+                                   .reason = "the capture wrote a head that was not ordered",
+                           });
+}
+
+/* Reads the head of the snapshot to be replaced, for the answer; of a damaged one just the name. */
+static int keeping_find_replaced(Keeping *keeping) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        Head *head = &keeping->replaced;
+        int r;
+
+        if (!keeping->call->replace)
+                return 0;
+        r = spool_open_snapshot(keeping->spool, keeping->head.name, &fd, head);
+        if (r == SPOOL_E_NOT_FOUND)
+                return 0;
+        if (r != 0 && r != SPOOL_E_DAMAGED)
+                return work_refuse_spool(keeping->work, keeping->spool, keeping->head.name, r);
+        if (r == SPOOL_E_DAMAGED)
+                *head = (Head){};
+        memcpy(head->name, keeping->head.name, sizeof(head->name));
+        return 0;
+}
+
+static int keeping_publish(Keeping *keeping, const SpoolLimits *limits) {
+        const SpoolCall *call = keeping->call;
+        Work *work = keeping->work;
+        Spool *spool = keeping->spool;
+        Head *head = &keeping->head;
+        SpoolNeed need = { .uid = call->uid, .replaces = call->replace ? call->name : NULL };
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
+        int r;
+
+        /* Remove older snapshots only once this one is on the disk and its caller still waits. */
+        r = work_await_disk(work, spool, call->file);
+        if (r != 0)
+                return r;
+        r = spool_allocated_bytes(call->file, &need.n_bytes);
+        if (r < 0)
+                return r;
+        r = spool_make_room(spool, limits, &need, &keeping->rotated);
+        if (r != 0) {
+                /* So that the caller who reads the refusal and tries again finds the room free. */
+                (void) !ftruncate(call->file, 0);
+                return work_refuse_spool(work, spool, head->name, r);
+        }
+        r = keeping_find_replaced(keeping);
+        if (r != 0)
+                return r;
+        if (call->name) {
+                r = spool_publish(spool, call->file, head->name, call->replace, call->uid);
+                if (r == 0)
+                        r = spool_describe(call->file, head);
+        } else {
+                /* Another capture may have taken the name, which is that of a millisecond. */
+                memcpy(name, head->name, sizeof(name));
+                r = spool_publish_untagged(spool, call->file, name, head);
+        }
+        return r == 0 ? 0 : work_refuse_spool(work, spool, head->name, r);
+}
+
+/* The whole answer to the caller, with what the capture said. */
+static int keeping_answer(Keeping *keeping) {
+        JsonWriter *writer = answer_begin(&keeping->work->answer);
+
+        json_write_key(writer, "snapshot");
+        head_write_json(writer, &keeping->head);
+        json_write_key(writer, JOB_KEY_SOURCES);
+        json_write_raw(writer, span_of(json_object_to_json_string_ext(keeping->call->sources,
+                                                                      JSON_C_TO_STRING_PLAIN)));
+        work_write_rotated(writer, &keeping->rotated);
+        if (keeping->replaced.name[0] != '\0') {
+                json_write_key(writer, "replaced");
+                head_write_json(writer, &keeping->replaced);
+        }
+        return answer_final(&keeping->work->answer);
+}
+
+/* The names that had to go before the capture. */
+static int keeping_add_rotated(Keeping *keeping) {
+        json_object *names = keeping->call->rotated;
+        size_t n = names ? json_object_array_length(names) : 0;
+        int r = 0;
+
+        for (size_t i = 0; i < n && r == 0; i++) {
+                json_object *name = json_object_array_get_idx(names, i);
+
+                if (!json_object_is_type(name, json_type_string))
+                        return work_refuse_parameter(keeping->work, JOB_KEY_ROTATED, NULL);
+                r = buffer_append_text(&keeping->rotated, json_object_get_string(name));
+                if (r == 0)
+                        r = buffer_append_byte(&keeping->rotated, '\n');
+        }
+        return r;
+}
+
+static int work_keep(Work *work) {
+        static const Parameter table[] = {
+                SPOOL_PARAMETERS(SpoolCall, spool),
+                SPOOL_LIMITS_PARAMETER(SpoolCall, spool),
+                { JOB_KEY_FILE, PARAMETER_DESCRIPTOR, true, offsetof(SpoolCall, file) },
+                { JOB_KEY_NAME, PARAMETER_TEXT, false, offsetof(SpoolCall, name) },
+                { JOB_KEY_TAGGED, PARAMETER_BOOL, false, offsetof(SpoolCall, tagged) },
+                { JOB_KEY_REPLACE, PARAMETER_BOOL, false, offsetof(SpoolCall, replace) },
+                { JOB_KEY_UID, PARAMETER_UID, true, offsetof(SpoolCall, uid) },
+                { JOB_KEY_SOURCES, PARAMETER_ARRAY, true, offsetof(SpoolCall, sources) },
+                { JOB_KEY_ROTATED, PARAMETER_ARRAY, false, offsetof(SpoolCall, rotated) },
+        };
+        _cleanup_(spool_call_done) SpoolCall call = SPOOL_CALL_NONE;
+        _cleanup_(keeping_done) Keeping keeping = { .work = work, .call = &call };
+        SnapshotFault fault = {};
+        SpoolLimits limits;
+        int r;
+
+        r = work_decode(work, table, ELEMENTSOF(table), &call);
+        if (r == 0 && call.name)
+                r = work_check_name(work, call.name);
+        if (r == 0)
+                r = work_decode_limits(work, &call.spool, &limits);
+        if (r == 0)
+                r = work_adopt_spool(work, &call.spool, &keeping.spool);
+        if (r == 0)
+                r = keeping_add_rotated(&keeping);
+        if (r != 0)
+                return r;
+        r = snapshot_file_read_head(call.file, &keeping.head, &fault);
+        if (r == SNAPSHOT_FILE_E_NO_HEAD || r == SNAPSHOT_FILE_E_DAMAGED)
+                return work_refuse_fault(work, call.name ? call.name : "", &fault);
+        if (r != 0)
+                return err_fold(r);
+        r = keeping_check_head(&keeping);
+        if (r == 0)
+                r = keeping_publish(&keeping, &limits);
+        return r == 0 ? keeping_answer(&keeping) : r;
 }
 
 /* remove */
@@ -280,6 +457,7 @@ static int work_clean(Work *work) {
 
 const WorkMethod work_spool_methods[] = {
         { JOB_METHOD_PUBLISH, work_publish, WORK_NEEDS_NOTHING, 0 },
+        { JOB_METHOD_KEEP, work_keep, WORK_NEEDS_NOTHING, 0 },
         { JOB_METHOD_REMOVE, work_remove, WORK_NEEDS_NOTHING, 0 },
         { JOB_METHOD_RENAME, work_rename, WORK_NEEDS_NOTHING, 0 },
         { JOB_METHOD_CLEAN, work_clean, WORK_NEEDS_NOTHING, 0 },

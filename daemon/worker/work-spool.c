@@ -2,19 +2,35 @@
 #include "worker/work-spool.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/err.h"
+#include "base/macro.h"
 #include "spool/spool-failure.h"
 
 void spool_parameters_done(SpoolParameters *parameters) {
         parameters->directory = fd_close(parameters->directory);
 }
 
+/* In a directory of its own a job needs no capability. */
+static uint64_t capabilities_for(const SpoolParameters *parameters) {
+        struct stat status;
+
+        return fstat(parameters->directory, &status) == 0 && status.st_uid == geteuid()
+                       ? 0
+                       : UINT64_MAX;
+}
+
 int work_adopt_spool(Work *work, SpoolParameters *parameters, Spool **ret) {
         _cleanup_(spool_freep) Spool *spool = NULL;
         int r;
 
+        r = work_confine(work, capabilities_for(parameters));
+        if (r != 0)
+                return r;
         r = spool_adopt(parameters->directory, parameters->path ? parameters->path : "", &spool);
         if (r < 0)
                 return r;
@@ -54,6 +70,20 @@ int work_refuse_spool(Work *work, Spool *spool, const char *name, int r) {
         r = work_refuse(work, failure.error, &failure.detail);
         spool_failure_done(&failure);
         return r;
+}
+
+int work_time_name(const Head *head, char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]) {
+        uint64_t ms = head->start_realtime_ns / NSEC_PER_MSEC;
+        time_t seconds = (time_t) (ms / 1000);
+        struct tm utc;
+        size_t n;
+
+        if (!gmtime_r(&seconds, &utc))
+                return -EOVERFLOW;
+        n = strftime(ret_name, SNAPSHOT_NAME_MAX_CHARS + 1, "%Y%m%dT%H%M%S", &utc);
+        (void) snprintf(ret_name + n, SNAPSHOT_NAME_MAX_CHARS + 1 - n, ".%03uZ",
+                        (unsigned) (ms % 1000));
+        return 0;
 }
 
 int work_await_disk(Work *work, Spool *spool, int file) {

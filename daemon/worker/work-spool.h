@@ -33,7 +33,10 @@ typedef struct SpoolParameters {
 
 void spool_parameters_done(SpoolParameters *parameters);
 
-/* Takes over the directory. An unusable spool is refused with SpoolUnavailable. */
+/*
+ * Takes over the directory and enters the sandbox of the job, without capabilities if the directory
+ * belongs to us. An unusable spool is refused with SpoolUnavailable.
+ */
 _must_check_ int work_adopt_spool(Work *work, SpoolParameters *parameters, Spool **ret);
 /* Decodes the limits. Without them there are none; within them all members are required. */
 _must_check_ int work_decode_limits(Work *work, const SpoolParameters *parameters,
@@ -41,6 +44,10 @@ _must_check_ int work_decode_limits(Work *work, const SpoolParameters *parameter
 
 /* Refuses the call because of SPOOL_E_* @r about the snapshot @name. Passes on a negative @r. */
 _must_check_ int work_refuse_spool(Work *work, Spool *spool, const char *name, int r);
+
+/* The name of a snapshot without a tag: "20261120T153501.123Z", the time it begins at. */
+_must_check_ int work_time_name(const Head *head,
+                                char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]);
 
 /*
  * Writes @file to the disk and checks that the peer is still there: -ECANCELED. Call it right

@@ -9,6 +9,21 @@
 
 #define CULPRIT_BYTES 128
 
+int work_confine(Work *work, uint64_t keep) {
+        bool privileged = sandbox_is_privileged();
+        int r;
+
+        if (!work->confines)
+                return 0;
+        r = sandbox_enter(work->terms->grants, work->terms->kept_inside & keep,
+                          work->max_file_bytes);
+        /* Without privileges we read a file with the rights of its reader, as any program would. */
+        if (r == SANDBOX_E_NO_FILTER)
+                r = privileged && work->terms->reads_foreign ? -EPROTONOSUPPORT : 0;
+        work->is_confined = r == 0;
+        return r;
+}
+
 int work_refuse(Work *work, WireError error, const WireErrorDetail *detail) {
         int r = answer_error(&work->answer, error, detail);
 

@@ -14,6 +14,7 @@
 #include "base/macro.h"
 #include "interface/job-interface.h"
 #include "interface/parameters.h"
+#include "job/job-kind.h"
 #include "wire/frame.h"
 #include "wire/message.h"
 #include "worker/answer.h"
@@ -30,6 +31,10 @@ typedef struct Work {
         FrameStream *stream; /* borrowed; holds the descriptors of the call */
         Call call;
         Answer answer;
+        const JobTerms *terms;   /* of this kind of job */
+        uint64_t max_file_bytes; /* the size of files it may write; 0: no bound of its own */
+        bool confines;           /* false: a test, which stays in its process */
+        bool is_confined;
 } Work;
 
 typedef int (*WorkRun)(Work *work);
@@ -55,6 +60,13 @@ extern const WorkMethod work_convert_methods[];  /* job-convert.c */
 extern const WorkMethod work_import_methods[];   /* job-import.c */
 extern const WorkMethod work_capture_methods[];  /* job-capture.c */
 extern const WorkMethod work_spool_methods[];    /* job-spool.c */
+
+/*
+ * Enters the sandbox of this kind of job, with those of its capabilities that are in @keep. A job
+ * that enters when it is ready has to call this before it reads bytes of somebody else, and before
+ * it answers. -EPROTONOSUPPORT: a privileged job that needs a filter, on a kernel without.
+ */
+_must_check_ int work_confine(Work *work, uint64_t keep);
 
 /* Answers with @error. WORK_E_ANSWERED, or a negative errno when that could not be sent. */
 _must_check_ int work_refuse(Work *work, WireError error, const WireErrorDetail *detail);

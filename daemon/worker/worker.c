@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "worker/worker.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -44,22 +45,6 @@ static const WorkMethod *worker_method_find(JobKind kind, const char *name) {
         return NULL;
 }
 
-/* Gives up privileges. This must come before the first byte of somebody else is read. */
-static int worker_confine(const JobTerms *terms, uint64_t max_file_bytes) {
-        bool privileged = sandbox_is_privileged();
-        int r;
-
-        r = sandbox_enter(terms->filter, terms->capabilities, max_file_bytes);
-        if (r != SANDBOX_E_NO_FILTER)
-                return r;
-        /* Without privileges we read a file with the rights of its reader, as any program would. */
-        if (privileged && terms->reads_foreign)
-                return -EPROTONOSUPPORT;
-        (void) fputs("ctprofd: this kernel has no seccomp filters, continuing without one\n",
-                     stderr);
-        return 0;
-}
-
 /* Sends the error of a method that failed. */
 static int worker_fail(Work *work, int error) {
         const char *reason = strerror(-error), *full = work_full_reason(error);
@@ -86,12 +71,19 @@ static int worker_dispatch(JobKind kind, Work *work, WorkerConfinement confineme
                                    &(WireErrorDetail){ .subject = span_of(work->call.method) });
         if (method->need == WORK_NEEDS_MORE && !work->call.more)
                 return work_refuse(work, WIRE_ERROR_EXPECTED_MORE, NULL);
-        if (confinement == WORKER_CONFINED) {
-                r = worker_confine(job_terms(kind), method->max_file_bytes);
+        work->terms = job_terms(kind);
+        work->max_file_bytes = method->max_file_bytes;
+        work->confines = confinement == WORKER_CONFINED;
+        if (work->confines) {
+                r = work->terms->entry == JOB_ENTERS_AT_ONCE
+                            ? work_confine(work, work->terms->kept_inside)
+                            : sandbox_limit_capabilities(work->terms->capabilities);
                 if (r != 0)
                         return r;
         }
-        return method->run(work);
+        r = method->run(work);
+        assert(r != 0 || work->is_confined || !work->confines);
+        return r;
 }
 
 static int worker_serve_call(JobKind kind, Work *work, Span frame, WorkerConfinement confinement) {
@@ -164,14 +156,14 @@ static int worker_adopt_socket(FrameStream **ret) {
         return err_fold(r);
 }
 
-int worker_main(const char *word) {
+_noreturn_ void worker_main(const char *word) {
         FrameStream *stream = NULL;
         JobKind kind;
         int r;
 
         if (!job_kind_find(word, &kind)) {
                 (void) fprintf(stderr, "ctprofd: there is no kind of job named \"%s\"\n", word);
-                return EXIT_FAILURE;
+                sandbox_exit(EXIT_FAILURE);
         }
         worker_reset_signals();
         r = worker_adopt_socket(&stream);
@@ -182,7 +174,5 @@ int worker_main(const char *word) {
         if (r != 0)
                 (void) fprintf(stderr, "ctprofd: the %s job cannot serve its call: %s\n", word,
                                strerror(-r));
-        if (job_terms(kind)->filter != SANDBOX_OPEN)
-                sandbox_exit(r == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
-        return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        sandbox_exit(r == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
 }

@@ -13,9 +13,9 @@
 
 /*
  * Runs this process as a job of the kind @word (job-kind.h): serves the call on descriptor 3 and
- * returns the exit status. A job with a filter does not return but ends here.
+ * ends the process: inside a sandbox no exit handlers may run.
  */
-int worker_main(const char *word);
+_noreturn_ void worker_main(const char *word);
 
 typedef enum WorkerConfinement {
         WORKER_CONFINED, /* gives up the privileges that its kind of job does not need */

@@ -12,7 +12,8 @@
 
 #define JOB_INTERFACE "io.ctprof.Job"
 
-#define JOB_METHOD_CAPTURE JOB_INTERFACE ".Capture" /* take a snapshot and publish it */
+#define JOB_METHOD_CAPTURE JOB_INTERFACE ".Capture" /* take a snapshot */
+#define JOB_METHOD_KEEP JOB_INTERFACE ".Keep"       /* publish what a capture has written */
 #define JOB_METHOD_PROBE JOB_INTERFACE ".Probe"     /* the state of every source */
 #define JOB_METHOD_CONVERT JOB_INTERFACE ".Convert" /* a snapshot in another format */
 #define JOB_METHOD_IMPORT JOB_INTERFACE ".Import"   /* a verified copy of a file from outside */
@@ -54,3 +55,5 @@
 #define JOB_KEY_SMAPS "smaps"
 #define JOB_KEY_SMAPS_LIMIT_NS "smapsLimitNs"
 #define JOB_KEY_SELF_PIDS "selfPids"
+#define JOB_KEY_ROTATED "rotated" /* names that had to make room */
+#define JOB_KEY_SOURCES "sources" /* what the capture said of them; part of the answer */

@@ -61,6 +61,7 @@
 #define LIMIT_NAME_SUFFIX 10000u /* "NAME-N" of untagged snapshots, before it is given up */
 
 /* Files */
+#define LIMIT_FILE_BYTES (4ull * 1024u * 1024u * 1024u)      /* a snapshot, as it is in the spool */
 #define LIMIT_DOCUMENT_BYTES (16ull * 1024u * 1024u * 1024u) /* uncompressed */
 #define LIMIT_DOCUMENT_0_BYTES (1024ull * 1024u * 1024u)     /* the same, format version 0 */
 #define LIMIT_DOCUMENT_DEPTH 16u

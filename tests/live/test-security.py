@@ -178,6 +178,56 @@ def job_that_never_ends():
         wait_until(lambda: not daemon.children(), what="the end of the jobs")
         serves(daemon, HOSTILE)
 
+
+def confinement(pid):
+    """Of a job: (its seccomp mode, its capabilities, its standard descriptors)."""
+    status = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text("ascii").splitlines())
+    standard = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in range(3)]
+    return int(status["Seccomp"]), int(status["CapPrm"], 16) | int(status["CapEff"], 16), standard
+
+
+@test
+def analysis_job_has_nothing_of_the_daemon():
+    """a job that reads a file has no capability, a filter, and not the daemon's stdout and stderr"""
+    need_root()
+    with temporary() as directory, open_daemon(directory) as daemon:
+        with Fuse(directory / "mount", {"x": None}) as fuse:
+            caller = connect(daemon, HOSTILE)
+            with opened(fuse.path("x")) as fd:
+                send_with(caller, frame("Import", {"fileDescriptor": 0, "tag": "x"}), [fd])
+            wait_until(daemon.children, what="the job")
+            job = daemon.children()[0]
+            wait_until(lambda: confinement(job) == (2, 0, ["/dev/null"] * 3), what="its sandbox")
+            caller.close()
+        wait_until(lambda: not daemon.children(), what="its end")
+
+
+@test
+def capture_job_reads_in_a_sandbox():
+    """a capture job has threads only inside its filter, with three capabilities and not the daemon's stderr"""
+    need_root()
+    reading = 1 << 2 | 1 << 12 | 1 << 19  # DAC_READ_SEARCH, NET_ADMIN, SYS_PTRACE
+    seen = 0
+    with temporary() as directory, open_daemon(directory) as daemon, Idle(4000, 4):
+        for name in range(20):
+            caller = connect(daemon, OWNER)
+            caller.sendall(frame("Capture", {"tag": str(name)}))
+            while not select.select([caller], [], [], 0)[0]:
+                for job in daemon.children():
+                    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                        n_threads = len(os.listdir(f"/proc/{job}/task"))
+                        mode, capabilities, standard = confinement(job)
+                        if n_threads > 1:
+                            seen += 1
+                            expect_equal((mode, capabilities & ~reading, standard), (2, 0, ["/dev/null"] * 3))
+            reply = receive(caller)[-1]
+            expect("snapshot" in reply.get("parameters", {}), reply)
+            if seen:
+                break
+    print(f"# seen {seen} times while it read")
+    expect(seen, "never seen")
+
+
 MEMBER, GROUP = 65021, 65030
 
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/name.h"
@@ -105,16 +104,8 @@ static int subject_file_result(Subject *subject, int r) {
 
 static int subject_open_file(Subject *subject) {
         _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
-        struct stat status;
         int r;
 
-        if (fstat(subject->fd, &status) != 0)
-                return -errno;
-        if (!S_ISREG(status.st_mode)) {
-                (void) snprintf(subject->fault.text, sizeof(subject->fault.text),
-                                "it is not a regular file");
-                return SNAPSHOT_FILE_E_DAMAGED;
-        }
         r = snapshot_file_check_digest(subject->fd, &subject->fault);
         if (r != 0 && r != SNAPSHOT_FILE_E_NO_HEAD)
                 return r;

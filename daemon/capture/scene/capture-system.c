@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,6 +72,78 @@ const CaptureSystem capture_system_kernel = {
         .now_ns = kernel_now_ns,
         .begin_worker = kernel_begin_worker,
 };
+
+/* sockets that are ready */
+
+typedef struct ReadySocket {
+        TaskstatsSocket *socket; /* owned */
+        atomic_flag taken;
+} ReadySocket;
+
+struct ReadySystem {
+        CaptureSystem system;
+        int failure; /* why there are no more: of taskstats_open(), or -EMFILE */
+        size_t n_sockets;
+        ReadySocket sockets[];
+};
+
+static int ready_open_taskstats(void *userdata, void **ret_handle) {
+        ReadySystem *ready = userdata;
+
+        for (size_t i = 0; i < ready->n_sockets; i++)
+                if (!atomic_flag_test_and_set(&ready->sockets[i].taken)) {
+                        *ret_handle = &ready->sockets[i];
+                        return 0;
+                }
+        return ready->failure;
+}
+
+static int ready_query_taskstats(void *handle, const pid_t *tids, size_t n_tids,
+                                 TaskstatsAnswer *answers) {
+        return taskstats_query(((ReadySocket *) handle)->socket, tids, n_tids, answers);
+}
+
+/* It stays open for the next thread. */
+static void ready_close_taskstats(void *handle) {
+        atomic_flag_clear(&((ReadySocket *) handle)->taken);
+}
+
+int ready_system_new(unsigned n_sockets, ReadySystem **ret) {
+        ReadySystem *ready = calloc(1, sizeof(*ready) + n_sockets * sizeof(*ready->sockets));
+
+        if (!ready)
+                return -ENOMEM;
+        ready->system = capture_system_kernel;
+        ready->system.userdata = ready;
+        ready->system.open_taskstats = ready_open_taskstats;
+        ready->system.query_taskstats = ready_query_taskstats;
+        ready->system.close_taskstats = ready_close_taskstats;
+        ready->failure = -EMFILE;
+        while (ready->n_sockets < n_sockets) {
+                int r = taskstats_open(&ready->sockets[ready->n_sockets].socket);
+
+                if (r != 0) {
+                        ready->failure = r;
+                        break;
+                }
+                ready->n_sockets++;
+        }
+        *ret = ready;
+        return 0;
+}
+
+ReadySystem *ready_system_free(ReadySystem *ready) {
+        if (!ready)
+                return NULL;
+        for (size_t i = 0; i < ready->n_sockets; i++)
+                (void) taskstats_free(ready->sockets[i].socket);
+        free(ready);
+        return NULL;
+}
+
+const CaptureSystem *ready_system_get(const ReadySystem *ready) {
+        return &ready->system;
+}
 
 const CaptureSystem capture_system_files = {
         .now_ns = kernel_now_ns,

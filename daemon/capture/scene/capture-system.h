@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "kernel/taskstats/taskstats.h"
 
@@ -46,5 +48,17 @@ typedef struct CaptureSystem {
 
 /* The running kernel. */
 extern const CaptureSystem capture_system_kernel;
+
+/*
+ * The running kernel for a process that is about to give up opening sockets: the taskstats sockets
+ * are opened now, and as many can be open at once as were asked for.
+ */
+typedef struct ReadySystem ReadySystem;
+_must_check_ int ready_system_new(unsigned n_sockets, ReadySystem **ret); /* -ENOMEM */
+ReadySystem *ready_system_free(ReadySystem *ready);
+DEFINE_CLEANUP(ReadySystem *, ready_system_free);
+/* Borrowed. */
+const CaptureSystem *ready_system_get(const ReadySystem *ready);
+
 /* Files only. */
 extern const CaptureSystem capture_system_files;

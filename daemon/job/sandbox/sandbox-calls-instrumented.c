@@ -10,3 +10,4 @@ const SandboxCall sandbox_calls_instrumented[] = {
         {},
 };
 // clang-format on
+const bool sandbox_keeps_stderr = true;

@@ -3,3 +3,4 @@
 #include "job/sandbox/sandbox-calls.h"
 
 const SandboxCall sandbox_calls_instrumented[] = { {} };
+const bool sandbox_keeps_stderr = false;

@@ -2,38 +2,47 @@
 #include "job/sandbox/sandbox-calls.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include "job/sandbox/sandbox-grant.h"
 
 #define ANY(call) \
         { .name = (call) }
-#define WITHOUT(call, argument, bits)                             \
+/* Allowed where the bits @mask of an argument are @bits. */
+#define WHERE(call, argument, mask, bits)                         \
         {                                                         \
                 .name = (call), .n_conditions = 1, .condition = { \
                         .arg = (argument),                        \
                         .op = SCMP_CMP_MASKED_EQ,                 \
-                        .datum_a = (bits)                         \
-                }                                                 \
-        }
-#define WITH(call, argument, bits)                                \
-        {                                                         \
-                .name = (call), .n_conditions = 1, .condition = { \
-                        .arg = (argument),                        \
-                        .op = SCMP_CMP_MASKED_EQ,                 \
-                        .datum_a = (bits),                        \
+                        .datum_a = (mask),                        \
                         .datum_b = (bits)                         \
                 }                                                 \
         }
+#define WITHOUT(call, argument, bits) WHERE(call, argument, bits, 0)
+#define WITH(call, argument, value) WHERE(call, argument, ~UINT64_C(0) >> 32, value)
+
+/* O_TMPFILE contains the bits of O_DIRECTORY. O_ACCMODE: reading only is 0. */
+#define OPEN_TO_CHANGE (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
+
+/* A thread of this process, in no namespace of its own. */
+#define THREAD_FLAGS (CLONE_THREAD | CLONE_VM | CLONE_SIGHAND)
+#define NAMESPACE_FLAGS                                                                \
+        (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
+         CLONE_NEWPID | CLONE_NEWNET | CLONE_PTRACE)
+#ifdef __s390__
+#define CLONE_FLAGS_ARGUMENT 1
+#else
+#define CLONE_FLAGS_ARGUMENT 0
+#endif
 
 // clang-format off
-const SandboxCall sandbox_calls[] = {
+
+/* None of these gives access to anything that the process did not have open when it entered. */
+static const SandboxCall calls_always[] = {
         /* open files and sockets */
         ANY("read"), ANY("readv"), ANY("pread64"), ANY("preadv"),
         ANY("write"), ANY("writev"), ANY("pwrite64"),
         ANY("lseek"), ANY("_llseek"), ANY("fstat"), ANY("fstat64"),
-        /* glibc implements fstat(3) with these since 2.33. They accept a path too, but reveal only
-         * times and sizes, no content. */
-        WITH("newfstatat", 3, AT_EMPTY_PATH), WITH("fstatat64", 3, AT_EMPTY_PATH),
-        WITH("statx", 2, AT_EMPTY_PATH),
         ANY("fsync"), ANY("fdatasync"), ANY("ftruncate"), ANY("ftruncate64"),
         ANY("copy_file_range"), ANY("close"),
         ANY("sendmsg"), ANY("recvmsg"), ANY("sendto"), ANY("recvfrom"),
@@ -52,4 +61,61 @@ const SandboxCall sandbox_calls[] = {
         ANY("getrandom"), ANY("exit"), ANY("exit_group"),
         {},
 };
+
+/* Everything that accepts a path, to look at it. */
+static const SandboxCall calls_read_files[] = {
+        WITHOUT("openat", 2, OPEN_TO_CHANGE), WITHOUT("open", 1, OPEN_TO_CHANGE),
+        ANY("newfstatat"), ANY("fstatat64"), ANY("statx"),
+        ANY("readlink"), ANY("readlinkat"), ANY("faccessat"), ANY("faccessat2"),
+        ANY("getdents64"), ANY("getdents"), ANY("fstatfs"), ANY("fstatfs64"), ANY("sysinfo"),
+        WITH("fcntl", 1, F_DUPFD_CLOEXEC), WITH("fcntl64", 1, F_DUPFD_CLOEXEC),
+        WITH("fcntl", 1, F_GETFL), WITH("fcntl64", 1, F_GETFL),
+        WITH("fcntl", 1, F_GETFD), WITH("fcntl64", 1, F_GETFD),
+        WITH("fcntl", 1, F_SETFD), WITH("fcntl64", 1, F_SETFD),
+        {},
+};
+
+static const SandboxCall calls_observe[] = {
+        WHERE("clone", CLONE_FLAGS_ARGUMENT, THREAD_FLAGS | NAMESPACE_FLAGS, THREAD_FLAGS),
+        WITH("unshare", 0, CLONE_FILES),
+        ANY("set_robust_list"), ANY("rseq"),
+        ANY("recvmmsg"), ANY("recvmmsg_time64"),
+        ANY("sched_getaffinity"), ANY("uname"), ANY("rt_sigaction"),
+        {},
+};
+
+static const SandboxCall calls_change_names[] = {
+        WITHOUT("openat", 2, O_TRUNC), WITHOUT("open", 1, O_TRUNC),
+        ANY("linkat"), ANY("renameat"), ANY("renameat2"), ANY("unlinkat"), ANY("flock"),
+        /* futimens(3): without a path */
+        WHERE("utimensat", 1, UINT64_MAX, 0), WHERE("utimensat_time64", 1, UINT64_MAX, 0),
+        /* between two attempts to take the lock */
+        ANY("clock_nanosleep"), ANY("clock_nanosleep_time64"),
+        {},
+};
+
+#if !SANDBOX_HAS_FSTAT
+/* fstat(3) has to use these here. They accept a path, but tell only times and sizes. */
+static const SandboxCall calls_stat[] = {
+        WHERE("newfstatat", 3, AT_EMPTY_PATH, AT_EMPTY_PATH),
+        WHERE("fstatat64", 3, AT_EMPTY_PATH, AT_EMPTY_PATH),
+        WHERE("statx", 2, AT_EMPTY_PATH, AT_EMPTY_PATH),
+        {},
+};
+#endif
+
+const SandboxCallGroup sandbox_call_groups[] = {
+        { 0, calls_always },
+        { 0, sandbox_calls_instrumented },
+#if !SANDBOX_HAS_FSTAT
+        { 0, calls_stat },
+#endif
+        { SANDBOX_READ_FILES, calls_read_files },
+        { SANDBOX_OBSERVE, calls_observe },
+        { SANDBOX_CHANGE_NAMES, calls_change_names },
+        { 0, NULL },
+};
+
+/* Their flags are in memory, where a filter cannot look. */
+const char *const sandbox_calls_unknown[] = { "openat2", "clone3", NULL };
 // clang-format on

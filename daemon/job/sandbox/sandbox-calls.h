@@ -4,12 +4,12 @@
 /*
  * SandboxCalls
  *
- * The system calls that a process in the sandbox may make. The list holds the names of all
- * architectures; names that this one or libseccomp does not know are skipped. None of the calls
- * gives access to anything that the process did not have open when it entered.
+ * The system calls that a process in the sandbox may make. The lists hold the names of all
+ * architectures; names that this one or libseccomp does not know are skipped.
  */
 
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct SandboxCall {
@@ -19,6 +19,17 @@ typedef struct SandboxCall {
                 condition; /* on one argument; the call is refused where it does not hold */
 } SandboxCall;
 
-/* The second list is empty except in instrumented builds. Both end with a NULL name. */
-extern const SandboxCall sandbox_calls[];
+typedef struct SandboxCallGroup {
+        unsigned grant; /* the SandboxGrant that allows these calls; 0: always allowed */
+        const SandboxCall *calls;
+} SandboxCallGroup;
+
+/* All lists end with a NULL name. */
+extern const SandboxCallGroup sandbox_call_groups[];
+/* Refused with ENOSYS, so that the C library uses an older call whose arguments can be checked. */
+extern const char *const sandbox_calls_unknown[];
+
+/* Empty except in instrumented builds. */
 extern const SandboxCall sandbox_calls_instrumented[];
+/* Whether stderr stays open, for reports of sanitizers. */
+extern const bool sandbox_keeps_stderr;

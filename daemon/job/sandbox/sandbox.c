@@ -2,12 +2,15 @@
 #include "job/sandbox/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "job/sandbox/sandbox-calls.h"
@@ -38,7 +41,12 @@ bool sandbox_is_privileged(void) {
         return !current || !none || cap_compare(current, none) != 0;
 }
 
-static int sandbox_keep_capabilities(uint64_t keep) {
+/* A kernel with filters gets as far as reading the one at address 0. */
+bool sandbox_has_filters(void) {
+        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) != 0 && errno == EFAULT;
+}
+
+int sandbox_limit_capabilities(uint64_t keep) {
         _cleanup_(sandbox_cap_freep) cap_t current = cap_get_proc();
         _cleanup_(sandbox_cap_freep) cap_t wanted = cap_init();
 
@@ -66,31 +74,52 @@ static int sandbox_keep_capabilities(uint64_t keep) {
         return 0;
 }
 
-static int sandbox_limit(uint64_t max_file_bytes) {
-        const struct {
-                int resource;
-                rlim_t bound;
-        } rows[] = {
-                { RLIMIT_CORE, 0 },
-                { RLIMIT_NPROC, 0 },
-                /* Descriptor 0 is open, so no other can be opened. poll(2) compares the number of
-                 * descriptors it gets with the limit, so 0 would forbid waiting. */
-                { RLIMIT_NOFILE, 1 },
-                { RLIMIT_FSIZE, (rlim_t) max_file_bytes },
-        };
+static int sandbox_limit(int resource, uint64_t bound) {
+        struct rlimit limit;
 
-        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
-                struct rlimit limit;
+        if (getrlimit((__rlimit_resource_t) resource, &limit) != 0)
+                return -errno;
+        limit.rlim_cur = MIN_OF((rlim_t) bound, limit.rlim_max);
+        limit.rlim_max = limit.rlim_cur;
+        return setrlimit((__rlimit_resource_t) resource, &limit) != 0 ? -errno : 0;
+}
 
-                if (getrlimit((__rlimit_resource_t) rows[i].resource, &limit) != 0)
-                        return -errno;
-                limit.rlim_cur = MIN_OF(rows[i].bound, limit.rlim_max);
-                limit.rlim_max = limit.rlim_cur;
-                if (setrlimit((__rlimit_resource_t) rows[i].resource, &limit) != 0)
-                        return -errno;
-        }
+static int sandbox_set_limits(unsigned grants, uint64_t max_file_bytes) {
+        int r;
+
+        r = sandbox_limit(RLIMIT_CORE, 0);
+        /* Threads count too. */
+        if (r == 0 && !(grants & SANDBOX_OBSERVE))
+                r = sandbox_limit(RLIMIT_NPROC, 0);
+        /*
+         * Descriptor 0 is open, so no other can be opened. poll(2) compares the number of
+         * descriptors it gets with the limit, so 0 would forbid waiting.
+         */
+        if (r == 0 && grants == 0)
+                r = sandbox_limit(RLIMIT_NOFILE, 1);
+        if (r == 0 && max_file_bytes > 0)
+                r = sandbox_limit(RLIMIT_FSIZE, max_file_bytes);
+        if (r != 0)
+                return r;
         /* Past the limit a write fails with EFBIG, which says more than a dead process. */
         return signal(SIGXFSZ, SIG_IGN) == SIG_ERR ? -errno : 0;
+}
+
+/* They may be the terminal of a user or the journal, where whoever writes speaks in our name. */
+static int sandbox_leave_standard_descriptors(void) {
+        int last = sandbox_keeps_stderr ? STDOUT_FILENO : STDERR_FILENO;
+        int fd, r = 0;
+
+        (void) fflush(NULL);
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        for (int standard = STDIN_FILENO; standard <= last && r == 0; standard++)
+                if (standard != fd && dup2(fd, standard) < 0)
+                        r = -errno;
+        if (fd > STDERR_FILENO)
+                (void) close(fd);
+        return r;
 }
 
 static int sandbox_allow(scmp_filter_ctx filter, const SandboxCall *calls) {
@@ -102,6 +131,20 @@ static int sandbox_allow(scmp_filter_ctx filter, const SandboxCall *calls) {
                         continue;
                 r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, calls->n_conditions,
                                            &calls->condition);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int sandbox_hide(scmp_filter_ctx filter) {
+        for (size_t i = 0; sandbox_calls_unknown[i]; i++) {
+                int number = seccomp_syscall_resolve_name(sandbox_calls_unknown[i]);
+                int r;
+
+                if (number < 0)
+                        continue;
+                r = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS), number, 0, NULL);
                 if (r != 0)
                         return r;
         }
@@ -123,7 +166,7 @@ static int sandbox_set_memory_aside(void) {
         return 0;
 }
 
-static int sandbox_filter(void) {
+static int sandbox_filter(unsigned grants) {
         _cleanup_(sandbox_filter_freep) scmp_filter_ctx filter = NULL;
         int r;
 
@@ -137,10 +180,16 @@ static int sandbox_filter(void) {
         r = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
         if (r != 0)
                 return r;
-        r = sandbox_allow(filter, sandbox_calls);
-        if (r != 0)
-                return r;
-        r = sandbox_allow(filter, sandbox_calls_instrumented);
+        /* A tree instead of a list, where this libseccomp can: a capture makes many calls. */
+        (void) seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+        for (const SandboxCallGroup *group = sandbox_call_groups; group->calls; group++) {
+                if ((group->grant & grants) != group->grant)
+                        continue;
+                r = sandbox_allow(filter, group->calls);
+                if (r != 0)
+                        return r;
+        }
+        r = sandbox_hide(filter);
         if (r != 0)
                 return r;
 
@@ -151,18 +200,23 @@ static int sandbox_filter(void) {
         return r;
 }
 
-int sandbox_enter(SandboxFilter filter, uint64_t keep, uint64_t max_file_bytes) {
+int sandbox_enter(unsigned grants, uint64_t keep, uint64_t max_file_bytes) {
         int r;
 
-        if (filter == SANDBOX_OPEN)
-                return sandbox_keep_capabilities(keep);
-        r = sandbox_limit(max_file_bytes);
-        if (r != 0)
-                return r;
-        r = sandbox_keep_capabilities(keep);
-        if (r != 0)
-                return r;
-        return sandbox_filter();
+        r = sandbox_leave_standard_descriptors();
+        if (r == 0)
+                r = sandbox_set_limits(grants, max_file_bytes);
+        if (r == 0)
+                r = sandbox_limit_capabilities(keep);
+        return r == 0 ? sandbox_filter(grants) : r;
+}
+
+int sandbox_fstat(int fd, struct stat *ret) {
+#if SANDBOX_HAS_FSTAT
+        return syscall(SYS_fstat, fd, ret) < 0 ? -errno : 0;
+#else
+        return fstat(fd, ret) < 0 ? -errno : 0;
+#endif
 }
 
 void sandbox_exit(int status) {

@@ -5,15 +5,17 @@
  * Sandbox
  *
  * Gives up the privileges that a job does not need before it reads bytes that somebody else wrote.
- * Inside the sandbox a process can compute, allocate memory and use the descriptors it already has;
- * it cannot get another one, start a program, or learn about the host. There is no way back.
+ * Inside the sandbox a process can compute, allocate memory and use the descriptors it already has,
+ * and what its grants allow; it cannot start a program or get a socket. There is no way back.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/capability.h>
+#include <sys/stat.h>
 #include "base/macro.h"
+#include "job/sandbox/sandbox-grant.h"
 
 enum {
         SANDBOX_OK,
@@ -23,24 +25,31 @@ enum {
 /* Whether this process is root or has any capability that an attacker could use. */
 bool sandbox_is_privileged(void);
 
+/* Whether this kernel has seccomp filters. */
+bool sandbox_has_filters(void);
+
 /* A capability as one bit of a set: SANDBOX_CAPABILITY(SYS_PTRACE). */
 #define SANDBOX_CAPABILITY(name) (UINT64_C(1) << CAP_##name)
 
-typedef enum SandboxFilter {
-        SANDBOX_OPEN, /* no filter: only capabilities are given up */
-        /*
-         * No core dump, no new descriptor, no file longer than the bound, and only the system calls
-         * of sandbox_calls. A refused call fails with EPERM.
-         */
-        SANDBOX_DESCRIPTORS_ONLY,
-} SandboxFilter;
+/* Drops every capability that is not in the set @keep; programs started from here gain none. */
+_must_check_ int sandbox_limit_capabilities(uint64_t keep);
 
 /*
- * Enters the sandbox. Drops every capability that is not in the set @keep; programs started from
- * here cannot gain any. This applies to the calling thread only, so call it before there are other
- * threads. 0, SANDBOX_E_NO_FILTER, or the negative errno of the step that failed.
+ * Enters the sandbox: no core dump, no output to what were stdin, stdout and stderr, no file longer
+ * than @max_file_bytes (0: as before), the capabilities @keep and no other, and only the system
+ * calls that @grants (SandboxGrant) allow. Without grants there is no new descriptor either. A
+ * refused call fails with EPERM, or with ENOSYS where the C library then makes one that is allowed.
+ *
+ * This applies to the calling thread and those it starts, so call it before there are others.
+ * 0, SANDBOX_E_NO_FILTER, or the negative errno of the step that failed.
  */
-_must_check_ int sandbox_enter(SandboxFilter filter, uint64_t keep, uint64_t max_file_bytes);
+_must_check_ int sandbox_enter(unsigned grants, uint64_t keep, uint64_t max_file_bytes);
+
+/*
+ * fstat(2) of a process in the sandbox. The C library makes another system call of it, which takes
+ * a path too, and is therefore refused. -errno.
+ */
+_must_check_ int sandbox_fstat(int fd, struct stat *ret);
 
 /*
  * Ends a process inside the sandbox: flushes streams but runs no exit handlers, because the

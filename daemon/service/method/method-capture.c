@@ -6,19 +6,41 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/name.h"
 #include "job/workshop.h"
 #include "service/method/clean.h"
 #include "service/request/order.h"
+#include "service/request/transfer.h"
 
 #define CAPTURE_MAX_PIDS 64
 #define COMM_BYTES 16 /* TASK_COMM_LEN, the end of line instead of the NUL */
+
+/*
+ * Two jobs: one reads the host and writes a file that has no name, one gives it its name in the
+ * spool. The first reads what everybody can write, and so may not touch the spool.
+ */
 
 typedef struct CaptureFields {
         const char *tag;
         bool replace, smaps, anonymous;
 } CaptureFields;
+
+typedef struct CaptureState {
+        CaptureFields fields;
+        const Spool *spool; /* borrowed; @file is there, unless the capture is anonymous */
+        int file;           /* owned; ours beside those of the jobs */
+} CaptureState;
+
+static void state_free(void *pointer) {
+        CaptureState *state = pointer;
+
+        if (state->file >= 0 && state->spool)
+                spool_discard(state->spool, state->file);
+        (void) fd_close(state->file);
+        free(state);
+}
 
 /*
  * Our client is part of the measurement; another program that calls is part of the host. A comm can
@@ -54,16 +76,26 @@ static void write_own_pids(const Request *request, JsonWriter *writer) {
         json_write_end(writer);
 }
 
-/* An anonymous snapshot needs no spool; the job finds another place for its file. */
-static int add_directory(Request *request, JsonWriter *writer, const CaptureFields *fields) {
-        int fd;
+/* Nobody else sees an anonymous snapshot, so it need not be in the spool. */
+static int open_file(Request *request, CaptureState *state) {
+        Spool *spool = request->desk->spool;
+        int r;
 
-        if (!fields->anonymous || spool_dir_fd(request->desk->spool) >= 0)
-                return request_add_spool(request, writer);
-        fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        return request_add_fd(request, writer, JOB_KEY_DIRECTORY, fd);
+        r = spool_temporary(spool, &state->file);
+        if (r == 0)
+                state->spool = spool;
+        if (r == 0 || !state->fields.anonymous)
+                return r == 0 ? 0 : request_fail_spool(request, "", r);
+        state->file = memfd_create("ctprof", MFD_CLOEXEC);
+        return state->file < 0 ? -errno : 0;
+}
+
+/* Our descriptor stays open: whether the file was published is known when the request ends. */
+static int add_file(Request *request, JsonWriter *writer, const CaptureState *state,
+                    const char *key) {
+        int fd = fcntl(state->file, F_DUPFD_CLOEXEC, 0);
+
+        return fd < 0 ? -errno : request_add_fd(request, writer, key, fd);
 }
 
 /* Drop progress for a caller that does not read it: a capture must not pause and delay others. */
@@ -89,24 +121,77 @@ static int check_fields(Request *request, const CaptureFields *fields) {
         return 0;
 }
 
-/* The order is written late because it lists the processes of the jobs that run by then. */
-static int prepare(Request *request) {
-        const CaptureFields *fields = request->state;
+/* What both jobs have to know. */
+static void write_identity(const Request *request, JsonWriter *writer) {
+        const CaptureState *state = request->state;
+        const CaptureFields *fields = &state->fields;
+
+        if (fields->tag)
+                json_write_member_text(writer, JOB_KEY_NAME, fields->tag);
+        json_write_member_bool(writer, JOB_KEY_TAGGED, fields->tag);
+        json_write_member_bool(writer, JOB_KEY_REPLACE, fields->replace);
+        json_write_member_u64(writer, JOB_KEY_UID, request->uid);
+        request_write_limits(request, writer);
+}
+
+/* @reply: of the capture. */
+static int keep(Request *request, json_object *reply) {
+        static const Stage stage = {};
+        static const char *const passed_on[] = { JOB_KEY_SOURCES, JOB_KEY_ROTATED };
         JsonWriter writer;
         int r;
 
         request_begin_order(request, &writer);
-        if (fields->tag)
-                json_write_member_text(&writer, JOB_KEY_NAME, fields->tag);
-        json_write_member_bool(&writer, JOB_KEY_TAGGED, fields->tag);
-        json_write_member_bool(&writer, JOB_KEY_REPLACE, fields->replace);
-        json_write_member_bool(&writer, JOB_KEY_SMAPS, fields->smaps);
-        json_write_member_bool(&writer, JOB_KEY_ANONYMOUS, fields->anonymous);
-        json_write_member_u64(&writer, JOB_KEY_UID, request->uid);
+        r = request_add_spool(request, &writer);
+        if (r == 0)
+                r = add_file(request, &writer, request->state, JOB_KEY_FILE);
+        if (r != 0)
+                return r;
+        write_identity(request, &writer);
+        for (size_t i = 0; i < ELEMENTSOF(passed_on); i++) {
+                json_object *value = json_object_object_get(reply, passed_on[i]);
+
+                if (!value)
+                        continue;
+                json_write_key(&writer, passed_on[i]);
+                json_write_raw(&writer, span_of(json_object_to_json_string_ext(
+                                                value, JSON_C_TO_STRING_PLAIN)));
+        }
+        return request_continue(request, &writer, JOB_METHOD_KEEP, JOB_SPOOL, &stage);
+}
+
+static int on_captured(Request *request, Span frame) {
+        const CaptureState *state = request->state;
+        json_object *reply, *sources;
+        int r;
+
+        if (state->fields.anonymous)
+                return request_forward(request, frame);
+        r = transfer_decode(frame, JOB_KEY_SOURCES, json_type_array, &reply, &sources);
+        if (r < 0)
+                return r;
+        r = keep(request, reply);
+        json_object_put(reply);
+        return r;
+}
+
+/* The order is written late because it lists the processes of the jobs that run by then. */
+static int prepare(Request *request) {
+        CaptureState *state = request->state;
+        JsonWriter writer;
+        int r;
+
+        request_begin_order(request, &writer);
+        write_identity(request, &writer);
+        json_write_member_bool(&writer, JOB_KEY_SMAPS, state->fields.smaps);
+        json_write_member_bool(&writer, JOB_KEY_ANONYMOUS, state->fields.anonymous);
         write_own_pids(request, &writer);
         json_write_member_u64(&writer, JOB_KEY_SMAPS_LIMIT_NS, request->desk->settings.smaps_ns);
-        request_write_limits(request, &writer);
-        r = add_directory(request, &writer, fields);
+        r = state->fields.anonymous ? 0 : request_add_spool(request, &writer);
+        if (r == 0)
+                r = open_file(request, state);
+        if (r == 0)
+                r = add_file(request, &writer, state, JOB_KEY_OUTPUT);
         if (r != 0)
                 return r;
         return request_end_order(request, &writer, JOB_METHOD_CAPTURE, JOB_CAPTURE);
@@ -122,15 +207,20 @@ int method_capture(Request *request) {
         static const Stage stage = {
                 .prepare = prepare,
                 .on_part = on_progress,
+                .on_result = on_captured,
+                .keeps_place = true,
                 .tells_progress = true,
         };
         CaptureFields *fields;
+        CaptureState *state;
         int r;
 
-        fields = calloc(1, sizeof(*fields));
-        if (!fields)
+        state = calloc(1, sizeof(*state));
+        if (!state)
                 return -ENOMEM;
-        request_keep(request, fields, free);
+        state->file = -EBADF;
+        request_keep(request, state, state_free);
+        fields = &state->fields;
         fields->smaps = request->desk->settings.smaps;
         r = request_decode(request, table, ELEMENTSOF(table), fields);
         if (r == 0)

@@ -99,3 +99,14 @@ int request_submit(Request *request, JsonWriter *writer, const char *method, Que
         r = request_end_order(request, writer, method, kind);
         return r == 0 ? request_enqueue(request, queue, stage) : r;
 }
+
+int request_continue(Request *request, JsonWriter *writer, const char *method, JobKind kind,
+                     const Stage *stage) {
+        int r;
+
+        r = request_end_order(request, writer, method, kind);
+        if (r != 0)
+                return r;
+        request->stage = stage;
+        return request_start_job(request);
+}

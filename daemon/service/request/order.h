@@ -27,3 +27,6 @@ _must_check_ int request_enqueue(Request *request, QueueKind queue, const Stage 
 /* Both. */
 _must_check_ int request_submit(Request *request, JsonWriter *writer, const char *method,
                                 QueueKind queue, JobKind kind, const Stage *stage);
+/* Both again, at once and in the place of the job that has ended: of a stage that keeps it. */
+_must_check_ int request_continue(Request *request, JsonWriter *writer, const char *method,
+                                  JobKind kind, const Stage *stage);

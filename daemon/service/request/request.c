@@ -212,10 +212,18 @@ int request_forward(Request *request, Span frame) {
 
 /* replies of the job */
 
+/* @job was the request's, unless its last reply has already started the next one. */
+static void free_job(Request *request, Job *job) {
+        if (request->job == job)
+                request->job = NULL;
+        (void) job_free(job);
+}
+
 static int take_last(Request *request, Span frame, bool is_error) {
         const Stage *stage = request->stage;
 
-        leave_queue(request);
+        if (is_error || !stage->keeps_place)
+                leave_queue(request);
         if (is_error) {
                 if (stage->on_failure)
                         return stage->on_failure(request, frame);
@@ -246,7 +254,7 @@ static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *
                         pause_job(request);
         } else if (!continues) {
                 r = take_last(request, frame, is_error);
-                request->job = job_free(request->job);
+                free_job(request, job);
         }
         request_settle(request, r);
 }
@@ -261,7 +269,7 @@ static void on_end(Job *job, const char *reason, void *userdata) {
         r = wire_error_encode_reply(&frame, WIRE_ERROR_JOB_FAILED, &detail);
         if (r == 0)
                 r = take_last(request, buffer_span(&frame), true);
-        request->job = job_free(request->job);
+        free_job(request, job);
         request_settle(request, r);
 }
 

@@ -55,6 +55,11 @@ typedef struct Stage {
         /* Replies of the method may have a progress member, which tells when it has to wait. */
         bool tells_progress;
         /*
+         * The request has its place in the queue until its last job ends: on_result goes on with
+         * request_continue().
+         */
+        bool keeps_place;
+        /*
          * When the caller hangs up the job is asked to end, and what it answers is kept. A caller
          * that has asked for that before cancels by hanging up.
          */

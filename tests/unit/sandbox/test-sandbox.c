@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,10 +16,14 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include "check-main.h"
+#include "job/job-kind.h"
+#include "job/sandbox/sandbox-calls.h"
 
 enum {
         CHILD_OK,
@@ -45,7 +52,8 @@ static bool reads_and_writes_what_is_open(const Belongings *belongings) {
 
         return pwrite(belongings->file, "x", 1, 0) == 1 &&
                pread(belongings->file, &byte, 1, 0) == 1 &&
-               lseek(belongings->file, 0, SEEK_END) == 1 && fstat(belongings->file, &status) == 0 &&
+               lseek(belongings->file, 0, SEEK_END) == 1 &&
+               sandbox_fstat(belongings->file, &status) == 0 && S_ISREG(status.st_mode) &&
                status.st_size == 1 && fsync(belongings->file) == 0 && close(belongings->file) == 0;
 }
 
@@ -90,9 +98,25 @@ static bool cannot_duplicate(const Belongings *belongings) {
 }
 
 static bool cannot_look_up(const Belongings *belongings) {
+        struct statx extended;
         struct stat status;
 
-        return refused(stat("/", &status)) && refused(access("/", R_OK)) && refused(chdir("/"));
+        /* With this flag the path may be empty, but need not be. */
+        return refused(stat("/", &status)) && refused(access("/", R_OK)) && refused(chdir("/")) &&
+               refused(statx(AT_FDCWD, "/", AT_EMPTY_PATH, STATX_SIZE, &extended)) &&
+               refused(statx(belongings->file, "", AT_EMPTY_PATH, STATX_SIZE, &extended)) &&
+               refused(fstatat(AT_FDCWD, "/", &status, AT_EMPTY_PATH));
+}
+
+static bool has_no_standard_descriptors(const Belongings *belongings) {
+        struct stat null;
+
+        for (int fd = STDIN_FILENO; fd <= STDOUT_FILENO; fd++)
+                if (sandbox_fstat(fd, &null) != 0 || !S_ISCHR(null.st_mode) ||
+                    null.st_rdev != makedev(1, 3))
+                        return false;
+        return sandbox_keeps_stderr ||
+               (sandbox_fstat(STDERR_FILENO, &null) == 0 && null.st_rdev == makedev(1, 3));
 }
 
 static bool cannot_start_a_program(const Belongings *belongings) {
@@ -151,6 +175,7 @@ static const struct {
         { "cannot_open", cannot_open, false },
         { "cannot_duplicate", cannot_duplicate, false },
         { "cannot_look_up", cannot_look_up, true },
+        { "has_no_standard_descriptors", has_no_standard_descriptors, false },
         { "cannot_start_a_program", cannot_start_a_program, true },
         { "cannot_fork", cannot_fork, true },
         { "cannot_reach_the_network", cannot_reach_the_network, false },
@@ -180,7 +205,7 @@ static int child_of(Deed deed, bool by_filter) {
 
         if (belongings_open(&belongings) != 0)
                 return CHILD_NO_ENTRY;
-        r = sandbox_enter(SANDBOX_DESCRIPTORS_ONLY, 0, FILE_LIMIT_BYTES);
+        r = sandbox_enter(0, 0, FILE_LIMIT_BYTES);
         if (r != 0 && r != SANDBOX_E_NO_FILTER)
                 return CHILD_NO_ENTRY;
         if (r == SANDBOX_E_NO_FILTER && by_filter)
@@ -212,6 +237,232 @@ START_TEST(inside_a_process) {
 }
 END_TEST
 
+/* the sandboxes of all kinds of jobs */
+
+static const struct {
+        const char *name;
+        unsigned grants;
+} kinds[] = {
+#define KIND_ROW(id, word, clock, time, memory, capabilities, entry, grants, ...) { word, grants },
+        JOB_KINDS(KIND_ROW)
+#undef KIND_ROW
+};
+
+/*
+ * Calls that no job may make. The arguments are wrong on purpose, so that a call that is not
+ * refused fails with another error and does no harm.
+ */
+#define NOWHERE ((long) 1)
+#define CALL(name, ...)              \
+        {                            \
+#name, SYS_##name, { \
+                        __VA_ARGS__  \
+                }                    \
+        }
+static const struct {
+        const char *name;
+        long number;
+        long arguments[5];
+} forbidden[] = {
+        /* programs and processes */
+        CALL(execve, NOWHERE, 0, 0),
+        CALL(execveat, -1, NOWHERE, 0, 0, 0),
+        CALL(ptrace, -1, -1, 0, 0),
+        CALL(process_vm_readv, -1, 0, 0, 0, 0),
+        CALL(process_vm_writev, -1, 0, 0, 0, 0),
+        CALL(kcmp, -1, -1, 99, 0, 0),
+        CALL(pidfd_open, -1, 0),
+        CALL(pidfd_getfd, -1, -1, 0),
+        CALL(pidfd_send_signal, -1, 0, 0, 0),
+        CALL(kill, 0x7ffffffe, 0),
+        CALL(setpriority, 99, 0, 0),
+        CALL(perf_event_open, NOWHERE, 0, 0, -1, 0),
+        /* sockets and descriptors */
+        CALL(socket, -1, 0, 0),
+        CALL(socketpair, -1, 0, 0, NOWHERE),
+        CALL(connect, -1, 0, 0),
+        CALL(bind, -1, 0, 0),
+        CALL(listen, -1, 0),
+        CALL(accept4, -1, 0, 0, 0),
+        CALL(dup, -1),
+        CALL(dup3, -1, -1, 0),
+        CALL(pipe2, NOWHERE, 0),
+        CALL(memfd_create, NOWHERE, 0),
+        CALL(epoll_create1, -1),
+        CALL(eventfd2, 0, -1),
+        CALL(userfaultfd, -1),
+        CALL(fanotify_init, -1, 0),
+        CALL(inotify_init1, -1),
+        CALL(ioctl, -1, 0, 0),
+        CALL(io_uring_setup, 0, NOWHERE),
+        CALL(io_uring_enter, -1, 0, 0, 0, 0),
+        CALL(io_uring_register, -1, 0, 0, 0),
+        CALL(bpf, -1, 0, 0),
+        /* files */
+        CALL(name_to_handle_at, -1, NOWHERE, 0, 0, 0),
+        CALL(open_by_handle_at, -1, NOWHERE, 0),
+        CALL(truncate, NOWHERE, 0),
+        CALL(fchmod, -1, 0),
+        CALL(fchmodat, -1, NOWHERE, 0),
+        CALL(fchown, -1, 0, 0),
+        CALL(fchownat, -1, NOWHERE, 0, 0, 0),
+        CALL(mkdirat, -1, NOWHERE, 0),
+        CALL(mknodat, -1, NOWHERE, 0, 0),
+        CALL(symlinkat, NOWHERE, -1, NOWHERE),
+        CALL(utimensat, -1, NOWHERE, 0, 0),
+        CALL(setxattr, NOWHERE, NOWHERE, 0, 0, 0),
+        CALL(fsetxattr, -1, NOWHERE, 0, 0, 0),
+        CALL(removexattr, NOWHERE, NOWHERE),
+        CALL(fallocate, -1, 0, 0, 0),
+#ifdef SYS_rename
+        CALL(rename, NOWHERE, NOWHERE),
+        CALL(link, NOWHERE, NOWHERE),
+        CALL(unlink, NOWHERE),
+        CALL(symlink, NOWHERE, NOWHERE),
+        CALL(mkdir, NOWHERE, 0),
+        CALL(rmdir, NOWHERE),
+        CALL(chmod, NOWHERE, 0),
+        CALL(chown, NOWHERE, 0, 0),
+        CALL(creat, NOWHERE, 0),
+#endif
+        CALL(chdir, NOWHERE),
+        CALL(chroot, NOWHERE),
+        /* the host */
+        CALL(mount, NOWHERE, NOWHERE, 0, 0, 0),
+        CALL(umount2, NOWHERE, 0),
+        CALL(pivot_root, NOWHERE, NOWHERE),
+        CALL(move_mount, -1, NOWHERE, -1, NOWHERE, 0),
+        CALL(fsopen, NOWHERE, 0),
+        CALL(setns, -1, 0),
+        CALL(unshare, CLONE_NEWNS),
+        CALL(unshare, CLONE_FILES | CLONE_NEWUSER),
+        CALL(keyctl, -1, 0, 0, 0, 0),
+        CALL(add_key, NOWHERE, 0, 0, 0, 0),
+        CALL(finit_module, -1, 0, 0),
+        CALL(kexec_load, 0, 0, 0, -1),
+        CALL(reboot, 0, 0, 0, 0),
+        CALL(sethostname, NOWHERE, -1),
+        CALL(clock_settime, -1, 0),
+        CALL(setuid, -1),
+        CALL(setgroups, -1, 0),
+        CALL(capset, NOWHERE, 0),
+        CALL(seccomp, -1, 0, 0),
+        CALL(personality, -1),
+};
+
+static const struct {
+        const char *name;
+        unsigned grant; /* with which it is allowed */
+        long number;
+        long arguments[5];
+} granted[] = {
+#define GRANTED(grant, name, ...)           \
+        {                                   \
+#name, grant, SYS_##name, { \
+                        __VA_ARGS__         \
+                }                           \
+        }
+        GRANTED(SANDBOX_READ_FILES, openat, -1, NOWHERE, O_RDONLY),
+        GRANTED(SANDBOX_READ_FILES, openat, -1, NOWHERE, O_PATH | O_DIRECTORY),
+        GRANTED(SANDBOX_READ_FILES, statx, -1, NOWHERE, 0, 0, 0),
+        GRANTED(SANDBOX_READ_FILES, statx, -1, NOWHERE, AT_EMPTY_PATH, 0, 0),
+        GRANTED(SANDBOX_READ_FILES, readlinkat, -1, NOWHERE, 0, 0),
+        GRANTED(SANDBOX_READ_FILES, faccessat, -1, NOWHERE, 0),
+        GRANTED(SANDBOX_READ_FILES, getdents64, -1, 0, 0),
+        GRANTED(SANDBOX_CHANGE_NAMES, openat, -1, NOWHERE, O_WRONLY),
+        GRANTED(SANDBOX_CHANGE_NAMES, openat, -1, NOWHERE, O_RDWR),
+        GRANTED(SANDBOX_CHANGE_NAMES, openat, -1, NOWHERE, O_RDONLY | O_CREAT),
+        GRANTED(SANDBOX_CHANGE_NAMES, openat, -1, NOWHERE, O_RDWR | O_TMPFILE),
+        GRANTED(SANDBOX_CHANGE_NAMES, linkat, -1, NOWHERE, -1, NOWHERE, 0),
+        GRANTED(SANDBOX_CHANGE_NAMES, unlinkat, -1, NOWHERE, 0),
+        GRANTED(SANDBOX_CHANGE_NAMES, renameat2, -1, NOWHERE, -1, NOWHERE, 0),
+        GRANTED(SANDBOX_CHANGE_NAMES, flock, -1, 0),
+        GRANTED(SANDBOX_CHANGE_NAMES, utimensat, -1, 0, 0, 0),
+        GRANTED(SANDBOX_OBSERVE, unshare, CLONE_FILES),
+        GRANTED(SANDBOX_OBSERVE, recvmmsg, -1, 0, 0, 0, 0),
+        /* nobody */
+        GRANTED(0, openat, -1, NOWHERE, O_RDONLY | O_TRUNC),
+        GRANTED(0, openat, -1, NOWHERE, O_ACCMODE | O_TRUNC),
+};
+
+static int report = -EBADF; /* stderr is /dev/null inside */
+
+static unsigned say_wrong(const char *kind, const char *call, const char *what) {
+        char text[256];
+        int n = snprintf(text, sizeof(text), "# in the %s job %s is %s: %s\n", kind, call, what,
+                         strerror(errno));
+
+        (void) !write(report, text, (size_t) n);
+        return 1;
+}
+
+static bool is_refused(long number, const long arguments[static 5], int error) {
+        long r = syscall(number, arguments[0], arguments[1], arguments[2], arguments[3],
+                         arguments[4]);
+
+        return r == -1 && errno == error;
+}
+
+static void *thread_of_its_own(void *userdata) {
+        return userdata;
+}
+
+static int child_of_kind(size_t kind) {
+        const char *name = kinds[kind].name;
+        unsigned grants = kinds[kind].grants, n_wrong = 0;
+        pthread_t thread;
+        pid_t pid;
+        int r;
+
+        /* With all capabilities, so that only the filter refuses. */
+        r = sandbox_enter(grants, UINT64_MAX, 0);
+        if (r != 0)
+                return r == SANDBOX_E_NO_FILTER ? CHILD_NO_FILTER : CHILD_NO_ENTRY;
+        for (size_t i = 0; i < ELEMENTSOF(forbidden); i++)
+                if (!is_refused(forbidden[i].number, forbidden[i].arguments, EPERM))
+                        n_wrong += say_wrong(name, forbidden[i].name, "not refused");
+        for (size_t i = 0; i < ELEMENTSOF(granted); i++) {
+                bool wanted = granted[i].grant & grants;
+
+                if (wanted == is_refused(granted[i].number, granted[i].arguments, EPERM))
+                        n_wrong += say_wrong(name, granted[i].name,
+                                             wanted ? "refused" : "not refused");
+        }
+        if (!is_refused(SYS_openat2, (long[5]){ -1, NOWHERE, 0, 0 }, ENOSYS))
+                n_wrong += say_wrong(name, "openat2", "known");
+        if (!is_refused(SYS_clone3, (long[5]){ NOWHERE, 0 }, ENOSYS))
+                n_wrong += say_wrong(name, "clone3", "known");
+
+        pid = fork();
+        if (pid == 0)
+                _exit(CHILD_OK);
+        if (pid != -1 || errno != EPERM)
+                n_wrong += say_wrong(name, "fork", "not refused");
+        r = pthread_create(&thread, NULL, thread_of_its_own, NULL);
+        if ((r == 0) != ((grants & SANDBOX_OBSERVE) != 0))
+                n_wrong += say_wrong(name, "pthread_create", "the wrong way round");
+        if (r == 0)
+                (void) pthread_join(thread, NULL);
+        return n_wrong == 0 ? CHILD_OK : CHILD_WRONG;
+}
+
+START_TEST(every_kind_of_job_makes_only_its_own_calls) {
+        int status;
+        pid_t pid;
+
+        if (under_valgrind())
+                return;
+        report = dup(STDERR_FILENO);
+        pid = fork();
+        if (pid == 0)
+                sandbox_exit(child_of_kind((size_t) _i));
+        (void) close(report);
+        status = status_of(pid);
+        ck_assert_msg(status == CHILD_OK || status == CHILD_NO_FILTER, "%s: %d", kinds[_i].name,
+                      status);
+}
+END_TEST
+
 static int child_that_keeps(void) {
         static const cap_value_t keep[] = { CAP_SYS_PTRACE, CAP_NET_ADMIN };
         static const cap_value_t others[] = { CAP_CHOWN, CAP_SYS_ADMIN };
@@ -219,8 +470,8 @@ static int child_that_keeps(void) {
         cap_flag_value_t had, has;
         bool right = true;
 
-        if (sandbox_enter(SANDBOX_OPEN,
-                          SANDBOX_CAPABILITY(SYS_PTRACE) | SANDBOX_CAPABILITY(NET_ADMIN), 0) != 0)
+        if (sandbox_limit_capabilities(SANDBOX_CAPABILITY(SYS_PTRACE) |
+                                       SANDBOX_CAPABILITY(NET_ADMIN)) != 0)
                 return CHILD_NO_ENTRY;
         after = cap_get_proc();
         for (size_t i = 0; i < 2; i++) {
@@ -246,12 +497,11 @@ END_TEST
 
 static int child_without_privilege(void) {
         if (geteuid() != 0)
-                return sandbox_enter(SANDBOX_OPEN, 0, 0) == 0 && !sandbox_is_privileged()
-                               ? CHILD_OK
-                               : CHILD_WRONG;
+                return sandbox_limit_capabilities(0) == 0 && !sandbox_is_privileged() ? CHILD_OK
+                                                                                      : CHILD_WRONG;
         /* Root is privileged also without capabilities: it owns what it did not make. */
-        return sandbox_enter(SANDBOX_OPEN, 0, 0) == 0 && sandbox_is_privileged() ? CHILD_OK
-                                                                                 : CHILD_WRONG;
+        return sandbox_limit_capabilities(0) == 0 && sandbox_is_privileged() ? CHILD_OK
+                                                                             : CHILD_WRONG;
 }
 
 START_TEST(only_root_is_privileged_without_capabilities) {
@@ -269,6 +519,8 @@ int main(void) {
         TCase *capabilities = tcase_create("capabilities");
 
         tcase_add_loop_test(enter, inside_a_process, 0, ELEMENTSOF(deeds));
+        tcase_add_loop_test(enter, every_kind_of_job_makes_only_its_own_calls, 0,
+                            ELEMENTSOF(kinds));
         tcase_add_test(capabilities, named_capabilities_stay_and_the_others_go);
         tcase_add_test(capabilities, only_root_is_privileged_without_capabilities);
         suite_add_tcase(suite, enter);

@@ -50,14 +50,21 @@ static const char *text_of(json_object *object, const char *key) {
         return value ? json_object_get_string(value) : "";
 }
 
-/* {MEMBER, "given": the parameters, "fds": the number of descriptors, "more"} */
-static void reply_given(const Call *call, const char *member) {
+/* {@before "given": the parameters, "fds": the number of descriptors, "more" @after} */
+static void reply_given_in(const Call *call, const char *before, const char *after) {
         static char text[LIMIT_CALL_BYTES];
 
-        (void) snprintf(text, sizeof(text), "{%s,\"given\":%s,\"fds\":%zu,\"more\":%s}", member,
+        (void) snprintf(text, sizeof(text), "{%s\"given\":%s,\"fds\":%zu,\"more\":%s%s}", before,
                         json_object_to_json_string_ext(call->parameters, JSON_C_TO_STRING_PLAIN),
-                        frame_stream_n_fds(stream), call->more ? "true" : "false");
+                        frame_stream_n_fds(stream), call->more ? "true" : "false", after);
         reply(text, false);
+}
+
+static void reply_given(const Call *call, const char *member) {
+        char before[512];
+
+        (void) snprintf(before, sizeof(before), "%s,", member);
+        reply_given_in(call, before, "");
 }
 
 static void capture(const Call *call) {
@@ -80,6 +87,20 @@ static void capture(const Call *call) {
                 reply_with("{\"fileDescriptor\":0}", false, &fd, 1);
                 return;
         }
+        /* The order comes back with that of the second job, as its sources. */
+        (void) snprintf(member, sizeof(member), "\"snapshot\":{\"name\":\"%s\"},\"sources\":[{",
+                        name);
+        reply_given_in(call, member, "}]");
+}
+
+static void keep(const Call *call) {
+        const char *name = text_of(call->parameters, "name");
+        char member[256];
+
+        if (strcmp(name, "hang-late") == 0)
+                (void) pause();
+        if (strcmp(name, "die-late") == 0)
+                _exit(7);
         (void) snprintf(member, sizeof(member), "\"snapshot\":{\"name\":\"%s\"}", name);
         reply_given(call, member);
 }
@@ -147,6 +168,8 @@ static void act(const Call *call) {
 
         if (strcmp(method, "Capture") == 0)
                 capture(call);
+        else if (strcmp(method, "Keep") == 0)
+                keep(call);
         else if (strcmp(method, "Record") == 0 || strcmp(method, "Deaf") == 0)
                 record(method);
         else if (strcmp(method, "Show") == 0)

@@ -142,17 +142,49 @@ START_TEST(a_capture_becomes_an_order_for_a_job) {
 
         answer = call(CALL("Capture", "{\"tag\":\"x\",\"smaps\":false}"));
         ck_assert_has(answer, "\"snapshot\":{\"name\":\"x\"}");
-        ck_assert_has(answer, "\"name\":\"x\",\"tagged\":true,\"replace\":false,\"smaps\":false,"
-                              "\"anonymous\":false");
+        ck_assert_has(answer, "\"name\":\"x\",\"tagged\":true,\"replace\":false");
+        ck_assert_has(answer, "\"smaps\":false,\"anonymous\":false");
         ck_assert_has(answer, "\"limits\":{\"maxBytes\":1048576,\"keepFreeBytes\":0,"
                               "\"keepFreeFiles\":0,\"maxAgeNs\":5}");
-        ck_assert_has(answer, "\"directory\":0");
-        ck_assert_has(answer, "\"fds\":1");
+        ck_assert_has(answer, "\"directory\":0,\"output\":1");
+        ck_assert_has(answer, "\"fds\":2");
         ck_assert_has(answer, "\"more\":false");
-        (void) snprintf(expected, sizeof(expected), "\"uid\":%u,\"selfPids\":[%d", getuid(),
-                        getpid());
+        (void) snprintf(expected, sizeof(expected), "\"selfPids\":[%d", getpid());
+        ck_assert_has(answer, expected);
+        (void) snprintf(expected, sizeof(expected), "\"uid\":%u", getuid());
         ck_assert_has(answer, expected);
         ck_assert_has(answer, strrchr(bench.path, '/') + 1); /* JSON escapes slashes */
+}
+END_TEST
+
+/* What the first job said of the sources is part of the second order. */
+START_TEST(a_capture_is_kept_by_a_second_job) {
+        const char *answer = call(CALL("Capture", "{\"tag\":\"x\"}"));
+
+        ck_assert_has(answer, "\"given\":{");
+        ck_assert_has(answer, "\"file\":1");
+        ck_assert_has(answer, "\"sources\":[{\"given\":{");
+        ck_assert_has(call(CALL("Capture", "{\"tag\":\"die-late\"}")),
+                      "The spool job ended with status 7");
+}
+END_TEST
+
+/* Between its two jobs a capture keeps its turn. */
+START_TEST(a_capture_is_kept_before_the_next_begins) {
+        FrameStream *second = bench_connect(&bench);
+
+        bench_send(caller, CALL_MORE("Capture", "{\"tag\":\"hang-late\"}"), NULL, 0);
+        ck_assert_has(bench_receive(&bench, caller), "\"phase\":\"threads\"");
+        bench_send(second, CALL_MORE("Capture", "{\"tag\":\"x\"}"), NULL, 0);
+        ck_assert_has(bench_receive(&bench, second), "\"phase\":\"waiting\"");
+        for (unsigned i = 0; i < 20; i++)
+                ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
+        ck_assert_uint_eq(bench.n_running, 1);
+        ck_assert_uint_eq(bench.n_waiting, 1);
+        caller = frame_stream_free(caller);
+        ck_assert_has(bench_receive(&bench, second), "\"phase\":\"threads\"");
+        ck_assert_has(bench_receive(&bench, second), "\"snapshot\"");
+        frame_stream_free(second);
 }
 END_TEST
 
@@ -224,7 +256,7 @@ START_TEST(captures_run_one_at_a_time) {
 END_TEST
 
 START_TEST(hanging_up_kills_the_job) {
-        bench_send(caller, CALL("Capture", "{\"tag\":\"hang\"}"), NULL, 0);
+        bench_send(caller, CALL("Capture", "{\"tag\":\"hang-late\"}"), NULL, 0);
         bench_await(&bench, 1, 0);
         while (workshop_n_children(bench.workshop) > 1) /* wait for the job that cleans first */
                 ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
@@ -251,10 +283,10 @@ START_TEST(the_spool_is_cleaned_once_for_several_killed_jobs) {
         FrameStream *second = bench_connect(&bench), *third = bench_connect(&bench),
                     *fourth = bench_connect(&bench);
 
-        bench_send(caller, CALL("Capture", "{\"tag\":\"hang\"}"), NULL, 0);
+        bench_send(caller, CALL("Capture", "{\"tag\":\"hang-late\"}"), NULL, 0);
         await_one_job();
-        bench_send(second, CALL("Capture", "{\"tag\":\"hang\"}"), NULL, 0);
-        bench_send(third, CALL("Capture", "{\"tag\":\"hang\"}"), NULL, 0);
+        bench_send(second, CALL("Capture", "{\"tag\":\"hang-late\"}"), NULL, 0);
+        bench_send(third, CALL("Capture", "{\"tag\":\"hang-late\"}"), NULL, 0);
         await_one_job();
         ck_assert_uint_eq(bench.n_waiting, 2);
         caller = frame_stream_free(caller);
@@ -616,6 +648,8 @@ int main(void) {
         tcase_add_test(interface, without_a_spool_the_daemon_lives_and_says_why);
         tcase_add_checked_fixture(capture, setup, teardown);
         tcase_add_test(capture, a_capture_becomes_an_order_for_a_job);
+        tcase_add_test(capture, a_capture_is_kept_by_a_second_job);
+        tcase_add_test(capture, a_capture_is_kept_before_the_next_begins);
         tcase_add_test(capture, progress_is_for_those_who_asked_for_more);
         tcase_add_test(capture, callers_hear_of_a_call_that_takes_long);
         tcase_add_test(capture, an_anonymous_snapshot_comes_as_a_descriptor);

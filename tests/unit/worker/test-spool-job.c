@@ -2,10 +2,12 @@
 #include "worker/worker.h"
 
 #include <dirent.h>
+#include <sys/mman.h>
 #include "check-main.h"
 #include "conversation.h"
 #include "snapshot-fixture.h"
 #include "spool/spool.h"
+#include "worker/work-spool.h"
 
 #define LIMITS "\"limits\":{\"maxBytes\":0,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0}"
 #define ME "\"uid\":1000"
@@ -322,57 +324,202 @@ START_TEST(left_overs_are_cleaned_away) {
 END_TEST
 
 /* What a capture refuses before it reads anything. */
+#define OUTPUT "\"output\":1,"
 static const struct {
         const char *parameters, *error;
 } capture_rows[] = {
-        { "{\"directory\":0,\"name\":\"taken\",\"tagged\":true," ME "," LIMITS "}",
+        { "{\"directory\":0," OUTPUT "\"name\":\"taken\",\"tagged\":true," ME "," LIMITS "}",
           "io.ctprof.Profiler.SnapshotExists" },
-        { "{\"directory\":0,\"name\":\"taken\",\"replace\":true,\"uid\":7," LIMITS "}",
+        { "{\"directory\":0," OUTPUT "\"name\":\"taken\",\"replace\":true,\"uid\":7," LIMITS "}",
           "org.varlink.service.PermissionDenied" },
-        { "{\"directory\":0,\"name\":\"a/b\"," ME "," LIMITS "}",
+        { "{\"directory\":0," OUTPUT "\"name\":\"a/b\"," ME "," LIMITS "}",
           "io.ctprof.Profiler.InvalidName" },
-        { "{\"directory\":0,\"name\":\"x\"," ME
+        { "{\"directory\":0," OUTPUT "\"name\":\"x\"," ME
           ",\"limits\":{\"maxBytes\":10,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0}}",
           "io.ctprof.Profiler.SpoolFull" },
-        { "{\"directory\":0,\"name\":\"x\"," LIMITS "}", "org.varlink.service.InvalidParameter" },
-        { "{\"name\":\"x\"," ME "," LIMITS "}", "org.varlink.service.InvalidParameter" },
-        { "{\"directory\":0,\"selfPids\":[0]," ME "," LIMITS "}",
+        { "{\"directory\":0," OUTPUT "\"name\":\"x\"," LIMITS "}",
           "org.varlink.service.InvalidParameter" },
-        { "{\"directory\":0,\"selfPids\":[2147483648]," ME "," LIMITS "}",
+        { "{" OUTPUT "\"name\":\"x\"," ME "," LIMITS "}", "org.varlink.service.InvalidParameter" },
+        { "{\"directory\":0,\"name\":\"x\"," ME "," LIMITS "}",
           "org.varlink.service.InvalidParameter" },
-        { "{\"directory\":0,\"smaps\":1," ME "," LIMITS "}",
+        { "{\"directory\":0," OUTPUT "\"selfPids\":[0]," ME "," LIMITS "}",
+          "org.varlink.service.InvalidParameter" },
+        { "{\"directory\":0," OUTPUT "\"selfPids\":[2147483648]," ME "," LIMITS "}",
+          "org.varlink.service.InvalidParameter" },
+        { "{\"directory\":0," OUTPUT "\"smaps\":1," ME "," LIMITS "}",
           "org.varlink.service.InvalidParameter" },
 };
 
+static int empty_file(void) {
+        int fd = memfd_create("output", MFD_CLOEXEC);
+
+        ck_assert_int_ge(fd, 0);
+        return fd;
+}
+
 START_TEST(a_capture_that_cannot_be_kept_is_not_taken) {
-        int directory = spool_directory();
+        int fds[] = { spool_directory(), empty_file() };
         Conversation answer;
 
         publish("taken");
-        converse("capture", "io.ctprof.Job.Capture", capture_rows[_i].parameters, true, &directory,
-                 1, WORKER_FREE, &answer);
+        converse("capture", "io.ctprof.Job.Capture", capture_rows[_i].parameters, true, fds, 2,
+                 WORKER_FREE, &answer);
         ck_assert_ptr_nonnull(answer.error);
         ck_assert_str_eq(answer.error, capture_rows[_i].error);
         ck_assert_uint_eq(answer.n, 1); /* not even progress */
         conversation_done(&answer);
         ck_assert_uint_eq(spool_empty(), 1);
-        (void) close(directory);
+        ck_assert_int_eq(lseek(fds[1], 0, SEEK_END), 0);
+        (void) close(fds[0]);
+        (void) close(fds[1]);
 }
 END_TEST
 
-START_TEST(a_removed_spool_is_unavailable) {
-        int directory = spool_directory();
+/* A capture of this host; returns the file and what was said about its sources. */
+static int capture(WorkerConfinement confinement, json_object **ret_sources) {
+        int fds[] = { spool_directory(), empty_file() };
         Conversation answer;
 
-        ck_assert_int_eq(rmdir(spool_path_text), 0);
         converse("capture", "io.ctprof.Job.Capture",
-                 "{\"directory\":0,\"name\":\"x\"," ME "," LIMITS "}", true, &directory, 1,
-                 WORKER_FREE, &answer);
-        ck_assert_str_eq(answer.error, "io.ctprof.Profiler.SpoolUnavailable");
-        ck_assert_ptr_nonnull(json_string_at(answer.replies[0], "reason"));
+                 "{\"directory\":0," OUTPUT "\"name\":\"x\",\"tagged\":true," ME "," LIMITS "}",
+                 false, fds, 2, confinement, &answer);
+        ck_assert_msg(!answer.error, "%s: %s", answer.error,
+                      json_object_to_json_string(answer.replies[0]));
+        *ret_sources = json_object_get(json_path(answer.replies[0], "sources", NULL));
         conversation_done(&answer);
-        (void) close(directory);
-        ck_assert_int_eq(mkdir(spool_path_text, 0700), 0); /* for who cleans up */
+        (void) close(fds[0]);
+        return fds[1];
+}
+
+/* The state of every source, without the counts, which differ from one moment to the next. */
+static void states_of(json_object *sources, char *ret, size_t n) {
+        for (size_t i = 0; i < json_object_array_length(sources); i++) {
+                json_object *source = json_object_array_get_idx(sources, i);
+                size_t used = strlen(ret);
+
+                (void) snprintf(ret + used, n - used, "%s=%s ", json_string_at(source, "name"),
+                                json_string_at(source, "state"));
+        }
+}
+
+START_TEST(a_capture_reads_as_much_inside_its_sandbox) {
+        char inside[4096] = "", outside[4096] = "";
+        json_object *sources;
+
+        if (under_valgrind())
+                return;
+        (void) close(capture(WORKER_FREE, &sources));
+        states_of(sources, outside, sizeof(outside));
+        json_object_put(sources);
+        (void) close(capture(WORKER_CONFINED, &sources));
+        states_of(sources, inside, sizeof(inside));
+        json_object_put(sources);
+        ck_assert_str_eq(inside, outside);
+        ck_assert_uint_eq(spool_empty(), 0); /* nothing has a name yet */
+}
+END_TEST
+
+#define KEEP "{\"directory\":0,\"file\":1,\"sources\":[{\"name\":\"stat\"}]," LIMITS
+
+/* A file of the spool with a whole capture in it. */
+static int captured_file(void) {
+        json_object *sources;
+        int from = capture(WORKER_FREE, &sources), to, directory = spool_directory();
+        Spool *spool;
+        size_t n;
+        char *bytes = fixture_bytes(from, &n);
+
+        json_object_put(sources);
+        ck_assert_int_eq(spool_adopt(directory, spool_path_text, &spool), 0);
+        ck_assert_int_eq(spool_temporary(spool, &to), 0);
+        ck_assert_int_eq(pwrite(to, bytes, n, 0), (ssize_t) n);
+        (void) spool_free(spool);
+        (void) close(from);
+        free(bytes);
+        return to;
+}
+
+START_TEST(what_was_captured_is_kept) {
+        int file = captured_file(), fds[] = { spool_directory(), file };
+        Conversation answer;
+
+        converse("spool", "io.ctprof.Job.Keep",
+                 KEEP ",\"rotated\":[\"old\"],\"name\":\"x\"," ME ",\"tagged\":true}", false, fds,
+                 2, under_valgrind() ? WORKER_FREE : WORKER_CONFINED, &answer);
+        ck_assert_msg(!answer.error, "%s: %s", answer.error,
+                      json_object_to_json_string(answer.replies[0]));
+        ck_assert_str_eq(json_string_at(json_path(answer.replies[0], "snapshot", NULL), "name"),
+                         "x");
+        ck_assert_str_eq(
+                json_object_to_json_string_ext(json_path(answer.replies[0], "sources", NULL),
+                                               JSON_C_TO_STRING_PLAIN),
+                "[{\"name\":\"stat\"}]");
+        ck_assert_str_eq(
+                json_object_to_json_string_ext(json_path(answer.replies[0], "rotated", NULL),
+                                               JSON_C_TO_STRING_PLAIN),
+                "[\"old\"]");
+        conversation_done(&answer);
+        ck_assert(spool_has("x"));
+        ck_assert_uint_eq(spool_empty(), 1);
+        (void) close(fds[0]);
+        (void) close(file);
+}
+END_TEST
+
+/* What a capture job that somebody took over might write into the head. */
+static const char *const forged_rows[] = {
+        KEEP ",\"name\":\"y\",\"tagged\":true," ME "}",
+        KEEP ",\"name\":\"x\",\"tagged\":false," ME "}",
+        KEEP ",\"name\":\"x\",\"tagged\":true,\"uid\":7}",
+        KEEP "," ME "}",
+};
+
+START_TEST(a_head_that_was_not_ordered_is_not_kept) {
+        int file = captured_file();
+
+        must_fail("io.ctprof.Job.Keep", forged_rows[_i], file, "io.ctprof.Profiler.JobFailed");
+        ck_assert_uint_eq(spool_empty(), 0);
+        (void) close(file);
+}
+END_TEST
+
+/* Whether a spool job has any capability once it has looked at the directory. */
+static int child_in_spool(uid_t owner, bool wanted) {
+        SpoolParameters parameters = { .directory = spool_directory(), .path = "/x" };
+        Work work = { .terms = job_terms(JOB_SPOOL), .confines = true };
+        const char *set;
+        char text[8192];
+        Spool *spool;
+        ssize_t n;
+        int fd;
+
+        if (chown(spool_path_text, owner, 0) != 0 || work_adopt_spool(&work, &parameters, &spool))
+                return 2;
+        fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+        n = read(fd, text, sizeof(text) - 1);
+        if (n < 0)
+                return 3;
+        text[n] = '\0';
+        set = strstr(text, "CapPrm:\t");
+        return set && (strtoull(set + 8, NULL, 16) != 0) == wanted ? 0 : 1;
+}
+
+static const struct {
+        uid_t owner;
+        bool wanted;
+} owner_rows[] = { { 0, false }, { 65534, true } };
+
+START_TEST(in_its_own_spool_a_job_has_no_capability) {
+        int status;
+        pid_t pid;
+
+        if (getuid() != 0 || under_valgrind())
+                return;
+        pid = fork();
+        if (pid == 0)
+                sandbox_exit(child_in_spool(owner_rows[_i].owner, owner_rows[_i].wanted));
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        ck_assert_int_eq(status, 0);
 }
 END_TEST
 
@@ -390,7 +537,7 @@ int main(void) {
         TCase *removing = tcase_with_spool(suite, "remove");
         TCase *renaming = tcase_with_spool(suite, "rename");
         TCase *cleaning = tcase_with_spool(suite, "clean");
-        TCase *capture = tcase_with_spool(suite, "capture");
+        TCase *capturing = tcase_with_spool(suite, "capture");
 
         tcase_add_test(publishing, a_file_is_published_under_its_name);
         tcase_add_loop_test(publishing, what_may_not_be_published_changes_nothing, 0,
@@ -405,8 +552,14 @@ int main(void) {
         tcase_add_test(renaming, a_renamed_snapshot_is_tagged);
         tcase_add_loop_test(renaming, what_may_not_be_renamed_stays, 0, ELEMENTSOF(rename_rows));
         tcase_add_test(cleaning, left_overs_are_cleaned_away);
-        tcase_add_loop_test(capture, a_capture_that_cannot_be_kept_is_not_taken, 0,
+        tcase_add_loop_test(capturing, a_capture_that_cannot_be_kept_is_not_taken, 0,
                             ELEMENTSOF(capture_rows));
-        tcase_add_test(capture, a_removed_spool_is_unavailable);
+        tcase_add_loop_test(publishing, in_its_own_spool_a_job_has_no_capability, 0,
+                            ELEMENTSOF(owner_rows));
+        tcase_set_timeout(capturing, 60);
+        tcase_add_test(capturing, a_capture_reads_as_much_inside_its_sandbox);
+        tcase_add_test(capturing, what_was_captured_is_kept);
+        tcase_add_loop_test(capturing, a_head_that_was_not_ordered_is_not_kept, 0,
+                            ELEMENTSOF(forged_rows));
         return check_main(suite);
 }

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * SandboxGrant
+ *
+ * What a kind of job may do inside the sandbox beside using its descriptors. The calls of each
+ * grant are in sandbox-calls.c; to let a kind of job do more, add a grant and its calls.
+ */
+
+typedef enum SandboxGrant {
+        SANDBOX_READ_FILES = 1 << 0,   /* open files to read them, look at files and directories */
+        SANDBOX_OBSERVE = 1 << 1,      /* what a capture needs: threads of its own, affinity */
+        SANDBOX_CHANGE_NAMES = 1 << 2, /* make files; link, rename and remove names */
+} SandboxGrant;
+
+/* The architectures on which struct stat is the one that the kernel fills for fstat(2). */
+#if defined(__x86_64__) || defined(__aarch64__) || defined(__powerpc64__) || defined(__s390x__) || \
+        (defined(__riscv) && __riscv_xlen == 64)
+#define SANDBOX_HAS_FSTAT 1
+#else
+#define SANDBOX_HAS_FSTAT 0
+#endif

@@ -123,6 +123,12 @@ static int file_size(int fd, uint64_t *ret, SnapshotFault *fault) {
                 fault_set(fault, "the file is empty");
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
+        /* Its digest alone would take as long as its length says, also where it has no blocks. */
+        if ((uint64_t) st.st_size > LIMIT_FILE_BYTES) {
+                fault_set(fault, "it is %" PRIu64 " bytes long, and a snapshot has at most %llu",
+                          (uint64_t) st.st_size, LIMIT_FILE_BYTES);
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
         *ret = (uint64_t) st.st_size;
         return 0;
 }

@@ -290,6 +290,6 @@ static int work_import(Work *work) {
 }
 
 const WorkMethod work_import_methods[] = {
-        { JOB_METHOD_IMPORT, work_import, WORK_NEEDS_NOTHING, LIMIT_DOCUMENT_BYTES },
+        { JOB_METHOD_IMPORT, work_import, WORK_NEEDS_NOTHING, LIMIT_FILE_BYTES },
         {},
 };

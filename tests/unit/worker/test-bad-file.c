@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "worker/worker.h"
 
+#include <sys/mman.h>
+#include <time.h>
 #include "check-main.h"
 #include "conversation.h"
 #include "snapshot-fixture.h"
@@ -123,6 +125,29 @@ START_TEST(a_descriptor_that_is_no_file_is_refused) {
 }
 END_TEST
 
+/*
+ * A good file whose body is stretched by a hole, to more than any snapshot may have: reading it to
+ * check its digest would take an hour.
+ */
+START_TEST(a_file_longer_than_any_snapshot_is_refused_at_once) {
+        FixtureSnapshot good = FIXTURE_SNAPSHOT;
+        const off_t length = (off_t) 16 << 40;
+        int from = fixture_snapshot(&good), fd = memfd_create("long", MFD_CLOEXEC);
+        struct timespec begin, end;
+        size_t n;
+        char *bytes = fixture_bytes(from, &n);
+
+        ck_assert_int_eq(pwrite(fd, bytes, n / 2, 0), (ssize_t) (n / 2));
+        ck_assert_int_eq(pwrite(fd, bytes, n, length - (off_t) n), (ssize_t) n);
+        (void) clock_gettime(CLOCK_MONOTONIC, &begin);
+        must_be_refused(fd, "16 TiB");
+        (void) clock_gettime(CLOCK_MONOTONIC, &end);
+        ck_assert_int_lt(end.tv_sec - begin.tv_sec, 10);
+        free(bytes);
+        (void) close(from);
+}
+END_TEST
+
 START_TEST(a_file_cut_anywhere_is_refused) {
         FixtureSnapshot good = FIXTURE_SNAPSHOT;
         char what[64], *bytes;
@@ -232,6 +257,7 @@ int main(void) {
         tcase_add_test(file, garbage_in_zstd_is_refused);
         tcase_add_loop_test(file, a_bomb_is_refused, 0, 5);
         tcase_add_test(file, a_descriptor_that_is_no_file_is_refused);
+        tcase_add_test(file, a_file_longer_than_any_snapshot_is_refused_at_once);
         tcase_add_test(damage, a_file_cut_anywhere_is_refused);
         tcase_add_test(damage, a_flipped_bit_is_noticed);
         tcase_add_loop_test(document, a_document_out_of_its_grammar_is_refused, 0,

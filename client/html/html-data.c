@@ -180,6 +180,8 @@ static unsigned flags_of(json_object *entry) {
                 flags |= HTML_ROW_CHANGED;
         if (json_object_get_boolean(cell_member(entry, "reset")))
                 flags |= HTML_ROW_RESET;
+        if (cell_member(entry, "approximate"))
+                flags |= HTML_ROW_APPROXIMATE;
         return flags;
 }
 

@@ -171,6 +171,7 @@ class MetricTable {
     const facts = [
       ...numbers,
       ["why", row.reason && printable(row.reason)],
+      ["exact", row.approximate && "no: this value is only approximate"],
       ["spread", spread(row.spread)],
       ["before it", spread(row.spreadBefore)],
       ["means", metric.text],

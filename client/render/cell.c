@@ -170,6 +170,19 @@ int cell_append_value(Buffer *cell, json_object *value, const CellStyle *style) 
         return append_range(cell, value, style);
 }
 
+bool cell_is_approximate(json_object *entry, const char *side) {
+        Span text = cell_string(cell_member(entry, "approximate"));
+        const char *other = strcmp(side, "before") == 0 ? "after: " : "before: ";
+
+        if (text.n == 0 || !cell_member(entry, side))
+                return false;
+        /* The text begins with the side that it is about, or is about both. */
+        if (strcmp(side, "value") == 0 || text.n < strlen(other) ||
+            memcmp(text.bytes, other, strlen(other)) != 0)
+                return true;
+        return memmem(text.bytes, text.n, "; after: ", strlen("; after: "));
+}
+
 int cell_append_delta(Buffer *cell, json_object *entry, const CellStyle *style) {
         json_object *before = cell_member(cell_member(entry, "before"), "mode");
         json_object *after = cell_member(cell_member(entry, "after"), "mode");

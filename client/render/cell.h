@@ -44,6 +44,8 @@ bool cell_midpoint(json_object *a, json_object *b, char ret_text[static CELL_MID
 int cell_append_value(Buffer *cell, json_object *value, const CellStyle *style);
 /* @entry is {before, after, delta, percent, perSecond, reset}: one metric of one group. */
 int cell_append_delta(Buffer *cell, json_object *entry, const CellStyle *style);
+/* Whether the member @side of @entry ("before", "after", "value") is only approximate. */
+bool cell_is_approximate(json_object *entry, const char *side);
 /* "reset" if a counter went back. */
 int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style);
 int cell_append_rate(Buffer *cell, json_object *entry, const CellStyle *style);

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "analysis/compare/comparison.h"
 #include "analysis/compare/group-json.h"
+#include "analysis/group/judge.h"
 #include "analysis/pairing/pairing.h"
 #include "view/view.h"
 #include "analysis/section/section-json.h"
@@ -93,6 +94,21 @@ static void analysis_relate(Analysis *analysis) {
         analysis->has_elapsed = true;
         analysis->setup.elapsed_ns = subjects[SIDE_AFTER].head.start_boottime_ns -
                                      subjects[SIDE_BEFORE].head.start_boottime_ns;
+}
+
+/* Says how far the readings of each side can be believed; call after analysis_relate(). */
+static void analysis_doubt(Analysis *analysis) {
+        ComparisonSetup *setup = &analysis->setup;
+        JudgeTime times[SIDES] = { { .known = false }, { .known = false } };
+
+        for (unsigned i = 0; i < analysis->n_sides; i++) {
+                const Head *head = &analysis->subjects[i].head;
+
+                setup->defects[i] = kernel_defects_of(head->kernel_release);
+                times[i] = judge_time_of(head);
+        }
+        if (setup->boots == BOOTS_SAME)
+                setup->interval_ns = judge_interval_ns(times);
 }
 
 /* Refuses a window between snapshots that cannot have threads in common. */
@@ -415,6 +431,7 @@ static int analysis_run(Work *work, const AnalysisParameters *parameters, unsign
         if (r != 0)
                 return r;
         analysis_relate(&analysis);
+        analysis_doubt(&analysis);
         r = analysis_check_window(&analysis);
         if (r == 0)
                 r = analysis_read(&analysis);

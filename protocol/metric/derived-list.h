@@ -43,7 +43,8 @@
           DERIVED_INPUTS(METRIC_iowait_sum, METRIC_iowait_count),                                  \
           "Average I/O wait, by schedstats")                                                       \
         DERIVED_DELAY_AVERAGE(D, cpu, "wait for a CPU")                                            \
-        DERIVED_DELAY_AVERAGE(D, blkio, "wait for synchronous block I/O")                          \
+        DERIVED_DELAY_AVERAGE(D, blkio,                                                            \
+                              "wait for synchronous block I/O; " METRIC_TEXT_OF_BLKIO_DEFECT)      \
         DERIVED_DELAY_AVERAGE(D, swapin, "wait for a page to come back from swap")                 \
         DERIVED_DELAY_AVERAGE(D, freepages, "direct memory reclaim")                               \
         DERIVED_DELAY_AVERAGE(D, thrashing, "wait for a recently evicted page")                    \
@@ -55,5 +56,6 @@
                          METRIC_freepages_delay_total_ns, METRIC_compact_delay_total_ns,           \
                          METRIC_wpcopy_delay_total_ns, METRIC_irq_delay_total_ns,                  \
                          METRIC_swapin_delay_total_ns, METRIC_thrashing_delay_total_ns),           \
-          "All delays together; of swapin and thrashing, which overlap, only the larger")
+          "All delays together; of swapin and thrashing, which overlap, only the larger; block "   \
+          "I/O is " METRIC_TEXT_OF_BLKIO_DEFECT)
 // clang-format on

@@ -60,6 +60,8 @@ void source_write_json(JsonWriter *writer, SourceId id, const Source *source) {
                 write_reason(writer, span_of(source->reason));
         for (unsigned i = 0; i < _SOURCE_OUTCOME_MAX; i++)
                 json_write_member_u64(writer, outcome_names[i], source->counts[i]);
+        if (source->implausible > 0)
+                json_write_member_u64(writer, "implausible", source->implausible);
         json_write_end(writer);
 }
 

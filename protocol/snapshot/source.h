@@ -44,6 +44,8 @@ typedef struct Source {
         SourceState state;
         uint64_t counts[_SOURCE_OUTCOME_MAX];
         char reason[SOURCE_REASON_BYTES]; /* "" when ok */
+        /* Values that an analysis left out as impossible; not recorded in files. */
+        uint64_t implausible;
 } Source;
 
 /* The closed list, one per SourceId. */

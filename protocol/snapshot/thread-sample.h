@@ -37,6 +37,13 @@ typedef struct ThreadSample {
         uint64_t exe_dev; /* as stat(2) encodes st_dev */
         uint64_t exe_inode;
 
+        /*
+         * Set by analyses only (analysis/group/judge.h): values that were recorded but contradict
+         * arithmetic, which are not present; and present values that were corrected.
+         */
+        uint64_t implausible[(_METRIC_MAX + 63) / 64];
+        uint64_t corrected[(_METRIC_MAX + 63) / 64];
+
         uint64_t present[(_METRIC_MAX + 63) / 64]; /* absent is not zero */
         METRICS(THREAD_SAMPLE_MEMBER)
 } ThreadSample;
@@ -61,6 +68,19 @@ static inline void thread_sample_put(ThreadSample *sample, MetricId id, uint64_t
 
 static inline void thread_sample_drop(ThreadSample *sample, MetricId id) {
         sample->present[id / 64] &= ~(UINT64_C(1) << (id % 64));
+}
+
+/* Drops a value because it contradicts arithmetic. */
+static inline void thread_sample_refute(ThreadSample *sample, MetricId id) {
+        thread_sample_drop(sample, id);
+        sample->corrected[id / 64] &= ~(UINT64_C(1) << (id % 64));
+        sample->implausible[id / 64] |= UINT64_C(1) << (id % 64);
+}
+
+/* Replaces a value by what is left of it without an event that cannot have happened. */
+static inline void thread_sample_correct(ThreadSample *sample, MetricId id, uint64_t value) {
+        thread_sample_put(sample, id, value);
+        sample->corrected[id / 64] |= UINT64_C(1) << (id % 64);
 }
 
 /* A sample with nothing present. */

@@ -14,7 +14,7 @@ from harness import BUILD, CTPROFCTL, CTPROFD, expect, expect_equal, main, run, 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 AXES = "pcomm comm comm-exact cgroup all thread".split()
 TEXTS = ("snapshot host machine_id boot_id side cgroup process thread section metric unit value_text before_text "
-         "after_text reason top_name before_top_name").split()
+         "after_text reason approximate top_name before_top_name").split()
 BOOLEANS = {"same_boot", "changed", "reset"}
 HOSTILE = ["comma, \"quote\" and\r\nline", "tab\tnul", "csi\x9b2J", "bad\uef80\uefffbytes", " blanks ", "=1+1", ""]
 

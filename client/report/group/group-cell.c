@@ -84,6 +84,8 @@ static void append_per_second(Buffer *cell, json_object *value, const GroupRow *
 static void append_median(Buffer *cell, const char *side, const GroupRow *row) {
         json_object *median = member_of(row, side, "median");
 
+        if (!row->style.raw && median && cell_is_approximate(row->entry, side))
+                buffer_append_byte(cell, '~');
         cell_append_value(cell, median, &row->style);
         append_per_second(cell, median, row);
 }
@@ -138,6 +140,13 @@ static unsigned long long samples_of(const GroupRow *row, const char *side) {
 
 /* all columns */
 
+/* "~" stands in front of what is only approximate. */
+static void append_value(Buffer *cell, const char *side, const GroupRow *row) {
+        if (!row->style.raw && cell_is_approximate(row->entry, side))
+                buffer_append_byte(cell, '~');
+        cell_append_value(cell, cell_member(row->entry, side), &row->style);
+}
+
 void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row) {
         switch (column) {
         case GROUP_COLUMN_METRIC:
@@ -145,15 +154,15 @@ void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row) {
                 printable_append(cell, span_of(row->metric));
                 break;
         case GROUP_COLUMN_BEFORE:
-                cell_append_value(cell, cell_member(row->entry, "before"), &row->style);
+                append_value(cell, "before", row);
                 break;
         case GROUP_COLUMN_AFTER:
-                cell_append_value(cell, cell_member(row->entry, "after"), &row->style);
+                append_value(cell, "after", row);
                 break;
         case GROUP_COLUMN_ARROW:
-                cell_append_value(cell, cell_member(row->entry, "before"), &row->style);
+                append_value(cell, "before", row);
                 buffer_append_text(cell, " \u2192 ");
-                cell_append_value(cell, cell_member(row->entry, "after"), &row->style);
+                append_value(cell, "after", row);
                 break;
         case GROUP_COLUMN_DELTA:
                 append_delta(cell, row);
@@ -165,7 +174,7 @@ void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row) {
                 cell_append_rate(cell, row->entry, &row->style);
                 break;
         case GROUP_COLUMN_VALUE:
-                cell_append_value(cell, cell_member(row->entry, "value"), &row->style);
+                append_value(cell, "value", row);
                 break;
         case GROUP_COLUMN_TOP:
                 append_top(cell, row);

@@ -167,6 +167,22 @@ static int print_source(const Lines *lines, json_object *source, const char *sid
         return lines_print_buffer(lines, MISSING_LABEL, &line);
 }
 
+/* Values that were read but not believed; the source itself may be fine. */
+static int print_implausible(const Lines *lines, json_object *source, const char *side) {
+        uint64_t n = json_object_get_uint64(cell_member(source, "implausible"));
+        _cleanup_(buffer_done) Buffer line = {};
+
+        if (n == 0)
+                return 0;
+        cell_append_text(&line, cell_member(source, "name"));
+        buffer_append_format(&line,
+                             "%s%s, %llu value%s left out as implausible: more than the age of the "
+                             "thread or the interval allows",
+                             side[0] != '\0' ? " " : "", side, (unsigned long long) n,
+                             n == 1 ? "" : "s");
+        return lines_print_buffer(lines, MISSING_LABEL, &line);
+}
+
 /* Whether both say the same to a reader: counts always differ. */
 static bool is_alike(json_object *a, json_object *b) {
         return a && b && strcmp(string_of(a, "state"), string_of(b, "state")) == 0 &&
@@ -209,6 +225,8 @@ int source_lines_print(const Lines *lines, json_object *sources) {
 
                 if (is_imperfect(source))
                         r = print_source(lines, source, "");
+                if (r == 0)
+                        r = print_implausible(lines, source, "");
         }
         return r;
 }
@@ -225,7 +243,7 @@ static json_object *find_source(json_object *sources, const char *name) {
         return NULL;
 }
 
-static int print_source_pair(const Lines *lines, json_object *before, json_object *after) {
+static int print_imperfect_pair(const Lines *lines, json_object *before, json_object *after) {
         int r = 0;
 
         if (is_alike(before, after))
@@ -235,6 +253,14 @@ static int print_source_pair(const Lines *lines, json_object *before, json_objec
         if (r == 0 && is_imperfect(after))
                 r = print_source(lines, after, "(after)");
         return r;
+}
+
+static int print_source_pair(const Lines *lines, json_object *before, json_object *after) {
+        int r = print_imperfect_pair(lines, before, after);
+
+        if (r == 0)
+                r = print_implausible(lines, before, "(before)");
+        return r == 0 ? print_implausible(lines, after, "(after)") : r;
 }
 
 static int print_pair_sources(const Lines *lines, json_object *reply) {

@@ -223,6 +223,14 @@ void group_rows_write_spreads(RowWriter *writer, ReportKind kind, json_object *e
         row_write_fields(writer, spread, ranks, ELEMENTSOF(ranks));
 }
 
+/* How far to believe the values. */
+static void write_doubts(RowWriter *writer, json_object *entry) {
+        static const RowField fields[] = { { "approximate", "approximate" },
+                                           { "implausible", "implausible" } };
+
+        row_write_fields(writer, entry, fields, ELEMENTSOF(fields));
+}
+
 static void write_pair(RowWriter *writer, json_object *entry, RowSide side) {
         static const RowField fields[] = {
                 { "delta", "delta" },     { "percent", "percent" }, { "per_second", "perSecond" },
@@ -236,6 +244,7 @@ static void write_pair(RowWriter *writer, json_object *entry, RowSide side) {
                    side == ROW_SIDE_AFTER ? value : cell_member(entry, "after"));
         row_write_fields(writer, entry, fields, ELEMENTSOF(fields));
         write_reason(writer, entry, side);
+        write_doubts(writer, entry);
 }
 
 static void write_sets(RowWriter *writer, json_object *entry) {
@@ -256,6 +265,7 @@ static void write_sets(RowWriter *writer, json_object *entry) {
                 { "significant", "significant" },
                 { "is_rate", "perSecond" },
                 { "reason", "reason" },
+                { "approximate", "approximate" },
         };
 
         row_write_fields(writer, cell_member(entry, "before"), before, ELEMENTSOF(before));
@@ -272,6 +282,7 @@ static void add_row(RowWriter *writer, ReportKind kind, const char *metric, json
                 write_side(writer, ROW_VALUE, cell_member(entry, "value"));
                 row_write_value(writer, "present", cell_member(entry, "present"));
                 write_reason(writer, entry, ROW_SIDE_BOTH);
+                write_doubts(writer, entry);
                 break;
         case REPORT_PAIR:
                 write_pair(writer, entry, side);

@@ -99,6 +99,8 @@ static void add_value(RowWriter *writer, ReportKind kind, SectionId id, const Se
                 row_write_absent(writer, "present");
         }
         row_write_value(writer, "reason", absent ? row->reason : NULL);
+        row_write_absent(writer, "approximate");
+        row_write_absent(writer, "implausible");
         group_rows_write_spreads(writer, kind, NULL, ROW_SIDE_BOTH);
         row_end(writer);
 }

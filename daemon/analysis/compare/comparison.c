@@ -250,6 +250,7 @@ static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
                 .spread_names = comparison->spread_names,
                 .uptimes = comparison->setup.n_sides > 1 ? &comparison->uptimes : NULL,
                 .sources = { comparison->sources[0], comparison->sources[1] },
+                .defects = { comparison->setup.defects[0], comparison->setup.defects[1] },
                 .changed_only = comparison->view.changed_only && list == COMPARISON_GROUPS,
                 .threshold = comparison->view.has_threshold && comparison->setup.n_sides > 1 &&
                              list == COMPARISON_GROUPS,
@@ -370,6 +371,8 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
                 r = settle_windows(comparison);
         if (r != 0)
                 return r;
+        for (size_t i = 0; i < comparison->threads.table.n_groups; i++)
+                comparison->threads.table.groups[i]->interval_ns = comparison->setup.interval_ns;
         impact_scale_init(&comparison->scale, &comparison->threads.table);
         uptimes_init(&comparison->uptimes, &comparison->threads.table);
         r = fill_lists(comparison);

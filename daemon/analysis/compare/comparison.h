@@ -36,6 +36,7 @@
 #include "base/macro.h"
 #include "analysis/group/group-window.h"
 #include "analysis/group/side.h"
+#include "metric/kernel-defect.h"
 #include "view/view.h"
 #include "json/json-writer.h"
 #include "snapshot/source.h"
@@ -47,7 +48,9 @@ typedef struct Comparison Comparison;
 typedef struct ComparisonSetup {
         unsigned n_sides; /* 1: show; 2: compare */
         Boots boots;
-        uint64_t elapsed_ns; /* between the two captures; 0: unknown, neither rates nor resets */
+        uint64_t elapsed_ns;  /* between the two captures; 0: unknown, neither rates nor resets */
+        uint64_t interval_ns; /* judge_interval_ns(); 0: unknown or different boots */
+        KernelDefects defects[SIDES]; /* of the kernels of the sides */
 } ComparisonSetup;
 
 /* The lists of the interface that comparison_write() writes. */

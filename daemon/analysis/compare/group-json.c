@@ -128,6 +128,42 @@ static void write_spread(JsonWriter *writer, const GroupLens *lens, const Group 
         json_write_end(writer);
 }
 
+#define JOINED_BYTES (2 * ABSENCE_BYTES + 32)
+
+/*
+ * "before: ...; after: ...", or one of them, or once what both say. NULL: nothing to say. False if
+ * neither says anything.
+ */
+static bool join_sides(const char *before, const char *after, char ret_text[static JOINED_BYTES]) {
+        if (before && after && strcmp(before, after) == 0)
+                (void) snprintf(ret_text, JOINED_BYTES, "before and after: %s", before);
+        else
+                (void) snprintf(ret_text, JOINED_BYTES, "%s%s%s%s%s", before ? "before: " : "",
+                                before ? before : "", before && after ? "; " : "",
+                                after ? "after: " : "", after ? after : "");
+        return before || after;
+}
+
+/* Writes why values of the row are only approximate, and how many were not believed at all. */
+static void write_doubts(JsonWriter *writer, const GroupLens *lens, const Row *row, unsigned side) {
+        char texts[SIDES][ABSENCE_BYTES], text[JOINED_BYTES];
+        const char *found[SIDES] = { NULL, NULL };
+        uint64_t n_implausible = row_n_implausible(row);
+
+        for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++)
+                if (row->values[i].kind != VALUE_ABSENT)
+                        found[i] = approximation_of_value(
+                                row, i, lens->defects[side == BOTH_SIDES ? i : side], texts[i]);
+        if (side != BOTH_SIDES) {
+                if (found[0])
+                        json_write_member_text(writer, "approximate", found[0]);
+        } else if (join_sides(found[0], found[1], text)) {
+                json_write_member_text(writer, "approximate", text);
+        }
+        if (n_implausible > 0)
+                json_write_member_u64(writer, "implausible", n_implausible);
+}
+
 static void write_side_row(JsonWriter *writer, const GroupLens *lens, const Group *group,
                            const Row *row, unsigned side) {
         char text[ABSENCE_BYTES];
@@ -138,26 +174,22 @@ static void write_side_row(JsonWriter *writer, const GroupLens *lens, const Grou
                 json_write_member_u64(writer, "present", row->present);
         if (row->values[0].kind == VALUE_ABSENT)
                 write_reason(writer, absence_of_value(row, 0, lens->sources[side], text));
+        write_doubts(writer, lens, row, side);
         write_spread(writer, lens, group, row, side, "spread");
 }
 
 static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const Row *row) {
-        char text[2 * ABSENCE_BYTES + 32], before[ABSENCE_BYTES] = "", after[ABSENCE_BYTES] = "";
-        bool no_before = row->values[0].kind == VALUE_ABSENT;
-        bool no_after = row->values[1].kind == VALUE_ABSENT;
+        char texts[SIDES][ABSENCE_BYTES], text[JOINED_BYTES];
+        const char *reasons[SIDES] = { NULL, NULL };
 
-        if (no_before)
-                (void) absence_of_value(row, 0, lens->sources[0], before);
-        if (no_after)
-                (void) absence_of_value(row, 1, lens->sources[1], after);
-        if (no_before && no_after && strcmp(before, after) == 0)
-                (void) snprintf(text, sizeof(text), "before and after: %s", before);
-        else
-                (void) snprintf(text, sizeof(text), "%s%s%s%s%s", no_before ? "before: " : "",
-                                before, no_before && no_after ? "; " : "",
-                                no_after ? "after: " : "", after);
-        if (no_before || no_after)
+        for (unsigned i = 0; i < SIDES; i++)
+                if (row->values[i].kind == VALUE_ABSENT)
+                        reasons[i] = absence_of_value(row, i, lens->sources[i], texts[i]);
+        if (join_sides(reasons[0], reasons[1], text))
                 write_reason(writer, text);
+        else if (row->refuted)
+                write_reason(writer, "implausible: these threads cannot have done that much in the "
+                                     "time between");
 }
 
 static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Group *group,
@@ -181,6 +213,7 @@ static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Grou
                 json_write_member_u64(writer, "leftOut",
                                       group_window_left_out(row->window, (MetricId) row->id));
         write_pair_reason(writer, lens, row);
+        write_doubts(writer, lens, row, BOTH_SIDES);
         write_spread(writer, lens, group, row, 1, "spread");
         /* In a window the spread is that of the work done in it, so there is only one. */
         if (!lens->view->window)

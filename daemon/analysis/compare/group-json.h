@@ -18,6 +18,7 @@
 #include "analysis/compare/impact.h"
 #include "analysis/compare/row.h"
 #include "analysis/group/spread.h"
+#include "metric/kernel-defect.h"
 #include "view/view.h"
 #include "json/json-writer.h"
 #include "snapshot/source.h"
@@ -29,6 +30,7 @@ typedef struct GroupLens {
         const SpreadNames *spread_names;   /* NULL: the spread is not written */
         const Uptimes *uptimes;            /* NULL with one side */
         const SourceTable *sources[SIDES]; /* NULL: the file records none */
+        KernelDefects defects[SIDES];      /* of their kernels */
         bool changed_only; /* hide unchanged rows; with one side, rows without a value */
         bool threshold;    /* hide rows that changed by no more than the threshold of the view */
         bool in_order;

@@ -61,7 +61,7 @@ static bool movement(const Group *group, unsigned n_sides, MetricId id, uint64_t
                 *ret = before;
                 return true;
         }
-        if (!aggregate_has(group->sides[1], id))
+        if (!aggregate_has(group->sides[1], id) || group_refutes_growth(group, id))
                 return false;
         after = aggregate_sum(group->sides[1], id);
         *ret = after > before ? after - before : before - after;

@@ -88,7 +88,8 @@ static void init_number(Row *row, unsigned side) {
                 row->has_number = value_has_number(&row->values[0]);
                 return;
         }
-        row->delta = delta_between(&row->values[0], &row->values[1]);
+        if (!row->refuted)
+                row->delta = delta_between(&row->values[0], &row->values[1]);
         row->has_number = row->delta.kind != DELTA_NONE;
         row->changed = !value_equal(&row->values[0], &row->values[1]);
 }
@@ -105,10 +106,17 @@ static bool is_reset(const Row *row, const Group *group, MetricId id) {
                group->sides[0]->present[id] == group->sides[1]->present[id];
 }
 
+static void init_doubts(Row *row, const Group *group, unsigned side) {
+        for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++)
+                row->doubts[i] = group->sides[side == BOTH_SIDES ? i : side]->doubts;
+}
+
 void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool in_order) {
         *row = (Row){ .id = id };
+        init_doubts(row, group, side);
         if (side == BOTH_SIDES) {
                 row->window = group->window;
+                row->refuted = group_refutes_growth(group, id);
                 for (unsigned i = 0; i < SIDES; i++)
                         row->values[i] = aggregate_value(group->sides[i], id);
         } else {
@@ -121,6 +129,7 @@ void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, b
 
 void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id) {
         *row = (Row){ .is_derived = true, .id = id };
+        init_doubts(row, group, side);
         row->window = side == BOTH_SIDES ? group->window : NULL;
         for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++)
                 row->outcomes[i] = derived_value(group->sides[side == BOTH_SIDES ? i : side], id,
@@ -218,8 +227,11 @@ static const char *absence_in_window(const GroupWindow *window, unsigned side, M
 
 static const char *explain(const Row *row, unsigned index, const SourceTable *sources,
                            MetricId id) {
-        const char *text = row->window ? absence_in_window(row->window, index, id) : NULL;
+        const char *text;
 
+        if (row->doubts[index] && row->doubts[index]->implausible[id] > 0)
+                return "implausible: more than the age of these threads or the interval allows";
+        text = row->window ? absence_in_window(row->window, index, id) : NULL;
         return text ? text : absence_of_metric(sources, id);
 }
 
@@ -245,4 +257,45 @@ const char *absence_of_value(const Row *row, unsigned index, const SourceTable *
                                 metric_table[row->inputs[index]].name,
                                 explain(row, index, sources, row->inputs[index]));
         return ret_text;
+}
+
+/* doubts */
+
+static uint64_t n_corrected(const Row *row, unsigned index) {
+        const Doubts *doubts = row->doubts[index];
+        uint64_t n = 0;
+
+        if (!doubts)
+                return 0;
+        if (!row->is_derived)
+                return doubts->corrected[row->id];
+        for (unsigned i = 0; i < derived_table[row->id].n_inputs; i++)
+                n += doubts->corrected[derived_table[row->id].inputs[i]];
+        return n;
+}
+
+const char *approximation_of_value(const Row *row, unsigned index, KernelDefects defects,
+                                   char ret_text[static ABSENCE_BYTES]) {
+        const char *defect = row->is_derived
+                                     ? kernel_defects_of_derived(defects, (DerivedId) row->id)
+                                     : kernel_defects_of_metric(defects, (MetricId) row->id);
+        uint64_t n = n_corrected(row, index);
+
+        if (n > 0)
+                (void) snprintf(ret_text, ABSENCE_BYTES,
+                                "without %llu event%s longer than the thread or the interval%s%s",
+                                (unsigned long long) n, n == 1 ? "" : "s", defect ? "; " : "",
+                                defect ? defect : "");
+        else if (defect)
+                (void) snprintf(ret_text, ABSENCE_BYTES, "%s", defect);
+        return n > 0 || defect ? ret_text : NULL;
+}
+
+uint64_t row_n_implausible(const Row *row) {
+        uint64_t n = 0;
+
+        for (unsigned i = 0; i < SIDES && !row->is_derived; i++)
+                if (row->doubts[i])
+                        n += row->doubts[i]->implausible[row->id];
+        return n;
 }

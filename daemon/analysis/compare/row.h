@@ -13,6 +13,7 @@
 #include "analysis/compare/delta.h"
 #include "analysis/group/group.h"
 #include "analysis/group/value.h"
+#include "metric/kernel-defect.h"
 #include "metric/metric.h"
 #include "view/view.h"
 #include "analysis/group/aggregate.h"
@@ -55,10 +56,13 @@ typedef struct Row {
         MetricId inputs[SIDES];
         /* The window of the group when both sides are shown; NULL: no window. */
         const GroupWindow *window;
+        /* Of the threads of each side; NULL: none of their values is in doubt. */
+        const Doubts *doubts[SIDES];
 
         Delta delta;
         bool has_number; /* has a delta; with one side, a number; never for what is momentary */
         bool changed;    /* the values differ; of a mode, the winners */
+        bool refuted;    /* the values contradict each other (group_refutes_growth()): no delta */
         bool reset;      /* a counter fell although its threads live: it was reset */
         double impact;   /* IMPACT_NONE for rows without impact */
 } Row;
@@ -94,3 +98,12 @@ const char *absence_of_metric(const SourceTable *sources, MetricId id);
 /* Explains values[@index] of @row, which must be absent. Returns @ret_text. */
 const char *absence_of_value(const Row *row, unsigned index, const SourceTable *sources,
                              char ret_text[static ABSENCE_BYTES]);
+
+/*
+ * Says why values[@index], which is present, is only approximate: because of what is wrong with the
+ * kernel, or because a total was corrected (judge.h). Returns @ret_text, or NULL if it is exact.
+ */
+const char *approximation_of_value(const Row *row, unsigned index, KernelDefects defects,
+                                   char ret_text[static ABSENCE_BYTES]);
+/* Threads whose value was left out because it contradicts arithmetic, of both sides together. */
+uint64_t row_n_implausible(const Row *row);

@@ -41,6 +41,7 @@ Aggregate *aggregate_free(Aggregate *aggregate) {
         for (unsigned i = 0; i < _AGGREGATE_TALLY_MAX; i++)
                 free(aggregate->tallies[i].more);
         free(aggregate->cpus);
+        free(aggregate->doubts);
         free(aggregate);
         return NULL;
 }
@@ -138,9 +139,33 @@ static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sa
         return 0;
 }
 
+static int fold_doubts(Aggregate *aggregate, const ThreadSample *sample) {
+        uint64_t any = 0;
+
+        for (unsigned word = 0; word < ELEMENTSOF(sample->present); word++)
+                any |= sample->implausible[word] | sample->corrected[word];
+        if (any == 0)
+                return 0;
+        if (!aggregate->doubts) {
+                aggregate->doubts = calloc(1, sizeof(*aggregate->doubts));
+                if (!aggregate->doubts)
+                        return -ENOMEM;
+        }
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                aggregate->doubts->implausible[id] += sample->implausible[id / 64] >> id % 64 & 1;
+                /* A corrected value may have been dropped since, as one that lacks its partner. */
+                aggregate->doubts->corrected[id] +=
+                        (sample->corrected[id / 64] & sample->present[id / 64]) >> id % 64 & 1;
+        }
+        return 0;
+}
+
 int aggregate_fold(Aggregate *aggregate, const ThreadSample *sample) {
         int r;
 
+        r = fold_doubts(aggregate, sample);
+        if (r != 0)
+                return r;
         aggregate->n_threads++;
         aggregate->n_started += sample->start_ticks > 0;
         aggregate->start_ticks = number_add_saturating(aggregate->start_ticks, sample->start_ticks);
@@ -167,6 +192,26 @@ int aggregate_fold(Aggregate *aggregate, const ThreadSample *sample) {
 
 uint64_t aggregate_sum(const Aggregate *aggregate, MetricId id) {
         return aggregate->numbers[number_slots[id]];
+}
+
+uint64_t aggregate_n_with_word(const Aggregate *aggregate, MetricId id, uint64_t word) {
+        const Tally *tally = &aggregate->tallies[tally_slots[id]];
+
+        for (unsigned i = 0; i < tally->n_words; i++) {
+                const TallyEntry *entry = i == 0 ? &tally->first : &tally->more[i - 1];
+
+                if (entry->word == word)
+                        return entry->count;
+        }
+        return 0;
+}
+
+uint32_t aggregate_n_implausible(const Aggregate *aggregate, MetricId id) {
+        return aggregate->doubts ? aggregate->doubts->implausible[id] : 0;
+}
+
+uint32_t aggregate_n_corrected(const Aggregate *aggregate, MetricId id) {
+        return aggregate->doubts ? aggregate->doubts->corrected[id] : 0;
 }
 
 /* Formats the word as it is shown; returns its length. */

@@ -8,8 +8,8 @@
  * thread contributes to a metric only if it has a value for it; a metric that no thread had is
  * absent. The order in which threads arrive does not matter.
  *
- * An aggregate has a fixed size except for two things that few groups need: further words of a
- * mode, and one list of CPUs.
+ * An aggregate has a fixed size except for three things that few groups need: further words of a
+ * mode, one list of CPUs, and how many values are in doubt.
  */
 
 #include <stdint.h>
@@ -68,6 +68,11 @@ typedef struct Tally {
         unsigned n_words;
 } Tally;
 
+/* Threads whose value was dropped as implausible or was corrected (judge.h), by metric. */
+typedef struct Doubts {
+        uint32_t implausible[_METRIC_MAX], corrected[_METRIC_MAX];
+} Doubts;
+
 typedef struct Aggregate {
         uint64_t n_threads;
         /*
@@ -79,6 +84,7 @@ typedef struct Aggregate {
         Tally tallies[_AGGREGATE_TALLY_MAX];
         char *cpus; /* owned, terminated: the list that all threads share; NULL when they differ */
         bool cpus_differ;
+        Doubts *doubts; /* owned; NULL: none */
 } Aggregate;
 
 _must_check_ int aggregate_new(Aggregate **ret);
@@ -95,5 +101,10 @@ static inline bool aggregate_has(const Aggregate *aggregate, MetricId id) {
  * The saturating sum of a metric of shape SUM; 0 also when absent, so check aggregate_has() first.
  */
 uint64_t aggregate_sum(const Aggregate *aggregate, MetricId id);
+/* Threads whose value of a mode is @word, as a ThreadSample holds it. */
+uint64_t aggregate_n_with_word(const Aggregate *aggregate, MetricId id, uint64_t word);
+/* Threads whose value of the metric was dropped as implausible, and whose value was corrected. */
+uint32_t aggregate_n_implausible(const Aggregate *aggregate, MetricId id);
+uint32_t aggregate_n_corrected(const Aggregate *aggregate, MetricId id);
 /* The reduced value; its list of CPUs is borrowed from the aggregate. */
 Value aggregate_value(const Aggregate *aggregate, MetricId id);

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "analysis/group/judge.h"
 
 static Group *group_free(Group *group) {
         if (!group)
@@ -163,6 +164,19 @@ int group_adopt(Group *group, unsigned side, Group *from) {
 bool group_survived(const Group *group) {
         return group->sides[0] && group->sides[1] && group->lives[0] == group->lives[1] &&
                group->sides[0]->n_threads == group->sides[1]->n_threads;
+}
+
+bool group_refutes_growth(const Group *group, MetricId id) {
+        const Aggregate *before = group->sides[SIDE_BEFORE], *after = group->sides[SIDE_AFTER];
+        uint64_t first, last;
+
+        if (group->interval_ns == 0 || group->window || !group_survived(group) ||
+            before->present[id] != after->present[id])
+                return false;
+        first = aggregate_sum(before, id);
+        last = aggregate_sum(after, id);
+        return last > first && judge_refutes_growth(id, before, after->present[id], last - first,
+                                                    group->interval_ns);
 }
 
 /* uptime */

@@ -43,6 +43,7 @@ typedef struct Group {
         uint64_t lives[SIDES];   /* sum of the hashes of its threads, independent of their order */
         uint64_t life_seed;      /* of those hashes */
         GroupWindow *window;     /* owned; NULL: threads are not followed */
+        uint64_t interval_ns;    /* judge_interval_ns() of its sides; 0: not known */
 
         /* The place in the order of display, set at the end. */
         double rank;
@@ -89,6 +90,11 @@ bool group_is_empty(const Group *group);
 _must_check_ int group_adopt(Group *group, unsigned side, Group *from);
 /* Both sides consist of the same threads. */
 bool group_survived(const Group *group);
+/*
+ * The sum grew by more than its threads, which are in both snapshots, can have done in between. In
+ * a window each thread was judged by itself.
+ */
+bool group_refutes_growth(const Group *group, MetricId id);
 
 /*
  * How old the threads of a group are compared with other groups. The start of the youngest thread

@@ -90,6 +90,7 @@ void set_comparison_begin(SetComparison *comparison, const SetCapture *capture) 
         assert(comparison->n_begun < comparison->n_captures && capture->side < SIDES);
         comparison->capture = *capture;
         comparison->family.sides[capture->side] |= UINT64_C(1) << comparison->n_begun;
+        comparison->family.defects[capture->side] |= capture->defects;
         comparison->n_begun++;
         if (capture->elapsed_ns > 0) {
                 comparison->windows_ns += (double) capture->elapsed_ns;

@@ -38,9 +38,10 @@ typedef struct SetTest {
 } SetTest;
 
 typedef struct SetFamily {
-        const View *view;       /* borrowed */
-        const SetRowList *list; /* borrowed */
-        uint64_t sides[SIDES];  /* the captures of each side, a bit each */
+        const View *view;             /* borrowed */
+        const SetRowList *list;       /* borrowed */
+        uint64_t sides[SIDES];        /* the captures of each side, a bit each */
+        KernelDefects defects[SIDES]; /* of any of their kernels */
         double alpha;
         double window_ns;  /* mean length of the windows; 0: there is none */
         ImpactScale scale; /* for rates and for the number of threads */

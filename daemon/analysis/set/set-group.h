@@ -49,6 +49,7 @@ typedef struct SetCapture {
          * the other side.
          */
         uint64_t elapsed_ns;
+        KernelDefects defects; /* of the kernel */
 } SetCapture;
 
 typedef struct SetGroup {

@@ -78,6 +78,19 @@ static void write_reason(JsonWriter *writer, const SetFamily *family, Sources so
         json_write_member_name(writer, "reason", span_of(text));
 }
 
+/* Says why the medians are only approximate. */
+static void write_approximation(JsonWriter *writer, const SetFamily *family,
+                                const SetRowView *row) {
+        char text[ABSENCE_BYTES];
+
+        for (unsigned side = 0; side < SIDES; side++)
+                if (row->sides[side].n > 0 &&
+                    approximation_of_value(&row->row, side, family->defects[side], text)) {
+                        json_write_member_text(writer, "approximate", text);
+                        return;
+                }
+}
+
 /* rows */
 
 static void write_side(JsonWriter *writer, const char *key, const Quartiles *quartiles) {
@@ -129,6 +142,7 @@ static void write_row(JsonWriter *writer, const SetFamily *family, Sources sourc
         if (group->rows[slot].reset)
                 json_write_member_bool(writer, "reset", true);
         write_reason(writer, family, sources, group, slot, &row);
+        write_approximation(writer, family, &row);
         json_write_end(writer);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/number.h"
+#include "analysis/group/judge.h"
 
 /* merging */
 
@@ -114,7 +115,22 @@ int subject_merge(const MergeSide sides[static SIDES], MergeLife on_life, void *
 typedef struct ReadSide {
         AnalysisRead *read;
         Side side;
+        JudgeTime time;
+        uint64_t implausible[_SOURCE_MAX]; /* values, by source */
 } ReadSide;
+
+static ReadSide read_side_of(AnalysisRead *read, Side side, const Subject *subject) {
+        return (ReadSide){ .read = read, .side = side, .time = judge_time_of(&subject->head) };
+}
+
+static void count_implausible(ReadSide *at, const ThreadSample *sample) {
+        for (unsigned word = 0; word < ELEMENTSOF(sample->implausible); word++)
+                for (uint64_t bits = sample->implausible[word]; bits != 0; bits &= bits - 1) {
+                        unsigned id = word * 64 + (unsigned) __builtin_ctzll(bits);
+
+                        at->implausible[metric_table[id].explained_by]++;
+                }
+}
 
 void analysis_read_expect(AnalysisRead *read, const Subject *subject, unsigned n_times) {
         uint64_t n = number_multiply_saturating(subject_n_threads(subject), n_times);
@@ -154,8 +170,36 @@ static int read_part(void *userdata, const ThreadSample *sample, Span smaps_json
 static int read_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
         ReadSide *at = userdata;
         int r = read_part(userdata, sample, smaps_json);
+        ThreadSample judged = *sample;
 
-        return r == 0 ? at->read->visitor->on_thread(at->read->userdata, at->side, sample) : r;
+        if (r != 0)
+                return r;
+        judge_thread(&at->time, &judged);
+        count_implausible(at, &judged);
+        return at->read->visitor->on_thread(at->read->userdata, at->side, &judged);
+}
+
+/* @userdata: both sides. */
+static int read_life(void *userdata, const ThreadSample *before, const ThreadSample *after) {
+        ReadSide *at = userdata;
+        const JudgeTime times[SIDES] = { at[SIDE_BEFORE].time, at[SIDE_AFTER].time };
+        const ThreadSample *samples[SIDES] = { before, after };
+        AnalysisRead *read = at->read;
+        ThreadSample judged[SIDES];
+
+        for (unsigned i = 0; i < SIDES; i++)
+                if (samples[i])
+                        judged[i] = *samples[i];
+        if (before && after)
+                judge_life(times, &judged[SIDE_BEFORE], &judged[SIDE_AFTER]);
+        else
+                judge_thread(&times[before ? SIDE_BEFORE : SIDE_AFTER],
+                             &judged[before ? SIDE_BEFORE : SIDE_AFTER]);
+        for (unsigned i = 0; i < SIDES; i++)
+                if (samples[i])
+                        count_implausible(&at[i], &judged[i]);
+        return read->visitor->on_life(read->userdata, before ? &judged[SIDE_BEFORE] : NULL,
+                                      after ? &judged[SIDE_AFTER] : NULL);
 }
 
 static int read_cgroup(void *userdata, Span path, Span stats_json) {
@@ -180,10 +224,14 @@ int analysis_read_side(AnalysisRead *read, Side side, Subject *subject) {
                 .on_thread = read_thread,
                 .on_cgroup = read->visitor->on_cgroup ? read_cgroup : NULL,
         };
-        ReadSide at = { .read = read, .side = side };
+        ReadSide at = read_side_of(read, side, subject);
+        int r;
 
         read->culprit = subject;
-        return subject_pass(subject, &visitor, &at);
+        r = subject_pass(subject, &visitor, &at);
+        if (r == 0)
+                subject_note_implausible(subject, at.implausible);
+        return r;
 }
 
 int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
@@ -198,10 +246,12 @@ int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
         int r;
 
         for (unsigned i = 0; i < SIDES; i++) {
-                at[i] = (ReadSide){ .read = read, .side = (Side) i };
+                at[i] = read_side_of(read, (Side) i, subjects[i]);
                 sides[i] = (MergeSide){ subjects[i], &visitor, &at[i] };
         }
-        r = subject_merge(sides, read->visitor->on_life, read->userdata, &culprit);
+        r = subject_merge(sides, read_life, at, &culprit);
         read->culprit = subjects[culprit];
+        for (unsigned i = 0; i < SIDES && r == 0; i++)
+                subject_note_implausible(subjects[i], at[i].implausible);
         return r;
 }

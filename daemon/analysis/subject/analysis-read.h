@@ -8,6 +8,10 @@
  * their numbers, each subject alone or merged with the one at which its window begins. The caller
  * says which subjects belong together; this module counts threads and remembers which subject
  * failed.
+ *
+ * Here every thread is judged (analysis/group/judge.h) before its numbers are passed on: analyses
+ * do not believe what cannot be, while conversions and the file keep what the kernel said. The
+ * subject then says of each source how many values were not believed.
  */
 
 #include <stdint.h>

@@ -131,7 +131,8 @@ static bool has_other_without_boot(const SetSubjects *subjects, size_t index) {
 SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subject **ret_previous) {
         const SetSubject *member = &subjects->members[index];
         const SetSubject *earlier = find_earlier(subjects, member);
-        SetCapture capture = { .side = member->side };
+        SetCapture capture = { .side = member->side,
+                               .defects = kernel_defects_of(member->subject->head.kernel_release) };
 
         *ret_previous = NULL;
         if (member->subject->head.boot_id[0] == '\0' && has_other_without_boot(subjects, index)) {

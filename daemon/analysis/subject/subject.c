@@ -62,6 +62,14 @@ const SourceTable *subject_sources(const Subject *subject) {
         return subject->has_sources ? &subject->sources : NULL;
 }
 
+void subject_note_implausible(Subject *subject, const uint64_t counts[static _SOURCE_MAX]) {
+        for (unsigned id = 0; id < _SOURCE_MAX; id++) {
+                Source *source = &subject->sources.sources[id];
+
+                source->implausible = MAX_OF(source->implausible, counts[id]);
+        }
+}
+
 uint64_t subject_n_threads(const Subject *subject) {
         return subject->head.has_threads ? subject->head.threads : 0;
 }
@@ -147,6 +155,9 @@ static int pass_on_sched_ext(void *userdata, Span json) {
 static int pass_on_sources(void *userdata, const SourceTable *sources) {
         SubjectPass *pass = userdata;
 
+        /* A further pass finds the same, and must not undo subject_note_implausible(). */
+        if (pass->subject->has_sources)
+                return 0;
         pass->subject->sources = *sources;
         pass->subject->has_sources = true;
         return 0;

@@ -87,6 +87,11 @@ void subject_write_head(const Subject *subject, JsonWriter *writer);
 Boots subject_boots(const Subject *before, const Subject *after);
 /* Explains why values are absent; NULL when the file records no sources. */
 const SourceTable *subject_sources(const Subject *subject);
+/*
+ * Notes how many values of each source an analysis found impossible. A subject that is read several
+ * times keeps the largest number: that of the pass that judged most.
+ */
+void subject_note_implausible(Subject *subject, const uint64_t counts[static _SOURCE_MAX]);
 /* How many threads a pass will read; 0 while that is not known. */
 uint64_t subject_n_threads(const Subject *subject);
 

@@ -424,13 +424,13 @@ static const Exchange row_answers[] = {
 START_TEST(rows_of_sections_have_the_columns_of_all) {
         static const char *const lines[] = {
                 ",/a,,,,,,,,cgroup-limits,cpu.max.period,us,,,,,,,,,,,,,,,,,,before: "
-                "x,,,,,,,,,,\r\n",
+                "x,,,,,,,,,,,,\r\n",
                 "both,/a,,,,,,,,cgroup-limits,cpu.max.cpus,cpus,2.5,,,,,,0.5,,,,,,-2.0,-80,,true,,,"
-                ",,,,,,,,,\r\n",
+                ",,,,,,,,,,,\r\n",
                 "after,/a,,,,,,,,cgroup-limits,memory.max,bytes,,,,,,,1,,,,,,,,,,,before: "
-                "x,,,,,,,,,,\r\n",
+                "x,,,,,,,,,,,,\r\n",
                 "both,,,,,,,,,host-pressure,cpu.some.avg10,percent,100.09,,,,,,0.05,,,,,,-100.04,"
-                "-99.95004495953641,,true,,,,,,,,,,,,\r\n",
+                "-99.95004495953641,,true,,,,,,,,,,,,,,\r\n",
         };
 
         begin(row_answers, 1);
@@ -453,6 +453,7 @@ START_TEST(rows_of_sections_are_objects_like_all) {
                                 "\"unit\":\"bytes\",\"value\":2048,\"value_min\":null,"
                                 "\"value_max\":null,\"value_text\":null,\"value_count\":null,"
                                 "\"value_total\":null,\"present\":null,\"reason\":null,"
+                                "\"approximate\":null,\"implausible\":null,"
                                 "\"top_tid\":null,\"top_name\":null,\"top_value\":null,"
                                 "\"p50\":null,\"p99\":null}\n"));
         ck_assert_ptr_nonnull(strstr(ctl.out, "\"metric\":\"memory.high\",\"unit\":\"bytes\","
@@ -472,7 +473,7 @@ static const Exchange spread[] = { { REPLIES(
 START_TEST(the_spread_of_a_sum_is_in_its_row) {
         begin(spread, 1);
         CTL_RUN(&ctl, "show", "a", "--format", "csv", "--no-legend");
-        expect(0, ",p,,,,,2,primary,minflt,count,7,,,,,,2,,12,\"a,b\",6,1,6\r\n", "");
+        expect(0, ",p,,,,,2,primary,minflt,count,7,,,,,,2,,,,12,\"a,b\",6,1,6\r\n", "");
         end();
 }
 END_TEST

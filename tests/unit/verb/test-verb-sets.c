@@ -125,13 +125,13 @@ START_TEST(csv_is_a_row_a_metric) {
                 "cgroup,process,thread,before_threads,after_threads,section,metric,unit,before_n,"
                 "before_median,before_min,before_max,before_q1,before_q3,after_n,after_median,"
                 "after_min,after_max,after_q1,after_q3,delta,percent,u,p,p_adjusted,significant,"
-                "is_rate,reason\r\n"
+                "is_rate,reason,approximate\r\n"
                 ",pool,,4,4,primary,run_time_ns,ns,4,1000000,1,2500.5,1,2,4,1200000,1,2500.5,1,2,"
-                "200000,20,16,0.0286,0.0429,true,true,\r\n"
+                "200000,20,16,0.0286,0.0429,true,true,,\r\n"
                 ",pool,,4,4,primary,nr_threads,count,4,4,1,2500.5,1,2,,,,,,,,,,,,false,false,"
-                "after: gone\r\n"
+                "after: gone,\r\n"
                 ",pool,,4,4,derived,cpu_efficiency,ratio,4,0.5,1,2500.5,1,2,4,0.25,1,2500.5,1,2,"
-                "-0.25,,0,0.00001,0.00005,true,false,\r\n");
+                "-0.25,,0,0.00001,0.00005,true,false,,\r\n");
         end();
 }
 END_TEST
@@ -148,7 +148,8 @@ START_TEST(ndjson_rows_stand_for_themselves) {
         ck_assert_ptr_nonnull(strstr(ctl.out, "\"alpha\":0.05,\"tested\":3,\"cgroup\":null,"
                                               "\"process\":\"pool\""));
         ck_assert_ptr_nonnull(strstr(ctl.out, "\"p_adjusted\":0.0429,\"significant\":true,"
-                                              "\"is_rate\":true,\"reason\":null}\n"));
+                                              "\"is_rate\":true,\"reason\":null,"
+                                              "\"approximate\":null}\n"));
         end();
 }
 END_TEST

@@ -331,16 +331,18 @@ static const char compared_names[] =
         "side,cgroup,process,thread,pid,tid,start_ticks,before_threads,after_threads,section,"
         "metric,unit,before,before_min,before_max,before_text,before_count,before_total,after,"
         "after_min,after_max,after_text,after_count,after_total,delta,percent,per_second,changed,"
-        "reset,reason,before_top_tid,before_top_name,before_top_value,before_p50,before_p99,"
+        "reset,reason,approximate,implausible,before_top_tid,before_top_name,before_top_value,"
+        "before_p50,before_p99,"
         "top_tid,top_name,top_value,p50,p99\r\n";
 static const char compared_rows[] =
         "both,,nginx,,,,,3,4,primary,run_time_ns,ns,1000000000,,,,,,18446744073709551615,,,,,"
         ","
-        "18446744072709551615,1844674407270.9551,307445734545.1592,true,false,,,,,,,,,,,\r\n"
-        "both,,nginx,,,,,3,4,primary,policy,none,,,,S,3,3,,,,R,2,4,,,,true,false,,,,,,,,,,,\r\n"
-        "both,,nginx,,,,,3,4,derived,avg_slice_ns,ns,100.5,,,,,,,,,,,,,,,true,false,,,,,,,,,,,\r\n";
+        "18446744072709551615,1844674407270.9551,307445734545.1592,true,false,,,,,,,,,,,,,\r\n"
+        "both,,nginx,,,,,3,4,primary,policy,none,,,,S,3,3,,,,R,2,4,,,,true,false,,,,,,,,,,,,,\r\n"
+        "both,,nginx,,,,,3,4,derived,avg_slice_ns,ns,100.5,,,,,,,,,,,,,,,true,false,,,,,,,,,,,,,"
+        "\r\n";
 static const char only_row[] = "before,,gone,,,,,2,,primary,run_time_ns,ns,5000000,,,,,,,,,,,,,,,,,"
-                               "after: there is no such group,,,,,,,,,,\r\n";
+                               "after: there is no such group,,,,,,,,,,,,\r\n";
 
 START_TEST(compare_csv_is_a_row_a_metric) {
         char expected[4096];
@@ -391,6 +393,7 @@ START_TEST(compare_ndjson_is_an_object_a_row) {
                                  "\"percent\":null,"
                                  "\"per_second\":null,\"changed\":null,\"reset\":null,"
                                  "\"reason\":\"before: there is no such group\","
+                                 "\"approximate\":null,\"implausible\":null,"
                                  "\"before_top_tid\":null,\"before_top_name\":null,"
                                  "\"before_top_value\":null,\"before_p50\":null,"
                                  "\"before_p99\":null,\"top_tid\":null,\"top_name\":null,"
@@ -442,11 +445,12 @@ START_TEST(show_csv_has_columns_of_one_type) {
         expect(0,
                "cgroup,process,thread,pid,tid,start_ticks,threads,section,metric,unit,value,"
                "value_min,value_max,value_text,value_count,value_total,present,reason,"
+               "approximate,implausible,"
                "top_tid,top_name,top_value,p50,p99\r\n"
-               ",p,t,1,2,3,1,primary,nice,none,2.5,0,5,,,,1,,,,,,\r\n"
-               ",p,t,1,2,3,1,primary,cpu_affinity,none,2,2,2,0-1,,,1,,,,,,\r\n"
-               ",p,t,1,2,3,1,,new_metric,,,,,,,,0,x,,,,,\r\n"
-               ",,,,,,1,primary,minflt,count,1500,,,,,,1,,,,,,\r\n",
+               ",p,t,1,2,3,1,primary,nice,none,2.5,0,5,,,,1,,,,,,,,\r\n"
+               ",p,t,1,2,3,1,primary,cpu_affinity,none,2,2,2,0-1,,,1,,,,,,,,\r\n"
+               ",p,t,1,2,3,1,,new_metric,,,,,,,,0,x,,,,,,,\r\n"
+               ",,,,,,1,primary,minflt,count,1500,,,,,,1,,,,,,,,\r\n",
                "");
         end();
 }
@@ -466,9 +470,10 @@ START_TEST(csv_quotes_what_must_be_quoted) {
         begin(odd, 1);
         CTL_RUN(&ctl, "show", "a", "--format", "csv", "--no-legend");
         expect(0,
-               ",\"\",,,,,1,,m,,,,,,,,,\"a, b\",,,,,\r\n"
+               ",\"\",,,,,1,,m,,,,,,,,,\"a, b\",,,,,,,\r\n"
                ",\"say "
-               "\"\"hi\"\"\",,,,,1,,m,,-18446744073709551615,,,,,,,a\uef0a\uef7fb\uefc2\uef9b,,,,,"
+               "\"\"hi\"\"\",,,,,1,,m,,-18446744073709551615,,,,,,,a\uef0a\uef7fb\uefc2\uef9b,,,,,,"
+               ","
                "\r\n",
                "");
         end();

@@ -29,6 +29,8 @@ typedef struct FixtureSnapshot {
         uint64_t boottime_ns;
         uint64_t run_time_ns; /* of the first thread; others have multiples */
         unsigned n_threads;
+        uint64_t end_boottime_ns;              /* 0: not recorded */
+        uint64_t blkio_total_ns, blkio_max_ns; /* of the first thread; 0: no thread has them */
 } FixtureSnapshot;
 
 #define FIXTURE_HOST                                                                             \
@@ -121,6 +123,10 @@ static inline ThreadSample fixture_thread(const FixtureSnapshot *snapshot, unsig
         thread_sample_put(&sample, METRIC_nice, (uint64_t) -5);
         thread_sample_put(&sample, METRIC_state, 'S');
         thread_sample_put(&sample, METRIC_cpu_affinity, 4);
+        if (index == 0 && snapshot->blkio_total_ns > 0) {
+                thread_sample_put(&sample, METRIC_blkio_delay_total_ns, snapshot->blkio_total_ns);
+                thread_sample_put(&sample, METRIC_blkio_delay_max_ns, snapshot->blkio_max_ns);
+        }
         return sample;
 }
 
@@ -149,6 +155,8 @@ static inline Head fixture_head(const FixtureSnapshot *snapshot) {
                 .start_realtime_ns = FIXTURE_START_NS,
                 .has_start_boottime = true,
                 .start_boottime_ns = snapshot->boottime_ns,
+                .has_end_boottime = snapshot->end_boottime_ns > 0,
+                .end_boottime_ns = snapshot->end_boottime_ns,
                 .has_threads = true,
                 .threads = snapshot->n_threads,
                 .has_processes = true,

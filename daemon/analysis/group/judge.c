@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/group/judge.h"
+
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/number.h"
+
+#define DEFAULT_USER_HZ 100
+#define SLACK_PART 1000 /* of a bound: clocks are adjusted by at most 500 ppm */
+
+/*
+ * The totals of times, each with its longest event, if the kernel keeps it, and the states in which
+ * a thread may be in the middle of such an event, which its total does not contain yet. Delays
+ * other than block I/O also go on while the thread runs, and where a CPU runs without ticks, the
+ * time of a running thread is booked up to a second late.
+ */
+// clang-format off
+#define NO_MAX _METRIC_MAX
+#define DELAY(family, states)                                                                      \
+        { METRIC_##family##_delay_total_ns, METRIC_##family##_delay_max_ns, states }
+
+static const struct {
+        MetricId id, max;
+        const char *states;
+} totals[] = {
+        { METRIC_run_time_ns,         NO_MAX,                  "R" },
+        { METRIC_wait_time_ns,        METRIC_cpu_delay_max_ns, "R" },
+        { METRIC_wait_sum,            METRIC_wait_max,         "R" },
+        { METRIC_voluntary_sleep_ns,  METRIC_sleep_max,        "S" },
+        { METRIC_block_sum,           METRIC_block_max,        "DI" },
+        { METRIC_iowait_sum,          NO_MAX,                  "DI" },
+        { METRIC_utime_clock_ticks,   NO_MAX,                  "R" },
+        { METRIC_stime_clock_ticks,   NO_MAX,                  "R" },
+        DELAY(cpu,       "R"),
+        DELAY(blkio,     "DI"),
+        DELAY(swapin,    "DIR"),
+        DELAY(freepages, "DIR"),
+        DELAY(thrashing, "DIR"),
+        DELAY(compact,   "DIR"),
+        DELAY(wpcopy,    "DIR"),
+        DELAY(irq,       "R"),
+        { METRIC_acct_run_real_ns,    NO_MAX,                  "R" },
+        { METRIC_acct_run_virtual_ns, NO_MAX,                  "R" },
+        { METRIC_acct_utime_ns,       NO_MAX,                  "R" },
+        { METRIC_acct_stime_ns,       NO_MAX,                  "R" },
+};
+
+/* Times that exclude each other; the last one is not believed when they exceed the life. */
+static const MetricId accounts[][3] = {
+        { METRIC_run_time_ns, METRIC_wait_time_ns, METRIC_blkio_delay_total_ns },
+        { METRIC_run_time_ns, METRIC_wait_time_ns, METRIC_block_sum },
+};
+// clang-format on
+
+#define N_TOTALS ELEMENTSOF(totals)
+
+/* What was found to be no part of each total. */
+typedef struct Impossible {
+        uint64_t ns[N_TOTALS];  /* in total; 0: nothing */
+        uint64_t max[N_TOTALS]; /* the longest event when it was refuted; 0: it was not */
+} Impossible;
+
+/* What a thread may have at most. */
+typedef struct Bound {
+        uint64_t ns;
+        uint64_t tick_ns;
+} Bound;
+
+static Bound bound_of(uint64_t ns, uint64_t tick_ns) {
+        uint64_t slack = number_add_saturating(tick_ns, ns / SLACK_PART);
+
+        return (Bound){ .ns = number_add_saturating(ns, slack), .tick_ns = tick_ns };
+}
+
+/* A value of a metric in ns. */
+static uint64_t in_ns(MetricId id, uint64_t value, uint64_t tick_ns) {
+        return metric_table[id].unit == METRIC_UNIT_TICKS
+                       ? number_multiply_saturating(value, tick_ns)
+                       : value;
+}
+
+static bool exceeds(const ThreadSample *sample, MetricId id, const Bound *bound) {
+        return thread_sample_has(sample, id) &&
+               in_ns(id, thread_sample_get(sample, id), bound->tick_ns) > bound->ns;
+}
+
+JudgeTime judge_time_of(const Head *head) {
+        uint64_t hz = head->has_user_hz && head->user_hz > 0 ? head->user_hz : DEFAULT_USER_HZ;
+
+        if (!head->has_start_boottime || !head->has_end_boottime ||
+            head->end_boottime_ns < head->start_boottime_ns)
+                return (JudgeTime){ .known = false };
+        return (JudgeTime){
+                .known = true,
+                .start_ns = head->start_boottime_ns,
+                .end_ns = head->end_boottime_ns,
+                .tick_ns = MAX_OF(NSEC_PER_SEC / hz, UINT64_C(1)),
+        };
+}
+
+uint64_t judge_interval_ns(const JudgeTime times[static SIDES]) {
+        if (!times[SIDE_BEFORE].known || !times[SIDE_AFTER].known ||
+            times[SIDE_AFTER].start_ns < times[SIDE_BEFORE].start_ns)
+                return 0;
+        return times[SIDE_AFTER].end_ns - times[SIDE_BEFORE].start_ns;
+}
+
+/* False when the times do not tell. */
+static bool life_of(const JudgeTime *time, const ThreadSample *sample, Bound *ret) {
+        uint64_t born_ns;
+
+        if (!time->known)
+                return false;
+        born_ns = number_multiply_saturating(sample->start_ticks, time->tick_ns);
+        if (born_ns > time->end_ns)
+                return false; /* of another boot or clock: nothing is known */
+        *ret = bound_of(time->end_ns - born_ns, time->tick_ns);
+        return true;
+}
+
+/* one snapshot */
+
+/*
+ * @impossible: what an earlier snapshot of the thread proved; this one's is added. The longest
+ * event goes first, because it explains an impossible total.
+ */
+static void judge_total(ThreadSample *sample, size_t i, const Bound *life, Impossible *impossible) {
+        MetricId id = totals[i].id, max = totals[i].max;
+        uint64_t event = 0, total;
+
+        if (max != NO_MAX && thread_sample_has(sample, max)) {
+                event = thread_sample_get(sample, max);
+                if (event <= life->ns && event != impossible->max[i])
+                        event = 0;
+        }
+        if (event > 0 && event != impossible->max[i]) {
+                impossible->ns[i] = number_add_saturating(impossible->ns[i], event);
+                impossible->max[i] = event;
+        }
+        if (!thread_sample_has(sample, id))
+                return;
+        total = thread_sample_get(sample, id);
+        if (impossible->ns[i] == 0 ||
+            (impossible->ns[i] > total && in_ns(id, total, life->tick_ns) <= life->ns)) {
+                /* Nothing to subtract, or the two were not read at one moment. */
+                if (exceeds(sample, id, life))
+                        thread_sample_refute(sample, id);
+                return;
+        }
+        if (impossible->ns[i] > total || total - impossible->ns[i] > life->ns)
+                thread_sample_refute(sample, id);
+        else
+                thread_sample_correct(sample, id, total - impossible->ns[i]);
+}
+
+/* The longest and shortest events, after the totals have used them. */
+static void judge_events(ThreadSample *sample, const Bound *life, const Impossible *impossible) {
+        for (unsigned i = 0; i < _METRIC_MAX; i++) {
+                MetricKind kind = metric_table[i].kind;
+
+                if ((kind == METRIC_KIND_PEAK || kind == METRIC_KIND_FLOOR) &&
+                    metric_table[i].unit == METRIC_UNIT_NS && exceeds(sample, (MetricId) i, life))
+                        thread_sample_refute(sample, (MetricId) i);
+        }
+        for (size_t i = 0; i < N_TOTALS; i++) {
+                MetricId max = totals[i].max;
+
+                if (impossible->max[i] > 0 && thread_sample_has(sample, max) &&
+                    thread_sample_get(sample, max) == impossible->max[i])
+                        thread_sample_refute(sample, max);
+        }
+}
+
+static void judge_account(ThreadSample *sample, const MetricId ids[static 3], const Bound *life) {
+        uint64_t sum = 0;
+
+        for (unsigned i = 0; i < 3; i++) {
+                if (!thread_sample_has(sample, ids[i]))
+                        return;
+                sum = number_add_saturating(sum, thread_sample_get(sample, ids[i]));
+        }
+        if (sum > life->ns)
+                thread_sample_refute(sample, ids[2]);
+}
+
+static void judge(const JudgeTime *time, ThreadSample *sample, Impossible *impossible) {
+        Bound life;
+
+        if (!life_of(time, sample, &life))
+                return;
+        for (size_t i = 0; i < N_TOTALS; i++)
+                judge_total(sample, i, &life, impossible);
+        judge_events(sample, &life, impossible);
+        for (size_t i = 0; i < ELEMENTSOF(accounts); i++)
+                judge_account(sample, accounts[i], &life);
+}
+
+void judge_thread(const JudgeTime *time, ThreadSample *sample) {
+        Impossible impossible = {};
+
+        judge(time, sample, &impossible);
+}
+
+/* two snapshots */
+
+/* The thread may have been in the middle of an event that its total does not contain yet. */
+static bool was_waiting(const ThreadSample *sample, const char *states) {
+        return !thread_sample_has(sample, METRIC_state) ||
+               strchr(states, (char) thread_sample_get(sample, METRIC_state));
+}
+
+static void judge_growth(const ThreadSample *before, ThreadSample *after, size_t i,
+                         const Bound *interval) {
+        MetricId id = totals[i].id, max = totals[i].max;
+        uint64_t first, last, event;
+
+        if (!thread_sample_has(before, id) || !thread_sample_has(after, id) ||
+            was_waiting(before, totals[i].states))
+                return;
+        first = thread_sample_get(before, id);
+        last = thread_sample_get(after, id);
+        if (last < first || in_ns(id, last - first, interval->tick_ns) <= interval->ns)
+                return;
+        /* The longest event ended inside if the record rose; did it alone spoil the total? */
+        if (max != NO_MAX && thread_sample_has(before, max) && thread_sample_has(after, max) &&
+            thread_sample_get(after, max) > thread_sample_get(before, max) &&
+            thread_sample_get(after, max) > interval->ns) {
+                event = thread_sample_get(after, max);
+                thread_sample_refute(after, max);
+                if (last - first >= event && last - first - event <= interval->ns) {
+                        thread_sample_correct(after, id, last - event);
+                        return;
+                }
+        }
+        thread_sample_refute(after, id);
+}
+
+void judge_life(const JudgeTime times[static SIDES], ThreadSample *before, ThreadSample *after) {
+        uint64_t interval_ns = judge_interval_ns(times);
+        Impossible impossible = {};
+        Bound interval;
+
+        judge(&times[SIDE_BEFORE], before, &impossible);
+        judge(&times[SIDE_AFTER], after, &impossible);
+        if (interval_ns == 0)
+                return;
+        interval = bound_of(interval_ns, times[SIDE_AFTER].tick_ns);
+        for (size_t i = 0; i < N_TOTALS; i++)
+                judge_growth(before, after, i, &interval);
+}
+
+/* groups */
+
+bool judge_refutes_growth(MetricId id, const Aggregate *before, uint64_t n_threads, uint64_t growth,
+                          uint64_t interval_ns) {
+        for (size_t i = 0; i < N_TOTALS; i++) {
+                Bound interval = bound_of(interval_ns, NSEC_PER_SEC / DEFAULT_USER_HZ);
+
+                if (totals[i].id != id || interval_ns == 0)
+                        continue;
+                if (!aggregate_has(before, METRIC_state))
+                        return false;
+                for (const char *state = totals[i].states; *state != '\0'; state++)
+                        if (aggregate_n_with_word(before, METRIC_state, (unsigned char) *state) > 0)
+                                return false;
+                return in_ns(id, growth, interval.tick_ns) >
+                       number_multiply_saturating(interval.ns, n_threads);
+        }
+        return false;
+}

@@ -108,7 +108,8 @@ def degraded_unit():
         expect_equal(daemon("status", "--json").json()["daemon"]["capabilities"], [], "capabilities")
         reply, got = capture(daemon)
         everybody = sum(1 for name in os.listdir("/proc") if name.isdigit())
-        expect(reply["snapshot"]["processes"] >= everybody - 5, "processes", reply["snapshot"], everybody)
+        # Others come and go meanwhile; without the right to see them, next to none would be there.
+        expect(reply["snapshot"]["processes"] >= everybody / 2, "processes", reply["snapshot"], everybody)
         for source in ("stat", "schedstat", "sched", "status", "affinity", "host", "host-pressure"):
             expect(got[source][0] in ("ok", "not-applicable"), source, got[source])
         for source, words in (("taskstats", "CAP_NET_ADMIN"), ("io", "CAP_SYS_PTRACE"),

@@ -13,8 +13,8 @@ import time
 import harness
 
 BOOTS = {
-    "first": ("installation", "readings", "scheduler", "confinement", "configuration", "failures", "foreign",
-              "parting"),
+    "first": ("installation", "readings", "scheduler", "confinement", "configuration", "failures", "adversary",
+              "foreign", "parting"),
     "second": ("afterwards",),
 }
 

@@ -33,19 +33,40 @@ void life_counts_add(LifeCounts *counts, const ThreadSample *before, const Threa
         counts->gone += !after;
 }
 
+static bool has_any_of(const ThreadSample *sample, SourceId source) {
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                if (metric_table[id].explained_by == source &&
+                    thread_sample_has(sample, (MetricId) id))
+                        return true;
+        return false;
+}
+
+bool life_before(const ThreadSample *before, const ThreadSample *after, MetricId id,
+                 uint64_t *ret) {
+        SourceId source = metric_table[id].explained_by;
+
+        *ret = 0;
+        if (thread_sample_has(before, id)) {
+                *ret = thread_sample_get(before, id);
+                return true;
+        }
+        if (source != SOURCE_TASKSTATS_DELAY && source != SOURCE_TASKSTATS_IRQ)
+                return false;
+        return thread_sample_has(after, id) && thread_sample_has(before, METRIC_cpu_delay_count) &&
+               !has_any_of(before, source);
+}
+
 void life_work(const ThreadSample *before, const ThreadSample *after, ThreadSample *ret) {
         ThreadSample work = *after;
 
         for (unsigned i = 0; i < _METRIC_MAX; i++) {
                 MetricId id = (MetricId) i;
+                uint64_t from;
 
                 if (!is_work(i) || !thread_sample_has(&work, id))
                         continue;
-                if (thread_sample_has(before, id) &&
-                    thread_sample_get(before, id) <= thread_sample_get(&work, id))
-                        thread_sample_put(&work, id,
-                                          thread_sample_get(&work, id) -
-                                                  thread_sample_get(before, id));
+                if (life_before(before, after, id, &from) && from <= thread_sample_get(&work, id))
+                        thread_sample_put(&work, id, thread_sample_get(&work, id) - from);
                 else
                         thread_sample_drop(&work, id);
         }
@@ -64,23 +85,30 @@ static int note_gap(GroupWindow *window, unsigned side, unsigned id) {
         return 0;
 }
 
-/* Keeps the sums that both samples of a survivor have and drops the others. */
-static int match_sums(GroupWindow *window, ThreadSample *before, ThreadSample *after) {
+/*
+ * Keeps the sums whose values on both sides of a survivor are known and drops the others. What was
+ * 0 before, as the value after shows, is put in: sums, peaks and minima alike. @before is a copy of
+ * @read.
+ */
+static int match_sums(GroupWindow *window, const ThreadSample *read, ThreadSample *before,
+                      ThreadSample *after) {
         for (unsigned word = 0; word < WORDS; word++) {
                 uint64_t bits = before->present[word] | after->present[word];
 
                 for (; bits != 0; bits &= bits - 1) {
                         unsigned id = word * 64 + (unsigned) __builtin_ctzll(bits);
                         bool in_before, in_after;
+                        uint64_t from;
                         int r;
 
+                        in_before = life_before(read, after, (MetricId) id, &from);
+                        in_after = thread_sample_has(after, (MetricId) id);
+                        if (in_before)
+                                thread_sample_put(before, (MetricId) id, from);
                         if (!is_work(id))
                                 continue;
-                        in_before = thread_sample_has(before, (MetricId) id);
-                        in_after = thread_sample_has(after, (MetricId) id);
                         if (in_before && in_after) {
-                                if (thread_sample_get(after, (MetricId) id) <
-                                    thread_sample_get(before, (MetricId) id))
+                                if (thread_sample_get(after, (MetricId) id) < from)
                                         window->fell[id / 64] |= UINT64_C(1) << id % 64;
                                 continue;
                         }
@@ -110,7 +138,7 @@ int group_window_fold(GroupWindow *window, Aggregate *sides[static SIDES],
         parts[SIDE_BEFORE] = *before;
         if (after) {
                 parts[SIDE_AFTER] = *after;
-                r = match_sums(window, &parts[SIDE_BEFORE], &parts[SIDE_AFTER]);
+                r = match_sums(window, before, &parts[SIDE_BEFORE], &parts[SIDE_AFTER]);
                 if (r == 0)
                         r = fold_side(&sides[SIDE_BEFORE], &parts[SIDE_BEFORE]);
                 return r == 0 ? fold_side(&sides[SIDE_AFTER], &parts[SIDE_AFTER]) : r;

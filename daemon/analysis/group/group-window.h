@@ -8,7 +8,8 @@
  * of its later names, or of its earlier names if it is gone.
  *
  * Sums then measure the work done in between. A survivor adds to both sides of a sum, or to neither
- * if one of its two values is missing. A thread that was born adds its whole value to the later
+ * if one of its two values is missing and does not follow from the other (life_before()). A thread
+ * that was born adds its whole value to the later
  * side and 0 to the earlier. A thread that is gone adds to no sum, because nobody saw its last
  * work. So a sum grows unless a counter was reset, and never shrinks because threads ended. All
  * other metrics, and thread_count, cover all threads of each side.
@@ -61,7 +62,16 @@ uint64_t group_window_left_out(const GroupWindow *window, MetricId id);
 /* Counts one thread; one of the samples may be NULL. */
 void life_counts_add(LifeCounts *counts, const ThreadSample *before, const ThreadSample *after);
 /*
- * What a survivor did: @after with each sum replaced by its growth. Sums that fell, or that @before
- * lacks, are absent. Names are borrowed from @after.
+ * What a survivor had of @id at the earlier snapshot; false when that is not known.
+ *
+ * A capture leaves delays of 0 out where the thread may have no accounting. A value in @after shows
+ * that the thread has it, so the zeros that the kernel answered for @before were measured: its
+ * first delays are work of the interval, not a value without a past. This holds only if taskstats
+ * answered for @before at all, which its cpu delays tell, and if none of the delays was kept.
+ */
+bool life_before(const ThreadSample *before, const ThreadSample *after, MetricId id, uint64_t *ret);
+/*
+ * What a survivor did: @after with each sum replaced by its growth. Sums that fell, or whose
+ * earlier value is not known, are absent. Names are borrowed from @after.
  */
 void life_work(const ThreadSample *before, const ThreadSample *after, ThreadSample *ret);

@@ -94,11 +94,8 @@ static bool find_work(SetGroup *group, const ThreadSample *before, const ThreadS
                       MetricId id, uint64_t *ret) {
         uint64_t from = 0, to = thread_sample_get(after, id);
 
-        if (before) {
-                if (!thread_sample_has(before, id))
-                        return false;
-                from = thread_sample_get(before, id);
-        }
+        if (before && !life_before(before, after, id, &from))
+                return false;
         if (to < from) {
                 set_bit(group->fallen, id);
                 return false;

@@ -304,6 +304,61 @@ START_TEST(a_life_is_ours_when_either_side_says_so) {
 }
 END_TEST
 
+/*
+ * Accounting of a thread that had no delay when the first snapshot was taken: the capture could not
+ * tell whether the thread is accounted at all, and left its zeros out.
+ */
+static const struct {
+        const char *what;
+        bool asked_before;   /* taskstats answered for the first snapshot, too */
+        uint64_t cpu_before; /* cpu delays of the first snapshot */
+        MetricId id;
+        const char *figures; /* before, after, delta, leftOut */
+} delay_rows[] = {
+        { "a first delay is work", true, 7, METRIC_blkio_delay_total_ns, "0 900 900 0" },
+        { "even where no cpu delay had been counted", true, 0, METRIC_compact_delay_count,
+          "0 900 900 0" },
+        { "so is the first time in interrupts", true, 7, METRIC_irq_delay_total_ns, "0 900 900 0" },
+        { "a peak has its past", true, 7, METRIC_blkio_delay_max_ns, "0 900 900 null" },
+        { "what nobody asked for is not known", false, 0, METRIC_blkio_delay_total_ns,
+          "null null null 1" },
+        { "another source says nothing of the kind", true, 7, METRIC_rchar, "null null null 1" },
+};
+
+START_TEST(first_delays_are_work_of_the_interval) {
+        static const char *const members[] = { "before", "after", "delta", "leftOut" };
+        static const Life lives[MAX_LIVES] = { { 1, "p", 1, "p", 2 } };
+        const char *name = metric_table[delay_rows[_i].id].name;
+        View view = window_by(VIEW_AXIS_PCOMM);
+        char text[256] = "";
+        json_object *entry;
+        Compared compared;
+        Made made;
+
+        make(lives, &made);
+        if (delay_rows[_i].asked_before)
+                thread_sample_put(&made.before[0], METRIC_cpu_delay_count,
+                                  delay_rows[_i].cpu_before);
+        thread_sample_put(&made.after[0], METRIC_cpu_delay_count, 8);
+        thread_sample_put(&made.after[0], delay_rows[_i].id, 900);
+        view.spread = true;
+        compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
+        entry = json_object_object_get(
+                json_object_object_get(compared_group(&compared, COMPARISON_GROUPS, "p"),
+                                       "metrics"),
+                name);
+        for (unsigned i = 0; i < ELEMENTSOF(members); i++)
+                append(text, json_object_object_get_ex(entry, members[i], NULL)
+                                     ? json_at(entry, members[i], END)
+                                     : "null");
+        ck_assert_msg(strcmp(text, delay_rows[_i].figures) == 0, "%s: %s", delay_rows[_i].what,
+                      text);
+        if (strstr(delay_rows[_i].figures, "900 0"))
+                ck_assert_str_eq(json_at(entry, "spread", "p50", END), "900");
+        compared_done(&compared);
+}
+END_TEST
+
 #define S(seconds) ((seconds) *NSEC_PER_SEC)
 
 START_TEST(rows_are_hidden_ordered_and_cut_as_ever) {
@@ -453,6 +508,7 @@ int main(void) {
         tcase_add_loop_test(sums, sums_tell_work, 0, ELEMENTSOF(sum_rows));
         tcase_add_test(sums, thread_count_and_other_rules_are_of_all_threads);
         tcase_add_test(sums, why_a_sum_is_missing_is_told);
+        tcase_add_loop_test(sums, first_delays_are_work_of_the_interval, 0, ELEMENTSOF(delay_rows));
         tcase_add_test(sums, the_spread_is_that_of_the_work);
         suite_add_tcase(suite, sums);
         tcase_add_test(groups, a_group_that_was_born_has_no_past_but_sums);

@@ -360,6 +360,27 @@ START_TEST(what_is_no_evidence_is_not_tested) {
 }
 END_TEST
 
+START_TEST(first_delays_are_a_sample) {
+        View view = view_of("blkio_delay_count");
+        char wanted[16];
+        SetRun run;
+
+        for (unsigned i = 0; i < N_SHOTS; i++) {
+                ThreadSample *sample = put_thread(i, "p", 7);
+
+                thread_sample_put(sample, METRIC_cpu_delay_count, i);
+                if (i % N_SIDE > 0) /* the first capture of a side could not tell its 0 */
+                        thread_sample_put(sample, METRIC_blkio_delay_count, 10 * (i % N_SIDE));
+        }
+        run = run_of(&view);
+        (void) snprintf(wanted, sizeof(wanted), "%u", N_SIDE - 1);
+        ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "blkio_delay_count", "before",
+                                 "n", END),
+                         wanted);
+        set_run_done(&run);
+}
+END_TEST
+
 START_TEST(what_could_not_be_significant_alone_is_no_burden) {
         /* One fault in all captures: whichever side it is on, p is 1. */
         static const uint64_t rare[N_SHOTS] = { 7, 7, 8, 8, 8, 8, 8, 8, 8, 8 };
@@ -695,6 +716,7 @@ int main(void) {
         tcase_add_test(tests, records_of_threads_that_live_on_are_not_tested);
         tcase_add_test(tests, records_of_threads_that_each_capture_finds_anew_are_tested);
         tcase_add_loop_test(tests, what_is_no_evidence_is_not_tested, 0, ELEMENTSOF(untested_rows));
+        tcase_add_test(tests, first_delays_are_a_sample);
         tcase_add_test(tests, what_could_not_be_significant_alone_is_no_burden);
         tcase_add_test(tests, rows_with_too_few_samples_count_among_those_that_need_more);
         tcase_add_test(tests, absent_values_have_a_reason_and_no_delta);

@@ -82,14 +82,15 @@ static void add_up(const Case *one, MetricId id, uint64_t *ret_before, uint64_t 
         *ret_before = *ret_after = 0;
         for (pid_t i = 0; i < N_THREADS; i++) {
                 const ThreadSample *before = &one->before[i], *after = &one->after[i];
+                uint64_t from = 0;
 
                 if (after->self || !thread_sample_has(after, id))
                         continue;
-                if (lives_on(i) && !thread_sample_has(before, id))
+                if (lives_on(i) && !life_before(before, after, id, &from))
                         continue;
                 *ret_after += thread_sample_get(after, id);
                 if (lives_on(i))
-                        *ret_before += thread_sample_get(before, id);
+                        *ret_before += from;
         }
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hidden.h"
+#include "base/name.h"
 #include "metric/metric.h"
 #include "render/cell.h"
 #include "wire/message-object.h"
@@ -96,12 +98,49 @@ void html_data_write_metrics(JsonOut *out) {
 
 /* values */
 
+/*
+ * A page has no hidden characters: U+EF00 plus each byte stands for one, as in CSV, and the
+ * page shows these as \xNN. Control characters below U+0080 stay, because keys are joined by one;
+ * nothing there obeys them.
+ */
+static const char *shown_text(JsonOut *out, Buffer *shown, Span text) {
+        const char *terminated = "";
+        int r;
+
+        while (text.n > 0) {
+                size_t n = hidden_character(text, NULL);
+
+                if (n > 1)
+                        for (size_t i = 0; i < n; i++)
+                                name_escape_byte(shown, (unsigned char) text.bytes[i]);
+                else
+                        buffer_append(shown, text.bytes, n = 1);
+                text = (Span){ text.bytes + n, text.n - n };
+        }
+        r = buffer_terminate(shown, &terminated);
+        if (r < 0 && out->error == 0)
+                out->error = r;
+        return terminated;
+}
+
+static void write_shown(JsonOut *out, Span text) {
+        _cleanup_(buffer_done) Buffer shown = {};
+
+        json_out_text(out, shown_text(out, &shown, text));
+}
+
+void html_data_write_key(JsonOut *out, const char *key) {
+        _cleanup_(buffer_done) Buffer shown = {};
+
+        json_out_key(out, shown_text(out, &shown, span_of(key)));
+}
+
 static void write_object(JsonOut *out, json_object *object) {
         json_object_iter member;
 
         json_out_object(out);
         json_object_object_foreachC(object, member) {
-                json_out_key(out, member.key);
+                html_data_write_key(out, member.key);
                 html_data_write_value(out, member.val);
         }
         json_out_end(out);
@@ -128,6 +167,8 @@ void html_data_write_value(JsonOut *out, json_object *value) {
                 write_object(out, value);
         } else if (json_object_is_type(value, json_type_array)) {
                 write_array(out, value);
+        } else if (json_object_is_type(value, json_type_string)) {
+                write_shown(out, cell_string(value));
         } else if (message_get_integer(value, &negative, &magnitude) && magnitude > MAX_EXACT) {
                 (void) snprintf(digits, sizeof(digits), "%s%" PRIu64, negative ? "-" : "",
                                 magnitude);
@@ -148,7 +189,7 @@ static void write_name(JsonOut *out, const char *name) {
         else if (derived < _DERIVED_MAX)
                 json_out_u64(out, (uint64_t) _METRIC_MAX + derived);
         else
-                json_out_text(out, name);
+                write_shown(out, span_of(name));
 }
 
 static void write_reason(JsonOut *out, HtmlReasons *reasons, json_object *reason) {
@@ -163,11 +204,11 @@ static void write_reason(JsonOut *out, HtmlReasons *reasons, json_object *reason
                 json_out_u64(out, number);
                 break;
         case HTML_REASON_NEW:
-                json_out_value(out, reason);
+                html_data_write_value(out, reason);
                 break;
         case HTML_REASON_HOMELESS:
                 json_out_array(out);
-                json_out_value(out, reason);
+                html_data_write_value(out, reason);
                 json_out_end(out);
                 break;
         }
@@ -223,7 +264,7 @@ void html_data_write_group(JsonOut *out, HtmlReasons *reasons, json_object *grou
                         if (strcmp(member.key, "metrics") == 0 ||
                             strcmp(member.key, "derived") == 0)
                                 continue;
-                        json_out_key(out, member.key);
+                        html_data_write_key(out, member.key);
                         html_data_write_value(out, member.val);
                 }
         json_out_key(out, "rows");

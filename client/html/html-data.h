@@ -56,6 +56,8 @@ HtmlReason html_reasons_put(HtmlReasons *reasons, json_object *text, unsigned *r
 
 /* Every metric and derived value: [{name, unit, section, sum, derived, class, gates, text}...]. */
 void html_data_write_metrics(JsonOut *out);
+/* Like json_out_value() and json_out_key(), without characters that nobody sees. */
 void html_data_write_value(JsonOut *out, json_object *value);
+void html_data_write_key(JsonOut *out, const char *key);
 /* A Group of a reply. */
 void html_data_write_group(JsonOut *out, HtmlReasons *reasons, json_object *group);

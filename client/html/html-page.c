@@ -132,7 +132,7 @@ static void add_members(HtmlPage *page, const char *kind, json_object *reply) {
                 json_object_object_foreachC(reply, member) {
                         if (is_list(member.key))
                                 continue;
-                        json_out_key(&page->json, member.key);
+                        html_data_write_key(&page->json, member.key);
                         html_data_write_value(&page->json, member.val);
                 }
         json_out_end(&page->json);
@@ -179,7 +179,7 @@ void html_page_add_sections(HtmlPage *page, json_object *part) {
                 json_object_object_foreachC(part, member) {
                         size_t n = cell_length(member.val);
 
-                        json_out_key(json, member.key);
+                        html_data_write_key(json, member.key);
                         json_out_array(json);
                         for (size_t i = 0; i < n; i++) {
                                 json_object *row = cell_element(member.val, i);

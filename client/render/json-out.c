@@ -26,16 +26,15 @@ static void put_bytes(JsonOut *out, Span text) {
 }
 
 /*
- * Texts that a parser of HTML or JavaScript would misunderstand, and their escapes in JSON. They
- * occur only within strings, and never in two pieces.
+ * Texts that a parser of HTML would misunderstand, and their escapes in JSON. They occur only
+ * within strings. U+2028 and U+2029, which JavaScript takes for ends of lines, are escaped already:
+ * they are hidden characters.
  */
 static const struct {
         Span character, escape;
 } markup[] = {
         { { "<", 1 }, { "\\u003c", 6 } },
         { { ">", 1 }, { "\\u003e", 6 } },
-        { { "\u2028", 3 }, { "\\u2028", 6 } },
-        { { "\u2029", 3 }, { "\\u2029", 6 } },
 };
 
 /* The index in @markup of the text that @text starts with; ELEMENTSOF(markup) for none. */

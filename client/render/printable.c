@@ -5,47 +5,13 @@
 #include <stdint.h>
 #include <wchar.h>
 
+#include "base/hidden.h"
 #include "base/name.h"
-
-/* Characters that a terminal does not draw but that change how it draws the others. */
-static const struct {
-        uint32_t first, last;
-} hidden_ranges[] = {
-        { 0x0000, 0x001f },   /* C0 */
-        { 0x007f, 0x009f },   /* DEL, C1 */
-        { 0x00ad, 0x00ad },   /* soft hyphen */
-        { 0x061c, 0x061c },   /* Arabic letter mark */
-        { 0x180e, 0x180e },   /* Mongolian vowel separator */
-        { 0x200b, 0x200f },   /* zero widths, direction marks */
-        { 0x2028, 0x202e },   /* line and paragraph separators, embeddings and overrides */
-        { 0x2060, 0x206f },   /* joiners, isolates, shaping */
-        { 0xfe00, 0xfe0f },   /* variation selectors */
-        { 0xfeff, 0xfeff },   /* byte order mark */
-        { 0xfff9, 0xfffb },   /* annotations */
-        { 0xe0000, 0xe0fff }, /* tags */
-};
-
-static uint32_t decode(Span character) {
-        const unsigned char *b = (const unsigned char *) character.bytes;
-        static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-        uint32_t code = b[0] & masks[character.n];
-
-        for (size_t i = 1; i < character.n; i++)
-                code = code << 6 | (b[i] & 0x3f);
-        return code;
-}
-
-static bool is_hidden(uint32_t code) {
-        for (size_t i = 0; i < ELEMENTSOF(hidden_ranges); i++)
-                if (code >= hidden_ranges[i].first && code <= hidden_ranges[i].last)
-                        return true;
-        return false;
-}
 
 int printable_append(Buffer *buffer, Span bytes) {
         while (bytes.n > 0) {
                 size_t n = utf8_character(bytes);
-                bool shown = n > 0 && !is_hidden(decode((Span){ bytes.bytes, n }));
+                bool shown = n > 0 && hidden_character(bytes, NULL) == 0;
 
                 n = n == 0 ? 1 : n;
                 if (shown)
@@ -69,7 +35,7 @@ int printable_append_name(Buffer *buffer, Span text) {
 
 /* wcwidth() agrees with most terminals; an unknown character takes one column. */
 static size_t character_width(Span character) {
-        int width = wcwidth((wchar_t) decode(character));
+        int width = wcwidth((wchar_t) utf8_code(character));
 
         return width < 0 ? 1 : (size_t) width;
 }

@@ -120,6 +120,16 @@ size_t utf8_character(Span text) {
         return n;
 }
 
+uint32_t utf8_code(Span character) {
+        static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+        const unsigned char *b = (const unsigned char *) character.bytes;
+        uint32_t code = b[0] & masks[character.n];
+
+        for (size_t i = 1; i < character.n; i++)
+                code = code << 6 | (b[i] & 0x3f);
+        return code;
+}
+
 bool utf8_is_valid(Span text) {
         while (text.n > 0) {
                 size_t n = utf8_character(text);
@@ -138,6 +148,12 @@ static bool is_escape_range(const char *bytes) {
         return b[0] == 0xee && b[1] >= 0xbc && b[1] <= 0xbf;
 }
 
+int name_escape_byte(Buffer *buffer, unsigned char byte) {
+        const unsigned char encoded[] = { 0xee, 0xbc | byte >> 6, 0x80 | (byte & 0x3f) };
+
+        return buffer_append(buffer, encoded, sizeof(encoded));
+}
+
 int name_escape(Buffer *buffer, Span bytes) {
         while (bytes.n > 0 && buffer_failure(buffer) == 0) {
                 size_t n = utf8_character(bytes), plain = 0;
@@ -153,13 +169,8 @@ int name_escape(Buffer *buffer, Span bytes) {
                         break;
 
                 n = n == 0 ? 1 : n;
-                for (size_t i = 0; i < n; i++) {
-                        unsigned char byte = (unsigned char) bytes.bytes[i];
-                        const unsigned char encoded[] = { 0xee, 0xbc | byte >> 6,
-                                                          0x80 | (byte & 0x3f) };
-
-                        buffer_append(buffer, encoded, sizeof(encoded));
-                }
+                for (size_t i = 0; i < n; i++)
+                        name_escape_byte(buffer, (unsigned char) bytes.bytes[i]);
                 bytes = (Span){ bytes.bytes + n, bytes.n - n };
         }
         return buffer_failure(buffer);

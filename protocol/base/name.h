@@ -47,7 +47,11 @@ unsigned name_find(Span name, const char *const *names, unsigned n_names);
 _must_check_ int name_escape(Buffer *buffer, Span bytes);
 /* The inverse. */
 _must_check_ int name_unescape(Buffer *buffer, Span text);
+/* Appends one byte of any value under the escape, which is undone in the same way. */
+int name_escape_byte(Buffer *buffer, unsigned char byte);
 
 /* Length of the valid UTF-8 character (RFC 3629) at the start of @text, 0 when there is none. */
 size_t utf8_character(Span text);
+/* The code point of @character, which is a single valid one. */
+uint32_t utf8_code(Span character);
 bool utf8_is_valid(Span text);

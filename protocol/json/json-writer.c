@@ -7,20 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hidden.h"
 #include "base/name.h"
 #include "base/number.h"
 
-#define LEAD_OF_C1 0xc2 /* the first byte of U+0080 to U+00BF */
-
 /*
- * How a byte of a string is escaped: 0 not at all, 'u' as \u00xx, any other letter as that short
- * escape. JSON allows DEL and C1 characters; they are escaped because terminals obey them like ESC.
+ * How a byte of a string is escaped: 0 not at all, 'u' as \uxxxx if it begins a hidden character,
+ * any other letter as that short escape. JSON allows hidden characters; they are escaped because
+ * terminals obey some of them, and because others turn the text around them in what people see.
  */
 // clang-format off
 static const char escapes[256] = {
         'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b', 't', 'n', 'u', 'f', 'r', 'u', 'u',
         'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u',
-        ['"'] = '"', ['\\'] = '\\', [0x7f] = 'u', [LEAD_OF_C1] = 'u',
+        ['"'] = '"', ['\\'] = '\\', [0x7f] = 'u',
+        [0xc2] = 'u', [0xd8] = 'u', [0xe1] = 'u', [0xe2] = 'u', [0xef] = 'u', [0xf3] = 'u',
 };
 
 static const char digit_pairs[] =
@@ -284,22 +285,42 @@ void json_write_null(JsonWriter *writer) {
         write_word(writer, SPAN_LITERAL("null"));
 }
 
-/*
- * U+0080 to U+009F have two bytes in UTF-8, and the second byte is the code. Characters from U+00A0
- * on need no escape.
- */
-static bool is_c1(Span rest) {
-        return rest.n >= 2 && (unsigned char) rest.bytes[1] >= 0x80 &&
-               (unsigned char) rest.bytes[1] < 0xa0;
-}
-
-static void append_escape(Buffer *buffer, unsigned char byte) {
+static void append_unit(Buffer *buffer, uint32_t unit) {
         static const char hex[] = "0123456789abcdef";
         const char text[] = {
-                '\\', byte < 0x80 ? escapes[byte] : 'u', '0', '0', hex[byte >> 4], hex[byte & 15]
+                '\\', 'u', hex[unit >> 12], hex[unit >> 8 & 15], hex[unit >> 4 & 15], hex[unit & 15]
         };
 
-        buffer_append(buffer, text, text[1] == 'u' ? sizeof(text) : 2);
+        buffer_append(buffer, text, sizeof(text));
+}
+
+/* A character past U+FFFF is two surrogates. */
+static void append_code(Buffer *buffer, uint32_t code) {
+        if (code >= 0x10000) {
+                append_unit(buffer, 0xd800 + ((code - 0x10000) >> 10));
+                code = 0xdc00 + ((code - 0x10000) & 0x3ff);
+        }
+        append_unit(buffer, code);
+}
+
+/* Of a text whose first byte is in the table. */
+static bool needs_escape(Span text) {
+        return escapes[(unsigned char) text.bytes[0]] != 'u' || hidden_character(text, NULL) > 0;
+}
+
+/* Appends the escape that the start of @text needs. How many bytes that stands for. */
+static size_t append_escape(Buffer *buffer, Span text) {
+        const char escape[] = { '\\', escapes[(unsigned char) text.bytes[0]] };
+        uint32_t code = 0;
+        size_t n = 1;
+
+        if (escape[1] != 'u') {
+                buffer_append(buffer, escape, sizeof(escape));
+        } else {
+                n = hidden_character(text, &code);
+                append_code(buffer, code);
+        }
+        return n;
 }
 
 static int append_text(Buffer *buffer, Span text) {
@@ -314,15 +335,12 @@ static void append_quoted(Buffer *buffer, Span text, int (*append_run)(Buffer *,
         size_t run = 0;
 
         for (size_t i = 0; i < text.n; i++) {
-                unsigned char byte = (unsigned char) text.bytes[i];
+                const Span rest = { text.bytes + i, text.n - i };
 
-                if (!escapes[byte] ||
-                    (byte == LEAD_OF_C1 && !is_c1((Span){ text.bytes + i, text.n - i })))
+                if (!escapes[(unsigned char) text.bytes[i]] || !needs_escape(rest))
                         continue;
                 append_run(buffer, (Span){ text.bytes + run, i - run });
-                if (byte == LEAD_OF_C1)
-                        byte = (unsigned char) text.bytes[++i];
-                append_escape(buffer, byte);
+                i += append_escape(buffer, rest) - 1;
                 run = i + 1;
         }
         append_run(buffer, (Span){ text.bytes + run, text.n - run });

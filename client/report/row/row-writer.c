@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/hidden.h"
+#include "base/name.h"
 #include "json/json-writer.h"
 #include "render/cell.h"
 #include "wire/message-object.h"
@@ -51,17 +53,6 @@ void row_end(RowWriter *writer) {
         }
 }
 
-/* A control character becomes U+EF00 plus itself, so that none reaches a terminal. */
-static void append_csv_escape(Buffer *to, unsigned char code) {
-        buffer_append_format(to, "\xee%c%c", 0xbc | code >> 6, 0x80 | (code & 0x3f));
-}
-
-/* U+0080 to U+009F, which terminals obey like ESC and a letter. */
-static bool is_c1(Span rest) {
-        return rest.n >= 2 && (unsigned char) rest.bytes[0] == 0xc2 &&
-               (unsigned char) rest.bytes[1] < 0xa0;
-}
-
 /* Quoted where RFC 4180 asks for it, and when empty, because an empty name is not an absent one. */
 static void append_csv_text(Buffer *to, Span text) {
         bool quotes =
@@ -69,20 +60,18 @@ static void append_csv_text(Buffer *to, Span text) {
 
         if (quotes)
                 buffer_append_byte(to, '"');
-        for (; text.n > 0; text = (Span){ text.bytes + 1, text.n - 1 }) {
-                unsigned char code = (unsigned char) text.bytes[0];
+        while (text.n > 0) {
+                size_t n = hidden_character(text, NULL);
 
-                if (is_c1(text)) {
-                        append_csv_escape(to, code);
-                        text = (Span){ text.bytes + 1, text.n - 1 };
-                        append_csv_escape(to, (unsigned char) text.bytes[0]);
-                } else if (code < ' ' || code == 0x7f) {
-                        append_csv_escape(to, code);
-                } else {
-                        if (code == '"')
+                for (size_t i = 0; i < n; i++)
+                        name_escape_byte(to, (unsigned char) text.bytes[i]);
+                if (n == 0) {
+                        if (text.bytes[0] == '"')
                                 buffer_append_byte(to, '"');
-                        buffer_append_byte(to, (char) code);
+                        buffer_append_byte(to, text.bytes[0]);
+                        n = 1;
                 }
+                text = (Span){ text.bytes + n, text.n - n };
         }
         if (quotes)
                 buffer_append_byte(to, '"');

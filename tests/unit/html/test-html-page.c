@@ -91,6 +91,26 @@ START_TEST(data_stand_between_head_and_tail) {
 }
 END_TEST
 
+/* As CSV has them: the page shows the bytes. Keys of groups are joined by a control character. */
+START_TEST(nothing_turns_the_text_around) {
+        Made made;
+
+        made_begin(&made, false);
+        add(&made, html_page_add_info,
+            "{\"k\\u202e\":\"a\\u202eb\",\"x\":[\"\\u061c\\u009b\",{\"y\":\"\\u2066\"}]}");
+        add(&made, add_groups,
+            "[{\"key\":\"a\\u001f\\u200f\",\"metrics\":{\"m\\u2069\":{\"value\":{\"mode\":"
+            "\"\\u202d\"},\"reason\":\"r\\u200e\"}}}]");
+        made_end(&made, "{}");
+        check_has(&made, "{\"k\uefe2\uef80\uefae\":\"a\uefe2\uef80\uefaeb\",\"x\":[\"\uefd8\uef9c"
+                         "\uefc2\uef9b\",{\"y\":\"\uefe2\uef81\uefa6\"}]}");
+        check_has(&made, "\"key\":\"a\\u001f\uefe2\uef80\uef8f\"");
+        check_has(&made, "[\"m\uefe2\uef81\uefa9\",0,\"r\uefe2\uef80\uef8e\","
+                         "{\"mode\":\"\uefe2\uef80\uefad\"}");
+        made_done(&made);
+}
+END_TEST
+
 START_TEST(no_name_ends_a_piece) {
         Made made;
 
@@ -99,8 +119,9 @@ START_TEST(no_name_ends_a_piece) {
             "{\"</script><b>\":\"<!--<script>\",\"x\":[\"-->\\u2028\\u2029]]>\"]}");
         add(&made, add_groups, "[{\"key\":\"</script>\",\"metrics\":{\"<i>\":{\"value\":1}}}]");
         made_end(&made, "{}");
-        check_has(&made, "{\"\\u003c/script\\u003e\\u003cb\\u003e\":\"\\u003c!--\\u003cscript"
-                         "\\u003e\",\"x\":[\"--\\u003e\\u2028\\u2029]]\\u003e\"]}");
+        check_has(&made,
+                  "{\"\\u003c/script\\u003e\\u003cb\\u003e\":\"\\u003c!--\\u003cscript"
+                  "\\u003e\",\"x\":[\"--\\u003e\uefe2\uef80\uefa8\uefe2\uef80\uefa9]]\\u003e\"]}");
         check_has(&made,
                   "\"key\":\"\\u003c/script\\u003e\",\"rows\":[[\"\\u003ci\\u003e\",0,null,1]]");
         /* One script that runs, and as many ends as begins. */
@@ -215,6 +236,7 @@ int main(void) {
         TCase *page = tcase_create("page");
 
         tcase_add_test(page, data_stand_between_head_and_tail);
+        tcase_add_test(page, nothing_turns_the_text_around);
         tcase_add_test(page, no_name_ends_a_piece);
         tcase_add_test(page, a_lead_is_info);
         tcase_add_loop_test(page, idle_counters_of_sections_are_left_out_and_counted, 0,

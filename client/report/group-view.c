@@ -109,6 +109,8 @@ static int open_sink(GroupView *view) {
         if (options_have(session->options, OPTION_FORMAT) && session_has_json(session))
                 return complain(STATUS_USAGE,
                                 "--format and --json are two forms of one result: give either.");
+        if (options_have(session->options, OPTION_FORMULAS) && format != FORMAT_CSV)
+                return complain(STATUS_USAGE, "--formulas is for --format csv.");
         if (forms[format].is_page && session->terminal.out)
                 return complain(STATUS_USAGE,
                                 "A page is not for a terminal to show: redirect stdout to a file "

@@ -23,7 +23,8 @@ static int begin(GroupSink *sink, json_object *reply) {
         if (r != 0)
                 return r;
         group_rows_begin(writer, form->kind, reply);
-        if (writer->style == ROW_STYLE_CSV && session_legend(form->session) == TABLE_LEGEND_SHOWN)
+        if (writer->style != ROW_STYLE_NDJSON &&
+            session_legend(form->session) == TABLE_LEGEND_SHOWN)
                 group_rows_add_names(writer, form->kind);
         return row_writer_failure(writer);
 }
@@ -65,6 +66,12 @@ static void free_sink(GroupSink *sink) {
         free(sink);
 }
 
+static RowStyle style_of(const Options *options) {
+        if (options->format != FORMAT_CSV)
+                return ROW_STYLE_NDJSON;
+        return options_have(options, OPTION_FORMULAS) ? ROW_STYLE_CSV_FORMULAS : ROW_STYLE_CSV;
+}
+
 int sink_rows_new(const GroupForm *form, GroupSink **ret) {
         static const GroupSinkType type = { .begin = begin,
                                             .groups = add_groups,
@@ -76,10 +83,7 @@ int sink_rows_new(const GroupForm *form, GroupSink **ret) {
         if (!rows)
                 return -ENOMEM;
         rows->sink = (GroupSink){ &type, form };
-        row_writer_init(&rows->writer,
-                        form->session->options->format == FORMAT_CSV ? ROW_STYLE_CSV
-                                                                     : ROW_STYLE_NDJSON,
-                        stdout);
+        row_writer_init(&rows->writer, style_of(form->session->options), stdout);
         *ret = &rows->sink;
         return 0;
 }

@@ -76,6 +76,8 @@
         O(FORMAT, "format", 0, REQUIRED, "FORMAT", VALUE(format),                               \
           "table (default), csv or ndjson (a row for each group and metric, see "               \
           "ctprof-rows(5)), or html (one page for a browser: redirect it into a file)")         \
+        O(FORMULAS, "formulas", 0, NONE, "", GIVEN,                                             \
+          "With csv: keep = + - @ in front of texts, which spreadsheets take for formulas")     \
         O(GROUP_BY, "group-by", 0, REQUIRED, "AXIS", VIEW_PART(axis),                       \
           "Group threads by one of:" VIEW_AXES(OPTION_NAMED) " (default: pcomm)")               \
         O(NO_THREAD_NORMALIZE, "no-thread-normalize", 0, NONE, "",                              \
@@ -140,7 +142,7 @@ typedef enum OptionId { OPTIONS(OPTION_ID) _OPTION_MAX } OptionId;
          OPTION_BIT(METRICS) | OPTION_BIT(COLUMNS) | OPTION_BIT(LIMIT) | OPTION_BIT(ALL_ROWS) | \
          OPTION_BIT(SELF) | OPTION_BIT(RAW) | OPTION_BIT(FORMAT) | OPTION_BIT(WRAP) |           \
          OPTION_BIT(CGROUP_FLATTEN) | OPTION_BIT(NO_CG_NORMALIZE) | OPTION_BIT(FILTER) |        \
-         OPTION_BIT(SORT_BY))
+         OPTION_BIT(SORT_BY) | OPTION_BIT(FORMULAS))
 
 /* What only two snapshots have: compare and run. */
 #define OPTION_PAIR_BITS \

@@ -16,12 +16,16 @@ AXES = "pcomm comm comm-exact cgroup all thread".split()
 TEXTS = ("snapshot host machine_id boot_id side cgroup process thread section metric unit value_text before_text "
          "after_text reason approximate top_name before_top_name").split()
 BOOLEANS = {"same_boot", "changed", "reset"}
-HOSTILE = ["comma, \"quote\" and\r\nline", "tab\tnul", "csi\x9b2J", "bad\uef80\uefffbytes", " blanks ", "=1+1", ""]
+FORMULAS = ["=1+1", "+1", "-1+1", "@SUM(1)", "=a, \"quoted\""]
+HOSTILE = ["comma, \"quote\" and\r\nline", "tab\tnul", "csi\x9b2J", "bad\uef80\uefffbytes", " blanks ", "", "\t=1", "a=1",
+           "left\u202eright", "\u061c\u200e\u200f", "\u202a\u202b\u202c\u202d", "\u2066\u2067\u2068\u2069", *FORMULAS]
+HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-def without_controls(text):
-    """As CSV has it: U+EF00 plus each byte of a control character."""
-    return re.sub("[\x00-\x1f\x7f-\x9f]", lambda m: "".join(chr(0xef00 + byte) for byte in m[0].encode()), text)
+def as_csv(text, first="^[=+@-]"):
+    """As CSV has it: U+EF00 plus each byte of a hidden character, and of the first one of a formula."""
+    escape = lambda m: "".join(chr(0xef00 + byte) for byte in m[0].encode())
+    return re.sub(first, escape, HIDDEN.sub(escape, text))
 
 
 def make(directory, name, change=lambda source: None):
@@ -115,7 +119,7 @@ def both_forms_say_the_same():
                     value = record[name]
                     wanted = {None: "", True: "true", False: "false"}.get(value, value) \
                         if value is None or isinstance(value, bool) else str(value)
-                    expect_equal(field, without_controls(wanted), verb, axis, name)
+                    expect_equal(field, as_csv(wanted) if name in TEXTS else wanted, verb, axis, name)
 
 
 def members(value):
@@ -182,9 +186,49 @@ def hostile_names_come_back():
         names, *rows = read_csv(rows_of("csv", "show", [path], "thread", "--no-thread-normalize"))
         got = {row[names.index("process")] for row in rows}
         for name in HOSTILE:
-            expect(without_controls(name) in got, repr(name), sorted(got))
+            expect(as_csv(name) in got, repr(name), sorted(got))
         objects = read_objects(rows_of("ndjson", "show", [path], "thread", "--no-thread-normalize"))
         expect({*HOSTILE} <= {row["process"] for row in objects}, "ndjson")
+
+
+@test
+def nothing_is_a_formula():
+    """No text of CSV begins as a formula does, unless it is wanted; numbers stay numbers"""
+    with temporary() as directory:
+        after = make(directory, "after", rename)
+        before = make(directory, "before", rename)
+        options = ("compare", [before, after], "thread", "--no-thread-normalize")
+        names, *rows = read_csv(rows_of("csv", *options))
+        texts = [i for i, name in enumerate(names) if name in TEXTS]
+        begun = {row[i] for row in rows for i in texts if row[i][:1] in ("=", "+", "-", "@")}
+        expect_equal(begun, set(), "texts that begin as formulas do")
+        delta = names.index("delta")
+        negative = [row[delta] for row in rows if row[delta].startswith("-")]
+        expect(negative and all(float(cell) < 0 for cell in negative), "negative numbers", negative[:5])
+        names, *rows = read_csv(rows_of("csv", *options, "--formulas"))
+        got = {row[names.index("process")] for row in rows}
+        for name in FORMULAS:
+            expect(as_csv(name, "$^") in got, repr(name), sorted(got))
+        result = run(CTPROFCTL, "show", after, "--format", "ndjson", "--formulas", env={"CTPROFD": CTPROFD})
+        expect_equal((result.status, result.one_sentence()), (2, "--formulas is for --format csv."), "ndjson")
+
+
+@test
+def nothing_turns_the_text_around():
+    """No form has a character that nobody sees, and all forms have what the bytes were"""
+    with temporary() as directory:
+        path = make(directory, "after", rename)
+        for options in (["--format", "csv"], ["--format", "ndjson"], ["--format", "html"], ["--json"], ["--json=pretty"], []):
+            text = run(CTPROFCTL, "show", path, "--group-by", "thread", "--no-thread-normalize", "--limit", "0",
+                       *options, env={"CTPROFD": CTPROFD}).out
+            expect("left" in text, options, "has the names")
+            found = set(HIDDEN.findall(text)) - set("\r\n")
+            expect_equal(found, {"\x1f"} & found if "html" in options else set(), *options, "hidden characters")
+        exported = directory / "x.ndjson"
+        expect_equal(run(CTPROFCTL, "export", path, exported, "--format", "ndjson", env={"CTPROFD": CTPROFD}).status, 0, "export")
+        text = exported.read_text(encoding="utf-8")
+        expect_equal(set(HIDDEN.findall(text)) - set("\n"), set(), "hidden characters of the export")
+        expect("left\\u202eright" in text, "the export has them escaped")
 
 
 main()

@@ -69,7 +69,7 @@ void group_rows_begin(RowWriter *writer, ReportKind kind, json_object *reply) {
         static const RowField test[] = { { "alpha", "alpha" }, { "tested", "tested" } };
 
         row_begin(writer, ROW_PART_HEAD);
-        if (writer->style == ROW_STYLE_CSV)
+        if (writer->style != ROW_STYLE_NDJSON)
                 return;
         switch (kind) {
         case REPORT_SNAPSHOT:

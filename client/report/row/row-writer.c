@@ -42,7 +42,7 @@ void row_end(RowWriter *writer) {
 
         if (own->n > 0)
                 own->n--; /* the comma behind the last field */
-        buffer_append_text(own, writer->style == ROW_STYLE_CSV ? "\r\n" : "}\n");
+        buffer_append_text(own, writer->style != ROW_STYLE_NDJSON ? "\r\n" : "}\n");
         for (size_t i = 0; i < _ROW_PART_MAX; i++)
                 fail(writer, buffer_failure(&writer->parts[i]));
         for (size_t i = 0; writer->error == 0 && i < _ROW_PART_MAX; i++) {
@@ -53,13 +53,27 @@ void row_end(RowWriter *writer) {
         }
 }
 
+/*
+ * A spreadsheet evaluates a text that begins so, quoted or not: whoever names a thread would write
+ * formulas into the tables of whoever looks at it. Numbers begin with a minus, too, but are no
+ * texts. (A tab or the end of a line in front is a hidden character and escaped anyway.)
+ */
+static bool is_formula(Span text) {
+        return text.n > 0 && memchr("=+-@", text.bytes[0], 4);
+}
+
 /* Quoted where RFC 4180 asks for it, and when empty, because an empty name is not an absent one. */
-static void append_csv_text(Buffer *to, Span text) {
+static void append_csv_text(RowWriter *writer, Span text) {
+        Buffer *to = writer->to;
         bool quotes =
                 text.n == 0 || memchr(text.bytes, '"', text.n) || memchr(text.bytes, ',', text.n);
 
         if (quotes)
                 buffer_append_byte(to, '"');
+        if (writer->style == ROW_STYLE_CSV && is_formula(text)) {
+                name_escape_byte(to, (unsigned char) text.bytes[0]);
+                text = (Span){ text.bytes + 1, text.n - 1 };
+        }
         while (text.n > 0) {
                 size_t n = hidden_character(text, NULL);
 
@@ -100,12 +114,12 @@ static void append_value(RowWriter *writer, json_object *value) {
         bool is_csv = writer->style != ROW_STYLE_NDJSON;
 
         if (is_csv && json_object_is_type(value, json_type_string)) {
-                append_csv_text(writer->to, cell_string(value));
+                append_csv_text(writer, cell_string(value));
         } else if (is_csv && (json_object_is_type(value, json_type_object) ||
                               json_object_is_type(value, json_type_array))) {
                 /* Something newer than this client stays one field. */
                 fail(writer, message_append_object(&writer->scratch, value));
-                append_csv_text(writer->to, buffer_span(&writer->scratch));
+                append_csv_text(writer, buffer_span(&writer->scratch));
                 clear_scratch(writer);
         } else if (value || !is_csv) {
                 fail(writer, message_append_object(writer->to, value));
@@ -121,8 +135,8 @@ void row_write_value(RowWriter *writer, const char *name, json_object *value) {
 static void append_text(RowWriter *writer, Span text) {
         JsonWriter json;
 
-        if (writer->style == ROW_STYLE_CSV) {
-                append_csv_text(writer->to, text);
+        if (writer->style != ROW_STYLE_NDJSON) {
+                append_csv_text(writer, text);
                 return;
         }
         json_writer_init(&json, writer->to);

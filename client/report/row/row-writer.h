@@ -19,7 +19,8 @@
 #include "base/span.h"
 
 typedef enum RowStyle {
-        ROW_STYLE_CSV,
+        ROW_STYLE_CSV,          /* no text is a formula to a spreadsheet */
+        ROW_STYLE_CSV_FORMULAS, /* texts that spreadsheets take for formulas stay as they are */
         ROW_STYLE_NDJSON,
 } RowStyle;
 

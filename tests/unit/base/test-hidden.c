@@ -13,16 +13,19 @@ static const struct {
         uint32_t code;
         bool hidden;
 } rows[] = {
-        { 0x00, true },    { 0x1f, true },    { 0x20, false },   { 0x7e, false },   { 0x7f, true },
-        { 0x9f, true },    { 0xa0, false },   { 0xac, false },   { 0xad, true },    { 0xae, false },
-        { 0x61b, false },  { 0x61c, true },   { 0x61d, false },  { 0x180e, true },  { 0x200a, false },
-        { 0x200b, true },  { 0x200e, true },  { 0x200f, true },  { 0x2010, false }, { 0x2027, false },
-        { 0x2028, true },  { 0x202a, true },  { 0x202b, true },  { 0x202c, true },  { 0x202d, true },
-        { 0x202e, true },  { 0x202f, false }, { 0x205f, false }, { 0x2060, true },  { 0x2066, true },
-        { 0x2067, true },  { 0x2068, true },  { 0x2069, true },  { 0x206f, true },  { 0x2070, false },
-        { 0xef00, false }, { 0xefff, false }, { 0xfdff, false }, { 0xfe00, true },  { 0xfe0f, true },
-        { 0xfe10, false }, { 0xfeff, true },  { 0xfff8, false }, { 0xfff9, true },  { 0xfffb, true },
-        { 0xfffc, false }, { 0xdffff, false }, { 0xe0000, true }, { 0xe0fff, true }, { 0xe1000, false },
+        { 0x00, true },    { 0x1f, true },     { 0x20, false },    { 0x7e, false },
+        { 0x7f, true },    { 0x9f, true },     { 0xa0, false },    { 0xac, false },
+        { 0xad, true },    { 0xae, false },    { 0x61b, false },   { 0x61c, true },
+        { 0x61d, false },  { 0x180e, true },   { 0x200a, false },  { 0x200b, true },
+        { 0x200e, true },  { 0x200f, true },   { 0x2010, false },  { 0x2027, false },
+        { 0x2028, true },  { 0x202a, true },   { 0x202b, true },   { 0x202c, true },
+        { 0x202d, true },  { 0x202e, true },   { 0x202f, false },  { 0x205f, false },
+        { 0x2060, true },  { 0x2066, true },   { 0x2067, true },   { 0x2068, true },
+        { 0x2069, true },  { 0x206f, true },   { 0x2070, false },  { 0xef00, false },
+        { 0xefff, false }, { 0xfdff, false },  { 0xfe00, true },   { 0xfe0f, true },
+        { 0xfe10, false }, { 0xfeff, true },   { 0xfff8, false },  { 0xfff9, true },
+        { 0xfffb, true },  { 0xfffc, false },  { 0xdffff, false }, { 0xe0000, true },
+        { 0xe0fff, true }, { 0xe1000, false },
 };
 
 /* UTF-8 of @code; how many bytes that is. */

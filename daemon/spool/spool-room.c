@@ -55,6 +55,17 @@ int spool_free_space(int dir_fd, SpoolFree *ret) {
         return 0;
 }
 
+int spool_find_room(const Spool *spool, const SpoolLimits *limits, uint64_t *ret) {
+        uint64_t n_kept = number_add_saturating(limits->keep_free_bytes, limits->reserved_bytes);
+        SpoolFree space;
+        int r;
+
+        r = spool_free_space(spool->dir_fd, &space);
+        if (r == 0)
+                *ret = space.n_bytes > n_kept ? space.n_bytes - n_kept : 0;
+        return r;
+}
+
 int spool_allocated_bytes(int fd, uint64_t *ret) {
         struct stat st;
 

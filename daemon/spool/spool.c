@@ -24,6 +24,11 @@ int spool_explain(Spool *spool, int error) {
                 return spool_complain(spool, SPOOL_E_FULL,
                                       "is on a file system without free space; remove snapshots "
                                       "or free space there");
+        case -EFBIG:
+                return spool_complain(spool, SPOOL_E_FULL,
+                                      "is full: its file system has no more room beyond what must "
+                                      "stay free (KeepFree=) and what running jobs may still "
+                                      "write");
         case -EDQUOT:
                 return spool_complain(spool, SPOOL_E_FULL,
                                       "has used up the disk quota of its owner; remove snapshots "

@@ -35,6 +35,7 @@ typedef struct SpoolLimits {
         uint64_t keep_free_bytes; /* left free in the file system */
         uint64_t keep_free_files; /* inodes left free; of no effect where they are not counted */
         uint64_t max_age_ns;      /* of untagged snapshots; 0: none */
+        uint64_t reserved_bytes;  /* that other jobs may still write */
 } SpoolLimits;
 
 /*
@@ -157,6 +158,11 @@ void spool_discard(const Spool *spool, int fd);
  */
 _must_check_ int spool_make_room(Spool *spool, const SpoolLimits *limits, const SpoolNeed *need,
                                  Buffer *rotated);
+/*
+ * How long a file may become that is about to be written: what is free beyond what must stay free
+ * and what other jobs may still write. 0 or a negative errno.
+ */
+_must_check_ int spool_find_room(const Spool *spool, const SpoolLimits *limits, uint64_t *ret);
 /* The bytes that the file system has allocated for a file. 0 or a negative errno. */
 _must_check_ int spool_allocated_bytes(int fd, uint64_t *ret);
 /*

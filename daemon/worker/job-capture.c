@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <systemd/sd-id128.h>
 #include <unistd.h>
 #include "base/cleanup.h"
@@ -129,11 +130,26 @@ static int recording_make_room(Recording *recording) {
         return r == 0 ? 0 : recording_refuse_spool(recording, r);
 }
 
+static int recording_limit_file(uint64_t max_bytes) {
+        const struct rlimit limit = { .rlim_cur = max_bytes, .rlim_max = max_bytes };
+
+        return setrlimit(RLIMIT_FSIZE, &limit) < 0 ? -errno : 0;
+}
+
+/* Other jobs may write at the same time: together they leave free what must stay free. */
+static int recording_find_room(const Recording *recording) {
+        uint64_t n_room;
+        int r;
+
+        r = spool_find_room(recording->spool, &recording->limits, &n_room);
+        return r == 0 ? recording_limit_file(MIN_OF(n_room, (uint64_t) LIMIT_CAPTURE_BYTES)) : r;
+}
+
 static int recording_look_at_spool(Recording *recording, SpoolParameters *spool) {
         int r;
 
         if (recording->parameters->anonymous)
-                return 0;
+                return recording_limit_file(LIMIT_CAPTURE_BYTES);
         if (spool->directory < 0)
                 return work_refuse_parameter(recording->work, JOB_KEY_DIRECTORY, NULL);
         r = spool_adopt(spool->directory, spool->path ? spool->path : "", &recording->spool);
@@ -142,7 +158,9 @@ static int recording_look_at_spool(Recording *recording, SpoolParameters *spool)
         if (r != 0)
                 return recording_refuse_spool(recording, r);
         r = recording_check_name(recording);
-        return r == 0 ? recording_make_room(recording) : r;
+        if (r == 0)
+                r = recording_make_room(recording);
+        return r == 0 ? recording_find_room(recording) : r;
 }
 
 static int recording_decode_pids(Recording *recording, json_object *array) {

@@ -49,6 +49,8 @@ int work_decode_limits(Work *work, const SpoolParameters *parameters, SpoolLimit
                 { JOB_KEY_KEEP_FREE_FILES, PARAMETER_U64, true,
                   offsetof(SpoolLimits, keep_free_files) },
                 { JOB_KEY_MAX_AGE_NS, PARAMETER_U64, true, offsetof(SpoolLimits, max_age_ns) },
+                { JOB_KEY_RESERVED_BYTES, PARAMETER_U64, true,
+                  offsetof(SpoolLimits, reserved_bytes) },
         };
         SpoolLimits limits = {};
         int r = 0;

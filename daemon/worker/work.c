@@ -34,7 +34,7 @@ const char *work_full_reason(int error) {
         switch (error) {
         case -EFBIG: /* RLIMIT_FSIZE was set to the room that is left */
                 return "The spool is full: its file system has no more room beyond what is kept "
-                       "free";
+                       "free and what other jobs may still write";
         case -ENOSPC:
                 return "The spool is on a file system without free space: remove snapshots or "
                        "make room there";

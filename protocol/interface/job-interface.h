@@ -33,6 +33,7 @@
 #define JOB_KEY_KEEP_FREE_BYTES "keepFreeBytes"
 #define JOB_KEY_KEEP_FREE_FILES "keepFreeFiles"
 #define JOB_KEY_MAX_AGE_NS "maxAgeNs"
+#define JOB_KEY_RESERVED_BYTES "reservedBytes"
 
 /* a snapshot to make or change */
 #define JOB_KEY_NAME "name"

@@ -47,6 +47,7 @@
 #define LIMIT_HELD_OBJECTS 32u /* of the kernel; FileDescriptorStoreMax= of the unit is the same */
 #define LIMIT_SMAPS_NS (5 * NSEC_PER_SEC) /* for smaps_rollup in one capture */
 #define LIMIT_CAPTURE_NS (600 * NSEC_PER_SEC)
+#define LIMIT_CAPTURE_BYTES (256ull * 1024u * 1024u) /* the file of one capture */
 #define LIMIT_ANALYSIS_NS (300 * NSEC_PER_SEC)
 #define LIMIT_SPOOL_LOCK_NS (10 * NSEC_PER_SEC) /* while another process holds the lock */
 

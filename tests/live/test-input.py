@@ -237,6 +237,47 @@ def too_few_open_files():
 
 
 @test
+def three_importers_at_the_floor():
+    """imports that run at the same time never use the space that is kept free, and captures find some"""
+    if os.geteuid() != 0:
+        raise Skip("mounting needs root")
+    floor = 32 << 20
+    with temporary() as directory:
+        spool = directory / "spool"
+        spool.mkdir()
+        mount = run("mount", "-t", "tmpfs", "-o", "size=96m", "ctprof-test", spool)
+        if mount.status != 0:
+            raise Skip(f"cannot mount: {mount.err.strip()}")
+        try:
+            with Daemon(directory, options=("--keep-free", "32M", "--max-bytes", "0")) as daemon:
+                expect_equal(daemon("capture", "--tag", "a").status, 0, "capture")
+                expect_equal(daemon("export", "a", directory / "a.zst").status, 0, "export")
+                # Copied whole before the digest shows that it is not what it was.
+                large = directory / "large.zst"
+                large.write_bytes(b"\0" * (60 << 20) + (directory / "a.zst").read_bytes())
+                least, captured = 1 << 62, 0
+                clients = []
+                end = time.monotonic() + 6
+                while time.monotonic() < end:
+                    clients = [client for client in clients if client.poll() is None]
+                    while len(clients) < 3:
+                        clients.append(subprocess.Popen(
+                            [CTPROFCTL, "--socket", str(daemon.socket), "import", str(large), "--tag", "large"],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+                    for _ in range(200):
+                        space = os.statvfs(spool)
+                        least = min(least, space.f_bavail * space.f_frsize)
+                for client in clients:
+                    client.wait()
+                captured = daemon("capture", "--tag", "b").status == 0
+                print(f"# beside three importers at least {least >> 10} KiB of {floor >> 10} KiB were free")
+                expect(least >= floor, "free", least)
+                expect(captured, "a capture afterwards")
+        finally:
+            run("umount", spool)
+
+
+@test
 def no_daemon():
     """without a daemon the client says how to start it"""
     with temporary() as directory:

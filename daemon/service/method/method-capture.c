@@ -12,6 +12,7 @@
 #include "job/workshop.h"
 #include "service/method/clean.h"
 #include "service/request/order.h"
+#include "service/request/reservation.h"
 #include "service/request/transfer.h"
 
 #define CAPTURE_MAX_PIDS 64
@@ -190,6 +191,8 @@ static int prepare(Request *request) {
         r = state->fields.anonymous ? 0 : request_add_spool(request, &writer);
         if (r == 0)
                 r = open_file(request, state);
+        if (r == 0 && state->spool)
+                reservation_take_capture(request, state->file);
         if (r == 0)
                 r = add_file(request, &writer, state, JOB_KEY_OUTPUT);
         if (r != 0)

@@ -6,6 +6,7 @@
 
 #include "service/method/clean.h"
 #include "service/request/order.h"
+#include "service/request/reservation.h"
 #include "service/request/transfer.h"
 
 /*
@@ -34,14 +35,14 @@ static int on_copied(Request *request, Span frame) {
         json_write_member_bool(&writer, JOB_KEY_REPLACE, false);
         json_write_member_u64(&writer, JOB_KEY_UID, request->uid);
         request_write_limits(request, &writer);
-        request->max_file_bytes = 0;
+        reservation_end(request);
         clean_spool(request->desk);
         return request_submit(request, &writer, JOB_METHOD_PUBLISH, QUEUE_ADDING, JOB_SPOOL,
                               &stage);
 }
 
-static int copy(Request *request) {
-        static const Stage stage = { .on_result = on_copied };
+/* The file is made when the job's turn has come: what waits reserves nothing. */
+static int prepare(Request *request) {
         Transfer *transfer = request->state;
         JsonWriter writer;
         int r;
@@ -57,8 +58,7 @@ static int copy(Request *request) {
         json_write_member_u64(&writer, JOB_KEY_UID, request->uid);
         if (transfer->label)
                 json_write_member_text(&writer, JOB_KEY_LABEL, transfer->label);
-        return request_submit(request, &writer, JOB_METHOD_IMPORT, QUEUE_READING, JOB_ANALYSIS,
-                              &stage);
+        return request_end_order(request, &writer, JOB_METHOD_IMPORT, JOB_ANALYSIS);
 }
 
 /* Refuses a taken name before anything is copied. Publishing checks again, and decides. */
@@ -77,6 +77,7 @@ static int check_name(Request *request, const char *wanted) {
 }
 
 int method_import(Request *request) {
+        static const Stage stage = { .prepare = prepare, .on_result = on_copied };
         static const Parameter table[] = {
                 { "fileDescriptor", PARAMETER_OPTIONAL_U64, true, offsetof(ImportFields, index) },
                 { "tag", PARAMETER_TEXT, false, offsetof(ImportFields, tag) },
@@ -106,5 +107,5 @@ int method_import(Request *request) {
                 return request_refuse_parameter(
                         request, "tag", "Give a tag or a label: the snapshot needs a name.");
         memcpy(transfer->name, name, strlen(name) + 1);
-        return copy(request);
+        return request_enqueue(request, QUEUE_READING, &stage);
 }

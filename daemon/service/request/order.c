@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "service/request/reservation.h"
 #include "wire/message.h"
 
 void request_begin_order(Request *request, JsonWriter *writer) {
@@ -45,6 +46,8 @@ void request_write_limits(const Request *request, JsonWriter *writer) {
         json_write_member_u64(writer, JOB_KEY_KEEP_FREE_BYTES, limits->keep_free_bytes);
         json_write_member_u64(writer, JOB_KEY_KEEP_FREE_FILES, limits->keep_free_files);
         json_write_member_u64(writer, JOB_KEY_MAX_AGE_NS, limits->max_age_ns);
+        json_write_member_u64(writer, JOB_KEY_RESERVED_BYTES,
+                              reservation_sum(request->desk, request));
         json_write_end(writer);
 }
 

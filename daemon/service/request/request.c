@@ -30,6 +30,7 @@ int request_new(Desk *desk, const Method *method, Connection *connection, const 
                 .connection = connection,
                 .parameters = call ? json_object_get(call->parameters) : NULL,
                 .uid = connection ? connection_peer(connection)->uid : 0,
+                .reserved_fd = -EBADF,
                 .more = call && call->more && !call->oneway,
         };
         buffer_init(&request->text, LIMIT_ORDER_BYTES);

@@ -85,6 +85,8 @@ struct Request {
         int fds[LIMIT_FDS_PER_ORDER]; /* owned until the job has started */
         size_t n_fds;
         uint64_t max_file_bytes;
+        uint64_t reserved_bytes; /* see reservation.h */
+        int reserved_fd;         /* borrowed: what it is written to; -EBADF when that is unknown */
         const Stage *stage;
         Job *job;
 

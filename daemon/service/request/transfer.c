@@ -4,9 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/statvfs.h>
 
-#include "base/number.h"
+#include "service/request/reservation.h"
 #include "wire/message.h"
 
 static void transfer_free(void *state) {
@@ -34,27 +33,6 @@ int transfer_new(Request *request, Transfer **ret) {
         return 0;
 }
 
-/* The number of bytes a job may write: what is free beyond the space that is kept free. */
-static int find_room(Request *request, uint64_t *ret_bytes) {
-        const Desk *desk = request->desk;
-        struct statvfs fs;
-        uint64_t n_free;
-
-        if (fstatvfs(spool_dir_fd(desk->spool), &fs) < 0)
-                return -errno;
-        n_free = number_multiply_saturating(fs.f_bavail, fs.f_frsize);
-        if (n_free <= desk->settings.spool.keep_free_bytes)
-                return request_fail(request, WIRE_ERROR_SPOOL_FULL,
-                                    &(WireErrorDetail){
-                                            .reason = "The spool is full: its file system has no "
-                                                      "space left but what must stay free; "
-                                                      "remove snapshots, free space there, or "
-                                                      "lower that limit (KeepFree=)",
-                                    });
-        *ret_bytes = n_free - desk->settings.spool.keep_free_bytes;
-        return 0;
-}
-
 /* Our descriptor stays open: whether the file was published is known when the request ends. */
 int transfer_add_file(Request *request, JsonWriter *writer, Transfer *transfer, const char *key) {
         int fd = fcntl(transfer->file, F_DUPFD_CLOEXEC, 0);
@@ -68,7 +46,7 @@ int transfer_add_output(Request *request, JsonWriter *writer, Transfer *transfer
         r = spool_temporary(request->desk->spool, &transfer->file);
         if (r != 0)
                 return request_fail_spool(request, "", r);
-        r = find_room(request, &request->max_file_bytes);
+        r = reservation_take_half(request, transfer->file);
         return r == 0 ? transfer_add_file(request, writer, transfer, JOB_KEY_OUTPUT) : r;
 }
 

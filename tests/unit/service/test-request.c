@@ -4,6 +4,7 @@
 
 #include "bench.h"
 #include "service/request/order.h"
+#include "service/request/reservation.h"
 
 #define RECORD "{\"method\":\"x.Record\",\"more\":true}"
 /* The job confirms that it was asked to end, but goes on. */
@@ -12,7 +13,7 @@
 static Bench bench;
 static FrameStream *caller;
 static const char *job_method;
-static bool outlives_caller;
+static bool outlives_caller, reserves;
 static unsigned n_results;
 
 static const JobTerms record_terms = {
@@ -40,6 +41,11 @@ static int record(Request *request) {
         if (r < 0)
                 return r;
         request->terms = &record_terms;
+        if (reserves) {
+                r = reservation_take_half(request, -EBADF);
+                if (r != 0)
+                        return r;
+        }
         return request_enqueue(request, QUEUE_CHANGING, outlives_caller ? &kept_stage : &stage);
 }
 
@@ -60,7 +66,7 @@ static ConnectionEvents events;
 static void setup(void) {
         const ServerLimits limits = server_default_limits();
 
-        outlives_caller = false;
+        outlives_caller = reserves = false;
         n_results = 0;
         events = service_events;
         events.on_call = on_call;
@@ -89,6 +95,14 @@ static const char *receive_last(FrameStream *stream) {
                 text = bench_receive(&bench, stream);
         while (strstr(text, "\"continues\":true"));
         return text;
+}
+
+/* What is free in the file system of the spool. */
+static uint64_t free_bytes(void) {
+        SpoolFree space;
+
+        ck_assert_int_eq(spool_free_space(spool_dir_fd(bench.spool), &space), 0);
+        return space.n_bytes;
 }
 
 static void await_no_children(void) {
@@ -167,6 +181,52 @@ START_TEST(what_waits_does_not_outlive_its_caller) {
 }
 END_TEST
 
+START_TEST(jobs_that_run_together_leave_free_what_must_stay_free) {
+        Desk *desk = service_desk(bench.service);
+        uint64_t room = free_bytes() / 2;
+        FrameStream *callers[3];
+        SpoolFree space;
+
+        reserves = true;
+        desk->settings.spool.max_bytes = 0;
+        desk->settings.spool.keep_free_bytes = room;
+        for (size_t i = 0; i < ELEMENTSOF(callers); i++) {
+                callers[i] = bench_connect(&bench);
+                bench_send(callers[i], RECORD, NULL, 0);
+        }
+        bench_await(&bench, 1, 2);
+        /* Each may write half of what the others leave; other files come and go meanwhile. */
+        ck_assert_uint_gt(reservation_sum(desk, NULL), room / 8 * 6);
+        ck_assert_uint_lt(reservation_sum(desk, NULL), room);
+        for (const Request *request = desk->requests; request; request = request->next) {
+                ck_assert_uint_gt(request->max_file_bytes, room / 16);
+                ck_assert_uint_eq(request->max_file_bytes, request->reserved_bytes);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(callers); i++)
+                frame_stream_free(callers[i]);
+        await_no_children();
+        bench_await(&bench, 0, 0);
+        ck_assert_uint_eq(reservation_sum(desk, NULL), 0);
+
+        /* Nobody can keep a snapshot that is larger than the budget. */
+        desk->settings.spool.max_bytes = 4711;
+        bench_send(caller, RECORD, NULL, 0);
+        bench_await(&bench, 1, 0);
+        ck_assert_uint_eq(reservation_sum(desk, NULL), 4711);
+        frame_stream_free(caller);
+        bench_await(&bench, 0, 0);
+
+        caller = bench_connect(&bench);
+        desk->settings.spool.keep_free_bytes = UINT64_MAX / 2;
+        ck_assert_ptr_nonnull(strstr(bench_call(&bench, caller, RECORD), "KeepFree="));
+        desk->settings.spool.keep_free_bytes = 0;
+        desk->settings.spool.keep_free_files = UINT64_MAX;
+        ck_assert_int_eq(spool_free_space(spool_dir_fd(bench.spool), &space), 0);
+        if (space.has_files)
+                ck_assert_ptr_nonnull(strstr(bench_call(&bench, caller, RECORD), "inodes"));
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("request");
         TCase *stops = tcase_create("stops");
@@ -177,6 +237,7 @@ int main(void) {
         tcase_add_loop_test(stops, hanging_up_cancels_also_what_was_asked_to_end, 0, 3);
         tcase_add_test(stops, what_outlives_its_caller_is_asked_to_end_and_kept);
         tcase_add_test(stops, what_waits_does_not_outlive_its_caller);
+        tcase_add_test(stops, jobs_that_run_together_leave_free_what_must_stay_free);
         suite_add_tcase(suite, stops);
         return check_main(suite);
 }

@@ -9,7 +9,9 @@
 #include "spool/spool.h"
 #include "worker/work-spool.h"
 
-#define LIMITS "\"limits\":{\"maxBytes\":0,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0}"
+#define LIMITS                                                                               \
+        "\"limits\":{\"maxBytes\":0,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0," \
+        "\"reservedBytes\":0}"
 #define ME "\"uid\":1000"
 
 static char spool_path_text[] = "/tmp/ctprof-test-XXXXXX";
@@ -130,7 +132,8 @@ static const struct {
         { "{\"directory\":0,\"file\":1,\"name\":\".taken\",\"replace\":true," ME "," LIMITS "}",
           "io.ctprof.Profiler.InvalidName" },
         { "{\"directory\":0,\"file\":1,\"name\":\"taken\",\"replace\":true," ME
-          ",\"limits\":{\"maxBytes\":10,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0}}",
+          ",\"limits\":{\"maxBytes\":10,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0,"
+          "\"reservedBytes\":0}}",
           "io.ctprof.Profiler.SpoolFull" },
         { "{\"directory\":0,\"file\":1,\"name\":\"taken\",\"replace\":true," ME
           ",\"limits\":{\"maxBytes\":10}}",
@@ -335,7 +338,8 @@ static const struct {
         { "{\"directory\":0," OUTPUT "\"name\":\"a/b\"," ME "," LIMITS "}",
           "io.ctprof.Profiler.InvalidName" },
         { "{\"directory\":0," OUTPUT "\"name\":\"x\"," ME
-          ",\"limits\":{\"maxBytes\":10,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0}}",
+          ",\"limits\":{\"maxBytes\":10,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0,"
+          "\"reservedBytes\":0}}",
           "io.ctprof.Profiler.SpoolFull" },
         { "{\"directory\":0," OUTPUT "\"name\":\"x\"," LIMITS "}",
           "org.varlink.service.InvalidParameter" },

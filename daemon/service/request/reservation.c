@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/request/reservation.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/* With less than this a job is not started: not even a small snapshot would fit. */
+#define LEAST_BYTES UINT64_C(65536)
+
+static uint64_t outstanding(const Request *request) {
+        uint64_t n_written = 0;
+
+        if (request->reserved_fd >= 0 &&
+            spool_allocated_bytes(request->reserved_fd, &n_written) < 0)
+                n_written = 0;
+        return n_written < request->reserved_bytes ? request->reserved_bytes - n_written : 0;
+}
+
+uint64_t reservation_sum(const Desk *desk, const Request *except) {
+        uint64_t sum = 0;
+
+        for (const Request *request = desk->requests; request; request = request->next)
+                if (request != except)
+                        sum += outstanding(request);
+        return sum;
+}
+
+static int refuse(Request *request, WireError error, const char *reason) {
+        return request_fail(request, error, &(WireErrorDetail){ .reason = reason });
+}
+
+static int refuse_files(Request *request, uint64_t n_files, uint64_t n_kept) {
+        char reason[256];
+
+        (void) snprintf(reason, sizeof(reason),
+                        "The spool is full: its file system has %" PRIu64 " inodes free and "
+                        "%" PRIu64 " must stay free; remove snapshots or other files there",
+                        n_files, n_kept);
+        return refuse(request, WIRE_ERROR_SPOOL_FULL, reason);
+}
+
+int reservation_take_half(Request *request, int file) {
+        const Desk *desk = request->desk;
+        const SpoolLimits *limits = &desk->settings.spool;
+        uint64_t others = reservation_sum(desk, request), half;
+        SpoolFree space;
+        int r;
+
+        r = spool_free_space(spool_dir_fd(desk->spool), &space);
+        if (r < 0)
+                return r;
+        if (space.n_bytes <= limits->keep_free_bytes)
+                return refuse(request, WIRE_ERROR_SPOOL_FULL,
+                              "The spool is full: its file system has no space left but what must "
+                              "stay free; remove snapshots, free space there, or lower that limit "
+                              "(KeepFree=)");
+        if (space.has_files && space.n_files < limits->keep_free_files)
+                return refuse_files(request, space.n_files, limits->keep_free_files);
+        space.n_bytes -= limits->keep_free_bytes;
+        half = space.n_bytes > others ? (space.n_bytes - others) / 2 : 0;
+        if (half < LEAST_BYTES && others > 0)
+                return refuse(request, WIRE_ERROR_BUSY,
+                              "Running jobs may need all the space that the spool's file system "
+                              "has left; try again when they have ended.");
+        /* A larger one could not be kept. */
+        if (limits->max_bytes > 0)
+                half = MIN_OF(half, limits->max_bytes);
+        request->reserved_bytes = request->max_file_bytes = MAX_OF(half, UINT64_C(1));
+        request->reserved_fd = file;
+        return 0;
+}
+
+void reservation_take_capture(Request *request, int file) {
+        request->reserved_bytes = LIMIT_CAPTURE_BYTES;
+        request->reserved_fd = file;
+}
+
+void reservation_end(Request *request) {
+        request->reserved_bytes = request->max_file_bytes = 0;
+        request->reserved_fd = -EBADF;
+}

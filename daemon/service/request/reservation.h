@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Reservation
+ *
+ * What jobs that run may still write into the file system of the spool. Each job that writes there
+ * gets a bound when it starts, and until it ends, what it has not written of that counts as gone
+ * for all others. So jobs that run at the same time cannot together use the space that is kept
+ * free.
+ */
+
+#include <stdint.h>
+#include "base/macro.h"
+#include "service/request/request.h"
+
+/* Of all requests but @except (NULL: none), in bytes. */
+uint64_t reservation_sum(const Desk *desk, const Request *except);
+
+/*
+ * For a job that writes @file, which is borrowed until the request ends: half of what is left, so
+ * that there is some left for the next job, and at most the budget of the spool. The job cannot
+ * write a longer file. REQUEST_ANSWERED when nothing is left, or no inode.
+ */
+_must_check_ int reservation_take_half(Request *request, int file);
+/* For a capture, which bounds @file itself: a fixed amount, whether or not it is there. */
+void reservation_take_capture(Request *request, int file);
+/* What it was for is written. */
+void reservation_end(Request *request);

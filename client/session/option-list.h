@@ -58,10 +58,11 @@
           "Name of the snapshot (default: the time of the capture)")                            \
         O(REPLACE, "replace", 0, NONE, "", GIVEN,                                               \
           "Replace the snapshot that has this name")                                            \
-        O(SMAPS, "smaps", 0, NONE, "", GIVEN,                                                   \
-          "Read smaps_rollup even if ctprofd.conf(5) says not to")                              \
+        O(SMAPS, "smaps", 0, OPTIONAL, "WHICH", VALUE(smaps),                                   \
+          "Read smaps_rollup of these processes: all (also without WHICH), small or none; "     \
+          "reading it stalls large ones (default: ctprofd.conf(5), there small)")               \
         O(NO_SMAPS, "no-smaps", 0, NONE, "", GIVEN,                                             \
-          "Do not read smaps_rollup: reading it holds a process's memory map for a while")      \
+          "The same as --smaps=none")                                                           \
         O(OUTPUT, "output", 0, REQUIRED, "FILE", TEXT(output_path, "path"),                     \
           "Write the snapshot to FILE (\"-\": stdout) instead of the spool")                    \
         O(SINCE, "since", 0, REQUIRED, "TIME", TIME(since_realtime_ns),                         \

@@ -86,6 +86,17 @@ static int take_json(Taking *taking) {
                       taking->quoted);
 }
 
+static int take_smaps(Taking *taking) {
+        SmapsMode *smaps = &taking->options->smaps;
+
+        *smaps = taking->value ? smaps_mode_find(span_of(taking->value)) : SMAPS_MODE_ALL;
+        if (*smaps != _SMAPS_MODE_MAX)
+                return 0;
+        return refuse(taking->complaint,
+                      "--smaps=%s does not say of which processes: it is all, small or none.",
+                      taking->quoted);
+}
+
 /* Seconds with up to nine decimals. */
 static bool parse_seconds(const char *text, uint64_t *ret_ns) {
         const char *point = strchr(text, '.');

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/macro.h"
+#include "metric/smaps-mode.h"
 #include "view/view.h"
 #include "render/json-out.h"
 #include "session/option-list.h"
@@ -53,6 +54,7 @@ typedef struct Options {
 
         const char *tag;
         const char *output_path;
+        SmapsMode smaps; /* when it was given */
         uint64_t since_realtime_ns, until_realtime_ns;
         Format format;
 

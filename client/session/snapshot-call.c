@@ -4,6 +4,16 @@
 #include "interface/error-list.h"
 #include "json/json-writer.h"
 
+/* Without either option the daemon decides. All and none are said as earlier daemons know it. */
+static void write_smaps(JsonWriter *writer, const Options *options) {
+        if (options_have(options, OPTION_NO_SMAPS))
+                json_write_member_bool(writer, "smaps", false);
+        else if (options_have(options, OPTION_SMAPS) && options->smaps == SMAPS_MODE_SMALL)
+                json_write_member_text(writer, "smapsMode", smaps_mode_name(options->smaps));
+        else if (options_have(options, OPTION_SMAPS))
+                json_write_member_bool(writer, "smaps", options->smaps == SMAPS_MODE_ALL);
+}
+
 int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret_fd) {
         const Options *options = session->options;
         _cleanup_(session_call_done) SessionCall call = {
@@ -17,9 +27,7 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
                 json_write_member_text(writer, "tag", tag);
         if (options_have(options, OPTION_REPLACE))
                 json_write_member_bool(writer, "replace", true);
-        /* Without either the daemon decides. */
-        if (options_have(options, OPTION_SMAPS) || options_have(options, OPTION_NO_SMAPS))
-                json_write_member_bool(writer, "smaps", options_have(options, OPTION_SMAPS));
+        write_smaps(writer, options);
         if (ret_fd)
                 json_write_member_bool(writer, "anonymous", true);
         return session_call_one(session, &call, ret, ret_fd);

@@ -155,8 +155,12 @@ static int look_around(Capture *capture, Head *head) {
         find_own_executable(&capture->host);
         choose_backend(capture);
         (void) snprintf(head->backend, sizeof(head->backend), "%s", capture->backend->name);
-        head->smaps_requested = options->smaps;
+        head->smaps_requested = options->smaps != SMAPS_MODE_NONE;
         head->has_smaps_requested = true;
+        (void) snprintf(head->smaps_mode, sizeof(head->smaps_mode), "%s",
+                        smaps_mode_name(options->smaps));
+        head->has_smaps_max_rss = options->smaps == SMAPS_MODE_SMALL;
+        head->smaps_max_rss_bytes = options->smaps_max_rss_bytes;
         head->has_taskstats_version = capture->host.gates.taskstats_version != 0;
         head->taskstats_version = capture->host.gates.taskstats_version;
         return 0;
@@ -193,8 +197,7 @@ static int finish(Capture *capture, Head *head, SourceTable *ret_sources) {
                 .backend = capture->backend,
                 .gates = &capture->host.gates,
                 .tally = &capture->tally,
-                .smaps_wanted = capture->smaps.wanted,
-                .smaps_limit_ns = capture->smaps.limit_ns,
+                .smaps = &capture->smaps,
                 .cgroup_mount = capture->cgroup_mount,
                 .sched_ext = capture->sched_ext,
         };
@@ -228,7 +231,9 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
                           .system = options->system,
                           .self_pids = options->self_pids,
                           .n_self_pids = options->n_self_pids },
-                .smaps = { .wanted = options->smaps, .limit_ns = options->smaps_limit_ns },
+                .smaps = { .mode = options->smaps,
+                           .max_rss_bytes = options->smaps_max_rss_bytes,
+                           .limit_ns = options->smaps_limit_ns },
                 .pace = options->pace,
         };
         WalkOptions walk = {

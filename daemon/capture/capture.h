@@ -26,6 +26,7 @@
 #include "base/macro.h"
 #include "capture/pace.h"
 #include "capture/scene/capture-system.h"
+#include "metric/smaps-mode.h"
 #include "snapshot/head.h"
 #include "snapshot/snapshot-writer.h"
 #include "snapshot/source.h"
@@ -37,9 +38,10 @@ typedef struct CaptureOptions {
         const CaptureSystem *system;
         /* Worker threads; 0: everything is read by the calling thread. */
         unsigned n_workers;
-        bool smaps;              /* read smaps_rollup of every process */
-        uint64_t smaps_limit_ns; /* time for that, of all workers together */
-        const pid_t *self_pids;  /* processes that belong to ctprof */
+        SmapsMode smaps;              /* of which processes smaps_rollup is read */
+        uint64_t smaps_max_rss_bytes; /* the bound of SMAPS_MODE_SMALL */
+        uint64_t smaps_limit_ns;      /* time for that, of all workers together */
+        const pid_t *self_pids;       /* processes that belong to ctprof */
         size_t n_self_pids;
 
         Pace pace;

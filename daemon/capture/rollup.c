@@ -221,16 +221,32 @@ static TextPlace add_rollup(Scene *scene, Span text) {
         return (TextPlace){ .at = at, .n = scene->texts.n - at, .is_set = true };
 }
 
+/* The process is not read because of its size, which is noted. */
+static bool is_too_large(const Rollup *rollup, Scene *scene, const BatchProcess *process) {
+        const RollupBudget *budget = rollup->budget;
+        uint64_t bytes;
+
+        if (budget->mode != SMAPS_MODE_SMALL ||
+            !thread_sample_memory(&scene_find_leader(scene, process)->sample, &bytes) ||
+            bytes <= budget->max_rss_bytes)
+                return false;
+        scene->tally.n_smaps_large++;
+        scene->tally.smaps_largest_bytes = MAX_OF(scene->tally.smaps_largest_bytes, bytes);
+        return true;
+}
+
 TextPlace rollup_read(Rollup *rollup, Scene *scene, const BatchProcess *process) {
         const ThreadSlot *slot = process_memory_find(scene, process);
         SourceOutcome outcome;
         Span text;
         int r;
 
-        if (!rollup->budget->wanted || !slot)
+        if (rollup->budget->mode == SMAPS_MODE_NONE || !slot)
                 return (TextPlace){};
         if (!scene->host->gates.has_file[SOURCE_SMAPS_ROLLUP])
                 outcome = SOURCE_OUTCOME_unsupported;
+        else if (is_too_large(rollup, scene, process))
+                outcome = SOURCE_OUTCOME_other;
         else {
                 r = ask(rollup, scene->host->system, slot->fd, &text);
                 if (r == 0)

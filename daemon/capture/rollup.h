@@ -6,17 +6,20 @@
  *
  * The memory of each process by kind, from smaps_rollup. While the kernel walks a process's page
  * tables for it, it holds the mmap lock of the process, milliseconds for a large one. So it is read
- * only of processes that have memory, and only until the capture's time for it is used up.
+ * only of processes that have memory, by default only of small ones, and only until the capture's
+ * time for it is used up.
  */
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include "capture/scene/scene.h"
+#include "metric/smaps-mode.h"
 
-/* Time spent on smaps_rollup by all workers together. */
+/* Of which processes it is read, and the time spent on it by all workers together. */
 typedef struct RollupBudget {
-        bool wanted;
+        SmapsMode mode;
+        uint64_t max_rss_bytes; /* of a process, with SMAPS_MODE_SMALL */
         uint64_t limit_ns;
         _Atomic uint64_t spent_ns;
 } RollupBudget;

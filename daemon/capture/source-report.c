@@ -110,14 +110,40 @@ static void judge(const SourceReport *report, SourceId id, Source *source) {
         report->backend->explain(report->gates, report->tally, id, cause, source);
 }
 
+/*
+ * Processes that were left out for their size. What else was not readable is told, too, where one
+ * sentence has room for both.
+ */
+static void judge_large_processes(const SourceReport *report, Source *source) {
+        char text[SOURCE_REASON_BYTES], before[SOURCE_REASON_BYTES] = "";
+        const Tally *tally = report->tally;
+
+        (void) snprintf(text, sizeof(text),
+                        "%" PRIu64 " process%s of more than %" PRIu64
+                        " MiB, the largest of %" PRIu64
+                        " MiB, left out, as reading stalls large ones: --smaps=all reads all",
+                        tally->n_smaps_large, tally->n_smaps_large == 1 ? "" : "es",
+                        report->smaps->max_rss_bytes >> 20, tally->smaps_largest_bytes >> 20);
+        if (find_cause(source) != SOURCE_OUTCOME_other)
+                (void) snprintf(before, sizeof(before), "%s", source->reason);
+        if (before[0] == '\0')
+                source_set(source, source->state, "%s", text);
+        else if (strlen(before) + strlen(text) + 2 < sizeof(before))
+                source_set(source, source->state, "%s; %s", before, text);
+}
+
 static void judge_smaps(const SourceReport *report, Source *source) {
-        if (!report->smaps_wanted)
+        const Tally *tally = report->tally;
+
+        if (report->smaps->mode == SMAPS_MODE_NONE)
                 source_set(source, SOURCE_STATE_NOT_REQUESTED, "the capture was asked to skip it");
-        else if (report->tally->n_smaps_skipped > 0)
+        else if (tally->n_smaps_skipped > 0)
                 source_set(source, source->state,
                            "the time budget of %" PRIu64 " ms was used up and %" PRIu64
-                           " processes were left out; --no-smaps skips all",
-                           report->smaps_limit_ns / NSEC_PER_MSEC, report->tally->n_smaps_skipped);
+                           " processes were left out; --smaps=none skips all",
+                           report->smaps->limit_ns / NSEC_PER_MSEC, tally->n_smaps_skipped);
+        else if (tally->n_smaps_large > 0)
+                judge_large_processes(report, source);
 }
 
 static void judge_cgroup(const SourceReport *report, Source *source) {

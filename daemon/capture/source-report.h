@@ -10,14 +10,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "capture/rollup.h"
 #include "capture/scene/backend.h"
 
 typedef struct SourceReport {
         const Backend *backend;
         const Gates *gates;
         const Tally *tally; /* of everything: threads, cgroups and host */
-        bool smaps_wanted;
-        uint64_t smaps_limit_ns;
+        const RollupBudget *smaps;
         int cgroup_mount; /* 0, CGROUPFS_E_NO_MOUNT, CGROUPFS_E_DENIED, -errno */
         int sched_ext;    /* of sched_ext_read() */
 } SourceReport;

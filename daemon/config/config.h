@@ -62,7 +62,9 @@ _must_check_ int config_set(Config *config, SettingId id, Span value, const char
 /* what is known */
 
 bool config_is_set(const Config *config, SettingId id);
-/* Bytes, nanoseconds, a count or 0 and 1; QUANTITY_INFINITY for "infinity", and for automatic. */
+/*
+ * Bytes, nanoseconds, a count or a SmapsMode; QUANTITY_INFINITY for "infinity", and for automatic.
+ */
 uint64_t config_get(const Config *config, SettingId id);
 
 /* The same settings as a file, with where each comes from; those at their default as comments. */

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include "base/macro.h"
 #include "config/quantity.h"
+#include "metric/smaps-mode.h"
 #include "wire/limits.h"
 
 #define SETTING_MIB (UINT64_C(1) << 20)
@@ -31,8 +32,10 @@
           0, QUANTITY_INFINITY - 1, SETTING_AUTOMATIC)                                             \
         S(MAX_AGE, "Spool", "MaxAge", TIME,                                                        \
           0, QUANTITY_INFINITY, QUANTITY_INFINITY)                                                 \
-        S(SMAPS, "Capture", "Smaps", BOOL,                                                         \
-          0, 1, 1)                                                                                 \
+        S(SMAPS, "Capture", "Smaps", SMAPS_MODE,                                                   \
+          SMAPS_MODE_NONE, SMAPS_MODE_ALL, SMAPS_MODE_SMALL)                                       \
+        S(SMAPS_MAX_RSS, "Capture", "SmapsMaxRss", SIZE,                                           \
+          0, QUANTITY_INFINITY, LIMIT_SMAPS_MAX_RSS_BYTES)                                         \
         S(SMAPS_TIME, "Capture", "SmapsTime", TIME,                                                \
           NSEC_PER_MSEC, SETTING_DAY_NS, LIMIT_SMAPS_NS)                                           \
         S(JOB_MEMORY, "Jobs", "MemoryMax", SIZE,                                                   \

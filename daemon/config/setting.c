@@ -19,23 +19,26 @@ const Setting settings[_SETTING_MAX] = {
 #undef SETTING_ROW
 };
 
-static bool parse_bool(Span text, uint64_t *ret) {
-        static const char *const words[2][5] = {
-                { "no", "false", "off", "0", "n" },
-                { "yes", "true", "on", "1", "y" },
+/* The setting was a boolean once: its words stand for the modes that are nearest to them. */
+static bool parse_smaps_mode(Span text, uint64_t *ret) {
+        static const struct {
+                SmapsMode mode;
+                const char *words[5];
+        } rows[] = {
+                { SMAPS_MODE_NONE, { "no", "false", "off", "0", "n" } },
+                { SMAPS_MODE_SMALL, { "yes", "true", "on", "1", "y" } },
         };
 
-        for (uint64_t value = 0; value <= 1; value++)
-                for (size_t i = 0; i < ELEMENTSOF(words[0]); i++)
-                        if (span_is(text, words[value][i])) {
-                                *ret = value;
-                                return true;
-                        }
-        return false;
+        *ret = smaps_mode_find(text);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                for (size_t k = 0; k < ELEMENTSOF(rows[i].words); k++)
+                        if (span_is(text, rows[i].words[k]))
+                                *ret = rows[i].mode;
+        return *ret != _SMAPS_MODE_MAX;
 }
 
-static void format_bool(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
-        (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%s", value ? "yes" : "no");
+static void format_smaps_mode(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
+        (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%s", smaps_mode_name((SmapsMode) value));
 }
 
 static void format_count(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
@@ -51,7 +54,7 @@ static const struct {
         [SETTING_TIME] = { quantity_parse_time, quantity_format_time,
                            "a time like 90s or 1h 30min" },
         [SETTING_COUNT] = { number_parse_u64, format_count, "a number" },
-        [SETTING_BOOL] = { parse_bool, format_bool, "yes or no" },
+        [SETTING_SMAPS_MODE] = { parse_smaps_mode, format_smaps_mode, "all, small or none" },
 };
 
 bool setting_parse(const Setting *setting, Span text, uint64_t *ret) {

@@ -13,7 +13,12 @@
 #include "config/quantity.h"
 #include "config/setting-list.h"
 
-typedef enum SettingType { SETTING_SIZE, SETTING_TIME, SETTING_COUNT, SETTING_BOOL } SettingType;
+typedef enum SettingType {
+        SETTING_SIZE,
+        SETTING_TIME,
+        SETTING_COUNT,
+        SETTING_SMAPS_MODE, /* a SmapsMode */
+} SettingType;
 
 typedef struct Setting {
         const char *section, *key;

@@ -105,7 +105,8 @@ DeskSettings settings_of_service(const Config *config, int spool_fd) {
         DeskSettings settings = desk_default_settings();
 
         settings.spool = spool_limits(config, spool_fd);
-        settings.smaps = config_get(config, SETTING_SMAPS) != 0;
+        settings.smaps = (SmapsMode) config_get(config, SETTING_SMAPS);
+        settings.smaps_max_rss_bytes = config_get(config, SETTING_SMAPS_MAX_RSS);
         settings.smaps_ns = config_get(config, SETTING_SMAPS_TIME);
         settings.capture_ns = config_get(config, SETTING_CAPTURE_TIME);
         settings.analysis_ns = config_get(config, SETTING_ANALYSIS_TIME);

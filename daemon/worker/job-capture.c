@@ -27,16 +27,18 @@ typedef struct CaptureParameters {
         SpoolParameters spool;
         int output;       /* owned: where the snapshot is written */
         const char *name; /* NULL: named by the time it begins at */
-        bool tagged, replace, smaps, anonymous;
-        uint64_t smaps_limit_ns;
+        bool tagged, replace, anonymous;
+        const char *smaps_mode; /* a name of smaps-mode.h */
+        uint64_t smaps_max_rss_bytes, smaps_limit_ns;
         uid_t uid;
         json_object *self_pids;
 } CaptureParameters;
 
-#define CAPTURE_PARAMETERS_NONE                               \
-        ((CaptureParameters){ .spool = SPOOL_PARAMETERS_NONE, \
-                              .output = -EBADF,               \
-                              .smaps = true,                  \
+#define CAPTURE_PARAMETERS_NONE                                                 \
+        ((CaptureParameters){ .spool = SPOOL_PARAMETERS_NONE,                   \
+                              .output = -EBADF,                                 \
+                              .smaps_mode = "small",                            \
+                              .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES, \
                               .smaps_limit_ns = LIMIT_SMAPS_NS })
 
 /*
@@ -227,7 +229,8 @@ static CaptureOptions recording_options(Recording *recording) {
                 .sys_fd = recording->sys_fd,
                 .system = ready_system_get(recording->system),
                 .n_workers = CAPTURE_DEFAULT_WORKERS,
-                .smaps = recording->parameters->smaps,
+                .smaps = smaps_mode_find(span_of(recording->parameters->smaps_mode)),
+                .smaps_max_rss_bytes = recording->parameters->smaps_max_rss_bytes,
                 .smaps_limit_ns = recording->parameters->smaps_limit_ns,
                 .self_pids = recording->self_pids,
                 .n_self_pids = recording->n_self_pids,
@@ -367,7 +370,10 @@ static int work_capture(Work *work) {
                 { JOB_KEY_NAME, PARAMETER_TEXT, false, offsetof(CaptureParameters, name) },
                 { JOB_KEY_TAGGED, PARAMETER_BOOL, false, offsetof(CaptureParameters, tagged) },
                 { JOB_KEY_REPLACE, PARAMETER_BOOL, false, offsetof(CaptureParameters, replace) },
-                { JOB_KEY_SMAPS, PARAMETER_BOOL, false, offsetof(CaptureParameters, smaps) },
+                { JOB_KEY_SMAPS_MODE, PARAMETER_TEXT, false,
+                  offsetof(CaptureParameters, smaps_mode) },
+                { JOB_KEY_SMAPS_MAX_RSS, PARAMETER_U64, false,
+                  offsetof(CaptureParameters, smaps_max_rss_bytes) },
                 { JOB_KEY_SMAPS_LIMIT_NS, PARAMETER_U64, false,
                   offsetof(CaptureParameters, smaps_limit_ns) },
                 { JOB_KEY_ANONYMOUS, PARAMETER_BOOL, false,
@@ -380,6 +386,8 @@ static int work_capture(Work *work) {
         int r;
 
         r = work_decode(work, table, ELEMENTSOF(table), &parameters);
+        if (r == 0 && smaps_mode_find(span_of(parameters.smaps_mode)) == _SMAPS_MODE_MAX)
+                r = work_refuse_parameter(work, JOB_KEY_SMAPS_MODE, NULL);
         if (r == 0)
                 r = capture_start(work, &parameters);
         spool_parameters_done(&parameters.spool);

@@ -42,6 +42,7 @@ def read_lists(paths):
         lists[f"columns-{sides}"] = [row for row in lists.get("columns", []) if row["sides"] in (sides.upper(), "BOTH")]
     lists["common-options"] = [row for row in options if row["group"] == "common"]
     lists["valued-options"] = [row for row in options if row["argument"] == "REQUIRED"]
+    lists["optional-options"] = [row for row in options if row["argument"] == "OPTIONAL"]
     return lists
 
 

@@ -53,7 +53,8 @@
 
 /* a capture */
 #define JOB_KEY_ANONYMOUS "anonymous"
-#define JOB_KEY_SMAPS "smaps"
+#define JOB_KEY_SMAPS_MODE "smapsMode"
+#define JOB_KEY_SMAPS_MAX_RSS "smapsMaxRssBytes"
 #define JOB_KEY_SMAPS_LIMIT_NS "smapsLimitNs"
 #define JOB_KEY_SELF_PIDS "selfPids"
 #define JOB_KEY_ROTATED "rotated" /* names that had to make room */

@@ -44,6 +44,12 @@ static bool put(ParameterType type, json_object *value, FrameStream *stream, voi
                         return false;
                 *(bool *) member = json_object_get_boolean(value);
                 return true;
+        case PARAMETER_OPTIONAL_BOOL:
+                if (!json_object_is_type(value, json_type_boolean))
+                        return false;
+                *(OptionalBool *) member =
+                        (OptionalBool){ .is_set = true, .value = json_object_get_boolean(value) };
+                return true;
         case PARAMETER_U64:
                 return get_u64(value, member);
         case PARAMETER_OPTIONAL_U64:

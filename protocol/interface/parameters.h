@@ -22,17 +22,23 @@ typedef struct OptionalU64 {
         uint64_t value;
 } OptionalU64;
 
+typedef struct OptionalBool {
+        bool is_set;
+        bool value;
+} OptionalBool;
+
 typedef enum ParameterType {
-        PARAMETER_TEXT,         /* const char *: without NUL inside, as all JSON here */
-        PARAMETER_BOOL,         /* bool */
-        PARAMETER_U64,          /* uint64_t */
-        PARAMETER_OPTIONAL_U64, /* OptionalU64 */
-        PARAMETER_UID,          /* uid_t */
-        PARAMETER_REAL,         /* double: any number */
-        PARAMETER_DESCRIPTOR,   /* int: the owned descriptor that the index stands for */
-        PARAMETER_NUMBER,       /* json_object *: any number */
-        PARAMETER_OBJECT,       /* json_object * */
-        PARAMETER_ARRAY,        /* json_object *: elements and length are the caller's to check */
+        PARAMETER_TEXT,          /* const char *: without NUL inside, as all JSON here */
+        PARAMETER_BOOL,          /* bool */
+        PARAMETER_OPTIONAL_BOOL, /* OptionalBool */
+        PARAMETER_U64,           /* uint64_t */
+        PARAMETER_OPTIONAL_U64,  /* OptionalU64 */
+        PARAMETER_UID,           /* uid_t */
+        PARAMETER_REAL,          /* double: any number */
+        PARAMETER_DESCRIPTOR,    /* int: the owned descriptor that the index stands for */
+        PARAMETER_NUMBER,        /* json_object *: any number */
+        PARAMETER_OBJECT,        /* json_object * */
+        PARAMETER_ARRAY,         /* json_object *: elements and length are the caller's to check */
         PARAMETER_OBJECTS, /* json_object *: an array of at most LIMIT_NAMES_PER_LIST objects */
         PARAMETER_TEXTS,   /* json_object *: the same of strings */
         _PARAMETER_TYPE_MAX,

@@ -72,6 +72,8 @@ static const HeadMember members[] = {
         MEMBER_AS("pageSize", "page_size", U32, START, page_size,  IF(has_page_size)),
         MEMBER("documentBytes",    U64,  HEAD,  document_bytes,    IF(has_document_bytes)),
         MEMBER("taskstatsVersion", U32,  END,   taskstats_version, IF(has_taskstats_version)),
+        MEMBER("smapsMode",        TEXT, START, smaps_mode,        ALWAYS),
+        MEMBER("smapsMaxRssBytes", U64,  START, smaps_max_rss_bytes, IF(has_smaps_max_rss)),
 };
 // clang-format on
 

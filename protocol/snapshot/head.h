@@ -54,6 +54,9 @@ typedef struct Head {
         uint64_t document_bytes; /* of the JSON document, uncompressed: decompression stops there */
         uint32_t taskstats_version;
         bool has_smaps_requested, smaps_requested;
+        char smaps_mode[32]; /* a name of smaps-mode.h, or that of a later version */
+        bool has_smaps_max_rss;
+        uint64_t smaps_max_rss_bytes; /* the bound of the mode "small" */
 
         /*
          * Owned; JSON object with the origin's name, uid, hostName. NULL: the snapshot was captured

@@ -264,6 +264,7 @@ static const DocumentMember members[] = {
         { "kernelRelease", check_text },     { "startRealtimeNs", check_number },
         { "startBoottimeNs", check_number }, { "user_hz", check_number },
         { "page_size", check_number },       { "smapsRequested", check_bool },
+        { "smapsMode", check_text },         { "smapsMaxRssBytes", check_number },
         { "sources", read_sources },         { "end", read_end },
 };
 

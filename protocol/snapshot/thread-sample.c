@@ -22,6 +22,24 @@ void thread_sample_clear(ThreadSample *sample) {
         memset(sample->present, 0, sizeof(sample->present));
 }
 
+bool thread_sample_memory(const ThreadSample *sample, uint64_t *ret_bytes) {
+        static const MetricId ids[] = {
+                METRIC_rss_anon_bytes,
+                METRIC_rss_file_bytes,
+                METRIC_rss_shmem_bytes,
+                METRIC_swap_bytes,
+        };
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(ids); i++) {
+                if (!thread_sample_has(sample, ids[i]))
+                        return false;
+                sum = number_add_saturating(sum, thread_sample_get(sample, ids[i]));
+        }
+        *ret_bytes = sum;
+        return true;
+}
+
 /* include/uapi/linux/sched.h; 4 was reserved for SCHED_ISO and never used. */
 static const struct {
         int64_t policy;

@@ -83,6 +83,12 @@ static inline void thread_sample_correct(ThreadSample *sample, MetricId id, uint
         sample->corrected[id / 64] |= UINT64_C(1) << (id % 64);
 }
 
+/*
+ * The memory of the process, resident of all kinds and in swap, in bytes: as much as its page
+ * tables speak of. False unless all of it is present.
+ */
+bool thread_sample_memory(const ThreadSample *sample, uint64_t *ret_bytes);
+
 /* A sample with nothing present. */
 void thread_sample_clear(ThreadSample *sample);
 

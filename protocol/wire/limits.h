@@ -45,7 +45,8 @@
 #define LIMIT_STUCK_JOBS_PER_UID 3u /* the same for those of one user */
 #define LIMIT_JOB_MEMORY_BYTES (1024ull * 1024u * 1024u) /* RLIMIT_DATA of a job */
 #define LIMIT_HELD_OBJECTS 32u /* of the kernel; FileDescriptorStoreMax= of the unit is the same */
-#define LIMIT_SMAPS_NS (5 * NSEC_PER_SEC) /* for smaps_rollup in one capture */
+#define LIMIT_SMAPS_NS (5 * NSEC_PER_SEC)                  /* for smaps_rollup in one capture */
+#define LIMIT_SMAPS_MAX_RSS_BYTES (256ull * 1024u * 1024u) /* of a process of which it is read */
 #define LIMIT_CAPTURE_NS (600 * NSEC_PER_SEC)
 #define LIMIT_CAPTURE_BYTES (256ull * 1024u * 1024u) /* the file of one capture */
 #define LIMIT_ANALYSIS_NS (300 * NSEC_PER_SEC)

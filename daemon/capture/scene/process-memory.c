@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/scene/process-memory.h"
 
-#include "base/number.h"
 #include "kernel/procfs/procfs.h"
 
 static const MetricId metrics[] = {
@@ -10,7 +9,6 @@ static const MetricId metrics[] = {
         METRIC_rss_shmem_bytes,
         METRIC_swap_bytes,
 };
-#define N_RSS 3 /* the first of them */
 
 const ThreadSlot *process_memory_find(Scene *scene, const BatchProcess *process) {
         const ThreadSlot *leader = scene_find_leader(scene, process);
@@ -82,16 +80,4 @@ void process_memory_read(Scene *scene, const BatchProcess *process) {
         for (size_t i = 0; i < process->n; i++)
                 for (size_t k = 0; &slots[i] != leader && k < ELEMENTSOF(metrics); k++)
                         thread_sample_drop(&slots[i].sample, metrics[k]);
-}
-
-bool process_memory_rss(const ThreadSample *sample, uint64_t *ret) {
-        uint64_t sum = 0;
-
-        for (size_t i = 0; i < N_RSS; i++) {
-                if (!thread_sample_has(sample, metrics[i]))
-                        return false;
-                sum = number_add_saturating(sum, thread_sample_get(sample, metrics[i]));
-        }
-        *ret = sum;
-        return true;
 }

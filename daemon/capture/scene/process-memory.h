@@ -28,6 +28,3 @@ void process_memory_put(ThreadSample *sample, const ProcStatus *status);
  * unless the backend has put them into a sample already.
  */
 void process_memory_read(Scene *scene, const BatchProcess *process);
-
-/* The resident bytes of all kinds; false when @sample does not have them. */
-bool process_memory_rss(const ThreadSample *sample, uint64_t *ret);

@@ -72,10 +72,12 @@ typedef struct Batch {
  */
 typedef struct Tally {
         uint64_t counts[_SOURCE_MAX][_SOURCE_OUTCOME_MAX];
-        uint64_t n_threads;        /* kept */
-        uint64_t n_processes;      /* with a thread that was kept */
-        bool processes_hidden;     /* the backend is not shown all processes */
-        uint64_t n_smaps_skipped;  /* processes left out when the time budget was used up */
+        uint64_t n_threads;       /* kept */
+        uint64_t n_processes;     /* with a thread that was kept */
+        bool processes_hidden;    /* the backend is not shown all processes */
+        uint64_t n_smaps_skipped; /* processes left out when the time budget was used up */
+        uint64_t n_smaps_large;   /* processes left out for their size */
+        uint64_t smaps_largest_bytes;
         uint64_t n_groups_outside; /* cgroups outside of the visible part of the hierarchy */
 } Tally;
 
@@ -96,6 +98,8 @@ static inline void tally_merge(Tally *tally, const Tally *other) {
         tally->n_processes += other->n_processes;
         tally->processes_hidden |= other->processes_hidden;
         tally->n_smaps_skipped += other->n_smaps_skipped;
+        tally->n_smaps_large += other->n_smaps_large;
+        tally->smaps_largest_bytes = MAX_OF(tally->smaps_largest_bytes, other->smaps_largest_bytes);
         tally->n_groups_outside += other->n_groups_outside;
 }
 

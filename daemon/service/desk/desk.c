@@ -14,7 +14,8 @@ uint64_t desk_now_ns(void) {
 
 DeskSettings desk_default_settings(void) {
         return (DeskSettings) {
-                .smaps = true,
+                .smaps = SMAPS_MODE_SMALL,
+                .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES,
                 .smaps_ns = LIMIT_SMAPS_NS,
                 .capture_ns = LIMIT_CAPTURE_NS,
                 .analysis_ns = LIMIT_ANALYSIS_NS,

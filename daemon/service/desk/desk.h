@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 #include "base/macro.h"
+#include "metric/smaps-mode.h"
 #include "service/desk/queue.h"
 #include "service/desk/record.h"
 #include "spool/spool.h"
@@ -31,7 +32,8 @@ typedef enum QueueKind {
 /* What an administrator may choose, and change while calls are served. */
 typedef struct DeskSettings {
         SpoolLimits spool;
-        bool smaps;                       /* for a capture that does not say */
+        SmapsMode smaps;                  /* for a capture that does not say */
+        uint64_t smaps_max_rss_bytes;     /* the bound of SMAPS_MODE_SMALL */
         uint64_t smaps_ns;                /* budget of smaps_rollup in one capture */
         uint64_t capture_ns, analysis_ns; /* time limits of jobs */
         QueueLimits captures, analyses;   /* QUEUE_CHANGING: those of analyses, one at a time */

@@ -25,7 +25,10 @@
 
 typedef struct CaptureFields {
         const char *tag;
-        bool replace, smaps, anonymous;
+        bool replace, anonymous;
+        OptionalBool wants_smaps;
+        const char *smaps_mode; /* NULL: not given */
+        SmapsMode smaps;
 } CaptureFields;
 
 typedef struct CaptureState {
@@ -106,7 +109,25 @@ static int on_progress(Request *request, Span frame) {
         return 0;
 }
 
-static int check_fields(Request *request, const CaptureFields *fields) {
+/* The boolean is what callers of earlier versions know; both may be given if they agree. */
+static int choose_smaps(Request *request, CaptureFields *fields) {
+        fields->smaps = request->desk->settings.smaps;
+        if (fields->wants_smaps.is_set)
+                fields->smaps = fields->wants_smaps.value ? SMAPS_MODE_ALL : SMAPS_MODE_NONE;
+        if (!fields->smaps_mode)
+                return 0;
+        fields->smaps = smaps_mode_find(span_of(fields->smaps_mode));
+        if (fields->smaps == _SMAPS_MODE_MAX)
+                return request_refuse_parameter(request, "smapsMode",
+                                                "It is \"all\", \"small\" or \"none\".");
+        if (fields->wants_smaps.is_set &&
+            fields->wants_smaps.value != (fields->smaps != SMAPS_MODE_NONE))
+                return request_refuse_parameter(request, "smapsMode",
+                                                "It contradicts the parameter \"smaps\".");
+        return 0;
+}
+
+static int check_fields(Request *request, CaptureFields *fields) {
         const char *complaint;
 
         if (fields->replace && !fields->tag)
@@ -119,7 +140,7 @@ static int check_fields(Request *request, const CaptureFields *fields) {
                                             .subject = span_of(fields->tag),
                                             .reason = complaint,
                                     });
-        return 0;
+        return choose_smaps(request, fields);
 }
 
 /* What both jobs have to know. */
@@ -184,9 +205,11 @@ static int prepare(Request *request) {
 
         request_begin_order(request, &writer);
         write_identity(request, &writer);
-        json_write_member_bool(&writer, JOB_KEY_SMAPS, state->fields.smaps);
+        json_write_member_text(&writer, JOB_KEY_SMAPS_MODE, smaps_mode_name(state->fields.smaps));
         json_write_member_bool(&writer, JOB_KEY_ANONYMOUS, state->fields.anonymous);
         write_own_pids(request, &writer);
+        json_write_member_u64(&writer, JOB_KEY_SMAPS_MAX_RSS,
+                              request->desk->settings.smaps_max_rss_bytes);
         json_write_member_u64(&writer, JOB_KEY_SMAPS_LIMIT_NS, request->desk->settings.smaps_ns);
         r = state->fields.anonymous ? 0 : request_add_spool(request, &writer);
         if (r == 0)
@@ -204,7 +227,8 @@ int method_capture(Request *request) {
         static const Parameter table[] = {
                 { "tag", PARAMETER_TEXT, false, offsetof(CaptureFields, tag) },
                 { "replace", PARAMETER_BOOL, false, offsetof(CaptureFields, replace) },
-                { "smaps", PARAMETER_BOOL, false, offsetof(CaptureFields, smaps) },
+                { "smaps", PARAMETER_OPTIONAL_BOOL, false, offsetof(CaptureFields, wants_smaps) },
+                { "smapsMode", PARAMETER_TEXT, false, offsetof(CaptureFields, smaps_mode) },
                 { "anonymous", PARAMETER_BOOL, false, offsetof(CaptureFields, anonymous) },
         };
         static const Stage stage = {
@@ -224,7 +248,6 @@ int method_capture(Request *request) {
         state->file = -EBADF;
         request_keep(request, state, state_free);
         fields = &state->fields;
-        fields->smaps = request->desk->settings.smaps;
         r = request_decode(request, table, ELEMENTSOF(table), fields);
         if (r == 0)
                 r = check_fields(request, fields);

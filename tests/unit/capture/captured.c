@@ -127,7 +127,8 @@ void captured_init(Captured *captured, const Tree *tree, FakeSystem *fake) {
                         .proc_fd = tree->proc_fd,
                         .sys_fd = tree->sys_fd,
                         .system = &fake->system,
-                        .smaps = true,
+                        .smaps = SMAPS_MODE_SMALL,
+                        .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES,
                         .smaps_limit_ns = LIMIT_SMAPS_NS,
                 },
         };

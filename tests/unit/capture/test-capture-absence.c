@@ -348,7 +348,7 @@ START_TEST(memory_stops_when_its_time_is_used_up) {
         captured_check_source(&captured, SOURCE_SMAPS_ROLLUP, SOURCE_STATE_PARTIAL, 1, 0, 0, 0, 1);
         ck_assert_str_eq(captured.sources.sources[SOURCE_SMAPS_ROLLUP].reason,
                          "the time budget of 0 ms was used up and 1 processes were left out; "
-                         "--no-smaps skips all");
+                         "--smaps=none skips all");
         ck_assert(captured.head.smaps_requested);
 }
 END_TEST
@@ -367,7 +367,7 @@ START_TEST(memory_that_does_not_come_uses_up_the_time) {
                               2);
         ck_assert_str_eq(captured.sources.sources[SOURCE_SMAPS_ROLLUP].reason,
                          "the time budget of 20 ms was used up and 2 processes were left out; "
-                         "--no-smaps skips all");
+                         "--smaps=none skips all");
         /* Release the thread that still waits. */
         fd = openat(tree.fd, "proc/1/task/1/smaps_rollup", O_RDWR | O_CLOEXEC);
         ck_assert_int_ge(fd, 0);

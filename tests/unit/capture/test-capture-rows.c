@@ -172,6 +172,38 @@ START_TEST(a_kernel_thread_has_no_memory_and_that_is_no_failure) {
 }
 END_TEST
 
+static const struct {
+        SmapsMode mode;
+        uint64_t max_kib, anon_kib; /* and 9 kB of other kinds */
+        bool is_read;
+} mode_rows[] = {
+        { SMAPS_MODE_SMALL, 109, 100, true },  /* as much as the bound */
+        { SMAPS_MODE_SMALL, 108, 100, false }, /* it has more */
+        { SMAPS_MODE_SMALL, 0, 100, false },   { SMAPS_MODE_SMALL, UINT64_MAX / 1024, 100, true },
+        { SMAPS_MODE_ALL, 0, 100, true },      { SMAPS_MODE_NONE, 109, 100, false },
+};
+
+START_TEST(the_rollup_of_a_large_process_is_read_only_when_all_are) {
+        SmapsMode mode = mode_rows[_i].mode;
+        bool is_left_out = mode == SMAPS_MODE_SMALL && !mode_rows[_i].is_read;
+
+        tree_add_thread(&tree,
+                        &(TreeThread){ .tgid = 10, .tid = 10, .anon_kib = mode_rows[_i].anon_kib });
+        captured.options.smaps = mode;
+        captured.options.smaps_max_rss_bytes = mode_rows[_i].max_kib * 1024;
+        capture();
+        ck_assert((captured_find(&captured, 10)->smaps.n > 0) == mode_rows[_i].is_read);
+        check_memory(10, mode_rows[_i].anon_kib);
+        ck_assert_str_eq(captured.head.smaps_mode, smaps_mode_name(mode));
+        ck_assert(captured.head.smaps_requested == (mode != SMAPS_MODE_NONE));
+        ck_assert(captured.head.has_smaps_max_rss == (mode == SMAPS_MODE_SMALL));
+        if (is_left_out)
+                ck_assert_uint_eq(
+                        captured.sources.sources[SOURCE_SMAPS_ROLLUP].counts[SOURCE_OUTCOME_other],
+                        mode_rows[_i].max_kib == 0 ? 2 : 1);
+}
+END_TEST
+
 START_TEST(the_memory_of_an_exited_leader_is_asked_of_a_living_sibling) {
         tree_add_thread(&tree,
                         &(TreeThread){ .tgid = 10, .tid = 10, .state = 'Z', .no_space = true });
@@ -283,6 +315,8 @@ int main(void) {
                             ELEMENTSOF(name_rows));
         tcase_add_test(kinds, a_kernel_thread_has_no_memory_and_that_is_no_failure);
         tcase_add_test(kinds, the_memory_of_an_exited_leader_is_asked_of_a_living_sibling);
+        tcase_add_loop_test(kinds, the_rollup_of_a_large_process_is_read_only_when_all_are, 0,
+                            ELEMENTSOF(mode_rows));
         tcase_add_test(kinds, a_process_that_is_only_a_zombie_is_kept_without_memory);
         tcase_add_test(kinds, our_own_processes_are_marked);
         tcase_add_loop_test(kinds, waits_that_the_kernel_gets_wrong_are_absent, 0,

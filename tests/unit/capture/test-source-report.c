@@ -13,6 +13,7 @@ static Gates gates;
 static Tally tally;
 static SourceReport report;
 static SourceTable table;
+static RollupBudget smaps;
 
 static void setup(void) {
         gates = (Gates){ .taskstats_asked = true,
@@ -23,11 +24,12 @@ static void setup(void) {
                          .irq_time_accounted = true };
         memset(gates.has_file, true, sizeof(gates.has_file));
         tally = (Tally){};
-        report = (SourceReport){ .backend = &procfs_backend,
-                                 .gates = &gates,
-                                 .tally = &tally,
-                                 .smaps_wanted = true,
-                                 .smaps_limit_ns = NSEC_PER_SEC };
+        report = (SourceReport){
+                .backend = &procfs_backend, .gates = &gates, .tally = &tally, .smaps = &smaps
+        };
+        smaps.mode = SMAPS_MODE_SMALL;
+        smaps.max_rss_bytes = 256 << 20;
+        smaps.limit_ns = NSEC_PER_SEC;
 }
 
 static const Source *judge(SourceId id) {
@@ -105,18 +107,44 @@ START_TEST(the_counts_decide_the_state_of_every_ordinary_source) {
 END_TEST
 
 START_TEST(every_reason_is_one_sentence_that_fits) {
+        bool skipped = _i == 1;
+
         for (unsigned id = 0; id < _SOURCE_MAX; id++)
                 for (unsigned outcome = 0; outcome < _SOURCE_OUTCOME_MAX; outcome++) {
                         const Source *source;
 
-                        tally = (Tally){ .n_smaps_skipped = UINT64_MAX };
-                        report.smaps_limit_ns = UINT64_MAX;
+                        tally = (Tally){ .n_smaps_skipped = skipped ? UINT64_MAX : 0,
+                                         .n_smaps_large = UINT64_MAX,
+                                         .smaps_largest_bytes = UINT64_MAX };
+                        smaps.limit_ns = smaps.max_rss_bytes = UINT64_MAX;
                         tally_add(&tally, (SourceId) id, (SourceOutcome) outcome);
                         source = judge((SourceId) id);
                         ck_assert_uint_lt(strlen(source->reason), SOURCE_REASON_BYTES - 1);
                         ck_assert_ptr_null(strchr(source->reason, '\n'));
                         ck_assert_ptr_null(strstr(source->reason, ". "));
                 }
+}
+END_TEST
+
+#define LARGE                                                                   \
+        "2 processes of more than 256 MiB, the largest of 8396 MiB, left out, " \
+        "as reading stalls large ones: --smaps=all reads all"
+
+START_TEST(processes_that_were_left_out_for_their_size_are_told_with_it) {
+        uint64_t *counts = tally.counts[SOURCE_SMAPS_ROLLUP];
+
+        tally.n_smaps_large = counts[SOURCE_OUTCOME_other] = 2;
+        tally.smaps_largest_bytes = UINT64_C(8396) << 20;
+        ck_assert_str_eq(judge(SOURCE_SMAPS_ROLLUP)->reason, LARGE);
+        ck_assert_int_eq(judge(SOURCE_SMAPS_ROLLUP)->state, SOURCE_STATE_UNAVAILABLE);
+        counts[SOURCE_OUTCOME_ok] = 1;
+        ck_assert_int_eq(judge(SOURCE_SMAPS_ROLLUP)->state, SOURCE_STATE_PARTIAL);
+        /* The more frequent cause is told, too. */
+        counts[SOURCE_OUTCOME_malformed] = 3;
+        ck_assert_str_eq(judge(SOURCE_SMAPS_ROLLUP)->reason,
+                         "some of it could not be parsed and is left out; " LARGE);
+        smaps.mode = SMAPS_MODE_NONE;
+        ck_assert_int_eq(judge(SOURCE_SMAPS_ROLLUP)->state, SOURCE_STATE_NOT_REQUESTED);
 }
 END_TEST
 
@@ -182,7 +210,12 @@ START_TEST(a_fully_readable_host_is_complete_without_jemalloc) {
 END_TEST
 
 START_TEST(tallies_add_up) {
-        Tally sum = {}, part = { .n_threads = 2, .n_smaps_skipped = 3, .n_groups_outside = 4 };
+        Tally sum = { .smaps_largest_bytes = 9 };
+        Tally part = { .n_threads = 2,
+                       .n_smaps_skipped = 3,
+                       .n_groups_outside = 4,
+                       .n_smaps_large = 5,
+                       .smaps_largest_bytes = 8 };
 
         tally_add(&part, SOURCE_IO, SOURCE_OUTCOME_denied);
         tally_merge(&sum, &part);
@@ -190,6 +223,8 @@ START_TEST(tallies_add_up) {
         ck_assert_uint_eq(sum.counts[SOURCE_IO][SOURCE_OUTCOME_denied], 2);
         ck_assert_uint_eq(sum.n_threads, 4);
         ck_assert_uint_eq(sum.n_smaps_skipped, 6);
+        ck_assert_uint_eq(sum.n_smaps_large, 10);
+        ck_assert_uint_eq(sum.smaps_largest_bytes, 9);
         ck_assert_uint_eq(sum.n_groups_outside, 8);
 }
 END_TEST
@@ -203,7 +238,8 @@ int main(void) {
         tcase_add_test(states, a_proc_of_processes_only_is_named_as_the_cause);
         tcase_add_loop_test(states, the_counts_decide_the_state_of_every_ordinary_source, 0,
                             ELEMENTSOF(state_rows));
-        tcase_add_test(states, every_reason_is_one_sentence_that_fits);
+        tcase_add_loop_test(states, every_reason_is_one_sentence_that_fits, 0, 2);
+        tcase_add_test(states, processes_that_were_left_out_for_their_size_are_told_with_it);
         tcase_add_test(states, the_commonest_failure_is_the_one_explained);
         tcase_add_loop_test(states, cgroups_need_a_mount, 0, ELEMENTSOF(mount_rows));
         tcase_add_test(states, cgroup_pressure_that_nobody_has_is_explained_by_the_hosts);

@@ -14,6 +14,7 @@ typedef struct Sample {
         bool flag;
         uint64_t number;
         OptionalU64 optional;
+        OptionalBool optional_flag;
         uid_t uid;
         int fd;
         json_object *object, *array, *objects, *texts, *any;
@@ -25,6 +26,7 @@ static const Parameter table[] = {
         { "flag", PARAMETER_BOOL, false, offsetof(Sample, flag) },
         { "number", PARAMETER_U64, false, offsetof(Sample, number) },
         { "optional", PARAMETER_OPTIONAL_U64, false, offsetof(Sample, optional) },
+        { "optionalFlag", PARAMETER_OPTIONAL_BOOL, false, offsetof(Sample, optional_flag) },
         { "uid", PARAMETER_UID, false, offsetof(Sample, uid) },
         { "fd", PARAMETER_DESCRIPTOR, false, offsetof(Sample, fd) },
         { "object", PARAMETER_OBJECT, false, offsetof(Sample, object) },
@@ -75,7 +77,9 @@ START_TEST(members_arrive) {
         Sample sample;
 
         ck_assert_int_eq(decode("{\"text\":\"a\",\"flag\":true,\"number\":18446744073709551615,"
-                                "\"optional\":18446744073709551615,\"uid\":4294967294,\"fd\":0,"
+                                "\"optional\":18446744073709551615,"
+                                "\"optionalFlag\":false,\"uid\":"
+                                "4294967294,\"fd\":0,"
                                 "\"object\":{},"
                                 "\"array\":[],\"objects\":[{}],\"texts\":[\"a\"],\"any\":1.5}",
                                 &sample, &object, &culprit),
@@ -92,6 +96,7 @@ START_TEST(members_arrive) {
         ck_assert_ptr_nonnull(sample.any);
         ck_assert(sample.optional.is_set);
         ck_assert_uint_eq(sample.optional.value, UINT64_MAX);
+        ck_assert(sample.optional_flag.is_set && !sample.optional_flag.value);
         ck_assert_str_eq(sample.text, "a");
         json_object_put(object);
 }
@@ -100,7 +105,9 @@ END_TEST
 static const char *const optional_rows[] = {
         "{\"text\":\"\"}",
         "{\"text\":\"\",\"number\":null,\"fd\":null,\"object\":null,\"array\":null,\"flag\":null}",
-        "{\"text\":\"\",\"optional\":null,\"objects\":null,\"texts\":null,\"any\":null}",
+        "{\"text\":\"\",\"optional\":null,\"optionalFlag\":null,"
+        "\"objects\":null,\"texts\":null,"
+        "\"any\":null}",
 };
 
 START_TEST(missing_and_null_members_keep_their_default) {

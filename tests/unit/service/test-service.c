@@ -92,6 +92,13 @@ static const struct {
         { CALL("Capture", "{\"replace\":true}"), "InvalidParameter", "\"parameter\":\"replace\"" },
         { CALL("Capture", "{\"tag\":\"a/b\"}"), "InvalidName", "\"reason\":\"contains a slash\"" },
         { CALL("Capture", "{\"tag\":1}"), "InvalidParameter", "\"parameter\":\"tag\"" },
+        { CALL("Capture", "{\"smaps\":\"all\"}"), "InvalidParameter", "\"parameter\":\"smaps\"" },
+        { CALL("Capture", "{\"smapsMode\":\"some\"}"), "InvalidParameter",
+          "\"parameter\":\"smapsMode\"" },
+        { CALL("Capture", "{\"smaps\":false,\"smapsMode\":\"all\"}"), "InvalidParameter",
+          "It contradicts the parameter" },
+        { CALL("Capture", "{\"smaps\":true,\"smapsMode\":\"none\"}"), "InvalidParameter",
+          "\"parameter\":\"smapsMode\"" },
         { CALL("Show", "{}"), "InvalidParameter", "\"parameter\":\"snapshot\"" },
         { CALL("Show", "{\"snapshot\":{\"name\":\"a\"}}"), "ExpectedMore", "{}" },
         { CALL("Compare", "{\"before\":{\"name\":\"a\"},\"after\":{\"name\":\"a\"}}"),
@@ -143,7 +150,7 @@ START_TEST(a_capture_becomes_an_order_for_a_job) {
         answer = call(CALL("Capture", "{\"tag\":\"x\",\"smaps\":false}"));
         ck_assert_has(answer, "\"snapshot\":{\"name\":\"x\"}");
         ck_assert_has(answer, "\"name\":\"x\",\"tagged\":true,\"replace\":false");
-        ck_assert_has(answer, "\"smaps\":false,\"anonymous\":false");
+        ck_assert_has(answer, "\"smapsMode\":\"none\",\"anonymous\":false");
         ck_assert_has(answer, "\"limits\":{\"maxBytes\":1048576,\"keepFreeBytes\":0,"
                               "\"keepFreeFiles\":0,\"maxAgeNs\":5,\"reservedBytes\":0}");
         ck_assert_has(answer, "\"directory\":0,\"output\":1");
@@ -154,6 +161,35 @@ START_TEST(a_capture_becomes_an_order_for_a_job) {
         (void) snprintf(expected, sizeof(expected), "\"uid\":%u", getuid());
         ck_assert_has(answer, expected);
         ck_assert_has(answer, strrchr(bench.path, '/') + 1); /* JSON escapes slashes */
+}
+END_TEST
+
+static const struct {
+        const char *parameters, *mode;
+} smaps_rows[] = {
+        { "{}", "small" },
+        { "{\"smaps\":null,\"smapsMode\":null}", "small" },
+        { "{\"smaps\":true}", "all" },
+        { "{\"smaps\":false}", "none" },
+        { "{\"smapsMode\":\"all\"}", "all" },
+        { "{\"smapsMode\":\"small\"}", "small" },
+        { "{\"smapsMode\":\"none\"}", "none" },
+        { "{\"smaps\":true,\"smapsMode\":\"small\"}", "small" },
+        { "{\"smaps\":false,\"smapsMode\":\"none\"}", "none" },
+};
+
+START_TEST(the_boolean_and_the_mode_of_smaps_become_one) {
+        char text[256], expected[96];
+        const char *answer;
+
+        (void) snprintf(text, sizeof(text),
+                        "{\"method\":\"" PROFILER_INTERFACE ".Capture\",\"parameters\":%s}",
+                        smaps_rows[_i].parameters);
+        answer = call(text);
+
+        (void) snprintf(expected, sizeof(expected), "\"smapsMode\":\"%s\"", smaps_rows[_i].mode);
+        ck_assert_has(answer, expected);
+        ck_assert_has(answer, "\"smapsMaxRssBytes\":268435456");
 }
 END_TEST
 
@@ -650,6 +686,8 @@ int main(void) {
         tcase_add_test(capture, a_capture_becomes_an_order_for_a_job);
         tcase_add_test(capture, a_capture_is_kept_by_a_second_job);
         tcase_add_test(capture, a_capture_is_kept_before_the_next_begins);
+        tcase_add_loop_test(capture, the_boolean_and_the_mode_of_smaps_become_one, 0,
+                            ELEMENTSOF(smaps_rows));
         tcase_add_test(capture, progress_is_for_those_who_asked_for_more);
         tcase_add_test(capture, callers_hear_of_a_call_that_takes_long);
         tcase_add_test(capture, an_anonymous_snapshot_comes_as_a_descriptor);

@@ -397,6 +397,8 @@ static const struct {
         { "{\"formatVersion\":1,\"startBoottimeNs\":\"1\"}", "startBoottimeNs: " },
         { "{\"formatVersion\":1,\"user_hz\":null}", "user_hz: " },
         { "{\"formatVersion\":1,\"smapsRequested\":1}", "smapsRequested: " },
+        { "{\"formatVersion\":1,\"smapsMode\":1}", "smapsMode: " },
+        { "{\"formatVersion\":1,\"smapsMaxRssBytes\":\"1\"}", "smapsMaxRssBytes: " },
         { "{\"formatVersion\":1,\"host\":[]}", "host: " },
         { "{\"formatVersion\":1,\"host\":{\"a\":1,\"a\":2}}", "duplicate" },
         { "{\"formatVersion\":1,\"host\":{\"a\":1.5}}", "host: " },

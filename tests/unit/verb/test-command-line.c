@@ -167,6 +167,8 @@ static const struct {
         { { "--tag", "a b" }, "The tag \"a b\" has a character other than A-Z a-z 0-9 . _ -." },
         { { "--tag", "x\033[2J" },
           "The tag \"x\\x1b[2J\" has a character other than A-Z a-z 0-9 . _ -." },
+        { { "--smaps=some" },
+          "--smaps=\"some\" does not say of which processes: it is all, small or none." },
         { { "--json=long" }, "--json=\"long\" is not a style: it is short, pretty or off." },
         { { "--limit", "-1" },
           "--limit takes a number of groups up to 4294967295, 0 for all: \"-1\" is none." },

@@ -30,6 +30,9 @@ static const struct {
         const char *option, *parameters;
 } smaps_rows[] = {
         { "--smaps", "{\"smaps\":true}" },
+        { "--smaps=all", "{\"smaps\":true}" },
+        { "--smaps=small", "{\"smapsMode\":\"small\"}" },
+        { "--smaps=none", "{\"smaps\":false}" },
         { "--no-smaps", "{\"smaps\":false}" },
         { "--quiet", "{}" }, /* neither: the daemon decides */
 };

@@ -224,7 +224,7 @@ static void print_nothing(const SinkText *text) {
         else if (text->sink.form->kind == REPORT_SNAPSHOT)
                 (void) puts(view->n_filter > 0 ? "no group matches the filter" : "no values");
         else if (view->has_threshold)
-                (void) puts("nothing moved by more than the threshold");
+                (void) puts("no row of a group moved by more than the threshold");
         else if (text->only[0].n_groups > 0 || text->only[1].n_groups > 0)
                 (void) puts("nothing changed in the groups that both have");
         else

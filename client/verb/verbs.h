@@ -94,8 +94,8 @@
         H(show, ALL_ROWS, NULL,                                                                    \
           "Also rows without a value")                                                             \
         H(compare, THRESHOLD, NULL,                                                                \
-          "Only rows that changed by more percent; growth from zero counts as more; exit 3 if "    \
-          "there are any")                                                                         \
+          "Only what changed by more percent; growth from zero, resets, new and ended groups "     \
+          "count as more; exit 3 if there is anything")                                            \
         H(run, TAG, "PREFIX",                                                                      \
           "Name the snapshots PREFIX-before and PREFIX-after")                                     \
         H(export, FORMAT, NULL,                                                                    \

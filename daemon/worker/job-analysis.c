@@ -363,10 +363,15 @@ static int analysis_answer_sections(Analysis *analysis, SectionCursor *ret_end) 
         return r;
 }
 
-/* Rows of sections count only if the user named the sections: some number always changes. */
+/*
+ * Everything that the view shows counts, and what only its limit left out. A cgroup or process that
+ * the limit cut off a section had at least one row.
+ */
 static uint64_t analysis_rows_above(const Analysis *analysis, const SectionCursor *sections) {
-        return number_add_saturating(comparison_rows_above_threshold(analysis->comparison),
-                                     analysis->view.has_sections ? sections->n_rows : 0);
+        uint64_t n = comparison_rows_above_threshold(analysis->comparison);
+
+        n = number_add_saturating(n, sections->n_rows);
+        return number_add_saturating(n, section_n_cut(analysis->feed.sections));
 }
 
 static void analysis_write_pairings(const Analysis *analysis, JsonWriter *writer) {

@@ -87,8 +87,8 @@
           "Only groups whose whole key, or one whole part of it, matches this glob; * ? [...] "    \
           "match \"/\" too. Rows of sections are filtered by cgroup or process.")                  \
         P(threshold,      "threshold",     "float",                                                \
-          "Compare: only rows that changed by more percent, including growth from zero and "       \
-          "limits set or lifted.")
+          "Compare: only rows that changed by more percent, including growth from zero, counters " \
+          "that were reset and limits set or lifted.")
 // clang-format on
 
 #define VIEW_AXIS_ID(id, name, header) VIEW_AXIS_##id,

@@ -59,8 +59,7 @@ bool section_cell_percent(Buffer *cell, json_object *value, SectionUnit unit, bo
         double percent;
         size_t n;
 
-        if (unit == SECTION_UNIT_NONE || unit == SECTION_UNIT_PERCENT ||
-            !section_value_percent(value, &percent)) {
+        if (!section_value_percent(value, &percent)) {
                 buffer_append_text(cell, "-");
                 return false;
         }

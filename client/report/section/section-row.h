@@ -86,5 +86,9 @@ SectionId section_find(const char *name);
  * not measure did not move.
  */
 bool section_value_moved(const SectionValue *value, const View *view);
-/* False unless both sides are numbers and the one before is not 0. */
+/*
+ * The percent of a change, the same in every format and for the threshold, whatever the unit: of a
+ * pressure, the percent of a percentage. False unless both sides are numbers and the one before is
+ * not 0.
+ */
 bool section_value_percent(json_object *value, double *ret);

@@ -350,6 +350,10 @@ static void count_hidden_rows(Comparison *comparison) {
 
         if (!lens.changed_only && !lens.threshold)
                 return;
+        if (lens.threshold && n_rows > 0)
+                comparison->n_rows_above_threshold =
+                        comparison->lists[COMPARISON_ONLY_BEFORE].n_groups +
+                        comparison->lists[COMPARISON_ONLY_AFTER].n_groups;
         for (size_t i = 0; i < list->n_groups; i++) {
                 size_t n_left = group_lens_rows(&lens, list->groups[i],
                                                 side_of(comparison, COMPARISON_GROUPS), rows);

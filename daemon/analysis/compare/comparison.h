@@ -109,8 +109,8 @@ void comparison_write(const Comparison *comparison, ComparisonList list, size_t 
  */
 uint64_t comparison_hidden_rows(const Comparison *comparison);
 /*
- * Rows above the threshold of the view, including groups beyond the limit; 0 without a threshold or
- * with one side.
+ * What is above the threshold of the view: rows, counters that were reset included, and groups that
+ * only one side has; also beyond the limit. 0 without a threshold or with one side.
  */
 uint64_t comparison_rows_above_threshold(const Comparison *comparison);
 /* Pairs of cgroups that became one group although their keys differ (pairing.h). */

@@ -23,9 +23,12 @@ static double impact_of_row(const GroupLens *lens, const Row *row, unsigned side
                                             : row->values[0].integer.magnitude);
 }
 
+/* Nobody knows how much a counter did that was reset, so it is above every threshold. */
 static bool row_is_above(const Row *row, const GroupLens *lens) {
         double percent;
 
+        if (row->reset)
+                return true;
         return row_growth(row, &percent) && percent > lens->view->threshold;
 }
 

@@ -443,6 +443,14 @@ bool section_part_write(const Sections *sections, SectionCursor *cursor, JsonWri
         return fits;
 }
 
+uint64_t section_n_cut(const Sections *sections) {
+        uint64_t n = 0;
+
+        for (SectionId id = 0; id < _SECTION_MAX; id++)
+                n += sections->n_cut[id];
+        return n;
+}
+
 void section_cuts_write(const Sections *sections, JsonWriter *writer) {
         json_write_object(writer);
         for (SectionId id = 0; id < _SECTION_MAX; id++)

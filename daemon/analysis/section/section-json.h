@@ -39,6 +39,8 @@ typedef struct SectionCursor {
         uint64_t n_rows;   /* written so far */
 } SectionCursor;
 
+/* How many cgroups and processes the view's limit cut off, over all sections. */
+uint64_t section_n_cut(const Sections *sections);
 /* {NAME: N...}: how many cgroups or processes the view's limit cut off; {} when none. */
 void section_cuts_write(const Sections *sections, JsonWriter *writer);
 

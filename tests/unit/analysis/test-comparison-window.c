@@ -387,6 +387,36 @@ START_TEST(rows_are_hidden_ordered_and_cut_as_ever) {
 }
 END_TEST
 
+/* A reset has no percent, and a group that ended has no row. Both are shown, so both count. */
+START_TEST(resets_and_ended_groups_are_above_every_threshold) {
+        static const struct {
+                Life lives[MAX_LIVES];
+                unsigned n_above;
+        } rows[] = {
+                { { { 1, "p", 100, "p", 100 } }, 0 },
+                { { { 1, "p", 100, "p", 50 } }, 1 },
+                { { { 1, "p", 100, "p", 100 }, { 2, "ended", 7, NULL, 0 } }, 1 },
+                { { { 1, "p", 100, "p", 50 }, { 2, "ended", 7, NULL, 0 } }, 2 },
+        };
+        char complaint[VIEW_COMPLAINT_BYTES];
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                View view = window_by(VIEW_AXIS_PCOMM);
+                Compared compared;
+
+                ck_assert_int_eq(
+                        view_set(&view, VIEW_PART_metrics, span_of("run_time_ns"), complaint),
+                        VIEW_OK);
+                view.has_threshold = true;
+                view.threshold = 1e9;
+                compared = window_of(&view, rows[i].lives);
+                ck_assert_uint_eq(comparison_rows_above_threshold(compared.comparison),
+                                  rows[i].n_above);
+                compared_done(&compared);
+        }
+}
+END_TEST
+
 START_TEST(every_axis_has_windows) {
         static const Life lives[MAX_LIVES] = { { 1, "/a", 10, "/a", 15 },
                                                { 2, "/a", 10, NULL, 0 },
@@ -516,6 +546,7 @@ int main(void) {
         tcase_add_test(groups, lives_are_counted_over_all_groups);
         tcase_add_test(groups, a_life_is_ours_when_either_side_says_so);
         tcase_add_test(groups, rows_are_hidden_ordered_and_cut_as_ever);
+        tcase_add_test(groups, resets_and_ended_groups_are_above_every_threshold);
         tcase_add_test(groups, every_axis_has_windows);
         tcase_add_test(groups, a_pool_that_moved_to_another_cgroup_is_paired);
         tcase_add_test(groups, lives_need_two_sides_of_one_boot);

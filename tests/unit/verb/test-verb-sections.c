@@ -85,15 +85,15 @@ static const struct {
                       MEMBER("current", "10", "12", "2") ","
                       MEMBER("max", "\"max\"", "null", "null") "}}]}", "") },
           "cgroup-limits\n"
-          "cgroup limit              before      after delta      %\n"
-          "/a     cpu.max         max/100ms 50ms/100ms     -      -\n"
-          "/a     cpu.max.cpus          max      0.500     -      -\n"
-          "/a     cpu.weight            100        200  +100      -\n"
-          "/a     cpu.weight.nice         0         -4    -4      -\n"
-          "/a     memory.max       1.000GiB        max     -      -\n"
-          "/a     memory.low              -         0B     -      -\n"
-          "/a     pids.current           10         12    +2 +20.0%\n"
-          "/a     pids.max              max          -     -      -\n"
+          "cgroup limit              before      after delta       %\n"
+          "/a     cpu.max         max/100ms 50ms/100ms     -       -\n"
+          "/a     cpu.max.cpus          max      0.500     -       -\n"
+          "/a     cpu.weight            100        200  +100 +100.0%\n"
+          "/a     cpu.weight.nice         0         -4    -4       -\n"
+          "/a     memory.max       1.000GiB        max     -       -\n"
+          "/a     memory.low              -         0B     -       -\n"
+          "/a     pids.current           10         12    +2  +20.0%\n"
+          "/a     pids.max              max          -     -       -\n"
           "\n"
           "2 unchanged rows hidden (--all-rows)\n" },
         { "memory-stat,memory-events",
@@ -142,10 +142,10 @@ static const struct {
                       "{\"attr\":\"ops\"," MEMBER("value", "null", "\"a\\u001b\"", "null")
                       "}]}", "") },
           "sched-ext\n"
-          "attr         before   after delta %\n"
-          "state      disabled enabled     - -\n"
-          "enable_seq        1       3    +2 -\n"
-          "ops               -   a\\x1b     - -\n"
+          "attr         before   after delta       %\n"
+          "state      disabled enabled     -       -\n"
+          "enable_seq        1       3    +2 +200.0%\n"
+          "ops               -   a\\x1b     -       -\n"
           "\n"
           "1 unchanged row hidden (--all-rows)\n" },
 };
@@ -443,6 +443,36 @@ START_TEST(rows_of_sections_have_the_columns_of_all) {
 }
 END_TEST
 
+/* Plain numbers have a percent in every format, and the threshold compares the same. */
+// clang-format off
+static const Exchange plain_numbers[] = {
+        { TWO_SIDES("{\"cgroup-limits\":[{" CGROUP_A ",\"cpu\":{"
+                    MEMBER("weight", "100", "200", "100") "},\"memory\":{},\"pids\":{}}],"
+                    "\"sched-ext\":[{\"attr\":\"nr_rejected\","
+                    MEMBER("value", "4", "5", "1") "}]}", "") }
+};
+// clang-format on
+
+START_TEST(a_percent_is_the_same_in_every_format) {
+        begin(plain_numbers, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--group-by", "cgroup", "--sections",
+                "cgroup-limits,sched-ext");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "+100.0%"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "+25.0%"));
+        CTL_RUN(&ctl, "compare", "a", "b", "--group-by", "cgroup", "--sections",
+                "cgroup-limits,sched-ext", "--raw");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "cpu.weight    100   200   100 100\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "nr_rejected      4     5     1 25\n"));
+        CTL_RUN(&ctl, "compare", "a", "b", "--group-by", "cgroup", "--format", "csv");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "cpu.weight,none,100,,,,,,200,,,,,,100,100,,true,"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "nr_rejected,none,4,,,,,,5,,,,,,1,25,,true,"));
+        CTL_RUN(&ctl, "compare", "a", "b", "--group-by", "cgroup", "--threshold", "99");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "cpu.weight"));
+        ck_assert_ptr_null(strstr(ctl.out, "nr_rejected"));
+        end();
+}
+END_TEST
+
 START_TEST(rows_of_sections_are_objects_like_all) {
         begin(shown, 1);
         CTL_RUN(&ctl, "show", "a", "--group-by", "cgroup", "--format", "ndjson");
@@ -495,6 +525,7 @@ int main(void) {
                             ELEMENTSOF(axis_forms));
         suite_add_tcase(suite, tables);
         tcase_add_test(rows, rows_of_sections_have_the_columns_of_all);
+        tcase_add_test(rows, a_percent_is_the_same_in_every_format);
         tcase_add_test(rows, rows_of_sections_are_objects_like_all);
         tcase_add_test(rows, the_spread_of_a_sum_is_in_its_row);
         suite_add_tcase(suite, rows);

@@ -30,6 +30,7 @@ typedef struct FixtureSnapshot {
         uint64_t run_time_ns; /* of the first thread; others have multiples */
         unsigned n_threads;
         uint64_t end_boottime_ns;              /* 0: not recorded */
+        const char *smaps_json;                /* of the process */
         uint64_t blkio_total_ns, blkio_max_ns; /* of the first thread; 0: no thread has them */
 } FixtureSnapshot;
 
@@ -47,6 +48,7 @@ typedef struct FixtureSnapshot {
                 .boottime_ns = 5 * NSEC_PER_SEC, \
                 .run_time_ns = 1000,             \
                 .n_threads = 3,                  \
+                .smaps_json = "{\"Rss\":12}",    \
         })
 
 static inline int fixture_file(const void *bytes, size_t n) {
@@ -198,7 +200,7 @@ static inline int fixture_snapshot(const FixtureSnapshot *snapshot) {
                         ck_assert_int_eq(buffer_append_byte(&rows, ','), 0);
                 ck_assert_int_eq(
                         snapshot_row_encode(&rows, &sample,
-                                            i == 0 ? SPAN_LITERAL("{\"Rss\":12}") : (Span){}),
+                                            i == 0 ? span_of(snapshot->smaps_json) : (Span){}),
                         0);
         }
         ck_assert_int_eq(snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, buffer_span(&rows)),

@@ -200,6 +200,46 @@ START_TEST(compare_tells_both_sides_and_what_changed) {
 }
 END_TEST
 
+/* What a view shows takes part in its threshold, whether or not its section is named. */
+static const struct {
+        const char *view, *smaps;
+        uint64_t run_time_ns;
+        unsigned long long n_above;
+} threshold_rows[] = {
+        { "{\"threshold\":50}", "{\"Rss\":12}", 1000, 0 },
+        { "{\"threshold\":50}", "{\"Rss\":13}", 1000, 0 },
+        { "{\"threshold\":50}", "{\"Rss\":24}", 1000, 1 },
+        { "{\"threshold\":50,\"sections\":[\"smaps-rollup\"]}", "{\"Rss\":24}", 1000, 1 },
+        { "{\"threshold\":50,\"sections\":[\"primary\"]}", "{\"Rss\":24}", 1000, 0 },
+        { "{\"threshold\":50}", "{\"Rss\":12}", 900, 1 }, /* a reset */
+        { "{\"threshold\":50,\"window\":true}", "{\"Rss\":12}", 900, 1 },
+};
+
+START_TEST(a_threshold_is_about_all_that_is_shown) {
+        FixtureSnapshot before = FIXTURE_SNAPSHOT, after = FIXTURE_SNAPSHOT;
+        char parameters[256];
+        Conversation answer;
+        int fds[2];
+
+        after.boottime_ns += NSEC_PER_SEC;
+        after.smaps_json = threshold_rows[_i].smaps;
+        after.run_time_ns = threshold_rows[_i].run_time_ns;
+        fds[0] = fixture_snapshot(&before);
+        fds[1] = fixture_snapshot(&after);
+        (void) snprintf(parameters, sizeof(parameters),
+                        "{\"before\":" REF(0) ",\"after\":" REF(1) ",\"view\":%s}",
+                        threshold_rows[_i].view);
+        analyse(COMPARE, parameters, true, fds, 2, 0, &answer);
+        ck_assert_ptr_null(answer.error);
+        ck_assert_uint_eq(json_object_get_uint64(json_path(answer.replies[answer.n - 1],
+                                                           "rowsAboveThreshold", NULL)),
+                          threshold_rows[_i].n_above);
+        conversation_done(&answer);
+        (void) close(fds[0]);
+        (void) close(fds[1]);
+}
+END_TEST
+
 START_TEST(large_answers_come_in_batches) {
         FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
         Conversation answer;
@@ -417,6 +457,8 @@ int main(void) {
         tcase_add_loop_test(show, the_limit_is_told, 0, 1);
         tcase_add_loop_test(compare, elapsed_time_needs_one_boot, 0, ELEMENTSOF(boot_rows));
         tcase_add_loop_test(compare, compare_tells_both_sides_and_what_changed, 0, 2);
+        tcase_add_loop_test(compare, a_threshold_is_about_all_that_is_shown, 0,
+                            ELEMENTSOF(threshold_rows));
         tcase_add_loop_test(info, a_label_names_what_has_no_name, 0, 1);
         tcase_add_loop_test(info, info_tells_head_host_and_sources, 0, 2);
         tcase_add_loop_test(verify, verify_has_one_result_a_file, 0, 2);

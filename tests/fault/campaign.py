@@ -122,12 +122,15 @@ class Campaign:
     @staticmethod
     def check_sandbox(calls):
         """No memory is asked of the kernel while libseccomp works, which would crash without."""
-        composing = False
+        grown = {}  # since each kind of job gave up its capabilities, which it does right before
         for call in calls:
-            words = call.split()
-            composing = (composing or call == "analysis capset") and words[:2] != ["analysis", "seccomp"]
-            if composing and words[0] == "analysis" and words[1] in ("brk", "mmap"):
-                raise Broken(f"{call} between the capabilities and the filter")
+            kind, name = call.split()[:2]
+            if name == "capset":
+                grown[kind] = None
+            elif name in ("brk", "mmap"):
+                grown[kind] = call
+            elif name == "seccomp" and grown.get(kind):
+                raise Broken(f"{grown[kind]} between the capabilities and the filter")
 
     def faults(self, everything):
         """The faults to try: of a call that comes often, the first, the second and the last."""

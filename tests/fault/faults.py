@@ -50,6 +50,7 @@ ERRORS = {
     "unlink": PATH,
     "mkdir": ["ENOSPC"] + PATH,
     "mkdirat": ["ENOSPC"] + PATH,
+    "utimensat": ["EIO", "EPERM"],
     "flock": ["EINTR", "ENOLCK"],
     "fstat": ["EIO", "ENOMEM"],
     "newfstatat": PATH,

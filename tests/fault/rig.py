@@ -121,7 +121,7 @@ class Rig:
         self.spool = self.directory / "spool"
         self.socket = self.directory / "socket"
         self.log = self.directory / "log"
-        self.spool.mkdir(exist_ok=True)
+        self.spool.mkdir(mode=0o700, exist_ok=True)
         (self.directory / "config").write_text(CONFIGURATION, encoding="ascii")
         self.tracer = None
         self.pid = 0

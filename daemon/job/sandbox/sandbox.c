@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,11 @@
 #include "base/cleanup.h"
 #include "job/sandbox/sandbox-calls.h"
 
-/* Twice the memory that building the filter needed when it was last measured. */
-#define SANDBOX_FILTER_BYTES (96u * 1024u)
+/*
+ * One and a half times the memory that building the largest filter needed when it was last
+ * measured.
+ */
+#define SANDBOX_FILTER_BYTES (120u * 1024u)
 
 static cap_t sandbox_cap_free(cap_t capabilities) {
         if (capabilities)
@@ -153,12 +157,14 @@ static int sandbox_hide(scmp_filter_ctx filter) {
 
 /*
  * libseccomp (2.5.4) crashes when memory runs out while it builds a filter. Therefore this grows
- * the heap before, by one piece that is too small to become a mapping of its own; the allocator
- * keeps that memory when the piece is freed.
+ * the heap before, by one piece that is too small to become a mapping of its own; the allocator is
+ * told to keep that memory when the piece is freed.
  */
 static int sandbox_set_memory_aside(void) {
-        void *memory = malloc(SANDBOX_FILTER_BYTES);
+        void *memory;
 
+        (void) mallopt(M_TRIM_THRESHOLD, (int) (8 * SANDBOX_FILTER_BYTES));
+        memory = malloc(SANDBOX_FILTER_BYTES);
         if (!memory)
                 return -ENOMEM;
         explicit_bzero(memory, SANDBOX_FILTER_BYTES);
@@ -170,9 +176,6 @@ static int sandbox_filter(unsigned grants) {
         _cleanup_(sandbox_filter_freep) scmp_filter_ctx filter = NULL;
         int r;
 
-        r = sandbox_set_memory_aside();
-        if (r != 0)
-                return r;
         filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
         if (!filter)
                 return -ENOMEM;
@@ -204,6 +207,8 @@ int sandbox_enter(unsigned grants, uint64_t keep, uint64_t max_file_bytes) {
         int r;
 
         r = sandbox_leave_standard_descriptors();
+        if (r == 0)
+                r = sandbox_set_memory_aside();
         if (r == 0)
                 r = sandbox_set_limits(grants, max_file_bytes);
         if (r == 0)

@@ -417,9 +417,9 @@ static int open_service(Profiler *profiler) {
         r = service_new(&setup, &profiler->service);
         if (r < 0)
                 return r;
-        /* A private daemon cleans the spool when it adds a snapshot. */
+        /* A private daemon does this when a call needs it. */
         if (!profiler->connected)
-                service_clean_spool(profiler->service);
+                service_open_spool(profiler->service);
         return 0;
 }
 

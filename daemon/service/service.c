@@ -9,6 +9,7 @@
 #include "log/log.h"
 #include "service/method/clean.h"
 #include "service/method/method.h"
+#include "service/method/survey.h"
 
 struct Service {
         Desk desk;
@@ -123,8 +124,12 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
         log_debug("uid %u calls %s", (unsigned) request->uid, method->name);
         start_heartbeat(service);
         r = spool_refresh(service->desk.spool);
+        if (r == 0 && method->uses_index && survey_is_due(&service->desk)) {
+                survey_await(request);
+                return;
+        }
         if (r == 0)
-                r = method->handle(request);
+                r = request_handle(request);
         request_settle(request, r);
 }
 
@@ -229,6 +234,8 @@ int service_configure(Service *service, const DeskSettings *settings) {
         return desk_configure(&service->desk, settings);
 }
 
-void service_clean_spool(Service *service) {
+void service_open_spool(Service *service) {
         clean_spool(&service->desk);
+        if (survey_is_due(&service->desk))
+                (void) !survey_start(&service->desk); /* the first call tries again */
 }

@@ -36,10 +36,11 @@ Service *service_free(Service *service);
 DEFINE_CLEANUP(Service *, service_free);
 
 /*
- * Removes what an earlier crash left in the spool. This happens by itself before the first snapshot
- * is added; calling it at the start does it while nobody waits.
+ * Removes what an earlier crash left in the spool, and reads what is in it. This happens by itself
+ * before the first snapshot is added and the first list is made; calling it at the start does it
+ * while nobody waits.
  */
-void service_clean_spool(Service *service);
+void service_open_spool(Service *service);
 /*
  * New settings for what begins from now on; requests that run end with the old ones. -ENOMEM, and
  * then nothing is changed.

@@ -13,10 +13,12 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/name.h"
 #include "spool/spool-outcome.h"
+#include "spool/spool-stamp.h"
 
 typedef struct Spool Spool;
 
@@ -24,12 +26,21 @@ typedef struct Spool Spool;
 #define SPOOL_NAME_BYTES (SNAPSHOT_NAME_MAX_CHARS + 1)
 #define SPOOL_FILE_BYTES (SPOOL_NAME_BYTES + sizeof(SNAPSHOT_FILE_SUFFIX))
 
+/* What was done to the directory, for the index of the main process. */
+typedef struct SpoolChange {
+        bool is_begun;
+        bool is_unclear; /* others changed it, too */
+        SpoolStamp before, after;
+        Buffer removed, added; /* names, each with its NUL */
+} SpoolChange;
+
 struct Spool {
         int dir_fd;
         char *path;
         bool is_unavailable;  /* @complaint says why */
         uint64_t patience_ns; /* for the lock of another process; tests shorten it */
         char complaint[SPOOL_COMPLAINT_BYTES];
+        SpoolChange change;
 };
 
 /* Sets the complaint and returns @code. The sentence begins 'Spool "PATH" '. */
@@ -57,6 +68,15 @@ _must_check_ int spool_walk_next(SpoolWalk walk, char ret_name[static SPOOL_NAME
  * for too long, SPOOL_E_UNAVAILABLE and a complaint that names it.
  */
 _must_check_ int spool_lock(Spool *spool, int *ret_fd);
+
+/* Under the lock, taken just now. */
+void spool_change_begin(Spool *spool);
+/* Under the lock, right after the change. */
+void spool_note_removed(Spool *spool, const char *name);
+void spool_note_added(Spool *spool, const char *name);
+/* The change of a file that is no snapshot. */
+void spool_note_other(Spool *spool);
+void spool_change_done(SpoolChange *change);
 
 /* SPOOL_E_NOT_FOUND also when the name is not that of a regular file. @ret may be NULL. */
 _must_check_ int spool_stat(const Spool *spool, const char *name, struct stat *ret);

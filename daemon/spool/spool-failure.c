@@ -4,30 +4,68 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/macro.h"
 #include "metric/metric.h"
+#include "spool/spool-directory.h"
 
-/* Suggests an existing name that resembles the one asked for; without memory, none. */
-static void find_nearest(SpoolFailure *failure, Spool *spool, const char *name) {
-        _cleanup_(freep) const char **names = NULL;
+/* Comparing a name with so many others is soon done. */
+#define MAX_SUGGESTIONS 1000u
 
-        if (spool_list(spool, &failure->entries, &failure->n_entries) != 0)
-                return;
-        names = calloc(failure->n_entries + 1, sizeof(*names));
-        if (!names)
-                return;
-        for (size_t i = 0; i < failure->n_entries; i++)
-                names[i] = failure->entries[i].head.name;
-        failure->detail.nearest = name_nearest(span_of(name), names, failure->n_entries);
+/* The names of the newest snapshots, borrowed. */
+static size_t names_of_view(const SpoolView *view, const char **names) {
+        size_t n = MIN_OF(view->n, (size_t) MAX_SUGGESTIONS);
+
+        for (size_t i = 0; i < n; i++)
+                names[i] = view->entries[i]->name;
+        return n;
 }
 
-bool spool_failure_init(SpoolFailure *failure, Spool *spool, const char *name, int r) {
+/* Some names in the directory, kept in @space. */
+static size_t names_of_directory(const Spool *spool, char (*space)[SPOOL_NAME_BYTES],
+                                 const char **names) {
+        _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
+        bool more;
+        size_t n = 0;
+
+        if (spool_walk_new(spool, &walk) != 0)
+                return 0;
+        for (; n < MAX_SUGGESTIONS; n++) {
+                if (spool_walk_next(walk, space[n], &more) != 0 || !more)
+                        break;
+                names[n] = space[n];
+        }
+        return n;
+}
+
+/* Suggests an existing name that resembles the one asked for; without memory, none. */
+static void find_nearest(SpoolFailure *failure, Spool *spool, const SpoolView *view,
+                         const char *name) {
+        _cleanup_(freep) const char **names = calloc(MAX_SUGGESTIONS, sizeof(*names));
+        _cleanup_(freep) char(*space)[SPOOL_NAME_BYTES] = NULL;
+        const char *nearest;
+        size_t n;
+
+        if (!view)
+                space = calloc(MAX_SUGGESTIONS, sizeof(*space));
+        if (!names || (!view && !space))
+                return;
+        n = view ? names_of_view(view, names) : names_of_directory(spool, space, names);
+        nearest = name_nearest(span_of(name), names, n);
+        if (!nearest)
+                return;
+        (void) snprintf(failure->nearest, sizeof(failure->nearest), "%s", nearest);
+        failure->detail.nearest = failure->nearest;
+}
+
+bool spool_failure_init(SpoolFailure *failure, Spool *spool, const SpoolView *view,
+                        const char *name, int r) {
         WireErrorDetail *detail = &failure->detail;
 
         *failure = (SpoolFailure){ .detail.subject = span_of(name) };
         switch (r) {
         case SPOOL_E_NOT_FOUND:
                 failure->error = WIRE_ERROR_NO_SUCH_SNAPSHOT;
-                find_nearest(failure, spool, name);
+                find_nearest(failure, spool, view, name);
                 return true;
         case SPOOL_E_EXISTS:
                 failure->error = WIRE_ERROR_SNAPSHOT_EXISTS;
@@ -53,8 +91,4 @@ bool spool_failure_init(SpoolFailure *failure, Spool *spool, const char *name, i
         default:
                 return false;
         }
-}
-
-void spool_failure_done(SpoolFailure *failure) {
-        spool_entries_free(failure->entries, failure->n_entries);
 }

@@ -12,16 +12,20 @@
 #include <stddef.h>
 #include "base/name.h"
 #include "interface/interface.h"
+#include "spool/spool-index.h"
 #include "spool/spool.h"
 
 typedef struct SpoolFailure {
         WireError error;
-        WireErrorDetail detail; /* borrows from this struct, the spool and the name */
+        /* Borrows from this struct, which must stay in place, from the spool and from the name. */
+        WireErrorDetail detail;
         char reason[SNAPSHOT_NAME_MAX_CHARS + 64];
-        SpoolEntry *entries;
-        size_t n_entries;
+        char nearest[SNAPSHOT_NAME_MAX_CHARS + 1];
 } SpoolFailure;
 
-/* @r: SPOOL_E_* about the snapshot @name. False when it is none of them; then nothing is done. */
-bool spool_failure_init(SpoolFailure *failure, Spool *spool, const char *name, int r);
-void spool_failure_done(SpoolFailure *failure);
+/*
+ * @r: SPOOL_E_* about the snapshot @name. False when it is none of them; then nothing is done. A
+ * name that is not there is compared with those in @view, or without one (NULL) in the directory.
+ */
+bool spool_failure_init(SpoolFailure *failure, Spool *spool, const SpoolView *view,
+                        const char *name, int r);

@@ -131,6 +131,7 @@ int spool_lock(Spool *spool, int *ret_fd) {
                         return -errno;
                 break;
         }
+        spool_change_begin(spool);
         *ret_fd = TAKE_FD(fd);
         return 0;
 }

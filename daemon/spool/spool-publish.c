@@ -153,6 +153,7 @@ int spool_clean(Spool *spool) {
                         continue; /* another daemon on the same spool is writing it */
                 if (unlinkat(spool->dir_fd, entry->d_name, 0) < 0 && errno != ENOENT)
                         return spool_explain(spool, -errno);
+                spool_note_other(spool);
         }
 }
 
@@ -299,6 +300,8 @@ static int publish(Spool *spool, int fd, const char *name, bool replace, uid_t u
                 r = publish_new(spool, fd, dot, file);
         else if (r == 0)
                 r = publish_over(spool, fd, dot, file);
+        if (r == 0)
+                spool_note_added(spool, name);
         return r;
 }
 
@@ -428,6 +431,7 @@ static int remove_file(Spool *spool, const char *name, uid_t uid) {
                 return r;
         if (unlinkat(spool->dir_fd, file, 0) < 0)
                 return errno == ENOENT ? SPOOL_E_NOT_FOUND : -errno;
+        spool_note_removed(spool, name);
         return spool_sync_fd(spool->dir_fd);
 }
 
@@ -471,6 +475,7 @@ static int rename_snapshot(Spool *spool, const char *name, const char *new_name,
                         (void) unlinkat(spool->dir_fd, file, 0);
                 return r;
         }
+        spool_note_removed(spool, name);
         return spool_sync_fd(spool->dir_fd);
 }
 

@@ -276,6 +276,7 @@ static int carry_out(Spool *spool, const RoomPlan *plan, Buffer *rotated) {
                         return spool_explain(spool, r);
                 }
                 is_changed = true;
+                spool_note_removed(spool, name);
         }
         return is_changed ? spool_sync_fd(spool->dir_fd) : 0;
 }

@@ -68,6 +68,7 @@ Spool *spool_free(Spool *spool) {
         if (!spool)
                 return NULL;
         spool->dir_fd = fd_close(spool->dir_fd);
+        spool_change_done(&spool->change);
         free(spool->path);
         free(spool);
         return NULL;
@@ -225,8 +226,7 @@ int spool_open_snapshot(Spool *spool, const char *name, int *ret_fd, Head *ret_h
         return 0;
 }
 
-/* A file that cannot be read is listed with the reason; SPOOL_E_NOT_FOUND means it is gone. */
-static int read_entry(const Spool *spool, const char *name, SpoolEntry *ret) {
+int spool_read_entry(const Spool *spool, const char *name, SpoolEntry *ret) {
         _cleanup_(fd_closep) int fd = -EBADF;
         SpoolEntry entry = {};
         int r;
@@ -295,7 +295,7 @@ static int collect_entries(const Spool *spool, SpoolEntry **entries, size_t *n_e
                 r = ARRAY_RESERVE(*entries, n_allocated, *n_entries + 1);
                 if (r != 0)
                         return r;
-                r = read_entry(spool, name, &(*entries)[*n_entries]);
+                r = spool_read_entry(spool, name, &(*entries)[*n_entries]);
                 if (r == 0)
                         (*n_entries)++;
                 else if (r != SPOOL_E_NOT_FOUND)
@@ -358,37 +358,5 @@ int spool_resolve(Spool *spool, Span reference, char ret_name[static SPOOL_NAME_
         if (r != 0)
                 return r;
         memcpy(ret_name, name, reference.n + 1);
-        return 0;
-}
-
-int spool_usage(Spool *spool, uint64_t *ret_n_snapshots, uint64_t *ret_bytes) {
-        _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
-        char name[SPOOL_NAME_BYTES];
-        uint64_t n_snapshots = 0, n_bytes = 0;
-        struct stat st;
-        bool more;
-        int r;
-
-        if (spool->is_unavailable)
-                return SPOOL_E_UNAVAILABLE;
-        r = spool_walk_new(spool, &walk);
-        if (r != 0)
-                return r;
-        for (;;) {
-                r = spool_walk_next(walk, name, &more);
-                if (r != 0)
-                        return r;
-                if (!more)
-                        break;
-                r = spool_stat(spool, name, &st);
-                if (r == SPOOL_E_NOT_FOUND)
-                        continue; /* gone meanwhile, or not a regular file */
-                if (r != 0)
-                        return err_fold(r);
-                n_snapshots++;
-                n_bytes = number_add_saturating(n_bytes, spool_bytes_of(&st));
-        }
-        *ret_n_snapshots = n_snapshots;
-        *ret_bytes = n_bytes;
         return 0;
 }

@@ -7,7 +7,8 @@
  * A directory of finished snapshots, NAME.ctprof.zst each. A snapshot enters whole or not at all:
  * it is written to an unnamed file, synced, and linked under its name. To replace a snapshot, the
  * new file is linked under a dot-name and renamed over the old one. Other files in the directory
- * are left alone. The main process only lists, finds and opens snapshots; jobs do all the writing.
+ * are left alone. The main process only opens snapshots, which it finds in a SpoolIndex; jobs do
+ * all the reading and writing.
  */
 
 #include <stdbool.h>
@@ -116,6 +117,11 @@ const char *spool_complaint(const Spool *spool);
  * spool_entries_free().
  */
 _must_check_ int spool_list(Spool *spool, SpoolEntry **ret, size_t *ret_n);
+/*
+ * Reads one of them; head_done() its head after 0. A file that cannot be read is damaged, with the
+ * reason. SPOOL_E_NOT_FOUND when it is gone.
+ */
+_must_check_ int spool_read_entry(const Spool *spool, const char *name, SpoolEntry *ret);
 void spool_entries_free(SpoolEntry *entries, size_t n_entries);
 /* The memory that they take, in bytes. */
 size_t spool_entries_memory(SpoolEntry *entries, size_t n_entries);
@@ -132,7 +138,6 @@ _must_check_ int spool_open_snapshot(Spool *spool, const char *name, int *ret_fd
  * was published.
  */
 _must_check_ int spool_describe(int fd, Head *head);
-_must_check_ int spool_usage(Spool *spool, uint64_t *ret_n_snapshots, uint64_t *ret_bytes);
 
 /* writing: jobs only */
 

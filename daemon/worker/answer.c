@@ -78,6 +78,10 @@ int answer_reply(Answer *answer) {
         return answer_send_parameters(answer, true, NULL);
 }
 
+int answer_note(Answer *answer) {
+        return answer_send_parameters(answer, true, NULL);
+}
+
 int answer_final(Answer *answer) {
         return answer_send_parameters(answer, false, NULL);
 }

@@ -39,6 +39,11 @@ void answer_done(Answer *answer);
 JsonWriter *answer_begin(Answer *answer);
 /* Sends the reply that was begun and announces another. Requires a caller that asked for more. */
 _must_check_ int answer_reply(Answer *answer);
+/*
+ * Sends the reply that was begun, which is for the main process alone and not passed on to the
+ * caller, and announces another.
+ */
+_must_check_ int answer_note(Answer *answer);
 /* Sends the reply that was begun as the last one. */
 _must_check_ int answer_final(Answer *answer);
 /* The same with @fd as descriptor 0. Takes over @fd in any case. */

@@ -77,6 +77,9 @@ static int publish_file(Work *work, const SpoolCall *parameters, Spool *spool,
         r = spool_describe(parameters->file, head);
         if (r < 0)
                 return r;
+        r = work_tell_change(work, spool);
+        if (r != 0)
+                return r;
         work_write_rotated(work_begin_heads(work, head, 1), rotated);
         return answer_final(&work->answer);
 }
@@ -286,6 +289,8 @@ static int work_keep(Work *work) {
         r = keeping_check_head(&keeping);
         if (r == 0)
                 r = keeping_publish(&keeping, &limits);
+        if (r == 0)
+                r = work_tell_change(work, keeping.spool);
         return r == 0 ? keeping_answer(&keeping) : r;
 }
 
@@ -390,6 +395,8 @@ static int work_remove(Work *work) {
                         return r;
         }
         r = removal_run(&removal);
+        if (r == 0)
+                r = work_tell_change(work, removal.spool);
         if (r != 0)
                 return r;
         (void) work_begin_heads(work, removal.heads, removal.n);
@@ -428,6 +435,9 @@ static int work_rename(Work *work) {
         if (r != 0)
                 return work_refuse_spool(work, spool,
                                          r == SPOOL_E_EXISTS ? parameters.new_name : name, r);
+        r = work_tell_change(work, spool);
+        if (r != 0)
+                return r;
         json_write_member_text(work_begin_heads(work, &head, 1), "oldName", name);
         return answer_final(&work->answer);
 }
@@ -451,6 +461,9 @@ static int work_clean(Work *work) {
         r = spool_clean(spool);
         if (r != 0)
                 return work_refuse_spool(work, spool, "", r);
+        r = work_tell_change(work, spool);
+        if (r != 0)
+                return r;
         (void) answer_begin(&work->answer);
         return answer_final(&work->answer);
 }

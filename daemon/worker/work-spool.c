@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "base/err.h"
 #include "base/macro.h"
+#include "spool/spool-change.h"
 #include "spool/spool-failure.h"
 
 void spool_parameters_done(SpoolParameters *parameters) {
@@ -67,11 +68,9 @@ int work_decode_limits(Work *work, const SpoolParameters *parameters, SpoolLimit
 int work_refuse_spool(Work *work, Spool *spool, const char *name, int r) {
         SpoolFailure failure;
 
-        if (!spool_failure_init(&failure, spool, name, r))
+        if (!spool_failure_init(&failure, spool, NULL, name, r))
                 return err_fold(r);
-        r = work_refuse(work, failure.error, &failure.detail);
-        spool_failure_done(&failure);
-        return r;
+        return work_refuse(work, failure.error, &failure.detail);
 }
 
 int work_time_name(const Head *head, char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]) {
@@ -92,6 +91,17 @@ int work_await_disk(Work *work, Spool *spool, int file) {
         if (fsync(file) != 0)
                 return work_refuse_spool(work, spool, "", spool_explain(spool, -errno));
         return answer_has_peer(&work->answer) ? 0 : -ECANCELED;
+}
+
+int work_tell_change(Work *work, Spool *spool) {
+        JsonWriter *writer = answer_begin(&work->answer);
+        bool is_told;
+
+        json_write_key(writer, JOB_KEY_SPOOL_CHANGE);
+        json_write_object(writer);
+        is_told = spool_change_write(spool, writer);
+        json_write_end(writer);
+        return is_told ? answer_note(&work->answer) : 0;
 }
 
 void work_write_rotated(JsonWriter *writer, const Buffer *rotated) {

@@ -56,5 +56,11 @@ _must_check_ int work_time_name(const Head *head,
  */
 _must_check_ int work_await_disk(Work *work, Spool *spool, int file);
 
+/*
+ * Tells the main process what this job did to the spool. To be called when that is done, before the
+ * last reply is begun.
+ */
+_must_check_ int work_tell_change(Work *work, Spool *spool);
+
 /* Writes the member "rotated", the names from spool_make_room(), unless there are none. */
 void work_write_rotated(JsonWriter *writer, const Buffer *rotated);

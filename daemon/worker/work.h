@@ -60,6 +60,7 @@ extern const WorkMethod work_convert_methods[];  /* job-convert.c */
 extern const WorkMethod work_import_methods[];   /* job-import.c */
 extern const WorkMethod work_capture_methods[];  /* job-capture.c */
 extern const WorkMethod work_spool_methods[];    /* job-spool.c */
+extern const WorkMethod work_survey_methods[];   /* job-survey.c */
 
 /*
  * Enters the sandbox of this kind of job, with those of its capabilities that are in @keep. A job

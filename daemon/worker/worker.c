@@ -27,7 +27,8 @@ static const WorkMethod *const methods_of_ANALYSIS[] = {
         work_analysis_methods, work_verify_methods, work_convert_methods,
         work_import_methods,   work_sets_methods,   NULL,
 };
-static const WorkMethod *const methods_of_SPOOL[] = { work_spool_methods, NULL };
+static const WorkMethod *const methods_of_SPOOL[] = { work_spool_methods, work_survey_methods,
+                                                      NULL };
 
 static const WorkMethod *const *const worker_tables[_JOB_KIND_MAX] = {
 #define WORKER_TABLE(id, ...) [JOB_##id] = methods_of_##id,

@@ -22,6 +22,16 @@
 #define JOB_METHOD_RENAME JOB_INTERFACE ".Rename"
 #define JOB_METHOD_CLEAN JOB_INTERFACE ".Clean" /* remove what a crash left in the spool */
 
+/* Parts of "entries" for the index of the main process, then the "stamp" of the directory. */
+#define JOB_METHOD_SURVEY JOB_INTERFACE ".Survey"
+#define JOB_KEY_ENTRIES "entries"
+#define JOB_KEY_STAMP "stamp"
+/*
+ * The only member of a reply of a spool job that changed the spool, before its last one. It is for
+ * the main process alone.
+ */
+#define JOB_KEY_SPOOL_CHANGE "spoolChange"
+
 /* A oneway call that may follow the call a job serves: come to an end and answer. */
 #define JOB_METHOD_STOP JOB_INTERFACE ".Stop"
 

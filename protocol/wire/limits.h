@@ -60,7 +60,8 @@
 /* Requests */
 #define LIMIT_SNAPSHOTS_PER_CALL 64u
 #define LIMIT_NAMES_PER_LIST 256u
-#define LIMIT_NAME_SUFFIX 10000u /* "NAME-N" of untagged snapshots, before it is given up */
+#define LIMIT_INDEXED_SNAPSHOTS 65536u /* in a directory that others filled, too */
+#define LIMIT_NAME_SUFFIX 10000u       /* "NAME-N" of untagged snapshots, before it is given up */
 
 /* Files */
 #define LIMIT_FILE_BYTES (4ull * 1024u * 1024u * 1024u)      /* a snapshot, as it is in the spool */

@@ -51,9 +51,11 @@
 #include "plain.h"
 #include "server/server.h"
 #include "service/service.h"
+#include "spool/spool-index.h"
 #include "spool/spool.h"
 #include "wire/frame.h"
 #include "wire/limits.h"
+#include "wire/message.h"
 
 #define MAX_CALLERS 2
 #define MAX_CALLS 2048
@@ -148,6 +150,47 @@ static size_t count_fds(void) {
 
 /* the service */
 
+/* What a survey would find: nothing changes the spool here. */
+static void fill_index(SpoolIndex *index) {
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        Buffer text = { .bytes = NULL }, frame = { .bytes = NULL };
+        SpoolEntry *entries;
+        SpoolStamp stamp;
+        JsonWriter writer;
+        Reply reply;
+        size_t n;
+
+        fuzz_expect(spool_list(spool, &entries, &n) == 0 &&
+                            spool_stamp_read(spool_dir_fd(spool), &stamp) == 0,
+                    "the spool can be read");
+        json_writer_init(&writer, &text);
+        json_write_object(&writer);
+        json_write_key(&writer, "entries");
+        json_write_array(&writer);
+        for (size_t i = 0; i < n; i++)
+                spool_entry_write(&writer, &entries[i]);
+        json_write_end(&writer);
+        spool_stamp_write(&writer, "stamp", &stamp);
+        json_write_end(&writer);
+        fuzz_expect(json_writer_finish(&writer) == 0 &&
+                            reply_encode(&frame, buffer_span(&text), false) == 0 &&
+                            reply_decode(buffer_span(&frame), &reply, complaint) == 0 &&
+                            spool_index_begin(index) == 0,
+                    "memory");
+        for (size_t i = 0; i < n; i++)
+                fuzz_expect(spool_index_add(index, json_object_array_get_idx(
+                                                           json_object_object_get(reply.parameters,
+                                                                                  "entries"),
+                                                           i)) == 0,
+                            "an entry");
+        fuzz_expect(spool_index_end(index, json_object_object_get(reply.parameters, "stamp")) == 0,
+                    "a stamp");
+        reply_done(&reply);
+        spool_entries_free(entries, n);
+        buffer_done(&text);
+        buffer_done(&frame);
+}
+
 static void scene_init(Scene *scene) {
         const ServerLimits limits = server_default_limits();
         ServiceSetup setup = { .spool = spool, .settings = desk_default_settings() };
@@ -158,6 +201,7 @@ static void scene_init(Scene *scene) {
         fuzz_expect(disposal_new(scene->event, &scene->disposal) == 0, "disposal_new");
         setup.disposal = scene->disposal;
         fuzz_expect(service_new(&setup, &scene->service) == 0, "service_new");
+        fill_index(service_desk(scene->service)->index);
         fuzz_expect(server_new(scene->event, scene->disposal, &limits, &service_events,
                                scene->service, &scene->server) == 0,
                     "server_new");

@@ -37,7 +37,7 @@ DeskSettings desk_default_settings(void) {
 static QueueLimits limits_of(const DeskSettings *settings, unsigned kind) {
         QueueLimits limits = kind == QUEUE_ADDING ? settings->captures : settings->analyses;
 
-        if (kind == QUEUE_CHANGING)
+        if (kind == QUEUE_CHANGING || kind == QUEUE_SURVEYING)
                 limits.max_running = limits.max_running_per_uid = 1;
         return limits;
 }
@@ -47,6 +47,9 @@ int desk_init(Desk *desk, sd_event *event, sd_event_handler_t on_turn, void *use
 
         desk->started_ns = desk_now_ns();
         recorder_init(&desk->recorder);
+        r = spool_index_new(&desk->index);
+        if (r < 0)
+                return r;
         for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++) {
                 const QueueLimits limits = limits_of(&desk->settings, kind);
 
@@ -66,6 +69,7 @@ void desk_done(Desk *desk) {
         desk->turn = sd_event_source_disable_unref(desk->turn);
         for (unsigned kind = 0; kind < _QUEUE_KIND_MAX; kind++)
                 desk->queues[kind] = queue_free(desk->queues[kind]);
+        desk->index = spool_index_free(desk->index);
 }
 
 int desk_configure(Desk *desk, const DeskSettings *settings) {

@@ -4,8 +4,9 @@
 /*
  * Desk
  *
- * What all requests of the daemon share: its settings, the queues in which requests wait for a
- * job, the list of requests, the journal, and the event in which the next request gets its turn.
+ * What all requests of the daemon share: its settings, the index of the spool, the queues in which
+ * requests wait for a job, the list of requests, the journal, and the event in which the next
+ * request gets its turn.
  */
 
 #include <stdbool.h>
@@ -15,17 +16,19 @@
 #include "metric/smaps-mode.h"
 #include "service/desk/queue.h"
 #include "service/desk/record.h"
+#include "spool/spool-index.h"
 #include "spool/spool.h"
 
 typedef struct Disposal Disposal;
 typedef struct Request Request;
 typedef struct Workshop Workshop;
 
-/* The queues: for jobs that add to the spool, that only read, and that change what is there. */
+/* The queues: for jobs that add to the spool, that read, that change what is there. */
 typedef enum QueueKind {
         QUEUE_ADDING,
         QUEUE_READING,
         QUEUE_CHANGING,
+        QUEUE_SURVEYING, /* the spool, for the index: our own requests only */
         _QUEUE_KIND_MAX,
 } QueueKind;
 
@@ -43,14 +46,16 @@ typedef struct Desk {
         Disposal *disposal; /* borrowed: closes descriptors that callers sent */
         Workshop *workshop; /* borrowed */
         Spool *spool;       /* borrowed */
+        SpoolIndex *index;  /* of @spool */
         DeskSettings settings;
         uint64_t started_ns; /* CLOCK_MONOTONIC */
         Queue *queues[_QUEUE_KIND_MAX];
         Request *requests; /* all of them, linked by request.c */
         Recorder recorder;
         sd_event_source *turn;
-        bool is_cleaned;  /* the spool, or it will be before anything is added */
-        bool is_cleaning; /* a request to do so exists */
+        bool is_cleaned;   /* the spool, or it will be before anything is added */
+        bool is_cleaning;  /* a request to do so exists */
+        bool is_surveying; /* a request that fills the index exists */
 } Desk;
 
 /* The bounds of wire/limits.h, and none for the spool. */

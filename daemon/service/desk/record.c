@@ -151,12 +151,24 @@ static bool is_refusal(const char *error) {
                strcmp(error, wire_error_name(WIRE_ERROR_BUSY)) == 0;
 }
 
-static void record_unclean(const Reply *reply) {
+/* A request of our own failed. Calls may bring it about, so lines are limited. */
+static void record_own(Recorder *recorder, Record record, const Reply *reply,
+                       uint64_t now_mono_ns) {
         const char *reason = text_member(reply->parameters, "reason");
-        char quoted[LOG_QUOTE_BYTES];
+        char quoted[LOG_QUOTE_BYTES], others[LOG_SUPPRESSED_BYTES];
+        unsigned n_suppressed;
 
-        log_warning(0, "Could not clean the spool, will try again later: %s",
-                    log_quote(span_of(reason ? reason : reply->error), quoted));
+        if (!log_limit_pass(&recorder->failures, 0, now_mono_ns, &n_suppressed))
+                return;
+        log_warning(0, "Could not %s the spool, will try again later: %s%s",
+                    record == RECORD_CLEANED ? "clean" : "read",
+                    log_quote(span_of(reason ? reason : reply->error), quoted),
+                    log_suppressed(n_suppressed, others));
+}
+
+/* Of a request that no caller made. */
+static bool is_own(Record record) {
+        return record == RECORD_CLEANED || record == RECORD_SURVEYED;
 }
 
 void recorder_take(Recorder *recorder, const RecordedCall *call, Span frame, bool is_error,
@@ -165,14 +177,14 @@ void recorder_take(Recorder *recorder, const RecordedCall *call, Span frame, boo
         Reply reply;
 
         /* Most replies need not be decoded: they leave no line. */
-        if (!is_error && (call->record == RECORD_NOTHING || call->record == RECORD_CLEANED))
+        if (!is_error && (call->record == RECORD_NOTHING || is_own(call->record)))
                 return;
         if (reply_decode(frame, &reply, complaint) != 0)
                 return;
         if (!is_error)
                 record_success(call, reply.parameters);
-        else if (call->record == RECORD_CLEANED)
-                record_unclean(&reply);
+        else if (is_own(call->record))
+                record_own(recorder, call->record, &reply, now_mono_ns);
         else if (is_refusal(reply.error) || call->record != RECORD_NOTHING)
                 record_failure(recorder, call, &reply, now_mono_ns);
         reply_done(&reply);

@@ -21,6 +21,7 @@
 #define RECORDS(R)                                                                                 \
         R(NOTHING,   "",                                   "")                                     \
         R(CLEANED,   "",                                   "") /* only a failure, as a warning */  \
+        R(SURVEYED,  "",                                   "") /* the same */                      \
         R(CAPTURED,  "took snapshot",                      "df539a7ceea74c259300c43f7e0d3655")     \
         R(IMPORTED,  "imported snapshot",                  "baef289567b04605b51112a80b1f33f3")     \
         R(REMOVED,   "removed snapshot",                   "8fd2a91aca9c460184be1e7078c90c48")     \

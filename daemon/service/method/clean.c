@@ -39,7 +39,7 @@ static int method_clean(Request *request) {
 }
 
 void clean_spool(Desk *desk) {
-        static const Method method = { JOB_METHOD_CLEAN, method_clean, RECORD_CLEANED };
+        static const Method method = { JOB_METHOD_CLEAN, method_clean, RECORD_CLEANED, false };
         Cleaning *cleaning;
         Request *request;
 

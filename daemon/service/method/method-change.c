@@ -2,6 +2,7 @@
 #include "service/method/method.h"
 
 #include "service/request/order.h"
+#include "service/request/reference.h"
 
 /* The job checks that the snapshots exist and who owns them, under the lock of the spool. */
 
@@ -11,6 +12,22 @@ typedef struct ChangeFields {
 } ChangeFields;
 
 static const Stage change_stage = {};
+
+/* Relative references are resolved here, all of a call against one view; the job gets names. */
+static int write_reference(Request *request, JsonWriter *writer, const char *reference) {
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
+        uint64_t back;
+        int r;
+
+        if (!snapshot_name_is_relative(span_of(reference), &back)) {
+                json_write_text(writer, reference);
+                return 0;
+        }
+        r = reference_find(request, reference, name);
+        if (r == 0)
+                json_write_text(writer, name);
+        return r;
+}
 
 static int submit(Request *request, JsonWriter *writer, const char *method) {
         int r;
@@ -36,10 +53,13 @@ int method_remove(Request *request) {
         request_begin_order(request, &writer);
         json_write_key(&writer, JOB_KEY_NAMES);
         json_write_array(&writer);
-        for (size_t i = 0; i < json_object_array_length(fields.names); i++)
-                json_write_text(&writer,
-                                json_object_get_string(json_object_array_get_idx(fields.names, i)));
+        for (size_t i = 0; r == 0 && i < json_object_array_length(fields.names); i++)
+                r = write_reference(
+                        request, &writer,
+                        json_object_get_string(json_object_array_get_idx(fields.names, i)));
         json_write_end(&writer);
+        if (r != 0)
+                return r;
         return submit(request, &writer, JOB_METHOD_REMOVE);
 }
 
@@ -56,7 +76,10 @@ int method_rename(Request *request) {
         if (r != 0)
                 return r;
         request_begin_order(request, &writer);
-        json_write_member_text(&writer, JOB_KEY_NAME, fields.name);
+        json_write_key(&writer, JOB_KEY_NAME);
+        r = write_reference(request, &writer, fields.name);
+        if (r != 0)
+                return r;
         json_write_member_text(&writer, JOB_KEY_NEW_NAME, fields.new_name);
         return submit(request, &writer, JOB_METHOD_RENAME);
 }

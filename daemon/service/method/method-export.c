@@ -32,32 +32,29 @@ static int answer_with_file(Request *request, JsonWriter *writer, Buffer *text, 
 
 /* The file of the spool itself: no job has to read it, and the descriptor is read-only. */
 static int export_file(Request *request, const char *key, Reference *reference) {
-        _cleanup_(head_done) Head head = { .name = "" };
+        const IndexEntry *entry;
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
-        SnapshotFault fault;
         JsonWriter writer;
-        int r;
 
         if (reference->name[0] == '\0')
                 return request_refuse_parameter(
                         request, key, "Only a snapshot in the spool can be exported as it is.");
-        r = snapshot_file_read_head(reference->fd, &head, &fault);
-        if (r > 0)
+        entry = spool_view_find(request_view(request), span_of(reference->name));
+        if (!entry)
+                return request_fail_spool(request, reference->name, SPOOL_E_NOT_FOUND);
+        if (entry->damaged)
                 return request_fail(request, WIRE_ERROR_SNAPSHOT_UNREADABLE,
                                     &(WireErrorDetail){
                                             .subject = span_of(reference->name),
-                                            .reason = fault.text,
-                                            .has_offset = fault.has_offset,
-                                            .offset = fault.offset,
+                                            .reason = entry->text,
+                                            .has_offset = entry->has_offset,
+                                            .offset = entry->offset,
                                     });
-        if (r < 0)
-                return r;
-        memcpy(head.name, reference->name, sizeof(head.name));
 
         json_writer_init(&writer, &text);
         json_write_object(&writer);
         json_write_key(&writer, "snapshot");
-        head_write_json(&writer, &head);
+        json_write_raw(&writer, (Span){ entry->text, entry->n_text });
         return answer_with_file(request, &writer, &text, TAKE_FD(reference->fd));
 }
 

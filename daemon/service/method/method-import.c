@@ -99,7 +99,7 @@ int method_import(Request *request) {
                 return r;
         /* The label is borrowed from the parameters, which live as long as the request. */
         transfer->label = fields.label;
-        transfer->from = connection_take_fd(request->connection, (size_t) fields.index.value);
+        transfer->from = request_take_fd(request, (size_t) fields.index.value);
         if (transfer->from < 0)
                 return request_refuse_parameter(request, "fileDescriptor",
                                                 "The call has no descriptor with this number.");

@@ -13,38 +13,40 @@ typedef struct ListFields {
 /* The snapshots when the call came, and how many of them were sent. */
 typedef struct Listing {
         ListFields fields;
-        SpoolEntry *entries;
-        size_t n_entries;
+        SpoolView *view; /* owned */
         size_t n_told;
 } Listing;
 
 static void listing_free(void *state) {
         Listing *listing = state;
 
-        spool_entries_free(listing->entries, listing->n_entries);
+        (void) spool_view_unref(listing->view);
         free(listing);
 }
 
 /* A snapshot without a start time is listed only when no period was given. */
-static bool is_listed(const Listing *listing, const SpoolEntry *entry) {
+static bool is_listed(const Listing *listing, const IndexEntry *entry) {
         const OptionalU64 *since = &listing->fields.since_ns, *until = &listing->fields.until_ns;
 
         if (entry->damaged)
                 return false;
         if (!since->is_set && !until->is_set)
                 return true;
-        return entry->head.has_start_realtime &&
-               (!since->is_set || entry->head.start_realtime_ns >= since->value) &&
-               (!until->is_set || entry->head.start_realtime_ns <= until->value);
+        return entry->has_start && (!since->is_set || entry->start_realtime_ns >= since->value) &&
+               (!until->is_set || entry->start_realtime_ns <= until->value);
 }
 
-static void write_unreadable(JsonWriter *writer, const SpoolEntry *entry) {
+static Span text_of(const IndexEntry *entry) {
+        return (Span){ entry->text, entry->n_text };
+}
+
+static void write_unreadable(JsonWriter *writer, const IndexEntry *entry) {
         json_write_object(writer);
-        json_write_member_text(writer, "name", entry->head.name);
+        json_write_member_text(writer, "name", entry->name);
         json_write_member_bool(writer, "ok", false);
-        json_write_member_name(writer, "error", span_of(entry->fault.text));
-        if (entry->fault.has_offset)
-                json_write_member_u64(writer, "offset", entry->fault.offset);
+        json_write_member_name(writer, "error", text_of(entry));
+        if (entry->has_offset)
+                json_write_member_u64(writer, "offset", entry->offset);
         else
                 json_write_member_null(writer, "offset");
         json_write_end(writer);
@@ -59,9 +61,9 @@ static size_t write_readable(JsonWriter *writer, const Listing *listing, size_t 
 
         json_write_key(writer, "snapshots");
         json_write_array(writer);
-        for (; i < listing->n_entries && writer->buffer->n < LIST_REPLY_BYTES; i++)
-                if (is_listed(listing, &listing->entries[i]))
-                        head_write_json(writer, &listing->entries[i].head);
+        for (; i < listing->view->n && writer->buffer->n < LIST_REPLY_BYTES; i++)
+                if (is_listed(listing, listing->view->entries[i]))
+                        json_write_raw(writer, text_of(listing->view->entries[i]));
         json_write_end(writer);
         return i;
 }
@@ -70,9 +72,9 @@ static size_t write_readable(JsonWriter *writer, const Listing *listing, size_t 
 static void write_all_unreadable(JsonWriter *writer, const Listing *listing) {
         json_write_key(writer, "unreadable");
         json_write_array(writer);
-        for (size_t i = 0; i < listing->n_entries; i++)
-                if (listing->entries[i].damaged && writer->buffer->n < 2 * LIST_REPLY_BYTES)
-                        write_unreadable(writer, &listing->entries[i]);
+        for (size_t i = 0; i < listing->view->n; i++)
+                if (listing->view->entries[i]->damaged && writer->buffer->n < 2 * LIST_REPLY_BYTES)
+                        write_unreadable(writer, listing->view->entries[i]);
         json_write_end(writer);
 }
 
@@ -86,7 +88,7 @@ static int tell(Request *request, Listing *listing, bool *ret_more) {
         json_writer_init(&writer, &text);
         json_write_object(&writer);
         end = write_readable(&writer, listing, listing->n_told);
-        *ret_more = end < listing->n_entries;
+        *ret_more = end < listing->view->n;
         if (*ret_more && !request->more)
                 return request_fail(request, WIRE_ERROR_EXPECTED_MORE, NULL);
         if (*ret_more) {
@@ -136,9 +138,10 @@ int method_list(Request *request) {
         r = request_decode(request, table, ELEMENTSOF(table), &listing->fields);
         if (r != 0)
                 return r;
-        r = spool_list(request->desk->spool, &listing->entries, &listing->n_entries);
-        if (r != 0)
-                return request_fail_spool(request, "", r);
-        r = request_hold(request, spool_entries_memory(listing->entries, listing->n_entries));
+        if (spool_dir_fd(request->desk->spool) < 0)
+                return request_fail_spool(request, "", SPOOL_E_UNAVAILABLE);
+        listing->view = spool_view_ref(request_view(request));
+        /* What others remove meanwhile stays in memory for this caller. */
+        r = request_hold(request, listing->view->memory);
         return r == 0 ? go_on(request) : r;
 }

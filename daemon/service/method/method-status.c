@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/capability.h>
 
-#include "base/err.h"
 #include "config.h"
 #include "service/request/order.h"
 #include "snapshot/source.h"
@@ -64,20 +63,16 @@ static void write_free(const Request *request, JsonWriter *writer) {
 }
 
 /* The contents of a spool that cannot be used are unknown: null, not 0. */
-static int write_spool(const Request *request, JsonWriter *writer) {
+static void write_spool(const Request *request, JsonWriter *writer) {
         const Desk *desk = request->desk;
-        uint64_t n_snapshots, n_bytes;
-        int r;
+        const SpoolView *view = request_view(request);
 
-        r = spool_usage(desk->spool, &n_snapshots, &n_bytes);
-        if (r < 0 || (r > 0 && r != SPOOL_E_UNAVAILABLE))
-                return err_fold(r);
         json_write_key(writer, "spool");
         json_write_object(writer);
         json_write_member_name(writer, "path", span_of(spool_path(desk->spool)));
-        if (r == 0) {
-                json_write_member_u64(writer, "snapshots", n_snapshots);
-                json_write_member_u64(writer, "bytes", n_bytes);
+        if (spool_dir_fd(desk->spool) >= 0) {
+                json_write_member_u64(writer, "snapshots", view->n);
+                json_write_member_u64(writer, "bytes", view->allocated_bytes);
         } else {
                 json_write_member_null(writer, "snapshots");
                 json_write_member_null(writer, "bytes");
@@ -87,7 +82,6 @@ static int write_spool(const Request *request, JsonWriter *writer) {
         json_write_member_u64(writer, "keepFreeBytes", desk->settings.spool.keep_free_bytes);
         write_free(request, writer);
         json_write_end(writer);
-        return 0;
 }
 
 /* The job of this call has left the queue and is not counted. */
@@ -105,16 +99,13 @@ static void write_jobs(const Request *request, JsonWriter *writer) {
 static int answer(Request *request, Span sources) {
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         JsonWriter writer;
-        int r;
 
         json_writer_init(&writer, &text);
         json_write_object(&writer);
         write_daemon(request, &writer);
         json_write_key(&writer, "sources");
         json_write_raw(&writer, sources);
-        r = write_spool(request, &writer);
-        if (r < 0)
-                return r;
+        write_spool(request, &writer);
         write_jobs(request, &writer);
         json_write_end(&writer);
         return request_answer_written(request, &writer);

@@ -57,19 +57,16 @@ static int submit(Request *request, JsonWriter *writer, const Stage *stage) {
 /* all of the spool */
 
 static int keep_names(Request *request, Verification *verification) {
-        SpoolEntry *entries;
-        size_t n;
-        int r;
+        const SpoolView *view = request_view(request);
+        size_t n = view->n;
 
-        r = spool_list(request->desk->spool, &entries, &n);
-        if (r != 0)
-                return request_fail_spool(request, "", r);
+        if (spool_dir_fd(request->desk->spool) < 0)
+                return request_fail_spool(request, "", SPOOL_E_UNAVAILABLE);
         verification->names = calloc(n + 1, sizeof(*verification->names));
         for (size_t i = 0; i < n && verification->names; i++)
-                memcpy(verification->names[i], entries[i].head.name,
+                memcpy(verification->names[i], view->entries[i]->name,
                        sizeof(verification->names[i]));
         verification->n_names = n;
-        spool_entries_free(entries, n);
         if (!verification->names)
                 return -ENOMEM;
         return request_hold(request,

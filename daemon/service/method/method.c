@@ -3,10 +3,15 @@
 
 #include <string.h>
 
-#define PROFILER_ROW(name_, handler, record_) \
-        { .name = PROFILER_INTERFACE "." #name_, .handle = handler, .record = RECORD_##record_ },
-#define VARLINK_ROW(name_, handler, record_) \
-        { .name = VARLINK_SERVICE "." #name_, .handle = handler, .record = RECORD_##record_ },
+#define USE_INDEXED true
+#define USE_PLAIN false
+#define METHOD_ROW(interface, name_, handler, record_, use) \
+        { .name = interface "." #name_,                     \
+          .handle = handler,                                \
+          .record = RECORD_##record_,                       \
+          .uses_index = USE_##use },
+#define PROFILER_ROW(...) METHOD_ROW(PROFILER_INTERFACE, __VA_ARGS__)
+#define VARLINK_ROW(...) METHOD_ROW(VARLINK_SERVICE, __VA_ARGS__)
 
 static const Method methods[] = { PROFILER_METHODS(PROFILER_ROW) VARLINK_METHODS(VARLINK_ROW) };
 

@@ -13,30 +13,30 @@
 #include "interface/error-list.h"
 #include "service/request/request.h"
 
-/*        name         handler               recorded as */
+/*        name         handler               recorded as, uses the index of the spool or not */
 // clang-format off
 #define PROFILER_METHODS(M)                                                                        \
-        M(Capture,     method_capture,       CAPTURED)                                             \
-        M(List,        method_list,          NOTHING)                                              \
-        M(Show,        method_show,          NOTHING)                                              \
-        M(Compare,     method_compare,       NOTHING)                                              \
-        M(CompareSets, method_compare_sets,  NOTHING)                                              \
-        M(Info,        method_info,          NOTHING)                                              \
-        M(MetricList,  method_metric_list,   NOTHING)                                              \
-        M(Verify,      method_verify,        NOTHING)                                              \
-        M(Remove,      method_remove,        REMOVED)                                              \
-        M(Rename,      method_rename,        RENAMED)                                              \
-        M(Export,      method_export,        NOTHING)                                              \
-        M(Import,      method_import,        IMPORTED)                                             \
-        M(Status,      method_status,        NOTHING)
+        M(Capture,     method_capture,       CAPTURED, PLAIN)                                      \
+        M(List,        method_list,          NOTHING, INDEXED)                                     \
+        M(Show,        method_show,          NOTHING, INDEXED)                                     \
+        M(Compare,     method_compare,       NOTHING, INDEXED)                                     \
+        M(CompareSets, method_compare_sets,  NOTHING, INDEXED)                                     \
+        M(Info,        method_info,          NOTHING, INDEXED)                                     \
+        M(MetricList,  method_metric_list,   NOTHING, PLAIN)                                       \
+        M(Verify,      method_verify,        NOTHING, INDEXED)                                     \
+        M(Remove,      method_remove,        REMOVED, INDEXED)                                     \
+        M(Rename,      method_rename,        RENAMED, INDEXED)                                     \
+        M(Export,      method_export,        NOTHING, INDEXED)                                     \
+        M(Import,      method_import,        IMPORTED, PLAIN)                                      \
+        M(Status,      method_status,        NOTHING, INDEXED)
 
 #define VARLINK_METHODS(M)                                                                         \
-        M(GetInfo,                 varlink_get_info,        NOTHING)                               \
-        M(GetInterfaceDescription, varlink_get_description, NOTHING)
+        M(GetInfo,                 varlink_get_info,        NOTHING, PLAIN)                        \
+        M(GetInterfaceDescription, varlink_get_description, NOTHING, PLAIN)
 
 // clang-format on
 
-#define METHOD_DECLARE(name, handler, record) int handler(Request *request);
+#define METHOD_DECLARE(name, handler, record, use) int handler(Request *request);
 PROFILER_METHODS(METHOD_DECLARE)
 VARLINK_METHODS(METHOD_DECLARE)
 

@@ -16,24 +16,36 @@ void reference_done(Request *request, Reference *reference) {
         reference->fd = request_close_fd(request, reference->fd);
 }
 
+int reference_find(Request *request, const char *name,
+                   char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]) {
+        const IndexEntry *entry = spool_view_resolve(request_view(request), span_of(name));
+
+        if (spool_dir_fd(request->desk->spool) < 0)
+                return request_fail_spool(request, name, SPOOL_E_UNAVAILABLE);
+        if (!entry)
+                return request_fail_spool(request, name, SPOOL_E_NOT_FOUND);
+        memcpy(ret_name, entry->name, sizeof(entry->name));
+        return 0;
+}
+
 int reference_open_name(Request *request, const char *name, Reference *ret) {
-        Spool *spool = request->desk->spool;
         Reference reference = REFERENCE_NONE;
         int r;
 
-        r = spool_resolve(spool, span_of(name), reference.name);
-        /* The head is not read: a job finds out and explains what is wrong with a file. */
-        if (r == 0)
-                r = spool_open_snapshot(spool, reference.name, &reference.fd, NULL);
+        r = reference_find(request, name, reference.name);
         if (r != 0)
-                return request_fail_spool(request, name, r);
+                return r;
+        /* The file is not read: a job finds out and explains what is wrong with it. */
+        r = spool_open_snapshot(request->desk->spool, reference.name, &reference.fd, NULL);
+        if (r != 0)
+                return request_fail_spool(request, reference.name, r);
         *ret = reference;
         ret->label = ret->name;
         return 0;
 }
 
 static int open_descriptor(Request *request, const ReferenceFields *fields, Reference *ret) {
-        int fd = connection_take_fd(request->connection, (size_t) fields->index.value);
+        int fd = request_take_fd(request, (size_t) fields->index.value);
 
         if (fd < 0)
                 return request_refuse_parameter(request, "fileDescriptor",

@@ -26,8 +26,15 @@ typedef struct Reference {
 void reference_done(Request *request, Reference *reference);
 
 /*
- * Opens the snapshot that @object, the parameter @key, refers to. Inside on_call only, because a
- * descriptor is taken from the call. 0, REQUEST_ANSWERED, or a negative errno.
+ * Finds the name that @name, which may be "latest~N", stands for in the view of the request. 0,
+ * REQUEST_ANSWERED, or a negative errno.
+ */
+_must_check_ int reference_find(Request *request, const char *name,
+                                char ret_name[static SNAPSHOT_NAME_MAX_CHARS + 1]);
+
+/*
+ * Opens the snapshot that @object, the parameter @key, refers to. Inside of the handler only,
+ * because a descriptor is taken from the call. 0, REQUEST_ANSWERED, or a negative errno.
  */
 _must_check_ int reference_open(Request *request, const char *key, json_object *object,
                                 Reference *ret);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "interface/job-interface.h"
 #include "job/workshop.h"
 #include "spool/spool-failure.h"
 #include "wire/message.h"
@@ -45,6 +46,33 @@ int request_new(Desk *desk, const Method *method, Connection *connection, const 
         return 0;
 }
 
+int request_handle(Request *request) {
+        int r;
+
+        request->view = spool_view_ref(request_view(request));
+        r = request->method->handle(request);
+        request->view = spool_view_unref(request->view);
+        return r;
+}
+
+void request_keep_fds(Request *request) {
+        size_t n = MIN_OF(connection_n_fds(request->connection), ELEMENTSOF(request->call_fds));
+
+        for (size_t i = 0; i < n; i++)
+                request->call_fds[i] = connection_take_fd(request->connection, i);
+        request->n_call_fds = n;
+}
+
+int request_take_fd(Request *request, size_t index) {
+        if (request->n_call_fds == 0)
+                return connection_take_fd(request->connection, index);
+        return index < request->n_call_fds ? TAKE_FD(request->call_fds[index]) : -EBADF;
+}
+
+SpoolView *request_view(const Request *request) {
+        return request->view ? request->view : spool_index_view(request->desk->index);
+}
+
 int request_close_fd(Request *request, int fd) {
         return disposal_close(request->desk->disposal, fd);
 }
@@ -70,6 +98,8 @@ Request *request_free(Request *request) {
         leave_queue(request);
         request->job = job_free(request->job);
         request_close_fds(request);
+        for (size_t i = 0; i < request->n_call_fds; i++)
+                (void) request_close_fd(request, request->call_fds[i]);
         if (request->free_state)
                 request->free_state(request->state);
         buffer_done(&request->call);
@@ -167,6 +197,11 @@ int request_fail(Request *request, WireError error, const WireErrorDetail *detai
         return REQUEST_ANSWERED;
 }
 
+int request_fail_as(Request *request, Span frame) {
+        end(request, frame, true, NULL, 0);
+        return REQUEST_ANSWERED;
+}
+
 int request_refuse_parameter(Request *request, const char *key, const char *reason) {
         return request_fail(request, WIRE_ERROR_INVALID_PARAMETER,
                             &(WireErrorDetail){ .subject = span_of(key), .reason = reason });
@@ -175,11 +210,12 @@ int request_refuse_parameter(Request *request, const char *key, const char *reas
 int request_fail_spool(Request *request, const char *name, int r) {
         SpoolFailure failure;
 
-        if (!spool_failure_init(&failure, request->desk->spool, name, r))
+        /* Somebody else removed it, and the index does not know yet. */
+        if (r == SPOOL_E_NOT_FOUND && spool_view_find(request_view(request), span_of(name)))
+                spool_index_forget(request->desk->index);
+        if (!spool_failure_init(&failure, request->desk->spool, request_view(request), name, r))
                 return err_fold(r);
-        r = request_fail(request, failure.error, &failure.detail);
-        spool_failure_done(&failure);
-        return r;
+        return request_fail(request, failure.error, &failure.detail);
 }
 
 int request_answer(Request *request, Span parameters, const int *fds, size_t n_fds) {
@@ -242,16 +278,40 @@ static void pause_job(Request *request) {
         desk_turn(request->desk);
 }
 
+/*
+ * Follows what a spool job says to us alone; false when the reply is another. A capture job, which
+ * reads what anybody on the host can write, is not believed: a survey finds what it rotated.
+ */
+static bool take_change(Request *request, Span frame) {
+        static const char start[] = "{\"parameters\":{\"" JOB_KEY_SPOOL_CHANGE "\":";
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        Reply reply;
+
+        if (request->terms != job_terms(JOB_SPOOL) || frame.n < sizeof(start) ||
+            memcmp(frame.bytes, start, sizeof(start) - 1) != 0)
+                return false;
+        if (reply_decode(frame, &reply, complaint) != 0) {
+                spool_index_forget(request->desk->index);
+                return true;
+        }
+        spool_index_follow(request->desk->index,
+                           json_object_object_get(reply.parameters, JOB_KEY_SPOOL_CHANGE));
+        reply_done(&reply);
+        return true;
+}
+
 static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *userdata) {
         Request *request = userdata;
         int r = 0;
 
+        if (continues && take_change(request, frame))
+                return;
         if (continues && request->more) {
                 if (request->stage->on_part)
                         r = request->stage->on_part(request, frame);
                 else
                         connection_forward(request->connection, frame, true, NULL, 0);
-                if (connection_is_full(request->connection))
+                if (request->connection && connection_is_full(request->connection))
                         pause_job(request);
         } else if (!continues) {
                 r = take_last(request, frame, is_error);

@@ -40,6 +40,7 @@ typedef struct Method {
          */
         int (*handle)(Request *request);
         Record record;
+        bool uses_index; /* of the spool: it is current when the handler is called */
 } Method;
 
 /* How replies of a job are handled; NULL forwards them. Functions return 0 or a negative errno. */
@@ -76,6 +77,12 @@ struct Request {
         bool is_stopping; /* its job is to come to an end, or is to as soon as it starts */
         bool is_over;
 
+        /* the call, before it is handled */
+        bool awaits_survey;               /* it is handled when the index has been read */
+        int call_fds[LIMIT_FDS_PER_CALL]; /* owned: those of the call, if it had to wait */
+        size_t n_call_fds;
+        SpoolView *view; /* owned, inside of the handler: one for all names of the call */
+
         /* the order */
         QueueKind queue;
         QueueEntry entry;
@@ -105,6 +112,13 @@ struct Request {
 /* Decodes the parameters, or refuses them: REQUEST_ANSWERED. */
 _must_check_ int request_decode(Request *request, const Parameter *table, size_t n_table,
                                 void *ret);
+/* Takes a descriptor of the call; -EBADF when it has none with this number. */
+_must_check_ int request_take_fd(Request *request, size_t index);
+/*
+ * The snapshots in the spool. In a handler always the same ones, later the present ones. Borrowed
+ * until the handler returns.
+ */
+SpoolView *request_view(const Request *request);
 /* Closes a descriptor that may be the caller's, in a thread that may hang. Returns -EBADF. */
 int request_close_fd(Request *request, int fd);
 /* Closes the descriptors of the order. */
@@ -125,6 +139,8 @@ _must_check_ int request_fail(Request *request, WireError error, const WireError
 _must_check_ int request_refuse_parameter(Request *request, const char *key, const char *reason);
 /* @r: a SPOOL_E_* about the snapshot @name, or a negative errno, which is passed on. */
 _must_check_ int request_fail_spool(Request *request, const char *name, int r);
+/* The same with the error reply of a job. */
+_must_check_ int request_fail_as(Request *request, Span frame);
 /* Sends the last reply; the descriptors are taken over in any case. */
 _must_check_ int request_answer(Request *request, Span parameters, const int *fds, size_t n_fds);
 /* The same with the object in @writer, unless writing it failed. */
@@ -143,6 +159,10 @@ void request_settle(Request *request, int r);
 _must_check_ int request_new(Desk *desk, const Method *method, Connection *connection,
                              const Call *call, Request **ret);
 Request *request_free(Request *request);
+/* Calls the handler of its method; the result is for request_settle(). */
+_must_check_ int request_handle(Request *request);
+/* The descriptors of the call stay with the request when the handler is to be called later. */
+void request_keep_fds(Request *request);
 /* The memory that is kept for it, in bytes, without the parameters of the call. */
 size_t request_memory(const Request *request);
 /* Its turn has come. */

@@ -49,7 +49,7 @@ static int record(Request *request) {
         return request_enqueue(request, QUEUE_CHANGING, outlives_caller ? &kept_stage : &stage);
 }
 
-static const Method record_method = { "x.Record", record, RECORD_NOTHING };
+static const Method record_method = { "x.Record", record, RECORD_NOTHING, false };
 
 static void on_call(Connection *connection, const Call *call, void *userdata) {
         Request *request;

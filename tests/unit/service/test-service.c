@@ -38,7 +38,7 @@ static const char *call(const char *text) {
 
 START_TEST(every_method_of_the_interface_is_there_and_no_other) {
         static const char *const names[] = {
-#define METHOD_NAME(name, handler, record) #name,
+#define METHOD_NAME(name, ...) #name,
                 PROFILER_METHODS(METHOD_NAME)
 #undef METHOD_NAME
         };
@@ -549,11 +549,93 @@ START_TEST(changes_are_ordered_with_the_uid_of_the_caller) {
         char uid[32];
 
         (void) snprintf(uid, sizeof(uid), "\"uid\":%u", getuid());
-        ck_assert_has(call(CALL("Remove", "{\"names\":[\"a\",\"latest\"]}")),
-                      "\"given\":{\"names\":[\"a\",\"latest\"]");
+        bench_add(&bench, "older", 2);
+        bench_add(&bench, "newer", 1);
+        ck_assert_has(call(CALL("Remove", "{\"names\":[\"a\",\"latest\",\"latest~1\"]}")),
+                      "\"given\":{\"names\":[\"a\",\"newer\",\"older\"]");
+        ck_assert_has(call(CALL("Rename", "{\"name\":\"latest~1\",\"newName\":\"b\"}")),
+                      "\"given\":{\"name\":\"older\",\"newName\":\"b\"");
+        ck_assert_has(call(CALL("Remove", "{\"names\":[\"latest~2\"]}")),
+                      "NoSuchSnapshot\",\"parameters\":{\"name\":\"latest~2\"");
         ck_assert_has(call(CALL("Remove", "{\"names\":[]}")), uid);
         ck_assert_has(call(CALL("Rename", "{\"name\":\"a\",\"newName\":\"b\"}")),
                       "\"given\":{\"name\":\"a\",\"newName\":\"b\"");
+}
+END_TEST
+
+/* the index */
+
+static void setup_with(const char *variable) {
+        teardown();
+        ck_assert_int_eq(setenv(variable, "1", 1), 0);
+        setup();
+        ck_assert_int_eq(unsetenv(variable), 0);
+}
+
+/* The main process reads no file: it waits for the job, and serves others meanwhile. */
+START_TEST(who_needs_the_index_waits_and_nobody_else_does) {
+        static const char *const waiting[] = {
+                CALL("List", "{}"),
+                CALL("Info", "{\"snapshot\":{\"name\":\"latest\"}}"),
+                CALL("Verify", "{\"snapshots\":[]}"),
+                CALL("Export", "{\"snapshot\":{\"name\":\"a\"}}"),
+                CALL("Status", "{}"),
+        };
+        FrameStream *callers[ELEMENTSOF(waiting)], *other;
+
+        setup_with("FAKE_SURVEY_HANGS");
+        bench_add(&bench, "a", 1);
+        for (size_t i = 0; i < ELEMENTSOF(waiting); i++) {
+                callers[i] = bench_connect(&bench);
+                bench_send(callers[i], waiting[i], NULL, 0);
+        }
+        other = bench_connect(&bench);
+        for (unsigned i = 0; i < 3; i++)
+                ck_assert_has(
+                        bench_call(&bench, other, "{\"method\":\"org.varlink.service.GetInfo\"}"),
+                        "\"interfaces\"");
+        ck_assert_has(bench_call(&bench, other, CALL("Capture", "{\"tag\":\"b\"}")),
+                      "\"snapshot\":{\"name\":\"b\"}");
+        /* One survey is for all of them; the child of the capture may not be reaped yet. */
+        ck_assert_uint_le(workshop_n_children(bench.workshop), 2);
+        for (size_t i = 0; i < ELEMENTSOF(waiting); i++)
+                frame_stream_free(callers[i]);
+        frame_stream_free(other);
+}
+END_TEST
+
+START_TEST(without_a_survey_there_is_an_error) {
+        setup_with("FAKE_SURVEY_FAILS");
+        for (unsigned i = 0; i < 2; i++)
+                ck_assert_has(call(CALL("List", "{}")),
+                              "\"error\":\"io.ctprof.Profiler.JobFailed\"");
+        ck_assert_has(call("{\"method\":\"org.varlink.service.GetInfo\"}"), "\"interfaces\"");
+}
+END_TEST
+
+START_TEST(what_others_put_into_the_spool_is_seen) {
+        char path[128];
+
+        ck_assert_has(call(CALL("List", "{}")), "\"snapshots\":[]");
+        bench_add(&bench, "a", 1);
+        ck_assert_has(call(CALL("List", "{}")), "\"snapshots\":[{\"name\":\"a\"");
+        (void) snprintf(path, sizeof(path), "%s/a" SNAPSHOT_FILE_SUFFIX, bench.path);
+        ck_assert_int_eq(unlink(path), 0);
+        ck_assert_has(call(CALL("Info", "{\"snapshot\":{\"name\":\"a\"}}")), "NoSuchSnapshot");
+}
+END_TEST
+
+/* Its descriptors wait with it. */
+START_TEST(a_call_with_files_may_wait_for_the_survey) {
+        int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+        bench_add(&bench, "a", 1); /* the first call finds an index that is not filled */
+        bench_send(caller,
+                   CALL_MORE("Compare", "{\"before\":{\"name\":\"latest\"},"
+                                        "\"after\":{\"fileDescriptor\":0,\"label\":\"mine\"}}"),
+                   &fd, 1);
+        ck_assert_has(bench_receive(&bench, caller),
+                      "\"after\":{\"fileDescriptor\":1,\"label\":\"mine\"}}");
 }
 END_TEST
 
@@ -711,6 +793,10 @@ int main(void) {
         tcase_add_test(reading, named_ones_are_verified_in_one_call);
         tcase_add_checked_fixture(files, setup, teardown);
         tcase_add_test(files, changes_are_ordered_with_the_uid_of_the_caller);
+        tcase_add_test(files, who_needs_the_index_waits_and_nobody_else_does);
+        tcase_add_test(files, without_a_survey_there_is_an_error);
+        tcase_add_test(files, what_others_put_into_the_spool_is_seen);
+        tcase_add_test(files, a_call_with_files_may_wait_for_the_survey);
         tcase_add_test(files, an_export_is_the_file_itself_and_cannot_be_written);
         tcase_add_test(files, a_conversion_is_a_file_that_cannot_be_written);
         tcase_add_test(files, an_import_is_copied_by_one_job_and_published_by_another);

@@ -41,39 +41,9 @@ END_TEST
 
 START_TEST(an_empty_spool_lists_nothing) {
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];
-        uint64_t n, n_bytes;
 
         check_list("");
         ck_assert_int_eq(spool_resolve(spool, SPAN_LITERAL("latest"), name), SPOOL_E_NOT_FOUND);
-        ck_assert_int_eq(spool_usage(spool, &n, &n_bytes), 0);
-        ck_assert_uint_eq(n, 0);
-        ck_assert_uint_eq(n_bytes, 0);
-}
-END_TEST
-
-static uint64_t allocated(const char *name) {
-        char file[128];
-        struct stat st;
-
-        (void) snprintf(file, sizeof(file), "%s" SNAPSHOT_FILE_SUFFIX, name);
-        ck_assert_int_eq(fstatat(dir.fd, file, &st, 0), 0);
-        return (uint64_t) st.st_blocks * 512;
-}
-
-START_TEST(usage_counts_bytes_of_snapshots_only) {
-        SpoolEntry *entries;
-        uint64_t n, n_bytes;
-        size_t n_entries;
-
-        put("a", 10, 0, false);
-        put_garbage("b" SNAPSHOT_FILE_SUFFIX);
-        put_garbage("other");
-        ck_assert_int_eq(spool_usage(spool, &n, &n_bytes), 0);
-        ck_assert_uint_eq(n, 2);
-        ck_assert_int_eq(spool_list(spool, &entries, &n_entries), 0);
-        ck_assert_uint_eq(n_entries, 2);
-        ck_assert_uint_eq(n_bytes, allocated("a") + allocated("b"));
-        spool_entries_free(entries, n_entries);
 }
 END_TEST
 
@@ -187,7 +157,6 @@ static void check_unavailable(const char *path, const char *part) {
         size_t n_entries;
         Spool *broken;
         Buffer rotated;
-        uint64_t n;
         Head head;
         int fd;
 
@@ -202,7 +171,6 @@ static void check_unavailable(const char *path, const char *part) {
         ck_assert_int_eq(spool_list(broken, &entries, &n_entries), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_resolve(broken, SPAN_LITERAL("latest"), name), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_open_snapshot(broken, "a", &fd, &head), SPOOL_E_UNAVAILABLE);
-        ck_assert_int_eq(spool_usage(broken, &n, &n), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_clean(broken), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_temporary(broken, &fd), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_make_room(broken, &limits, &(SpoolNeed){}, &rotated),
@@ -308,7 +276,6 @@ int main(void) {
         tcase_add_test(list, only_snapshots_are_listed);
         tcase_add_test(list, the_file_name_is_the_name);
         tcase_add_test(list, an_empty_spool_lists_nothing);
-        tcase_add_test(list, usage_counts_bytes_of_snapshots_only);
         tcase_add_loop_test(list, references_resolve_to_names, 0, ELEMENTSOF(resolve_rows));
         tcase_add_test(list, times_of_publishing_rise_also_when_the_clock_goes_back);
         tcase_add_test(list, a_renamed_snapshot_keeps_its_place);

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "interface/job-interface.h"
 #include "job/sandbox/sandbox.h"
 #include "wire/frame.h"
 #include "wire/limits.h"
@@ -30,10 +31,11 @@
 typedef struct Conversation {
         json_object *replies[CONVERSATION_MAX_REPLIES]; /* parameters of each */
         size_t n;
-        char *error;   /* of the last; NULL: success */
-        bool finished; /* a last reply came */
-        int fd;        /* the first received descriptor */
-        int status;    /* of the child; 0: no child */
+        json_object *change; /* what the job told the main process alone, or NULL */
+        char *error;         /* of the last; NULL: success */
+        bool finished;       /* a last reply came */
+        int fd;              /* the first received descriptor */
+        int status;          /* of the child; 0: no child */
 } Conversation;
 
 typedef struct ConversationServer {
@@ -89,6 +91,14 @@ static inline void conversation_receive(FrameStream *stream, Conversation *ret) 
                         return;
                 ck_assert_int_eq(r, 0);
                 ck_assert_int_eq(reply_decode(frame, &reply, complaint), 0);
+                if (reply.continues &&
+                    json_object_object_get(reply.parameters, JOB_KEY_SPOOL_CHANGE)) {
+                        json_object_put(ret->change);
+                        ret->change = json_object_get(
+                                json_object_object_get(reply.parameters, JOB_KEY_SPOOL_CHANGE));
+                        reply_done(&reply);
+                        continue;
+                }
                 ck_assert_uint_lt(ret->n, CONVERSATION_MAX_REPLIES);
                 ret->replies[ret->n++] = json_object_get(reply.parameters);
                 ret->finished = !reply.continues;
@@ -103,6 +113,7 @@ static inline void conversation_receive(FrameStream *stream, Conversation *ret) 
 static inline void conversation_done(Conversation *conversation) {
         for (size_t i = 0; i < conversation->n; i++)
                 json_object_put(conversation->replies[i]);
+        json_object_put(conversation->change);
         free(conversation->error);
         (void) fd_close(conversation->fd);
         *conversation = (Conversation){ .fd = -EBADF };

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/method/survey.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "service/request/order.h"
+#include "wire/message.h"
+
+typedef struct Survey {
+        Desk *desk;
+        bool is_done;
+        Buffer failure; /* the error reply of the job */
+} Survey;
+
+bool survey_is_due(const Desk *desk) {
+        int fd = spool_dir_fd(desk->spool);
+
+        return fd >= 0 && !spool_index_is_current(desk->index, fd);
+}
+
+static Request *find_waiting(const Desk *desk) {
+        Request *found = NULL;
+
+        /* The newest request is the first in the list. */
+        for (Request *request = desk->requests; request; request = request->next)
+                if (request->awaits_survey)
+                        found = request;
+        return found;
+}
+
+/* In the order in which the calls came. */
+static void wake_all(Survey *survey) {
+        const WireErrorDetail detail = { .reason = "No job could be started to read the spool." };
+        Request *request;
+        int r;
+
+        while ((request = find_waiting(survey->desk))) {
+                request->awaits_survey = false;
+                if (survey->is_done)
+                        r = request_handle(request);
+                else if (survey->failure.n > 0)
+                        r = request_fail_as(request, buffer_span(&survey->failure));
+                else
+                        r = request_fail(request, WIRE_ERROR_JOB_FAILED, &detail);
+                request_settle(request, r);
+        }
+}
+
+static void survey_free(void *state) {
+        Survey *survey = state;
+
+        survey->desk->is_surveying = false;
+        wake_all(survey);
+        buffer_done(&survey->failure);
+        free(survey);
+}
+
+static int on_entries(Request *request, Span frame) {
+        Survey *survey = request->state;
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        json_object *entries;
+        Reply reply;
+        int r;
+
+        r = reply_decode(frame, &reply, complaint);
+        if (r != 0)
+                return r < 0 ? r : -EBADMSG;
+        entries = json_object_object_get(reply.parameters, JOB_KEY_ENTRIES);
+        if (!json_object_is_type(entries, json_type_array))
+                r = -EBADMSG;
+        for (size_t i = 0; r == 0 && i < json_object_array_length(entries); i++)
+                r = spool_index_add(survey->desk->index, json_object_array_get_idx(entries, i));
+        reply_done(&reply);
+        return r;
+}
+
+static int on_surveyed(Request *request, Span frame) {
+        Survey *survey = request->state;
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        Reply reply;
+        int r;
+
+        r = reply_decode(frame, &reply, complaint);
+        if (r != 0)
+                return r < 0 ? r : -EBADMSG;
+        r = spool_index_end(survey->desk->index,
+                            json_object_object_get(reply.parameters, JOB_KEY_STAMP));
+        reply_done(&reply);
+        if (r != 0)
+                return r;
+        survey->is_done = true;
+        return request_forward(request, frame);
+}
+
+static int on_failed(Request *request, Span frame) {
+        Survey *survey = request->state;
+
+        (void) !buffer_append(&survey->failure, frame.bytes, frame.n);
+        return request_fail_as(request, frame);
+}
+
+static int method_survey(Request *request) {
+        static const Stage stage = {
+                .on_part = on_entries,
+                .on_result = on_surveyed,
+                .on_failure = on_failed,
+        };
+        JsonWriter writer;
+        int r;
+
+        r = spool_index_begin(request->desk->index);
+        if (r != 0)
+                return r;
+        request->more = true;
+        request_begin_order(request, &writer);
+        r = request_add_spool(request, &writer);
+        if (r != 0)
+                return r;
+        return request_submit(request, &writer, JOB_METHOD_SURVEY, QUEUE_SURVEYING, JOB_SPOOL,
+                              &stage);
+}
+
+int survey_start(Desk *desk) {
+        static const Method method = { JOB_METHOD_SURVEY, method_survey, RECORD_SURVEYED, false };
+        Survey *survey;
+        Request *request;
+
+        if (desk->is_surveying)
+                return 0;
+        survey = malloc(sizeof(*survey));
+        if (!survey || request_new(desk, &method, NULL, NULL, &request) < 0) {
+                free(survey);
+                return -ENOMEM;
+        }
+        *survey = (Survey){ .desk = desk, .failure = { .max_bytes = LIMIT_REPLY_BYTES } };
+        request_keep(request, survey, survey_free);
+        desk->is_surveying = true;
+        request_settle(request, method_survey(request));
+        return 0;
+}
+
+void survey_await(Request *request) {
+        int r;
+
+        request_keep_fds(request);
+        request->awaits_survey = true;
+        /* Unless this fails, the request may be answered and freed by now. */
+        r = survey_start(request->desk);
+        if (r == 0)
+                return;
+        request->awaits_survey = false;
+        request_settle(request, r);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * SpoolIndex
+ *
+ * What the main process knows of the snapshots in the spool without reading a file. A survey, made
+ * by a job, fills it; the changes that jobs make keep it in step. The index remembers the change
+ * time of the directory: while the directory still has that time, nobody else has changed it.
+ *
+ * A view is the list at one moment. It is shared and never changes; whoever holds it sees the same
+ * snapshots until it is released. A file of a view may be gone when it is opened.
+ */
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/name.h"
+#include "base/span.h"
+#include "json/json-writer.h"
+#include "spool/spool-stamp.h"
+#include "spool/spool.h"
+
+typedef struct SpoolIndex SpoolIndex;
+
+/* views */
+
+typedef struct IndexEntry {
+        unsigned n_refs;
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
+        bool damaged;
+        bool tagged, imported;
+        bool has_uid, has_start, has_offset;
+        uid_t uid;
+        uint64_t start_realtime_ns;
+        uint64_t published_realtime_ns;
+        uint64_t size_bytes;      /* of the file */
+        uint64_t allocated_bytes; /* on the disk */
+        uint64_t offset;          /* of the damage */
+        size_t n_text;
+        char text[]; /* the HEAD object; of a damaged one a sentence about the damage */
+} IndexEntry;
+
+typedef struct SpoolView {
+        unsigned n_refs;
+        size_t n, n_places;
+        IndexEntry **entries; /* in the order of publishing, newest first; damaged last, by name */
+        uint64_t size_bytes, allocated_bytes; /* of all files */
+        size_t memory;                        /* that the view and its entries take, in bytes */
+} SpoolView;
+
+SpoolView *spool_view_ref(SpoolView *view);
+SpoolView *spool_view_unref(SpoolView *view);
+DEFINE_CLEANUP(SpoolView *, spool_view_unref);
+
+/* NULL when there is none. */
+const IndexEntry *spool_view_find(const SpoolView *view, Span name);
+/* "NAME", "latest" or "latest~N", as spool_resolve(); NULL when there is none. */
+const IndexEntry *spool_view_resolve(const SpoolView *view, Span reference);
+
+/* the index */
+
+_must_check_ int spool_index_new(SpoolIndex **ret);
+SpoolIndex *spool_index_free(SpoolIndex *index);
+DEFINE_CLEANUP(SpoolIndex *, spool_index_free);
+
+/* Borrowed until the index changes. Empty before the first survey. */
+SpoolView *spool_index_view(const SpoolIndex *index);
+/* Whether the directory is as the index knows it. */
+bool spool_index_is_current(const SpoolIndex *index, int dir_fd);
+/* The index proved wrong: it is not current before the next survey. */
+void spool_index_forget(SpoolIndex *index);
+
+/*
+ * A survey replaces the whole list: begin, add each entry, end. One that does not come to its end
+ * leaves the index as it was. @item is an object of spool_entry_write(), @stamp one of
+ * spool_stamp_write(). 0, -ENOMEM, or -EBADMSG for a malformed object.
+ */
+_must_check_ int spool_index_begin(SpoolIndex *index);
+_must_check_ int spool_index_add(SpoolIndex *index, json_object *item);
+_must_check_ int spool_index_end(SpoolIndex *index, json_object *stamp);
+
+/*
+ * Follows what a job did to the directory, an object of spool_change_write(). A job that began with
+ * another directory than the index knows makes it forget: somebody else changed it, too.
+ */
+void spool_index_follow(SpoolIndex *index, json_object *change);
+
+/* how jobs tell */
+
+void spool_stamp_write(JsonWriter *writer, const char *key, const SpoolStamp *stamp);
+void spool_entry_write(JsonWriter *writer, const SpoolEntry *entry);

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "spool-fixture.h"
+
+#include "spool/spool-change.h"
+#include "spool/spool-index.h"
+#include "wire/message.h"
+
+static SpoolIndex *spool_index;
+
+/* The parameters of a reply with the text in @writer, as the main process decodes them. */
+static json_object *decode(JsonWriter *writer) {
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        Buffer frame = { .bytes = NULL };
+        json_object *object;
+        Reply reply;
+
+        json_write_end(writer);
+        ck_assert_int_eq(json_writer_finish(writer), 0);
+        ck_assert_int_eq(reply_encode(&frame, buffer_span(writer->buffer), false), 0);
+        ck_assert_int_eq(reply_decode(buffer_span(&frame), &reply, complaint), 0);
+        object = json_object_get(reply.parameters);
+        reply_done(&reply);
+        buffer_done(&frame);
+        buffer_done(writer->buffer);
+        return object;
+}
+
+static void begin(JsonWriter *writer, Buffer *text) {
+        *text = (Buffer){ .bytes = NULL };
+        json_writer_init(writer, text);
+        json_write_object(writer);
+}
+
+/* As a survey of the spool does. */
+static void survey(void) {
+        json_object *object, *items;
+        SpoolEntry *entries;
+        SpoolStamp stamp;
+        JsonWriter writer;
+        Buffer text;
+        size_t n;
+
+        ck_assert_int_eq(spool_list(spool, &entries, &n), 0);
+        ck_assert_int_eq(spool_stamp_read(dir.fd, &stamp), 0);
+        begin(&writer, &text);
+        json_write_key(&writer, "entries");
+        json_write_array(&writer);
+        for (size_t i = 0; i < n; i++)
+                spool_entry_write(&writer, &entries[i]);
+        json_write_end(&writer);
+        spool_stamp_write(&writer, "stamp", &stamp);
+        object = decode(&writer);
+        spool_entries_free(entries, n);
+
+        items = json_object_object_get(object, "entries");
+        ck_assert_int_eq(spool_index_begin(spool_index), 0);
+        for (size_t i = 0; i < n; i++)
+                ck_assert_int_eq(spool_index_add(spool_index, json_object_array_get_idx(items, i)),
+                                 0);
+        ck_assert_int_eq(spool_index_end(spool_index, json_object_object_get(object, "stamp")), 0);
+        json_object_put(object);
+}
+
+/* A job of its own: the change that its spool tells of, or NULL. */
+static json_object *change_of(Spool *job) {
+        JsonWriter writer;
+        Buffer text;
+
+        begin(&writer, &text);
+        if (spool_change_write(job, &writer))
+                return decode(&writer);
+        buffer_done(&text);
+        return NULL;
+}
+
+static Spool *job_new(void) {
+        Spool *job;
+
+        ck_assert_int_eq(spool_open(dir.path, &job), 0);
+        return job;
+}
+
+/* Ends the job, and the index follows what it did. */
+static void job_end(Spool *job) {
+        json_object *change = change_of(job);
+
+        ck_assert_ptr_nonnull(change);
+        spool_index_follow(spool_index, change);
+        json_object_put(change);
+        (void) spool_free(job);
+}
+
+static bool is_current(void) {
+        return spool_index_is_current(spool_index, dir.fd);
+}
+
+static void check_view(const SpoolView *view, const char *expected) {
+        uint64_t size = 0, allocated = 0;
+        char names[1024] = "";
+
+        for (size_t i = 0; i < view->n; i++) {
+                (void) strcat(names, view->entries[i]->name);
+                (void) strcat(names, view->entries[i]->damaged ? "! " : " ");
+                size += view->entries[i]->size_bytes;
+                allocated += view->entries[i]->allocated_bytes;
+        }
+        ck_assert_str_eq(names, expected);
+        ck_assert_uint_eq(view->size_bytes, size);
+        ck_assert_uint_eq(view->allocated_bytes, allocated);
+}
+
+static void index_set_up(void) {
+        set_up();
+        ck_assert_int_eq(spool_index_new(&spool_index), 0);
+}
+
+static void index_tear_down(void) {
+        spool_index = spool_index_free(spool_index);
+        tear_down();
+}
+
+/* The clock of the file system may stand still for some milliseconds. */
+static void pass_a_tick(void) {
+        (void) usleep(30000);
+}
+
+START_TEST(an_index_is_current_from_its_survey_to_the_next_change) {
+        ck_assert(!is_current());
+        check_view(spool_index_view(spool_index), "");
+        put("a", 10, 1000, true);
+        survey();
+        ck_assert(is_current());
+        pass_a_tick();
+        put("b", 20, 1000, true);
+        ck_assert(!is_current());
+        check_view(spool_index_view(spool_index), "a ");
+        survey();
+        ck_assert(is_current());
+        check_view(spool_index_view(spool_index), "b a ");
+        pass_a_tick();
+        ck_assert_int_eq(unlinkat(dir.fd, "a" SNAPSHOT_FILE_SUFFIX, 0), 0);
+        ck_assert(!is_current());
+        survey();
+        spool_index_forget(spool_index);
+        ck_assert(!is_current());
+}
+END_TEST
+
+START_TEST(an_entry_has_what_the_file_has) {
+        const IndexEntry *entry;
+        struct stat st;
+
+        put("t", 10, 1000, true);
+        put_import("i", 20, 1001);
+        put_garbage("bad" SNAPSHOT_FILE_SUFFIX);
+        survey();
+        check_view(spool_index_view(spool_index), "i t bad! ");
+        entry = spool_view_find(spool_index_view(spool_index), SPAN_LITERAL("t"));
+        ck_assert_int_eq(fstatat(dir.fd, "t" SNAPSHOT_FILE_SUFFIX, &st, 0), 0);
+        ck_assert(entry->tagged && !entry->imported && !entry->damaged);
+        ck_assert(entry->has_uid && entry->uid == 1000);
+        ck_assert(entry->has_start && entry->start_realtime_ns == 10);
+        ck_assert_uint_eq(entry->size_bytes, (uint64_t) st.st_size);
+        ck_assert_uint_eq(entry->allocated_bytes, (uint64_t) st.st_blocks * 512);
+        ck_assert_uint_eq(entry->published_realtime_ns,
+                          (uint64_t) st.st_mtim.tv_sec * NSEC_PER_SEC +
+                                  (uint64_t) st.st_mtim.tv_nsec);
+        ck_assert_ptr_nonnull(strstr(entry->text, "\"name\":\"t\""));
+        entry = spool_view_find(spool_index_view(spool_index), SPAN_LITERAL("i"));
+        ck_assert(entry->imported);
+        entry = spool_view_find(spool_index_view(spool_index), SPAN_LITERAL("bad"));
+        ck_assert(entry->damaged && !entry->has_uid && entry->size_bytes == 7);
+        ck_assert_ptr_null(strchr(entry->text, '{'));
+        ck_assert_uint_gt(entry->n_text, 10);
+        ck_assert_ptr_null(spool_view_find(spool_index_view(spool_index), SPAN_LITERAL("c")));
+}
+END_TEST
+
+START_TEST(references_resolve_as_in_the_spool) {
+        static const char *const references[] = { "latest", "latest~1", "latest~2", "b",
+                                                  "i",      "bad",      "none",     "" };
+        char name[SNAPSHOT_NAME_MAX_CHARS + 1];
+
+        put("a", 30, 0, false);
+        put_import("i", 40, 0);
+        put("b", 20, 0, false);
+        put_garbage("bad" SNAPSHOT_FILE_SUFFIX);
+        survey();
+        for (size_t i = 0; i < ELEMENTSOF(references); i++) {
+                const IndexEntry *entry =
+                        spool_view_resolve(spool_index_view(spool_index), span_of(references[i]));
+                int r = spool_resolve(spool, span_of(references[i]), name);
+
+                ck_assert_int_eq(r, entry ? 0 : SPOOL_E_NOT_FOUND);
+                if (entry)
+                        ck_assert_str_eq(entry->name, name);
+        }
+}
+END_TEST
+
+START_TEST(what_jobs_do_is_followed) {
+        SpoolLimits limits = {};
+        const SpoolNeed need = { .uid = 1000 };
+        Buffer rotated = {};
+        Spool *job;
+        int fd;
+
+        put("a", 10, 1000, false);
+        put("b", 20, 1000, true);
+        survey();
+
+        job = job_new();
+        fd = make_snapshot("c", 30, 1000, true);
+        limits.max_bytes = 1;
+        ck_assert_int_eq(spool_make_room(job, &limits, &need, &rotated), SPOOL_E_FULL);
+        limits.max_bytes = UINT64_MAX;
+        limits.max_age_ns = 1;
+        ck_assert_int_eq(spool_make_room(job, &limits, &need, &rotated), 0);
+        ck_assert_int_eq(spool_publish(job, fd, "c", false, 1000), 0);
+        (void) close(fd);
+        job_end(job);
+        ck_assert(is_current());
+        check_view(spool_index_view(spool_index), "c b ");
+        buffer_done(&rotated);
+
+        job = job_new();
+        fd = make_snapshot("b", 40, 1000, true);
+        ck_assert_int_eq(spool_publish(job, fd, "b", true, 1000), 0); /* replaces */
+        (void) close(fd);
+        job_end(job);
+        ck_assert(is_current());
+        check_view(spool_index_view(spool_index), "b c ");
+
+        job = job_new();
+        ck_assert_int_eq(spool_rename(job, "c", "d", 1000, NULL), 0);
+        job_end(job);
+        ck_assert(is_current());
+        check_view(spool_index_view(spool_index), "b d ");
+
+        job = job_new();
+        ck_assert_int_eq(spool_remove(job, "b", 1000), 0);
+        ck_assert_int_eq(spool_remove(job, "d", 1000), 0);
+        job_end(job);
+        ck_assert(is_current());
+        check_view(spool_index_view(spool_index), "");
+}
+END_TEST
+
+START_TEST(a_job_that_changed_nothing_tells_nothing) {
+        Spool *job = job_new();
+
+        put("a", 10, 1000, true);
+        ck_assert_ptr_null(change_of(job));
+        ck_assert_int_eq(spool_remove(job, "b", 1000), SPOOL_E_NOT_FOUND);
+        ck_assert_ptr_null(change_of(job));
+        (void) spool_free(job);
+}
+END_TEST
+
+START_TEST(what_others_do_meanwhile_is_not_overlooked) {
+        Spool *job = job_new();
+
+        put("a", 10, 1000, true);
+        put("b", 20, 1000, true);
+        survey();
+        pass_a_tick();
+        ck_assert_int_eq(spool_remove(job, "a", 1000), 0);
+        pass_a_tick();
+        put("x", 30, 1000, true); /* between two locks of the job */
+        ck_assert_int_eq(spool_remove(job, "b", 1000), 0);
+        ck_assert_ptr_null(change_of(job));
+        (void) spool_free(job);
+        ck_assert(!is_current());
+
+        /* Before the job begins: what it did is true, but it is not all. */
+        survey();
+        pass_a_tick();
+        put("y", 40, 1000, true);
+        job = job_new();
+        pass_a_tick();
+        ck_assert_int_eq(spool_remove(job, "x", 1000), 0);
+        job_end(job);
+        ck_assert(!is_current());
+        survey();
+        check_view(spool_index_view(spool_index), "y ");
+}
+END_TEST
+
+START_TEST(a_view_stays_as_it_is) {
+        SpoolView *view;
+        Spool *job;
+
+        put("a", 10, 1000, true);
+        put("b", 20, 1000, true);
+        survey();
+        view = spool_view_ref(spool_index_view(spool_index));
+        job = job_new();
+        ck_assert_int_eq(spool_remove(job, "a", 1000), 0);
+        job_end(job);
+        check_view(view, "b a ");
+        check_view(spool_index_view(spool_index), "b ");
+        survey();
+        check_view(view, "b a ");
+        ck_assert_str_eq(spool_view_resolve(view, SPAN_LITERAL("latest~1"))->name, "a");
+        ck_assert_uint_gt(view->memory, spool_index_view(spool_index)->memory);
+        ck_assert_ptr_null(spool_view_unref(view));
+}
+END_TEST
+
+static const char *const malformed[] = {
+        "{}",
+        "{\"head\":null}",
+        "{\"head\":[]}",
+        "{\"head\":{}}",
+        "{\"head\":{\"name\":\"\"}}",
+        "{\"head\":{\"name\":\"../a\"}}",
+        "{\"head\":{\"name\":\"latest\"}}",
+};
+
+START_TEST(malformed_entries_are_refused) {
+        json_object *item = json_tokener_parse(malformed[_i]);
+
+        ck_assert_ptr_nonnull(item);
+        ck_assert_int_eq(spool_index_add(spool_index, item), -EBADMSG); /* nothing was begun */
+        ck_assert_int_eq(spool_index_begin(spool_index), 0);
+        ck_assert_int_eq(spool_index_add(spool_index, item), -EBADMSG);
+        ck_assert_int_eq(spool_index_end(spool_index, item), -EBADMSG);
+        ck_assert(!is_current());
+        survey();
+        spool_index_follow(spool_index, item);
+        ck_assert(!is_current());
+        json_object_put(item);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("spool-index");
+        TCase *tcase = tcase_create("index");
+
+        tcase_add_checked_fixture(tcase, index_set_up, index_tear_down);
+        suite_add_tcase(suite, tcase);
+        tcase_add_test(tcase, an_index_is_current_from_its_survey_to_the_next_change);
+        tcase_add_test(tcase, an_entry_has_what_the_file_has);
+        tcase_add_test(tcase, references_resolve_as_in_the_spool);
+        tcase_add_test(tcase, what_jobs_do_is_followed);
+        tcase_add_test(tcase, a_job_that_changed_nothing_tells_nothing);
+        tcase_add_test(tcase, what_others_do_meanwhile_is_not_overlooked);
+        tcase_add_test(tcase, a_view_stays_as_it_is);
+        tcase_add_loop_test(tcase, malformed_entries_are_refused, 0, ELEMENTSOF(malformed));
+        return check_main(suite);
+}

@@ -235,6 +235,8 @@ static int analysis_read(Analysis *analysis) {
                 r = section_feed_init(&analysis->feed, &analysis->view, analysis->n_sides);
         if (r != 0)
                 return err_fold(r);
+        for (unsigned i = 0; i < analysis->n_sides; i++)
+                section_feed_head(&analysis->feed, i, &analysis->subjects[i].head);
         if (comparison_wants_cgroups(analysis->comparison))
                 visitor.on_cgroup_name = analysis_on_cgroup_name;
         r = analysis_read_threads(analysis, &read);

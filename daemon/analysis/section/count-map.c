@@ -187,10 +187,14 @@ int count_map_put(CountMap *map, const KeyNode *name, Count **ret) {
         return 0;
 }
 
+static Reading reading_of(const Count *count) {
+        return count->absent ? (Reading){} : READING(count->value);
+}
+
 Reading count_map_get(const CountMap *map, Span key) {
         size_t i = position_of(map, key);
 
-        return is_at(map, i, key) ? READING(map->counts[i].value) : (Reading){};
+        return is_at(map, i, key) ? reading_of(&map->counts[i]) : (Reading){};
 }
 
 int count_map_merge(CountMap *map, const CountMap *from, CountRule rule) {
@@ -204,6 +208,11 @@ int count_map_merge(CountMap *map, const CountMap *from, CountRule rule) {
                 r = count_map_put(map, other->name, &count);
                 if (r != 0)
                         return r;
+                count->absent |= other->absent;
+                if (count->absent) {
+                        count->value = 0;
+                        continue;
+                }
                 /* A new count is 0, which changes neither a sum nor a peak of unsigned numbers. */
                 count->value = reading_merge(merge, READING(count->value), READING(other->value))
                                        .magnitude;
@@ -268,7 +277,7 @@ bool count_walk_next(CountWalk *walk, const CountMap *const maps[static 2], Span
         for (size_t i = 0; i < 2; i++) {
                 bool has = counts[i] && span_equal(counts[i]->name->key, *ret_key);
 
-                ret_sides[i] = has ? READING(counts[i]->value) : (Reading){};
+                ret_sides[i] = has ? reading_of(counts[i]) : (Reading){};
                 walk->at[i] += has;
         }
         return true;

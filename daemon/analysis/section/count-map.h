@@ -71,6 +71,7 @@ _must_check_ int member_scan_text(Span json, JsonOnMember on_member, void *userd
 typedef struct Count {
         const KeyNode *name;
         uint64_t value;
+        bool absent; /* the key is there, but its number is not known; the value is 0 */
 } Count;
 
 /* Zeroed: empty. */
@@ -90,9 +91,9 @@ typedef ReadingMerge (*CountRule)(Span key);
 
 /* The count of @name, 0 when it is new. The next call moves it. 0 or -ENOMEM. */
 _must_check_ int count_map_put(CountMap *map, const KeyNode *name, Count **ret);
-/* Absent when there is none. */
+/* Absent also when there is none. */
 Reading count_map_get(const CountMap *map, Span key);
-/* A key that only one of them has is kept. 0 or -ENOMEM. */
+/* A key that only one of them has is kept; absent is what is absent in one. 0 or -ENOMEM. */
 _must_check_ int count_map_merge(CountMap *map, const CountMap *from, CountRule rule);
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/section/section-json.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "analysis/section/section-choice.h"
@@ -63,7 +64,10 @@ void section_reason_write(const Sections *sections, JsonWriter *writer, SectionI
         for (unsigned side = 0; side < sections->n_sides; side++) {
                 if (!gaps[side].absent)
                         continue;
-                explain(sections, side, id, gaps[side].there, one);
+                if (gaps[side].words)
+                        (void) snprintf(one, sizeof(one), "%s", gaps[side].words);
+                else
+                        explain(sections, side, id, gaps[side].there, one);
                 n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s%s", n > 0 ? "; " : "",
                                        sections->n_sides > 1 ? prefixes[side] : "", one);
         }
@@ -213,7 +217,7 @@ static const char *unit_of_stat(Span key) {
 }
 
 static bool has_smaps(KeyNode *node, unsigned side) {
-        return smaps_entry(node)->has[side];
+        return smaps_entry(node)->counts[side].n_rolled_up > 0;
 }
 
 static bool has_cgroup(KeyNode *node, unsigned side) {
@@ -251,13 +255,41 @@ static const struct {
         [SECTION_MEMORY_EVENTS] = { has_cgroup, events_of, unit_count, "cgroup", "event", "count" },
 };
 
+#define LEFT_OUT_BYTES 192
+
+/* Why a value of a process's memory is absent, where that does not follow from the source. */
+static void explain_memory(const Sections *sections, const SmapsEntry *entry, Span key,
+                           char ret_texts[static SECTION_SIDES][LEFT_OUT_BYTES],
+                           SectionGap gaps[static SECTION_SIDES]) {
+        for (unsigned side = 0; side < SECTION_SIDES; side++) {
+                const SmapsCount *count = &entry->counts[side];
+
+                if (smaps_is_counted(key)) {
+                        gaps[side].words = "no such process has memory, or the snapshot is of an "
+                                           "earlier version";
+                } else if (count->n_left_out > 0) {
+                        (void) snprintf(ret_texts[side], LEFT_OUT_BYTES,
+                                        "%" PRIu64 " of %" PRIu64 " process%s left out for size, "
+                                        "%" PRIu64 " MiB: the bound was SmapsMaxRss=%" PRIu64 "M",
+                                        count->n_left_out, count->n_counted,
+                                        count->n_counted == 1 ? "" : "es",
+                                        count->left_out_bytes >> 20,
+                                        sections->smaps_max_rss_bytes[side] >> 20);
+                        gaps[side].words = ret_texts[side];
+                }
+        }
+}
+
 static void write_count(const Sections *sections, SectionId id, JsonWriter *writer, KeyNode *node,
                         Span key, const Reading *sides) {
+        char texts[SECTION_SIDES][LEFT_OUT_BYTES];
         SectionGap gaps[SECTION_SIDES] = {};
 
         note_gaps(gaps, sides);
         for (unsigned side = 0; side < SECTION_SIDES; side++)
                 gaps[side].there = count_rows[id].there(node, side);
+        if (id == SECTION_SMAPS_ROLLUP)
+                explain_memory(sections, smaps_entry(node), key, texts, gaps);
         json_write_object(writer);
         json_write_member_name(writer, count_rows[id].group, node->key);
         json_write_key(writer, count_rows[id].key);
@@ -267,6 +299,12 @@ static void write_count(const Sections *sections, SectionId id, JsonWriter *writ
         reading_write_sides(writer, sections->n_sides, sides);
         section_reason_write(sections, writer, id, gaps);
         json_write_end(writer);
+}
+
+/* Of one side, that a large process has no Pss is worth a row. */
+static bool is_left_out_pss(const Sections *sections, KeyNode *node, Span key) {
+        return sections->n_sides == 1 && smaps_entry(node)->counts[0].n_left_out > 0 &&
+               span_is(key, "Pss");
 }
 
 static bool write_next_count(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
@@ -285,7 +323,8 @@ static bool write_next_count(const Sections *sections, SectionCursor *cursor, Js
                         continue;
                 count_rows[id].maps_of(node, maps);
                 while (count_walk_next(&cursor->walk, maps, &key, sides)) {
-                        if (!sections_keep(sections, sides)) {
+                        if (!sections_keep(sections, sides) &&
+                            !(smaps && is_left_out_pss(sections, node, key))) {
                                 cursor->n_hidden++;
                                 continue;
                         }
@@ -393,8 +432,8 @@ static bool write_sched_ext(const Sections *sections, SectionCursor *cursor, Jso
                 cursor->n_hidden++;
         }
         for (unsigned side = 0; side < SECTION_SIDES; side++)
-                gaps[side] = (SectionGap){ sched_ext_row_is_absent(&row, side),
-                                           sections->sched_ext[side].has };
+                gaps[side] = (SectionGap){ .absent = sched_ext_row_is_absent(&row, side),
+                                           .there = sections->sched_ext[side].has };
         json_write_object(writer);
         sched_ext_members_write(writer, sections->n_sides, &row);
         section_reason_write(sections, writer, SECTION_SCHED_EXT, gaps);

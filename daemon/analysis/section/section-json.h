@@ -8,7 +8,7 @@
  * [ROW...]...}; arrays of the same name in successive parts are one list. A VALUE is, of one
  * side, a number, "max" or null; of two {"before", "after", "delta"} of such.
  *
- *     smaps-rollup    {"process", "key", "unit", "value": VALUE}
+ *     smaps-rollup    {"process", "key", "unit", "value": VALUE}; keys of smaps_is_counted(), too
  *     cgroup-stats    {"cgroup", "cpu": {"usage_usec", "nr_throttled", "throttled_usec"},
  *                      "memory": {"current"}}
  *     cgroup-limits   {"cgroup", "cpu": {"max_quota_us", "max_period_us", "cpus", "weight",
@@ -56,8 +56,9 @@ bool section_part_write(const Sections *sections, SectionCursor *cursor, JsonWri
 
 /* What is missing on one side of a row. */
 typedef struct SectionGap {
-        bool absent; /* a value of the row is null */
-        bool there;  /* the cgroup, process or host of the row is on that side */
+        bool absent;       /* a value of the row is null */
+        bool there;        /* the cgroup, process or host of the row is on that side */
+        const char *words; /* the whole reason, borrowed; NULL: it follows from the source */
 } SectionGap;
 
 /*

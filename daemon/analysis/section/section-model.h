@@ -28,6 +28,8 @@ typedef struct Sections {
         KeyNode **cgroup_list; /* after sections_finish(): the ones that are shown, by key */
         size_t n_cgroups;
         Smaps smaps;
+        /* Processes with more memory were left out of that side's capture; UINT64_MAX: none. */
+        uint64_t smaps_max_rss_bytes[SECTION_SIDES];
         PressureRecord host[SECTION_SIDES];
         SchedExtRecord sched_ext[SECTION_SIDES];
         const SourceTable *sources[SECTION_SIDES]; /* borrowed; NULL: the file records none */

@@ -28,6 +28,8 @@ int sections_new(const View *view, unsigned n_sides, Sections **ret) {
         key_tree_init(&sections->names, 0);
         key_tree_init(&sections->cgroups, sizeof(CgroupEntry));
         smaps_init(&sections->smaps);
+        for (unsigned side = 0; side < SECTION_SIDES; side++)
+                sections->smaps_max_rss_bytes[side] = UINT64_MAX;
         *ret = sections;
         return 0;
 }
@@ -124,6 +126,19 @@ int sections_add_smaps(Sections *sections, unsigned side, Span process, Span jso
                       "memory map of a process", complaint);
 }
 
+int sections_add_memory(Sections *sections, unsigned side, const ThreadSample *sample,
+                        bool has_smaps) {
+        uint64_t bytes;
+        bool left_out;
+
+        if (!sections_want_smaps(sections))
+                return 0;
+        left_out = !has_smaps && thread_sample_memory(sample, &bytes) &&
+                   bytes > sections->smaps_max_rss_bytes[side];
+        return err_fold(
+                smaps_add_counts(&sections->smaps, side, sample, left_out, &sections->names));
+}
+
 int sections_add_host_pressure(Sections *sections, unsigned side, Span json) {
         char complaint[MEMBER_COMPLAINT_BYTES] = "";
 
@@ -190,6 +205,8 @@ int sections_finish(Sections *sections, KeyOfName key_of, void *userdata) {
         int r;
 
         r = key_of ? smaps_regroup(&sections->smaps, key_of, userdata) : 0;
+        if (r == 0)
+                r = smaps_settle(&sections->smaps, &sections->names);
         if (r == 0)
                 r = smaps_order(&sections->smaps, sections->n_sides);
         if (r == 0)

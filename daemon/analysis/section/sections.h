@@ -8,7 +8,7 @@
  * rows come out. Memory grows with the number of keys. The calls in their only order:
  *
  *     sections_new()
- *     sections_set_sources() where the side's file records them
+ *     sections_set_sources(), sections_set_smaps_bound() where the side's file records them
  *     sections_add_*()      whatever the sides have, sides in any order; what no section of the
  *                           view needs is taken and forgotten
  *     sections_rename()     where cgroups may have been renamed
@@ -43,12 +43,22 @@ bool sections_want_smaps(const Sections *sections);
 _must_check_ int sections_add_cgroup(Sections *sections, unsigned side, Span key, Span json);
 /* A process with its own name; sections_finish() puts it under a key. */
 _must_check_ int sections_add_smaps(Sections *sections, unsigned side, Span process, Span json);
+/*
+ * What the kernel counts of the memory of the process whose leader @sample is, under its own name,
+ * too; nothing for other threads. @has_smaps: it is also given to sections_add_smaps().
+ */
+_must_check_ int sections_add_memory(Sections *sections, unsigned side, const ThreadSample *sample,
+                                     bool has_smaps);
 _must_check_ int sections_add_host_pressure(Sections *sections, unsigned side, Span json);
 _must_check_ int sections_add_sched_ext(Sections *sections, unsigned side, Span json);
 /* The states of the sources in the capture of @side. @sources must live until all is written. */
 static inline void sections_set_sources(Sections *sections, unsigned side,
                                         const SourceTable *sources) {
         sections->sources[side] = sources;
+}
+/* The capture of @side left out smaps_rollup of processes with more memory than that. */
+static inline void sections_set_smaps_bound(Sections *sections, unsigned side, uint64_t bytes) {
+        sections->smaps_max_rss_bytes[side] = bytes;
 }
 /* A sentence fragment without the name of the snapshot. */
 const char *sections_complaint(const Sections *sections);

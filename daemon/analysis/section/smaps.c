@@ -3,6 +3,16 @@
 
 #include <stdlib.h>
 
+#include "base/number.h"
+
+static const MetricId counted[] = {
+        METRIC_rss_anon_bytes,
+        METRIC_rss_file_bytes,
+        METRIC_rss_shmem_bytes,
+        METRIC_swap_bytes,
+};
+#define N_RESIDENT 3 /* the first of them */
+
 static void entry_done(void *payload) {
         SmapsEntry *entry = payload;
 
@@ -26,24 +36,70 @@ static ReadingMerge add_up(Span key) {
         return READING_MERGE_SUM;
 }
 
-static int add_map(KeyTree *processes, unsigned side, Span key, const CountMap *map) {
+bool smaps_is_counted(Span key) {
+        for (size_t i = 0; i < ELEMENTSOF(counted); i++)
+                if (span_is(key, metric_table[counted[i]].name))
+                        return true;
+        return false;
+}
+
+static void add_up_counts(SmapsCount *count, const SmapsCount *from) {
+        count->n_counted += from->n_counted;
+        count->n_rolled_up += from->n_rolled_up;
+        count->n_left_out += from->n_left_out;
+        count->left_out_bytes = number_add_saturating(count->left_out_bytes, from->left_out_bytes);
+}
+
+static int add_map(KeyTree *processes, unsigned side, Span key, const CountMap *map,
+                   const SmapsCount *count) {
         KeyNode *node;
         int r;
 
         r = key_tree_put(processes, key, &node);
         if (r != 0)
                 return r;
-        smaps_entry(node)->has[side] = true;
+        add_up_counts(&smaps_entry(node)->counts[side], count);
         return count_map_merge(&smaps_entry(node)->sides[side], map, add_up);
 }
 
 int smaps_add(Smaps *smaps, unsigned side, Span process, Span json, KeyTree *names,
               char ret_complaint[static MEMBER_COMPLAINT_BYTES]) {
+        static const SmapsCount one = { .n_rolled_up = 1 };
         _cleanup_(count_map_done) CountMap map = {};
         int r;
 
         r = count_map_scan_text(&map, json, names, 1024, ret_complaint);
-        return r == 0 ? add_map(&smaps->processes, side, process, &map) : r;
+        return r == 0 ? add_map(&smaps->processes, side, process, &map, &one) : r;
+}
+
+static int put_count(CountMap *map, Span key, KeyTree *names, Count **ret) {
+        KeyNode *name;
+        int r = key_tree_put(names, key, &name);
+
+        return r == 0 ? count_map_put(map, name, ret) : r;
+}
+
+int smaps_add_counts(Smaps *smaps, unsigned side, const ThreadSample *sample, bool left_out,
+                     KeyTree *names) {
+        SmapsCount one = { .n_counted = 1, .n_left_out = left_out };
+        _cleanup_(count_map_done) CountMap map = {};
+
+        for (size_t i = 0; i < ELEMENTSOF(counted); i++) {
+                Count *count;
+                int r;
+
+                if (!thread_sample_has(sample, counted[i]))
+                        continue;
+                r = put_count(&map, span_of(metric_table[counted[i]].name), names, &count);
+                if (r != 0)
+                        return r;
+                count->value = thread_sample_get(sample, counted[i]);
+        }
+        if (map.n == 0)
+                return 0;
+        if (left_out)
+                (void) thread_sample_memory(sample, &one.left_out_bytes);
+        return add_map(&smaps->processes, side, sample->pcomm, &map, &one);
 }
 
 int smaps_regroup(Smaps *smaps, KeyOfName key_of, void *userdata) {
@@ -55,9 +111,10 @@ int smaps_regroup(Smaps *smaps, KeyOfName key_of, void *userdata) {
         for (KeyNode *node = smaps->processes.first; node && r == 0; node = node->next) {
                 r = key_of(userdata, node->key, &key);
                 for (unsigned side = 0; side < 2 && r == 0; side++)
-                        if (smaps_entry(node)->has[side])
+                        if (smaps_entry(node)->sides[side].n > 0)
                                 r = add_map(&regrouped.processes, side, key,
-                                            &smaps_entry(node)->sides[side]);
+                                            &smaps_entry(node)->sides[side],
+                                            &smaps_entry(node)->counts[side]);
         }
         if (r != 0) {
                 smaps_done(&regrouped);
@@ -66,6 +123,46 @@ int smaps_regroup(Smaps *smaps, KeyOfName key_of, void *userdata) {
         smaps_done(smaps);
         *smaps = regrouped;
         return 0;
+}
+
+static int settle_side(CountMap *map, const SmapsCount *count, KeyTree *names) {
+        Count *pss;
+        int r;
+
+        for (size_t i = 0; count->n_left_out > 0 && i < map->n; i++)
+                if (!smaps_is_counted(map->counts[i].name->key)) {
+                        map->counts[i].absent = true;
+                        map->counts[i].value = 0;
+                }
+        if (count->n_counted == 0 || count->n_rolled_up > 0)
+                return 0;
+        r = put_count(map, SPAN_LITERAL("Pss"), names, &pss);
+        if (r == 0)
+                pss->absent = true;
+        return r;
+}
+
+int smaps_settle(Smaps *smaps, KeyTree *names) {
+        int r = 0;
+
+        for (KeyNode *node = smaps->processes.first; node && r == 0; node = node->next)
+                for (unsigned side = 0; side < 2 && r == 0; side++)
+                        r = settle_side(&smaps_entry(node)->sides[side],
+                                        &smaps_entry(node)->counts[side], names);
+        return r;
+}
+
+static uint64_t resident_bytes(const CountMap *map) {
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < N_RESIDENT; i++) {
+                Reading part = count_map_get(map, span_of(metric_table[counted[i]].name));
+
+                if (part.state != READING_NUMBER)
+                        return count_map_get(map, SPAN_LITERAL("Rss")).magnitude;
+                sum = number_add_saturating(sum, part.magnitude);
+        }
+        return sum;
 }
 
 static int compare_entries(const void *a, const void *b) {
@@ -81,7 +178,7 @@ static int compare_entries(const void *a, const void *b) {
 int smaps_order(Smaps *smaps, unsigned n_sides) {
         for (KeyNode *node = smaps->processes.first; node; node = node->next) {
                 SmapsEntry *entry = smaps_entry(node);
-                uint64_t rss = count_map_get(&entry->sides[0], SPAN_LITERAL("Rss")).magnitude;
+                uint64_t rss = resident_bytes(&entry->sides[0]);
                 uint64_t other;
 
                 if (n_sides == 1) {
@@ -90,7 +187,7 @@ int smaps_order(Smaps *smaps, unsigned n_sides) {
                                 count_map_get(&entry->sides[0], SPAN_LITERAL("Pss")).magnitude;
                         continue;
                 }
-                other = count_map_get(&entry->sides[1], SPAN_LITERAL("Rss")).magnitude;
+                other = resident_bytes(&entry->sides[1]);
                 entry->rank[1] = MAX_OF(rss, other);
                 entry->rank[0] = entry->rank[1] - MIN_OF(rss, other);
         }

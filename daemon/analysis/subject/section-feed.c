@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include "base/err.h"
+#include "metric/smaps-mode.h"
 #include "analysis/key/thread-group.h"
 
 int section_feed_init(SectionFeed *feed, const View *view, unsigned n_sides) {
@@ -40,6 +41,12 @@ int section_feed_census_cgroup(SectionFeed *feed, Span path) {
         return sections_want_cgroups(feed->sections) ? key_part_census(&feed->cgroups, path) : 0;
 }
 
+void section_feed_head(SectionFeed *feed, unsigned side, const Head *head) {
+        if (head->has_smaps_max_rss &&
+            smaps_mode_find(span_of(head->smaps_mode)) == SMAPS_MODE_SMALL)
+                sections_set_smaps_bound(feed->sections, side, head->smaps_max_rss_bytes);
+}
+
 int section_feed_thread(SectionFeed *feed, unsigned side, const ThreadSample *sample,
                         Span smaps_json) {
         int r;
@@ -48,6 +55,8 @@ int section_feed_thread(SectionFeed *feed, unsigned side, const ThreadSample *sa
                 return 0;
         /* Memory maps are kept by their literal names until all names were counted. */
         r = key_part_census(&feed->processes, sample->pcomm);
+        if (r == 0)
+                r = sections_add_memory(feed->sections, side, sample, smaps_json.n > 0);
         if (r != 0 || smaps_json.n == 0)
                 return r;
         return settle(feed, sections_add_smaps(feed->sections, side, sample->pcomm, smaps_json));

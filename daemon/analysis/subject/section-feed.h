@@ -37,6 +37,8 @@ void section_feed_done(SectionFeed *feed);
 _must_check_ int section_feed_census(SectionFeed *feed, const ThreadSample *sample);
 /* Counts a cgroup, in the same pass. */
 _must_check_ int section_feed_census_cgroup(SectionFeed *feed, Span path);
+/* Takes what the head says of the capture, before the last pass. */
+void section_feed_head(SectionFeed *feed, unsigned side, const Head *head);
 /* Takes a thread of the last pass; @smaps_json is empty for most. */
 _must_check_ int section_feed_thread(SectionFeed *feed, unsigned side, const ThreadSample *sample,
                                      Span smaps_json);

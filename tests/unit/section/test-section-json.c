@@ -166,6 +166,81 @@ START_TEST(unchanged_rows_can_be_left_out) {
 }
 END_TEST
 
+/* A process of 1 KiB and one of 300 MiB, by the same name. */
+static void add_memory(Sections *sections, unsigned side, bool with_large) {
+        ThreadSample sample;
+
+        thread_sample_clear(&sample);
+        sample.pcomm = SPAN_LITERAL("p");
+        thread_sample_put(&sample, METRIC_rss_anon_bytes, 1024);
+        thread_sample_put(&sample, METRIC_rss_file_bytes, 0);
+        thread_sample_put(&sample, METRIC_rss_shmem_bytes, 0);
+        thread_sample_put(&sample, METRIC_swap_bytes, 0);
+        ck_assert_int_eq(sections_add_memory(sections, side, &sample, true), 0);
+        ck_assert_int_eq(sections_add_smaps(sections, side, sample.pcomm,
+                                            SPAN_LITERAL("{\"Pss\":1,\"Rss\":1}")),
+                         0);
+        thread_sample_put(&sample, METRIC_rss_anon_bytes, UINT64_C(300) << 20);
+        if (with_large)
+                ck_assert_int_eq(sections_add_memory(sections, side, &sample, false), 0);
+}
+
+// clang-format off
+#define MEMORY(key, value) \
+        "{\"process\":\"p\",\"key\":\"" key "\",\"unit\":\"bytes\",\"value\":" value
+#define LEFT_OUT \
+        "1 of 2 processes left out for size, 300 MiB: the bound was SmapsMaxRss=256M"
+
+static const struct {
+        unsigned n_sides;
+        bool changed_only;
+        const char *rows;
+} left_out_rows[] = {
+        { 1, false, "{\"smaps-rollup\":["
+          MEMORY("Pss", "null") REASON(LEFT_OUT) ","
+          MEMORY("Rss", "null") REASON(LEFT_OUT) ","
+          MEMORY("rss_anon_bytes", "314573824") "},"
+          MEMORY("rss_file_bytes", "0") "}," MEMORY("rss_shmem_bytes", "0") "},"
+          MEMORY("swap_bytes", "0") "}]}" },
+        { 1, true, "{\"smaps-rollup\":["
+          MEMORY("Pss", "null") REASON(LEFT_OUT) ","
+          MEMORY("rss_anon_bytes", "314573824") "}]}" },
+        { 2, true, "{\"smaps-rollup\":["
+          MEMORY("Pss", PAIR("null", "1024", "null")) REASON("before: " LEFT_OUT) ","
+          MEMORY("Rss", PAIR("null", "1024", "null")) REASON("before: " LEFT_OUT) ","
+          MEMORY("rss_anon_bytes", PAIR("314573824", "1024", "-314572800")) "}]}" },
+};
+// clang-format on
+
+START_TEST(processes_that_were_left_out_are_told_with_their_size) {
+        _cleanup_(sections_freep) Sections *sections =
+                sectioned_new(VIEW_AXIS_PCOMM, NULL, left_out_rows[_i].n_sides);
+
+        sections->view.changed_only = left_out_rows[_i].changed_only;
+        sections_set_smaps_bound(sections, 0, 256 << 20);
+        add_memory(sections, 0, true);
+        if (left_out_rows[_i].n_sides > 1)
+                add_memory(sections, 1, false);
+        ck_assert_str_eq(sectioned_text(sections), left_out_rows[_i].rows);
+}
+END_TEST
+
+START_TEST(counts_without_a_bound_say_that_nothing_was_readable) {
+        _cleanup_(sections_freep) Sections *sections = sectioned_new(VIEW_AXIS_PCOMM, NULL, 1);
+        ThreadSample sample;
+
+        thread_sample_clear(&sample);
+        sample.pcomm = SPAN_LITERAL("p");
+        thread_sample_put(&sample, METRIC_swap_bytes, 1024);
+        ck_assert_int_eq(sections_add_memory(sections, 0, &sample, false), 0);
+        ck_assert_str_eq(
+                sectioned_text(sections),
+                "{\"smaps-rollup\":[" MEMORY("Pss", "null")
+                        REASON("no process of this name has readable memory maps") "," MEMORY(
+                                "swap_bytes", "1024") "}]}");
+}
+END_TEST
+
 START_TEST(the_host_has_rows_on_every_axis) {
         _cleanup_(sections_freep) Sections *sections = sectioned_new(VIEW_AXIS_PCOMM, NULL, 2);
 
@@ -349,6 +424,9 @@ int main(void) {
         tcase_add_test(rows, limits_compare_word_by_word);
         tcase_add_test(rows, unchanged_rows_can_be_left_out);
         tcase_add_test(rows, the_host_has_rows_on_every_axis);
+        tcase_add_loop_test(rows, processes_that_were_left_out_are_told_with_their_size, 0,
+                            ELEMENTSOF(left_out_rows));
+        tcase_add_test(rows, counts_without_a_bound_say_that_nothing_was_readable);
         tcase_add_loop_test(rows, parts_make_up_the_whole, 0, ELEMENTSOF(part_rows));
         suite_add_tcase(suite, rows);
         tcase_add_loop_test(reasons, a_null_has_the_reason_of_its_source, 0,

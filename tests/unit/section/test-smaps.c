@@ -37,6 +37,80 @@ START_TEST(processes_of_one_name_add_up_in_bytes) {
 }
 END_TEST
 
+/* @kib of anonymous memory; nothing else. */
+static void add_counts(Smaps *smaps, KeyTree *names, unsigned side, const char *process,
+                       uint64_t kib, bool left_out) {
+        ThreadSample sample;
+
+        thread_sample_clear(&sample);
+        sample.pcomm = span_of(process);
+        thread_sample_put(&sample, METRIC_rss_anon_bytes, kib * 1024);
+        thread_sample_put(&sample, METRIC_rss_file_bytes, 0);
+        thread_sample_put(&sample, METRIC_rss_shmem_bytes, 0);
+        thread_sample_put(&sample, METRIC_swap_bytes, 0);
+        ck_assert_int_eq(smaps_add_counts(smaps, side, &sample, left_out, names), 0);
+}
+
+START_TEST(a_rollup_that_lacks_a_large_process_is_absent) {
+        static const SmapsCount expected = {
+                .n_counted = 2, .n_rolled_up = 1, .n_left_out = 1, .left_out_bytes = 9 * 1024
+        };
+        KeyTree names;
+        Smaps smaps;
+
+        key_tree_init(&names, 0);
+        smaps_init(&smaps);
+        add(&smaps, &names, 0, "a", "{\"Pss\":1,\"Rss\":1}");
+        add_counts(&smaps, &names, 0, "a", 1, false);
+        add_counts(&smaps, &names, 0, "a", 9, true);
+        add(&smaps, &names, 1, "a", "{\"Pss\":1,\"Rss\":1}");
+        add_counts(&smaps, &names, 1, "a", 1, false);
+        ck_assert_int_eq(smaps_settle(&smaps, &names), 0);
+        ck_assert_mem_eq(&smaps_entry(smaps.processes.first)->counts[0], &expected,
+                         sizeof(expected));
+        ck_assert(reading_equal(get(&smaps, "a", 0, "Pss"), (Reading){}));
+        ck_assert(reading_equal(get(&smaps, "a", 0, "Rss"), (Reading){}));
+        ck_assert(reading_equal(get(&smaps, "a", 0, "rss_anon_bytes"), READING(10240)));
+        ck_assert(reading_equal(get(&smaps, "a", 1, "Pss"), READING(1024)));
+        ck_assert(reading_equal(get(&smaps, "a", 1, "rss_anon_bytes"), READING(1024)));
+        smaps_done(&smaps);
+        key_tree_done(&names, NULL);
+}
+END_TEST
+
+START_TEST(a_thread_without_counts_is_no_process) {
+        ThreadSample sample;
+        KeyTree names;
+        Smaps smaps;
+
+        key_tree_init(&names, 0);
+        smaps_init(&smaps);
+        thread_sample_clear(&sample);
+        sample.pcomm = SPAN_LITERAL("a");
+        ck_assert_int_eq(smaps_add_counts(&smaps, 0, &sample, false, &names), 0);
+        ck_assert_uint_eq(smaps.processes.n, 0);
+        smaps_done(&smaps);
+        key_tree_done(&names, NULL);
+}
+END_TEST
+
+START_TEST(a_large_process_keeps_its_place_without_a_rollup) {
+        KeyTree names;
+        Smaps smaps;
+
+        key_tree_init(&names, 0);
+        smaps_init(&smaps);
+        add(&smaps, &names, 0, "small", "{\"Pss\":1,\"Rss\":1}");
+        add_counts(&smaps, &names, 0, "small", 1, false);
+        add_counts(&smaps, &names, 0, "large", 9, true);
+        ck_assert_int_eq(smaps_settle(&smaps, &names), 0);
+        ck_assert_int_eq(smaps_order(&smaps, 1), 0);
+        ck_assert(span_is(smaps.list[0]->key, "large"));
+        smaps_done(&smaps);
+        key_tree_done(&names, NULL);
+}
+END_TEST
+
 static int first_letter(void *userdata, Span name, Span *ret) {
         *ret = (Span){ name.bytes, 1 };
         return 0;
@@ -107,6 +181,9 @@ int main(void) {
         TCase *processes = tcase_create("processes");
 
         tcase_add_test(processes, processes_of_one_name_add_up_in_bytes);
+        tcase_add_test(processes, a_rollup_that_lacks_a_large_process_is_absent);
+        tcase_add_test(processes, a_thread_without_counts_is_no_process);
+        tcase_add_test(processes, a_large_process_keeps_its_place_without_a_rollup);
         tcase_add_test(processes, names_are_put_under_their_keys);
         tcase_add_loop_test(processes, the_largest_comes_first, 0, ELEMENTSOF(order_rows));
         suite_add_tcase(suite, processes);

@@ -172,6 +172,16 @@ bool sections_keep(const Sections *sections, const Reading sides[static SECTION_
         return !view->changed_only || !reading_equal(sides[0], sides[1]);
 }
 
+bool sections_keep_count(const Sections *sections, const Reading sides[static SECTION_SIDES]) {
+        bool is_alone = sections->n_sides > 1 &&
+                        (sides[0].state == READING_ABSENT || sides[1].state == READING_ABSENT);
+
+        if (is_alone && sections->view.changed_only && !reading_is_some(sides[0]) &&
+            !reading_is_some(sides[1]))
+                return false;
+        return sections_keep(sections, sides);
+}
+
 bool sections_keep_some(const Sections *sections, const Reading (*sides)[SECTION_SIDES], size_t n) {
         for (size_t i = 0; i < n; i++)
                 if (sections_keep(sections, sides[i]))
@@ -274,7 +284,8 @@ static bool weigh_counts(const Sections *sections, const CountMap *const maps[st
         Span key;
 
         while (count_walk_next(&walk, maps, &key, sides))
-                kept |= weigh(sections, sides,
+                kept |= sections_keep_count(sections, sides) &&
+                        weigh(sections, sides,
                               gauges && memory_stat_is_gauge(key) ? FLOOR_BYTES : floor, score);
         return kept;
 }
@@ -361,7 +372,7 @@ static bool has_kept(const Sections *sections, const SmapsEntry *entry) {
         Span key;
 
         while (count_walk_next(&walk, maps, &key, sides))
-                if (sections_keep(sections, sides))
+                if (sections_keep_count(sections, sides))
                         return true;
         return false;
 }

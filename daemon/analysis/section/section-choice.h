@@ -36,6 +36,11 @@ bool cgroup_has_limits(const CgroupEntry *entry);
  * side, it is not 0.
  */
 bool sections_keep(const Sections *sections, const Reading sides[static SECTION_SIDES]);
+/*
+ * The same of a number under a key. A process or cgroup that only one side has, has many of them
+ * that are 0: those say nothing.
+ */
+bool sections_keep_count(const Sections *sections, const Reading sides[static SECTION_SIDES]);
 /* The view wants a row with these values: it wants one of them. */
 bool sections_keep_some(const Sections *sections, const Reading (*sides)[SECTION_SIDES], size_t n);
 

@@ -323,7 +323,7 @@ static bool write_next_count(const Sections *sections, SectionCursor *cursor, Js
                         continue;
                 count_rows[id].maps_of(node, maps);
                 while (count_walk_next(&cursor->walk, maps, &key, sides)) {
-                        if (!sections_keep(sections, sides) &&
+                        if (!sections_keep_count(sections, sides) &&
                             !(smaps && is_left_out_pss(sections, node, key))) {
                                 cursor->n_hidden++;
                                 continue;

@@ -45,6 +45,27 @@ static const struct {
         { 2, false, 10, { NUMBER(UINT64_MAX), NUMBER(0) }, true },
 };
 
+static const struct {
+        unsigned n_sides;
+        bool changed_only;
+        Reading sides[SECTION_SIDES];
+        bool kept;
+} count_rows[] = {
+        { 2, true, { ABSENT, NUMBER(0) }, false },   { 2, true, { NUMBER(0), ABSENT }, false },
+        { 2, false, { NUMBER(0), ABSENT }, true },   { 2, true, { NUMBER(1), ABSENT }, true },
+        { 2, true, { NUMBER(1), NUMBER(0) }, true }, { 1, true, { NUMBER(1) }, true },
+        { 1, true, { NUMBER(0) }, false },           { 1, false, { NUMBER(0) }, true },
+};
+
+START_TEST(a_zero_that_only_one_side_has_says_nothing) {
+        _cleanup_(sections_freep) Sections *sections =
+                sectioned_new(VIEW_AXIS_CGROUP, NULL, count_rows[_i].n_sides);
+
+        sections->view.changed_only = count_rows[_i].changed_only;
+        ck_assert_int_eq(sections_keep_count(sections, count_rows[_i].sides), count_rows[_i].kept);
+}
+END_TEST
+
 START_TEST(rows_that_say_something_are_kept) {
         _cleanup_(sections_freep) Sections *sections =
                 sectioned_new(VIEW_AXIS_CGROUP, NULL, keep_rows[_i].n_sides);
@@ -432,6 +453,8 @@ int main(void) {
         TCase *choice = tcase_create("choice"), *rules = tcase_create("rules");
 
         tcase_add_loop_test(choice, rows_that_say_something_are_kept, 0, ELEMENTSOF(keep_rows));
+        tcase_add_loop_test(choice, a_zero_that_only_one_side_has_says_nothing, 0,
+                            ELEMENTSOF(count_rows));
         tcase_add_loop_test(choice, a_limit_keeps_what_moved_most, 0, ELEMENTSOF(limit_rows));
         tcase_add_test(choice, a_filter_is_for_the_keys_of_sections);
         tcase_add_test(choice, processes_are_cut_in_their_order);

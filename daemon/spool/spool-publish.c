@@ -175,7 +175,7 @@ static int check_owner(Spool *spool, const char *name, uid_t uid) {
         r = spool_open_snapshot(spool, name, &fd, &head);
         if (r == 0 && head.has_uid)
                 return head.uid == uid ? 0 : SPOOL_E_NOT_OWNER;
-        if (r == 0 || r == SPOOL_E_DAMAGED)
+        if (r == 0 || r == SPOOL_E_DAMAGED || r == -EACCES)
                 return st.st_uid == uid ? 0 : SPOOL_E_NOT_OWNER;
         return r;
 }

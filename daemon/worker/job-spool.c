@@ -323,6 +323,9 @@ static int removal_add(Removal *removal, const char *reference) {
         if (r != 0)
                 return work_refuse_spool(removal->work, removal->spool, reference, r);
         r = spool_open_snapshot(removal->spool, name, &fd, &head);
+        /* Root may have put a file there that only root can read. */
+        if (r == -EACCES)
+                r = SPOOL_E_DAMAGED;
         if (r == SPOOL_E_DAMAGED)
                 /* It can be removed too; spool_remove() checks whose it is. */
                 head = (Head){};

@@ -267,6 +267,41 @@ START_TEST(a_damaged_snapshot_can_be_removed) {
 }
 END_TEST
 
+/* As a spool job of the daemon, which has no capability: removes "a", which only root can read. */
+static int child_that_removes(const char *parameters) {
+        int directory = spool_directory();
+        Conversation answer;
+
+        if (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0)
+                return 2;
+        converse("spool", "io.ctprof.Job.Remove", parameters, false, &directory, 1, WORKER_FREE,
+                 &answer);
+        return answer.error ? 1 : 0;
+}
+
+START_TEST(what_only_root_can_read_is_removed_for_root) {
+        static const char *const calls[] = {
+                "{\"directory\":0,\"names\":[\"a\"]," ME "}",
+                "{\"directory\":0,\"names\":[\"a\"],\"uid\":0}",
+        };
+
+        if (getuid() != 0 || under_valgrind())
+                return;
+        publish("a");
+        ck_assert_int_eq(chown(spool_path_text, 65534, 65534), 0);
+        for (int i = 0; i < 2; i++) {
+                pid_t pid = fork();
+                int status;
+
+                if (pid == 0)
+                        _exit(child_that_removes(calls[i]));
+                ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+                ck_assert_int_eq(WEXITSTATUS(status), i == 0 ? 1 : 0);
+                ck_assert_int_eq(spool_has("a"), i == 0);
+        }
+}
+END_TEST
+
 START_TEST(a_renamed_snapshot_is_tagged) {
         json_object *head;
         Conversation answer;
@@ -553,6 +588,7 @@ int main(void) {
         tcase_add_test(removing, what_was_meant_perhaps_is_told);
         tcase_add_test(removing, root_removes_what_others_made);
         tcase_add_test(removing, a_damaged_snapshot_can_be_removed);
+        tcase_add_test(removing, what_only_root_can_read_is_removed_for_root);
         tcase_add_test(renaming, a_renamed_snapshot_is_tagged);
         tcase_add_loop_test(renaming, what_may_not_be_renamed_stays, 0, ELEMENTSOF(rename_rows));
         tcase_add_test(cleaning, left_overs_are_cleaned_away);

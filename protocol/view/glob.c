@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "base/name.h"
+
 static const char *const faults[_GLOB_E_MAX] = {
         [GLOB_E_EMPTY] = "it is empty",
         [GLOB_E_TOO_LONG] = "it is longer than 1024 bytes",
@@ -28,25 +30,52 @@ static size_t set_end(Span glob, size_t at) {
         return 0;
 }
 
-static bool set_has(Span set, unsigned char byte) {
-        size_t i = 1, end = set.n - 1;
-        bool negated = set.bytes[i] == '!' || set.bytes[i] == '^', found = false;
+/* The character at @at, before the end of @text; a byte that begins none is one by itself. */
+static Span character_at(Span text, size_t at) {
+        Span rest = { text.bytes + at, text.n - at };
+        size_t n = utf8_character(rest);
 
-        for (i += negated; i < end; i++) {
-                unsigned char low = (unsigned char) set.bytes[i], high = low;
+        return (Span){ rest.bytes, n == 0 ? 1 : n };
+}
 
-                if (i + 2 < end && set.bytes[i + 1] == '-') {
-                        high = (unsigned char) set.bytes[i + 2];
-                        i += 2;
+/* A number for the order in ranges: the code point; invalid bytes come after all of these. */
+static uint32_t code_of(Span character) {
+        static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+        unsigned char lead = (unsigned char) character.bytes[0];
+        uint32_t code;
+
+        if (character.n == 1)
+                return lead < 0x80 ? lead : UINT32_C(0x110000) + lead;
+        code = lead & masks[character.n];
+        for (size_t i = 1; i < character.n; i++)
+                code = code << 6 | ((unsigned char) character.bytes[i] & 0x3f);
+        return code;
+}
+
+static bool set_has(Span set, Span character) {
+        Span members = { set.bytes + 1, set.n - 2 };
+        bool negated = members.bytes[0] == '!' || members.bytes[0] == '^', found = false;
+        uint32_t code = code_of(character);
+
+        for (size_t i = negated; i < members.n;) {
+                Span member = character_at(members, i);
+                uint32_t low = code_of(member), high = low;
+
+                i += member.n;
+                if (i + 1 < members.n && members.bytes[i] == '-') {
+                        member = character_at(members, i + 1);
+                        high = code_of(member);
+                        i += 1 + member.n;
                 }
-                found = found || (byte >= low && byte <= high);
+                found = found || (code >= low && code <= high);
         }
         return found != negated;
 }
 
-/* Matches one byte with the pattern at *@at, and moves *@at past it on success. */
-static bool match_one(Span glob, size_t *at, char byte) {
+/* Matches one character with the pattern at *@at, and moves *@at past it on success. */
+static bool match_one(Span glob, size_t *at, Span character) {
         size_t end = *at + 1;
+        Span wanted;
 
         if (*at >= glob.n)
                 return false;
@@ -55,12 +84,14 @@ static bool match_one(Span glob, size_t *at, char byte) {
                 break;
         case '[':
                 end = set_end(glob, *at);
-                if (!set_has((Span){ glob.bytes + *at, end - *at }, (unsigned char) byte))
+                if (!set_has((Span){ glob.bytes + *at, end - *at }, character))
                         return false;
                 break;
         default:
-                if (glob.bytes[*at] != byte)
+                wanted = character_at(glob, *at);
+                if (!span_equal(wanted, character))
                         return false;
+                end = *at + wanted.n;
         }
         *at = end;
         return true;
@@ -71,14 +102,17 @@ bool glob_matches_text(Span glob, Span text) {
         size_t at = 0, i = 0, star_at = SIZE_MAX, star_i = 0;
 
         while (i < text.n) {
+                Span character = character_at(text, i);
+
                 if (at < glob.n && glob.bytes[at] == '*') {
                         star_at = ++at;
                         star_i = i;
-                } else if (match_one(glob, &at, text.bytes[i])) {
-                        i++;
+                } else if (match_one(glob, &at, character)) {
+                        i += character.n;
                 } else if (star_at != SIZE_MAX) {
                         at = star_at;
-                        i = ++star_i;
+                        star_i += character_at(text, star_i).n;
+                        i = star_i;
                 } else {
                         return false;
                 }

@@ -4,12 +4,14 @@
 /*
  * Glob
  *
- * Patterns for paths of cgroups and for labels, on bytes; a glob matches the whole text or not at
- * all. Only one that glob_check_path() or glob_check_text() accepted may be matched.
+ * Patterns for paths of cgroups and for labels; a glob matches the whole text or not at all. Texts
+ * are names, which may hold any byte: a character is one of UTF-8, or a byte that belongs to none.
+ * Only one that glob_check_path() or glob_check_text() accepted may be matched.
  *
  *     *       any run of bytes, also none
- *     ?       one byte
- *     [...]   one byte of the set; a-z is a range, a leading ! or ^ negates, ] first is literal
+ *     ?       one character
+ *     [...]   one character of the set; a-z is a range of code points, a leading ! or ^ negates, ]
+ *             first is literal
  *     **      paths only, as a whole component: in front or in the middle zero or more components
  *             that are not empty, at the end one or more bytes of anything
  *

@@ -16,6 +16,7 @@
 #include "analysis/key/key-part.h"
 #include "analysis/key/pattern.h"
 #include "analysis/key/thread-key.h"
+#include "base/name.h"
 #include "view/glob.h"
 #include "view/view.h"
 #include "view/view-part.h"
@@ -38,16 +39,49 @@ static size_t naive_set_end(Span glob, size_t at) {
         return 0;
 }
 
-static bool naive_set_has(Span glob, size_t at, size_t end, char byte) {
-        const unsigned char *set = (const unsigned char *) glob.bytes;
+/* A text as its characters: code points, and bytes that belong to none behind all of these. */
+typedef struct Characters {
+        uint32_t codes[NAIVE_MAX_BYTES];
+        size_t n;
+} Characters;
+
+static Characters characters_of(Span text) {
+        static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+        Characters ret = { .n = 0 };
+
+        for (size_t i = 0, n; i < text.n; i += n) {
+                const unsigned char *bytes = (const unsigned char *) text.bytes + i;
+                uint32_t *code = &ret.codes[ret.n++];
+
+                n = utf8_character((Span){ text.bytes + i, text.n - i });
+                *code = n > 0 ? bytes[0] & masks[n] : UINT32_C(0x110000) + bytes[0];
+                for (size_t j = 1; j < n; j++)
+                        *code = *code << 6 | (bytes[j] & 0x3f);
+                n = n > 0 ? n : 1;
+        }
+        return ret;
+}
+
+/* The position behind the set that opens at @at and is closed. */
+static size_t naive_set_close(const Characters *glob, size_t at) {
+        size_t end = at + 1;
+
+        end += glob->codes[end] == '!' || glob->codes[end] == '^';
+        do
+                end++;
+        while (glob->codes[end] != ']');
+        return end + 1;
+}
+
+static bool naive_set_has(const Characters *glob, size_t at, size_t end, uint32_t code) {
+        const uint32_t *set = glob->codes;
         bool negated = set[at + 1] == '!' || set[at + 1] == '^', found = false;
         size_t i = at + 1 + negated;
 
         while (i < end - 1) {
                 bool range = i + 2 < end - 1 && set[i + 1] == '-';
 
-                found |= set[i] <= (unsigned char) byte &&
-                         (unsigned char) byte <= set[range ? i + 2 : i];
+                found |= set[i] <= code && code <= set[range ? i + 2 : i];
                 i += range ? 3 : 1;
         }
         return found != negated;
@@ -65,7 +99,7 @@ static Span drop(Span text, size_t n) {
 typedef enum Known { KNOWN_NOTHING, KNOWN_NO, KNOWN_YES } Known;
 
 typedef struct Naive {
-        Span glob, text;
+        Characters glob, text;
         bool is_path;
         Known known[NAIVE_MAX_BYTES + 1][NAIVE_MAX_BYTES + 1];
 } Naive;
@@ -80,34 +114,35 @@ static bool stars_match(Naive *naive, size_t at, size_t i) {
         if (matches_from(naive, at + 3, i))
                 return true;
         for (size_t end = i; end < naive->text.n; end++)
-                if (naive->text.bytes[end] == '/')
+                if (naive->text.codes[end] == '/')
                         return end > i && matches_from(naive, at, end + 1);
         return false;
 }
 
 static bool try_match(Naive *naive, size_t at, size_t i) {
-        Span glob = naive->glob, text = naive->text;
-        bool is_slash = i < text.n && naive->is_path && text.bytes[i] == '/';
+        const Characters *glob = &naive->glob, *text = &naive->text;
+        bool is_slash = i < text->n && naive->is_path && text->codes[i] == '/';
         size_t end;
 
-        if (at == glob.n)
-                return i == text.n;
-        if (naive->is_path && is_stars(glob, at))
+        if (at == glob->n)
+                return i == text->n;
+        if (naive->is_path && at + 1 < glob->n && glob->codes[at] == '*' &&
+            glob->codes[at + 1] == '*')
                 return stars_match(naive, at, i);
-        if (glob.bytes[at] == '*')
+        if (glob->codes[at] == '*')
                 return matches_from(naive, at + 1, i) ||
-                       (i < text.n && !is_slash && matches_from(naive, at, i + 1));
-        if (i == text.n)
+                       (i < text->n && !is_slash && matches_from(naive, at, i + 1));
+        if (i == text->n)
                 return false;
-        switch (glob.bytes[at]) {
+        switch (glob->codes[at]) {
         case '[':
-                end = naive_set_end(glob, at);
-                return !is_slash && naive_set_has(glob, at, end, text.bytes[i]) &&
+                end = naive_set_close(glob, at);
+                return !is_slash && naive_set_has(glob, at, end, text->codes[i]) &&
                        matches_from(naive, end, i + 1);
         case '?':
                 return !is_slash && matches_from(naive, at + 1, i + 1);
         default:
-                return glob.bytes[at] == text.bytes[i] && matches_from(naive, at + 1, i + 1);
+                return glob->codes[at] == text->codes[i] && matches_from(naive, at + 1, i + 1);
         }
 }
 
@@ -120,7 +155,11 @@ static bool matches_from(Naive *naive, size_t at, size_t i) {
 }
 
 static bool naive_matches(Span glob, Span text, bool is_path) {
-        Naive naive = { .glob = glob, .text = text, .is_path = is_path };
+        Naive naive = {
+                .glob = characters_of(glob),
+                .text = characters_of(text),
+                .is_path = is_path,
+        };
 
         return matches_from(&naive, 0, 0);
 }

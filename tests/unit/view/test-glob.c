@@ -74,6 +74,23 @@ static const struct {
         { "[]a]", "]", true, true },
         { "[^]a]", "]", false, false },
         { "[\xe0-\xff]", "\xf0", true, true },
+        /* A character of UTF-8 is one, however many bytes it has; a byte that is in none is one. */
+        { "?", "\xc3\xb6", true, true },
+        { "??", "\xc3\xb6", false, false },
+        { "gr?n-?", "gr\xc3\xbcn-\xe2\x82\xac", true, true },
+        { "?", "\xf0\x9f\x98\x80", true, true },
+        { "??", "\xc3", false, false },
+        { "?", "\xc3", true, true },
+        { "??", "\xc3\xc3", true, true },
+        { "???", "\xe2\x82/", false, true },    /* cut off: two bytes */
+        { "??", "\xed\xa0\x80", false, false }, /* a surrogate is no character: three bytes */
+        { "???", "\xed\xa0\x80", true, true },
+        { "*?", "\xc3\xb6", true, true },
+        { "*\xb6", "\xc3\xb6", false, false }, /* half a character */
+        { "\xc3*", "\xc3\xb6", false, false },
+        { "[\xc3\xa0-\xc3\xbc]", "\xc3\xb6", true, true },
+        { "[!a]", "\xc3\xb6", true, true },
+        { "[\xc3\xb6]", "\xc3", false, false },
         { "\\*", "\\x", true, true },
         { "{a,b}", "a", false, false },
         { "A", "a", false, false },

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -51,7 +52,45 @@ static int on_host(void *userdata, Span json) {
         return r == JSON_E_MALFORMED ? 0 : r; /* of another type: unknown */
 }
 
-static const SnapshotVisitor verifier = { .on_host = on_host };
+/* What verify_document() keeps while it reads. */
+typedef struct Verification {
+        Head *head;
+        bool has_last;
+        pid_t last_tgid, last_tid;
+        char complaint[sizeof(((SnapshotFault *) NULL)->text)]; /* "" while all is well */
+} Verification;
+
+static int verify_host(void *userdata, Span json) {
+        return on_host(((Verification *) userdata)->head, json);
+}
+
+/*
+ * Threads are followed by reading two files side by side, so their order is part of the format. A
+ * file that does not record its boot, as those of version 0, is never read like that.
+ */
+static int verify_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
+        Verification *verification = userdata;
+        pid_t tgid = verification->last_tgid, tid = verification->last_tid;
+
+        if (verification->head->boot_id[0] == '\0')
+                return 0;
+        if (verification->has_last &&
+            (sample->tgid < tgid || (sample->tgid == tgid && sample->tid <= tid))) {
+                (void) snprintf(verification->complaint, sizeof(verification->complaint),
+                                sample->tgid == tgid && sample->tid == tid
+                                        ? "thread %d of process %d is there twice"
+                                        : "thread %d of process %d is out of order: threads "
+                                          "ascend by process and thread id",
+                                (int) sample->tid, (int) sample->tgid);
+                return -EBADMSG;
+        }
+        verification->has_last = true;
+        verification->last_tgid = sample->tgid;
+        verification->last_tid = sample->tid;
+        return 0;
+}
+
+static const SnapshotVisitor verifier = { .on_host = verify_host, .on_thread = verify_thread };
 
 /* Checks what document and head must agree on; without a head, fills it from the document. */
 static int compare_head(const SnapshotReader *document, bool has_head, Head *head,
@@ -90,15 +129,19 @@ static int compare_head(const SnapshotReader *document, bool has_head, Head *hea
 static int verify_document(SnapshotFileReader *file, bool has_head, Head *head,
                            SnapshotFault *ret_fault) {
         _cleanup_(snapshot_reader_freep) SnapshotReader *document = NULL;
+        Verification verification = { .head = head };
+        bool is_unordered;
         int r;
 
         r = snapshot_reader_new(snapshot_file_refill, file, 0, &document);
         if (r < 0)
                 return r;
-        r = snapshot_reader_run(document, &verifier, head);
-        if (r == SNAPSHOT_E_MALFORMED || r == SNAPSHOT_E_TOO_NEW) {
+        r = snapshot_reader_run(document, &verifier, &verification);
+        is_unordered = verification.complaint[0] != '\0';
+        if (r == SNAPSHOT_E_MALFORMED || r == SNAPSHOT_E_TOO_NEW || is_unordered) {
                 fault_set_at(ret_fault, snapshot_reader_offset(document), "%s",
-                             snapshot_reader_complaint(document));
+                             is_unordered ? verification.complaint
+                                          : snapshot_reader_complaint(document));
                 if (ret_fault)
                         ret_fault->in_document = true;
                 return SNAPSHOT_FILE_E_DAMAGED;

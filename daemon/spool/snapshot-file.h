@@ -73,9 +73,10 @@ const SnapshotFault *snapshot_file_reader_fault(const SnapshotFileReader *reader
 _must_check_ int snapshot_file_check_digest(int fd, SnapshotFault *ret_fault);
 
 /*
- * Everything a reader can check: digest, zstd checksums, the document's grammar and types, thread
- * and process counts against the head. 0, SNAPSHOT_FILE_E_DAMAGED, or a negative errno of reading.
- * *ret is the head, filled from the document for version 0; call head_done() on it after 0.
+ * Everything a reader can check: digest, zstd checksums, the document's grammar and types, the
+ * order of its threads if the head records a boot, thread and process counts against the head. 0,
+ * SNAPSHOT_FILE_E_DAMAGED, or a negative errno of reading. *ret is the head, filled from the
+ * document for version 0; call head_done() on it after 0.
  */
 _must_check_ int snapshot_file_verify(int fd, Head *ret, SnapshotFault *ret_fault);
 

@@ -101,6 +101,69 @@ START_TEST(a_file_is_read_as_it_was_written) {
 }
 END_TEST
 
+static const struct {
+        const char *what;
+        pid_t ids[4][2]; /* process and thread, in the order of the rows */
+        bool no_boot;
+        const char *fault; /* NULL: none */
+} order_rows[] = {
+        { "as captures write them", { { 1, 1 }, { 1, 7 }, { 5, 5 }, { 5, 6 } }, false, NULL },
+        { "a thread twice",
+          { { 1, 1 }, { 5, 5 }, { 5, 5 } },
+          false,
+          "thread 5 of process 5 is there twice" },
+        { "threads that descend",
+          { { 1, 1 }, { 1, 7 }, { 1, 3 } },
+          false,
+          "thread 3 of process 1 is out of order" },
+        { "processes that descend",
+          { { 9, 9 }, { 1, 10 } },
+          false,
+          "thread 10 of process 1 is out of order" },
+        { "a file that does not record its boot is never followed",
+          { { 9, 9 }, { 1, 1 }, { 1, 1 } },
+          true,
+          NULL },
+};
+
+/* Two files are read side by side, in the order of their threads. */
+START_TEST(the_order_of_threads_is_verified) {
+        _cleanup_(snapshot_file_writer_freep) SnapshotFileWriter *file = NULL;
+        _cleanup_(snapshot_writer_freep) SnapshotWriter *writer = NULL;
+        Head head = test_head("x", 1, 0);
+        SourceTable sources = {};
+        ThreadSample sample;
+        uint64_t n_bytes;
+        Buffer rows;
+
+        if (!order_rows[_i].no_boot)
+                (void) strcpy(head.boot_id, "0123456789abcdef0123456789abcdef");
+        head.has_threads = head.has_processes = false;
+        buffer_init(&rows, 0);
+        thread_sample_clear(&sample);
+        sample.comm = SPAN_LITERAL("one");
+        for (size_t i = 0; i < ELEMENTSOF(order_rows[_i].ids) && order_rows[_i].ids[i][0]; i++) {
+                sample.tgid = order_rows[_i].ids[i][0];
+                sample.tid = order_rows[_i].ids[i][1];
+                if (i > 0)
+                        ck_assert_int_eq(buffer_append_byte(&rows, ','), 0);
+                ck_assert_int_eq(snapshot_row_encode(&rows, &sample, (Span){}), 0);
+        }
+        ck_assert_int_eq(snapshot_file_writer_new(fd, &file), 0);
+        ck_assert_int_eq(snapshot_writer_new(snapshot_file_writer_write, file, &writer), 0);
+        ck_assert_int_eq(snapshot_writer_begin(writer, &head), 0);
+        ck_assert_int_eq(snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, buffer_span(&rows)),
+                         0);
+        ck_assert_int_eq(snapshot_writer_end(writer, &sources, &head), 0);
+        ck_assert_int_eq(snapshot_file_writer_finish(file, &head, &n_bytes), 0);
+        buffer_done(&rows);
+        if (order_rows[_i].fault)
+                check_fault(order_rows[_i].fault);
+        else
+                check_verify(0);
+}
+END_TEST
+
 START_TEST(any_zstd_reads_the_body_and_skips_the_head) {
         Head head = test_head("x", 1, 0);
         char space[8192];
@@ -610,6 +673,7 @@ int main(void) {
         TCase *body = case_new(suite, "body"), *rehead = case_new(suite, "rehead");
 
         tcase_add_test(write, a_file_is_read_as_it_was_written);
+        tcase_add_loop_test(write, the_order_of_threads_is_verified, 0, ELEMENTSOF(order_rows));
         tcase_add_test(write, any_zstd_reads_the_body_and_skips_the_head);
         tcase_add_test(write, a_pipe_can_be_written_to);
         tcase_add_test(write, a_large_document_streams);

@@ -26,6 +26,16 @@ static Delta half_of_sum(Integer a, Integer b) {
         return delta;
 }
 
+static Delta integers_between(Integer before, Integer after) {
+        uint64_t unused;
+
+        if (before.negative != after.negative &&
+            __builtin_add_overflow(before.magnitude, after.magnitude, &unused))
+                return (Delta){ .kind = DELTA_TOO_LARGE,
+                                .real = integer_number(after) - integer_number(before) };
+        return (Delta){ .kind = DELTA_INTEGER, .integer = integer_subtract(after, before) };
+}
+
 Delta delta_between(const Value *before, const Value *after) {
         Delta none = { .kind = DELTA_NONE };
 
@@ -33,8 +43,7 @@ Delta delta_between(const Value *before, const Value *after) {
                 return none;
         switch (before->kind) {
         case VALUE_INTEGER:
-                return (Delta){ .kind = DELTA_INTEGER,
-                                .integer = integer_subtract(after->integer, before->integer) };
+                return integers_between(before->integer, after->integer);
         case VALUE_REAL:
                 return (Delta){ .kind = DELTA_REAL, .real = after->real - before->real };
         case VALUE_RANGE:
@@ -99,6 +108,7 @@ double delta_number(const Delta *delta) {
                 magnitude = (double) delta->integer.magnitude + (delta->half ? 0.5 : 0);
                 return delta->integer.negative ? -magnitude : magnitude;
         case DELTA_REAL:
+        case DELTA_TOO_LARGE:
                 return delta->real;
         case DELTA_NONE:
                 break;
@@ -133,6 +143,7 @@ static void write_half(JsonWriter *writer, Integer integer) {
 void delta_write_json(JsonWriter *writer, const Delta *delta) {
         switch (delta->kind) {
         case DELTA_NONE:
+        case DELTA_TOO_LARGE:
                 json_write_null(writer);
                 break;
         case DELTA_INTEGER:

@@ -5,9 +5,10 @@
  * Delta
  *
  * The difference of two values of one metric. Differences of integers are exact and may need 65
- * bits, so they have a sign and a magnitude; those of midpoints may end in .5. Doubles are used
- * only where the values are doubles, and for percents and rates, which are rounded for display
- * anyway.
+ * bits, so they have a sign and a magnitude; those of midpoints may end in .5. Values that are
+ * differences themselves can be further apart: then there is no exact delta. Doubles are used only
+ * where the values are doubles, for what is too large, and for percents and rates, which are
+ * rounded for display anyway.
  */
 
 #include <stdbool.h>
@@ -19,6 +20,7 @@ typedef enum DeltaKind {
         DELTA_NONE, /* a side has no number */
         DELTA_INTEGER,
         DELTA_REAL,
+        DELTA_TOO_LARGE, /* of integers, and beyond 64 bits: only the nearest double is known */
 } DeltaKind;
 
 typedef struct Delta {
@@ -38,5 +40,5 @@ int delta_compare(const Delta *a, const Delta *b);
 double delta_number(const Delta *delta);
 /* 100 * @delta / |@before|; false when that is undefined, as for a before of 0. */
 bool delta_percent(const Delta *delta, const Value *before, double *ret);
-/* Writes a number, or null for DELTA_NONE. */
+/* Writes a number, or null for DELTA_NONE and DELTA_TOO_LARGE. */
 void delta_write_json(JsonWriter *writer, const Delta *delta);

@@ -193,6 +193,8 @@ static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const R
         else if (row->refuted)
                 write_reason(writer, "implausible: these threads cannot have done that much in the "
                                      "time between");
+        else if (row->delta.kind == DELTA_TOO_LARGE)
+                write_reason(writer, "delta: it is beyond 2^64-1");
 }
 
 static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Group *group,

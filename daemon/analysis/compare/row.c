@@ -49,6 +49,12 @@ DerivedOutcome derived_value(const Aggregate *aggregate, DerivedId id, Value *re
                 ret->real = (double) ((long double) inputs[0] / denominator);
                 break;
         case DERIVED_FORMULA_DIFFERENCE:
+                /* The difference to a sum that stopped growing says nothing. */
+                for (unsigned i = 0; i < derived->n_inputs; i++)
+                        if (aggregate_is_saturated(aggregate, derived->inputs[i])) {
+                                *ret_input = derived->inputs[i];
+                                return DERIVED_INPUT_SATURATED;
+                        }
                 ret->kind = VALUE_INTEGER;
                 ret->integer =
                         integer_subtract(integer_of_u64(inputs[0]), integer_of_u64(inputs[1]));
@@ -252,6 +258,9 @@ const char *absence_of_value(const Row *row, unsigned index, const SourceTable *
                                 explain(row, index, sources, (MetricId) row->id));
         else if (row->outcomes[index] == DERIVED_DENOMINATOR_ZERO)
                 format_zero(&derived_table[row->id], ret_text);
+        else if (row->outcomes[index] == DERIVED_INPUT_SATURATED)
+                (void) snprintf(ret_text, ABSENCE_BYTES, "the sum of %s is more than 2^64-1",
+                                metric_table[row->inputs[index]].name);
         else
                 (void) snprintf(ret_text, ABSENCE_BYTES, "no %s: %s",
                                 metric_table[row->inputs[index]].name,

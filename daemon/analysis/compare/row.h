@@ -28,6 +28,7 @@ typedef enum DerivedOutcome {
         DERIVED_COMPUTED,
         DERIVED_INPUT_ABSENT,     /* *ret_input is the first absent input */
         DERIVED_DENOMINATOR_ZERO, /* there was no event to average over */
+        DERIVED_INPUT_SATURATED,  /* of a difference: *ret_input is more than 2^64-1 */
 } DerivedOutcome;
 
 /* *ret is VALUE_ABSENT unless the outcome is DERIVED_COMPUTED. */

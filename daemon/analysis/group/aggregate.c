@@ -119,7 +119,10 @@ static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sa
 
         switch ((MetricShape) shapes[id]) {
         case METRIC_SHAPE_SUM:
-                numbers[0] = number_add_saturating(numbers[0], value);
+                if (__builtin_add_overflow(numbers[0], value, &numbers[0])) {
+                        numbers[0] = UINT64_MAX;
+                        aggregate->saturated[id / 64] |= UINT64_C(1) << id % 64;
+                }
                 break;
         case METRIC_SHAPE_MAX:
                 numbers[0] = MAX_OF(numbers[0], value);
@@ -212,6 +215,10 @@ uint32_t aggregate_n_implausible(const Aggregate *aggregate, MetricId id) {
 
 uint32_t aggregate_n_corrected(const Aggregate *aggregate, MetricId id) {
         return aggregate->doubts ? aggregate->doubts->corrected[id] : 0;
+}
+
+bool aggregate_is_saturated(const Aggregate *aggregate, MetricId id) {
+        return aggregate->saturated[id / 64] >> id % 64 & 1;
 }
 
 /* Formats the word as it is shown; returns its length. */

@@ -81,6 +81,7 @@ typedef struct Aggregate {
         uint64_t start_ticks, n_started, last_start;
         uint32_t present[_METRIC_MAX]; /* threads that have the metric */
         uint64_t numbers[_AGGREGATE_NUMBER_MAX];
+        uint64_t saturated[(_METRIC_MAX + 63) / 64]; /* sums that stopped at 2^64-1 */
         Tally tallies[_AGGREGATE_TALLY_MAX];
         char *cpus; /* owned, terminated: the list that all threads share; NULL when they differ */
         bool cpus_differ;
@@ -101,6 +102,8 @@ static inline bool aggregate_has(const Aggregate *aggregate, MetricId id) {
  * The saturating sum of a metric of shape SUM; 0 also when absent, so check aggregate_has() first.
  */
 uint64_t aggregate_sum(const Aggregate *aggregate, MetricId id);
+/* The sum would be more than 2^64-1, where it stopped. */
+bool aggregate_is_saturated(const Aggregate *aggregate, MetricId id);
 /* Threads whose value of a mode is @word, as a ThreadSample holds it. */
 uint64_t aggregate_n_with_word(const Aggregate *aggregate, MetricId id, uint64_t word);
 /* Threads whose value of the metric was dropped as implausible, and whose value was corrected. */

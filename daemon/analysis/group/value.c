@@ -22,7 +22,7 @@ Integer integer_subtract(Integer a, Integer b) {
         return difference;
 }
 
-static double integer_number(Integer integer) {
+double integer_number(Integer integer) {
         return integer.negative ? -(double) integer.magnitude : (double) integer.magnitude;
 }
 

@@ -62,6 +62,9 @@ static inline Integer integer_of_i64(int64_t value) {
 /* @a - @b. Saturates at 2^64-1, which differences of differences can exceed. */
 Integer integer_subtract(Integer a, Integer b);
 
+/* The nearest double. */
+double integer_number(Integer integer);
+
 /* Absent values and modes have no number to compute with. */
 bool value_has_number(const Value *value);
 /* The nearest double; the midpoint of a range. */

@@ -192,7 +192,7 @@ static int take_derived(SetRow *row, DerivedId id, const SetSight *sight) {
         row->outcomes[sight->side] = (uint8_t) outcome;
         if (outcome == DERIVED_COMPUTED)
                 return put(row, sight, &value, set_row_kind(row_index(true, id)));
-        if (outcome == DERIVED_INPUT_ABSENT)
+        if (outcome == DERIVED_INPUT_ABSENT || outcome == DERIVED_INPUT_SATURATED)
                 row->inputs[sight->side] = (uint8_t) input;
         return 0;
 }

@@ -44,6 +44,11 @@ static const struct {
           100.0 / 9007199254740993.0 },
         { INTEGER(true, 500), INTEGER(true, 250), "250", "-250", true, 50 }, /* of |before| */
         { INTEGER(true, 500), INTEGER(false, 500), "1000", "-1000", true, 200 },
+        /* Two differences of sums may be further apart than 2^64-1. */
+        { INTEGER(true, MAX), INTEGER(false, 0), "18446744073709551615", "-18446744073709551615",
+          true, 100 },
+        { INTEGER(true, MAX), INTEGER(false, 1), "null", "null", true, 100 },
+        { INTEGER(true, MAX), INTEGER(false, MAX), "null", "null", true, 200 },
         { REAL(0.5), REAL(0.75), "0.25", "-0.25", true, 50 },
         { REAL(0), REAL(0.75), "0.75", "-0.75", false, 0 },
         { RANGE(false, 0, 0), RANGE(false, 0, 1), "0.5", "-0.5", false, 0 },

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
+#include <stdio.h>
+
 #include "analysis/compare/row.h"
 #include "thread.h"
 
@@ -81,6 +83,31 @@ START_TEST(sums_and_differences_are_exact) {
 }
 END_TEST
 
+START_TEST(a_difference_of_sums_that_stopped_is_absent) {
+        static const uint64_t most[DERIVED_MAX_INPUTS] = { MAX, MAX };
+        MetricId stopped = derived_table[DERIVED_live_heap_estimate].inputs[_i], input;
+        _cleanup_(aggregate_freep) Aggregate *aggregate =
+                group_with(DERIVED_live_heap_estimate, most, 2);
+        ThreadSample sample = thread_of("p", "t", 2);
+        Row row = { .is_derived = true, .id = DERIVED_live_heap_estimate };
+        char text[ABSENCE_BYTES], wanted[ABSENCE_BYTES];
+        Value value;
+
+        ck_assert_int_eq(derived_value(aggregate, DERIVED_live_heap_estimate, &value, &input),
+                         DERIVED_COMPUTED); /* 2^64-1 itself is exact */
+        thread_sample_put(&sample, stopped, 1);
+        ck_assert_int_eq(aggregate_fold(aggregate, &sample), 0);
+        row.outcomes[0] =
+                derived_value(aggregate, DERIVED_live_heap_estimate, &value, &row.inputs[0]);
+        ck_assert_int_ne(row.outcomes[0], DERIVED_COMPUTED);
+        ck_assert_int_eq(value.kind, VALUE_ABSENT);
+        ck_assert_int_eq(row.inputs[0], stopped);
+        (void) snprintf(wanted, sizeof(wanted), "the sum of %s is more than 2^64-1",
+                        metric_table[stopped].name);
+        ck_assert_str_eq(absence_of_value(&row, 0, NULL, text), wanted);
+}
+END_TEST
+
 START_TEST(an_absent_input_gives_no_value) {
         for (unsigned n = 0; n < derived_table[_i].n_inputs; n++) {
                 static const uint64_t ones[DERIVED_MAX_INPUTS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -120,6 +147,7 @@ int main(void) {
         tcase_add_loop_test(values, quotients_are_of_the_group, 0, ELEMENTSOF(real_rows));
         tcase_add_loop_test(values, sums_and_differences_are_exact, 0, ELEMENTSOF(integer_rows));
         suite_add_tcase(suite, values);
+        tcase_add_loop_test(absence, a_difference_of_sums_that_stopped_is_absent, 0, 2);
         tcase_add_loop_test(absence, an_absent_input_gives_no_value, 0, _DERIVED_MAX);
         tcase_add_loop_test(absence, a_denominator_of_zero_gives_no_value, 0, _DERIVED_MAX);
         suite_add_tcase(suite, absence);

@@ -110,16 +110,16 @@ function readData() {
   return data;
 }
 
-// Names of threads and cgroups are bytes. Those that are not UTF-8 come as U+EF00 + byte; they, and
-// characters that are not seen or turn others around, are shown as \xNN.
+// Names of threads and cgroups are bytes. Those that are not UTF-8, and control bytes in keys, come as
+// U+EF00 + byte; they, and characters that are not seen or turn others around, are shown as \xNN.
 const HIDDEN = new RegExp("[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e" +
-  "\\u2060-\\u206f\\ufe00-\\ufe0f\\ufeff\\ufff9-\\ufffb\\uef80-\\uefff\\u{e0000}-\\u{e0fff}]", "gu");
+  "\\u2060-\\u206f\\ufe00-\\ufe0f\\ufeff\\ufff9-\\ufffb\\uef01-\\uef1f\\uef7f-\\uefff\\u{e0000}-\\u{e0fff}]", "gu");
 
 function printable(text) {
   const hex = (byte) => "\\x" + byte.toString(16).padStart(2, "0");
   return String(text).replace(HIDDEN, (character) => {
     const code = character.codePointAt(0);
-    return code >= 0xef80 && code <= 0xefff ? hex(code - 0xef00)
+    return code >= 0xef00 && code <= 0xefff ? hex(code - 0xef00)
       : Array.from(new TextEncoder().encode(character), hex).join("");
   });
 }

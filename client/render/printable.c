@@ -27,7 +27,7 @@ int printable_append_name(Buffer *buffer, Span text) {
         _cleanup_(buffer_done) Buffer bytes = {};
         int r;
 
-        r = name_unescape(&bytes, text);
+        r = name_unescape_controls(&bytes, text);
         if (r < 0 && buffer->failure == 0)
                 buffer->failure = r;
         return printable_append(buffer, buffer_span(&bytes));

@@ -176,19 +176,51 @@ int name_escape(Buffer *buffer, Span bytes) {
         return buffer_failure(buffer);
 }
 
-int name_unescape(Buffer *buffer, Span text) {
+int name_escape_controls(Buffer *buffer, Span bytes) {
+        size_t run = 0;
+        int r = 0;
+
+        for (size_t i = 0; i < bytes.n && r == 0; i++) {
+                if (!name_is_control(bytes.bytes[i]))
+                        continue;
+                r = name_escape(buffer, (Span){ bytes.bytes + run, i - run });
+                name_escape_byte(buffer, (unsigned char) bytes.bytes[i]);
+                run = i + 1;
+        }
+        return r == 0 ? name_escape(buffer, (Span){ bytes.bytes + run, bytes.n - run }) : r;
+}
+
+/* The byte that @character stands for; NUL, which no name has, when it is just itself. */
+static unsigned char escaped_byte(Span character, bool controls) {
+        const unsigned char *b = (const unsigned char *) character.bytes;
+        unsigned char byte;
+
+        if (character.n != 3 || !is_escape_range(character.bytes))
+                return 0;
+        /* The escaped byte is the low eight bits of the code point. */
+        byte = (unsigned char) ((b[1] & 0x03) << 6 | (b[2] & 0x3f));
+        return byte >= 0x80 || (controls && name_is_control((char) byte)) ? byte : 0;
+}
+
+static int unescape(Buffer *buffer, Span text, bool controls) {
         while (text.n > 0 && buffer_failure(buffer) == 0) {
                 size_t n = utf8_character(text);
-                const unsigned char *b = (const unsigned char *) text.bytes;
+                unsigned char byte = escaped_byte((Span){ text.bytes, n }, controls);
 
-                if (n == 3 && is_escape_range(text.bytes) && b[1] >= 0xbe) {
-                        /* The escaped byte is the low eight bits of the code point. */
-                        buffer_append_byte(buffer, (char) ((b[1] & 0x03) << 6 | (b[2] & 0x3f)));
-                } else {
-                        n = n == 0 ? 1 : n;
+                n = n == 0 ? 1 : n;
+                if (byte != 0)
+                        buffer_append_byte(buffer, (char) byte);
+                else
                         buffer_append(buffer, text.bytes, n);
-                }
                 text = (Span){ text.bytes + n, text.n - n };
         }
         return buffer_failure(buffer);
+}
+
+int name_unescape(Buffer *buffer, Span text) {
+        return unescape(buffer, text, false);
+}
+
+int name_unescape_controls(Buffer *buffer, Span text) {
+        return unescape(buffer, text, true);
 }

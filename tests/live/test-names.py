@@ -25,8 +25,9 @@ for first in range(1, 256, 15):
 
 
 def undo(text):
-    """The inverse of the escape: U+EF80..U+EFFF stand for one byte each."""
-    return b"".join(bytes([ord(c) - 0xEF00]) if 0xEF80 <= ord(c) <= 0xEFFF else c.encode() for c in text)
+    """The inverse of the escape: U+EF80..U+EFFF stand for one byte each, and in keys U+EF01..U+EF1F and U+EF7F."""
+    return b"".join(bytes([ord(c) - 0xEF00]) if 0xEF01 <= ord(c) <= 0xEF1F or 0xEF7F <= ord(c) <= 0xEFFF else c.encode()
+                    for c in text)
 
 
 def capture(directory):

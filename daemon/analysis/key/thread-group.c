@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/key/thread-group.h"
 
+#include "base/name.h"
+
 int thread_groups_init(ThreadGroups *groups, const View *view, Boots boots) {
         *groups = (ThreadGroups){ .view = view };
         return thread_keys_init(&groups->keys, view, boots);
@@ -133,6 +135,40 @@ bool group_passes(const Group *group, const View *view) {
                name_passes(names.process, view) || name_passes(names.thread, view);
 }
 
+/* pid, tid and start of an own key, with the joint behind each. */
+static Span life_of(Span key, Span process) {
+        return (Span){ key.bytes, process.bytes ? (size_t) (process.bytes - key.bytes) : key.n };
+}
+
+/*
+ * The key as others see it: names may contain the joint, and are escaped so that only joints are
+ * left.
+ */
+static void write_key(JsonWriter *writer, Span key, const GroupNames *names, ViewAxis axis) {
+        const Span parts[] = { names->cgroup, names->process, names->thread };
+        _cleanup_(buffer_done) Buffer text = { .bytes = NULL };
+        bool joint = false;
+
+        if (axis == VIEW_AXIS_THREAD) {
+                Span life = life_of(key, names->process);
+
+                buffer_append(&text, life.bytes, life.n);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
+                if (!parts[i].bytes)
+                        continue;
+                if (joint)
+                        buffer_append_byte(&text, KEY_JOINT);
+                joint = true;
+                if (name_escape_controls(&text, parts[i]) != 0)
+                        break;
+        }
+        if (writer->error == 0)
+                writer->error = buffer_failure(&text);
+        json_write_key(writer, "key");
+        json_write_span(writer, buffer_span(&text));
+}
+
 static void write_name(JsonWriter *writer, const char *key, Span name) {
         if (name.bytes)
                 json_write_member_name(writer, key, name);
@@ -141,7 +177,7 @@ static void write_name(JsonWriter *writer, const char *key, Span name) {
 void group_write_key(JsonWriter *writer, const Group *group, ViewAxis axis) {
         GroupNames names = group_names(group, axis);
 
-        json_write_member_name(writer, "key", group_key(group));
+        write_key(writer, group_key(group), &names, axis);
         if (names.cgroup.n > 0) /* "" means that the cgroup of these threads is not known */
                 write_name(writer, "cgroup", names.cgroup);
         write_name(writer, "process", names.process);

@@ -68,6 +68,30 @@ START_TEST(patterns_are_counted_over_the_whole_host) {
 }
 END_TEST
 
+/* Joined as they are, the names of both would be one text. */
+START_TEST(keys_are_unique) {
+        ThreadSample samples[] = { thread_in("/c",
+                                             "a\x1f"
+                                             "b",
+                                             "c", 1),
+                                   thread_in("/c", "a",
+                                             "b\x1f"
+                                             "c",
+                                             2) };
+        const Threads sides[] = { { samples, 2 }, { samples, 2 } };
+        const char *keys[2];
+        View view = view_of_all();
+        Compared compared = compared_of(&view, &two_sides, sides, no_sources);
+
+        ck_assert_uint_eq(json_object_array_length(compared.lists[COMPARISON_GROUPS]), 2);
+        for (size_t i = 0; i < 2; i++)
+                keys[i] = json_object_get_string(json_object_object_get(
+                        json_object_array_get_idx(compared.lists[COMPARISON_GROUPS], i), "key"));
+        ck_assert_str_ne(keys[0], keys[1]);
+        compared_done(&compared);
+}
+END_TEST
+
 START_TEST(parts_may_be_empty_and_hold_the_joint) {
         ThreadSample sample = thread_in("", "p\x1fq", "", 1);
         const Threads sides[] = { { &sample, 1 }, { &sample, 1 } };
@@ -78,6 +102,8 @@ START_TEST(parts_may_be_empty_and_hold_the_joint) {
         ck_assert_str_eq(json_at(group, "cgroup", END), "");
         ck_assert_str_eq(json_object_get_string(json_object_object_get(group, "process")),
                          "p\x1fq");
+        ck_assert_str_eq(json_object_get_string(json_object_object_get(group, "key")),
+                         "\x1fp\xee\xbc\x9fq\x1f");
         ck_assert_str_eq(json_at(group, "thread", END), "\"\"");
         compared_done(&compared);
 }
@@ -113,6 +139,7 @@ int main(void) {
 
         tcase_add_test(keys, a_group_is_cgroup_process_and_thread);
         tcase_add_test(keys, patterns_are_counted_over_the_whole_host);
+        tcase_add_test(keys, keys_are_unique);
         tcase_add_test(keys, parts_may_be_empty_and_hold_the_joint);
         tcase_add_loop_test(keys, the_filter_may_match_any_part, 0, ELEMENTSOF(filter_rows));
         suite_add_tcase(suite, keys);

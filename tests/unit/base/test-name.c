@@ -93,6 +93,38 @@ START_TEST(every_pair_of_bytes_round_trips) {
 }
 END_TEST
 
+static const struct {
+        const char *bytes, *escaped;
+} control_rows[] = {
+        { "", "" },
+        { "plain", "plain" },
+        { "\x1f", "\xee\xbc\x9f" },
+        { "a\x1f"
+          "b\n",
+          "a\xee\xbc\x9f"
+          "b\xee\xbc\x8a" },
+        { "\x7f\x1b", "\xee\xbd\xbf\xee\xbc\x9b" },
+        { "\xff\x01", "\xee\xbf\xbf\xee\xbc\x81" },
+        /* A genuine U+EF1F is not the escape of a joint. */
+        { "\xee\xbc\x9f", "\xee\xbf\xae\xee\xbe\xbc\xee\xbe\x9f" },
+        { "\xc3\xb6\x1f\xc3\xb6", "\xc3\xb6\xee\xbc\x9f\xc3\xb6" },
+};
+
+START_TEST(control_bytes_of_a_key_are_escaped_and_undone) {
+        Span bytes = span_of(control_rows[_i].bytes);
+        Buffer escaped, undone;
+
+        buffer_init(&escaped, 0);
+        buffer_init(&undone, 0);
+        ck_assert_int_eq(name_escape_controls(&escaped, bytes), 0);
+        ck_assert(span_is(buffer_span(&escaped), control_rows[_i].escaped));
+        ck_assert_int_eq(name_unescape_controls(&undone, buffer_span(&escaped)), 0);
+        ck_assert(span_equal(buffer_span(&undone), bytes));
+        buffer_done(&escaped);
+        buffer_done(&undone);
+}
+END_TEST
+
 START_TEST(unescape_never_makes_ascii) {
         /* U+EF00 would be a NUL byte: no escape of ours, so it stays. */
         Span text = SPAN_LITERAL("\xee\xbc\x80");
@@ -100,6 +132,9 @@ START_TEST(unescape_never_makes_ascii) {
 
         buffer_init(&undone, 0);
         ck_assert_int_eq(name_unescape(&undone, text), 0);
+        ck_assert(span_equal(buffer_span(&undone), text));
+        buffer_clear(&undone);
+        ck_assert_int_eq(name_unescape_controls(&undone, text), 0);
         ck_assert(span_equal(buffer_span(&undone), text));
         buffer_done(&undone);
 }
@@ -144,6 +179,8 @@ int main(void) {
         tcase_add_loop_test(snapshot, latest_counts_back, 0, ELEMENTSOF(relatives));
         tcase_add_loop_test(escape, escape_is_valid_and_undone, 0, ELEMENTSOF(escape_rows));
         tcase_add_test(escape, every_pair_of_bytes_round_trips);
+        tcase_add_loop_test(escape, control_bytes_of_a_key_are_escaped_and_undone, 0,
+                            ELEMENTSOF(control_rows));
         tcase_add_test(escape, unescape_never_makes_ascii);
         suite_add_tcase(suite, snapshot);
         suite_add_tcase(suite, escape);

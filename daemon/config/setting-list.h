@@ -32,6 +32,10 @@
           0, QUANTITY_INFINITY - 1, SETTING_AUTOMATIC)                                             \
         S(MAX_AGE, "Spool", "MaxAge", TIME,                                                        \
           0, QUANTITY_INFINITY, QUANTITY_INFINITY)                                                 \
+        S(SNAPSHOTS, "Spool", "MaxSnapshots", COUNT,                                               \
+          1, 50000, LIMIT_SNAPSHOTS)                                                               \
+        S(SNAPSHOTS_PER_USER, "Spool", "MaxSnapshotsPerUser", COUNT,                               \
+          1, 50000, LIMIT_SNAPSHOTS_PER_UID)                                                       \
         S(SMAPS, "Capture", "Smaps", SMAPS_MODE,                                                   \
           SMAPS_MODE_NONE, SMAPS_MODE_ALL, SMAPS_MODE_SMALL)                                       \
         S(SMAPS_MAX_RSS, "Capture", "SmapsMaxRss", SIZE,                                           \

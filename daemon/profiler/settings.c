@@ -98,6 +98,8 @@ static SpoolLimits spool_limits(const Config *config, int spool_fd) {
         if (config_is_set(config, SETTING_KEEP_FREE))
                 limits.keep_free_bytes = config_get(config, SETTING_KEEP_FREE);
         limits.max_age_ns = bound_of(config, SETTING_MAX_AGE);
+        limits.max_snapshots = config_get(config, SETTING_SNAPSHOTS);
+        limits.max_snapshots_per_uid = config_get(config, SETTING_SNAPSHOTS_PER_USER);
         return limits;
 }
 

@@ -102,6 +102,7 @@ typedef struct RoomPlan {
         uint64_t n_used;     /* bytes of all snapshots that stay */
         uint64_t n_freed;    /* bytes of the snapshots to remove */
         uint64_t n_removed;  /* their number */
+        uint64_t n_kept;     /* the number of all that stay */
         SpoolFree free;      /* the new snapshot has what is written already */
         uint64_t n_expected; /* bytes that will probably be written */
 } RoomPlan;
@@ -124,6 +125,15 @@ static bool fits_budget(const RoomPlan *plan) {
                number_add_saturating(plan->n_used, plan->need->n_bytes) <= plan->limits->max_bytes;
 }
 
+static bool fits_number(const RoomPlan *plan) {
+        return plan->limits->max_snapshots == 0 || plan->n_kept < plan->limits->max_snapshots;
+}
+
+static bool fits_number_of_user(const RoomPlan *plan) {
+        return plan->limits->max_snapshots_per_uid == 0 ||
+               plan->users[0].n_snapshots < plan->limits->max_snapshots_per_uid;
+}
+
 static bool fits_file_system(const RoomPlan *plan) {
         return number_add_saturating(plan->free.n_bytes, plan->n_freed) >=
                number_add_saturating(plan->limits->keep_free_bytes, plan->n_expected);
@@ -136,7 +146,12 @@ static bool fits_files(const RoomPlan *plan) {
 }
 
 static bool fits(const RoomPlan *plan) {
-        return fits_budget(plan) && fits_file_system(plan) && fits_files(plan);
+        return fits_budget(plan) && fits_file_system(plan) && fits_files(plan) && fits_number(plan);
+}
+
+/* What the owner alone can exceed, and no one else has to make room for. */
+static bool fits_user(const RoomPlan *plan) {
+        return fits_share(plan) && fits_number_of_user(plan);
 }
 
 static void doom(RoomPlan *plan, RoomEntry *entry) {
@@ -144,6 +159,7 @@ static void doom(RoomPlan *plan, RoomEntry *entry) {
         plan->n_used -= entry->n_bytes;
         plan->n_freed += entry->n_bytes;
         plan->n_removed++;
+        plan->n_kept--;
         if (entry->user) {
                 entry->user->n_bytes -= entry->n_bytes;
                 entry->user->n_snapshots--;
@@ -170,6 +186,11 @@ static RoomEntry *find_own(const RoomPlan *plan) {
         return NULL;
 }
 
+/* How much a user holds of what is scarce. */
+static uint64_t weight_of(const RoomPlan *plan, const RoomUser *user) {
+        return fits_number(plan) ? user->n_bytes : user->n_snapshots;
+}
+
 /*
  * The oldest that may be removed of the user who holds most; what belongs to nobody goes first.
  */
@@ -183,7 +204,7 @@ static RoomEntry *find_of_largest(const RoomPlan *plan) {
                         continue;
                 if (!entry->user)
                         return entry;
-                if (!found || entry->user->n_bytes > found->user->n_bytes)
+                if (!found || weight_of(plan, entry->user) > weight_of(plan, found->user))
                         found = entry;
         }
         return found;
@@ -196,9 +217,9 @@ static void plan_rotation(RoomPlan *plan, uint64_t now_ns) {
                 if (may_rotate(&plan->entries[i]) &&
                     is_expired(plan->entries[i].entry, plan->limits->max_age_ns, now_ns))
                         doom(plan, &plan->entries[i]);
-        while (!(fits(plan) && fits_share(plan)) && (entry = find_own(plan)))
+        while (!(fits(plan) && fits_user(plan)) && (entry = find_own(plan)))
                 doom(plan, entry);
-        while (!fits(plan) && fits_share(plan) && (entry = find_of_largest(plan)))
+        while (!fits(plan) && fits_user(plan) && (entry = find_of_largest(plan)))
                 doom(plan, entry);
 }
 
@@ -227,6 +248,20 @@ static Amount amount_of(uint64_t bytes) {
 static int complain_full(Spool *spool, const RoomPlan *plan) {
         const SpoolLimits *limits = plan->limits;
 
+        if (!fits_number_of_user(plan))
+                return spool_complain(
+                        spool, SPOOL_E_FULL,
+                        "is full for uid %u: one user may have %" PRIu64 " snapshots, and %" PRIu64
+                        " of this user must stay; remove some of them or raise the number "
+                        "(MaxSnapshotsPerUser=)",
+                        (unsigned) plan->need->uid, limits->max_snapshots_per_uid,
+                        plan->users[0].n_snapshots);
+        if (!fits_number(plan))
+                return spool_complain(spool, SPOOL_E_FULL,
+                                      "is full: it may have %" PRIu64 " snapshots, and %" PRIu64
+                                      " must stay; remove some of them or raise the number "
+                                      "(MaxSnapshots=)",
+                                      limits->max_snapshots, plan->n_kept);
         if (!fits_share(plan))
                 return spool_complain(
                         spool, SPOOL_E_FULL,
@@ -291,7 +326,7 @@ static int plan_and_carry_out(Spool *spool, RoomPlan *plan, Buffer *rotated) {
         (void) clock_gettime(CLOCK_REALTIME, &now);
         plan_rotation(plan, (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec);
         plan->n_expected = 0; /* an estimate is no reason to refuse */
-        if (!fits(plan) || !fits_share(plan))
+        if (!fits(plan) || !fits_user(plan))
                 return complain_full(spool, plan);
         return carry_out(spool, plan, rotated);
 }
@@ -318,6 +353,7 @@ static void plan_add(RoomPlan *plan, const SpoolEntry *found) {
                 return;
         }
         plan->n_used += entry->n_bytes;
+        plan->n_kept++;
         if (found->damaged || !found->head.has_uid)
                 return;
         entry->user = find_user(plan, found->head.uid);

@@ -37,6 +37,8 @@ typedef struct SpoolLimits {
         uint64_t keep_free_files; /* inodes left free; of no effect where they are not counted */
         uint64_t max_age_ns;      /* of untagged snapshots; 0: none */
         uint64_t reserved_bytes;  /* that other jobs may still write */
+        uint64_t max_snapshots;   /* however small they are; 0: no bound */
+        uint64_t max_snapshots_per_uid;
 } SpoolLimits;
 
 /*
@@ -157,9 +159,9 @@ void spool_discard(const Spool *spool, int fd);
  *
  * Removes untagged snapshots: those that are too old, then the oldest of the new one's owner, then
  * the oldest of whoever holds most. Nobody else's are removed for an owner who is above their share
- * of the budget. The replaced snapshot counts as gone and is left alone. SPOOL_E_FULL when this
- * cannot be enough; then nothing was removed. Appends the names of removed snapshots to @rotated,
- * each with a '\n'.
+ * of the budget or has as many snapshots as a user may have. The replaced snapshot counts as gone
+ * and is left alone. SPOOL_E_FULL when this cannot be enough; then nothing was removed. Appends the
+ * names of removed snapshots to @rotated, each with a '\n'.
  */
 _must_check_ int spool_make_room(Spool *spool, const SpoolLimits *limits, const SpoolNeed *need,
                                  Buffer *rotated);

@@ -52,6 +52,10 @@ int work_decode_limits(Work *work, const SpoolParameters *parameters, SpoolLimit
                 { JOB_KEY_MAX_AGE_NS, PARAMETER_U64, true, offsetof(SpoolLimits, max_age_ns) },
                 { JOB_KEY_RESERVED_BYTES, PARAMETER_U64, true,
                   offsetof(SpoolLimits, reserved_bytes) },
+                { JOB_KEY_MAX_SNAPSHOTS, PARAMETER_U64, true,
+                  offsetof(SpoolLimits, max_snapshots) },
+                { JOB_KEY_MAX_SNAPSHOTS_PER_UID, PARAMETER_U64, true,
+                  offsetof(SpoolLimits, max_snapshots_per_uid) },
         };
         SpoolLimits limits = {};
         int r = 0;

@@ -38,12 +38,14 @@
 /* the spool */
 #define JOB_KEY_DIRECTORY "directory"  /* descriptor */
 #define JOB_KEY_SPOOL_PATH "spoolPath" /* for messages only */
-#define JOB_KEY_LIMITS "limits"        /* object of the next three */
+#define JOB_KEY_LIMITS "limits"        /* object of the next members */
 #define JOB_KEY_MAX_BYTES "maxBytes"
 #define JOB_KEY_KEEP_FREE_BYTES "keepFreeBytes"
 #define JOB_KEY_KEEP_FREE_FILES "keepFreeFiles"
 #define JOB_KEY_MAX_AGE_NS "maxAgeNs"
 #define JOB_KEY_RESERVED_BYTES "reservedBytes"
+#define JOB_KEY_MAX_SNAPSHOTS "maxSnapshots"
+#define JOB_KEY_MAX_SNAPSHOTS_PER_UID "maxSnapshotsPerUid"
 
 /* a snapshot to make or change */
 #define JOB_KEY_NAME "name"

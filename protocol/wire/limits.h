@@ -60,6 +60,8 @@
 /* Requests */
 #define LIMIT_SNAPSHOTS_PER_CALL 64u
 #define LIMIT_NAMES_PER_LIST 256u
+#define LIMIT_SNAPSHOTS 10000u /* that the daemon adds */
+#define LIMIT_SNAPSHOTS_PER_UID 2000u
 #define LIMIT_INDEXED_SNAPSHOTS 65536u /* in a directory that others filled, too */
 #define LIMIT_NAME_SUFFIX 10000u       /* "NAME-N" of untagged snapshots, before it is given up */
 

@@ -13,6 +13,7 @@ import signal
 import socket
 import struct
 import subprocess
+import threading
 import time
 
 from fuse import Fuse
@@ -308,6 +309,66 @@ def spool_is_closed_to_members():
             member.kill()
             member.wait()
             expect_equal(as_user(daemon, OWNER, "capture", "--tag", "a", "-q").status, 0, "without the lock")
+
+
+def longest_get_info(daemon, answered):
+    """The longest that another user's GetInfo takes until the event is set, in seconds."""
+    longest = 0.0
+    connection = connect(daemon, OTHER)
+    while True:
+        last = answered.is_set()
+        begin = time.monotonic()
+        connection.sendall(b'{"method":"org.varlink.service.GetInfo"}\0')
+        expect("error" not in receive(connection), "GetInfo")
+        longest = max(longest, time.monotonic() - begin)
+        if last:
+            connection.close()
+            return longest
+        time.sleep(0.005)
+
+
+@test
+def many_tiny_snapshots():
+    """64 references into a spool of very many snapshots hold up nobody else, and their number has a bound"""
+    need_root()
+    count = int(os.environ.get("CTPROF_MANY_SNAPSHOTS", "4000"))
+    with temporary() as directory, open_daemon(directory) as daemon:
+        capture(daemon)
+        for number in range(count):
+            os.link(daemon.spool / "a.ctprof.zst", daemon.spool / f"n{number}.ctprof.zst")
+        names = [{"name": f"latest~{number}"} for number in range(64)]
+        answered = threading.Event()
+        replies = []
+
+        def compare():
+            begin = time.monotonic()
+            connection = connect(daemon, HOSTILE)
+            replies.append(call(connection, f"{PROFILER}.CompareSets", {"before": names[:32], "after": names[32:]},
+                                more=True)[-1])
+            replies.append(time.monotonic() - begin)
+            answered.set()
+
+        # acting_as() is for the whole process: connect one after the other.
+        other = threading.Thread(target=compare)
+        other.start()
+        time.sleep(0.05)
+        longest = longest_get_info(daemon, answered)
+        other.join()
+        print(f"# {count} snapshots: 64 references took {replies[1]:.2f} s, another's GetInfo {longest:.3f} s at most")
+        # All were found: only the analysis can tell that they are links to one capture.
+        expect("are the same capture" in replies[0]["parameters"].get("reason", ""), replies[0])
+        expect(longest < 1, "GetInfo took", longest)
+    with temporary() as directory, open_daemon(directory, "[Spool]\nMaxSnapshots=5\nMaxSnapshotsPerUser=3\n") as daemon:
+        for name in ("a", "b", "c"):
+            capture(daemon, name)
+        refused = daemon("capture", "--tag", "d", user=OWNER, group=OWNER, groups=[])
+        expect_equal(refused.status, 1, refused.err)
+        expect("MaxSnapshotsPerUser=" in refused.one_sentence(), refused.err)
+        for name in ("d", "e"):
+            expect_equal(daemon("capture", "--tag", name, user=OTHER, group=OTHER, groups=[]).status, 0, name)
+        refused = daemon("capture", "--tag", "f", user=HOSTILE, group=HOSTILE, groups=[])
+        expect("MaxSnapshots=" in refused.one_sentence(), refused.err)
+        expect_equal(len(daemon("list", "--json").json()["snapshots"]), 5, "what was there stays")
 
 
 @test

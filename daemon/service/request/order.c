@@ -48,6 +48,8 @@ void request_write_limits(const Request *request, JsonWriter *writer) {
         json_write_member_u64(writer, JOB_KEY_MAX_AGE_NS, limits->max_age_ns);
         json_write_member_u64(writer, JOB_KEY_RESERVED_BYTES,
                               reservation_sum(request->desk, request));
+        json_write_member_u64(writer, JOB_KEY_MAX_SNAPSHOTS, limits->max_snapshots);
+        json_write_member_u64(writer, JOB_KEY_MAX_SNAPSHOTS_PER_UID, limits->max_snapshots_per_uid);
         json_write_end(writer);
 }
 

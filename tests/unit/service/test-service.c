@@ -152,7 +152,8 @@ START_TEST(a_capture_becomes_an_order_for_a_job) {
         ck_assert_has(answer, "\"name\":\"x\",\"tagged\":true,\"replace\":false");
         ck_assert_has(answer, "\"smapsMode\":\"none\",\"anonymous\":false");
         ck_assert_has(answer, "\"limits\":{\"maxBytes\":1048576,\"keepFreeBytes\":0,"
-                              "\"keepFreeFiles\":0,\"maxAgeNs\":5,\"reservedBytes\":0}");
+                              "\"keepFreeFiles\":0,\"maxAgeNs\":5,\"reservedBytes\":0,"
+                              "\"maxSnapshots\":0,\"maxSnapshotsPerUid\":0}");
         ck_assert_has(answer, "\"directory\":0,\"output\":1");
         ck_assert_has(answer, "\"fds\":2");
         ck_assert_has(answer, "\"more\":false");

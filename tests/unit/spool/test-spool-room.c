@@ -150,6 +150,41 @@ START_TEST(own_snapshots_go_first_then_those_of_the_largest_holder) {
 }
 END_TEST
 
+START_TEST(snapshots_are_counted) {
+        SpoolLimits limits = { .max_snapshots = 5, .max_snapshots_per_uid = 2 };
+
+        put("a", 10, 1, true);
+        check_user(&limits, 1, 1, 0, "");
+        put("b", 20, 1, false);
+        put("c", 30, 2, false);
+        /* One's own untagged one makes room. */
+        check_user(&limits, 1, 1, 0, "b\n");
+        put("d", 40, 1, true);
+        check_user(&limits, 1, 1, SPOOL_E_FULL, "");
+        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "uid 1"));
+        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "2 of this user"));
+        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "MaxSnapshotsPerUser="));
+        /* Replacing adds none. */
+        check_need(&limits, (SpoolNeed){ .n_bytes = 1, .uid = 1, .replaces = "a" }, 0, "");
+        /* Others are not concerned. */
+        check_user(&limits, 2, 1, 0, "");
+        put_garbage("z" SNAPSHOT_FILE_SUFFIX);
+        check_user(&limits, 3, 1, 0, "");
+        put("e", 50, 2, false);
+        check_list("e d c a z! ");
+        /* In total: the oldest of who has most untagged ones. */
+        check_user(&limits, 3, 1, 0, "c\n");
+        put("f", 60, 3, true);
+        put("g", 70, 4, true);
+        limits.max_snapshots = 4;
+        check_user(&limits, 3, 1, SPOOL_E_FULL, "");
+        ck_assert_ptr_nonnull(strstr(spool_complaint(spool), "MaxSnapshots="));
+        check_list("g f e d a z! ");
+        limits = (SpoolLimits){ .max_bytes = 0 };
+        check_user(&limits, 3, 1, 0, "");
+}
+END_TEST
+
 START_TEST(inodes_are_kept_free_where_they_are_counted) {
         SpoolLimits limits = { .keep_free_files = UINT64_MAX };
         SpoolFree space;
@@ -300,6 +335,7 @@ int main(void) {
         tcase_add_test(room, what_the_file_system_allocated_counts);
         tcase_add_test(room, beside_others_nobody_has_more_than_half);
         tcase_add_test(room, own_snapshots_go_first_then_those_of_the_largest_holder);
+        tcase_add_test(room, snapshots_are_counted);
         tcase_add_test(room, inodes_are_kept_free_where_they_are_counted);
         tcase_add_test(room, what_cannot_fit_removes_nothing);
         tcase_add_test(room, the_file_system_keeps_its_floor);

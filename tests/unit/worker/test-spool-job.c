@@ -11,7 +11,7 @@
 
 #define LIMITS                                                                               \
         "\"limits\":{\"maxBytes\":0,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0," \
-        "\"reservedBytes\":0}"
+        "\"reservedBytes\":0,\"maxSnapshots\":0,\"maxSnapshotsPerUid\":0}"
 #define ME "\"uid\":1000"
 
 static char spool_path_text[] = "/tmp/ctprof-test-XXXXXX";
@@ -133,7 +133,7 @@ static const struct {
           "io.ctprof.Profiler.InvalidName" },
         { "{\"directory\":0,\"file\":1,\"name\":\"taken\",\"replace\":true," ME
           ",\"limits\":{\"maxBytes\":10,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0,"
-          "\"reservedBytes\":0}}",
+          "\"reservedBytes\":0,\"maxSnapshots\":0,\"maxSnapshotsPerUid\":0}}",
           "io.ctprof.Profiler.SpoolFull" },
         { "{\"directory\":0,\"file\":1,\"name\":\"taken\",\"replace\":true," ME
           ",\"limits\":{\"maxBytes\":10}}",
@@ -374,7 +374,7 @@ static const struct {
           "io.ctprof.Profiler.InvalidName" },
         { "{\"directory\":0," OUTPUT "\"name\":\"x\"," ME
           ",\"limits\":{\"maxBytes\":10,\"keepFreeBytes\":0,\"keepFreeFiles\":0,\"maxAgeNs\":0,"
-          "\"reservedBytes\":0}}",
+          "\"reservedBytes\":0,\"maxSnapshots\":0,\"maxSnapshotsPerUid\":0}}",
           "io.ctprof.Profiler.SpoolFull" },
         { "{\"directory\":0," OUTPUT "\"name\":\"x\"," LIMITS "}",
           "org.varlink.service.InvalidParameter" },

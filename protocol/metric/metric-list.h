@@ -191,7 +191,7 @@
         M(irq_delay_min_ns,            FloorNs,           MinFloor,      TASKSTATS_DELAY,      ANY,         TASKSTATS_IRQ, "CONFIG_TASKSTATS,CONFIG_TASK_DELAY_ACCT", \
           "Shortest interrupt charged to the thread longer than 0 ns; 0: none yet") \
         M(hiwater_rss_bytes,           PeakBytes,         MaxPeakBytes,  TASKSTATS_DELAY,      ANY,         TASKSTATS, "CONFIG_TASKSTATS,CONFIG_TASK_XACCT", \
-          "Largest resident size of the process so far; the same for all its threads, 0 for kernel threads") \
+          "Largest resident size of the process so far; the same for all its threads, 0 for kernel threads; never below the present size where that is exact (from 6.16), but a peak that has passed may be noted short by 3 x max(32, 2 x CPUs) pages for each CPU (before 6.2: 3 x 64 pages for each thread), which the kernel has not added up yet") \
         M(hiwater_vm_bytes,            PeakBytes,         MaxPeakBytes,  TASKSTATS_DELAY,      ANY,         TASKSTATS, "CONFIG_TASKSTATS,CONFIG_TASK_XACCT", \
           "Largest virtual size of the process so far; the same for all its threads, 0 for kernel threads") \
         M(acct_run_real_ns,            MonotonicNs,       SumNs,         TASKSTATS_ACCOUNTING, ANY,         TASKSTATS, "CONFIG_TASKSTATS", \

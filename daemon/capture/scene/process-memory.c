@@ -48,8 +48,26 @@ static void copy(ThreadSample *to, const ThreadSample *from) {
                         thread_sample_put(to, metrics[i], thread_sample_get(from, metrics[i]));
 }
 
+/*
+ * All threads of a process share its memory and so its peak. The virtual size, which is exact, says
+ * whether taskstats found that memory: its own peak of the resident size may still be 0.
+ */
+static bool has_peak(const ThreadSlot *slot) {
+        return slot->kept && thread_sample_has(&slot->sample, METRIC_hiwater_vm_bytes);
+}
+
+static void put_peak(Scene *scene, const BatchProcess *process, const ProcStatus *status) {
+        ThreadSlot *slots = scene_threads(scene, process);
+
+        for (size_t i = 0; i < process->n && status->has_rss_peak; i++)
+                if (has_peak(&slots[i]))
+                        thread_sample_put(&slots[i].sample, METRIC_hiwater_rss_bytes,
+                                          status->rss_peak);
+}
+
 /* Whether it fails, and why, is told of the leader, which will lack the counts. */
-static void read_status(Scene *scene, const ThreadSlot *holder, ThreadSlot *leader) {
+static void read_status(Scene *scene, const BatchProcess *process, const ThreadSlot *holder,
+                        ThreadSlot *leader) {
         ProcStatus status;
         size_t n;
         int r;
@@ -66,6 +84,23 @@ static void read_status(Scene *scene, const ThreadSlot *holder, ThreadSlot *lead
         if (proc_status_parse((Span){ scene->file, n }, &status) != 0)
                 thread_slot_note(leader, SOURCE_STATUS, SOURCE_OUTCOME_malformed);
         process_memory_put(&leader->sample, &status);
+        put_peak(scene, process, &status);
+}
+
+/* Reads the peak alone, for the further threads of a process that has too many for one batch. */
+static void read_peak(Scene *scene, const BatchProcess *process) {
+        ThreadSlot *slots = scene_threads(scene, process);
+        ProcStatus status;
+        size_t n;
+
+        for (size_t i = 0; i < process->n; i++) {
+                if (!has_peak(&slots[i]) ||
+                    procfs_read(slots[i].fd, "status", scene->file, sizeof(scene->file), &n) != 0 ||
+                    proc_status_parse((Span){ scene->file, n }, &status) != 0)
+                        continue; /* it has ended: its siblings may have not */
+                put_peak(scene, process, &status);
+                return;
+        }
 }
 
 void process_memory_read(Scene *scene, const BatchProcess *process) {
@@ -76,7 +111,9 @@ void process_memory_read(Scene *scene, const BatchProcess *process) {
         if (holder && has_some(&holder->sample))
                 copy(&leader->sample, &holder->sample);
         else if (holder)
-                read_status(scene, holder, leader);
+                read_status(scene, process, holder, leader);
+        else if (!leader)
+                read_peak(scene, process);
         for (size_t i = 0; i < process->n; i++)
                 for (size_t k = 0; &slots[i] != leader && k < ELEMENTSOF(metrics); k++)
                         thread_sample_drop(&slots[i].sample, metrics[k]);

@@ -7,6 +7,10 @@
  * What the kernel counts of the memory of each process: resident pages by kind, and swap. It keeps
  * these counts up to date, so that reading them walks no page tables and waits for no lock of the
  * process, however large it is. They are recorded with the leader of the process.
+ *
+ * The peak of the resident size stands with every thread for which taskstats has one, but it is
+ * read here, too. Taskstats adds up only what the CPUs have passed on so far, which can be less
+ * than the present size. The file adds up all from 6.16 on; before, it counts as taskstats does.
  */
 
 #include <stdbool.h>
@@ -25,6 +29,6 @@ void process_memory_put(ThreadSample *sample, const ProcStatus *status);
 
 /*
  * Gives the leader the counts of the process, and takes them from all other threads. Reads status
- * unless the backend has put them into a sample already.
+ * unless the backend has put them into a sample already. Replaces the peaks that taskstats gave.
  */
 void process_memory_read(Scene *scene, const BatchProcess *process);

@@ -112,6 +112,7 @@ int proc_stat_parse(Span text, ProcStat *ret) {
         K(cpus_allowed,          "Cpus_allowed_list")                                              \
         K(voluntary_switches,    "voluntary_ctxt_switches")                                        \
         K(nonvoluntary_switches, "nonvoluntary_ctxt_switches")                                     \
+        K(rss_peak,              "VmHWM")                                                          \
         K(rss_anon,              "RssAnon")                                                        \
         K(rss_file,              "RssFile")                                                        \
         K(rss_shmem,             "RssShmem")                                                       \
@@ -194,6 +195,10 @@ static bool parse_size(Span value, uint64_t *ret) {
                 return false;
         *ret = number_multiply_saturating(size, 1024);
         return true;
+}
+
+static bool parse_rss_peak(Span value, ProcStatus *status) {
+        return parse_size(value, &status->rss_peak);
 }
 
 static bool parse_rss_anon(Span value, ProcStatus *status) {

@@ -86,7 +86,7 @@ _must_check_ int proc_stat_parse(Span text, ProcStat *ret);
 typedef struct ProcStatus {
         bool has_state, has_tgid, has_ppid, has_uid, has_gid, has_kthread, has_threads;
         bool has_cpus_allowed, has_voluntary_switches, has_nonvoluntary_switches;
-        bool has_rss_anon, has_rss_file, has_rss_shmem, has_swap;
+        bool has_rss_peak, has_rss_anon, has_rss_file, has_rss_shmem, has_swap;
         char state;   /* R S D T t X Z P I */
         bool kthread; /* printed by 6.12 but not 6.1; proc_stat_is_kthread() works on all */
         pid_t tgid;
@@ -98,7 +98,7 @@ typedef struct ProcStatus {
         uint64_t voluntary_switches;
         uint64_t nonvoluntary_switches;
         /* Of the whole process, in bytes; not printed for a task without an address space. */
-        uint64_t rss_anon, rss_file, rss_shmem, swap;
+        uint64_t rss_peak, rss_anon, rss_file, rss_shmem, swap;
 } ProcStatus;
 
 _must_check_ int proc_status_parse(Span text, ProcStatus *ret);

@@ -63,6 +63,7 @@ static void fill_stats(const FakeSystem *fake, const FakeThread *thread, Tasksta
         put_word(stats, 32, thread->delay_count);
         put_word(stats, 120, UINT64_C(52) << 32 | 51); /* gid, uid */
         put_word(stats, 144, thread->age_us ? thread->age_us : UINT64_MAX / 4096);
+        put_word(stats, 200, thread->no_space ? 0 : 8);
         put_word(stats, 208, thread->no_space ? 0 : 9);
         put_word(stats, 272, 104);
         put_word(stats, 280, 105);

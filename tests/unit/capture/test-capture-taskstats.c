@@ -67,6 +67,25 @@ START_TEST(an_answer_stands_for_schedstat_and_status) {
 }
 END_TEST
 
+/* taskstats says less than the process has now: its peak is read where it is added up. */
+START_TEST(the_peak_of_a_process_is_read_from_its_status) {
+        capture();
+        for (pid_t tid = 10; tid <= 12; tid++)
+                ck_assert_uint_eq(captured_value(&captured, tid, METRIC_hiwater_rss_bytes),
+                                  21 * 1024);
+        captured_check_source(&captured, SOURCE_STATUS, SOURCE_STATE_OK, 4, 0, 0, 0, 0);
+}
+END_TEST
+
+START_TEST(without_a_status_the_peak_is_that_of_taskstats) {
+        tree_delete(&tree, "proc/10/task/10/status");
+        capture();
+        for (pid_t tid = 10; tid <= 12; tid++)
+                ck_assert_uint_eq(captured_value(&captured, tid, METRIC_hiwater_rss_bytes),
+                                  8 * 1024);
+}
+END_TEST
+
 START_TEST(without_taskstats_the_files_are_read) {
         fake.own_error = -EPERM;
         capture();
@@ -373,6 +392,8 @@ int main(void) {
         tcase_add_checked_fixture(taskstats, setup, teardown);
         tcase_add_checked_fixture(gates, setup, teardown);
         tcase_add_test(taskstats, an_answer_stands_for_schedstat_and_status);
+        tcase_add_test(taskstats, the_peak_of_a_process_is_read_from_its_status);
+        tcase_add_test(taskstats, without_a_status_the_peak_is_that_of_taskstats);
         tcase_add_test(taskstats, without_taskstats_the_files_are_read);
         tcase_add_test(taskstats, a_kernel_without_taskstats_is_said_to_be_one);
         tcase_add_test(taskstats, a_thread_that_taskstats_does_not_know_any_more_is_dropped_whole);

@@ -158,11 +158,12 @@ static void write_status(const Tree *tree, const char *path, const TreeThread *t
         char memory[128] = "";
 
         if (!thread->kthread && !thread->no_space)
-                (void) snprintf(
-                        memory, sizeof(memory),
-                        "RssAnon:\t%8llu kB\nRssFile:\t       2 kB\nRssShmem:\t       3 kB\n"
-                        "VmSwap:\t       4 kB\n",
-                        thread->anon_kib ? thread->anon_kib : (unsigned long long) thread->tid);
+                (void) snprintf(memory, sizeof(memory),
+                                "VmHWM:\t      21 kB\nRssAnon:\t%8llu kB\nRssFile:\t       2 "
+                                "kB\nRssShmem:\t       3 kB\n"
+                                "VmSwap:\t       4 kB\n",
+                                thread->anon_kib ? thread->anon_kib
+                                                 : (unsigned long long) thread->tid);
         tree_write_text(tree, path,
                         "Name:\tx\nState:\tS (sleeping)\nUid:\t41\t1\t1\t1\nGid:\t42\t1\t1\t1\n"
                         "%svoluntary_ctxt_switches:\t43\nnonvoluntary_ctxt_switches:\t44\n",

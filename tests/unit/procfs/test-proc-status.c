@@ -46,6 +46,9 @@ START_TEST(kernels_files_are_read_exactly) {
         ck_assert_uint_eq(status.voluntary_switches, fixture_rows[_i].voluntary);
         ck_assert_uint_eq(status.nonvoluntary_switches, fixture_rows[_i].nonvoluntary);
         ck_assert(status.has_rss_anon == (fixture_rows[_i].anon_kib != 0));
+        ck_assert(status.has_rss_anon == status.has_rss_peak);
+        ck_assert(!status.has_rss_peak ||
+                  status.rss_peak >= status.rss_anon + status.rss_file + status.rss_shmem);
         ck_assert(status.has_rss_anon == status.has_rss_file &&
                   status.has_rss_file == status.has_rss_shmem &&
                   status.has_rss_shmem == status.has_swap);

@@ -29,13 +29,6 @@ int name_set_truncate(NameSet *set, size_t n) {
         return r;
 }
 
-Span name_set_get(const NameSet *set, size_t number) {
-        size_t begin = number > 0 ? set->ends[number - 1] : 0, end = set->ends[number];
-
-        /* As long as all names are empty there are no bytes to point into. */
-        return end > begin ? (Span){ set->text.bytes + begin, end - begin } : SPAN_LITERAL("");
-}
-
 static Span key_of(const void *owner, size_t element) {
         return name_set_get(owner, element);
 }

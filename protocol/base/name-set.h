@@ -33,7 +33,12 @@ void name_set_clear(NameSet *set);
 _must_check_ int name_set_truncate(NameSet *set, size_t n);
 
 /* Borrowed until the next name is added. */
-Span name_set_get(const NameSet *set, size_t number);
+static inline Span name_set_get(const NameSet *set, size_t number) {
+        size_t begin = number > 0 ? set->ends[number - 1] : 0, end = set->ends[number];
+
+        /* As long as all names are empty there are no bytes to point into. */
+        return end > begin ? (Span){ set->text.bytes + begin, end - begin } : SPAN_LITERAL("");
+}
 /* The number of @name, or INDEX_NONE. */
 size_t name_set_find(const NameSet *set, Span name);
 /*

@@ -231,6 +231,23 @@ static int fail_duplicate(JsonScanner *scanner) {
         return JSON_E_MALFORMED;
 }
 
+/* Most keys are so short that calling memcmp() would cost more than comparing. */
+static bool same_bytes(const char *a, const char *b, size_t n) {
+        uint64_t x, y;
+
+        if (n < sizeof(x))
+                return memcmp(a, b, n) == 0;
+        for (size_t i = 0; i < n - sizeof(x); i += sizeof(x)) {
+                memcpy(&x, a + i, sizeof(x));
+                memcpy(&y, b + i, sizeof(y));
+                if (x != y)
+                        return false;
+        }
+        memcpy(&x, a + n - sizeof(x), sizeof(x));
+        memcpy(&y, b + n - sizeof(y), sizeof(y));
+        return x == y;
+}
+
 /*
  * Whether the bytes of the input are the expected key in its quotes. One that was written with an
  * escape is not found so, because its bytes could be those of a shorter key and more.
@@ -243,7 +260,7 @@ static bool take_same_bytes(JsonScanner *scanner, const Level *level) {
                 return false;
         key = name_set_get(&level->keys, level->n_keys);
         if ((size_t) (input->end - input->at) < key.n + 2 || input->at[key.n + 1] != '"' ||
-            memcmp(input->at + 1, key.bytes, key.n) != 0)
+            !same_bytes(input->at + 1, key.bytes, key.n))
                 return false;
         scanner->string = (Span){ input->at + 1, key.n };
         input->at += key.n + 2;
@@ -448,6 +465,12 @@ bool json_scanner_repeats(const JsonScanner *scanner) {
 
 uint64_t json_scanner_magnitude(const JsonScanner *scanner) {
         return scanner->number.magnitude;
+}
+
+bool json_scanner_has_u64(const JsonScanner *scanner, uint64_t *ret) {
+        *ret = scanner->number.magnitude;
+        return scanner->failure == 0 && scanner->token == JSON_TOKEN_INTEGER &&
+               !scanner->number.negative;
 }
 
 bool json_scanner_negative(const JsonScanner *scanner) {

@@ -70,6 +70,8 @@ Span json_scanner_string(const JsonScanner *scanner);
 bool json_scanner_repeats(const JsonScanner *scanner);
 uint64_t json_scanner_magnitude(const JsonScanner *scanner);
 bool json_scanner_negative(const JsonScanner *scanner); /* false for -0 */
+/* Whether the last token is an integer from 0 to 2^64-1, which is *ret; false after a failure. */
+bool json_scanner_has_u64(const JsonScanner *scanner, uint64_t *ret);
 
 /* After a KEY, consumes its whole value. After OBJECT or ARRAY, consumes the rest of it. */
 _must_check_ int json_scanner_skip(JsonScanner *scanner);

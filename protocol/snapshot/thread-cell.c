@@ -22,10 +22,10 @@ static int fail(ThreadReader *reader, const char *complaint) {
 
 /* values */
 
-static int take_unsigned(ThreadReader *reader, JsonToken token, uint64_t max, uint64_t *ret) {
-        uint64_t value = json_scanner_magnitude(reader->scanner);
+static int take_unsigned(ThreadReader *reader, uint64_t max, uint64_t *ret) {
+        uint64_t value;
 
-        if (token != JSON_TOKEN_INTEGER || json_scanner_negative(reader->scanner))
+        if (!json_scanner_has_u64(reader->scanner, &value))
                 return fail(reader, "an integer from 0 to 2^64-1 is expected");
         if (value > max)
                 return fail(reader, "the number is too large");
@@ -184,7 +184,7 @@ static int read_cpu_array(ThreadReader *reader) {
                 json_scanner_next(reader->scanner, &token);
                 if (token == JSON_TOKEN_ARRAY_END)
                         break;
-                r = take_unsigned(reader, token, MAX_CPU, &cpu);
+                r = take_unsigned(reader, MAX_CPU, &cpu);
                 if (r != 0)
                         return r;
                 if (n_cpus > 0 && cpu <= last)
@@ -274,10 +274,10 @@ static int read_metric(ThreadReader *reader, JsonToken token, MetricId id) {
         case CELL_NONE:
                 return 0;
         case CELL_UNSIGNED:
-                r = take_unsigned(reader, token, UINT64_MAX, &value);
+                r = take_unsigned(reader, UINT64_MAX, &value);
                 break;
         case CELL_U32:
-                r = take_unsigned(reader, token, UINT32_MAX, &value);
+                r = take_unsigned(reader, UINT32_MAX, &value);
                 break;
         case CELL_I32:
                 r = take_i32(reader, token, &number);
@@ -300,7 +300,7 @@ static int read_metric(ThreadReader *reader, JsonToken token, MetricId id) {
 }
 
 static int read_id(ThreadReader *reader, JsonToken token, uint64_t max, uint64_t *ret) {
-        int r = take_unsigned(reader, token, max, ret);
+        int r = take_unsigned(reader, max, ret);
 
         return r == 0 && *ret == 0 ? fail(reader, "0 is no thread") : r;
 }
@@ -320,15 +320,15 @@ static int read_identity(ThreadReader *reader, ThreadColumn column, JsonToken to
                 sample->tgid = (pid_t) value;
                 break;
         case COLUMN_ppid:
-                r = take_unsigned(reader, token, INT32_MAX, &value);
+                r = take_unsigned(reader, INT32_MAX, &value);
                 sample->ppid = (pid_t) value;
                 break;
         case COLUMN_uid:
-                r = take_unsigned(reader, token, UINT32_MAX, &value);
+                r = take_unsigned(reader, UINT32_MAX, &value);
                 sample->uid = (uid_t) value;
                 break;
         case COLUMN_gid:
-                r = take_unsigned(reader, token, UINT32_MAX, &value);
+                r = take_unsigned(reader, UINT32_MAX, &value);
                 sample->gid = (gid_t) value;
                 break;
         case COLUMN_pcomm:
@@ -341,7 +341,7 @@ static int read_identity(ThreadReader *reader, ThreadColumn column, JsonToken to
                 r = take_name(reader, token, &reader->cgroup);
                 break;
         case COLUMN_start_time_clock_ticks:
-                r = take_unsigned(reader, token, UINT64_MAX, &sample->start_ticks);
+                r = take_unsigned(reader, UINT64_MAX, &sample->start_ticks);
                 break;
         case COLUMN_kthread:
                 r = take_bool(reader, token, &sample->kthread);
@@ -350,10 +350,10 @@ static int read_identity(ThreadReader *reader, ThreadColumn column, JsonToken to
                 r = take_bool(reader, token, &sample->self);
                 break;
         case COLUMN_exe_dev:
-                r = take_unsigned(reader, token, UINT64_MAX, &sample->exe_dev);
+                r = take_unsigned(reader, UINT64_MAX, &sample->exe_dev);
                 break;
         case COLUMN_exe_inode:
-                r = take_unsigned(reader, token, UINT64_MAX, &sample->exe_inode);
+                r = take_unsigned(reader, UINT64_MAX, &sample->exe_inode);
                 break;
         case COLUMN_smaps_rollup_kb:
                 r = read_smaps(reader, token);

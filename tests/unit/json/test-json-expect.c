@@ -378,6 +378,28 @@ START_TEST(after_a_failure_there_is_no_token_but_the_end) {
 }
 END_TEST
 
+START_TEST(a_number_is_had_only_when_it_was_read) {
+        static const char text[] = "[7,-7,7.5,\"7\",-0,18446744073709551615,8,?]";
+        static const struct {
+                bool has;
+                uint64_t value;
+        } wanted[] = { { false, 0 }, { true, 7 },          { false, 0 }, { false, 0 }, { false, 0 },
+                       { true, 0 },  { true, UINT64_MAX }, { true, 8 },  { false, 0 } };
+        JsonScanner *scanner;
+        JsonToken token;
+        uint64_t value;
+
+        ck_assert_int_eq(json_scanner_new_text(span_of(text), &limits, &scanner), 0);
+        for (size_t i = 0; i < ELEMENTSOF(wanted); i++) {
+                (void) json_scanner_next(scanner, &token);
+                ck_assert_int_eq(json_scanner_has_u64(scanner, &value), wanted[i].has);
+                if (wanted[i].has)
+                        ck_assert_uint_eq(value, wanted[i].value);
+        }
+        json_scanner_free(scanner);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("json-expect");
         TCase *expect = tcase_create("expect");
@@ -397,6 +419,7 @@ int main(void) {
         tcase_add_loop_test(raw, raw_copies_one_value_without_white_space, 0,
                             ELEMENTSOF(value_rows));
         tcase_add_test(raw, raw_leaves_the_buffer_alone_when_it_fails);
+        tcase_add_test(raw, a_number_is_had_only_when_it_was_read);
         tcase_add_test(raw, raw_of_no_value_is_a_mistake);
         suite_add_tcase(suite, expect);
         suite_add_tcase(suite, skip);

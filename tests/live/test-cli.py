@@ -97,7 +97,7 @@ def capture_list_info_verify():
 def metric_list_is_the_registry():
     """metric-list --json holds every row of the registry"""
     answer = run(CTPROFCTL, "metric-list", "--json").json()
-    rows = registry("metrics.tsv") + registry("metrics-accounting.tsv")
+    rows = registry("metrics.tsv") + registry("metrics-accounting.tsv") + registry("metrics-memory.tsv")
     expect_equal([m["name"] for m in answer["metrics"]], [row["name"] for row in rows], "metrics")
     for metric, row in zip(answer["metrics"], rows):
         expect_equal((metric["type"], metric["rule"], metric["section"], metric["class"]),
@@ -114,7 +114,7 @@ def metric_list_is_the_registry():
 @test
 def show_and_compare():
     """show and compare have every metric and derived value of the default sections, null with a reason"""
-    rows = registry("metrics.tsv")
+    rows = registry("metrics.tsv") + registry("metrics-memory.tsv")
     derived = [row["name"] for row in registry("derived.tsv")]
     # A name of our own: other pools of idle threads may be on this host.
     pool = f"pool-{os.getpid()}"

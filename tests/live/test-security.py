@@ -377,8 +377,9 @@ def what_a_snapshot_tells():
     need_root()
     secret = "Xq7-of-nobody"
     documented = set()
-    for line in (TESTS / "data" / "metrics.tsv", TESTS / "data" / "metrics-accounting.tsv"):
-        documented |= {row.split("\t")[0] for row in line.read_text(encoding="utf-8").splitlines()[1:]}
+    for table in ("metrics.tsv", "metrics-accounting.tsv", "metrics-memory.tsv"):
+        text = (TESTS / "data" / table).read_text(encoding="utf-8")
+        documented |= {row.split("\t")[0] for row in text.splitlines()[1:]}
     identity = {"tid", "tgid", "ppid", "uid", "gid", "pcomm", "comm", "cgroup", "start_time_clock_ticks", "kthread",
                 "self", "exe_dev", "exe_inode", "smaps_rollup_kb"}
     with temporary() as directory, Daemon(directory) as daemon:

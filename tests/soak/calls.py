@@ -107,6 +107,8 @@ class Caller:
                 parameters["replace"] = self.maybe(0.9)
         if self.maybe(0.3):
             parameters["smaps"] = self.maybe(0.5)
+        elif self.maybe(0.3):
+            parameters["smapsMode"] = self.rng.choice(["all", "small", "none"])
         if self.maybe(0.15):
             parameters["anonymous"] = True
             changes = ()

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,14 +266,6 @@ void spool_entries_free(SpoolEntry *entries, size_t n_entries) {
         for (size_t i = 0; i < n_entries; i++)
                 head_done(&entries[i].head);
         free(entries);
-}
-
-size_t spool_entries_memory(SpoolEntry *entries, size_t n_entries) {
-        size_t n = malloc_usable_size(entries);
-
-        for (size_t i = 0; i < n_entries; i++)
-                n += malloc_usable_size(entries[i].head.imported_from);
-        return n;
 }
 
 /* Appends to the growing list, which the caller frees also after a failure. */

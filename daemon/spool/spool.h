@@ -125,8 +125,6 @@ _must_check_ int spool_list(Spool *spool, SpoolEntry **ret, size_t *ret_n);
  */
 _must_check_ int spool_read_entry(const Spool *spool, const char *name, SpoolEntry *ret);
 void spool_entries_free(SpoolEntry *entries, size_t n_entries);
-/* The memory that they take, in bytes. */
-size_t spool_entries_memory(SpoolEntry *entries, size_t n_entries);
 /*
  * "NAME", "latest" or "latest~N" to a name. The latest is what was captured here and published
  * last: an imported snapshot never is. SPOOL_E_NOT_FOUND.

@@ -151,7 +151,7 @@ static int recording_look_at_spool(Recording *recording, SpoolParameters *spool)
         int r;
 
         if (recording->parameters->anonymous)
-                return recording_limit_file(LIMIT_CAPTURE_BYTES);
+                return 0;
         if (spool->directory < 0)
                 return work_refuse_parameter(recording->work, JOB_KEY_DIRECTORY, NULL);
         r = spool_adopt(spool->directory, spool->path ? spool->path : "", &recording->spool);

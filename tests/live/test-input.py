@@ -278,6 +278,52 @@ def three_importers_at_the_floor():
 
 
 @test
+def exports_that_are_held():
+    """converted exports and unnamed captures that their callers keep open take nothing from the spool, and are bounded"""
+    if os.geteuid() != 0:
+        raise Skip("mounting needs root")
+    with temporary() as directory:
+        spool = directory / "spool"
+        spool.mkdir()
+        mount = run("mount", "-t", "tmpfs", "-o", "size=4m", "ctprof-test", spool)
+        if mount.status != 0:
+            raise Skip(f"cannot mount: {mount.err.strip()}")
+        try:
+            with Idle(100, 4), Daemon(directory, options=("--keep-free", "2M", "--max-bytes", "0")) as daemon:
+                expect_equal(daemon("capture").status, 0, "capture")
+                name = daemon("list", "--json").json()["snapshots"][0]["name"]
+                before = os.statvfs(spool).f_bavail
+                held, error = [], None
+                connection = daemon.connect()
+                for number in range(200):
+                    export = {"snapshot": {"name": name}, "format": "ndjson"}
+                    method, parameters = (("Export", export), ("Capture", {"anonymous": True}))[number % 20 == 19]
+                    message = {"method": f"io.ctprof.Profiler.{method}", "parameters": parameters}
+                    connection.sendall(json.dumps(message).encode() + b"\0")
+                    text = b""
+                    while not text.endswith(b"\0"):
+                        part, fds, _, _ = socket.recv_fds(connection, 1 << 20, 4)
+                        held += fds
+                        text += part
+                    error = json.loads(text[:-1]).get("error")
+                    if error:
+                        break
+                expect_equal(error, "io.ctprof.Profiler.Busy", f"after {len(held)} held files")
+                print(f"# {len(held)} files were held, of {sum(os.fstat(fd).st_size for fd in held) >> 10} KiB; of "
+                      f"{before << 2} KiB free in the spool's file system {os.statvfs(spool).f_bavail << 2} are left")
+                expect_equal(os.statvfs(spool).f_bavail, before, "free blocks of the spool")
+                expect_equal(daemon("capture").status, 0, "capture beside them")
+                heads = daemon("list", "--json").json()["snapshots"]
+                expect(name in {head["name"] for head in heads}, "the older snapshot stays")
+                for fd in held:
+                    os.close(fd)
+                again = daemon("export", name, directory / "again", "--format", "ndjson")
+                expect_equal(again.status, 0, f"export when they are closed: {again.err}")
+        finally:
+            run("umount", spool)
+
+
+@test
 def no_daemon():
     """without a daemon the client says how to start it"""
     with temporary() as directory:

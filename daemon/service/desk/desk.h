@@ -14,6 +14,7 @@
 #include <systemd/sd-event.h>
 #include "base/macro.h"
 #include "metric/smaps-mode.h"
+#include "service/desk/lent.h"
 #include "service/desk/queue.h"
 #include "service/desk/record.h"
 #include "spool/spool-index.h"
@@ -53,6 +54,7 @@ typedef struct Desk {
         Request *requests; /* all of them, linked by request.c */
         Recorder recorder;
         sd_event_source *turn;
+        Lent *lent;
         bool is_cleaned;   /* the spool, or it will be before anything is added */
         bool is_cleaning;  /* a request to do so exists */
         bool is_surveying; /* a request that fills the index exists */

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/name.h"
 #include "job/workshop.h"
@@ -80,18 +79,24 @@ static void write_own_pids(const Request *request, JsonWriter *writer) {
         json_write_end(writer);
 }
 
-/* Nobody else sees an anonymous snapshot, so it need not be in the spool. */
+/*
+ * Nobody else sees an anonymous snapshot. It is in memory: the spool cannot count what its caller
+ * has open.
+ */
 static int open_file(Request *request, CaptureState *state) {
         Spool *spool = request->desk->spool;
         int r;
 
+        if (state->fields.anonymous) {
+                r = lent_file_new(&state->file);
+                return r == 0 ? reservation_take_memory(request) : r;
+        }
         r = spool_temporary(spool, &state->file);
-        if (r == 0)
-                state->spool = spool;
-        if (r == 0 || !state->fields.anonymous)
-                return r == 0 ? 0 : request_fail_spool(request, "", r);
-        state->file = memfd_create("ctprof", MFD_CLOEXEC);
-        return state->file < 0 ? -errno : 0;
+        if (r != 0)
+                return request_fail_spool(request, "", r);
+        state->spool = spool;
+        reservation_take_capture(request, state->file);
+        return 0;
 }
 
 /* Our descriptor stays open: whether the file was published is known when the request ends. */
@@ -187,8 +192,10 @@ static int on_captured(Request *request, Span frame) {
         json_object *reply, *sources;
         int r;
 
-        if (state->fields.anonymous)
-                return request_forward(request, frame);
+        if (state->fields.anonymous) {
+                r = reservation_lend(request, state->file);
+                return r == 0 ? request_forward(request, frame) : r;
+        }
         r = transfer_decode(frame, JOB_KEY_SOURCES, json_type_array, &reply, &sources);
         if (r < 0)
                 return r;
@@ -214,8 +221,6 @@ static int prepare(Request *request) {
         r = state->fields.anonymous ? 0 : request_add_spool(request, &writer);
         if (r == 0)
                 r = open_file(request, state);
-        if (r == 0 && state->spool)
-                reservation_take_capture(request, state->file);
         if (r == 0)
                 r = add_file(request, &writer, state, JOB_KEY_OUTPUT);
         if (r != 0)

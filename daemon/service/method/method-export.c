@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "service/request/order.h"
 #include "service/request/reference.h"
+#include "service/request/reservation.h"
 #include "service/request/transfer.h"
 #include "wire/message-object.h"
 
@@ -88,6 +90,11 @@ static int on_converted(Request *request, Span frame) {
                 r = reopen_to_read(transfer->file, &fd);
         if (r < 0)
                 return r;
+        r = reservation_lend(request, transfer->file);
+        if (r < 0) {
+                (void) fd_close(fd);
+                return r;
+        }
         json_writer_init(&writer, &text);
         json_write_object(&writer);
         json_write_key(&writer, "snapshot");
@@ -95,8 +102,32 @@ static int on_converted(Request *request, Span frame) {
         return answer_with_file(request, &writer, &text, fd);
 }
 
+/* The file is in memory, so all that can be full is its own bound. */
+static int on_not_converted(Request *request, Span frame) {
+        char complaint[MESSAGE_COMPLAINT_BYTES], reason[256];
+        Reply reply;
+        int r;
+
+        r = reply_decode(frame, &reply, complaint);
+        if (r != 0)
+                return r < 0 ? r : -EBADMSG;
+        r = strcmp(reply.error, wire_error_name(WIRE_ERROR_SPOOL_FULL)) == 0;
+        reply_done(&reply);
+        if (r == 0)
+                return request_forward_error(request, frame);
+        (void) snprintf(reason, sizeof(reason),
+                        "The converted snapshot is larger than %" PRIu64 " MiB, which is half of "
+                        "the memory that your open exports leave; export it in the format ctprof.",
+                        request->max_file_bytes >> 20);
+        return request_fail(request, WIRE_ERROR_JOB_FAILED, &(WireErrorDetail){ .reason = reason });
+}
+
 static int export_converted(Request *request, Reference *reference, const char *format) {
-        static const Stage stage = { .on_result = on_converted };
+        static const Stage stage = {
+                .prepare = reservation_take_memory,
+                .on_result = on_converted,
+                .on_failure = on_not_converted,
+        };
         Transfer *transfer;
         JsonWriter writer;
         int r;
@@ -108,7 +139,7 @@ static int export_converted(Request *request, Reference *reference, const char *
         json_write_key(&writer, JOB_KEY_SNAPSHOT);
         r = reference_write(request, &writer, reference);
         if (r == 0)
-                r = transfer_add_output(request, &writer, transfer);
+                r = transfer_add_memory(request, &writer, transfer);
         if (r != 0)
                 return r;
         json_write_member_text(&writer, JOB_KEY_FORMAT, format);

@@ -247,6 +247,11 @@ int request_forward(Request *request, Span frame) {
         return 0;
 }
 
+int request_forward_error(Request *request, Span frame) {
+        end(request, frame, true, NULL, 0);
+        return 0;
+}
+
 /* replies of the job */
 
 /* @job was the request's, unless its last reply has already started the next one. */

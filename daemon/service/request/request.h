@@ -94,6 +94,7 @@ struct Request {
         uint64_t max_file_bytes;
         uint64_t reserved_bytes; /* see reservation.h */
         int reserved_fd;         /* borrowed: what it is written to; -EBADF when that is unknown */
+        uint64_t lent_bytes;     /* how large the file in memory may become that it lends */
         const Stage *stage;
         Job *job;
 
@@ -147,6 +148,8 @@ _must_check_ int request_answer(Request *request, Span parameters, const int *fd
 _must_check_ int request_answer_written(Request *request, JsonWriter *writer);
 /* Sends the frame of a job as the last reply, with the descriptors that came with it. */
 _must_check_ int request_forward(Request *request, Span frame);
+/* The same for an error. */
+_must_check_ int request_forward_error(Request *request, Span frame);
 
 /*
  * Frees a request that is over. To be called once in each event, when no caller uses it any more.

@@ -25,5 +25,13 @@ uint64_t reservation_sum(const Desk *desk, const Request *except);
 _must_check_ int reservation_take_half(Request *request, int file);
 /* For a capture, which bounds @file itself: a fixed amount, whether or not it is there. */
 void reservation_take_capture(Request *request, int file);
+/*
+ * For a job that writes a file in memory which its caller will get: half of what the files leave
+ * that this user and others have open (see lent.h). REQUEST_ANSWERED with Busy when that is too
+ * little.
+ */
+_must_check_ int reservation_take_memory(Request *request);
+/* Counts @file for the caller, who gets it, from now on. */
+_must_check_ int reservation_lend(Request *request, int file);
 /* What it was for is written. */
 void reservation_end(Request *request);

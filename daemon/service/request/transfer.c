@@ -50,6 +50,12 @@ int transfer_add_output(Request *request, JsonWriter *writer, Transfer *transfer
         return r == 0 ? transfer_add_file(request, writer, transfer, JOB_KEY_OUTPUT) : r;
 }
 
+int transfer_add_memory(Request *request, JsonWriter *writer, Transfer *transfer) {
+        int r = lent_file_new(&transfer->file);
+
+        return r < 0 ? r : transfer_add_file(request, writer, transfer, JOB_KEY_OUTPUT);
+}
+
 int transfer_decode(Span frame, const char *key, json_type type, json_object **ret_whole,
                     json_object **ret) {
         char complaint[MESSAGE_COMPLAINT_BYTES];

@@ -5,8 +5,8 @@
  * Transfer
  *
  * A file that a sandboxed job writes for a request: unnamed, in the file system of the spool, and
- * never into the space that is kept free. The job's reply about the file is decoded here; the file
- * itself never is.
+ * never into the space that is kept free; or in memory, for the caller alone. The job's reply
+ * about the file is decoded here; the file itself never is.
  */
 
 #include <json-c/json.h>
@@ -28,6 +28,8 @@ typedef struct Transfer {
 _must_check_ int transfer_new(Request *request, Transfer **ret);
 /* "output" of the order: the file, made now. 0, REQUEST_ANSWERED, or a negative errno. */
 _must_check_ int transfer_add_output(Request *request, JsonWriter *writer, Transfer *transfer);
+/* "output" of the order: a file in memory, which is lent to the caller when it is written. */
+_must_check_ int transfer_add_memory(Request *request, JsonWriter *writer, Transfer *transfer);
 /* The same file again, as @key of another order. */
 _must_check_ int transfer_add_file(Request *request, JsonWriter *writer, Transfer *transfer,
                                    const char *key);

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/desk/lent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "wire/limits.h"
+
+#define CHECK_INTERVAL_US 500000
+#define CHECK_ACCURACY_US 250000
+/* Where the kernel gives no leases, a file counts for this long. */
+#define UNKNOWN_NS (60 * NSEC_PER_SEC)
+
+typedef struct LentFile {
+        int fd; /* read-only, and an open file of its own: the reader has another */
+        uid_t uid;
+        uint64_t n_bytes;
+        uint64_t since_ns; /* CLOCK_MONOTONIC */
+} LentFile;
+
+struct Lent {
+        LentFile *files;
+        size_t n_files, n_allocated;
+        sd_event_source *timer; /* runs while there are files */
+};
+
+static uint64_t now_mono_ns(void) {
+        struct timespec now;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+}
+
+/*
+ * Nobody can open a file again that nobody else has open, but through our own /proc/PID/fd. The
+ * signal about that would end this process, so it is one that is ignored.
+ */
+static bool is_returned(const LentFile *file) {
+        (void) fcntl(file->fd, F_SETSIG, SIGURG);
+        if (fcntl(file->fd, F_SETLEASE, F_WRLCK) == 0)
+                return true;
+        return errno != EAGAIN && now_mono_ns() - file->since_ns > UNKNOWN_NS;
+}
+
+static void take_back(Lent *lent) {
+        for (size_t i = lent->n_files; i-- > 0;) {
+                if (!is_returned(&lent->files[i]))
+                        continue;
+                (void) fd_close(lent->files[i].fd);
+                lent->files[i] = lent->files[--lent->n_files];
+        }
+}
+
+static void arm(Lent *lent) {
+        if (lent->n_files == 0)
+                return;
+        (void) sd_event_source_set_time_relative(lent->timer, CHECK_INTERVAL_US);
+        (void) sd_event_source_set_enabled(lent->timer, SD_EVENT_ONESHOT);
+}
+
+static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata) {
+        Lent *lent = userdata;
+
+        take_back(lent);
+        arm(lent);
+        return 0;
+}
+
+int lent_new(sd_event *event, Lent **ret) {
+        _cleanup_(lent_freep) Lent *lent = calloc(1, sizeof(*lent));
+        int r;
+
+        if (!lent)
+                return -ENOMEM;
+        r = sd_event_add_time_relative(event, &lent->timer, CLOCK_MONOTONIC, 0, CHECK_ACCURACY_US,
+                                       on_timer, lent);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(lent->timer, "lent-files");
+        (void) sd_event_source_set_enabled(lent->timer, SD_EVENT_OFF);
+        *ret = TAKE_PTR(lent);
+        return 0;
+}
+
+Lent *lent_free(Lent *lent) {
+        if (!lent)
+                return NULL;
+        sd_event_source_disable_unref(lent->timer);
+        for (size_t i = 0; i < lent->n_files; i++)
+                (void) fd_close(lent->files[i].fd);
+        free(lent->files);
+        free(lent);
+        return NULL;
+}
+
+int lent_file_new(int *ret) {
+        int fd = memfd_create("ctprof", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+        if (fd < 0)
+                return -errno;
+        *ret = fd;
+        return 0;
+}
+
+int lent_add(Lent *lent, int file, uid_t uid) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        char path[64];
+        struct stat st;
+        int r;
+
+        r = ARRAY_RESERVE(lent->files, lent->n_allocated, lent->n_files + 1);
+        if (r < 0)
+                return r;
+        if (fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
+                return -errno;
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return -errno;
+        lent->files[lent->n_files++] = (LentFile){
+                .fd = TAKE_FD(fd),
+                .uid = uid,
+                .n_bytes = MAX_OF((uint64_t) st.st_blocks * 512, (uint64_t) LIMIT_LENT_LEAST_BYTES),
+                .since_ns = now_mono_ns(),
+        };
+        arm(lent);
+        return 0;
+}
+
+void lent_sum(Lent *lent, uid_t uid, uint64_t *ret_user, uint64_t *ret_all) {
+        *ret_user = *ret_all = 0;
+        take_back(lent);
+        for (size_t i = 0; i < lent->n_files; i++) {
+                *ret_all += lent->files[i].n_bytes;
+                if (lent->files[i].uid == uid)
+                        *ret_user += lent->files[i].n_bytes;
+        }
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Lent
+ *
+ * Files in memory that callers were given a descriptor of: conversions, and captures that nobody
+ * named. Their memory is ours for as long as anybody has them open, so until then their bytes count
+ * for the user who asked. The kernel tells when they are returned: it refuses a lease for writing
+ * on a file that somebody else has open (fcntl(2)).
+ */
+
+#include <stdint.h>
+#include <sys/types.h>
+#include <systemd/sd-event.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+
+typedef struct Lent Lent;
+
+_must_check_ int lent_new(sd_event *event, Lent **ret);
+Lent *lent_free(Lent *lent);
+DEFINE_CLEANUP(Lent *, lent_free);
+
+/* An empty file in memory, writable, close-on-exec. */
+_must_check_ int lent_file_new(int *ret);
+/*
+ * Seals @file, which is borrowed and written, and counts it for @uid until only this process has it
+ * open. Its reader has to have it open already, by an open file of its own.
+ */
+_must_check_ int lent_add(Lent *lent, int file, uid_t uid);
+/* What is lent to @uid, and to all, in bytes. */
+void lent_sum(Lent *lent, uid_t uid, uint64_t *ret_user, uint64_t *ret_all);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "service/desk/lent.h"
+#include "wire/limits.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static sd_event *event;
+static Lent *lent;
+
+static void setup(void) {
+        ck_assert_int_ge(sd_event_new(&event), 0);
+        ck_assert_int_eq(lent_new(event, &lent), 0);
+}
+
+static void teardown(void) {
+        lent = lent_free(lent);
+        event = sd_event_unref(event);
+}
+
+static int open_again(int fd, int flags) {
+        char path[64];
+
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        return open(path, flags | O_CLOEXEC);
+}
+
+/* Lends a file of so many MiB; returns the reader's descriptor. */
+static int lend(uid_t uid, size_t n_mib) {
+        static char block[MIB];
+        int file, reader;
+
+        ck_assert_int_eq(lent_file_new(&file), 0);
+        for (size_t i = 0; i < n_mib; i++)
+                ck_assert_int_eq(write(file, block, sizeof(block)), (ssize_t) sizeof(block));
+        reader = open_again(file, O_RDONLY);
+        ck_assert_int_ge(reader, 0);
+        ck_assert_int_eq(lent_add(lent, file, uid), 0);
+        (void) fd_close(file);
+        return reader;
+}
+
+static void check_sum(uid_t uid, uint64_t user, uint64_t all) {
+        uint64_t n_user, n_all;
+
+        lent_sum(lent, uid, &n_user, &n_all);
+        ck_assert_uint_eq(n_user, user);
+        ck_assert_uint_eq(n_all, all);
+}
+
+START_TEST(a_file_counts_until_its_reader_closes_it) {
+        int a = lend(1, 20), b = lend(2, 1), copy;
+
+        /* A small one counts as more, so their number is bounded, too. */
+        check_sum(1, 20 * MIB, 20 * MIB + LIMIT_LENT_LEAST_BYTES);
+        check_sum(2, LIMIT_LENT_LEAST_BYTES, 20 * MIB + LIMIT_LENT_LEAST_BYTES);
+        check_sum(3, 0, 20 * MIB + LIMIT_LENT_LEAST_BYTES);
+        copy = dup(a);
+        (void) fd_close(a);
+        check_sum(1, 20 * MIB, 20 * MIB + LIMIT_LENT_LEAST_BYTES);
+        (void) fd_close(copy);
+        check_sum(1, 0, LIMIT_LENT_LEAST_BYTES);
+        (void) fd_close(b);
+        check_sum(2, 0, 0);
+}
+END_TEST
+
+START_TEST(a_mapping_counts_too) {
+        int fd = lend(1, 8);
+        void *map = mmap(NULL, 8 * MIB, PROT_READ, MAP_PRIVATE, fd, 0);
+
+        ck_assert_ptr_ne(map, MAP_FAILED);
+        (void) fd_close(fd);
+        check_sum(1, 8 * MIB, 8 * MIB);
+        (void) munmap(map, 8 * MIB);
+        check_sum(1, 0, 0);
+}
+END_TEST
+
+START_TEST(nobody_writes_into_it) {
+        int fd = lend(1, 8), writable;
+
+        ck_assert_int_lt(write(fd, "x", 1), 0);
+        /* A member of our own group, or root, could open it so. */
+        writable = open_again(fd, O_RDWR);
+        ck_assert_int_ge(writable, 0);
+        ck_assert_int_eq(write(writable, "x", 1), -1);
+        ck_assert_int_eq(errno, EPERM);
+        ck_assert_int_eq(ftruncate(writable, 0), -1);
+        ck_assert_int_eq(ftruncate(writable, 64 << 20), -1);
+        (void) fd_close(fd);
+        check_sum(1, 8 * MIB, 8 * MIB);
+        (void) fd_close(writable);
+        check_sum(1, 0, 0);
+}
+END_TEST
+
+START_TEST(what_is_returned_is_given_back_without_a_call) {
+        int fd = lend(1, 8);
+        unsigned n = 0;
+
+        (void) fd_close(fd);
+        /* Two checks at most: then the timer is off, and nothing is left to wait for. */
+        while (sd_event_run(event, 2000000) > 0)
+                n++;
+        ck_assert_uint_ge(n, 1);
+        ck_assert_uint_le(n, 2);
+        check_sum(1, 0, 0);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("lent");
+        TCase *files = tcase_create("files");
+
+        tcase_add_checked_fixture(files, setup, teardown);
+        tcase_add_test(files, a_file_counts_until_its_reader_closes_it);
+        tcase_add_test(files, a_mapping_counts_too);
+        tcase_add_test(files, nobody_writes_into_it);
+        tcase_add_test(files, what_is_returned_is_given_back_without_a_call);
+        suite_add_tcase(suite, files);
+        return check_main(suite);
+}

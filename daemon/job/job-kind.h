@@ -28,7 +28,7 @@
         (SANDBOX_CAPABILITY(NET_ADMIN) | SANDBOX_CAPABILITY(SYS_PTRACE) | \
          SANDBOX_CAPABILITY(DAC_READ_SEARCH))
 #define JOB_CAPTURE_CAPABILITIES (JOB_READING_CAPABILITIES | SANDBOX_CAPABILITY(DAC_OVERRIDE))
-/* For a spool that belongs to somebody else; in its own a job needs none. */
+/* For a spool, or files in it, of somebody else; a job gives up those that it does not need. */
 #define JOB_SPOOL_CAPABILITIES \
         (SANDBOX_CAPABILITY(DAC_READ_SEARCH) | SANDBOX_CAPABILITY(DAC_OVERRIDE))
 

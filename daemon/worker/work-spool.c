@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "worker/work-spool.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/macro.h"
 #include "spool/spool-change.h"
@@ -16,13 +19,39 @@ void spool_parameters_done(SpoolParameters *parameters) {
         parameters->directory = fd_close(parameters->directory);
 }
 
-/* In a directory of its own a job needs no capability. */
+/* Also true when it cannot be found out. */
+static bool has_files_of_others(int directory, uid_t own) {
+        int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        DIR *walk = fd < 0 ? NULL : fdopendir(fd);
+        const struct dirent *entry;
+        bool found = !walk;
+        struct stat status;
+
+        if (!walk) {
+                (void) fd_close(fd);
+                return true;
+        }
+        while (!found && (entry = readdir(walk)))
+                if (strcmp(entry->d_name, "..") != 0)
+                        found = fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) ==
+                                        0 &&
+                                status.st_uid != own;
+        (void) closedir(walk);
+        return found;
+}
+
+/*
+ * In a directory of its own a job may change everything, and reads everything unless another user,
+ * which can only be root, has put a file there.
+ */
 static uint64_t capabilities_for(const SpoolParameters *parameters) {
         struct stat status;
 
-        return fstat(parameters->directory, &status) == 0 && status.st_uid == geteuid()
-                       ? 0
-                       : UINT64_MAX;
+        if (fstat(parameters->directory, &status) < 0 || status.st_uid != geteuid())
+                return UINT64_MAX;
+        return has_files_of_others(parameters->directory, geteuid())
+                       ? SANDBOX_CAPABILITY(DAC_READ_SEARCH)
+                       : 0;
 }
 
 int work_adopt_spool(Work *work, SpoolParameters *parameters, Spool **ret) {

@@ -35,7 +35,7 @@ void spool_parameters_done(SpoolParameters *parameters);
 
 /*
  * Takes over the directory and enters the sandbox of the job, without capabilities if the directory
- * belongs to us. An unusable spool is refused with SpoolUnavailable.
+ * and all files in it belong to us. An unusable spool is refused with SpoolUnavailable.
  */
 _must_check_ int work_adopt_spool(Work *work, SpoolParameters *parameters, Spool **ret);
 /* Decodes the limits. Without them there are none; within them all members are required. */

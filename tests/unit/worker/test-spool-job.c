@@ -522,8 +522,8 @@ START_TEST(a_head_that_was_not_ordered_is_not_kept) {
 }
 END_TEST
 
-/* Whether a spool job has any capability once it has looked at the directory. */
-static int child_in_spool(uid_t owner, bool wanted) {
+/* The capabilities that a spool job has once it has looked at the directory. */
+static int child_in_spool(uid_t owner, uid_t file_owner, uint64_t wanted) {
         SpoolParameters parameters = { .directory = spool_directory(), .path = "/x" };
         Work work = { .terms = job_terms(JOB_SPOOL), .confines = true };
         const char *set;
@@ -532,7 +532,10 @@ static int child_in_spool(uid_t owner, bool wanted) {
         ssize_t n;
         int fd;
 
-        if (chown(spool_path_text, owner, 0) != 0 || work_adopt_spool(&work, &parameters, &spool))
+        (void) snprintf(text, sizeof(text), "%s/x", spool_path_text);
+        fd = open(text, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        if (fchown(fd, file_owner, 0) != 0 || chown(spool_path_text, owner, 0) != 0 ||
+            work_adopt_spool(&work, &parameters, &spool))
                 return 2;
         fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
         n = read(fd, text, sizeof(text) - 1);
@@ -540,13 +543,17 @@ static int child_in_spool(uid_t owner, bool wanted) {
                 return 3;
         text[n] = '\0';
         set = strstr(text, "CapPrm:\t");
-        return set && (strtoull(set + 8, NULL, 16) != 0) == wanted ? 0 : 1;
+        return set && strtoull(set + 8, NULL, 16) == wanted ? 0 : 1;
 }
 
 static const struct {
-        uid_t owner;
-        bool wanted;
-} owner_rows[] = { { 0, false }, { 65534, true } };
+        uid_t owner, file_owner;
+        uint64_t wanted;
+} owner_rows[] = {
+        { 0, 0, 0 },
+        { 0, 65534, SANDBOX_CAPABILITY(DAC_READ_SEARCH) },
+        { 65534, 0, SANDBOX_CAPABILITY(DAC_READ_SEARCH) | SANDBOX_CAPABILITY(DAC_OVERRIDE) },
+};
 
 START_TEST(in_its_own_spool_a_job_has_no_capability) {
         int status;
@@ -556,7 +563,8 @@ START_TEST(in_its_own_spool_a_job_has_no_capability) {
                 return;
         pid = fork();
         if (pid == 0)
-                sandbox_exit(child_in_spool(owner_rows[_i].owner, owner_rows[_i].wanted));
+                sandbox_exit(child_in_spool(owner_rows[_i].owner, owner_rows[_i].file_owner,
+                                            owner_rows[_i].wanted));
         ck_assert_int_eq(waitpid(pid, &status, 0), pid);
         ck_assert_int_eq(status, 0);
 }

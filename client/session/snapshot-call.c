@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "session/snapshot-call.h"
 
+#include <errno.h>
+
 #include "interface/error-list.h"
 #include "json/json-writer.h"
+#include "render/cell.h"
+#include "session/complain.h"
+#include "wire/message-object.h"
+
+/* More than any daemon has; a hostile one must not fill our memory. */
+#define LIST_MAX_ELEMENTS ((size_t) 1 << 18)
 
 /* Without either option the daemon decides. All and none are said as earlier daemons know it. */
 static void write_smaps(JsonWriter *writer, const Options *options) {
@@ -33,15 +41,48 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
         return session_call_one(session, &call, ret, ret_fd);
 }
 
+/* Appends the elements of the member @key. 0, -ENOMEM, or -EMSGSIZE when they are too many. */
+static int append_elements(json_object *list, json_object *reply, const char *key) {
+        json_object *from = cell_member(reply, key), *to = cell_member(list, key);
+        size_t n = cell_length(from);
+
+        if (n > LIST_MAX_ELEMENTS - json_object_array_length(to))
+                return -EMSGSIZE;
+        for (size_t i = 0; i < n; i++)
+                if (json_object_array_add(to, json_object_get(cell_element(from, i))) < 0)
+                        return -ENOMEM;
+        return 0;
+}
+
+/* A long list comes in several replies. */
+static int append_reply(void *userdata, Connection *connection, json_object *parameters,
+                        bool last) {
+        json_object *list = userdata;
+        int r;
+
+        r = append_elements(list, parameters, "snapshots");
+        return r == 0 ? append_elements(list, parameters, "unreadable") : r;
+}
+
 int list_snapshots(Session *session, json_object **ret) {
+        _cleanup_(message_object_freep) json_object *list = json_object_new_object();
         const Options *options = session->options;
-        _cleanup_(session_call_done)
-                SessionCall call = { .request = { .method = PROFILER_INTERFACE ".List" } };
+        _cleanup_(session_call_done) SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".List", .more = true },
+        };
         JsonWriter *writer = session_call_begin(&call);
+        int r;
+
+        if (!list || json_object_object_add(list, "snapshots", json_object_new_array()) < 0 ||
+            json_object_object_add(list, "unreadable", json_object_new_array()) < 0)
+                return complain_errno(-ENOMEM, "list the snapshots");
 
         if (options_have(options, OPTION_SINCE))
                 json_write_member_u64(writer, "sinceRealtimeNs", options->since_realtime_ns);
         if (options_have(options, OPTION_UNTIL))
                 json_write_member_u64(writer, "untilRealtimeNs", options->until_realtime_ns);
-        return session_call_one(session, &call, ret, NULL);
+        r = session_call(session, &call, append_reply, list);
+        if (r == 0)
+                *ret = TAKE_PTR(list);
+        return r;
 }

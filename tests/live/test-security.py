@@ -361,6 +361,8 @@ def many_tiny_snapshots():
         # All were found: only the analysis can tell that they are links to one capture.
         expect("are the same capture" in replies[0]["parameters"].get("reason", ""), replies[0])
         expect(longest < 1, "GetInfo took", longest)
+        listed = daemon("list", "--json")
+        expect_equal((listed.status, len(listed.json()["snapshots"])), (0, count + 1), listed.err)
     with temporary() as directory, open_daemon(directory, "[Spool]\nMaxSnapshots=5\nMaxSnapshotsPerUser=3\n") as daemon:
         for name in ("a", "b", "c"):
             capture(daemon, name)

@@ -37,6 +37,25 @@ static const Exchange with_imports[] = {
         { REPLIES("{\"parameters\":{\"snapshots\":[]}}") },
 };
 
+/* A long list comes in several replies. */
+START_TEST(a_list_in_parts_is_one_list) {
+        static const Exchange parts[] = {
+                { REPLIES("{\"parameters\":{\"snapshots\":[" HEAD(
+                        "c") "],\"unreadable\":[]},"
+                             "\"continues\":true}\0"
+                             "{\"parameters\":{\"snapshots\":[" HEAD("b") "," HEAD(
+                                     "a") "],"
+                                          "\"unreadable\":[]}}") },
+        };
+
+        begin(parts, 1);
+        CTL_RUN(&ctl, "list", "-j");
+        expect(0, "{\"snapshots\":[" HEAD("c") "," HEAD("b") "," HEAD("a") "]}\n", "");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"more\":true"));
+        end();
+}
+END_TEST
+
 START_TEST(list_marks_what_was_imported) {
         begin(with_imports, 1);
         CTL_RUN(&ctl, "list");
@@ -409,6 +428,7 @@ int main(void) {
         TCase *keep = tcase_create("keep");
 
         tcase_add_test(keep, list_is_a_table);
+        tcase_add_test(keep, a_list_in_parts_is_one_list);
         tcase_add_test(keep, list_marks_what_was_imported);
         tcase_add_test(keep, an_import_is_never_the_latest);
         tcase_add_test(keep, list_json_is_the_contract);

@@ -63,12 +63,14 @@ static void write_name(Spool *spool, const char *name, JsonWriter *writer) {
         json_write_text(writer, name);
 }
 
-/* One that is gone already belongs to a later change, which the stamps tell. */
+/* What cannot be read now is no entry, and the index, which refuses it, is read anew. */
 static void write_entry(Spool *spool, const char *name, JsonWriter *writer) {
         SpoolEntry entry;
 
-        if (spool_read_entry(spool, name, &entry) != 0)
+        if (spool_read_entry(spool, name, &entry) != 0) {
+                json_write_null(writer);
                 return;
+        }
         spool_entry_write(writer, &entry);
         head_done(&entry.head);
 }

@@ -94,7 +94,7 @@ static int entry_new(json_object *item, IndexEntry **ret) {
         int r;
 
         if (!json_object_is_type(head, json_type_object))
-                return -EBADMSG;
+                return -EBADMSG; /* also when @item is null */
         if (fault)
                 r = buffer_append_text(&text, json_object_get_string(fault));
         else

@@ -30,7 +30,7 @@
  *          daemon/service/method/method-import.c, daemon/service/method/method-list.c,
  *          daemon/service/method/method-describe.c, daemon/service/method/method-status.c,
  *          daemon/service/method/method-verify.c,
- *          daemon/spool/spool-failure.c
+ *          daemon/spool/spool-failure.c, daemon/spool/spool-index.c
  *          protocol/interface/interface.c
  */
 

@@ -257,6 +257,24 @@ START_TEST(a_job_that_changed_nothing_tells_nothing) {
 }
 END_TEST
 
+/* A file that cannot be read when the job tells must not be missing from the index for good. */
+START_TEST(what_cannot_be_told_is_surveyed) {
+        Spool *job;
+        int fd;
+
+        survey();
+        job = job_new();
+        fd = make_snapshot("a", 10, 1000, true);
+        ck_assert_int_eq(spool_publish(job, fd, "a", false, 1000), 0);
+        (void) close(fd);
+        ck_assert_int_eq(unlinkat(dir.fd, "a" SNAPSHOT_FILE_SUFFIX, 0), 0);
+        job_end(job);
+        ck_assert(!is_current());
+        survey();
+        check_view(spool_index_view(spool_index), "");
+}
+END_TEST
+
 START_TEST(what_others_do_meanwhile_is_not_overlooked) {
         Spool *job = job_new();
 
@@ -344,6 +362,7 @@ int main(void) {
         tcase_add_test(tcase, references_resolve_as_in_the_spool);
         tcase_add_test(tcase, what_jobs_do_is_followed);
         tcase_add_test(tcase, a_job_that_changed_nothing_tells_nothing);
+        tcase_add_test(tcase, what_cannot_be_told_is_surveyed);
         tcase_add_test(tcase, what_others_do_meanwhile_is_not_overlooked);
         tcase_add_test(tcase, a_view_stays_as_it_is);
         tcase_add_loop_test(tcase, malformed_entries_are_refused, 0, ELEMENTSOF(malformed));

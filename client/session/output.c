@@ -14,6 +14,7 @@
 #include "call/cancel.h"
 #include "render/terminal.h"
 #include "session/complain.h"
+#include "wire/limits.h"
 
 #define COPY_BYTES (128 * 1024)
 #define NAME_TRIES 100
@@ -166,13 +167,26 @@ static int write_all(int fd, const char *bytes, size_t n) {
 int output_copy(Output *output, int fd) {
         _cleanup_(freep) char *bytes = malloc(COPY_BYTES);
         off_t offset = 0;
+        struct stat st;
         ssize_t n;
         int r;
 
         if (!bytes)
                 return complain_errno(-ENOMEM, "copy the snapshot");
+        if (fstat(fd, &st) < 0)
+                return complain_errno(-errno, "read the snapshot");
+        /* Whoever sent the descriptor must not keep us for ever: only a file has an end. */
+        if (!S_ISREG(st.st_mode))
+                return complain(STATUS_FAILED, "The snapshot that was sent is no regular file.");
+        if ((uint64_t) st.st_size > LIMIT_REPLY_BYTES_PER_CALL)
+                return complain(STATUS_FAILED,
+                                "The snapshot that was sent is longer than one can be: it has %llu "
+                                "bytes.",
+                                (unsigned long long) st.st_size);
         /* Read by offset: the descriptor and its position are shared with the sender. */
-        while ((n = pread(fd, bytes, COPY_BYTES, offset)) != 0) {
+        while (offset < st.st_size &&
+               (n = pread(fd, bytes, (size_t) MIN_OF((off_t) COPY_BYTES, st.st_size - offset),
+                          offset)) != 0) {
                 if (n < 0 && errno == EINTR && !cancel_requested())
                         continue;
                 if (n < 0)

@@ -25,7 +25,7 @@ typedef struct Output Output;
 /* @path "-" is stdout, which must not be a terminal. @path is borrowed. */
 int output_open(const char *path, OutputMode mode, Output **ret);
 int output_fd(const Output *output);
-/* Appends the whole file @fd, regardless of its offset. */
+/* Appends the file @fd, regardless of its offset and up to the length it has now. */
 int output_copy(Output *output, int fd);
 /* The file is complete: makes it visible under its name. */
 int output_publish(Output *output);

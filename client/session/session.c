@@ -246,6 +246,7 @@ int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_rep
                 r = connection_call(connection, &request, on_reply, &exchange, &error, complaint);
         if (exchange.status > 0) {
                 progress_clear(&session->progress);
+                session->is_refused = false;
                 return exchange.status;
         }
         return conclude(session, call, r, complaint, &error);

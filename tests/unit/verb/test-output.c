@@ -10,6 +10,7 @@
 #include "check-main.h"
 #include "temporary.h"
 #include "session/complain.h"
+#include "wire/limits.h"
 
 static void put_file(const char *path, const char *text) {
         FILE *file = fopen(path, "we");
@@ -150,6 +151,24 @@ START_TEST(a_full_disk_is_one_sentence) {
 }
 END_TEST
 
+/* What whoever sent it could keep us reading for ever. */
+START_TEST(only_files_are_copied) {
+        static const char *const paths[] = { "/dev/zero", "/dev/null", "/" };
+        _cleanup_(fd_closep) int sparse = source_of("x");
+        _cleanup_(output_freep) Output *output = NULL;
+
+        ck_assert_int_eq(output_open("/dev/null", OUTPUT_REPLACE, &output), 0);
+        for (size_t i = 0; i < ELEMENTSOF(paths); i++) {
+                _cleanup_(fd_closep) int source = open(paths[i], O_RDONLY | O_CLOEXEC);
+
+                ck_assert_int_ge(source, 0);
+                ck_assert_int_eq(output_copy(output, source), STATUS_FAILED);
+        }
+        if (ftruncate(sparse, (off_t) LIMIT_REPLY_BYTES_PER_CALL + 1) == 0)
+                ck_assert_int_eq(output_copy(output, sparse), STATUS_FAILED);
+}
+END_TEST
+
 static const char *const unwritable[] = { "/nonexistent/f", "/tmp", "/proc/f", "" };
 
 START_TEST(what_cannot_be_written_is_refused_at_once) {
@@ -171,6 +190,7 @@ int main(void) {
         tcase_add_test(file, exclusive_never_overwrites);
         tcase_add_test(file, devices_are_written_into);
         tcase_add_test(refuse, a_full_disk_is_one_sentence);
+        tcase_add_test(refuse, only_files_are_copied);
         tcase_add_loop_test(refuse, what_cannot_be_written_is_refused_at_once, 0,
                             ELEMENTSOF(unwritable));
         suite_add_tcase(suite, file);

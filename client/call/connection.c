@@ -274,13 +274,21 @@ static int next_reply(Exchange *exchange, Reply *ret) {
         return r == 0 ? check_time(exchange) : r;
 }
 
+static uint64_t end_of(const Request *request) {
+        bool is_over = request->spent_ns >= request->timeout_ns;
+
+        if (request->timeout_ns == 0)
+                return CANCEL_NO_DEADLINE;
+        return mono_deadline_ns(is_over ? 1 : request->timeout_ns - request->spent_ns);
+}
+
 static int call(Connection *connection, const Request *request, ConnectionOnReply on_reply,
                 void *userdata, Reply *ret_error, char *ret_complaint) {
         Exchange exchange = {
                 .connection = connection,
                 .request = request,
                 .complaint = ret_complaint,
-                .end_mono_ns = mono_deadline_ns(request->timeout_ns),
+                .end_mono_ns = end_of(request),
                 .silence_mono_ns = mono_deadline_ns(request->silence_ns),
         };
         bool last;

@@ -58,6 +58,7 @@ typedef struct Request {
         /* The call runs until it is asked to end: the first signal asks, a second one cancels. */
         bool stoppable;
         uint64_t timeout_ns; /* until the last reply; 0: none */
+        uint64_t spent_ns;   /* how much of that is over: the connecting */
         uint64_t silence_ns; /* until the next reply, and from each reply to the next; 0: none */
 } Request;
 

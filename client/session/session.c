@@ -206,17 +206,16 @@ static int finish_parameters(SessionCall *call) {
  */
 static int open_connection(const Session *session, const Endpoint *endpoint, Request *request,
                            Connection **ret, char *ret_complaint) {
-        uint64_t begin_mono_ns = mono_now_ns(), spent_ns;
-        uint64_t timeout_ns = session->options->timeout_ns;
+        uint64_t begin_mono_ns = mono_now_ns(), timeout_ns = session->options->timeout_ns;
         int r;
 
         r = connection_open(endpoint, timeout_ns > 0 ? timeout_ns : LIMIT_SILENCE_NS, ret,
                             ret_complaint);
         if (r != 0)
                 return r;
-        spent_ns = mono_now_ns() - begin_mono_ns;
         if (timeout_ns > 0) {
-                request->timeout_ns = timeout_ns > spent_ns ? timeout_ns - spent_ns : 1;
+                request->timeout_ns = timeout_ns;
+                request->spent_ns = mono_now_ns() - begin_mono_ns;
         } else {
                 request->timeout_ns = LIMIT_CALL_NS;
                 request->silence_ns = endpoint->kind != ENDPOINT_ANALYSIS ? LIMIT_SILENCE_NS : 0;

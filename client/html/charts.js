@@ -57,7 +57,7 @@ class Movers {
   draw() {
     const {page} = this, {isPair} = page.data, isAny = this.choice.select.value === "";
     const found = this.find(), most = found[0]?.size;
-    const value = (key) => ({row}) => cellOf(page.format(row[key], row.metric), whyAbsent(row, key));
+    const value = (key) => ({row}) => cellOf(page.formatSide(row, key), whyAbsent(row, key));
     const share = ({row}) => formatShare(impactOf(row, page.totals));
     const columns = isPair ? [
       groupColumn(page, ({row}) => row.metric.name),

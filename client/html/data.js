@@ -3,7 +3,7 @@
 
 // The data of the page: pieces of JSON in elements that are no scripts, as html-data.h describes them.
 
-const CHANGED = 1, RESET = 2, APPROXIMATE = 4;
+const CHANGED = 1, RESET = 2, APPROXIMATE = 4, APPROXIMATE_AFTER = 8;
 
 class Row {
   constructor(data, group, list) {
@@ -12,7 +12,8 @@ class Row {
     this.metric = typeof name === "number" ? data.metrics[name] : data.unknownMetric(name);
     this.changed = (flags & CHANGED) !== 0;
     this.reset = (flags & RESET) !== 0;
-    this.approximate = (flags & APPROXIMATE) !== 0;
+    this.approximate = {after: (flags & APPROXIMATE_AFTER) !== 0};
+    this.approximate.value = this.approximate.before = (flags & APPROXIMATE) !== 0;
     this.reason = data.reason(reason);
     if (data.isPair && !group.side) {
       [this.before = null, this.after = null, this.delta = null, this.percent = null, this.rate = null,

@@ -221,8 +221,10 @@ static unsigned flags_of(json_object *entry) {
                 flags |= HTML_ROW_CHANGED;
         if (json_object_get_boolean(cell_member(entry, "reset")))
                 flags |= HTML_ROW_RESET;
-        if (cell_member(entry, "approximate"))
+        if (cell_is_approximate(entry, "value") || cell_is_approximate(entry, "before"))
                 flags |= HTML_ROW_APPROXIMATE;
+        if (cell_is_approximate(entry, "after"))
+                flags |= HTML_ROW_APPROXIMATE_AFTER;
         return flags;
 }
 

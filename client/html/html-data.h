@@ -10,7 +10,8 @@
  *     VALUE  as in the interface, but an integer that JavaScript would round (above 2^53) is a text
  *     ROW    [metric, flags, reason, VALUE...], without nulls at the end
  *            metric: its index in the list of html_data_write_metrics(), or its name
- *            flags: HTML_ROW_CHANGED, HTML_ROW_RESET, HTML_ROW_APPROXIMATE
+ *            flags: HTML_ROW_CHANGED, HTML_ROW_RESET, HTML_ROW_APPROXIMATE,
+ *            HTML_ROW_APPROXIMATE_AFTER
  *            reason: null, its number, a text that gets the next number, or [text] without a number
  *            VALUEs of one snapshot: value, present, spread
  *            VALUEs of two: before, after, delta, percent, perSecond, spread, spreadBefore
@@ -25,7 +26,8 @@
 enum {
         HTML_ROW_CHANGED = 1 << 0,
         HTML_ROW_RESET = 1 << 1,
-        HTML_ROW_APPROXIMATE = 1 << 2,
+        HTML_ROW_APPROXIMATE = 1 << 2, /* the only side, or before */
+        HTML_ROW_APPROXIMATE_AFTER = 1 << 3,
 };
 
 /*

@@ -21,6 +21,12 @@ class Page {
       : formatQuantity(value, metric.unit, {signed, derived: metric.derived});
   }
 
+  // The "before", "after" or "value" of a row.
+  formatSide(row, key) {
+    const text = this.format(row[key], row.metric);
+    return text !== null && !this.raw && row.approximate[key] ? "~" + text : text;
+  }
+
   formatDelta({before, after, delta, metric}) {
     if (metric.momentary)
       return null;

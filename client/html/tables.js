@@ -54,7 +54,7 @@ class MetricTable {
 
   side(key) {
     return this.numbers(key, (row) => valueNumber(row[key]),
-      (row) => this.page.format(row[key], row.metric), (row) => whyAbsent(row, key));
+      (row) => this.page.formatSide(row, key), (row) => whyAbsent(row, key));
   }
 
   columns() {
@@ -171,7 +171,7 @@ class MetricTable {
     const facts = [
       ...numbers,
       ["why", row.reason && printable(row.reason)],
-      ["exact", row.approximate && "no: this value is only approximate"],
+      ["exact", (row.approximate.value || row.approximate.after) && "no: what ~ stands in front of is only approximate"],
       ["spread", spread(row.spread)],
       ["before it", spread(row.spreadBefore)],
       ["means", metric.text],
@@ -214,7 +214,7 @@ function oneSidedTable(page, groups, title) {
     order: (group) => valueNumber(rowOf(group, name)?.value),
     cell: (group) => {
       const row = rowOf(group, name);
-      return cellOf(row ? page.format(row.value, row.metric) : null, row?.reason);
+      return cellOf(row ? page.formatSide(row, "value") : null, row?.reason);
     }});
   const grid = new Grid(title, [
     {title: page.data.settings.header ?? "group", width: 0, cell: (group) => labelOf(group.label)},

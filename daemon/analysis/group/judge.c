@@ -5,6 +5,7 @@
 
 #include "base/macro.h"
 #include "base/number.h"
+#include "analysis/group/group-window.h"
 
 #define DEFAULT_USER_HZ 100
 #define SLACK_PART 1000 /* of a bound: clocks are adjusted by at most 500 ppm */
@@ -213,18 +214,17 @@ static bool was_waiting(const ThreadSample *sample, const char *states) {
 static void judge_growth(const ThreadSample *before, ThreadSample *after, size_t i,
                          const Bound *interval) {
         MetricId id = totals[i].id, max = totals[i].max;
-        uint64_t first, last, event;
+        uint64_t first, last, event, record;
 
-        if (!thread_sample_has(before, id) || !thread_sample_has(after, id) ||
+        if (!thread_sample_has(after, id) || !life_before(before, after, id, &first) ||
             was_waiting(before, totals[i].states))
                 return;
-        first = thread_sample_get(before, id);
         last = thread_sample_get(after, id);
         if (last < first || in_ns(id, last - first, interval->tick_ns) <= interval->ns)
                 return;
         /* The longest event ended inside if the record rose; did it alone spoil the total? */
-        if (max != NO_MAX && thread_sample_has(before, max) && thread_sample_has(after, max) &&
-            thread_sample_get(after, max) > thread_sample_get(before, max) &&
+        if (max != NO_MAX && thread_sample_has(after, max) &&
+            life_before(before, after, max, &record) && thread_sample_get(after, max) > record &&
             thread_sample_get(after, max) > interval->ns) {
                 event = thread_sample_get(after, max);
                 thread_sample_refute(after, max);

@@ -251,6 +251,23 @@ START_TEST(who_waited_at_the_start_may_exceed_the_interval) {
 }
 END_TEST
 
+/* The first delays of a thread, whose zeros the earlier capture left out, began in the interval. */
+START_TEST(first_delays_grow_by_no_more_than_the_interval) {
+        JudgeTime times[SIDES] = { time_at(1010 * S), time_at(1025 * S) };
+        ThreadSample before = thread_of("p", "t", 1), after = before;
+
+        before.start_ticks = after.start_ticks = 1;
+        put(&before, METRIC_state, 'S');
+        put(&before, METRIC_cpu_delay_count, 1);
+        put(&after, METRIC_cpu_delay_count, 2);
+        put(&after, METRIC_blkio_delay_total_ns, 1022 * S); /* from boot, and 2 s */
+        put(&after, METRIC_blkio_delay_max_ns, 1020 * S);
+        judge_life(times, &before, &after);
+        ck_assert_uint_eq(get(&after, METRIC_blkio_delay_total_ns), 2 * S);
+        ck_assert_uint_eq(get(&after, METRIC_blkio_delay_max_ns), ABSENT);
+}
+END_TEST
+
 START_TEST(nothing_is_judged_without_times) {
         const Head head = { .has_start_boottime = true, .start_boottime_ns = S };
         JudgeTime times[SIDES] = { judge_time_of(&head), judge_time_of(&head) };
@@ -455,6 +472,7 @@ int main(void) {
         tcase_add_loop_test(rules, no_time_exceeds_the_life, 0, ELEMENTSOF(life_rows));
         tcase_add_loop_test(rules, no_growth_exceeds_the_interval, 0, ELEMENTSOF(growth_rows));
         tcase_add_test(rules, who_waited_at_the_start_may_exceed_the_interval);
+        tcase_add_test(rules, first_delays_grow_by_no_more_than_the_interval);
         tcase_add_test(rules, nothing_is_judged_without_times);
         tcase_add_test(rules, a_start_after_the_snapshot_is_not_judged);
         tcase_add_test(rules, every_total_of_times_is_judged);

@@ -103,6 +103,7 @@ def read_thread(tgid, tid):
     row["nonvoluntary_csw"] = int(status["nonvoluntary_ctxt_switches"])
     row["uid"] = int(status["Uid"].split()[0])
     row["gid"] = int(status["Gid"].split()[0])
+    row["peak_rss_bytes"] = int(status["VmHWM"].split()[0]) * 1024 if "VmHWM" in status else None
     for key, name in MEMORY.items():
         row[name] = int(status[key].split()[0]) * 1024 if tid == tgid and key in status else None
     row["cpu_affinity"] = cpu_list(os.sched_getaffinity(tid))

@@ -73,7 +73,11 @@ def read_all(pids, taskstats):
             switches = (stats.pop("nvcsw"), stats.pop("nivcsw"))
             expect_equal(switches, (row["voluntary_csw"], row["nonvoluntary_csw"]), "counts of switches, which moved "
                          "by themselves")
+            # taskstats gives the peak without what each CPU has not passed on; status is preferred.
             row.update(stats)
+            peak = row.pop("peak_rss_bytes")
+            if peak is not None:
+                row["hiwater_rss_bytes"] = peak
             rows[tgid, tid] = row
     return rows
 

@@ -46,6 +46,8 @@ static const struct {
         { "processes", "processes", NULL, FACT_NUMBER },
         { "complete", "complete", NULL, FACT_BOOL },
         { "backend", "backend", NULL, FACT_TEXT },
+        { "smaps of", "smapsMode", NULL, FACT_TEXT },
+        { "small up to", "smapsMaxRssBytes", NULL, FACT_BYTES },
         { "size", "sizeBytes", NULL, FACT_BYTES },
         { "took", "cost", "wallNs", FACT_NS },
         { "CPU time", "cost", "cpuNs", FACT_NS },

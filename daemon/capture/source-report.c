@@ -140,8 +140,9 @@ static void judge_smaps(const SourceReport *report, Source *source) {
         else if (tally->n_smaps_skipped > 0)
                 source_set(source, source->state,
                            "the time budget of %" PRIu64 " ms was used up and %" PRIu64
-                           " processes were left out; --smaps=none skips all",
-                           report->smaps->limit_ns / NSEC_PER_MSEC, tally->n_smaps_skipped);
+                           " process%s left out; --smaps=none skips all",
+                           report->smaps->limit_ns / NSEC_PER_MSEC, tally->n_smaps_skipped,
+                           tally->n_smaps_skipped == 1 ? " was" : "es were");
         else if (tally->n_smaps_large > 0)
                 judge_large_processes(report, source);
 }

@@ -347,7 +347,7 @@ START_TEST(memory_stops_when_its_time_is_used_up) {
         ck_assert_uint_eq(captured_find(&captured, 10)->smaps.n, 0);
         captured_check_source(&captured, SOURCE_SMAPS_ROLLUP, SOURCE_STATE_PARTIAL, 1, 0, 0, 0, 1);
         ck_assert_str_eq(captured.sources.sources[SOURCE_SMAPS_ROLLUP].reason,
-                         "the time budget of 0 ms was used up and 1 processes were left out; "
+                         "the time budget of 0 ms was used up and 1 process was left out; "
                          "--smaps=none skips all");
         ck_assert(captured.head.smaps_requested);
 }

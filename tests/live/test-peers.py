@@ -171,6 +171,36 @@ def lists_that_nobody_reads():
 
 
 @test
+def one_member_takes_all_of_the_spool():
+    """whatever one member captures, the snapshots of another stay, and there is room for more of them"""
+    need_root()
+    with temporary() as directory, open_daemon(directory, "[Spool]\nMaxBytes=1M\nKeepFree=0\n") as daemon:
+        def capture(uid, **parameters):
+            return call(connect(daemon, uid), f"{PROFILER}.Capture", parameters)[-1]
+
+        def names():
+            replies = call(connect(daemon, BYSTANDER), f"{PROFILER}.List", more=True)
+            return {head["name"]: head["uid"] for reply in replies for head in reply["parameters"]["snapshots"]}
+
+        kept = {capture(BYSTANDER, **parameters)["parameters"]["snapshot"]["name"]
+                for parameters in ({}, {"tag": "kept"}, {})}
+        refused = 0
+        for number in range(120):
+            reply = capture(GREEDY, **({"tag": f"g{number}"} if number % 2 else {}))
+            refused += reply.get("error") == f"{PROFILER}.SpoolFull"
+        held = [name for name, uid in names().items() if uid == GREEDY]
+        print(f"# {len(held)} of the greedy one's 120 captures are there, {refused} were refused; "
+              f"{len(kept & set(names()))} of the other's {len(kept)} are there")
+        expect(refused > 0, "nothing was refused")
+        expect(kept <= set(names()), "lost", kept - set(names()))
+        blocks = sum(os.stat(daemon.spool / f"{name}.ctprof.zst").st_blocks * 512 for name in held)
+        expect(blocks <= 512 << 10, "the greedy one has", blocks)
+        reply = capture(BYSTANDER, tag="more")
+        expect("snapshot" in reply.get("parameters", {}), reply)
+        expect(kept <= set(names()), "lost", kept - set(names()))
+
+
+@test
 def stalled_reader_is_sent_away():
     """a reader that stops is sent away after a while, and its job with it"""
     need_root()

@@ -75,11 +75,16 @@ static void write_entry(Spool *spool, const char *name, JsonWriter *writer) {
         head_done(&entry.head);
 }
 
+/* Within one tick of the clock the stamp stays the same, and only the names tell of the change. */
+static bool has_changed(const SpoolChange *change) {
+        return change->removed.n > 0 || change->added.n > 0 ||
+               !spool_stamp_equal(&change->before, &change->after);
+}
+
 bool spool_change_write(Spool *spool, JsonWriter *writer) {
         const SpoolChange *change = &spool->change;
 
-        if (!change->is_begun || change->is_unclear ||
-            spool_stamp_equal(&change->before, &change->after))
+        if (!change->is_begun || change->is_unclear || !has_changed(change))
                 return false;
         spool_stamp_write(writer, "before", &change->before);
         spool_stamp_write(writer, "after", &change->after);

@@ -268,7 +268,7 @@ static int mark_published(const Spool *spool, int fd) {
         int r;
 
         r = find_newest(spool, &newest_ns);
-        if (r < 0)
+        if (r != 0)
                 return r;
         (void) clock_gettime(CLOCK_REALTIME, &now);
         for (size_t i = 0; i < ELEMENTSOF(steps_ns); i++) {

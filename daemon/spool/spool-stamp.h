@@ -19,9 +19,11 @@ typedef struct SpoolStamp {
         uint64_t change_ns; /* st_ctim */
 } SpoolStamp;
 
+/* @ret is set in any case. */
 _must_check_ static inline int spool_stamp_read(int dir_fd, SpoolStamp *ret) {
         struct stat st;
 
+        *ret = (SpoolStamp){};
         if (fstat(dir_fd, &st) < 0)
                 return -errno;
         *ret = (SpoolStamp){

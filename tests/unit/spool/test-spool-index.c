@@ -2,6 +2,7 @@
 #include "spool-fixture.h"
 
 #include "spool/spool-change.h"
+#include "spool/spool-directory.h"
 #include "spool/spool-index.h"
 #include "wire/message.h"
 
@@ -275,6 +276,19 @@ START_TEST(what_cannot_be_told_is_surveyed) {
 }
 END_TEST
 
+/* The clock of the file system moves every few milliseconds: a change may leave the stamp as it is. */
+START_TEST(a_change_within_one_tick_is_told) {
+        Spool *job = job_new();
+
+        put("a", 10, 1000, true);
+        survey();
+        ck_assert_int_eq(spool_remove(job, "a", 1000), 0);
+        job->change.after = job->change.before;
+        job_end(job);
+        check_view(spool_index_view(spool_index), "");
+}
+END_TEST
+
 START_TEST(what_others_do_meanwhile_is_not_overlooked) {
         Spool *job = job_new();
 
@@ -363,6 +377,7 @@ int main(void) {
         tcase_add_test(tcase, what_jobs_do_is_followed);
         tcase_add_test(tcase, a_job_that_changed_nothing_tells_nothing);
         tcase_add_test(tcase, what_cannot_be_told_is_surveyed);
+        tcase_add_test(tcase, a_change_within_one_tick_is_told);
         tcase_add_test(tcase, what_others_do_meanwhile_is_not_overlooked);
         tcase_add_test(tcase, a_view_stays_as_it_is);
         tcase_add_loop_test(tcase, malformed_entries_are_refused, 0, ELEMENTSOF(malformed));

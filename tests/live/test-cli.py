@@ -263,7 +263,8 @@ def status_tells():
         answer = daemon("status", "--json").json()
         expect_equal(set(answer), {"daemon", "sources", "spool", "jobs"}, "members")
         expect_equal(set(answer["daemon"]), {"version", "uptimeNs", "uid", "capabilities"}, "daemon")
-        expect_equal(set(answer["spool"]), {"path", "snapshots", "bytes", "maxBytes", "keepFreeBytes"}, "spool")
+        expect_equal(set(answer["spool"]), {"path", "snapshots", "bytes", "maxBytes", "keepFreeBytes", "freeBytes", "keepFreeFiles", "freeFiles"},
+                     "spool")
         expect_equal(set(answer["jobs"]), {"running", "waiting"}, "jobs")
         expect_equal([source["name"] for source in answer["sources"]], SOURCES, "sources")
         expect_equal(answer["spool"]["path"], str(daemon.spool), "path")

@@ -266,7 +266,7 @@ class Theatre:
         self.daemon = Activated(directory)
         for name in ("first", "second"):
             ask(self.daemon, "Capture", {"tag": name})
-        size = ask(self.daemon, "List")["snapshots"][0]["sizeBytes"]
+        size = ask(self.daemon, "List")["snapshots"][0]["allocatedBytes"]
         self.daemon.process.terminate()
         self.daemon.options = ["--max-bytes", str(size * BUDGET), "--keep-free", "0"]
         self.daemon.restart()

@@ -278,7 +278,8 @@ class Soak:
 
     def _judge_process(self):
         first, last = self.quiet[0], self.quiet[-1]
-        kept = self.kinds[0] == self.kinds[-1]
+        # What callers still have of files in memory at the first moment is returned later.
+        kept = not self.kinds[-1] - self.kinds[0]
         yield "no descriptor is leaked", kept, (f"{first['descriptors']}, then {last['descriptors']}" if kept else
                                                 f"{dict(self.kinds[0])}, then {dict(self.kinds[-1])}")
         yield "no child is left", last["children"] == 0, f"{last['children']}"

@@ -155,10 +155,13 @@ static int fold_doubts(Aggregate *aggregate, const ThreadSample *sample) {
                         return -ENOMEM;
         }
         for (unsigned id = 0; id < _METRIC_MAX; id++) {
-                aggregate->doubts->implausible[id] += sample->implausible[id / 64] >> id % 64 & 1;
+                aggregate->doubts->implausible[id] +=
+                        (uint32_t) (sample->implausible[id / 64] >> id % 64 & 1);
                 /* A corrected value may have been dropped since, as one that lacks its partner. */
                 aggregate->doubts->corrected[id] +=
-                        (sample->corrected[id / 64] & sample->present[id / 64]) >> id % 64 & 1;
+                        (uint32_t) ((sample->corrected[id / 64] & sample->present[id / 64]) >>
+                                            id % 64 &
+                                    1);
         }
         return 0;
 }

@@ -276,7 +276,7 @@ START_TEST(what_cannot_be_told_is_surveyed) {
 }
 END_TEST
 
-/* The clock of the file system moves every few milliseconds: a change may leave the stamp as it is. */
+/* The clock of the file system moves every few milliseconds: a change may leave the stamp alone. */
 START_TEST(a_change_within_one_tick_is_told) {
         Spool *job = job_new();
 

@@ -113,8 +113,9 @@ function readData() {
 
 // Names of threads and cgroups are bytes. Those that are not UTF-8, and control bytes in keys, come as
 // U+EF00 + byte; they, and characters that are not seen or turn others around, are shown as \xNN.
-const HIDDEN = new RegExp("[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e" +
-  "\\u2060-\\u206f\\ufe00-\\ufe0f\\ufeff\\ufff9-\\ufffb\\uef01-\\uef1f\\uef7f-\\uefff\\u{e0000}-\\u{e0fff}]", "gu");
+const HIDDEN = new RegExp("[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5" +
+  "\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb" +
+  "\\uef01-\\uef1f\\uef7f-\\uefff\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}]", "gu");
 
 function printable(text) {
   const hex = (byte) => "\\x" + byte.toString(16).padStart(2, "0");

@@ -21,7 +21,8 @@ static const char escapes[256] = {
         'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b', 't', 'n', 'u', 'f', 'r', 'u', 'u',
         'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u',
         ['"'] = '"', ['\\'] = '\\', [0x7f] = 'u',
-        [0xc2] = 'u', [0xd8] = 'u', [0xe1] = 'u', [0xe2] = 'u', [0xef] = 'u', [0xf3] = 'u',
+        [0xc2] = 'u', [0xcd] = 'u', [0xd8] = 'u', [0xe1] = 'u', [0xe2] = 'u', [0xe3] = 'u',
+        [0xef] = 'u', [0xf0] = 'u', [0xf3] = 'u',
 };
 
 static const char digit_pairs[] =

@@ -36,13 +36,15 @@ COMMANDS = {
     "help": [["help"]],
 }
 # In every text at once. A lone surrogate is a byte that is not UTF-8.
-EVIL = ["$(touch${IFS}owned)", "`touch owned`", "a;touch owned", "\x1b]0;owned\x07\x1b[2J", "a\rb\nc\x9b31m\x7f", "x\u202ey\u2066\u061c",
+EVIL = ["$(touch${IFS}owned)", "`touch owned`", "a;touch owned", "\x1b]0;owned\x07\x1b[2J", "a\rb\nc\x9b31m\x7f", "x\u202ey\u2066\u061c\u034f\u3164\ufff8\U0001d173",
         "-rf", "../../owned", "", "'\"\\&|<>*?~{}", "%s%n%s", "A" * 70000, "\udcff", "</script><script>owned"]
 WRONG = [None, True, -1, 2 ** 64 - 1, 2 ** 200, 1.5e308, "", "text", [], [[]], [None], {}, {"name": []}, {"min": {}, "max": None},
          LEFT_OUT]
 # Of a terminal: what we send ourselves.
 OURS = re.compile("\x1b\\[[01]m|\r\x1b\\[K|\r\n")
-UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+                    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+                    "\U000e0000-\U000e0fff]")
 # Frames that are no replies, and replies to other questions.
 FRAMES = [b"", b"\0", b"{}\0", b"[]\0", b"null\0", b"\xff\xfe\0", b'{"parameters":[]}\0', b'{"parameters":{},"continues":1}\0',
           b'{"parameters":{},"parameters":{}}\0', b'{"parameters":{"a":NaN}}\0', b'{"parameters":' + b'{"a":' * 64 + b"\0",

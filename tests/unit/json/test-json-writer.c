@@ -205,6 +205,8 @@ static const struct {
         { SPAN_LITERAL("\u2027\u2028\u202a\u202e\u202f"), "\"\u2027\\u2028\\u202a\\u202e\u202f\"" },
         { SPAN_LITERAL("\u2066\u2069\u2070"), "\"\\u2066\\u2069\u2070\"" },
         { SPAN_LITERAL("\u00ad\u180e\ufeff\ufffd"), "\"\\u00ad\\u180e\\ufeff\ufffd\"" },
+        { SPAN_LITERAL("\u034f\u0350\u3164\u3165\ufff8"), "\"\\u034f\u0350\\u3164\u3165\\ufff8\"" },
+        { SPAN_LITERAL("\U0001d173"), "\"\\ud834\\udd73\"" },
         { SPAN_LITERAL("\U000e0041\U000e1000\U0001f600"),
           "\"\\udb40\\udc41\U000e1000\U0001f600\"" },
         { { "\xc3\x9b", 2 }, "\"\xc3\x9b\"" },

@@ -23,6 +23,7 @@
 
 /* O_TMPFILE contains the bits of O_DIRECTORY. O_ACCMODE: reading only is 0. */
 #define OPEN_TO_CHANGE (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
+#define NEW_FILE_MASK (O_CREAT | O_EXCL | O_TRUNC | O_TMPFILE)
 
 /* A thread of this process, in no namespace of its own. */
 #define THREAD_FLAGS (CLONE_THREAD | CLONE_VM | CLONE_SIGHAND)
@@ -84,8 +85,15 @@ static const SandboxCall calls_observe[] = {
         {},
 };
 
+/*
+ * To write, a file has to be a new one: a filter cannot see the path, which may be that of
+ * /proc/PID/mem, of a device or of another file of the user. For O_TMPFILE the path is a directory.
+ */
 static const SandboxCall calls_change_names[] = {
-        WITHOUT("openat", 2, O_TRUNC), WITHOUT("open", 1, O_TRUNC),
+        WHERE("openat", 2, NEW_FILE_MASK, O_CREAT | O_EXCL),
+        WHERE("openat", 2, NEW_FILE_MASK, O_TMPFILE),
+        WHERE("open", 1, NEW_FILE_MASK, O_CREAT | O_EXCL),
+        WHERE("open", 1, NEW_FILE_MASK, O_TMPFILE),
         ANY("linkat"), ANY("renameat"), ANY("renameat2"), ANY("unlinkat"), ANY("flock"),
         /* futimens(3): without a path */
         WHERE("utimensat", 1, UINT64_MAX, 0), WHERE("utimensat_time64", 1, UINT64_MAX, 0),

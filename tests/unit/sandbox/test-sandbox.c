@@ -369,9 +369,7 @@ static const struct {
         GRANTED(SANDBOX_READ_FILES, readlinkat, -1, NOWHERE, 0, 0),
         GRANTED(SANDBOX_READ_FILES, faccessat, -1, NOWHERE, 0),
         GRANTED(SANDBOX_READ_FILES, getdents64, -1, 0, 0),
-        GRANTED(SANDBOX_CHANGE_NAMES, openat, -1, NOWHERE, O_WRONLY),
-        GRANTED(SANDBOX_CHANGE_NAMES, openat, -1, NOWHERE, O_RDWR),
-        GRANTED(SANDBOX_CHANGE_NAMES, openat, -1, NOWHERE, O_RDONLY | O_CREAT),
+        GRANTED(SANDBOX_CHANGE_NAMES, openat, -1, NOWHERE, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW),
         GRANTED(SANDBOX_CHANGE_NAMES, openat, -1, NOWHERE, O_RDWR | O_TMPFILE),
         GRANTED(SANDBOX_CHANGE_NAMES, linkat, -1, NOWHERE, -1, NOWHERE, 0),
         GRANTED(SANDBOX_CHANGE_NAMES, unlinkat, -1, NOWHERE, 0),
@@ -380,7 +378,16 @@ static const struct {
         GRANTED(SANDBOX_CHANGE_NAMES, utimensat, -1, 0, 0, 0),
         GRANTED(SANDBOX_OBSERVE, unshare, CLONE_FILES),
         GRANTED(SANDBOX_OBSERVE, recvmmsg, -1, 0, 0, 0, 0),
-        /* nobody */
+        /* nobody: a file that is there already is not opened to write it */
+        GRANTED(0, openat, -1, NOWHERE, O_WRONLY),
+        GRANTED(0, openat, -1, NOWHERE, O_RDWR),
+        GRANTED(0, openat, -1, NOWHERE, O_RDWR | O_EXCL),
+        GRANTED(0, openat, -1, NOWHERE, O_RDWR | O_DIRECTORY),
+        GRANTED(0, openat, -1, NOWHERE, O_RDONLY | O_CREAT),
+        GRANTED(0, openat, -1, NOWHERE, O_RDWR | O_CREAT),
+        GRANTED(0, openat, -1, NOWHERE, O_RDWR | O_CREAT | O_EXCL | O_TRUNC),
+        GRANTED(0, openat, -1, NOWHERE, O_RDWR | O_TMPFILE | O_TRUNC),
+        GRANTED(0, openat, -1, NOWHERE, O_RDWR | O_TMPFILE | O_CREAT | O_EXCL),
         GRANTED(0, openat, -1, NOWHERE, O_RDONLY | O_TRUNC),
         GRANTED(0, openat, -1, NOWHERE, O_ACCMODE | O_TRUNC),
 };
@@ -415,6 +422,26 @@ static void *thread_of_its_own(void *userdata) {
         return userdata;
 }
 
+static bool opens(const char *path, int flags) {
+        int fd = open(path, flags | O_CLOEXEC, 0600);
+
+        return fd >= 0 && close(fd) == 0;
+}
+
+/* Which no kind of job may: through the memory of a process it would be that process. */
+static bool writes_memory(void) {
+        static const int ways[] = {
+                O_WRONLY,           O_RDWR,
+                O_RDWR | O_CREAT,   O_RDWR | O_CREAT | O_EXCL,
+                O_RDWR | O_TMPFILE, O_RDWR | O_TMPFILE | O_EXCL,
+        };
+        bool any = false;
+
+        for (size_t i = 0; i < ELEMENTSOF(ways); i++)
+                any = any || opens("/proc/self/mem", ways[i]);
+        return any;
+}
+
 static int child_of_kind(size_t kind) {
         const char *name = kinds[kind].name;
         unsigned grants = kinds[kind].grants, n_wrong = 0;
@@ -438,6 +465,8 @@ static int child_of_kind(size_t kind) {
                         n_wrong += say_wrong(name, granted[i].name,
                                              wanted ? "refused" : "not refused");
         }
+        if (writes_memory())
+                n_wrong += say_wrong(name, "open of /proc/self/mem", "not refused");
         if (!is_refused(SYS_openat2, (long[5]){ -1, NOWHERE, 0, 0 }, ENOSYS))
                 n_wrong += say_wrong(name, "openat2", "known");
         if (!is_refused(SYS_clone3, (long[5]){ NOWHERE, 0 }, ENOSYS))

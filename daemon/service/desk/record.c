@@ -132,15 +132,15 @@ static void record_failure(Recorder *recorder, const RecordedCall *call, const R
                 .method = call->method,
                 .snapshot = name,
         };
-        char quoted[LOG_QUOTE_BYTES], quoted_reason[LOG_QUOTE_BYTES];
+        char quoted_error[LOG_QUOTE_BYTES], quoted[LOG_QUOTE_BYTES], quoted_reason[LOG_QUOTE_BYTES];
         char others[LOG_SUPPRESSED_BYTES];
         unsigned n_suppressed;
 
         if (!log_limit_pass(&recorder->failures, call->uid, now_mono_ns, &n_suppressed))
                 return;
         log_event(LOG_NOTICE, &event, "%s by uid %u failed: %s%s%s%s%s%s", call->method,
-                  (unsigned) call->uid, reply->error, name ? " " : "",
-                  name ? log_quote(span_of(name), quoted) : "", reason ? " " : "",
+                  (unsigned) call->uid, log_quote(span_of(reply->error), quoted_error),
+                  name ? " " : "", name ? log_quote(span_of(name), quoted) : "", reason ? " " : "",
                   reason ? log_quote(span_of(reason), quoted_reason) : "",
                   log_suppressed(n_suppressed, others));
 }

@@ -90,28 +90,32 @@ static const struct {
           "\"parameters\":{\"reason\":\"no\"}}",
           true,
           "ctprofd: io.ctprof.Profiler.Remove by uid 1000 failed: "
-          "org.varlink.service.PermissionDenied \"a\" \"no\"\n" },
+          "\"org.varlink.service.PermissionDenied\" \"a\" \"no\"\n" },
         { P("Capture"), "{\"tag\":\"t\"}",
           "{\"error\":\"io.ctprof.Profiler.Busy\",\"parameters\":{\"reason\":\"later\"}}", true,
-          "ctprofd: io.ctprof.Profiler.Capture by uid 1000 failed: io.ctprof.Profiler.Busy \"t\" "
-          "\"later\"\n" },
+          "ctprofd: io.ctprof.Profiler.Capture by uid 1000 failed: \"io.ctprof.Profiler.Busy\" "
+          "\"t\" \"later\"\n" },
         { P("Rename"), "{\"name\":\"o\",\"newName\":\"n\"}",
           "{\"error\":\"io.ctprof.Profiler.SnapshotExists\",\"parameters\":{\"name\":\"n\"}}", true,
           "ctprofd: io.ctprof.Profiler.Rename by uid 1000 failed: "
-          "io.ctprof.Profiler.SnapshotExists \"n\"\n" },
+          "\"io.ctprof.Profiler.SnapshotExists\" \"n\"\n" },
         { P("Info"), "{}", "{\"error\":\"io.ctprof.Profiler.NoSuchSnapshot\"}", true, "" },
         { P("Info"), NULL, "{\"error\":\"org.varlink.service.PermissionDenied\"}", true,
           "ctprofd: io.ctprof.Profiler.Info by uid 1000 failed: "
-          "org.varlink.service.PermissionDenied\n" },
+          "\"org.varlink.service.PermissionDenied\"\n" },
         { P("Show"), NULL,
           "{\"error\":\"io.ctprof.Profiler.Busy\",\"parameters\":{\"reason\":\"later\"}}", true,
-          "ctprofd: io.ctprof.Profiler.Show by uid 1000 failed: io.ctprof.Profiler.Busy "
+          "ctprofd: io.ctprof.Profiler.Show by uid 1000 failed: \"io.ctprof.Profiler.Busy\" "
           "\"later\"\n" },
         /* Foreign text is always quoted. */
         { P("Capture"), "{\"tag\":\"a\\nctprofd: b\\u001b\"}",
           "{\"error\":\"io.ctprof.Profiler.InvalidName\"}", true,
           "ctprofd: io.ctprof.Profiler.Capture by uid 1000 failed: "
-          "io.ctprof.Profiler.InvalidName \"a\\x0actprofd: b\\x1b\"\n" },
+          "\"io.ctprof.Profiler.InvalidName\" \"a\\x0actprofd: b\\x1b\"\n" },
+        /* Also the name of an error, which a job chooses. */
+        { P("Capture"), "{}", "{\"error\":\"a.B\\nctprofd: uid 0 removed\\u001b\"}", true,
+          "ctprofd: io.ctprof.Profiler.Capture by uid 1000 failed: "
+          "\"a.B\\x0actprofd: uid 0 removed\\x1b\"\n" },
         /* A malformed reply of a job only loses its own line. */
         { P("Capture"), "{}", "{\"parameters\":{\"snapshot\":1,\"rotated\":{},\"replaced\":[]}}",
           false,
@@ -141,7 +145,7 @@ START_TEST(failures_are_logged_only_so_often) {
                 n_lines += *c == '\n';
         ck_assert_uint_eq(n_lines, 60);
         take(&recorder, P("Capture"), "{}", frame, true, 62 * NSEC_PER_SEC);
-        ck_assert_ptr_nonnull(strstr(hear(), "Busy (40 others were not logged)\n"));
+        ck_assert_ptr_nonnull(strstr(hear(), "Busy\" (40 others were not logged)\n"));
 }
 END_TEST
 

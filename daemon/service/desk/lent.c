@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/err.h"
@@ -21,7 +22,7 @@
 #define UNKNOWN_NS (60 * NSEC_PER_SEC)
 
 typedef struct LentFile {
-        int fd; /* read-only, and an open file of its own: the reader has another */
+        int fd; /* writable, and an open file of its own: the reader has another */
         uid_t uid;
         uint64_t n_bytes;
         uint64_t since_ns; /* CLOCK_MONOTONIC */
@@ -41,13 +42,15 @@ static uint64_t now_mono_ns(void) {
 }
 
 /*
- * Nobody can open a file again that nobody else has open, but through our own /proc/PID/fd. The
+ * The kernel grants the lease when nobody else has the file open or mapped. A descriptor of O_PATH
+ * does not count for it, but keeps the file in memory and can be opened again, so its bytes are
+ * freed here: who opens it later finds it empty, and until then the lease makes them wait. The
  * signal about that would end this process, so it is one that is ignored.
  */
 static bool is_returned(const LentFile *file) {
         (void) fcntl(file->fd, F_SETSIG, SIGURG);
         if (fcntl(file->fd, F_SETLEASE, F_WRLCK) == 0)
-                return true;
+                return ftruncate(file->fd, 0) == 0;
         return errno != EAGAIN && now_mono_ns() - file->since_ns > UNKNOWN_NS;
 }
 
@@ -94,6 +97,7 @@ int lent_new(sd_event *event, Lent **ret) {
 Lent *lent_free(Lent *lent) {
         if (!lent)
                 return NULL;
+        take_back(lent); /* the kernel does not free what an O_PATH descriptor keeps */
         sd_event_source_disable_unref(lent->timer);
         for (size_t i = 0; i < lent->n_files; i++)
                 (void) fd_close(lent->files[i].fd);
@@ -107,6 +111,13 @@ int lent_file_new(int *ret) {
 
         if (fd < 0)
                 return -errno;
+        /* Otherwise everybody could open it to write, and so make it shorter. */
+        if (fchmod(fd, 0644) < 0) {
+                int r = -errno;
+
+                (void) fd_close(fd);
+                return r;
+        }
         *ret = fd;
         return 0;
 }
@@ -120,10 +131,11 @@ int lent_add(Lent *lent, int file, uid_t uid) {
         r = ARRAY_RESERVE(lent->files, lent->n_allocated, lent->n_files + 1);
         if (r < 0)
                 return r;
-        if (fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
+        /* F_SEAL_SHRINK would keep us, too, from freeing it. */
+        if (fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SEAL) < 0)
                 return -errno;
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-        fd = open(path, O_RDONLY | O_CLOEXEC);
+        fd = open(path, O_RDWR | O_CLOEXEC);
         if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
         lent->files[lent->n_files++] = (LentFile){

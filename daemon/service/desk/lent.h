@@ -7,7 +7,8 @@
  * Files in memory that callers were given a descriptor of: conversions, and captures that nobody
  * named. Their memory is ours for as long as anybody has them open, so until then their bytes count
  * for the user who asked. The kernel tells when they are returned: it refuses a lease for writing
- * on a file that somebody else has open (fcntl(2)).
+ * on a file that somebody else has open or mapped (fcntl(2)). Then they are made empty, because a
+ * descriptor of O_PATH may still keep them.
  */
 
 #include <stdint.h>
@@ -22,11 +23,13 @@ _must_check_ int lent_new(sd_event *event, Lent **ret);
 Lent *lent_free(Lent *lent);
 DEFINE_CLEANUP(Lent *, lent_free);
 
-/* An empty file in memory, writable, close-on-exec. */
+/* An empty file in memory, writable, close-on-exec. Other users can open it only to read. */
 _must_check_ int lent_file_new(int *ret);
 /*
  * Seals @file, which is borrowed and written, and counts it for @uid until only this process has it
- * open. Its reader has to have it open already, by an open file of its own.
+ * open; then frees its bytes. Its reader has to have it open already, for reading only and by an
+ * open file of its own, and finds it unchanged as long as that is open or mapped: nobody can write
+ * or make it longer, and only root and the user of this process could make it shorter.
  */
 _must_check_ int lent_add(Lent *lent, int file, uid_t uid);
 /* What is lent to @uid, and to all, in bytes. */

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "service/desk/lent.h"
@@ -84,16 +85,61 @@ START_TEST(a_mapping_counts_too) {
 }
 END_TEST
 
+static uint64_t bytes_of(int fd) {
+        struct stat st;
+
+        ck_assert_int_eq(fstat(fd, &st), 0);
+        return (uint64_t) st.st_blocks * 512;
+}
+
+START_TEST(what_no_longer_counts_has_no_bytes) {
+        int reader = lend(1, 8), path = open_again(reader, O_PATH), again;
+        char byte;
+
+        ck_assert_int_ge(path, 0);
+        /* While it is open for reading nothing is taken from it. */
+        check_sum(1, 8 * MIB, 8 * MIB);
+        ck_assert_uint_eq(bytes_of(reader), 8 * MIB);
+        (void) fd_close(reader);
+        /* Who opens it in time goes on reading. */
+        reader = open_again(path, O_RDONLY);
+        ck_assert_int_ge(reader, 0);
+        check_sum(1, 8 * MIB, 8 * MIB);
+        ck_assert_int_eq(pread(reader, &byte, 1, 8 * MIB - 1), 1);
+        (void) fd_close(reader);
+
+        check_sum(1, 0, 0);
+        again = open_again(path, O_RDONLY);
+        ck_assert_int_ge(again, 0);
+        ck_assert_uint_eq(bytes_of(again), 0);
+        ck_assert_int_eq(read(again, &byte, 1), 0);
+        (void) fd_close(again);
+        again = open_again(path, O_RDWR);
+        ck_assert_int_ge(again, 0);
+        ck_assert_int_eq(ftruncate(again, 1), -1);
+        ck_assert_int_eq(write(again, "x", 1), -1);
+        ck_assert_int_eq(fallocate(again, 0, 0, 4096), -1);
+        ck_assert_uint_eq(bytes_of(again), 0);
+        (void) fd_close(again);
+        (void) fd_close(path);
+}
+END_TEST
+
 START_TEST(nobody_writes_into_it) {
         int fd = lend(1, 8), writable;
+        struct stat st;
 
         ck_assert_int_lt(write(fd, "x", 1), 0);
-        /* A member of our own group, or root, could open it so. */
+        ck_assert_int_eq(ftruncate(fd, 0), -1);
+        ck_assert_int_eq(fstat(fd, &st), 0);
+        ck_assert_uint_eq(st.st_mode & 07777, 0644);
+        /* The mode refuses that to others, but not to our own user and to root. */
         writable = open_again(fd, O_RDWR);
         ck_assert_int_ge(writable, 0);
         ck_assert_int_eq(write(writable, "x", 1), -1);
         ck_assert_int_eq(errno, EPERM);
-        ck_assert_int_eq(ftruncate(writable, 0), -1);
+        ck_assert_int_eq(fallocate(writable, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096),
+                         -1);
         ck_assert_int_eq(ftruncate(writable, 64 << 20), -1);
         (void) fd_close(fd);
         check_sum(1, 8 * MIB, 8 * MIB);
@@ -123,6 +169,7 @@ int main(void) {
         tcase_add_checked_fixture(files, setup, teardown);
         tcase_add_test(files, a_file_counts_until_its_reader_closes_it);
         tcase_add_test(files, a_mapping_counts_too);
+        tcase_add_test(files, what_no_longer_counts_has_no_bytes);
         tcase_add_test(files, nobody_writes_into_it);
         tcase_add_test(files, what_is_returned_is_given_back_without_a_call);
         suite_add_tcase(suite, files);

@@ -2,6 +2,8 @@
 #include "check-main.h"
 #include "bench.h"
 
+#include <grp.h>
+#include <sys/wait.h>
 #include "interface/error-list.h"
 #include "interface/interface.h"
 #include "service/method/method.h"
@@ -646,6 +648,28 @@ START_TEST(a_call_with_files_may_wait_for_the_survey) {
 }
 END_TEST
 
+/* Whether a process of another user, which got @fd, opens it again to write. Only root can try. */
+static bool another_user_opens_to_write(int fd) {
+        char path[64];
+        int status;
+        pid_t pid;
+
+        if (geteuid() != 0)
+                return false;
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        pid = fork();
+        if (pid == 0) {
+                if (setgroups(0, NULL) < 0 || setresgid(65533, 65533, 65533) < 0 ||
+                    setresuid(65533, 65533, 65533) < 0)
+                        _exit(2);
+                _exit(open(path, O_RDWR | O_CLOEXEC) >= 0 || open(path, O_WRONLY | O_TRUNC) >= 0);
+        }
+        ck_assert_int_gt(pid, 0);
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        ck_assert(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+        return WEXITSTATUS(status) == 1;
+}
+
 START_TEST(an_export_is_the_file_itself_and_cannot_be_written) {
         char path[128], ours[4096], theirs[4096];
         ssize_t n;
@@ -657,6 +681,7 @@ START_TEST(an_export_is_the_file_itself_and_cannot_be_written) {
         exported = frame_stream_take_fd(caller, 0);
         ck_assert_int_ge(exported, 0);
         ck_assert_int_eq(write(exported, "x", 1), -1);
+        ck_assert(!another_user_opens_to_write(exported));
         (void) snprintf(path, sizeof(path), "%s/a" SNAPSHOT_FILE_SUFFIX, bench.path);
         fd = open(path, O_RDONLY | O_CLOEXEC);
         n = read(fd, ours, sizeof(ours));

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "files.h"
+#include "spool/file-trailer.h"
 #include "wire/limits.h"
 
 static TestDir dir;
@@ -348,6 +349,41 @@ START_TEST(impossible_lengths_of_the_head_are_damage) {
 }
 END_TEST
 
+/* A file without a body whose trailer is right, with a head of @n_json bytes. */
+static void fill_with_head(size_t n_json) {
+        static const char start[] = "{\"formatVersion\":1", magic[] = { "ctprof\0\1" };
+        uint32_t frame[] = { htole32(TRAILER_FRAME_MAGIC), htole32((uint32_t) n_json + 28) };
+        uint32_t length = htole32((uint32_t) n_json);
+        Buffer bytes;
+
+        buffer_init(&bytes, 0);
+        (void) buffer_append(&bytes, frame, sizeof(frame));
+        (void) buffer_append(&bytes, start, sizeof(start) - 1);
+        for (size_t i = sizeof(start); i < n_json; i++)
+                (void) buffer_append_byte(&bytes, ' ');
+        (void) buffer_append_byte(&bytes, '}');
+        for (size_t i = 0; i < TRAILER_DIGEST_BYTES; i++)
+                (void) buffer_append_byte(&bytes, '\0');
+        (void) buffer_append(&bytes, &length, sizeof(length));
+        (void) buffer_append(&bytes, magic, MAGIC_BYTES);
+        ck_assert_uint_eq(bytes.n, sizeof(frame) + n_json + 28);
+        fill_file(fd, bytes.bytes, bytes.n);
+        buffer_done(&bytes);
+}
+
+START_TEST(a_head_is_read_up_to_its_bound) {
+        SnapshotFault fault = {};
+        Head head;
+
+        fill_with_head(HEAD_MAX_BYTES);
+        ck_assert_int_eq(snapshot_file_read_head(fd, &head, &fault), 0);
+        head_done(&head);
+        fill_with_head(HEAD_MAX_BYTES + 1);
+        ck_assert_int_eq(snapshot_file_read_head(fd, &head, &fault), SNAPSHOT_FILE_E_DAMAGED);
+        ck_assert_msg(strstr(fault.text, "the head cannot be") != NULL, "%s", fault.text);
+}
+END_TEST
+
 static const struct {
         const char *bytes;
         size_t n;
@@ -684,6 +720,7 @@ int main(void) {
         tcase_add_test(damage, what_is_appended_is_detected);
         tcase_add_test(damage, a_lone_body_is_missing_its_head);
         tcase_add_test(damage, impossible_lengths_of_the_head_are_damage);
+        tcase_add_test(damage, a_head_is_read_up_to_its_bound);
         tcase_add_loop_test(damage, foreign_files_are_damage, 0, ELEMENTSOF(foreign_rows));
         tcase_add_test(damage, a_directory_is_no_file);
         tcase_add_loop_test(damage, counts_of_head_and_document_agree, 0,

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import time
@@ -57,7 +58,8 @@ def sandbox_takes_nothing():
             expect_equal(daemon("verify", "--all").status, 0, "verify")
             expect_equal(daemon("remove", "c", "d").status, 0, "remove")
         for name, (state, denied, reason) in wanted.items():
-            expect_equal((got[name][0], got[name][2]), (state, reason), name)
+            # How large the processes are that were left out, and how many, changes from one capture to the next.
+            expect_equal((got[name][0], re.sub(r"\d+", "N", got[name][2])), (state, re.sub(r"\d+", "N", reason)), name)
             expect(got[name][1] <= denied, name, "denied", got[name], "to root", denied)
         print("# " + ", ".join(f"{name} {row[0]}" for name, row in got.items()))
 

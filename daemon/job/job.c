@@ -295,6 +295,7 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
         /* SIGKILL did not end it within JOB_FAREWELL_NS, so it hangs in the kernel. */
         job->kill = JOB_KILL_STUCK;
         job->input_ended = true;
+        job->setup->on_stuck(job, job->setup->owner);
         settle(job);
         return 0;
 }

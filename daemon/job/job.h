@@ -77,6 +77,8 @@ typedef struct JobSetup {
         Spawner *spawner;
         /* The child has ended; @status is of waitid(2). */
         void (*on_exit)(const Job *job, const siginfo_t *status, void *owner);
+        /* SIGKILL did not end the child. */
+        void (*on_stuck)(const Job *job, void *owner);
         /* The child was reaped and the job was freed; @job is destroyed when this returns. */
         void (*on_gone)(const Job *job, void *owner);
         void *owner;

@@ -20,6 +20,8 @@ struct Workshop {
         uint64_t max_data_bytes;
         WorkshopKilled on_killed;
         void *userdata;
+        WorkshopChanged on_changed;
+        void *changed_userdata;
 };
 
 static void on_exit_job(const Job *job, const siginfo_t *status, void *owner) {
@@ -29,6 +31,15 @@ static void on_exit_job(const Job *job, const siginfo_t *status, void *owner) {
                 workshop->on_killed(job_terms_of(job), workshop->userdata);
 }
 
+static void tell_changed(const Workshop *workshop) {
+        if (workshop->on_changed)
+                workshop->on_changed(workshop->changed_userdata);
+}
+
+static void on_stuck(const Job *job, void *owner) {
+        tell_changed(owner);
+}
+
 static void on_gone(const Job *job, void *owner) {
         Workshop *workshop = owner;
         size_t i = 0;
@@ -36,6 +47,7 @@ static void on_gone(const Job *job, void *owner) {
         while (workshop->jobs[i] != job)
                 i++;
         workshop->jobs[i] = workshop->jobs[--workshop->n_jobs];
+        tell_changed(workshop);
 }
 
 int workshop_new(sd_event *event, Disposal *disposal, int executable_fd, const char *name,
@@ -59,6 +71,7 @@ int workshop_new(sd_event *event, Disposal *disposal, int executable_fd, const c
                 .disposal = disposal,
                 .spawner = workshop->spawner,
                 .on_exit = on_exit_job,
+                .on_stuck = on_stuck,
                 .on_gone = on_gone,
                 .owner = workshop,
         };
@@ -95,6 +108,11 @@ void workshop_watch_killed(Workshop *workshop, WorkshopKilled on_killed, void *u
         workshop->userdata = userdata;
 }
 
+void workshop_watch_changed(Workshop *workshop, WorkshopChanged on_changed, void *userdata) {
+        workshop->on_changed = on_changed;
+        workshop->changed_userdata = userdata;
+}
+
 int workshop_start(Workshop *workshop, const JobOrder *order, const JobEvents *events,
                    void *userdata, Job **ret) {
         int r;
@@ -127,6 +145,26 @@ size_t workshop_n_stuck_of(const Workshop *workshop, uid_t uid) {
 
         for (size_t i = 0; i < workshop->n_jobs; i++)
                 n += job_is_stuck(workshop->jobs[i]) && job_uid(workshop->jobs[i]) == uid;
+        return n;
+}
+
+static bool is_hangable(const Job *job) {
+        return job_is_stuck(job) || job_terms_of(job)->reads_foreign;
+}
+
+size_t workshop_n_hangable(const Workshop *workshop) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < workshop->n_jobs; i++)
+                n += is_hangable(workshop->jobs[i]);
+        return n;
+}
+
+size_t workshop_n_hangable_of(const Workshop *workshop, uid_t uid) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < workshop->n_jobs; i++)
+                n += is_hangable(workshop->jobs[i]) && job_uid(workshop->jobs[i]) == uid;
         return n;
 }
 

@@ -54,5 +54,14 @@ size_t workshop_n_children(const Workshop *workshop);
 /* How many children were killed and did not die: all of them, and those of one user. */
 size_t workshop_n_stuck(const Workshop *workshop);
 size_t workshop_n_stuck_of(const Workshop *workshop, uid_t uid);
+/*
+ * How many children hang or could come to hang in a file that a caller sent, because they read such
+ * files: also those that were killed or have answered and are not gone yet.
+ */
+size_t workshop_n_hangable(const Workshop *workshop);
+size_t workshop_n_hangable_of(const Workshop *workshop, uid_t uid);
+/* Tells, in events of the children, when these numbers may have changed. NULL stops that. */
+typedef void (*WorkshopChanged)(void *userdata);
+void workshop_watch_changed(Workshop *workshop, WorkshopChanged on_changed, void *userdata);
 /* Writes up to @n process ids of children and returns their number. */
 size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n);

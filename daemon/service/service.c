@@ -33,6 +33,29 @@ void service_tell_activity(const Service *service) {
                 service->on_activity(n_running, n_waiting, service->userdata);
 }
 
+/*
+ * A job that has ended its call may still hang, when it was killed or closes its files, and holds
+ * its memory until it is gone. So it goes on to count, and the bounds hold for all jobs that may
+ * come to hang, not only for those that are known to. Whose jobs are known to hang passes, to be
+ * refused. As many requests may rest as may run, hence twice as many.
+ */
+static bool may_read(uid_t uid, void *userdata) {
+        const Service *service = userdata;
+        const Workshop *workshop = service->desk.workshop;
+        const QueueLimits *limits = &service->desk.settings.analyses;
+
+        if (workshop_n_stuck(workshop) >= LIMIT_STUCK_JOBS ||
+            workshop_n_stuck_of(workshop, uid) >= LIMIT_STUCK_JOBS_PER_UID)
+                return true;
+        return workshop_n_hangable(workshop) < MAX_OF(LIMIT_STUCK_JOBS, 2 * limits->max_running) &&
+               workshop_n_hangable_of(workshop, uid) <
+                       MAX_OF(LIMIT_STUCK_JOBS_PER_UID, limits->max_running_per_uid);
+}
+
+static void on_jobs_changed(void *userdata) {
+        desk_turn(userdata);
+}
+
 static int on_turn(sd_event_source *source, void *userdata) {
         Service *service = userdata;
 
@@ -196,6 +219,8 @@ int service_new(const ServiceSetup *setup, Service **ret) {
         (void) sd_event_source_set_description(service->heartbeat, "service-heartbeat");
         (void) sd_event_source_set_enabled(service->heartbeat, SD_EVENT_OFF);
         workshop_watch_killed(setup->workshop, on_killed, service);
+        workshop_watch_changed(setup->workshop, on_jobs_changed, &service->desk);
+        queue_set_gate(service->desk.queues[QUEUE_READING], may_read, service);
 
         *ret = TAKE_PTR(service);
         return 0;
@@ -208,6 +233,7 @@ Service *service_free(Service *service) {
         while (service->desk.requests)
                 (void) request_free(service->desk.requests);
         workshop_watch_killed(service->desk.workshop, NULL, NULL);
+        workshop_watch_changed(service->desk.workshop, NULL, NULL);
         service->heartbeat = sd_event_source_disable_unref(service->heartbeat);
         desk_done(&service->desk);
         free(service);

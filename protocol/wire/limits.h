@@ -41,7 +41,7 @@
 #define LIMIT_ANALYSES 4u
 #define LIMIT_ANALYSES_WAITING 64u
 #define LIMIT_ANALYSES_WAITING_PER_UID 16u
-#define LIMIT_STUCK_JOBS 8u         /* killed in vain; with so many none is started */
+#define LIMIT_STUCK_JOBS 8u         /* killed in vain, or that could become so */
 #define LIMIT_STUCK_JOBS_PER_UID 3u /* the same for those of one user */
 #define LIMIT_JOB_MEMORY_BYTES (1024ull * 1024u * 1024u) /* RLIMIT_DATA of a job */
 #define LIMIT_HELD_OBJECTS 32u /* of the kernel; FileDescriptorStoreMax= of the unit is the same */

@@ -218,6 +218,17 @@ size_t workshop_n_stuck_of(const Workshop *workshop, uid_t uid) {
         return 0;
 }
 
+size_t workshop_n_hangable(const Workshop *workshop) {
+        return 0;
+}
+
+size_t workshop_n_hangable_of(const Workshop *workshop, uid_t uid) {
+        return 0;
+}
+
+void workshop_watch_changed(Workshop *workshop, WorkshopChanged on_changed, void *userdata) {
+}
+
 size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n) {
         return 0;
 }

@@ -180,6 +180,66 @@ def job_that_never_ends():
         serves(daemon, HOSTILE)
 
 
+def import_of(daemon, fuse, name):
+    """A connection on which a job of HOSTILE reads the file."""
+    caller = connect(daemon, HOSTILE)
+    with opened(fuse.path(name)) as fd:
+        send_with(caller, frame("Import", {"fileDescriptor": 0, "tag": name}), [fd])
+    return caller
+
+
+def command_line(pid):
+    """Empty for a process that is gone."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+
+
+def most_analyses(daemon, seconds):
+    """The largest number of jobs seen that read what callers sent."""
+    most, end = 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        jobs = [command_line(job) for job in daemon.children()]
+        most = max(most, sum(b"--job=analysis" in job for job in jobs))
+        time.sleep(0.05)
+    return most
+
+
+@test
+def jobs_that_never_end_one_after_the_other():
+    """jobs that run beside those that hang count, too, and so do those that were given up and are not gone"""
+    need_root()
+    with temporary() as directory, open_daemon(directory, "[Jobs]\nAnalysisTime=1s\n") as daemon:
+        capture(daemon)
+        names = [f"x{number}" for number in range(8)]
+        with Fuse(directory / "mount", dict.fromkeys(names)) as fuse:
+            callers = [import_of(daemon, fuse, name) for name in names[:2]]
+            for caller in callers:
+                expect_equal(receive(caller)[-1]["error"], f"{PROFILER}.JobFailed", "of two that hang")
+            callers = [import_of(daemon, fuse, name) for name in names[2:5]]
+            most = most_analyses(daemon, 2)
+            errors = sorted(receive(caller)[-1]["error"] for caller in callers)
+            print(f"# two that hang and three more at once: {most} jobs, {errors}")
+            expect_equal(most, 3, "jobs")
+            expect_equal(errors, [f"{PROFILER}.Busy"] * 2 + [f"{PROFILER}.JobFailed"], "errors")
+            serves(daemon)
+        wait_until(lambda: not daemon.children(), what="the end of the jobs")
+    with temporary() as directory, open_daemon(directory) as daemon:
+        capture(daemon)
+        with Fuse(directory / "mount", dict.fromkeys(names)) as fuse:
+            most = 0
+            for name in names:
+                caller = import_of(daemon, fuse, name)
+                most = max(most, most_analyses(daemon, 0.3))
+                caller.close()
+            print(f"# eight callers that hang up: {most} jobs")
+            expect_equal(most, 3, "jobs of callers that hang up")
+            serves(daemon)
+        wait_until(lambda: not daemon.children(), what="the end of the jobs")
+        serves(daemon, HOSTILE)
+
+
 def confinement(pid):
     """Of a job: (its seccomp mode, its capabilities, its standard descriptors)."""
     try:

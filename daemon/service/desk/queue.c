@@ -15,6 +15,8 @@ typedef struct QueueUser {
 
 struct Queue {
         QueueLimits limits;
+        QueueGate gate; /* NULL: always open */
+        void *userdata;
         QueueEntry *first; /* waiting entries in order of arrival */
         unsigned n_running, n_resting, n_waiting;
         uint64_t n_turns;
@@ -68,6 +70,11 @@ Queue *queue_free(Queue *queue) {
         free(queue->users);
         free(queue);
         return NULL;
+}
+
+void queue_set_gate(Queue *queue, QueueGate gate, void *userdata) {
+        queue->gate = gate;
+        queue->userdata = userdata;
 }
 
 bool queue_is_busy(const Queue *queue) {
@@ -164,6 +171,8 @@ QueueEntry *queue_next(Queue *queue) {
                 QueueUser *user = user_of(queue, entry);
 
                 if (user->n_running >= queue->limits.max_running_per_uid)
+                        continue;
+                if (queue->gate && !queue->gate(entry->uid, queue->userdata))
                         continue;
                 if (!chosen || user->last_turn < chosen_user->last_turn) {
                         chosen = entry;

@@ -53,6 +53,13 @@ DEFINE_CLEANUP(Queue *, queue_free);
 /* Changes the limits. Entries that wait or run stay. -ENOMEM, and then the old limits hold. */
 _must_check_ int queue_set_limits(Queue *queue, const QueueLimits *limits);
 
+/*
+ * Whether an entry of @uid may run now, apart from the limits. Who opens the gate has to ask for
+ * the next entry again.
+ */
+typedef bool (*QueueGate)(uid_t uid, void *userdata);
+void queue_set_gate(Queue *queue, QueueGate gate, void *userdata);
+
 /* Adds @entry, which is in no queue, to the entries that wait. */
 _must_check_ int queue_add(Queue *queue, QueueEntry *entry, uid_t uid);
 /* Takes the entry whose turn it is; it runs from now on. NULL when none may run. */

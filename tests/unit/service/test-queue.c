@@ -122,6 +122,24 @@ START_TEST(one_user_leaves_a_place_to_others) {
 }
 END_TEST
 
+static bool is_not(uid_t uid, void *userdata) {
+        return uid != *(const uid_t *) userdata;
+}
+
+START_TEST(a_gate_holds_back_one_user_and_not_others) {
+        uid_t held = 1;
+
+        queue_set_gate(queue, is_not, &held);
+        add(0, 1);
+        add(1, 2);
+        ck_assert_ptr_eq(queue_next(queue), &entries[1]);
+        queue_remove(queue, &entries[1]);
+        ck_assert_ptr_null(queue_next(queue));
+        held = 2;
+        ck_assert_ptr_eq(queue_next(queue), &entries[0]);
+}
+END_TEST
+
 START_TEST(waiting_is_bounded_for_a_user_and_for_all) {
         for (unsigned i = 0; i < 4; i++)
                 add(i, 1);
@@ -260,6 +278,7 @@ int main(void) {
         tcase_add_test(turns, coming_back_is_no_way_to_the_front);
         tcase_add_test(turns, nobody_runs_past_the_bound);
         tcase_add_test(turns, one_user_leaves_a_place_to_others);
+        tcase_add_test(turns, a_gate_holds_back_one_user_and_not_others);
         tcase_add_test(turns, waiting_is_bounded_for_a_user_and_for_all);
         tcase_add_test(turns, leaving_the_line_keeps_the_others_in_order);
         tcase_add_test(turns, more_users_than_can_be_remembered_are_served);

@@ -304,7 +304,7 @@ def pipes_get_plain_text():
             expect_equal(blanks, [], f"{verb}: trailing blanks")
         expect(ctl("list", "--json").out.count("\n") == 1, "short JSON in a pipe")
         expect(ctl("list", "--json=pretty").out.count("\n") > 3, "pretty when asked for")
-        expect_equal(ctl("list", "--json=off").out, ctl("list").out, "off")
+        expect_equal(ctl("metric-list", "--json=off").out, ctl("metric-list").out, "off")
         expect("NAME" not in ctl("list", "--no-legend").out, "--no-legend")
         expect_equal(ctl("--json", "list").json(), ctl("list", "-j").json(), "before and after the verb")
         expect_equal(ctl("list", "--until", "-1h", "--json").json()["snapshots"], [], "--until")

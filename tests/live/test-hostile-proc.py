@@ -86,7 +86,7 @@ def files_that_lie_cost_themselves_only():
         paths["foreign"].write_bytes(b"1 (a) R 1 (b)) S 1 1 1\n")
         victims = dict(zip(((name, kind) for name in metrics for kind in kinds), idle.pids))
         ctl = Covered([(paths[kind], f"/proc/{pid}/task/{pid}/{name}")
-                       for (name, kind), pid in victims.items()]).capture(directory)
+                       for (name, kind), pid in victims.items()]).capture(directory, "--smaps=all")
         counts = {"unsupported": 0, "malformed": 3, "other": 2}
         for name in metrics:
             source = source_of(ctl, name)

@@ -13,12 +13,12 @@
 void spool_change_begin(Spool *spool) {
         SpoolChange *change = &spool->change;
         SpoolStamp now;
+        int r;
 
-        if (spool_stamp_read(spool->dir_fd, &now) < 0)
-                change->is_unclear = true;
-        else if (!change->is_begun)
+        r = spool_stamp_read(spool->dir_fd, &now);
+        if (!change->is_begun)
                 change->before = change->after = now;
-        else if (!spool_stamp_equal(&change->after, &now))
+        if (r < 0 || !spool_stamp_equal(&change->after, &now))
                 change->is_unclear = true;
         change->is_begun = true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "spool/spool-index.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,7 @@ static int view_copy(const SpoolView *view, SpoolView **ret) {
                 (void) spool_view_unref(copy);
                 return r;
         }
+        assert(copy->entries); /* there is room for one at least */
         for (size_t i = 0; i < view->n; i++) {
                 copy->entries[i] = view->entries[i];
                 copy->entries[i]->n_refs++;

@@ -45,6 +45,7 @@ SpoolLimits spool_default_limits(int dir_fd) {
 int spool_free_space(int dir_fd, SpoolFree *ret) {
         struct statvfs fs;
 
+        *ret = (SpoolFree){};
         if (fstatvfs(dir_fd, &fs) < 0)
                 return -errno;
         *ret = (SpoolFree){

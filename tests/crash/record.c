@@ -442,25 +442,35 @@ static const CallRow *classify(const Tracee *tracee, uint64_t number, const uint
         return row;
 }
 
-/* EISDIR, as from a kernel that never heard of it. */
+/*
+ * EOPNOTSUPP, as from a file system that never heard of it: the call is left out, because filters
+ * of the tracee see it only after this.
+ */
 static void hide_tmpfile(const Tracee *tracee, const CallRow *row) {
 #if defined(__x86_64__) || defined(__aarch64__)
         struct user_regs_struct registers;
         struct iovec all = { &registers, sizeof(registers) };
+#if defined(__aarch64__)
+        int number = -1;
+        struct iovec call = { &number, sizeof(number) };
+#endif
 
         if (row->number != SYS_openat)
                 return;
         if (ptrace(PTRACE_GETREGSET, tracee->tid, NT_PRSTATUS, &all) < 0)
                 die("PTRACE_GETREGSET");
 #if defined(__x86_64__)
-        registers.rdx &= ~(uint64_t) UNNAMED;
+        registers.orig_rax = UINT64_MAX;
+        registers.rax = (uint64_t) -EOPNOTSUPP;
 #else
-        registers.regs[2] &= ~(uint64_t) UNNAMED;
+        registers.regs[0] = (uint64_t) -EOPNOTSUPP;
+        if (ptrace(PTRACE_SETREGSET, tracee->tid, NT_ARM_SYSTEM_CALL, &call) < 0)
+                die("PTRACE_SETREGSET");
 #endif
         if (ptrace(PTRACE_SETREGSET, tracee->tid, NT_PRSTATUS, &all) < 0)
                 die("PTRACE_SETREGSET");
 #else
-#error "which register has the third argument of a call here?"
+#error "which registers have the number and the result of a call here?"
 #endif
 }
 

@@ -42,6 +42,7 @@ ERRORS = {
     "fsync": ["EIO", "ENOSPC", "EINTR"],
     "fdatasync": ["EIO", "ENOSPC", "EINTR"],
     "ftruncate": ["EIO", "EINTR", "EPERM"],
+    "fchmod": ["EIO", "EPERM"],
     "fallocate": ["ENOSPC", "EIO", "EINTR"],
     "linkat": ["ENOSPC", "EIO", "ENOMEM", "EPERM"],
     "renameat": ["ENOSPC", "EIO", "ENOMEM", "EPERM"],

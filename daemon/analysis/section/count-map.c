@@ -188,7 +188,9 @@ int count_map_put(CountMap *map, const KeyNode *name, Count **ret) {
 }
 
 static Reading reading_of(const Count *count) {
-        return count->absent ? (Reading){} : READING(count->value);
+        if (count->absent)
+                return (Reading){};
+        return READING(count->value);
 }
 
 Reading count_map_get(const CountMap *map, Span key) {

@@ -61,7 +61,7 @@ void section_reason_write(const Sections *sections, JsonWriter *writer, SectionI
         char text[SECTION_REASON_BYTES + 32] = "", one[SECTION_REASON_BYTES / 2] = "";
         size_t n = 0;
 
-        for (unsigned side = 0; side < sections->n_sides; side++) {
+        for (unsigned side = 0; side < SECTION_SIDES && side < sections->n_sides; side++) {
                 if (!gaps[side].absent)
                         continue;
                 if (gaps[side].words)

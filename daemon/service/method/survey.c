@@ -24,7 +24,7 @@ static Request *find_waiting(const Desk *desk) {
 
         /* The newest request is the first in the list. */
         for (Request *request = desk->requests; request; request = request->next)
-                if (request->awaits_survey)
+                if (request->survey == SURVEY_THIS)
                         found = request;
         return found;
 }
@@ -36,7 +36,7 @@ static void wake_all(Survey *survey) {
         int r;
 
         while ((request = find_waiting(survey->desk))) {
-                request->awaits_survey = false;
+                request->survey = SURVEY_NONE;
                 if (survey->is_done)
                         r = request_handle(request);
                 else if (survey->failure.n > 0)
@@ -47,11 +47,36 @@ static void wake_all(Survey *survey) {
         }
 }
 
+/*
+ * While others keep changing the directory, a survey ends without having seen all of it. Calls that
+ * came while it ran then wait for the next one, which sees at least what was there when they came.
+ */
+static bool is_next_needed(const Survey *survey) {
+        bool is_due = survey->is_done && survey_is_due(survey->desk), is_needed = false;
+
+        for (Request *request = survey->desk->requests; request; request = request->next) {
+                if (request->survey != SURVEY_NEXT)
+                        continue;
+                is_needed |= is_due;
+                if (!is_due)
+                        request->survey = SURVEY_THIS;
+        }
+        return is_needed;
+}
+
 static void survey_free(void *state) {
         Survey *survey = state;
+        bool is_needed = is_next_needed(survey);
 
         survey->desk->is_surveying = false;
         wake_all(survey);
+        for (Request *request = survey->desk->requests; request; request = request->next)
+                if (request->survey == SURVEY_NEXT)
+                        request->survey = SURVEY_THIS;
+        if (is_needed && survey_start(survey->desk) < 0) {
+                survey->is_done = false;
+                wake_all(survey);
+        }
         buffer_done(&survey->failure);
         free(survey);
 }
@@ -144,11 +169,11 @@ void survey_await(Request *request) {
         int r;
 
         request_keep_fds(request);
-        request->awaits_survey = true;
+        request->survey = request->desk->is_surveying ? SURVEY_NEXT : SURVEY_THIS;
         /* Unless this fails, the request may be answered and freed by now. */
         r = survey_start(request->desk);
         if (r == 0)
                 return;
-        request->awaits_survey = false;
+        request->survey = SURVEY_NONE;
         request_settle(request, r);
 }

@@ -67,6 +67,13 @@ typedef struct Stage {
         bool outlives_caller;
 } Stage;
 
+/* A call that needs the index waits for the survey that runs, or for the one after it. */
+typedef enum SurveyTurn {
+        SURVEY_NONE,
+        SURVEY_THIS,
+        SURVEY_NEXT, /* it came while one ran, which may miss what was there by then */
+} SurveyTurn;
+
 struct Request {
         Desk *desk; /* borrowed */
         const Method *method;
@@ -78,7 +85,7 @@ struct Request {
         bool is_over;
 
         /* the call, before it is handled */
-        bool awaits_survey;               /* it is handled when the index has been read */
+        SurveyTurn survey;                /* it is handled when the index has been read */
         int call_fds[LIMIT_FDS_PER_CALL]; /* owned: those of the call, if it had to wait */
         size_t n_call_fds;
         SpoolView *view; /* owned, inside of the handler: one for all names of the call */

@@ -71,7 +71,10 @@ static void write_entry(Spool *spool, const char *name, JsonWriter *writer) {
                 json_write_null(writer);
                 return;
         }
-        spool_entry_write(writer, &entry);
+        if (entry.is_unread)
+                json_write_null(writer);
+        else
+                spool_entry_write(writer, &entry);
         head_done(&entry.head);
 }
 

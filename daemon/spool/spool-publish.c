@@ -387,7 +387,7 @@ static int publish_copy(Spool *spool, int from, const char *new_name, Head *head
         if (r == 0)
                 r = publish(spool, to, new_name, false, 0);
         if (r == 0)
-                r = spool_describe(to, head);
+                spool_describe(to, head);
         spool_discard(spool, to);
         return r;
 }
@@ -400,8 +400,10 @@ static int publish_untagged(Spool *spool, int fd, const char *name, Head *head) 
         r = mark_published(spool, fd);
         if (r == 0)
                 r = publish(spool, fd, head->name, false, 0);
+        if (r == 0)
+                spool_describe(fd, head);
         if (r != SPOOL_E_EXISTS)
-                return r == 0 ? spool_describe(fd, head) : r;
+                return r;
         r = spool_free_name(spool, name, free_name);
         return r == 0 ? publish_copy(spool, fd, free_name, head) : r;
 }

@@ -182,16 +182,15 @@ static int open_file(const Spool *spool, const char *name, int *ret_fd) {
         return 0;
 }
 
-int spool_describe(int fd, Head *head) {
+void spool_describe(int fd, Head *head) {
         struct stat st;
 
         if (fstat(fd, &st) < 0)
-                return -errno;
+                return;
         head->has_size = head->has_allocated = head->has_published = true;
         head->size_bytes = (uint64_t) st.st_size;
         head->allocated_bytes = spool_bytes_of(&st);
         head->published_realtime_ns = spool_published_ns(&st);
-        return 0;
 }
 
 /* Reads the head and sets its name to that of the file. SPOOL_E_DAMAGED sets the fault. */
@@ -204,7 +203,8 @@ static int read_head(int fd, const char *name, Head *ret, SnapshotFault *ret_fau
         if (r != 0)
                 return err_fold(r);
         memcpy(ret->name, name, strlen(name) + 1);
-        return spool_describe(fd, ret);
+        spool_describe(fd, ret);
+        return 0;
 }
 
 int spool_open_snapshot(Spool *spool, const char *name, int *ret_fd, Head *ret_head) {
@@ -239,9 +239,10 @@ int spool_read_entry(const Spool *spool, const char *name, SpoolEntry *ret) {
                 return r;
         if (r != 0) {
                 entry.damaged = true;
+                entry.is_unread = r == -EIO;
                 memcpy(entry.head.name, name, strlen(name) + 1);
                 if (fd >= 0)
-                        (void) !spool_describe(fd, &entry.head);
+                        spool_describe(fd, &entry.head);
                 if (r < 0)
                         fault_set(&entry.fault, "it cannot be read: %s", strerror(-r));
         }

@@ -68,6 +68,7 @@ typedef struct SpoolNeed {
 typedef struct SpoolEntry {
         Head head; /* its name is the file's name, and size_bytes is set */
         bool damaged;
+        bool is_unread; /* by an error of the disk, which may be gone when it is read again */
         SnapshotFault fault;
 } SpoolEntry;
 
@@ -135,9 +136,9 @@ _must_check_ int spool_resolve(Spool *spool, Span reference,
 _must_check_ int spool_open_snapshot(Spool *spool, const char *name, int *ret_fd, Head *ret_head);
 /*
  * Sets what the file system knows of a file in the spool: its size, the space it takes, and when it
- * was published.
+ * was published. What cannot be read is absent: it is no reason to fail after a change was made.
  */
-_must_check_ int spool_describe(int fd, Head *head);
+void spool_describe(int fd, Head *head);
 
 /* writing: jobs only */
 

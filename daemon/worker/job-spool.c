@@ -74,9 +74,7 @@ static int publish_file(Work *work, const SpoolCall *parameters, Spool *spool,
                           parameters->uid);
         if (r != 0)
                 return work_refuse_spool(work, spool, parameters->name, r);
-        r = spool_describe(parameters->file, head);
-        if (r < 0)
-                return r;
+        spool_describe(parameters->file, head);
         r = work_tell_change(work, spool);
         if (r != 0)
                 return r;
@@ -208,7 +206,7 @@ static int keeping_publish(Keeping *keeping, const SpoolLimits *limits) {
         if (call->name) {
                 r = spool_publish(spool, call->file, head->name, call->replace, call->uid);
                 if (r == 0)
-                        r = spool_describe(call->file, head);
+                        spool_describe(call->file, head);
         } else {
                 /* Another capture may have taken the name, which is that of a millisecond. */
                 memcpy(name, head->name, sizeof(name));

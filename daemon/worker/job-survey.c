@@ -75,6 +75,14 @@ static int tell(Work *work, const SpoolEntry *entries, size_t n, const SpoolStam
         return answer_final(&work->answer);
 }
 
+/* An index with what could not be read once is never current, so the next call has it read anew. */
+static bool is_whole(const SpoolEntry *entries, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (entries[i].is_unread)
+                        return false;
+        return true;
+}
+
 static int survey(Work *work, Spool *spool) {
         SpoolEntry *entries = NULL;
         SpoolStamp stamp = {};
@@ -82,6 +90,8 @@ static int survey(Work *work, Spool *spool) {
         int r;
 
         r = list_unchanged(spool, &entries, &n, &stamp);
+        if (!is_whole(entries, n))
+                stamp = (SpoolStamp){};
         r = r == 0 ? tell(work, entries, n, &stamp) : work_refuse_spool(work, spool, "", r);
         spool_entries_free(entries, n);
         return r;

@@ -132,40 +132,20 @@ size_t workshop_n_children(const Workshop *workshop) {
         return workshop->n_jobs;
 }
 
-size_t workshop_n_stuck(const Workshop *workshop) {
-        size_t n = 0;
+WorkshopCounts workshop_count(const Workshop *workshop, uid_t uid) {
+        WorkshopCounts counts = {};
 
-        for (size_t i = 0; i < workshop->n_jobs; i++)
-                n += job_is_stuck(workshop->jobs[i]);
-        return n;
-}
+        for (size_t i = 0; i < workshop->n_jobs; i++) {
+                const Job *job = workshop->jobs[i];
+                bool is_stuck = job_is_stuck(job), is_of_user = job_uid(job) == uid;
+                bool is_hangable = is_stuck || job_terms_of(job)->reads_foreign;
 
-size_t workshop_n_stuck_of(const Workshop *workshop, uid_t uid) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < workshop->n_jobs; i++)
-                n += job_is_stuck(workshop->jobs[i]) && job_uid(workshop->jobs[i]) == uid;
-        return n;
-}
-
-static bool is_hangable(const Job *job) {
-        return job_is_stuck(job) || job_terms_of(job)->reads_foreign;
-}
-
-size_t workshop_n_hangable(const Workshop *workshop) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < workshop->n_jobs; i++)
-                n += is_hangable(workshop->jobs[i]);
-        return n;
-}
-
-size_t workshop_n_hangable_of(const Workshop *workshop, uid_t uid) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < workshop->n_jobs; i++)
-                n += is_hangable(workshop->jobs[i]) && job_uid(workshop->jobs[i]) == uid;
-        return n;
+                counts.n_stuck += is_stuck;
+                counts.n_stuck_of_user += is_stuck && is_of_user;
+                counts.n_hangable += is_hangable;
+                counts.n_hangable_of_user += is_hangable && is_of_user;
+        }
+        return counts;
 }
 
 size_t workshop_get_pids(const Workshop *workshop, pid_t *ret_pids, size_t n) {

@@ -51,15 +51,19 @@ _must_check_ int workshop_start(Workshop *workshop, const JobOrder *order, const
 
 /* How many children exist, whether they work or are about to end. */
 size_t workshop_n_children(const Workshop *workshop);
-/* How many children were killed and did not die: all of them, and those of one user. */
-size_t workshop_n_stuck(const Workshop *workshop);
-size_t workshop_n_stuck_of(const Workshop *workshop, uid_t uid);
-/*
- * How many children hang or could come to hang in a file that a caller sent, because they read such
- * files: also those that were killed or have answered and are not gone yet.
- */
-size_t workshop_n_hangable(const Workshop *workshop);
-size_t workshop_n_hangable_of(const Workshop *workshop, uid_t uid);
+
+/* Numbers of children: of all users, and of one. */
+typedef struct WorkshopCounts {
+        /* They were killed and did not die. */
+        size_t n_stuck, n_stuck_of_user;
+        /*
+         * They hang or could come to hang in a file that a caller sent, because they read such
+         * files: also those that were killed or have answered and are not gone yet.
+         */
+        size_t n_hangable, n_hangable_of_user;
+} WorkshopCounts;
+
+WorkshopCounts workshop_count(const Workshop *workshop, uid_t uid);
 /* Tells, in events of the children, when these numbers may have changed. NULL stops that. */
 typedef void (*WorkshopChanged)(void *userdata);
 void workshop_watch_changed(Workshop *workshop, WorkshopChanged on_changed, void *userdata);

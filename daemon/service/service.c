@@ -41,14 +41,14 @@ void service_tell_activity(const Service *service) {
  */
 static bool may_read(uid_t uid, void *userdata) {
         const Service *service = userdata;
-        const Workshop *workshop = service->desk.workshop;
         const QueueLimits *limits = &service->desk.settings.analyses;
+        WorkshopCounts counts = workshop_count(service->desk.workshop, uid);
 
-        if (workshop_n_stuck(workshop) >= LIMIT_STUCK_JOBS ||
-            workshop_n_stuck_of(workshop, uid) >= LIMIT_STUCK_JOBS_PER_UID)
+        if (counts.n_stuck >= LIMIT_STUCK_JOBS ||
+            counts.n_stuck_of_user >= LIMIT_STUCK_JOBS_PER_UID)
                 return true;
-        return workshop_n_hangable(workshop) < MAX_OF(LIMIT_STUCK_JOBS, 2 * limits->max_running) &&
-               workshop_n_hangable_of(workshop, uid) <
+        return counts.n_hangable < MAX_OF(LIMIT_STUCK_JOBS, 2 * limits->max_running) &&
+               counts.n_hangable_of_user <
                        MAX_OF(LIMIT_STUCK_JOBS_PER_UID, limits->max_running_per_uid);
 }
 

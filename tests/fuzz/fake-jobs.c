@@ -210,20 +210,8 @@ size_t workshop_n_children(const Workshop *workshop) {
         return fake_jobs_n();
 }
 
-size_t workshop_n_stuck(const Workshop *workshop) {
-        return 0;
-}
-
-size_t workshop_n_stuck_of(const Workshop *workshop, uid_t uid) {
-        return 0;
-}
-
-size_t workshop_n_hangable(const Workshop *workshop) {
-        return 0;
-}
-
-size_t workshop_n_hangable_of(const Workshop *workshop, uid_t uid) {
-        return 0;
+WorkshopCounts workshop_count(const Workshop *workshop, uid_t uid) {
+        return (WorkshopCounts){};
 }
 
 void workshop_watch_changed(Workshop *workshop, WorkshopChanged on_changed, void *userdata) {

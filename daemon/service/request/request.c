@@ -353,15 +353,16 @@ static uint64_t timeout_of(const Request *request) {
 
 int request_start_job(Request *request) {
         Workshop *workshop = request->desk->workshop;
+        WorkshopCounts counts = workshop_count(workshop, request->uid);
         JobOrder order;
         int r;
 
         /* Each stuck job keeps its memory, and the next one would probably hang too. */
-        if (workshop_n_stuck(workshop) >= LIMIT_STUCK_JOBS)
+        if (counts.n_stuck >= LIMIT_STUCK_JOBS)
                 return request_fail(request, WIRE_ERROR_JOB_FAILED,
                                     &(WireErrorDetail){ .reason = STUCK_REASON });
         /* They may hang in a file that the caller sent, which must not affect other users. */
-        if (workshop_n_stuck_of(workshop, request->uid) >= LIMIT_STUCK_JOBS_PER_UID)
+        if (counts.n_stuck_of_user >= LIMIT_STUCK_JOBS_PER_UID)
                 return request_fail(request, WIRE_ERROR_BUSY,
                                     &(WireErrorDetail){
                                             .reason = "Jobs of your earlier calls hang and cannot "

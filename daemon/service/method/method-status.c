@@ -8,8 +8,8 @@
 
 #include "config.h"
 #include "service/request/order.h"
+#include "service/request/transfer.h"
 #include "snapshot/source.h"
-#include "wire/message.h"
 #include "wire/message-object.h"
 
 static void write_capabilities(JsonWriter *writer) {
@@ -113,18 +113,14 @@ static int answer(Request *request, Span sources) {
 
 static int on_probed(Request *request, Span frame) {
         _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
-        char complaint[MESSAGE_COMPLAINT_BYTES];
-        json_object *array;
-        Reply reply;
+        json_object *reply, *array;
         int r;
 
-        r = reply_decode(frame, &reply, complaint);
-        if (r != 0)
-                return r < 0 ? r : -EBADMSG;
-        array = json_object_object_get(reply.parameters, "sources");
-        r = json_object_is_type(array, json_type_array) ? message_append_object(&sources, array)
-                                                        : -EBADMSG;
-        reply_done(&reply);
+        r = transfer_decode(frame, JOB_KEY_SOURCES, json_type_array, &reply, &array);
+        if (r < 0)
+                return r;
+        r = message_append_object(&sources, array);
+        json_object_put(reply);
         return r == 0 ? answer(request, buffer_span(&sources)) : r;
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "service/request/order.h"
-#include "wire/message.h"
+#include "service/request/transfer.h"
 
 typedef struct Survey {
         Desk *desk;
@@ -83,35 +83,28 @@ static void survey_free(void *state) {
 
 static int on_entries(Request *request, Span frame) {
         Survey *survey = request->state;
-        char complaint[MESSAGE_COMPLAINT_BYTES];
-        json_object *entries;
-        Reply reply;
+        json_object *reply, *entries;
         int r;
 
-        r = reply_decode(frame, &reply, complaint);
-        if (r != 0)
-                return r < 0 ? r : -EBADMSG;
-        entries = json_object_object_get(reply.parameters, JOB_KEY_ENTRIES);
-        if (!json_object_is_type(entries, json_type_array))
-                r = -EBADMSG;
+        r = transfer_decode(frame, JOB_KEY_ENTRIES, json_type_array, &reply, &entries);
+        if (r < 0)
+                return r;
         for (size_t i = 0; r == 0 && i < json_object_array_length(entries); i++)
                 r = spool_index_add(survey->desk->index, json_object_array_get_idx(entries, i));
-        reply_done(&reply);
+        json_object_put(reply);
         return r;
 }
 
 static int on_surveyed(Request *request, Span frame) {
         Survey *survey = request->state;
-        char complaint[MESSAGE_COMPLAINT_BYTES];
-        Reply reply;
+        json_object *reply, *stamp;
         int r;
 
-        r = reply_decode(frame, &reply, complaint);
-        if (r != 0)
-                return r < 0 ? r : -EBADMSG;
-        r = spool_index_end(survey->desk->index,
-                            json_object_object_get(reply.parameters, JOB_KEY_STAMP));
-        reply_done(&reply);
+        r = transfer_decode(frame, JOB_KEY_STAMP, json_type_array, &reply, &stamp);
+        if (r < 0)
+                return r;
+        r = spool_index_end(survey->desk->index, stamp);
+        json_object_put(reply);
         if (r != 0)
                 return r;
         survey->is_done = true;

@@ -35,7 +35,7 @@ _must_check_ int transfer_add_file(Request *request, JsonWriter *writer, Transfe
                                    const char *key);
 
 /*
- * The member @key of a job's last reply. *ret_whole owns it and is the caller's to put. -EBADMSG
+ * The member @key of a job's reply. *ret_whole owns it and is the caller's to put. -EBADMSG
  * when it is not there or of another type.
  */
 _must_check_ int transfer_decode(Span frame, const char *key, json_type type,

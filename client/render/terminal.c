@@ -15,7 +15,8 @@
 
 #define DEFAULT_COLUMNS 80
 #define MIN_COLUMNS 20
-#define MAX_COLUMNS 10000
+#define DEFAULT_ROWS 24
+#define MAX_SIZE 10000
 
 bool terminal_is(int fd) {
         return isatty(fd) != 0;
@@ -38,17 +39,28 @@ static bool wants_colour(bool dumb) {
         return !getenv("NO_COLOR") && !dumb;
 }
 
-static size_t find_columns(int fd) {
-        const char *text = getenv("COLUMNS");
-        struct winsize size;
-        uint32_t columns;
+/* What the user says in the environment, if it is believable. */
+static bool size_from(const char *variable, size_t least, size_t *ret) {
+        const char *text = getenv(variable);
+        uint32_t size;
 
-        if (text && number_parse_u32(span_of(text), &columns) && columns >= MIN_COLUMNS &&
-            columns <= MAX_COLUMNS)
-                return columns;
-        if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-                return size.ws_col < MIN_COLUMNS ? MIN_COLUMNS : size.ws_col;
-        return DEFAULT_COLUMNS;
+        if (!text || !number_parse_u32(span_of(text), &size) || size < least || size > MAX_SIZE)
+                return false;
+        *ret = size;
+        return true;
+}
+
+static void find_size(int fd, Terminal *terminal) {
+        struct winsize size;
+
+        if (ioctl(fd, TIOCGWINSZ, &size) != 0)
+                size = (struct winsize){};
+        terminal->columns = size.ws_col == 0 ? DEFAULT_COLUMNS : size.ws_col;
+        if (terminal->columns < MIN_COLUMNS)
+                terminal->columns = MIN_COLUMNS;
+        terminal->rows = size.ws_row == 0 ? DEFAULT_ROWS : size.ws_row;
+        (void) size_from("COLUMNS", MIN_COLUMNS, &terminal->columns);
+        (void) size_from("LINES", 1, &terminal->rows);
 }
 
 void terminal_init(Terminal *terminal) {
@@ -61,8 +73,9 @@ void terminal_init(Terminal *terminal) {
         };
         terminal->colour = terminal->out && wants_colour(dumb);
         if (terminal->out || terminal->err)
-                terminal->columns = find_columns(terminal->out ? STDOUT_FILENO : STDERR_FILENO);
+                find_size(terminal->out ? STDOUT_FILENO : STDERR_FILENO, terminal);
 
-        if (!setlocale(LC_CTYPE, "") || strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
+        terminal->utf8 = setlocale(LC_CTYPE, "") && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+        if (!terminal->utf8)
                 (void) setlocale(LC_CTYPE, "C.UTF-8");
 }

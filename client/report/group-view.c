@@ -8,11 +8,17 @@
 #include "report/group/pairing-table.h"
 #include "view/view-json.h"
 
-const char *const group_list_names[_GROUP_LIST_MAX] = {
-        [GROUP_LIST_GROUPS] = "groups",
-        [GROUP_LIST_ONLY_BEFORE] = "onlyBefore",
-        [GROUP_LIST_ONLY_AFTER] = "onlyAfter",
-};
+const char *group_list_name(ReportKind kind, GroupList list) {
+        static const char *const names[_GROUP_LIST_MAX] = {
+                [GROUP_LIST_GROUPS] = "groups",
+                [GROUP_LIST_ONLY_BEFORE] = "onlyBefore",
+                [GROUP_LIST_ONLY_AFTER] = "onlyAfter",
+        };
+
+        if (kind == REPORT_INTERVALS && list != GROUP_LIST_GROUPS)
+                return list == GROUP_LIST_ONLY_BEFORE ? "onlyA" : "onlyB";
+        return names[list];
+}
 
 /* The formats of --format. */
 static const struct {
@@ -214,7 +220,8 @@ static void tell_swap(json_object *reply) {
 
 static int begin(GroupView *view, json_object *reply) {
         view->begun = true;
-        if (view->form.kind == REPORT_PAIR)
+        view->form.kind = report_kind_of(reply, view->form.kind);
+        if (report_kind_has_sides(view->form.kind))
                 tell_swap(reply);
         return view->sink->type->begin(view->sink, reply);
 }
@@ -227,14 +234,14 @@ static int enter_stage(GroupView *view, unsigned stage) {
 }
 
 static int forward_parts(GroupView *view, json_object *reply) {
-        unsigned n_lists = view->form.kind == REPORT_PAIR ? _GROUP_LIST_MAX : 1;
+        unsigned n_lists = report_kind_has_sides(view->form.kind) ? _GROUP_LIST_MAX : 1;
         json_object *sections =
                 view->form.kind != REPORT_SETS ? cell_member(reply, "sections") : NULL;
         GroupSink *sink = view->sink;
         int r = 0;
 
         for (unsigned list = 0; r == 0 && list < n_lists; list++) {
-                json_object *groups = cell_member(reply, group_list_names[list]);
+                json_object *groups = cell_member(reply, group_list_name(view->form.kind, list));
 
                 if (cell_length(groups) == 0)
                         continue;

@@ -20,32 +20,47 @@ typedef struct SinkJson {
         json_object *sources[2];          /* owned */
 } SinkJson;
 
-/* The members of each kind of report, in the order of the contract. */
+/* The members of each kind of report, in the order of the contract; a reply need not have all. */
 typedef struct Members {
-        const char *first[8];    /* of the first reply, in front of the lists */
-        const char *optional[2]; /* the same, left out where there is none */
+        const char *first[13]; /* of the first reply, in front of the lists */
         GroupList last_list;
         const char *sources[2]; /* of the first reply, behind the lists */
-        const char *counts[8];  /* of the last reply; left out where there is none */
+        const char *counts[8];  /* of the last reply */
 } Members;
 
-static const Members all_members[] = {
+#define COUNTS_OF_PAIRS                                                                        \
+        "hiddenRows", "hiddenGroups", "hiddenOnlyBefore", "hiddenOnlyAfter", "hiddenSections", \
+                "rowsAboveThreshold", "pairings", "hiddenPairings"
+
+static const Members all_members[_REPORT_KIND_MAX] = {
         [REPORT_SNAPSHOT] = {
-                .first = { "snapshot" },
+                .first = { "kind", "snapshot", "coverage" },
                 .last_list = GROUP_LIST_GROUPS,
                 .sources = { "sources" },
                 .counts = { "hiddenRows", "hiddenGroups", "hiddenSections", "rowsAboveThreshold" },
         },
-        [REPORT_PAIR] = {
-                .first = { "before", "after", "sameBoot", "elapsedNs", "hostChanges" },
-                .optional = { "swapped", "window" },
+        [REPORT_INTERVAL] = {
+                .first = { "kind", "before", "after", "sameBoot", "elapsedNs", "hostChanges",
+                           "swapped", "lives", "coverage", "host", "limited" },
                 .last_list = GROUP_LIST_ONLY_AFTER,
                 .sources = { "sourcesBefore", "sourcesAfter" },
-                .counts = { "hiddenRows", "hiddenGroups", "hiddenOnlyBefore", "hiddenOnlyAfter",
-                            "hiddenSections", "rowsAboveThreshold", "pairings", "hiddenPairings" },
+                .counts = { COUNTS_OF_PAIRS },
+        },
+        [REPORT_PAIR] = {
+                .first = { "kind", "before", "after", "sameBoot", "elapsedNs", "hostChanges",
+                           "swapped", "window", "coverage" },
+                .last_list = GROUP_LIST_ONLY_AFTER,
+                .sources = { "sourcesBefore", "sourcesAfter" },
+                .counts = { COUNTS_OF_PAIRS },
+        },
+        [REPORT_INTERVALS] = {
+                .first = { "kind", "a", "b", "sameBoot", "hostChanges", "swapped", "coverage",
+                           "host", "limited" },
+                .last_list = GROUP_LIST_ONLY_AFTER,
+                .counts = { COUNTS_OF_PAIRS },
         },
         [REPORT_SETS] = {
-                .first = { "before", "after", "alpha", "tested", "significant", "leastP",
+                .first = { "kind", "before", "after", "alpha", "tested", "significant", "leastP",
                            "samplesNeeded" },
                 .last_list = GROUP_LIST_GROUPS,
                 .sources = { "sourcesBefore", "sourcesAfter" },
@@ -58,6 +73,15 @@ static const Members *members_of(const SinkJson *json) {
         return &all_members[json->sink.form->kind];
 }
 
+/* Those that the reply has, null ones too; NULL ends the names before @n. */
+static void write_members(SinkJson *json, const char *const names[], size_t n, json_object *reply) {
+        json_object *value;
+
+        for (size_t i = 0; i < n && names[i]; i++)
+                if (json_object_object_get_ex(reply, names[i], &value))
+                        json_out_member(&json->out, names[i], value);
+}
+
 static int begin(GroupSink *sink, json_object *reply) {
         SinkJson *json = (SinkJson *) sink;
         const Members *members = members_of(json);
@@ -67,16 +91,10 @@ static int begin(GroupSink *sink, json_object *reply) {
         r = group_form_lead(sink->form, &json->out);
         if (r != 0)
                 return r;
-        for (size_t i = 0; i < ELEMENTSOF(members->first) && members->first[i]; i++)
-                json_out_member(&json->out, members->first[i],
-                                cell_member(reply, members->first[i]));
-        for (size_t i = 0; i < ELEMENTSOF(members->optional) && members->optional[i]; i++)
-                if (cell_member(reply, members->optional[i]))
-                        json_out_member(&json->out, members->optional[i],
-                                        cell_member(reply, members->optional[i]));
+        write_members(json, members->first, ELEMENTSOF(members->first), reply);
         for (size_t i = 0; i < ELEMENTSOF(json->sources) && members->sources[i]; i++)
                 json->sources[i] = json_object_get(cell_member(reply, members->sources[i]));
-        json_out_key(&json->out, group_list_names[GROUP_LIST_GROUPS]);
+        json_out_key(&json->out, group_list_name(sink->form->kind, GROUP_LIST_GROUPS));
         json_out_array(&json->out);
         return 0;
 }
@@ -84,7 +102,7 @@ static int begin(GroupSink *sink, json_object *reply) {
 static void open_list(SinkJson *json, GroupList list) {
         while (json->list < list) {
                 json_out_end(&json->out);
-                json_out_key(&json->out, group_list_names[++json->list]);
+                json_out_key(&json->out, group_list_name(json->sink.form->kind, ++json->list));
                 json_out_array(&json->out);
         }
 }
@@ -154,10 +172,7 @@ static int end(GroupSink *sink, json_object *reply) {
                 json_out_end(&json->out);
         for (size_t i = 0; i < ELEMENTSOF(json->sources) && members->sources[i]; i++)
                 json_out_member(&json->out, members->sources[i], json->sources[i]);
-        for (size_t i = 0; i < ELEMENTSOF(members->counts) && members->counts[i]; i++)
-                if (cell_member(reply, members->counts[i]))
-                        json_out_member(&json->out, members->counts[i],
-                                        cell_member(reply, members->counts[i]));
+        write_members(json, members->counts, ELEMENTSOF(members->counts), reply);
         json_out_end(&json->out);
         return session_finish_json(&json->out);
 }

@@ -25,15 +25,15 @@ typedef enum GroupList {
 } GroupList;
 
 /* The member of a reply that has the list: an array of Group, OneSidedGroup or SetGroup. */
-extern const char *const group_list_names[_GROUP_LIST_MAX];
+const char *group_list_name(ReportKind kind, GroupList list);
 
 /* Writes what stands above everything else: the command of "run". @out is NULL except for JSON. */
 typedef int (*GroupLead)(void *userdata, JsonOut *out);
 
-/* What all formats need to know; it does not change while the sink lives. */
+/* What all formats need to know; it does not change once the sink has begun. */
 typedef struct GroupForm {
         Session *session;
-        ReportKind kind;
+        ReportKind kind; /* as asked for; from begin() on as the reply says */
         GroupColumns columns;
         GroupLead lead; /* may be NULL */
         void *lead_userdata;

@@ -368,14 +368,32 @@ static int print_sets(const Lines *lines, json_object *reply) {
         return 0;
 }
 
+ReportKind report_kind_of(json_object *reply, ReportKind asked) {
+        static const char *const names[_REPORT_KIND_MAX] = {
+                [REPORT_SNAPSHOT] = "state",      [REPORT_PAIR] = "totals",
+                [REPORT_SETS] = "sets",           [REPORT_INTERVAL] = "interval",
+                [REPORT_INTERVALS] = "intervals",
+        };
+        Span name = cell_string(cell_member(reply, "kind"));
+
+        for (unsigned kind = 0; kind < _REPORT_KIND_MAX; kind++)
+                if (span_is(name, names[kind]))
+                        return (ReportKind) kind;
+        return asked;
+}
+
 int overview_print(const Lines *lines, ReportKind kind, json_object *reply) {
         switch (kind) {
         case REPORT_SNAPSHOT:
                 return print_snapshot(lines, reply);
         case REPORT_PAIR:
+        case REPORT_INTERVAL:
+        case REPORT_INTERVALS:
                 return print_pair(lines, reply);
         case REPORT_SETS:
                 return print_sets(lines, reply);
+        case _REPORT_KIND_MAX:
+                break;
         }
         return 0;
 }

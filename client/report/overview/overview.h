@@ -15,11 +15,22 @@
 
 #define OVERVIEW_LABEL_COLUMNS 8
 
+/* What a view is about; a name on the wire for each but for replies that carry none. */
 typedef enum ReportKind {
-        REPORT_SNAPSHOT, /* one snapshot */
-        REPORT_PAIR,     /* two snapshots side by side */
-        REPORT_SETS,     /* two sets of snapshots side by side */
+        REPORT_SNAPSHOT,  /* "state": one snapshot */
+        REPORT_PAIR,      /* "totals": two snapshots side by side */
+        REPORT_SETS,      /* "sets": two sets of snapshots side by side */
+        REPORT_INTERVAL,  /* "interval": what was done between two snapshots */
+        REPORT_INTERVALS, /* "intervals": two intervals side by side */
+        _REPORT_KIND_MAX,
 } ReportKind;
+
+/* The kind that the first reply names; @asked where it names none. */
+ReportKind report_kind_of(json_object *reply, ReportKind asked);
+/* Whether there is something before and something after: of two snapshots, or of two intervals. */
+static inline bool report_kind_has_sides(ReportKind kind) {
+        return kind == REPORT_PAIR || kind == REPORT_INTERVAL || kind == REPORT_INTERVALS;
+}
 
 /*
  * Everything above the numbers. @reply is the first one of Show, Compare or CompareSets. 0 or

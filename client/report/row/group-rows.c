@@ -77,12 +77,16 @@ void group_rows_begin(RowWriter *writer, ReportKind kind, json_object *reply) {
                                  ELEMENTSOF(snapshot));
                 break;
         case REPORT_PAIR:
+        case REPORT_INTERVAL:
+        case REPORT_INTERVALS:
                 write_pair_head(writer, reply);
                 break;
         case REPORT_SETS:
                 write_set(writer, &before, cell_member(reply, "before"));
                 write_set(writer, &after, cell_member(reply, "after"));
                 row_write_fields(writer, reply, test, ELEMENTSOF(test));
+                break;
+        case _REPORT_KIND_MAX:
                 break;
         }
 }
@@ -100,7 +104,7 @@ void group_rows_begin_group(RowWriter *writer, ReportKind kind, Span side, RowSi
         json_object *threads = cell_member(group, "threads");
 
         row_begin(writer, ROW_PART_GROUP);
-        if (kind == REPORT_PAIR)
+        if (report_kind_has_sides(kind))
                 row_write_text(writer, "side", side);
         row_write_fields(writer, group, names, ELEMENTSOF(names));
         if (kind != REPORT_SETS)
@@ -210,7 +214,7 @@ void group_rows_write_spreads(RowWriter *writer, ReportKind kind, json_object *e
         static const RowField top[] = { SPREAD_TOP("") }, ranks[] = { SPREAD_RANKS("") };
         json_object *spread = cell_member(entry, "spread"), *before;
 
-        if (kind == REPORT_PAIR) {
+        if (report_kind_has_sides(kind)) {
                 /* A group of one side has one spread, as a group of show has. */
                 before = side == ROW_SIDE_BEFORE ? spread : cell_member(entry, "spreadBefore");
                 row_write_fields(writer, cell_member(before, "top"), before_top,
@@ -285,10 +289,14 @@ static void add_row(RowWriter *writer, ReportKind kind, const char *metric, json
                 write_doubts(writer, entry);
                 break;
         case REPORT_PAIR:
+        case REPORT_INTERVAL:
+        case REPORT_INTERVALS:
                 write_pair(writer, entry, side);
                 break;
         case REPORT_SETS:
                 write_sets(writer, entry);
+                break;
+        case _REPORT_KIND_MAX:
                 break;
         }
         if (kind != REPORT_SETS)

@@ -85,12 +85,12 @@ static void add_value(RowWriter *writer, ReportKind kind, SectionId id, const Se
                       const SectionValue *value) {
         json_object *before = cell_member(value->value, "before");
         json_object *after = cell_member(value->value, "after");
-        bool absent = kind == REPORT_PAIR ? !before || !after : !value->value;
+        bool absent = report_kind_has_sides(kind) ? !before || !after : !value->value;
 
         group_rows_begin_group(writer, kind, side_of(value), ROW_SIDE_BOTH, row->json);
         row_begin(writer, ROW_PART_OWN);
         write_metric(writer, id, row, value);
-        if (kind == REPORT_PAIR) {
+        if (report_kind_has_sides(kind)) {
                 write_side(writer, ROW_VALUE_BEFORE, before, value->unit);
                 write_side(writer, ROW_VALUE_AFTER, after, value->unit);
                 write_change(writer, value);
@@ -110,7 +110,7 @@ void section_rows_add(RowWriter *writer, ReportKind kind, const View *view, Sect
         SectionRow row = section_row_read(id, json);
 
         for (size_t i = 0; i < row.n_values; i++)
-                if (kind != REPORT_PAIR || !view->has_threshold ||
+                if (!report_kind_has_sides(kind) || !view->has_threshold ||
                     section_value_moved(&row.values[i], view))
                         add_value(writer, kind, id, &row, &row.values[i]);
 }

@@ -71,7 +71,7 @@ SectionTables *section_tables_free(SectionTables *tables) {
 }
 
 static bool is_pair(const SectionTables *tables) {
-        return tables->kind == REPORT_PAIR;
+        return report_kind_has_sides(tables->kind);
 }
 
 static void fail(SectionTables *tables, int error) {

@@ -168,11 +168,11 @@ def too_little_memory():
 def truncated_while_read():
     """a file that shrinks and grows while an analysis reads it costs that call, with one clear sentence"""
     pid = machine.main_pid()
-    machine.take("whole")
+    machine.take("unbroken")
     outcomes = {0: 0, 1: 0}
     with tempfile.TemporaryDirectory() as scratch:
         path = pathlib.Path(scratch, "changing" + SUFFIX)
-        expect_equal(ctl("export", "whole", path).status, 0, "export")
+        expect_equal(ctl("export", "unbroken", path).status, 0, "export")
         content = path.read_bytes()
         for attempt in range(12):
             path.write_bytes(content)
@@ -190,7 +190,7 @@ def truncated_while_read():
                 expect("changing" in said, said)
     machine.comment(f"{outcomes[0]} read whole, {outcomes[1]} refused, the last with: {said}")
     expect_equal(machine.main_pid(), pid, "the daemon")
-    remove("whole")
+    remove("unbroken")
 
 
 @test

@@ -63,7 +63,7 @@ def fill(prefix):
 def spool_full():
     """a spool at its budget refuses the next tagged snapshot, says what to do, and keeps all others"""
     systemctl("stop", machine.SERVICE)
-    used = sum(file.stat().st_size for file in machine.SPOOL.iterdir())
+    used = sum(512 * file.stat().st_blocks for file in machine.SPOOL.iterdir())
     with machine.dropin("ExecStart=", f"{EXEC} --max-bytes={used + 60000}"):
         taken, complaint = fill("full")
         machine.comment(f"after {len(taken)} snapshots: {complaint}")

@@ -3,7 +3,19 @@
 
 // The data of the page: pieces of JSON in elements that are no scripts, as html-data.h describes them.
 
-const CHANGED = 1, RESET = 2, APPROXIMATE = 4, APPROXIMATE_AFTER = 8;
+const CHANGED = 1, RESET = 2, APPROXIMATE = 4, APPROXIMATE_AFTER = 8, SIGNIFICANT = 16, RATE = 32;
+
+// What a page can be about. names: of the two sides; compares: the sides are told apart, so that what
+// counts is how much moved, and not how much was done.
+const KINDS = {
+  state: {names: []},
+  interval: {names: ["BEFORE", "AFTER"]},
+  totals: {names: ["BEFORE", "AFTER"], compares: true},
+  intervals: {names: ["A", "B"], compares: true},
+  sets: {names: ["BEFORE", "AFTER"], compares: true},
+};
+// Lists of groups, and which side they are of alone; A stands where BEFORE does.
+const SIDE_OF_LIST = {groups: null, onlyBefore: "before", onlyAfter: "after", onlyA: "before", onlyB: "after"};
 
 class Row {
   constructor(data, group, list) {
@@ -14,15 +26,44 @@ class Row {
     this.reset = (flags & RESET) !== 0;
     this.approximate = {after: (flags & APPROXIMATE_AFTER) !== 0};
     this.approximate.value = this.approximate.before = (flags & APPROXIMATE) !== 0;
+    this.isRate = (flags & RATE) !== 0 || data.kind === "intervals" && Boolean(this.metric.counter);
     this.reason = data.reason(reason);
-    if (data.isPair && !group.side) {
-      [this.before = null, this.after = null, this.delta = null, this.percent = null, this.rate = null,
-        this.spread = null, this.spreadBefore = null] = values;
-      this.absent = this.before === null && this.after === null;
-    } else {
+    if (!data.isPair)
       [this.value = null, this.present = null, this.spread = null] = values;
-      this.absent = this.value === null;
-    }
+    else if (data.kind === "sets")
+      this.setMedians(flags, values);
+    else if (group.side)
+      this.setOneSide(data, values);
+    else
+      [this.before = null, this.after = null, this.delta = null, this.percent = null, this.rate = null,
+        this.spread = null, this.spreadBefore = null, this.work = null] = values;
+    this.moved ??= (data.isPair ? this.delta : this.value);
+    this.absent = data.isPair ? this.before === null && this.after === null : this.value === null;
+  }
+
+  // The other side has no such group, which is not "did nothing": there is no difference.
+  setOneSide(data, [value = null, , spread = null]) {
+    const {side} = this.group;
+    Object.assign(this, {before: null, after: null, delta: null, percent: null, rate: null, work: null,
+      spread: null, spreadBefore: null});
+    this[side] = value;
+    this[side === "before" ? "spreadBefore" : "spread"] = spread;
+    this.approximate.after = this.approximate.before;
+    this.changed = isNumber(value) && Number(value) !== 0;
+    // All that a newcomer has it did in the interval; what the ended did there, nobody saw.
+    if (isNumber(value) && side === "after")
+      this.moved = value;
+    else if (isNumber(value) && data.sides.compares)
+      this.moved = typeof value === "number" ? -value : String(-BigInt(value));
+  }
+
+  setMedians(flags, [before = null, after = null, delta = null, percent = null, p = null, adjusted = null]) {
+    this.quartiles = {before, after};
+    this.before = before?.median ?? null;
+    this.after = after?.median ?? null;
+    Object.assign(this, {delta, percent, p, adjusted, rate: null, spread: null});
+    this.significant = (flags & SIGNIFICANT) !== 0;
+    this.changed = this.significant;
   }
 }
 
@@ -35,7 +76,15 @@ class Data {
     this.lists = {groups: [], onlyBefore: [], onlyAfter: []};
     this.sections = {};
     this.complete = false;
-    this.isPair = false;
+    this.kind = "state";
+  }
+
+  get sides() {
+    return KINDS[this.kind];
+  }
+
+  get isPair() {
+    return this.kind !== "state";
   }
 
   // A registry newer than this page: there is no more to say than the name.
@@ -68,7 +117,7 @@ class Data {
           for (const row of rows)
             all.push(row);
         }
-      } else if (kind in this.lists) {
+      } else if (kind in SIDE_OF_LIST) {
         for (const group of value)
           this.addGroup(kind, group);
       } else {
@@ -82,22 +131,46 @@ class Data {
     for (const [key, value] of Object.entries(members))
       if (value !== null)
         this.info[key] = value;
-    this.isPair = this.info.before !== undefined;
+    if (this.info.kind in KINDS)
+      this.kind = this.info.kind;
+    else if (this.info.before !== undefined)
+      this.kind = Array.isArray(this.info.before) ? "sets" : "totals";
   }
 
   addGroup(list, group) {
-    if (list !== "groups")
-      group.side = list === "onlyBefore" ? "before" : "after";
+    group.side = SIDE_OF_LIST[list];
+    if (this.kind === "sets" && (group.threadsBefore === 0 || group.threadsAfter === 0))
+      group.side = group.threadsBefore === 0 ? "after" : "before";
     group.label = groupLabel(group);
     group.search = group.label.toLowerCase();
     group.rows = group.rows.map((row) => new Row(this, group, row));
     group.byName = new Map(group.rows.map((row) => [row.metric.name, row]));
-    this.lists[list].push(group);
+    this.lists[{before: "onlyBefore", after: "onlyAfter"}[SIDE_OF_LIST[list]] ?? "groups"].push(group);
+    this.all = null;
   }
 
+  // All groups, those of one side among the others: the heaviest first, unless another order was asked for.
   get groups() {
-    return this.lists.groups;
+    if (this.all)
+      return this.all;
+    this.all = Object.values(this.lists).flat();
+    // The sort is stable: what weighs the same stays as it came.
+    if (/^weight\b|^$/.test(this.settings.view?.sortBy ?? ""))
+      this.all.sort((a, b) => weightOf(b) - weightOf(a));
+    return this.all;
   }
+
+  // How long each side took, where it is an interval: [A, B] or one.
+  get spans() {
+    const {a, b, elapsedNs} = this.info;
+    return this.kind === "intervals" ? [a?.elapsedNs, b?.elapsedNs] : this.kind === "interval" ? [elapsedNs] : [];
+  }
+}
+
+// How much a group matters, or how much it moved, as a share of what the host could do; below all others
+// where that is not known.
+function weightOf({weight}) {
+  return weight === null || weight === undefined ? -1 : Math.abs(weight);
 }
 
 // Each piece goes once it is read, so that the text is not kept beside what it says.
@@ -138,7 +211,8 @@ function groupLabel(group) {
 }
 
 // The totals of each metric over all groups of the page, for shares: rounding does not show in a bar.
-function sumMetrics(groups) {
+// Of an interval it is the work that counts, which is never less than nothing.
+function sumMetrics({groups, kind}) {
   const totals = new Map();
   for (const group of groups)
     for (const row of group.rows) {
@@ -146,8 +220,9 @@ function sumMetrics(groups) {
         continue;
       const total = totals.get(row.metric) ?? {before: 0, after: 0};
       totals.set(row.metric, total);
-      total.before += Number(row.before ?? 0);
-      total.after += Number(row.after ?? row.value ?? 0);
+      if (kind !== "interval")
+        total.before += Number(row.before ?? 0);
+      total.after += kind === "interval" ? Math.max(0, Number(row.moved ?? 0)) : Number(row.after ?? row.value ?? 0);
     }
   return totals;
 }
@@ -155,17 +230,12 @@ function sumMetrics(groups) {
 // Below this a change is none to speak of, whatever its share.
 const FLOORS = {ns: 1e9, ticks: 100, bytes: 1048576, count: 1000};
 
-// The number of a row that a bar is of; null where there is none.
-function movedBy(row) {
-  return row.delta !== undefined ? row.delta : row.value;
-}
-
 // How much of all there was of a metric moved in a group: the order "impact" of --sort-by.
 function impactOf(row, totals) {
-  const total = totals.get(row.metric), amount = movedBy(row);
-  if (!total || amount === null)
+  const total = totals.get(row.metric);
+  if (!total || !isNumber(row.moved))
     return null;
-  return Math.abs(Number(amount)) / Math.max(total.before, total.after, FLOORS[row.metric.unit] ?? 1000);
+  return Math.abs(Number(row.moved)) / Math.max(total.before, total.after, FLOORS[row.metric.unit] ?? 1000);
 }
 
 const SHARE_HINT = "The share of all there was of the metric in this page, " +
@@ -175,4 +245,11 @@ const IMPACT_HINT = SHARE_HINT.replace("The share of", "The change as a share of
 // Shares are of doubles: no more digits than they have.
 function formatShare(share) {
   return share === null ? "" : share === 0 ? "0%" : share < 0.0005 ? "<0.1%" : (share * 100).toFixed(1) + "%";
+}
+
+// What moved has a sign.
+function formatWeight(weight, {sides}) {
+  if (!isNumber(weight))
+    return null;
+  return (sides.compares && weight > 0 ? "+" : weight < 0 ? "-" : "") + formatShare(Math.abs(weight));
 }

@@ -68,6 +68,7 @@ static void write_metric(JsonOut *out, const Metric *metric) {
         write_text(out, "unit", metric_unit_name(metric->unit));
         write_text(out, "section", metric_section_name(metric->section));
         write_flag(out, "sum", metric->shape == METRIC_SHAPE_SUM);
+        write_flag(out, "counter", metric->kind == METRIC_KIND_COUNTER);
         write_flag(out, "momentary", metric_is_momentary((MetricId) (metric - metric_table)));
         if (metric->class != METRIC_CLASS_ANY)
                 write_text(out, "class", metric_class_name(metric->class));
@@ -225,14 +226,34 @@ static unsigned flags_of(json_object *entry) {
                 flags |= HTML_ROW_APPROXIMATE;
         if (cell_is_approximate(entry, "after"))
                 flags |= HTML_ROW_APPROXIMATE_AFTER;
+        if (json_object_get_boolean(cell_member(entry, "significant")))
+                flags |= HTML_ROW_SIGNIFICANT;
+        /* Of two snapshots the member is a number. */
+        if (json_object_is_type(cell_member(entry, "perSecond"), json_type_boolean) &&
+            json_object_get_boolean(cell_member(entry, "perSecond")))
+                flags |= HTML_ROW_RATE;
         return flags;
 }
 
-static void write_row(JsonOut *out, HtmlReasons *reasons, const char *name, json_object *entry) {
+/* The members of a row that are its VALUEs, by what it is of; NULL ends them. */
+static const char *const *value_members(json_object *entry) {
         static const char *const one[] = { "value", "present", "spread", NULL };
-        static const char *const two[] = { "before",    "after",  "delta",        "percent",
-                                           "perSecond", "spread", "spreadBefore", NULL };
-        const char *const *members = json_object_object_get_ex(entry, "value", NULL) ? one : two;
+        static const char *const two[] = { "before",       "after",     "delta",
+                                           "percent",      "perSecond", "spread",
+                                           "spreadBefore", "work",      NULL };
+        static const char *const intervals[] = { "a", "b", "delta", "percent", NULL };
+        static const char *const sets[] = { "before", "after",     "delta", "percent",
+                                            "p",      "pAdjusted", NULL };
+
+        if (json_object_object_get_ex(entry, "value", NULL))
+                return one;
+        if (json_object_object_get_ex(entry, "a", NULL))
+                return intervals;
+        return json_object_object_get_ex(entry, "significant", NULL) ? sets : two;
+}
+
+static void write_row(JsonOut *out, HtmlReasons *reasons, const char *name, json_object *entry) {
+        const char *const *members = value_members(entry);
         size_t n = 0;
 
         for (size_t i = 0; members[i]; i++)

@@ -10,11 +10,13 @@
  *     VALUE  as in the interface, but an integer that JavaScript would round (above 2^53) is a text
  *     ROW    [metric, flags, reason, VALUE...], without nulls at the end
  *            metric: its index in the list of html_data_write_metrics(), or its name
- *            flags: HTML_ROW_CHANGED, HTML_ROW_RESET, HTML_ROW_APPROXIMATE,
- *            HTML_ROW_APPROXIMATE_AFTER
+ *            flags: HTML_ROW_CHANGED and the others below
  *            reason: null, its number, a text that gets the next number, or [text] without a number
  *            VALUEs of one snapshot: value, present, spread
- *            VALUEs of two: before, after, delta, percent, perSecond, spread, spreadBefore
+ *            VALUEs of two: before, after, delta, percent, perSecond, spread, spreadBefore, work
+ *            VALUEs of two intervals: a, b, delta, percent
+ *            VALUEs of two sets: before, after, delta, percent, p, pAdjusted; before and after are
+ *            {n, median, min, max, q1, q3}
  *     GROUP  as in a reply, with "rows": [ROW...] instead of metrics and derived
  */
 
@@ -28,6 +30,8 @@ enum {
         HTML_ROW_RESET = 1 << 1,
         HTML_ROW_APPROXIMATE = 1 << 2, /* the only side, or before */
         HTML_ROW_APPROXIMATE_AFTER = 1 << 3,
+        HTML_ROW_SIGNIFICANT = 1 << 4,
+        HTML_ROW_RATE = 1 << 5, /* of two sets: medians of rates per second */
 };
 
 /*
@@ -56,7 +60,10 @@ typedef enum HtmlReason {
 /* @text is a string; it is kept, not copied. */
 HtmlReason html_reasons_put(HtmlReasons *reasons, json_object *text, unsigned *ret_number);
 
-/* Every metric and derived value: [{name, unit, section, sum, derived, class, gates, text}...]. */
+/*
+ * Every metric and derived value: [{name, unit, section, sum, counter, derived, class, gates,
+ * text}...].
+ */
 void html_data_write_metrics(JsonOut *out);
 /* Like json_out_value() and json_out_key(), without characters that nobody sees. */
 void html_data_write_value(JsonOut *out, json_object *value);

@@ -115,7 +115,8 @@ void html_page_close_info(HtmlPage *page) {
 
 /* Members that come in parts, and have functions of their own. */
 static bool is_list(const char *member) {
-        static const char *const lists[] = { "groups", "onlyBefore", "onlyAfter", "sections" };
+        static const char *const lists[] = { "groups", "onlyBefore", "onlyAfter", "onlyA",
+                                             "onlyB",  "overview",   "sections" };
 
         for (size_t i = 0; i < ELEMENTSOF(lists); i++)
                 if (strcmp(member, lists[i]) == 0)

@@ -15,7 +15,7 @@
  *     settings   {version, header, raw, allRows, view}
  *     metrics    html_data_write_metrics()
  *     info       members of a reply, or of the lead
- *     groups, onlyBefore, onlyAfter    [GROUP...] (html-data.h)
+ *     groups, onlyBefore, onlyAfter, onlyA, onlyB    [GROUP...] (html-data.h)
  *     sections   {NAME: [row...]...}
  *     end        members of the last reply
  *

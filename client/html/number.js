@@ -19,9 +19,12 @@ function isNumber(value) {
   return typeof value === "number" || typeof value === "string" || typeof value === "bigint";
 }
 
-// [numerator, denominator], without any rounding: a double is an integer over a power of two.
+// [numerator, denominator], without any rounding: a double is an integer over a power of two. Such a
+// pair is a number, too.
 function exactly(value) {
   let denominator = 1n;
+  if (Array.isArray(value))
+    return value.map(BigInt);
   if (typeof value !== "number")
     return [BigInt(value), denominator];
   while (!Number.isInteger(value)) {
@@ -126,13 +129,29 @@ function valueNumber(value) {
   return "min" in value ? (Number(value.min) + Number(value.max)) / 2 : null;
 }
 
+// As when_format_span(): what does not fit is cut, so that the page and the table agree to the digit.
 function formatSpan(ns) {
-  const seconds = BigInt(ns) / 1000000000n, rest = Number(BigInt(ns) % 60000000000n) / 1e9;
-  const units = [[86400n, "d"], [3600n, "h"], [60n, "min"]].map(
-    ([size, name], i, all) => [i > 0 ? seconds % all[i - 1][0] / size : seconds / size, name]);
-  const parts = units.slice(units.findIndex(([amount]) => amount > 0n)).filter(([amount]) => amount > 0n);
-  if (seconds < 60n)
-    return rest.toFixed(3) + "s";
-  return parts.map(([amount, name]) => amount + name).join(" ") +
-    (seconds < 86400n ? " " + rest.toFixed(seconds < 3600n ? 3 : 0) + "s" : "");
+  const span = BigInt(ns), seconds = span / 1000000000n;
+  if (seconds < 3600n)
+    return (seconds < 60n ? "" : `${seconds / 60n}min `) + withPoint(span / 1000000n % 60000n, 3, false) + "s";
+  const days = seconds >= 86400n;
+  const parts = [[seconds / 86400n, "d"], [seconds / 3600n % 24n, "h"], [seconds / 60n % 60n, "min"], [seconds % 60n, "s"]];
+  return parts.slice(days ? 0 : 1, days ? 3 : 4).filter(([amount]) => amount > 0n).map(([amount, name]) => amount + name).join(" ");
+}
+
+// Seconds in each second.
+function formatCpus(ns, elapsedNs) {
+  const [elapsed] = exactly(elapsedNs);
+  return elapsed > 0n ? withPoint(roundTo(...exactly([ns, elapsed]), 2), 2, false) : "-";
+}
+
+// An amount in each second of a span; of two integers.
+function formatPerSecond(amount, elapsedNs, unit) {
+  const [elapsed] = exactly(elapsedNs);
+  return elapsed > 0n ? formatQuantity([BigInt(amount) * 1000000000n, elapsed], unit, {derived: true}) + "/s" : "-";
+}
+
+// A part of a whole.
+function formatPart(part, whole) {
+  return Number(whole) > 0 ? (Number(part) / Number(whole) * 100).toFixed(1) + "%" : "-";
 }

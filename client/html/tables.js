@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 "use strict";
 
-// The tables that are sorted in place: of all metrics of all groups, of groups on one side, of sections.
+// The tables that are sorted in place: of all metrics of all groups, of sections.
 
 const UNIT_FAMILIES = ["ns", "us", "bytes", "ticks", "count", "ratio", "none"];
 // Choosing nothing while a word is being typed.
 const TYPING_MILLISECONDS = 120;
 
 // Why a side of a row has no value, out of "before: ...; after: ...".
-function whyAbsent({reason}, side) {
+function whyAbsent({reason, group}, side) {
+  if (group.side && (side === "before" || side === "after") && side !== group.side)
+    return "there is no such group";
   const [before, after] = (reason ?? "").split("; after: ");
   return side === "after" && after !== undefined ? "after: " + after : side === "before" ? before : reason;
 }
@@ -20,10 +22,14 @@ function whyNoDelta(row) {
 }
 
 function threadsOf(group) {
-  if (group.threads !== undefined)
-    return String(group.threads);
-  const {threadsBefore: before, threadsAfter: after, born = 0, gone = 0} = group;
-  const lives = born > 0 || gone > 0 ? ` (+${born} −${gone})` : "";
+  const {threads} = group;
+  if (threads !== null && typeof threads === "object")
+    return threads.a === threads.b ? String(threads.b) : `${threads.a}→${threads.b}`;
+  if (threads !== undefined)
+    return group.side ? `${group.side === "before" ? threads : 0}→${group.side === "after" ? threads : 0}` : String(threads);
+  const {threadsBefore: before, threadsAfter: after} = group;
+  const {born = 0, ended = 0} = group.lives ?? {born: group.born, ended: group.gone};
+  const lives = born > 0 || ended > 0 ? ` (+${born} −${ended})` : "";
   return (before === after ? String(after) : `${before}→${after}`) + lives;
 }
 
@@ -31,9 +37,11 @@ class MetricTable {
   constructor(page) {
     this.page = page;
     const {data} = page;
+    // Of groups of one side among others, as well.
     this.rows = data.groups.flatMap((group) => group.rows);
     this.most = this.rows.reduce((most, row) => Math.max(most, impactOf(row, page.totals) ?? 0), 0) || 1;
-    this.filter = {text: "", metric: "", section: "", moved: !data.settings.allRows};
+    const isTold = !data.settings.allRows && (data.kind !== "sets" || Number(data.info.significant) > 0);
+    this.filter = {text: "", metric: "", section: "", moved: isTold};
     this.grid = new Grid("Metrics of groups", this.columns(),
       {onSelect: (row) => this.showDetail(row), rowKey: (row) => row.group});
     this.count = make("p", {class: "note", role: "status"});
@@ -53,36 +61,59 @@ class MetricTable {
   }
 
   side(key) {
-    return this.numbers(key, (row) => valueNumber(row[key]),
+    const {kind, sides: {names}} = this.page.data;
+    const title = kind === "intervals" ? names[key === "before" ? 0 : 1] : key;
+    return this.numbers(title, (row) => valueNumber(row[key]),
       (row) => this.page.formatSide(row, key), (row) => whyAbsent(row, key));
   }
 
   columns() {
     const {page} = this, {data} = page;
     const columns = [
-      {title: data.settings.header ?? "group", width: 0, cell: (row) => labelOf(row.group.label),
-        order: (row) => row.group.label},
+      {title: data.settings.header ?? "group", width: 0, order: (row) => row.group.label,
+        cell: (row) => labelOf(row.group.label)},
       {title: "threads", number: true, cell: (row) => threadsOf(row.group),
-        order: (row) => row.group.threads ?? row.group.threadsAfter},
+        order: ({group}) => group.threads?.b ?? group.threads ?? group.threadsAfter},
       {title: "metric", most: 30, cell: (row) => row.metric.name, order: (row) => row.metric.index},
-      {title: data.isPair ? "impact" : "share", number: true, width: 12,
-        hint: data.isPair ? IMPACT_HINT : SHARE_HINT,
+      {title: data.sides.compares ? "impact" : "share", number: true, width: 12,
+        hint: data.sides.compares ? IMPACT_HINT : SHARE_HINT,
         cell: (row) => this.shareCell(row), order: (row) => impactOf(row, page.totals)},
+      ...this.valueColumns(),
     ];
-    if (data.isPair)
-      columns.push(this.side("before"), this.side("after"),
-        this.numbers("delta", (row) => row.delta, (row) => page.formatDelta(row), whyNoDelta,
-          {hint: "After minus before"}),
-        this.numbers("%", percentOrder, (row) => page.formatPercent(row),
-          (row) => row.metric.momentary ? MOMENTARY : row.reason || "there is no percent of 0, of words and of ratios",
-          {width: 10, family: null, hint: "Growth from zero is above all percents"}),
-        this.numbers("per second", (row) => row.rate, (row) => page.formatRate(row),
-          () => "only counters of two snapshots of one boot have a rate", {most: 20}));
-    else
-      columns.push(this.side("value"), {title: "measured", number: true, width: 10, order: (row) => row.present,
-        hint: "How many threads of the group have the value",
-        cell: (row) => cellOf(row.present === null ? null : String(row.present), "of a derived value nothing tells")});
     return this.rows.some((row) => row.spread) ? [...columns, ...this.spreadColumns()] : columns;
+  }
+
+  // By kind: a value, what was done, or two sides and how they differ.
+  valueColumns() {
+    const {page} = this, {data} = page;
+    if (data.kind === "sets")
+      return setColumns(this);
+    if (data.kind === "interval")
+      return [
+        this.numbers("done, or at the end", (row) => doneOrder(row), (row) => page.formatDone(row), whyNotDone,
+          {hint: "Counters: what was done in the interval. Averages and shares: of that work. All else: at the end, " +
+            "and where it differs from what it was before"}),
+        this.rates(),
+      ];
+    if (!data.isPair)
+      return [this.side("value"), {title: "measured", number: true, width: 10, order: (row) => row.present,
+        hint: "How many threads of the group have the value",
+        cell: (row) => cellOf(row.present === null ? null : String(row.present), "of a derived value nothing tells")}];
+    return [this.side("before"), this.side("after"),
+      this.numbers("delta", (row) => row.delta, (row) => page.formatDelta(row), whyNoDelta, {hint: "The second minus the first"}),
+      this.percents(),
+      ...data.kind === "totals" ? [this.rates()] : []];
+  }
+
+  percents() {
+    return this.numbers("%", percentOrder, (row) => this.page.formatPercent(row),
+      (row) => row.metric.momentary ? MOMENTARY : row.reason || "there is no percent of 0, of words and of ratios",
+      {width: 10, family: null, hint: "Growth from zero is above all percents"});
+  }
+
+  rates() {
+    return this.numbers("per second", (row) => row.rate, (row) => this.page.formatRate(row),
+      () => "only counters of two snapshots of one boot have a rate", {most: 20});
   }
 
   spreadColumns() {
@@ -131,7 +162,7 @@ class MetricTable {
       input("Metrics", "filter-metric", "part of a name, or a_*_glob", "metric", "metric-names"),
       make("datalist", {id: "metric-names"}, metrics.map((metric) => make("option", {value: metric.name}))),
       selectOf("Section", "filter-section", [["", "all"], ...sections], set("section")).field,
-      checkbox(data.isPair ? "changed only" : "measured and not 0 only", "filter-moved", filter.moved, set("moved")));
+      checkbox({sets: "significant only", state: "measured and not 0 only"}[data.kind] ?? "changed only", "filter-moved", filter.moved, set("moved")));
   }
 
   apply() {
@@ -163,8 +194,9 @@ class MetricTable {
       (typeof value === "object" ? "" : unit);
     const spread = (of) => of?.top && `top ${this.topOf(of, metric)}, p50 ${this.page.format(of.p50, metric)}, ` +
       `p99 ${this.page.format(of.p99, metric)}`;
-    const numbers = data.isPair
-      ? [["before", exactly(row.before)], ["after", exactly(row.after)],
+    const names = data.kind === "intervals" ? data.sides.names : ["before", "after"];
+    const numbers = data.kind === "sets" ? setFacts(row, exactly) : data.isPair
+      ? [[names[0], exactly(row.before)], [names[1], exactly(row.after)],
         ["delta", row.delta !== null && plainNumber(row.delta, true) + unit],
         ["reset", row.reset && "the counter went back, though every thread survived: no percent"]]
       : [["value", exactly(row.value)]];
@@ -177,8 +209,8 @@ class MetricTable {
       ["means", metric.text],
       ["kind", [metric.section, metric.unit, metric.class && `scheduling class ${metric.class}`,
         metric.gates && `needs ${metric.gates}`].filter(Boolean).join(", ")],
-      ["threads", threadsOf(group) + (group.survived === undefined ? ""
-        : `: ${group.survived} survived, ${group.born} born, ${group.gone} gone`)],
+      ["threads", threadsOf(group) + (group.lives?.survived === undefined ? ""
+        : `: ${group.lives.survived} survived, ${group.lives.born} born, ${group.lives.ended} ended`)],
       ["age", group.uptimePercent != null && `${group.uptimePercent.toFixed(1)}% of that of the oldest group`],
       ["names", (group.members ?? []).map(({name, threads}) => `${printable(name)} (${threads})`).join(", ") +
         (group.membersOmitted ? ` and ${plural(group.membersOmitted, "more thread")}` : "")],
@@ -186,6 +218,15 @@ class MetricTable {
     this.detail.replaceChildren(make("h3", {}, `${group.label} · ${metric.name}`), make("dl", {}, facts
       .filter(([, text]) => text).map(([name, text]) => [make("dt", {}, name), make("dd", {}, text)])));
   }
+}
+
+function doneOrder(row) {
+  const value = row.metric.derived ? row.work : row.metric.counter ? row.moved : valueNumber(row.after ?? row.before);
+  return isNumber(value) ? value : null;
+}
+
+function whyNotDone(row) {
+  return row.group.side === "before" ? "its threads ended, and what they did in the interval is not known" : row.reason;
 }
 
 function percentOrder({percent, delta, before}) {
@@ -201,29 +242,6 @@ function metricFilter(text) {
   const words = wanted.split("*").map((word) => word.replace(/[^\w]/g, "\\$&"));
   const glob = new RegExp("^" + words.join(".*") + "$");
   return (name) => glob.test(name);
-}
-
-const ONE_SIDED_METRICS = ["run_time_ns", "wait_time_ns", "voluntary_csw", "nonvoluntary_csw", "minflt",
-  "rchar", "wchar"];
-
-// Groups that one side lacks: they were not there, which is not "did nothing".
-function oneSidedTable(page, groups, title) {
-  const rowOf = (group, name) => group.byName.get(name);
-  const names = ONE_SIDED_METRICS.filter((name) => groups.some((group) => rowOf(group, name)?.value != null));
-  const figure = (name) => ({title: name, number: true, most: 20,
-    order: (group) => valueNumber(rowOf(group, name)?.value),
-    cell: (group) => {
-      const row = rowOf(group, name);
-      return cellOf(row ? page.formatSide(row, "value") : null, row?.reason);
-    }});
-  const grid = new Grid(title, [
-    {title: page.data.settings.header ?? "group", width: 0, cell: (group) => labelOf(group.label)},
-    {title: "threads", number: true, cell: threadsOf, order: (group) => group.threads},
-    ...names.map(figure),
-  ]);
-  grid.setRows(groups);
-  page.grids.push(grid);
-  return [grid.element, grid.more];
 }
 
 // Units of the members of sections; all others are plain numbers.

@@ -51,11 +51,12 @@ function balance(share, negative) {
   return element;
 }
 
-// A table of few rows. A column: [title, class, cell(row), hint]
+// A table of few rows. A column: [title, class, cell(row), hint]. On a narrow screen each row is a
+// paragraph, so cells know their titles.
 function smallTable(label, columns, rows) {
   const heads = columns.map(([title, kind, , hint = ""]) =>
     make("th", {scope: "col", class: kind, title: hint}, title));
-  const cells = (row) => columns.map(([, kind, cell]) => make("td", {class: kind}, cell(row)));
+  const cells = (row) => columns.map(([title, kind, cell]) => make("td", {class: kind, "data-title": title}, cell(row)));
   return make("div", {class: "wide"}, make("table", {class: "small", "aria-label": label},
     make("thead", {}, make("tr", {}, heads)), make("tbody", {}, rows.map((row) => make("tr", {}, cells(row))))));
 }

@@ -92,8 +92,21 @@ class Made:
         self.browser.run("return new Promise((done) => setTimeout(done, 250));")
 
 
+def one_side(entry, side):
+    """The entry of a group of one side in the form of the others: the other side has none."""
+    return {**entry, "before": None, "after": None, "delta": None, "percent": None, "reset": False, side: entry["value"],
+            "changed": isinstance(entry["value"], (int, float)) and entry["value"] != 0}
+
+
+def all_groups(answer):
+    """Groups with the side they are of alone, the heaviest first, as the page has them."""
+    groups = [(group, side) for part, side in (("groups", None), ("onlyBefore", "before"), ("onlyAfter", "after"))
+              for group in answer.get(part, [])]
+    return sorted(groups, key=lambda item: -abs(item[0]["weight"]) if item[0].get("weight") is not None else 1)
+
+
 def json_rows(answer):
-    return [(group, name, entry) for group in answer["groups"]
+    return [(group, name, one_side(entry, side) if side else entry) for group, side in all_groups(answer)
             for part in ("metrics", "derived") for name, entry in group.get(part, {}).items()]
 
 
@@ -144,6 +157,26 @@ def head_is_told():
             key = re.sub(r"^cpufreq_governor\.\d$", "cpufreq_governor.0-3", change["key"])
             expect(f"\n{key}\t" in text, change, "in", text)
         expect_equal(made.browser.run("return document.title;"), "before \u2192 after - ctprof", "title")
+
+
+@test
+def spans_are_cut():
+    """a span of time is cut, not rounded, as in the head of the table"""
+    spans = {0: "0.000s", 999_999: "0.000s", 10_250_999_999: "10.250s", 59_999_999_999: "59.999s", 60 * 10**9: "1min 0.000s",
+             3_599_999_999_999: "59min 59.999s", 3600 * 10**9: "1h", 3_661_999_999_999: "1h 1min 1s", 7_200 * 10**9 + 59 * 10**9: "2h 59s",
+             86_400 * 10**9: "1d", 90_061_999_999_999: "1d 1h 1min", 2**63: "106751d 23h 47min"}
+
+    def shift(source):
+        if source["head"]["name"] == "after":
+            source["head"]["startBoottimeNs"] += 999_999
+
+    with Made(shift) as made:
+        made.open()
+        for ns, wanted in spans.items():
+            expect_equal(made.browser.run("return formatSpan(arguments[0]);", str(ns)), wanted, ns)
+        table = run(CTPROFCTL, "compare", *made.files).out
+        head = made.browser.run("return document.getElementById('top').innerText;")
+        expect("10.250s" in table and "10.250s" in head, table[:300], head)
 
 
 @test
@@ -288,6 +321,8 @@ def same_cells_as_the_table():
         shares = titles.index("impact")
         got = [" ".join(" ".join(cell for i, cell in enumerate(texts) if i != shares).split()) for texts in rows]
         lines = [" ".join(line.split()) for line in table.splitlines()]
+        sides = made.browser.run("return page.table.grid.rows.map((row) => row.group.side);")
+        got = [text for text, side in zip(got, sides) if not side]
         for text in got:
             expect(text in lines, repr(text), "is no line of the table")
         expect(len(got) > 50, "rows", len(got))
@@ -364,8 +399,8 @@ def absent_is_never_zero():
         expect(root in made.browser.run("return document.getElementById('absent').innerText;"), root)
         # No bar of a part that was not measured, and it says so.
         said = made.browser.run("return document.getElementById('time').innerText;")
-        expect("Not measured, so no part of any bar: I/O wait, other block" in said, said)
-        expect("sleep" not in made.browser.run("return document.querySelector('#time thead').innerText;"), "a column of nothing")
+        expect("Not measured, so no part of any bar: blocked on storage" in said, said)
+        expect("storage" not in made.browser.run("return document.querySelector('#time thead').innerText;"), "a column of nothing")
 
 
 def make_hostile(source):
@@ -426,7 +461,7 @@ def policy_holds():
 
 @test
 def colours_and_sizes():
-    """dark and light both render, by the system and by hand; a phone sees no page wider than itself"""
+    """dark and light both render, by the system and by hand"""
     with Made() as made:
         made.open("--group-by", "cgroup")
         look = "const style = getComputedStyle(document.body); return [style.backgroundColor, style.color];"
@@ -450,8 +485,79 @@ def colours_and_sizes():
                 made.browser.scheme(which)
                 made.browser.screenshot(made.directory / "shot.png")
                 expect((made.directory / "shot.png").stat().st_size > 10000, "an empty picture", width, which)
-            sizes = made.browser.run("return [document.documentElement.scrollWidth, innerWidth];")
-            expect(sizes[0] <= sizes[1], "wider than the window", sizes)
+
+
+# Elements that end beyond the window, outside of boxes that scroll; texts that are cut; lists that scroll sideways.
+CUT = """
+    const width = arguments[0], found = [], name = (e) => `${e.tagName}.${e.className} ${e.textContent.slice(0, 40)}`;
+    for (const e of document.querySelectorAll("body *")) {
+        const box = e.getBoundingClientRect();
+        if (box.width > 0 && (box.right > width + 0.5 || box.left < -0.5) && !e.closest(".scroll"))
+            found.push(["outside", name(e)]);
+        // Where there is room for rows, a long path loses its middle and has all of it in its title.
+        else if (e.matches(".wide, .wide *, .facts *, nav, .lines *") && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0
+                 && !(width > 700 && e.matches(".path *")))
+            found.push(["cut", name(e)]);
+    }
+    return [document.documentElement.scrollWidth, found];"""
+
+
+def check_widths(made, what):
+    """Nothing is cut off on a phone, nor in a window of usual size."""
+    for width in (390, 1280):
+        made.browser.size(width, 844)
+        wide, found = made.browser.run(CUT, width)
+        # The window of a phone grows with its page, so its own width is no measure.
+        expect(wide <= width, what, "wider than the window:", wide, width)
+        expect_equal(found, [], what, width)
+
+
+@test
+def narrow_screens():
+    """on a phone nothing is cut off and the page is no wider than the screen; rows of figures become paragraphs with titles"""
+    with Made() as made:
+        for options, files in ((["--group-by", "cgroup"], None), (["--group-by", "all"], None), (["--window"], None),
+                               (["--group-by", "cgroup"], made.files[1:])):
+            made.open(*options, files=files)
+            made.browser.run("document.getElementById('time-sleep')?.click();")
+            check_widths(made, options)
+        made.browser.size(390, 844)
+        made.open()
+        titles = made.browser.run("""
+            const row = document.querySelector("#movers tbody tr");
+            return [getComputedStyle(row).display, Array.from(row.cells).filter((cell) => cell.classList.contains("number"))
+                .map((cell) => getComputedStyle(cell, "::before").content)];""")
+        expect_equal(titles, ["flex", ['"impact "', '"delta "', '"% "', '"before "', '"after "']], "titles")
+
+
+@test
+def movers_have_several_metrics():
+    """of a mover up to three metrics are told, the largest first, and one counter that has two names once"""
+    with Made() as made:
+        answer = made.json()
+        made.open()
+        rows = made.browser.run("""
+            let label = "";
+            return Array.from(document.querySelectorAll("#movers tbody tr"), ({cells}) => {
+                label = cells[0].querySelector("button")?.title.replace(": show its rows", "") ?? label;
+                return [label, cells[0].textContent !== "", cells[1].textContent, cells[4].textContent];
+            });""")
+        told = {}
+        for label, first, metric, delta in rows:
+            expect_equal(first, label not in told, label, "its name stands once")
+            told.setdefault(label, []).append((metric, delta))
+        expect(all(len(metrics) <= 3 for metrics in told.values()) and sum(len(metrics) > 1 for metrics in told.values()) >= 3, told)
+        expect(not {"cpu_delay_total_ns", "cpu_delay_count"} & {metric for metrics in told.values() for metric, _ in metrics}, told)
+        nginx = next(group for group in answer["groups"] if group["key"] == "nginx")["metrics"]
+        sums = {name: sum(group["metrics"][name]["after"] or 0 for group in answer["groups"])
+                + sum(group["metrics"][name]["value"] or 0 for group in answer["onlyAfter"]) for name in ("rchar", "nonvoluntary_csw", "timeslices")}
+        expect_equal([metric for metric, _ in told["nginx"]],
+                     sorted(sums, key=lambda name: -nginx[name]["delta"] / sums[name]), "by impact")
+        # One that only one side has stands among the others, marked.
+        marks = dict(made.browser.run("""
+            return Array.from(document.querySelectorAll("#movers .mark"), (mark) => [mark.parentNode.querySelector("button").textContent, mark.textContent]);"""))
+        expect_equal(marks.get("backup"), "only in AFTER", marks)
+        expect_equal(told["backup"][0], ("write_bytes", "+800.000MiB"), "a newcomer")
 
 
 @test

@@ -104,6 +104,25 @@ static const struct {
         { "{\"metrics\":{\"run_time_ns\":{\"before\":null,\"after\":null,\"delta\":null,"
           "\"changed\":false,\"reason\":\"r\"}}}",
           "{\"rows\":[[" RUN_TIME ",0,\"r\"]]}" },
+        { "{\"metrics\":{\"run_time_ns\":{\"before\":1,\"after\":3,\"delta\":2,\"percent\":null,"
+          "\"perSecond\":0.5,\"changed\":true,\"reset\":false,\"work\":2}}}",
+          "{\"rows\":[[" RUN_TIME ",1,null,1,3,2,null,0.5,null,null,2]]}" },
+        /* two intervals */
+        { "{\"metrics\":{\"run_time_ns\":{\"a\":1.5,\"b\":3,\"delta\":1.5,\"percent\":100,"
+          "\"changed\":true}},\"weight\":-0.25}",
+          "{\"weight\":-0.25,\"rows\":[[" RUN_TIME ",1,null,1.5,3,1.5,100]]}" },
+        { "{\"metrics\":{\"run_time_ns\":{\"a\":null,\"b\":3,\"delta\":null,\"percent\":null,"
+          "\"reason\":\"r\"}}}",
+          "{\"rows\":[[" RUN_TIME ",0,\"r\",null,3]]}" },
+        /* two sets */
+        { "{\"metrics\":{\"run_time_ns\":{\"before\":{\"n\":2,\"median\":1.5},\"after\":null,"
+          "\"delta\":null,\"percent\":null,\"u\":null,\"p\":null,\"pAdjusted\":null,"
+          "\"significant\":false,\"perSecond\":true,\"reason\":\"r\"}}}",
+          "{\"rows\":[[" RUN_TIME ",32,\"r\",{\"n\":2,\"median\":1.5}]]}" },
+        { "{\"metrics\":{\"run_time_ns\":{\"before\":{\"n\":4},\"after\":{\"n\":5},\"delta\":1,"
+          "\"percent\":2,\"u\":20,\"p\":0.01,\"pAdjusted\":0.03,\"significant\":true,"
+          "\"perSecond\":false}}}",
+          "{\"rows\":[[" RUN_TIME ",16,null,{\"n\":4},{\"n\":5},1,2,0.01,0.03]]}" },
         /* what this build does not know keeps its name */
         { "{\"metrics\":{\"of_tomorrow\":{\"value\":1}},\"derived\":null}",
           "{\"rows\":[[\"of_tomorrow\",0,null,1]]}" },

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+"use strict";
+
+// What the page is about: the captures, how long it took, what differs about the hosts, and what could
+// not be read.
+
+const VALUES_SHOWN = 4;
+
+function formatTime(ns) {
+  const time = new Date(Number(BigInt(ns) / 1000000n)), text = time.toISOString();
+  return make("time", {dateTime: text, title: time.toString()}, text.replace("T", " ").replace("Z", " UTC"));
+}
+
+// [name, member of the head, text(member, head)]
+const HEAD_FACTS = [
+  ["captured", "startRealtimeNs", formatTime],
+  ["host", "hostName", printable],
+  ["kernel", "kernelRelease", printable],
+  ["threads", "threads", (n) => Number(n).toLocaleString("en")],
+  ["processes", "processes", (n) => Number(n).toLocaleString("en")],
+  ["boot", "bootId", (id) => make("code", {}, id.slice(0, 8))],
+  ["sources", "complete", (complete) => complete ? "all readable" : make("a", {href: "#sources"}, "not all readable")],
+  ["written by", "toolVersion", (version, {backend}) => printable(version) + (backend ? ", " + backend : "")],
+];
+
+// The sides of the page, each with the heads of its captures in the order of time.
+function headSides({info, kind, sides: {names}}) {
+  if (kind === "state")
+    return [{side: "", heads: [info.snapshot ?? {}]}];
+  if (kind === "intervals")
+    return [info.a, info.b].map((interval, i) => ({side: names[i], heads: [interval?.before ?? {}, interval?.after ?? {}],
+      elapsedNs: interval?.elapsedNs, lives: interval?.lives}));
+  return [info.before, info.after].map((head, i) => ({side: names[i], heads: Array.isArray(head) ? head : [head]}));
+}
+
+function nameOf({heads}) {
+  const names = [heads[0], heads.at(-1)].map(({name}) => printable(name ?? "?"));
+  return heads.length > 1 ? names.join("..") : names[0];
+}
+
+// What all captures of a side say, or what each says, from the first to the last where it is a time.
+function factOf({heads}, [name, member, text]) {
+  const known = heads.filter((head) => head[member] !== null && head[member] !== undefined);
+  const first = (head, i) => known.findIndex((other) => other[member] === head[member]) === i;
+  const values = known.filter(first);
+  if (values.length === 0)
+    return absent("the snapshot does not say");
+  const shown = name === "captured" && values.length > 1 ? [values[0], values.at(-1)] : values.slice(0, VALUES_SHOWN);
+  const joint = heads.length > 1 && /captured|threads|processes/.test(name) && heads.length === 2 || name === "captured" ? " → " : ", ";
+  return [shown.map((head, i) => [i > 0 && joint, text(head[member], head)]),
+    shown.length < values.length && name !== "captured" && ", …"];
+}
+
+function headPart(page) {
+  const {data} = page, {info, isPair} = data;
+  const sides = headSides(data), names = sides.map(nameOf);
+  document.title = names.join(" → ") + " - ctprof";
+  const section = part("top", "Summary", "");
+  section.querySelector("h2").replaceWith(make("h1", {id: "top-title"}, names.join(" → ")));
+  const rows = HEAD_FACTS.map((fact) => make("tr", {}, make("th", {scope: "row"}, fact[0]),
+    sides.map((side) => make("td", {}, factOf(side, fact)))));
+  if (sides.some(({heads}) => heads.length > 2))
+    rows.unshift(make("tr", {}, make("th", {scope: "row"}, "captures"), sides.map(({heads}) => make("td", {}, String(heads.length)))));
+  if (sides.some(({elapsedNs}) => elapsedNs !== undefined))
+    rows.unshift(make("tr", {}, make("th", {scope: "row"}, "elapsed"),
+      sides.map(({elapsedNs}) => make("td", {}, cellOf(isNumber(elapsedNs) ? formatSpan(elapsedNs) : null)))));
+  const titles = sides.map(({side}, i) => make("th", {scope: "col"}, side, " ", make("b", {}, names[i])));
+  section.append(make("div", {class: "head"},
+    make("table", {class: "facts"}, isPair && make("thead", {}, make("tr", {}, make("td"), titles)),
+      make("tbody", {}, rows)),
+    make("div", {class: "lines"}, headLines(page).map((line) => make("p", {}, line)), poorSources(data))));
+  const side = (key) => (change) =>
+    cellOf(change[key] === null ? null : printable(change[key]), "not there, or not readable");
+  if (info.hostChanges?.length > 0)
+    section.append(make("h3", {}, "What differs about the hosts"), smallTable("Differences of the hosts",
+      [["key", "", ({key}) => printable(key)], ["before", "wrap", side("before")], ["after", "wrap", side("after")]],
+      foldChanges(info.hostChanges)));
+}
+
+// What a host has of every CPU mostly changes on all at once: keys that differ in their last number
+// alone, and changed alike, are "cpufreq_governor.0-3,7".
+function foldChanges(changes) {
+  const folded = new Map();
+  for (const change of changes) {
+    const [, stem, number] = /^(.*\.)(\d+)$/s.exec(change.key) ?? [];
+    const id = JSON.stringify([stem ?? change.key, stem === undefined, change.before, change.after]);
+    if (!folded.has(id))
+      folded.set(id, {...change, stem, numbers: []});
+    if (stem !== undefined)
+      folded.get(id).numbers.push(Number(number));
+  }
+  return [...folded.values()].map((change) =>
+    change.numbers.length > 1 ? {...change, key: change.stem + joinNumbers(change.numbers)} : change);
+}
+
+function joinNumbers(numbers) {
+  const ranges = [];
+  for (const number of numbers.sort((a, b) => a - b)) {
+    if (ranges.at(-1)?.[1] === number - 1)
+      ranges.at(-1)[1] = number;
+    else
+      ranges.push([number, number]);
+  }
+  return ranges.map(([first, last]) => first === last ? first : `${first}-${last}`).join(",");
+}
+
+function livesText({survived, born, gone, ended, bornAndEnded}) {
+  const unseen = isNumber(bornAndEnded) ? `, ${plural(bornAndEnded, "thread")} born and ended in between` : "";
+  return `${plural(survived, "thread")} survived, ${plural(born, "thread")} born, ` +
+    `${plural(ended ?? gone, "thread")} ${ended === undefined ? "gone" : "ended"}${unseen}.` +
+    (isNumber(bornAndEnded) ? "" : " What threads did that were born and ended in between is not included, nor " +
+      "what the ended did after BEFORE.");
+}
+
+function headLines(page) {
+  const {data} = page, {info, kind, groups, lists, sides: {names}, settings} = data;
+  const lines = [];
+  if (info.command)
+    lines.push(commandText(info.command));
+  if (kind === "interval" || kind === "totals")
+    lines.push(elapsedText(info, kind));
+  if (info.lives ?? info.window)
+    lines.push("Compared by lives of threads: " + livesText(info.lives ?? info.window));
+  for (const {side, lives} of headSides(data).filter(({lives}) => lives))
+    lines.push(`${side}: ${livesText(lives)}`);
+  if (kind === "sets")
+    lines.push(...testLines(info));
+  const only = (list, hidden) => lists[list].length + Number(info[hidden] ?? 0);
+  const oneSided = kind === "interval" || kind === "totals" ? `; ${only("onlyBefore", "hiddenOnlyBefore")} only in ${names[0]}, ` +
+    `${only("onlyAfter", "hiddenOnlyAfter")} only in ${names[1]}` : "";
+  const n = kind === "sets" ? groups.length : lists.groups.length;
+  lines.push(`${plural(n, "group")}, grouped by ${settings.view?.groupBy ?? "?"}${oneSided}.` + page.cut());
+  return lines;
+}
+
+function elapsedText({elapsedNs, swapped, before, after}, kind) {
+  const order = swapped && ". The snapshots were named in the wrong order; the sides were swapped.";
+  if (elapsedNs !== undefined)
+    return ["Elapsed: ", make("b", {}, formatSpan(elapsedNs)), order];
+  const differ = (key) => before[key] && after[key] && before[key] !== after[key];
+  const why = differ("machineId") || differ("hostName") ? "different hosts"
+    : !before.bootId || !after.bootId ? "a file without boot id" : "different boots";
+  return `Elapsed: unknown (${why}), so there are no rates.` +
+    (kind === "totals" ? " The numbers are of whole lives, which are of different length." : "");
+}
+
+function commandText(command) {
+  const words = command.words.map((word) =>
+    /^[\w./:=@%+,-]+$/.test(word) ? word : "'" + printable(word).replace(/'/g, "'\\''") + "'");
+  const end = command.signal === undefined ? `exit ${command.exitStatus}` : `signal ${command.signal}`;
+  return [make("code", {}, words.join(" ")), `: ${end}, ${formatSpan(command.elapsedNs)} elapsed, ` +
+    `${formatSpan(command.userNs)} user, ${formatSpan(command.systemNs)} system, ` +
+    `${formatQuantity(command.peakRssBytes, "bytes")} peak, ` +
+    `${command.minorFaults} minor and ${command.majorFaults} major faults, ` +
+    `${command.voluntarySwitches} voluntary and ${command.involuntarySwitches} involuntary switches, ` +
+    `${command.blocksIn} blocks in, ${command.blocksOut} out.`];
+}
+
+// Which sources could not be read to the full, and why: what is said of several sides is said once, and
+// so is what is said of all sources.
+function poorSources({info, kind}) {
+  const sides = sourceSides(info, kind);
+  const said = new Map();
+  for (const [side, sources = []] of sides) {
+    // Allocators that are not asked are nothing that went wrong.
+    const poor = sources.filter(({name, state}) => name !== "jemalloc" && /^(partial|unavailable)$/.test(state));
+    const isUniform = poor.length > 1 && poor.length >= sources.length - 1 &&
+      poor.every(({reason}) => reason === poor[0].reason);
+    for (const {name, state, reason} of isUniform ? [{...poor[0], name: "every source"}] : poor) {
+      const key = `${printable(name)}\n${state}${reason ? ": " + printable(reason) : ""}`;
+      said.set(key, [...said.get(key) ?? [], side]);
+    }
+  }
+  const items = [...said].map(([key, where]) => {
+    const [name, text] = key.split("\n");
+    return make("li", {}, make("b", {}, name), where.length < sides.length ? ` (${where.join(", ")}) ` : " ", text);
+  });
+  return items.length > 0 && [make("h3", {}, "Not fully readable"), make("ul", {}, items)];
+}
+
+function sourceSides(info, kind) {
+  if (kind === "state")
+    return [["", info.sources]];
+  if (kind !== "intervals")
+    return [["before", info.sourcesBefore], ["after", info.sourcesAfter]];
+  return ["a", "b"].flatMap((key) => [[`${key.toUpperCase()} from`, info[key]?.sourcesBefore],
+    [`${key.toUpperCase()} to`, info[key]?.sourcesAfter]]);
+}

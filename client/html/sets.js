@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+"use strict";
+
+// Two sets of captures: the medians of both sides, how far their samples scatter, and which differences
+// are more than chance.
+
+const SET_GROUPS_SHOWN = 24;
+// Medians of rates; a time of each second is a number of CPUs.
+const SET_RATES = [
+  ["running", "runningNs", "CPUs: seconds in each second"],
+  ["waiting for a CPU", "waitingNs", "CPUs: seconds in each second"],
+  ["blocked on storage", "storageNs", "Seconds in each second"],
+  ["read", "readBytes", "read_bytes"],
+  ["written", "writeBytes", "write_bytes"],
+];
+
+function testLines({alpha, tested, significant, samplesNeeded}) {
+  const n = Number(tested), found = Number(significant), needed = Number(samplesNeeded ?? 0);
+  const first = n === 0
+    ? "Nothing was tested: that takes two samples a side that are not all equal, and for rates three captures of one boot."
+    : `${plural(n, "row")} tested, adjusted for as many: ${found.toLocaleString("en")} with an adjusted p below ${alpha}.`;
+  const second = needed > 0 && found === 0 && `With so few samples no test could succeed. For one row alone to be significant it ` +
+    `takes ${needed} samples a side, for rates ${needed + 1} captures; or fewer rows (--filter, --metrics).`;
+  return [first, second].filter(Boolean);
+}
+
+function verdictOf(row) {
+  return row.significant ? "significant" : row.adjusted === null ? "not tested" : "not significant";
+}
+
+class SetMedians {
+  constructor(page) {
+    this.page = page;
+    this.rows = page.data.groups.filter(({rates}) => rates);
+    this.body = make("div");
+    if (this.rows.length > 0)
+      part("groups", "Groups", "Groups by weight", this.body);
+    this.draw();
+  }
+
+  formatRate(value, key) {
+    if (!isNumber(value))
+      return "-";
+    if (this.page.raw)
+      return String(value);
+    return key.endsWith("Ns") ? withPoint(roundTo(...exactly(value / 1e9), 2), 2, false)
+      : formatQuantity(value, "bytes", {derived: true}) + "/s";
+  }
+
+  rateColumn([title, key, hint]) {
+    return [title, "number", ({rates: {before, after}}) => {
+      const texts = [before, after].map((side) => this.formatRate(side?.[key], key));
+      return texts.every((text) => text === "-") ? absent("no window has it") : texts[0] === texts[1] ? texts[0] : texts.join(" → ");
+    }, hint];
+  }
+
+  draw() {
+    const {page} = this, {data} = page, shown = this.rows.slice(0, SET_GROUPS_SHOWN);
+    const most = shown.reduce((size, group) => Math.max(size, weightOf(group)), 0) || 1;
+    const found = (group) => group.rows.filter(({significant}) => significant).length;
+    const columns = [
+      groupColumn(page, () => ""),
+      ["weight", "number", (group) => cellOf(formatWeight(group.weight, data), "not known"),
+        "By how much its share of the host moved: of the time of all CPUs, or of what storage moved"],
+      ["", "graph", (group) => balance(Math.max(weightOf(group), 0) / most, group.weight < 0)],
+      ...SET_RATES.map((rate) => this.rateColumn(rate)),
+      ["differences", "number", (group) => found(group) > 0 ? `${found(group)} significant` : group.side ? "not tested" : "none significant"],
+    ].map(([title, kind, cell, hint]) => [title, kind, kind === "name" ? (group) => cell({group}) : cell, hint]);
+    this.body.replaceChildren(smallTable("Groups by weight", columns, shown),
+      note("Medians of rates, BEFORE → AFTER. Bars to the left fell, to the right grew. " +
+        "A group that only one side has is not tested. " + page.cut()));
+  }
+}
+
+// Where the middle half of the samples of both sides lies, between the least and the largest of all.
+function scatterOf({quartiles: {before, after}}) {
+  const sides = [before, after].filter(Boolean);
+  const low = Math.min(...sides.map(({min}) => min)), width = Math.max(...sides.map(({max}) => max)) - low;
+  if (!(width > 0))
+    return "";
+  const at = (value) => (value - low) / width * 100;
+  return make("span", {class: "scatter", "aria-hidden": "true"}, [before, after].map((side) => {
+    const line = make("span", {class: "samples"});
+    if (side) {
+      const box = make("i", {class: "half"}), tick = make("i", {class: "median"});
+      box.style.left = at(side.q1) + "%";
+      box.style.width = `max(2px, ${at(side.q3) - at(side.q1)}%)`;
+      tick.style.left = `min(calc(100% - 2px), ${at(side.median)}%)`;
+      line.append(box, tick);
+    }
+    return line;
+  }));
+}
+
+// The columns of the table of all metrics.
+function setColumns(table) {
+  const {page} = table;
+  const rate = (row, value) => value === null || value === undefined ? null
+    : page.raw ? plainNumber(value) : formatQuantity(value, row.metric.unit, {derived: row.isRate || row.metric.derived}) + (row.isRate ? "/s" : "");
+  const median = (key) => table.numbers(key, (row) => row[key], (row) => rate(row, row[key]), (row) => whyAbsent(row, key),
+    {hint: "The median of the samples of this side"});
+  const half = (key) => table.numbers(`${key} q1..q3`, (row) => row.quartiles[key]?.q1 ?? null, (row) => {
+    const {n, q1, q3} = row.quartiles[key] ?? {n: 0};
+    return n > 1 ? `${rate(row, q1)}..${rate(row, q3)}` : null;
+  }, () => "fewer than two samples", {hint: "The middle half of the samples lies between these", most: 32});
+  const p = (value) => value === null ? null : value < 0.0001 ? "<0.0001" : value.toPrecision(2);
+  return [
+    median("before"), half("before"), median("after"), half("after"),
+    {title: "samples", width: 14, order: () => null, cell: (row) => scatterOf(row), hint: "Upper: BEFORE, lower: AFTER; the middle half and the median"},
+    table.numbers("delta", (row) => row.delta, (row) => row.delta === null ? null : page.raw ? plainNumber(row.delta, true)
+      : formatQuantity(row.delta, row.metric.unit, {signed: true, derived: row.isRate || row.metric.derived}) + (row.isRate ? "/s" : ""), whyNoDelta),
+    table.percents(),
+    {title: "p (adj)", number: true, width: 10, order: (row) => row.adjusted, cell: (row) => cellOf(p(row.adjusted), row.reason)},
+    {title: "n", number: true, width: 6, order: (row) => row.quartiles.after?.n ?? 0,
+      cell: ({quartiles}) => `${quartiles.before?.n ?? 0}+${quartiles.after?.n ?? 0}`},
+    {title: "verdict", width: 15, cell: (row) => verdictOf(row)},
+  ];
+}
+
+// What is told of a chosen row.
+function setFacts(row, exactly) {
+  const side = (of) => of ? `median ${exactly(of.median)}, middle half ${exactly(of.q1)} to ${exactly(of.q3)}, ` +
+    `${exactly(of.min)} to ${exactly(of.max)}, ${plural(of.n, "sample")}` : "no samples";
+  return [["before", side(row.quartiles.before)], ["after", side(row.quartiles.after)],
+    ["delta", isNumber(row.delta) && plainNumber(row.delta, true)],
+    ["p", isNumber(row.p) && String(row.p)], ["adjusted", isNumber(row.adjusted) && String(row.adjusted)],
+    ["verdict", verdictOf(row)], ["per second", row.isRate && "yes: rates of the work between captures"]];
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+"use strict";
+
+// Where the time of the threads of a group went, in parts that do not overlap and add up to how long its
+// threads were alive: the heaviest groups first, those of one side among them.
+
+const GROUPS_SHOWN = 12;
+const TIME_PARTS = [
+  {key: "runningNs", name: "running"},
+  {key: "waitingNs", name: "waiting for a CPU"},
+  {key: "storageNs", name: "blocked on storage"},
+  {key: "blockedNs", name: "blocked otherwise"},
+  {key: "asleepNs", name: "asleep"},
+];
+const WHY_NO_TIME = {
+  storageNs: "neither delay accounting nor schedstats told",
+  blockedNs: "schedstats are off or not built in: what is not running, waiting or blocked on storage is asleep or blocked",
+  asleepNs: "the other parts are not all known",
+};
+// These overlap the parts above and each other (reclaim runs on a CPU): numbers beside the bars.
+const DELAYS = ["blkio", "swapin", "thrashing", "freepages", "compact", "wpcopy", "irq"];
+const NANOSECONDS = {unit: "ns"};
+
+// The time of each side of a group, or of the only one: null where a side does not have it.
+function timesOf({kind}, group) {
+  const {time, side} = group;
+  if (!time)
+    return [timeOfMetrics(group)];
+  const {a, b, before, after} = time;
+  if (time.aliveNs === undefined)
+    return [a ?? before ?? null, b ?? after ?? null];
+  return side && (kind === "intervals" || kind === "totals") ? (side === "before" ? [time, null] : [null, time]) : [time];
+}
+
+// Of a daemon that does not divide the time itself: as far as metrics tell, without what fell.
+function timeOfMetrics({byName}) {
+  const read = (name) => {
+    const moved = byName.get(name)?.moved;
+    return isNumber(moved) ? Math.max(0, Number(moved)) : null;
+  };
+  const runningNs = read("run_time_ns"), storageNs = read("iowait_sum"), block = read("block_sum");
+  return runningNs === null ? null : {aliveNs: null, runningNs, waitingNs: read("wait_time_ns"), storageNs,
+    blockedNs: block === null || storageNs === null ? null : Math.max(0, block - storageNs), asleepNs: null};
+}
+
+class TimeParts {
+  constructor(page) {
+    this.page = page;
+    this.withSleep = false;
+    this.shown = GROUPS_SHOWN;
+    this.spans = page.data.spans;
+    this.rows = page.data.groups.map((group) => ({group, times: timesOf(page.data, group)}))
+      .filter(({times}) => times.some((time) => time));
+    this.parts = TIME_PARTS.map((part) => ({...part, known: this.rows.some(({times}) =>
+      times.some((time) => time && isNumber(time[part.key])))}));
+    if (!this.parts[3].known)
+      this.parts[4].name = "asleep or blocked";
+    this.body = make("div");
+    const sleep = checkbox("with sleep", "time-sleep", false, (checked) => {
+      this.withSleep = checked;
+      this.draw();
+    });
+    const legend = this.parts.map(({name, known}, i) =>
+      known && make("span", {}, make("i", {class: "swatch part" + i}), name));
+    if (this.rows.length > 0)
+      part("time", "Time", "Where the time went", make("div", {class: "controls"},
+        sleep, make("span", {class: "legend"}, legend)), this.body);
+    this.draw();
+  }
+
+  // The parts of a bar, as shares of one: of a second where the side has a span, else in seconds.
+  lengthsOf(time, side) {
+    const span = Number(this.spans[side] ?? 1e9);
+    return this.parts.map(({key}) =>
+      time && isNumber(time[key]) && (this.withSleep || key !== "asleepNs") ? Number(time[key]) / span : 0);
+  }
+
+  amount(time, side, {key}) {
+    if (!time || !isNumber(time[key]))
+      return null;
+    const approximate = key === "storageNs" && time.exact === false && !this.page.raw ? "~" : "";
+    if (this.page.raw)
+      return String(time[key]);
+    return approximate + (this.spans[side] === undefined ? formatQuantity(time[key], "ns")
+      : formatCpus(time[key], this.spans[side]));
+  }
+
+  partColumn(part) {
+    const cell = ({times}) => {
+      const texts = times.map((time, side) => this.amount(time, side, part));
+      if (texts.every((text) => text === null))
+        return absent(WHY_NO_TIME[part.key]);
+      return texts.map((text) => text ?? "-").filter((text, i, all) => i === 0 || text !== all[0]).join(" → ");
+    };
+    return [part.name, "number", cell,
+      this.spans.length > 0 ? "CPUs: seconds in each second" : "Added up over the threads of the group"];
+  }
+
+  // What stands beside the bars: of an interval, what was done in it.
+  metricColumn(title, name, hint) {
+    const {page} = this, {kind} = page.data;
+    const cell = ({group}) => {
+      const row = group.byName.get(name);
+      if (!row)
+        return absent("left out by --metrics or --sections");
+      if (kind === "interval")
+        return cellOf(page.formatRate(row), row.reason || "the work of threads that ended is not known");
+      return cellOf(page.data.isPair ? page.formatBoth(row) : page.formatSide(row, "value"), row.reason);
+    };
+    return [title, "number", cell, hint ?? name];
+  }
+
+  delayColumns() {
+    return DELAYS.map((name) => name + "_delay_total_ns")
+      .filter((name) => this.rows.some(({group}) => Number(group.byName.get(name)?.moved ?? 0) !== 0))
+      .map((name) => {
+        const column = this.metricColumn(name.replace("_delay_total_ns", " delay"), name, `${name}: overlaps the parts of the bar`);
+        return [column[0], "number overlaps", ...column.slice(2)];
+      });
+  }
+
+  columns(most) {
+    const has = (name) => this.rows.some(({group}) => group.byName.has(name));
+    const hasWeight = this.rows.some(({group}) => isNumber(group.weight));
+    return [
+      groupColumn(this.page, () => "*_ns"),
+      ["", "graph stack", ({times}) => times.map((time, side) => this.stack(time, side, most))],
+      ...hasWeight ? [["weight", "number", ({group}) => cellOf(formatWeight(group.weight, this.page.data), "not known"),
+        "The larger of two shares: of the time of all CPUs, and of what storage moved"]] : [],
+      ["threads", "number", ({group}) => threadsOf(group)],
+      ...this.parts.filter(({key, known}) => known && (this.withSleep || key !== "asleepNs"))
+        .map((part) => this.partColumn(part)),
+      ...["read", "write"].filter((word) => has(word + "_bytes"))
+        .map((word) => this.metricColumn(word === "read" ? "read" : "written", word + "_bytes")),
+      ...this.delayColumns(),
+    ];
+  }
+
+  stack(time, side, most) {
+    const element = make("span", {class: "bar", role: "img"}), said = [];
+    const lengths = this.lengthsOf(time, side), sum = lengths.reduce((all, length) => all + length, 0);
+    lengths.forEach((length, i) => {
+      if (!(length > 0))
+        return;
+      const fill = make("i", {class: "fill part" + i});
+      fill.style.width = length / most * 100 + "%";
+      element.append(fill);
+      said.push(`${this.parts[i].name} ${(length / sum * 100).toFixed(1)}%`);
+    });
+    const sideName = this.rows.some(({times}) => times.length > 1) ? this.page.data.sides.names[side] + ": " : "";
+    element.title = sideName + (time ? said.join(", ") || "nothing" : "no such group");
+    element.setAttribute("aria-label", element.title);
+    return element;
+  }
+
+  draw() {
+    const {page} = this;
+    const sums = this.rows.map(({times}) => Math.max(...times.map((time, side) =>
+      this.lengthsOf(time, side).reduce((all, length) => all + length, 0))));
+    const most = Math.max(...sums, Number.MIN_VALUE);
+    const used = this.rows.filter((row, i) => sums[i] > 0 || weightOf(row.group) > 0);
+    const table = smallTable("Where the time went", this.columns(most), used.slice(0, this.shown));
+    const unknown = this.parts.filter(({key, known}) => !known && key !== "blockedNs");
+    this.body.replaceChildren(used.length > 0 ? table : note("No group has any of this."), this.moreButton(used.length),
+      ...unknown.map(({key, name}) => note("Not measured, so no part of any bar: ", make("b", {}, name),
+        ` (${WHY_NO_TIME[key] ?? "not told"}).`)),
+      note(this.scaleText() + page.cut()));
+  }
+
+  scaleText() {
+    const two = this.rows.some(({times}) => times.length > 1), [first, second] = this.page.data.sides.names;
+    return "Bars are to the scale of the longest" + (this.withSleep ? "" : ", without sleep") +
+      (two ? `; the upper is ${first}, the lower ${second}. ` : ". ") +
+      (this.spans.length > 0 ? "Times are CPUs: seconds in each second. " : "Times are of whole lives. ") +
+      (this.rows.some(({times}) => times.some((time) => time?.exact === false))
+        ? "~: this kernel counts waiting for storage only approximately. " : "") +
+      "Delays overlap these parts and each other, and are no part of a bar.";
+  }
+
+  moreButton(n) {
+    const text = `${Math.min(100, n - this.shown)} more groups`;
+    const button = make("button", {type: "button", hidden: n <= this.shown}, text);
+    button.addEventListener("click", () => {
+      this.shown += 100;
+      this.draw();
+    });
+    return button;
+  }
+}

@@ -141,7 +141,7 @@ static int take_alpha(Taking *taking) {
 }
 
 static int take_tag(Taking *taking) {
-        const char *complaint = snapshot_name_complaint(span_of(taking->value));
+        const char *complaint = snapshot_name_new_complaint(span_of(taking->value));
 
         taking->options->tag = taking->value;
         if (complaint)

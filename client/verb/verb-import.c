@@ -32,7 +32,7 @@ static int call_import(Session *session, const Reference *file, json_object **re
 /* Without --tag the file's name is the name, and it may not be a valid one. */
 static int check_label(const Session *session, const Reference *file) {
         Span label = snapshot_name_of_path(file->text);
-        const char *complaint = snapshot_name_complaint(label);
+        const char *complaint = snapshot_name_new_complaint(label);
         char quoted[QUOTE_BYTES];
 
         if (session->options->tag || !complaint)

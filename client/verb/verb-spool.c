@@ -150,7 +150,7 @@ static int rename_snapshot(Session *session, const char *name, const char *new_n
 int verb_rename(Session *session) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
         char *const *words = session->options->arguments + 1;
-        const char *complaint = snapshot_name_complaint(span_of(words[1]));
+        const char *complaint = snapshot_name_new_complaint(span_of(words[1]));
         char quoted[QUOTE_BYTES];
         Name name;
         int r;

@@ -487,7 +487,7 @@ int spool_rename(Spool *spool, const char *name, const char *new_name, uid_t uid
 
         if (spool->is_unavailable)
                 return SPOOL_E_UNAVAILABLE;
-        if (snapshot_name_complaint(span_of(new_name)))
+        if (snapshot_name_new_complaint(span_of(new_name)))
                 return -EINVAL;
         r = rename_snapshot(spool, name, new_name, uid, &head);
         if (r != 0)

@@ -32,6 +32,16 @@ const char *snapshot_name_complaint(Span name) {
         return NULL;
 }
 
+const char *snapshot_name_new_complaint(Span name) {
+        const char *complaint = snapshot_name_complaint(name);
+
+        if (complaint)
+                return complaint;
+        if (memmem(name.bytes, name.n, "..", 2))
+                return "contains \"..\", which stands between the two snapshots of an interval";
+        return name.bytes[name.n - 1] == '.' ? "ends in a dot" : NULL;
+}
+
 bool snapshot_name_is_relative(Span text, uint64_t *ret_back) {
         const Span latest = SPAN_LITERAL("latest");
         Span number;

@@ -24,6 +24,11 @@
  * name ("is longer than 64 characters").
  */
 const char *snapshot_name_complaint(Span name);
+/*
+ * The same for a name that is given now: it must not contain "..", which stands between the two
+ * snapshots of an interval, nor end in a dot. A snapshot that has such a name keeps it.
+ */
+const char *snapshot_name_new_complaint(Span name);
 
 /*
  * "latest" is 0 back, "latest~N" is N; a number past 2^64-1 counts as that. False, also where N has

@@ -138,7 +138,7 @@ static int check_fields(Request *request, CaptureFields *fields) {
         if (fields->replace && !fields->tag)
                 return request_refuse_parameter(request, "replace",
                                                 "Only a named snapshot can replace another.");
-        complaint = fields->tag ? snapshot_name_complaint(span_of(fields->tag)) : NULL;
+        complaint = fields->tag ? snapshot_name_new_complaint(span_of(fields->tag)) : NULL;
         if (complaint)
                 return request_fail(request, WIRE_ERROR_INVALID_NAME,
                                     &(WireErrorDetail){

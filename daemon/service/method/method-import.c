@@ -63,7 +63,7 @@ static int prepare(Request *request) {
 
 /* Refuses a taken name before anything is copied. Publishing checks again, and decides. */
 static int check_name(Request *request, const char *wanted) {
-        const char *complaint = snapshot_name_complaint(span_of(wanted));
+        const char *complaint = snapshot_name_new_complaint(span_of(wanted));
         const WireErrorDetail detail = { .subject = span_of(wanted), .reason = complaint };
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];
         int r;

@@ -39,6 +39,31 @@ START_TEST(snapshot_names_follow_the_grammar) {
 END_TEST
 
 static const struct {
+        const char *name;
+        const char *complaint; /* part of it; NULL: a good name */
+} new_name_rows[] = {
+        { "a.b", NULL },
+        { "20261120T153501.123Z-2", NULL },
+        { "a..b", "contains" },
+        { "a...b", "contains" },
+        { "a..", "contains" },
+        { "a.", "ends in a dot" },
+        { ".a", "starts with a dot" },
+        { "", "empty" },
+        { "latest", "reserved" },
+};
+
+START_TEST(new_names_cannot_be_taken_for_intervals) {
+        const char *complaint = snapshot_name_new_complaint(span_of(new_name_rows[_i].name));
+
+        if (!new_name_rows[_i].complaint)
+                ck_assert_ptr_null(complaint);
+        else
+                ck_assert_ptr_nonnull(strstr(complaint, new_name_rows[_i].complaint));
+}
+END_TEST
+
+static const struct {
         const char *bytes;
         const char *escaped;
 } escape_rows[] = {
@@ -175,6 +200,8 @@ int main(void) {
         TCase *snapshot = tcase_create("snapshot");
         TCase *escape = tcase_create("escape");
 
+        tcase_add_loop_test(snapshot, new_names_cannot_be_taken_for_intervals, 0,
+                            ELEMENTSOF(new_name_rows));
         tcase_add_loop_test(snapshot, snapshot_names_follow_the_grammar, 0, ELEMENTSOF(name_rows));
         tcase_add_loop_test(snapshot, latest_counts_back, 0, ELEMENTSOF(relatives));
         tcase_add_loop_test(escape, escape_is_valid_and_undone, 0, ELEMENTSOF(escape_rows));

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/group-view.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "render/cell.h"
 #include "session/complain.h"
+#include "session/wire-complaint.h"
 #include "report/group/pairing-table.h"
 #include "view/view-json.h"
 
@@ -79,6 +81,8 @@ static int check_set_options(const Session *session) {
                 { OPTION_WINDOW,
                   "--window is implied: rates of sets are of the work in the windows "
                   "between captures." },
+                { OPTION_TOTALS,
+                  "--totals is for two snapshots: sets are compared by rates and levels." },
                 { OPTION_PAIR, "--pair is for two snapshots: cgroups are not paired in sets." },
                 { OPTION_COLUMNS,
                   "--columns is for two snapshots: sets have columns of their own." },
@@ -131,6 +135,24 @@ static int open_sink(GroupView *view) {
         return r < 0 ? complain_errno(r, "prepare the output") : 0;
 }
 
+static int complain_column(const char *name) {
+        char option[64];
+
+        (void) snprintf(option, sizeof(option), "The column \"%s\"", name);
+        return complain(STATUS_USAGE, WIRE_NEEDS_SIDES, option);
+}
+
+int group_view_refuse_side_columns(const Options *options) {
+        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
+        const char *sided;
+        GroupColumns columns;
+
+        if (group_columns_parse(options->columns, REPORT_INTERVAL, &columns, complaint) != 0)
+                return complain(STATUS_USAGE, "%s", complaint);
+        sided = group_columns_find_sided(&columns);
+        return sided ? complain_column(sided) : 0;
+}
+
 int group_view_new(Session *session, ReportKind kind, GroupView **ret) {
         char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
         _cleanup_(group_view_freep) GroupView *view = NULL;
@@ -138,6 +160,9 @@ int group_view_new(Session *session, ReportKind kind, GroupView **ret) {
         GroupColumns columns;
         int r;
 
+        if (options_have(session->options, OPTION_WINDOW) &&
+            options_have(session->options, OPTION_TOTALS))
+                return complain(STATUS_USAGE, "--window and --totals are two views: give either.");
         r = group_columns_parse(list, kind, &columns, complaint);
         if (r == GROUP_COLUMNS_E_INVALID)
                 return complain(STATUS_USAGE, "%s", complaint);
@@ -221,6 +246,8 @@ static void tell_swap(json_object *reply) {
 static int begin(GroupView *view, json_object *reply) {
         view->begun = true;
         view->form.kind = report_kind_of(reply, view->form.kind);
+        if (view->form.kind == REPORT_INTERVAL && group_columns_find_sided(&view->form.columns))
+                return complain_column(group_columns_find_sided(&view->form.columns));
         if (report_kind_has_sides(view->form.kind))
                 tell_swap(reply);
         return view->sink->type->begin(view->sink, reply);

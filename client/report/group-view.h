@@ -22,6 +22,11 @@ typedef struct GroupView GroupView;
 int group_view_new(Session *session, ReportKind kind, GroupView **ret);
 GroupView *group_view_free(GroupView *view);
 DEFINE_CLEANUP(GroupView *, group_view_free);
+/*
+ * Refuses columns that an interval does not have, for it has one side: before, after and %. 0 or an
+ * exit status.
+ */
+int group_view_refuse_side_columns(const Options *options);
 /* @lead is called once, before the first output. */
 void group_view_set_lead(GroupView *view, GroupLead lead, void *userdata);
 

@@ -48,7 +48,7 @@ static const Members all_members[_REPORT_KIND_MAX] = {
         },
         [REPORT_PAIR] = {
                 .first = { "kind", "before", "after", "sameBoot", "elapsedNs", "hostChanges",
-                           "swapped", "window", "coverage" },
+                           "swapped", "coverage" },
                 .last_list = GROUP_LIST_ONLY_AFTER,
                 .sources = { "sourcesBefore", "sourcesAfter" },
                 .counts = { COUNTS_OF_PAIRS },

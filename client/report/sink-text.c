@@ -307,9 +307,9 @@ static void print_hidden_rows(const SinkText *text, uint64_t n) {
                               (unsigned long long) n, rows);
         else
                 (void) printf("%llu %s %s hidden (--all-rows)\n", (unsigned long long) n,
-                              text->sink.form->kind == REPORT_PAIR ? "unchanged"
-                              : section_tables_any(text->sections) ? "empty or zero"
-                                                                   : "empty",
+                              report_kind_has_sides(text->sink.form->kind) ? "unchanged"
+                              : section_tables_any(text->sections)         ? "empty or zero"
+                                                                           : "empty",
                               rows);
 }
 

@@ -93,7 +93,9 @@
         O(NO_PAIRING, "no-pairing", 0, NONE, "", VIEW_FLAG(pairing, false),                     \
           "Do not look for renamed cgroups by the threads in them")                             \
         O(WINDOW, "window", 0, NONE, "", VIEW_FLAG(window, true),                               \
-          "Follow each thread and sum what it did between the two snapshots")                   \
+          "What was done between the two snapshots: the default for two of one boot")           \
+        O(TOTALS, "totals", 0, NONE, "", VIEW_FLAG(totals, true),                               \
+          "What threads did in their whole lives, side by side, also for two of one boot")      \
         O(FILTER, "filter", 0, REQUIRED, "GLOB", VIEW_PART(filter),                         \
           "Only groups whose label matches")                                                    \
         O(SORT_BY, "sort-by", 0, REQUIRED, "SPEC", VIEW_PART(sort),                         \
@@ -145,9 +147,11 @@ typedef enum OptionId { OPTIONS(OPTION_ID) _OPTION_MAX } OptionId;
          OPTION_BIT(CGROUP_FLATTEN) | OPTION_BIT(NO_CG_NORMALIZE) | OPTION_BIT(FILTER) |        \
          OPTION_BIT(SORT_BY) | OPTION_BIT(FORMULAS))
 
-/* What only two snapshots have: compare and run. */
-#define OPTION_PAIR_BITS \
-        (OPTION_BIT(THRESHOLD) | OPTION_BIT(PAIR) | OPTION_BIT(NO_PAIRING) | OPTION_BIT(WINDOW))
+/* What an interval has, too. */
+#define OPTION_INTERVAL_BITS (OPTION_BIT(PAIR) | OPTION_BIT(NO_PAIRING) | OPTION_BIT(WINDOW))
+
+/* What two snapshots have: compare and run. */
+#define OPTION_PAIR_BITS (OPTION_INTERVAL_BITS | OPTION_BIT(THRESHOLD) | OPTION_BIT(TOTALS))
 
 typedef enum OptionArgument {
         OPTION_ARGUMENT_NONE,

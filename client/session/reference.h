@@ -7,6 +7,11 @@
  * A snapshot as the user names it: a name in the spool, "latest" or "latest~N", or the path of a
  * file, which contains a slash or ends in .zst. The daemon looks up names. Files are opened here,
  * with the rights of the user, and sent as descriptors.
+ *
+ * A subject is what a view can be about: a snapshot, or the interval between two, "A..B". What is
+ * left out in front of or behind the dots is the latest snapshot; ".." alone is "latest~1..latest".
+ * The dots are the first two of the text. A text with a slash can be a path with dots: there they
+ * part two snapshots only behind a name, or behind a file whose name ends in .zst.
  */
 
 #include <stdbool.h>
@@ -36,6 +41,28 @@ int reference_open(const char *text, Reference *ret);
 /* The same for an argument that is always a file. */
 int reference_open_file(const char *path, Reference *ret);
 void reference_done(Reference *reference);
+
+#define SUBJECT_MAX_FILES 2
+
+typedef struct SubjectReference {
+        const char *text; /* borrowed, as typed */
+        bool is_interval;
+        Reference ends[2]; /* the second one only of an interval */
+        char *texts[2];    /* owned: what the ends of an interval borrow */
+} SubjectReference;
+
+#define SUBJECT_EMPTY ((SubjectReference){ .ends = { REFERENCE_EMPTY, REFERENCE_EMPTY } })
+
+/* Where the dots of an interval stand in @text; NULL when it is one snapshot. */
+const char *subject_find_dots(const char *text);
+/* reference_open() of the snapshot, or of both. After a failure @ret is still to be freed. */
+int subject_open(const char *text, SubjectReference *ret);
+void subject_done(SubjectReference *subject);
+/* All of its snapshots are files, so that no daemon is needed. */
+bool subject_is_of_files(const SubjectReference *subject);
+/* The SubjectRef object; descriptors of files are appended to @fds. */
+void subject_write_json(JsonWriter *writer, const SubjectReference *subject, int *fds,
+                        size_t *n_fds);
 
 /* The SnapshotRef object; a file's descriptor is the @fd_index-th sent with the call. */
 void reference_write_json(JsonWriter *writer, const Reference *reference, size_t fd_index);

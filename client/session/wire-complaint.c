@@ -15,8 +15,16 @@ typedef struct Facts {
         char nearest[QUOTE_BYTES];
         bool has_reason, has_nearest;
         json_object *offset;
+        const char *sided_option; /* that one interval does not take; NULL: something else */
         const WireTopic *topic;
 } Facts;
+
+/* The option that an interval does not take, of a refused parameter; NULL for any other. */
+static const char *sided_option_of(Span parameter) {
+        if (span_is(parameter, "view.threshold"))
+                return "--threshold";
+        return span_is(parameter, "view.sortBy") ? "--sort-by percent" : NULL;
+}
 
 static void collect(const Reply *reply, WireError error, const WireTopic *topic, Facts *facts) {
         Span value =
@@ -32,6 +40,8 @@ static void collect(const Reply *reply, WireError error, const WireTopic *topic,
                 /* It is there to be typed: a text that is no name is not offered. */
                 .has_nearest = !snapshot_name_complaint(cell_string(nearest)),
                 .offset = cell_member(reply->parameters, "offset"),
+                .sided_option =
+                        error == WIRE_ERROR_INVALID_PARAMETER ? sided_option_of(value) : NULL,
         };
         /* Name a file as the user typed it: the daemon knows only the last part of its path. */
         if (topic->subject && (value.n == 0 || (error == WIRE_ERROR_SNAPSHOT_UNREADABLE &&
@@ -73,10 +83,7 @@ static int format(WireError error, const Facts *facts, Buffer *sentence) {
                 return buffer_append_format(sentence, "%s cannot be read as a snapshot: %s.", value,
                                             reason);
         case WIRE_ERROR_NO_WINDOW:
-                return buffer_append_format(sentence,
-                                            "Threads cannot be followed: %s; without --window the "
-                                            "groups are compared as they stood.",
-                                            reason);
+                return buffer_append_format(sentence, "There is no such interval: %s.", reason);
         case WIRE_ERROR_SPOOL_FULL:
         case WIRE_ERROR_SPOOL_UNAVAILABLE:
                 /* The reason is a sentence that names the spool by its path. */
@@ -94,6 +101,9 @@ static int format(WireError error, const Facts *facts, Buffer *sentence) {
                                             "snapshot may remove, rename or replace it.",
                                             reason);
         case WIRE_ERROR_INVALID_PARAMETER:
+                if (facts->sided_option)
+                        return buffer_append_format(sentence, WIRE_NEEDS_SIDES,
+                                                    facts->sided_option);
                 if (facts->has_reason)
                         return buffer_append_format(sentence, "ctprofd does not accept %s: %s.",
                                                     value, reason);

@@ -12,6 +12,11 @@
 #include "base/macro.h"
 #include "wire/message.h"
 
+/* Why one interval does not take the option that is its argument. */
+#define WIRE_NEEDS_SIDES                                                                    \
+        "%s needs two sides, and one interval has only one: give --totals, or compare two " \
+        "intervals (A..B C..D)."
+
 typedef struct WireTopic {
         const char *subject;    /* what the user typed; NULL: unknown */
         const char *taken_hint; /* what to do about SnapshotExists; NULL: none */

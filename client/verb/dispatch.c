@@ -104,14 +104,28 @@ static int complain_format(const Options *options, const Verb *verb) {
                         format_name(options->format), list);
 }
 
+#define REFUSAL_ROW(name_, option_, why_) { verb_##name_, OPTION_##option_, (why_) },
+static const struct {
+        int (*run)(Session *session);
+        OptionId option;
+        const char *why;
+} refusals[] = { VERB_REFUSALS(REFUSAL_ROW) };
+
+static int refuse_option(const Verb *verb, unsigned id) {
+        for (size_t i = 0; i < ELEMENTSOF(refusals); i++)
+                if (refusals[i].run == verb->run && refusals[i].option == id)
+                        return complain(STATUS_USAGE, "%s", refusals[i].why);
+        return complain(STATUS_USAGE, "\"%s\" does not take --%s.", verb->name,
+                        option_table[id].name);
+}
+
 /* Refuses options that contradict each other and options that the verb does not take. */
 static int check_options(const Options *options, const Verb *verb) {
         uint64_t strange = options->given & ~(OPTION_COMMON_BITS | verb->options);
 
         for (unsigned id = 0; id < _OPTION_MAX; id++)
                 if (strange >> id & 1)
-                        return complain(STATUS_USAGE, "\"%s\" does not take --%s.", verb->name,
-                                        option_table[id].name);
+                        return refuse_option(verb, id);
         if (options->format != _FORMAT_MAX && (verb->formats >> options->format & 1) == 0)
                 return complain_format(options, verb);
         if (options_have(options, OPTION_LOCAL) && options->socket_path)

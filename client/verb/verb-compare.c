@@ -7,15 +7,67 @@
 #include "verb/verb.h"
 #include "verb/verb-view.h"
 
-static int compare_pair(Session *session, const char *before, const char *after) {
+/* Two snapshots, or two intervals; the daemon knows whether two snapshots have one between them. */
+static int check_pair(const Session *session, const SubjectReference subjects[static 2]) {
+        char interval[QUOTE_BYTES], snapshot[QUOTE_BYTES];
+        unsigned which = subjects[0].is_interval ? 0 : 1;
+
+        if (subjects[0].is_interval != subjects[1].is_interval)
+                return complain(STATUS_USAGE,
+                                "%s is an interval and %s a snapshot: \"compare\" takes two of one "
+                                "kind.",
+                                quote(subjects[which].text, interval),
+                                quote(subjects[1 - which].text, snapshot));
+        if (subjects[0].is_interval && options_have(session->options, OPTION_TOTALS))
+                return complain(STATUS_USAGE,
+                                "--totals is for two snapshots: an interval has work, and no "
+                                "totals of lives.");
+        if (options_have(session->options, OPTION_WINDOW) && !subjects[0].is_interval)
+                return refuse_sides_of_interval(session->options);
+        return 0;
+}
+
+static int compare_opened(Session *session, const SubjectReference subjects[static 2]) {
         _cleanup_(group_view_freep) GroupView *view = NULL;
         int r;
 
-        r = group_view_new(session, REPORT_PAIR, &view);
-        if (r != 0)
-                return r;
-        r = compare_snapshots(session, view, before, after);
+        r = check_pair(session, subjects);
+        if (r == 0)
+                r = group_view_new(session,
+                                   subjects[0].is_interval ? REPORT_INTERVALS : REPORT_PAIR, &view);
+        if (r == 0)
+                r = compare_subjects(session, view, subjects);
         return r == 0 && group_view_is_above(view) ? STATUS_ABOVE : r;
+}
+
+static int compare_pair(Session *session, const char *before, const char *after) {
+        SubjectReference subjects[2] = { SUBJECT_EMPTY, SUBJECT_EMPTY };
+        int r;
+
+        r = subject_open(before, &subjects[0]);
+        if (r == 0)
+                r = subject_open(after, &subjects[1]);
+        if (r == 0)
+                r = compare_opened(session, subjects);
+        subject_done(&subjects[0]);
+        subject_done(&subjects[1]);
+        return r;
+}
+
+/* One argument is half of a comparison. */
+static int complain_one(const char *text) {
+        char quoted[QUOTE_BYTES];
+
+        (void) quote(text, quoted);
+        if (subject_find_dots(text))
+                return complain(STATUS_USAGE,
+                                "\"compare\" needs another interval beside %s, as in \"ctprofctl "
+                                "compare A..B C..D\": \"show\" shows one.",
+                                quoted);
+        return complain(STATUS_USAGE,
+                        "\"compare\" needs another snapshot beside %s, as in \"ctprofctl compare "
+                        "BEFORE AFTER\".",
+                        quoted);
 }
 
 /* sets */
@@ -93,10 +145,12 @@ int verb_compare(Session *session) {
                                 quote(options->arguments[1], quoted));
         if (has_before)
                 return run_sets(session);
-        if (n < 2)
+        if (n == 0)
                 return complain(STATUS_USAGE,
                                 "\"compare\" needs two snapshots, as in \"ctprofctl compare BEFORE "
-                                "AFTER\", or sets of them (--before, --after).");
+                                "AFTER\", two intervals, or sets of them (--before, --after).");
+        if (n == 1)
+                return complain_one(options->arguments[1]);
         if (options_have(options, OPTION_ALPHA))
                 return complain(STATUS_USAGE,
                                 "--alpha is for sets of snapshots, which --before and --after "

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -149,7 +150,7 @@ static int prepare_tags(Run *run) {
 
                 (void) snprintf(run->tag_texts[side], NAME_BYTES, "%s-%s", prefix, sides[side]);
                 run->tags[side] = run->tag_texts[side];
-                complaint = snapshot_name_complaint(span_of(run->tags[side]));
+                complaint = snapshot_name_new_complaint(span_of(run->tags[side]));
                 if (complaint)
                         return complain(STATUS_USAGE, "The tag %s %s.",
                                         quote(run->tags[side], quoted), complaint);
@@ -189,11 +190,20 @@ static int capture_side(Run *run, size_t side) {
         return 0;
 }
 
+static SubjectReference subject_of(const char *name) {
+        return (SubjectReference){ .text = name, .ends = { { .text = name, .fd = -EBADF } } };
+}
+
 int verb_run(Session *session) {
         _cleanup_(group_view_freep) GroupView *view = NULL;
         Run run = { .session = session, .words = session->options->arguments + 1 };
         int r;
 
+        r = options_have(session->options, OPTION_TOTALS)
+                    ? 0
+                    : refuse_sides_of_interval(session->options);
+        if (r != 0)
+                return r;
         r = group_view_new(session, REPORT_PAIR, &view);
         if (r != 0)
                 return r;
@@ -216,6 +226,8 @@ int verb_run(Session *session) {
                 return r;
         session->left_status = command_status(&run.result);
         group_view_set_lead(view, on_lead, &run);
-        r = compare_snapshots(session, view, run.names[0], run.names[1]);
+        r = compare_subjects(
+                session, view,
+                (const SubjectReference[2]){ subject_of(run.names[0]), subject_of(run.names[1]) });
         return r == 0 ? command_status(&run.result) : r;
 }

@@ -4,27 +4,28 @@
 #include "session/complain.h"
 #include "report/group-view.h"
 #include "session/reference.h"
+#include "session/wire-complaint.h"
 #include "verb/verb.h"
 #include "verb/verb-view.h"
 
-/* Calls the analysis job alone if all @references are files, else the daemon. */
+#define MAX_SUBJECTS 2
+
+/* Calls the analysis job alone if all @subjects are of files, else the daemon. */
 static int call_view(Session *session, GroupView *view, const char *method,
-                     const char *const parameter_names[], const Reference *references,
-                     size_t n_references) {
+                     const char *const parameter_names[], const SubjectReference *subjects,
+                     size_t n_subjects) {
         _cleanup_(session_call_done) SessionCall call = {
                 .endpoint = ENDPOINT_ANALYSIS,
                 .request = { .method = method, .more = true },
         };
         JsonWriter *writer = session_call_begin(&call);
+        int fds[MAX_SUBJECTS * SUBJECT_MAX_FILES];
         size_t n_fds = 0;
-        int fds[2];
 
-        for (size_t i = 0; i < n_references; i++) {
+        for (size_t i = 0; i < n_subjects; i++) {
                 json_write_key(writer, parameter_names[i]);
-                reference_write_json(writer, &references[i], n_fds);
-                if (references[i].is_file)
-                        fds[n_fds++] = references[i].fd;
-                else
+                subject_write_json(writer, &subjects[i], fds, &n_fds);
+                if (!subject_is_of_files(&subjects[i]))
                         call.endpoint = ENDPOINT_DAEMON;
         }
         group_view_write_parameters(view, writer);
@@ -34,32 +35,49 @@ static int call_view(Session *session, GroupView *view, const char *method,
         return session_call(session, &call, group_view_on_reply, view);
 }
 
-int verb_show(Session *session) {
+int refuse_sides_of_interval(const Options *options) {
+        if (options->view.has_threshold)
+                return complain(STATUS_USAGE, WIRE_NEEDS_SIDES, "--threshold");
+        if (options->view.sort.order == VIEW_ORDER_PERCENT)
+                return complain(STATUS_USAGE, WIRE_NEEDS_SIDES, "--sort-by percent");
+        return group_view_refuse_side_columns(options);
+}
+
+/* Options that only an interval has, or none. */
+static int check_show(const Options *options, bool is_interval) {
+        static const OptionId of_intervals[] = { OPTION_WINDOW, OPTION_PAIR, OPTION_NO_PAIRING };
+
+        if (is_interval)
+                return refuse_sides_of_interval(options);
+        for (size_t i = 0; i < ELEMENTSOF(of_intervals); i++)
+                if (options_have(options, of_intervals[i]))
+                        return complain(STATUS_USAGE,
+                                        "--%s is for an interval (A..B): one snapshot has none.",
+                                        option_table[of_intervals[i]].name);
+        return 0;
+}
+
+static int show_subject(Session *session, const SubjectReference *subject) {
         static const char *const names[] = { "snapshot" };
-        _cleanup_(reference_done) Reference snapshot = REFERENCE_EMPTY;
         _cleanup_(group_view_freep) GroupView *view = NULL;
         int r;
 
-        r = group_view_new(session, REPORT_SNAPSHOT, &view);
-        if (r != 0)
-                return r;
-        r = reference_open(session->options->arguments[1], &snapshot);
-        if (r != 0)
-                return r;
-        return call_view(session, view, PROFILER_INTERFACE ".Show", names, &snapshot, 1);
+        r = check_show(session->options, subject->is_interval);
+        if (r == 0)
+                r = group_view_new(session,
+                                   subject->is_interval ? REPORT_INTERVAL : REPORT_SNAPSHOT, &view);
+        return r == 0 ? call_view(session, view, PROFILER_INTERFACE ".Show", names, subject, 1) : r;
 }
 
-int compare_snapshots(Session *session, GroupView *view, const char *before, const char *after) {
-        static const char *const names[] = { "before", "after" };
-        Reference references[] = { REFERENCE_EMPTY, REFERENCE_EMPTY };
-        int r;
+int verb_show(Session *session) {
+        _cleanup_(subject_done) SubjectReference subject = SUBJECT_EMPTY;
+        int r = subject_open(session->options->arguments[1], &subject);
 
-        r = reference_open(before, &references[0]);
-        if (r == 0)
-                r = reference_open(after, &references[1]);
-        if (r == 0)
-                r = call_view(session, view, PROFILER_INTERFACE ".Compare", names, references, 2);
-        reference_done(&references[0]);
-        reference_done(&references[1]);
-        return r;
+        return r == 0 ? show_subject(session, &subject) : r;
+}
+
+int compare_subjects(Session *session, GroupView *view, const SubjectReference subjects[static 2]) {
+        static const char *const names[] = { "before", "after" };
+
+        return call_view(session, view, PROFILER_INTERFACE ".Compare", names, subjects, 2);
 }

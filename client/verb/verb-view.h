@@ -4,11 +4,18 @@
 /*
  * VerbView
  *
- * Compares two snapshots, for the verbs that end with a comparison.
+ * Compares two subjects, for the verbs that end with a comparison.
  */
 
 #include "report/group-view.h"
+#include "session/reference.h"
 #include "session/session.h"
 
-/* @view has two sides. 0, or an exit status after a sentence. */
-int compare_snapshots(Session *session, GroupView *view, const char *before, const char *after);
+/* @view has two sides; both are opened. 0, or an exit status after a sentence. */
+int compare_subjects(Session *session, GroupView *view, const SubjectReference subjects[static 2]);
+
+/*
+ * Refuses options that need two sides, before the interval that has one is read or comes about. 0
+ * or an exit status.
+ */
+int refuse_sides_of_interval(const Options *options);

@@ -33,11 +33,12 @@
         V(list, "list", "",                                                                        \
           "List the snapshots of the spool, newest first",                                         \
           NULL, 0, 0, OPTION_BIT(SINCE) | OPTION_BIT(UNTIL), 0)                                    \
-        V(show, "show", "SNAPSHOT",                                                                \
-          "Show one snapshot, grouped",                                                            \
-          "a snapshot", 1, 1, OPTION_VIEW_BITS, VERB_VIEW_FORMATS)                                 \
-        V(compare, "compare", "BEFORE AFTER | --before LIST --after LIST",                         \
-          "Show what changed between two snapshots, or two sets of snapshots",                     \
+        V(show, "show", "SNAPSHOT|A..B",                                                           \
+          "Show one snapshot, or what was done between two of one boot",                           \
+          "a snapshot or an interval", 1, 1, OPTION_VIEW_BITS | OPTION_INTERVAL_BITS,              \
+          VERB_VIEW_FORMATS)                                                                       \
+        V(compare, "compare", "BEFORE AFTER|A..B C..D|--before LIST --after LIST",                 \
+          "Show what was done between two snapshots, or compare intervals or sets",                \
           "two snapshots", 0, 2,                                                                   \
           OPTION_VIEW_BITS | OPTION_PAIR_BITS | OPTION_BIT(BEFORE) | OPTION_BIT(AFTER) |           \
           OPTION_BIT(ALPHA), VERB_VIEW_FORMATS)                                                    \
@@ -85,6 +86,14 @@
 #define VERB_TWO_BOTH(name) " " name
 #define VERB_COLUMN_OF_ONE(id, name, header, right, shrink, omit, sides) VERB_ONE_##sides(name)
 #define VERB_COLUMN_OF_TWO(id, name, header, right, shrink, omit, sides) VERB_TWO_##sides(name)
+
+/* Why a verb takes no option that its neighbours take: verb, option, a sentence. */
+#define VERB_REFUSALS(R)                                                                           \
+        R(show, THRESHOLD,                                                                         \
+          "--threshold needs two sides, which \"show\" does not have: \"compare\" takes two "      \
+          "snapshots with --totals, or two intervals (A..B C..D).")                                \
+        R(show, TOTALS,                                                                            \
+          "--totals is for two snapshots, as in \"ctprofctl compare A B --totals\".")
 
 /* Options that mean something else to one verb: verb, option, argument name or NULL, help. */
 #define VERB_HELPS(H)                                                                              \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/work.h"
+#include "worker/view-subjects.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,128 +17,43 @@
 #include "analysis/subject/host-change.h"
 #include "analysis/subject/section-feed.h"
 
-/* One call of Show (one side) or Compare (two). */
+/* One call of Show or Compare that is about one snapshot, or about two of them. */
 typedef struct Analysis {
-        Work *work; /* borrowed */
-        View view;
+        Work *work;         /* borrowed */
+        ViewSubjects *call; /* borrowed */
         unsigned n_sides;
-        Subject subjects[SIDES];
         ComparisonSetup setup;
-        bool has_elapsed; /* setup.elapsed_ns is known; it may be 0 */
-        bool swapped;     /* the caller's "before" was the later capture */
         Comparison *comparison;
         SectionFeed feed;
         Buffer name; /* scratch: the former name of a cgroup */
 } Analysis;
 
-typedef struct AnalysisParameters {
-        json_object *refs[SIDES];
-        json_object *view;
-} AnalysisParameters;
-
 static void analysis_done(Analysis *analysis) {
         section_feed_done(&analysis->feed);
         buffer_done(&analysis->name);
-        /* The comparison borrows the subjects' sources. */
         analysis->comparison = comparison_free(analysis->comparison);
-        for (unsigned i = 0; i < SIDES; i++)
-                subject_done(&analysis->subjects[i]);
 }
 
-/* opening */
+/* preparing */
 
-static int analysis_open(Analysis *analysis, const AnalysisParameters *parameters,
-                         const char *const names[static SIDES]) {
-        SnapshotRef refs[SIDES] = { SNAPSHOT_REF_NONE, SNAPSHOT_REF_NONE };
-        int r;
-
-        r = work_decode_view(analysis->work, parameters->view, &analysis->view);
-        if (r != 0)
-                return r;
-        if (analysis->view.window && analysis->n_sides < 2)
-                return work_refuse_parameter(analysis->work, "view",
-                                             "a window needs two snapshots");
-
-        /* Decode all references before any file is opened: errors of the call come first. */
-        for (unsigned i = 0; i < analysis->n_sides && r == 0; i++)
-                r = work_decode_ref(analysis->work, parameters->refs[i], names[i], &refs[i]);
-        for (unsigned i = 0; i < analysis->n_sides && r == 0; i++)
-                r = work_open_subject(analysis->work, &refs[i], &analysis->subjects[i]);
-        for (unsigned i = 0; i < analysis->n_sides; i++)
-                snapshot_ref_done(&refs[i]);
-        return r;
-}
-
-/*
- * Relates the two sides in time. Captures of one boot that were named in the wrong order are
- * swapped: read backwards, every counter would seem to have been reset although nothing was.
- */
-static void analysis_relate(Analysis *analysis) {
-        Subject *subjects = analysis->subjects;
-
-        analysis->setup = (ComparisonSetup){ .n_sides = analysis->n_sides };
-        if (analysis->n_sides < 2)
-                return;
-        analysis->setup.boots = subject_boots(&subjects[SIDE_BEFORE], &subjects[SIDE_AFTER]);
-        if (analysis->setup.boots != BOOTS_SAME || !subjects[SIDE_BEFORE].head.has_start_boottime ||
-            !subjects[SIDE_AFTER].head.has_start_boottime)
-                return;
-        if (subjects[SIDE_AFTER].head.start_boottime_ns <
-            subjects[SIDE_BEFORE].head.start_boottime_ns) {
-                Subject earlier = subjects[SIDE_AFTER];
-
-                subjects[SIDE_AFTER] = subjects[SIDE_BEFORE];
-                subjects[SIDE_BEFORE] = earlier;
-                analysis->swapped = true;
-        }
-        analysis->has_elapsed = true;
-        analysis->setup.elapsed_ns = subjects[SIDE_AFTER].head.start_boottime_ns -
-                                     subjects[SIDE_BEFORE].head.start_boottime_ns;
-}
-
-/* Says how far the readings of each side can be believed; call after analysis_relate(). */
-static void analysis_doubt(Analysis *analysis) {
+/* Says how the sides are related, and how far the readings of each can be believed. */
+static void analysis_set_up(Analysis *analysis) {
         ComparisonSetup *setup = &analysis->setup;
         JudgeTime times[SIDES] = { { .known = false }, { .known = false } };
 
+        *setup = (ComparisonSetup){
+                .n_sides = analysis->n_sides,
+                .boots = analysis->call->boots,
+                .elapsed_ns = analysis->call->elapsed_ns,
+        };
         for (unsigned i = 0; i < analysis->n_sides; i++) {
-                const Head *head = &analysis->subjects[i].head;
+                const Head *head = &analysis->call->subjects[i].head;
 
                 setup->defects[i] = kernel_defects_of(head->kernel_release);
                 times[i] = judge_time_of(head);
         }
         if (setup->boots == BOOTS_SAME)
                 setup->interval_ns = judge_interval_ns(times);
-}
-
-/* Refuses a window between snapshots that cannot have threads in common. */
-static int analysis_check_window(Analysis *analysis) {
-        const Subject *subjects = analysis->subjects;
-        const char *before = subject_name(&subjects[SIDE_BEFORE]);
-        const char *after = subject_name(&subjects[SIDE_AFTER]);
-        _cleanup_(buffer_done) Buffer reason = { .bytes = NULL };
-        WireErrorDetail detail = {};
-        int r;
-
-        if (!analysis->view.window)
-                return 0;
-        switch (analysis->setup.boots) {
-        case BOOTS_SAME:
-                return 0;
-        case BOOTS_DIFFERENT:
-                buffer_append_format(&reason, "\"%s\" and \"%s\" are from different boots", before,
-                                     after);
-                break;
-        case BOOTS_UNKNOWN:
-                buffer_append_format(&reason, "\"%s\" does not record its boot",
-                                     subjects[SIDE_BEFORE].head.boot_id[0] == '\0' ? before
-                                                                                   : after);
-                break;
-        }
-        r = buffer_terminate(&reason, &detail.reason);
-        if (r != 0)
-                return r;
-        return work_refuse(analysis->work, WIRE_ERROR_NO_WINDOW, &detail);
 }
 
 /* reading */
@@ -179,7 +94,7 @@ static int analysis_on_progress(void *userdata, uint64_t n_read, uint64_t n_tota
 }
 
 static int analysis_read_threads(Analysis *analysis, AnalysisRead *read) {
-        Subject *subjects = analysis->subjects;
+        Subject *subjects = analysis->call->subjects;
         bool has_census = comparison_wants_census(analysis->comparison);
         int r = 0;
 
@@ -230,20 +145,20 @@ static int analysis_read(Analysis *analysis) {
         AnalysisRead read = { .visitor = &visitor, .userdata = analysis };
         int r;
 
-        r = comparison_new(&analysis->view, &analysis->setup, &analysis->comparison);
+        r = comparison_new(&analysis->call->view, &analysis->setup, &analysis->comparison);
         if (r == 0)
-                r = section_feed_init(&analysis->feed, &analysis->view, analysis->n_sides);
+                r = section_feed_init(&analysis->feed, &analysis->call->view, analysis->n_sides);
         if (r != 0)
                 return err_fold(r);
         for (unsigned i = 0; i < analysis->n_sides; i++)
-                section_feed_head(&analysis->feed, i, &analysis->subjects[i].head);
+                section_feed_head(&analysis->feed, i, &analysis->call->subjects[i].head);
         if (comparison_wants_cgroups(analysis->comparison))
                 visitor.on_cgroup_name = analysis_on_cgroup_name;
         r = analysis_read_threads(analysis, &read);
         if (r != 0)
                 return analysis_read_result(analysis, read.culprit, r);
         for (unsigned i = 0; i < analysis->n_sides; i++) {
-                Subject *subject = &analysis->subjects[i];
+                Subject *subject = &analysis->call->subjects[i];
 
                 r = section_feed_subject(&analysis->feed, i, subject);
                 if (r != 0)
@@ -271,7 +186,7 @@ static int analysis_write_changes(Analysis *analysis, JsonWriter *writer) {
         for (unsigned i = 0; i < SIDES; i++)
                 host_facts_init(&facts[i]);
         for (unsigned i = 0; i < SIDES && r == 0; i++) {
-                Subject *subject = &analysis->subjects[i];
+                Subject *subject = &analysis->call->subjects[i];
 
                 r = host_facts_flatten(&facts[i], buffer_span(&subject->host), &subject->head);
                 if (r == HOST_CHANGE_E_MALFORMED) {
@@ -290,23 +205,22 @@ static int analysis_write_changes(Analysis *analysis, JsonWriter *writer) {
         return r;
 }
 
-static void analysis_write_window(const Analysis *analysis, JsonWriter *writer) {
+static void analysis_write_lives(const Analysis *analysis, JsonWriter *writer) {
         LifeCounts lives = comparison_lives(analysis->comparison);
 
         if (!comparison_wants_lives(analysis->comparison))
                 return;
-        json_write_key(writer, "window");
-        json_write_object(writer);
+        json_write_key(writer, "lives");
         life_counts_write_json(writer, &lives);
-        json_write_end(writer);
 }
 
 static int analysis_answer_heads(Analysis *analysis) {
-        const Subject *before = &analysis->subjects[SIDE_BEFORE];
-        const Subject *after = &analysis->subjects[SIDE_AFTER];
+        const Subject *before = &analysis->call->subjects[SIDE_BEFORE];
+        const Subject *after = &analysis->call->subjects[SIDE_AFTER];
         JsonWriter *writer = answer_begin(&analysis->work->answer);
         int r;
 
+        json_write_member_text(writer, "kind", view_kind_name(analysis->call->kind));
         if (analysis->n_sides == 1) {
                 analysis_write_side(writer, before, "snapshot", "sources");
                 return answer_reply(&analysis->work->answer);
@@ -315,13 +229,13 @@ static int analysis_answer_heads(Analysis *analysis) {
         analysis_write_side(writer, after, "after", "sourcesAfter");
         json_write_member_bool(writer, "sameBoot", analysis->setup.boots == BOOTS_SAME);
         json_write_key(writer, "elapsedNs");
-        if (analysis->has_elapsed)
+        if (analysis->call->has_elapsed)
                 json_write_u64(writer, analysis->setup.elapsed_ns);
         else
                 json_write_null(writer);
-        if (analysis->swapped)
+        if (analysis->call->swapped)
                 json_write_member_bool(writer, "swapped", true);
-        analysis_write_window(analysis, writer);
+        analysis_write_lives(analysis, writer);
         r = analysis_write_changes(analysis, writer);
         return r == 0 ? answer_reply(&analysis->work->answer) : r;
 }
@@ -379,7 +293,8 @@ static uint64_t analysis_rows_above(const Analysis *analysis, const SectionCurso
 static void analysis_write_pairings(const Analysis *analysis, JsonWriter *writer) {
         size_t n = comparison_n_pairings(analysis->comparison);
 
-        if (analysis->view.axis != VIEW_AXIS_CGROUP && analysis->view.axis != VIEW_AXIS_ALL)
+        if (analysis->call->view.axis != VIEW_AXIS_CGROUP &&
+            analysis->call->view.axis != VIEW_AXIS_ALL)
                 return;
         json_write_key(writer, "pairings");
         comparison_write_pairings(analysis->comparison, writer);
@@ -410,7 +325,7 @@ static int analysis_answer(Analysis *analysis) {
         json_write_member_u64(
                 writer, "hiddenRows",
                 number_add_saturating(comparison_hidden_rows(comparison), sections.n_hidden));
-        if (analysis->view.has_threshold && analysis->n_sides > 1)
+        if (analysis->call->view.has_threshold && analysis->n_sides > 1)
                 json_write_member_u64(writer, "rowsAboveThreshold",
                                       analysis_rows_above(analysis, &sections));
         json_write_member_u64(writer, "hiddenGroups",
@@ -427,51 +342,56 @@ static int analysis_answer(Analysis *analysis) {
         return answer_final(&analysis->work->answer);
 }
 
-static int analysis_run(Work *work, const AnalysisParameters *parameters, unsigned n_sides,
-                        const char *const names[static SIDES]) {
-        _cleanup_(analysis_done) Analysis analysis = { .work = work, .n_sides = n_sides };
+static int analysis_run(Work *work, ViewSubjects *call) {
+        _cleanup_(analysis_done) Analysis analysis = {
+                .work = work,
+                .call = call,
+                .n_sides = call->kind == VIEW_KIND_STATE ? 1 : SIDES,
+        };
         int r;
 
-        for (unsigned i = 0; i < SIDES; i++)
-                subject_init(&analysis.subjects[i]);
-        r = analysis_open(&analysis, parameters, names);
+        analysis_set_up(&analysis);
+        r = analysis_read(&analysis);
+        return r == 0 ? analysis_answer(&analysis) : r;
+}
+
+/* The comparison borrows the sources of the subjects, so these are freed after it. */
+static int serve(Work *work, const ViewParameters *parameters) {
+        _cleanup_(view_subjects_done) ViewSubjects call;
+        int r;
+
+        view_subjects_init(&call);
+        r = view_subjects_open(work, parameters, &call);
         if (r != 0)
                 return r;
-        analysis_relate(&analysis);
-        analysis_doubt(&analysis);
-        r = analysis_check_window(&analysis);
-        if (r == 0)
-                r = analysis_read(&analysis);
-        if (r != 0)
-                return r;
-        return analysis_answer(&analysis);
+        if (call.kind == VIEW_KIND_INTERVALS)
+                return work_refuse_parameter(work, "after", "two intervals are not compared yet");
+        return analysis_run(work, &call);
 }
 
 static int work_show(Work *work) {
         static const Parameter table[] = {
-                { "snapshot", PARAMETER_OBJECT, true, offsetof(AnalysisParameters, refs[0]) },
-                { "view", PARAMETER_OBJECT, false, offsetof(AnalysisParameters, view) },
+                { "snapshot", PARAMETER_OBJECT, true, offsetof(ViewParameters, refs[0]) },
+                { "view", PARAMETER_OBJECT, false, offsetof(ViewParameters, view) },
         };
-        static const char *const names[SIDES] = { "snapshot" };
-        AnalysisParameters parameters = {};
+        ViewParameters parameters = { .n_refs = 1, .names = { "snapshot" } };
         int r;
 
         r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        return r == 0 ? analysis_run(work, &parameters, 1, names) : r;
+        return r == 0 ? serve(work, &parameters) : r;
 }
 
 static int work_compare(Work *work) {
         static const Parameter table[] = {
-                { "before", PARAMETER_OBJECT, true, offsetof(AnalysisParameters, refs[0]) },
-                { "after", PARAMETER_OBJECT, true, offsetof(AnalysisParameters, refs[1]) },
-                { "view", PARAMETER_OBJECT, false, offsetof(AnalysisParameters, view) },
+                { "before", PARAMETER_OBJECT, true, offsetof(ViewParameters, refs[0]) },
+                { "after", PARAMETER_OBJECT, true, offsetof(ViewParameters, refs[1]) },
+                { "view", PARAMETER_OBJECT, false, offsetof(ViewParameters, view) },
         };
-        static const char *const names[SIDES] = { "before", "after" };
-        AnalysisParameters parameters = {};
+        ViewParameters parameters = { .n_refs = 2, .names = { "before", "after" } };
         int r;
 
         r = work_decode(work, table, ELEMENTSOF(table), &parameters);
-        return r == 0 ? analysis_run(work, &parameters, 2, names) : r;
+        return r == 0 ? serve(work, &parameters) : r;
 }
 
 const WorkMethod work_analysis_methods[] = {

@@ -4,10 +4,12 @@
 /*
  * SnapshotRef
  *
- * How a call names a snapshot to a job: by an open descriptor, and a label for messages.
+ * How a call names a snapshot to a job: by an open descriptor, and a label for messages; and how it
+ * names a subject, which is a snapshot or the interval between two.
  */
 
 #include <errno.h>
+#include <stdbool.h>
 #include "base/cleanup.h"
 
 typedef struct SnapshotRef {
@@ -19,4 +21,16 @@ typedef struct SnapshotRef {
 
 static inline void snapshot_ref_done(SnapshotRef *ref) {
         ref->fd = fd_close(ref->fd);
+}
+
+typedef struct SubjectRef {
+        SnapshotRef ends[2]; /* the second one only of an interval */
+        bool is_interval;
+} SubjectRef;
+
+#define SUBJECT_REF_NONE ((SubjectRef){ .ends = { SNAPSHOT_REF_NONE, SNAPSHOT_REF_NONE } })
+
+static inline void subject_ref_done(SubjectRef *ref) {
+        snapshot_ref_done(&ref->ends[0]);
+        snapshot_ref_done(&ref->ends[1]);
 }

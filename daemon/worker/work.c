@@ -84,6 +84,34 @@ int work_decode_ref(Work *work, json_object *object, const char *name, SnapshotR
         return work_decode_member(work, object, name, table, ELEMENTSOF(table), ret);
 }
 
+typedef struct SubjectFields {
+        SnapshotRef from;
+        json_object *to;
+} SubjectFields;
+
+int work_decode_subject_ref(Work *work, json_object *object, const char *name, SubjectRef *ret) {
+        static const Parameter table[] = {
+                { JOB_KEY_FILE_DESCRIPTOR, PARAMETER_DESCRIPTOR, true,
+                  offsetof(SubjectFields, from) + offsetof(SnapshotRef, fd) },
+                { JOB_KEY_LABEL, PARAMETER_TEXT, false,
+                  offsetof(SubjectFields, from) + offsetof(SnapshotRef, label) },
+                { JOB_KEY_TO, PARAMETER_OBJECT, false, offsetof(SubjectFields, to) },
+        };
+        SubjectFields fields = { .from = SNAPSHOT_REF_NONE };
+        char inner[CULPRIT_BYTES];
+        int r;
+
+        r = work_decode_member(work, object, name, table, ELEMENTSOF(table), &fields);
+        if (r != 0)
+                return r;
+        ret->ends[0] = fields.from;
+        ret->is_interval = fields.to;
+        if (!fields.to)
+                return 0;
+        (void) snprintf(inner, sizeof(inner), "%s." JOB_KEY_TO, name);
+        return work_decode_ref(work, fields.to, inner, &ret->ends[1]);
+}
+
 int work_decode_view(Work *work, json_object *object, View *ret) {
         char complaint[VIEW_COMPLAINT_BYTES];
         int r = view_decode(object, ret, complaint);
@@ -94,7 +122,7 @@ int work_decode_view(Work *work, json_object *object, View *ret) {
 }
 
 int work_check_name(Work *work, const char *name) {
-        const char *complaint = snapshot_name_complaint(span_of(name));
+        const char *complaint = snapshot_name_new_complaint(span_of(name));
 
         if (!complaint)
                 return 0;

@@ -75,7 +75,7 @@ _must_check_ int work_refuse(Work *work, WireError error, const WireErrorDetail 
 const char *work_full_reason(int error);
 _must_check_ int work_refuse_parameter(Work *work, const char *parameter, const char *reason);
 
-/* Refuses a text that cannot be the name of a snapshot: InvalidName. */
+/* Refuses a text that a snapshot cannot be given as its name: InvalidName. */
 _must_check_ int work_check_name(Work *work, const char *name);
 
 /* Decodes the parameters of the call and refuses wrong ones. */
@@ -85,6 +85,9 @@ _must_check_ int work_decode_member(Work *work, json_object *object, const char 
                                     const Parameter *table, size_t n_table, void *ret);
 _must_check_ int work_decode_ref(Work *work, json_object *object, const char *name,
                                  SnapshotRef *ret);
+/* @ret is SUBJECT_REF_NONE before; after a failure it is still to be freed. */
+_must_check_ int work_decode_subject_ref(Work *work, json_object *object, const char *name,
+                                         SubjectRef *ret);
 _must_check_ int work_decode_view(Work *work, json_object *object, View *ret);
 
 /* subject_open() and subject_pass(), which refuse a file that cannot be read. */

@@ -58,6 +58,7 @@
 /* files */
 #define JOB_KEY_FILE_DESCRIPTOR "fileDescriptor"
 #define JOB_KEY_LABEL "label"       /* what the caller calls the file */
+#define JOB_KEY_TO "to"             /* of an interval: the snapshot at its end */
 #define JOB_KEY_SNAPSHOT "snapshot" /* object of those two */
 #define JOB_KEY_OUTPUT "output"     /* descriptor */
 #define JOB_KEY_FILE "file"         /* descriptor: what became of the output */

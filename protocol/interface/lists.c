@@ -37,6 +37,9 @@ SOURCES(SOURCE)
 #define STATE(id, name_) ROW{"list": "source-states", "name": name_}END
 SOURCE_STATES(STATE)
 
+#define KIND(id, name_) ROW{"list": "kinds", "name": name_}END
+VIEW_KINDS(KIND)
+
 #define AXIS(id, name_, header) ROW{"list": "axes", "name": name_}END
 VIEW_AXES(AXIS)
 

@@ -4,7 +4,11 @@
 #include <stddef.h>
 
 #include "base/macro.h"
+#include "base/name.h"
 #include "view/glob.h"
+
+#define KIND_NAME(id, name) name,
+static const char *const kind_names[] = { VIEW_KINDS(KIND_NAME) };
 
 #define AXIS_NAME(id, name, header) name,
 #define AXIS_HEADER(id, name, header) header,
@@ -30,6 +34,14 @@ void view_init(View *view) {
                 .sections = { METRIC_SECTIONS(SECTION_SHOWN) },
         };
         memset(view->tables, true, sizeof(view->tables));
+}
+
+const char *view_kind_name(ViewKind kind) {
+        return kind_names[kind];
+}
+
+ViewKind view_kind_find(Span name) {
+        return (ViewKind) name_find(name, kind_names, _VIEW_KIND_MAX);
 }
 
 const char *view_axis_name(ViewAxis axis) {

@@ -30,6 +30,17 @@
         A(THREAD,     "thread",     "thread")
 
 /*
+ * What a view is about; the first reply says it.
+ *
+ *        id         name */
+#define VIEW_KINDS(K)                                                                              \
+        K(STATE,     "state")     /* one snapshot */                                               \
+        K(INTERVAL,  "interval")  /* what was done between two snapshots of one boot */            \
+        K(TOTALS,    "totals")    /* two snapshots: what their threads did in their whole lives */ \
+        K(INTERVALS, "intervals") /* two intervals, of any boots */                                \
+        K(SETS,      "sets")      /* two sets of snapshots and intervals */
+
+/*
  * Members that are true or false.
  *
  *        member            key in JSON        default  as the interface describes it */
@@ -41,7 +52,9 @@
         F(pairing,          "pairing",         true,                                               \
           "Compare by cgroup or all: find renamed cgroups by the threads in them.")                \
         F(window,           "window",          false,                                              \
-          "Compare two snapshots of one boot: sum what each thread did between the two.")          \
+          "The default by its name: the interval between two snapshots. NoWindow without one.")    \
+        F(totals,           "totals",          false,                                              \
+          "Compare two snapshots by the totals of lives, also those of one boot.")                 \
         F(spread,           "spread",          false,                                              \
           "Also how each sum is spread over the threads of a group.")                              \
         F(changed_only,     "changedOnly",     false,                                              \
@@ -90,6 +103,9 @@
           "Compare: only rows that changed by more percent, including growth from zero, counters " \
           "that were reset and limits set or lifted.")
 // clang-format on
+
+#define VIEW_KIND_ID(id, name) VIEW_KIND_##id,
+typedef enum ViewKind { VIEW_KINDS(VIEW_KIND_ID) _VIEW_KIND_MAX } ViewKind;
 
 #define VIEW_AXIS_ID(id, name, header) VIEW_AXIS_##id,
 typedef enum ViewAxis { VIEW_AXES(VIEW_AXIS_ID) _VIEW_AXIS_MAX } ViewAxis;
@@ -144,6 +160,9 @@ extern const ViewNumber view_numbers[_VIEW_NUMBER_MAX];
 /* pcomm, normalised, all sections but taskstats-accounting, all metrics, the default limit. */
 void view_init(View *view);
 
+const char *view_kind_name(ViewKind kind);
+/* _VIEW_KIND_MAX for any other text. */
+ViewKind view_kind_find(Span name);
 const char *view_axis_name(ViewAxis axis);
 const char *view_axis_header(ViewAxis axis);
 /*

@@ -11,7 +11,7 @@
 
 enum {
         KINDS_ONE = 1 << REPORT_SNAPSHOT,
-        KINDS_TWO = 1 << REPORT_PAIR,
+        KINDS_TWO = 1 << REPORT_PAIR | 1 << REPORT_INTERVAL | 1 << REPORT_INTERVALS,
         KINDS_BOTH = KINDS_ONE | KINDS_TWO,
         KINDS_SETS = 1 << REPORT_SETS,
 };
@@ -40,16 +40,22 @@ static const struct {
         { "candidate", GROUP_COLUMN_AFTER },
 };
 
+#define DEFAULTS_OF_TWO                                                            \
+        {                                                                          \
+                { GROUP_COLUMN_GROUP,   GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC, \
+                  GROUP_COLUMN_BEFORE,  GROUP_COLUMN_AFTER,   GROUP_COLUMN_DELTA,  \
+                  GROUP_COLUMN_PERCENT, GROUP_COLUMN_RATE },                       \
+                        8, 8                                                       \
+        }
+
 static const GroupColumns defaults[] = {
         [REPORT_SNAPSHOT] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
                                 GROUP_COLUMN_VALUE },
                               4,
                               4 },
-        [REPORT_PAIR] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
-                            GROUP_COLUMN_BEFORE, GROUP_COLUMN_AFTER, GROUP_COLUMN_DELTA,
-                            GROUP_COLUMN_PERCENT, GROUP_COLUMN_RATE },
-                          8,
-                          8 },
+        [REPORT_PAIR] = DEFAULTS_OF_TWO,
+        [REPORT_INTERVAL] = DEFAULTS_OF_TWO,
+        [REPORT_INTERVALS] = DEFAULTS_OF_TWO,
         [REPORT_SETS] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_SET_METRIC, GROUP_COLUMN_MEDIAN_BEFORE,
                             GROUP_COLUMN_MEDIAN_AFTER, GROUP_COLUMN_MEDIAN_DELTA,
                             GROUP_COLUMN_MEDIAN_PERCENT, GROUP_COLUMN_P, GROUP_COLUMN_RANGE_BEFORE,
@@ -178,6 +184,15 @@ int group_columns_parse(const char *list, ReportKind kind, GroupColumns *ret,
         }
         *ret = columns;
         return 0;
+}
+
+const char *group_columns_find_sided(const GroupColumns *columns) {
+        for (size_t i = columns->n_default; i < columns->n; i++)
+                if (columns->ids[i] == GROUP_COLUMN_BEFORE ||
+                    columns->ids[i] == GROUP_COLUMN_AFTER ||
+                    columns->ids[i] == GROUP_COLUMN_PERCENT)
+                        return rows[columns->ids[i]].name;
+        return NULL;
 }
 
 bool group_columns_want_spread(const GroupColumns *columns) {

@@ -73,6 +73,12 @@ enum {
 _must_check_ int group_columns_parse(const char *list, ReportKind kind, GroupColumns *ret,
                                      char ret_complaint[static GROUP_COLUMNS_COMPLAINT_BYTES]);
 
+/*
+ * The name of the first column that the user chose and that needs two sides: before, after or "%".
+ * NULL when there is none.
+ */
+const char *group_columns_find_sided(const GroupColumns *columns);
+
 /* Whether a column shows how a sum is spread over threads, which the daemon has to be asked for. */
 bool group_columns_want_spread(const GroupColumns *columns);
 

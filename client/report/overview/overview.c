@@ -317,14 +317,14 @@ static unsigned long long count_of(json_object *object, const char *key) {
         return json_object_get_uint64(cell_member(object, key));
 }
 
-static void print_window(const Lines *lines, json_object *window) {
-        unsigned long long survived = count_of(window, "survived");
-        unsigned long long born = count_of(window, "born"), gone = count_of(window, "gone");
+static void print_lives(const Lines *lines, json_object *lives) {
+        unsigned long long survived = count_of(lives, "survived");
+        unsigned long long born = count_of(lives, "born"), ended = count_of(lives, "ended");
 
-        if (!window)
+        if (!lives)
                 return;
-        lines_format(lines, "window", "%llu thread%s lived on, %llu %s born, %llu ended", survived,
-                     survived == 1 ? "" : "s", born, born == 1 ? "was" : "were", gone);
+        lines_format(lines, "lives", "%llu thread%s lived on, %llu %s born, %llu ended", survived,
+                     survived == 1 ? "" : "s", born, born == 1 ? "was" : "were", ended);
         lines_format(lines, "",
                      "not included: threads that were born and ended in between, and the work that "
                      "ended threads did after BEFORE");
@@ -347,7 +347,7 @@ static int print_pair(const Lines *lines, json_object *reply) {
         if (r < 0)
                 return r;
         print_elapsed(lines, reply);
-        print_window(lines, cell_member(reply, "window"));
+        print_lives(lines, cell_member(reply, "lives"));
         r = host_changes_print(lines, cell_member(reply, "hostChanges"));
         return r < 0 ? r : print_pair_sources(lines, reply);
 }

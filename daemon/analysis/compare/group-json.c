@@ -67,14 +67,20 @@ bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned sid
 }
 
 void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives) {
+        json_write_object(writer);
         json_write_member_u64(writer, "survived", lives->survived);
         json_write_member_u64(writer, "born", lives->born);
-        json_write_member_u64(writer, "gone", lives->gone);
+        json_write_member_u64(writer, "ended", lives->gone);
+        json_write_member_null(writer, "bornAndEnded");
+        json_write_end(writer);
 }
 
 static void write_threads(JsonWriter *writer, const Group *group, unsigned side) {
-        if (group->window)
-                life_counts_write_json(writer, &group->window->lives);
+        if (group->window) {
+                json_write_member_u64(writer, "survived", group->window->lives.survived);
+                json_write_member_u64(writer, "born", group->window->lives.born);
+                json_write_member_u64(writer, "gone", group->window->lives.gone);
+        }
         if (side != BOTH_SIDES) {
                 json_write_member_u64(writer, "threads", group->sides[side]->n_threads);
                 return;

@@ -78,7 +78,7 @@ int method_show(Request *request) {
         static const Analysis show = {
                 .streams = true,
                 .n_parts = 2,
-                .parts = { { "snapshot", PARAMETER_OBJECT, true, reference_pass },
+                .parts = { { "snapshot", PARAMETER_OBJECT, true, reference_pass_subject },
                            { "view", PARAMETER_OBJECT, false, pass_value } },
         };
 
@@ -89,8 +89,8 @@ int method_compare(Request *request) {
         static const Analysis compare = {
                 .streams = true,
                 .n_parts = 3,
-                .parts = { { "before", PARAMETER_OBJECT, true, reference_pass },
-                           { "after", PARAMETER_OBJECT, true, reference_pass },
+                .parts = { { "before", PARAMETER_OBJECT, true, reference_pass_subject },
+                           { "after", PARAMETER_OBJECT, true, reference_pass_subject },
                            { "view", PARAMETER_OBJECT, false, pass_value } },
         };
 

@@ -10,6 +10,7 @@ typedef struct ReferenceFields {
         const char *name;
         OptionalU64 index;
         const char *label;
+        json_object *to; /* of a SubjectRef */
 } ReferenceFields;
 
 void reference_done(Request *request, Reference *reference) {
@@ -55,18 +56,27 @@ static int open_descriptor(Request *request, const ReferenceFields *fields, Refe
         return 0;
 }
 
-int reference_open(Request *request, const char *key, json_object *object, Reference *ret) {
-        static const Parameter table[] = {
-                { "name", PARAMETER_TEXT, false, offsetof(ReferenceFields, name) },
-                { "fileDescriptor", PARAMETER_OPTIONAL_U64, false,
-                  offsetof(ReferenceFields, index) },
-                { "label", PARAMETER_TEXT, false, offsetof(ReferenceFields, label) },
-        };
+/* The members of SnapshotRef, and last the one that only a SubjectRef has. */
+static const Parameter reference_table[] = {
+        { "name", PARAMETER_TEXT, false, offsetof(ReferenceFields, name) },
+        { "fileDescriptor", PARAMETER_OPTIONAL_U64, false, offsetof(ReferenceFields, index) },
+        { "label", PARAMETER_TEXT, false, offsetof(ReferenceFields, label) },
+        { "to", PARAMETER_OBJECT, false, offsetof(ReferenceFields, to) },
+};
+
+enum {
+        SUBJECT_PARAMETERS = ELEMENTSOF(reference_table),
+        SNAPSHOT_PARAMETERS = SUBJECT_PARAMETERS - 1,
+};
+
+/* Decodes @object, the parameter @key, by the first @n_table rows, and opens what it refers to. */
+static int open_object(Request *request, const char *key, json_object *object, size_t n_table,
+                       Reference *ret, json_object **ret_to) {
         ReferenceFields fields = { .name = NULL };
         const char *culprit;
         int r;
 
-        r = parameters_decode(object, table, ELEMENTSOF(table), NULL, &fields, &culprit);
+        r = parameters_decode(object, reference_table, n_table, NULL, &fields, &culprit);
         if (r == PARAMETERS_E_INVALID)
                 return request_refuse_parameter(request, culprit, NULL);
         if (r != 0)
@@ -74,17 +84,30 @@ int reference_open(Request *request, const char *key, json_object *object, Refer
         if (!fields.name == !fields.index.is_set)
                 return request_refuse_parameter(request, key,
                                                 "Give either \"name\" or \"fileDescriptor\".");
+        *ret_to = fields.to;
         return fields.name ? reference_open_name(request, fields.name, ret)
                            : open_descriptor(request, &fields, ret);
+}
+
+int reference_open(Request *request, const char *key, json_object *object, Reference *ret) {
+        json_object *to;
+
+        return open_object(request, key, object, SNAPSHOT_PARAMETERS, ret, &to);
+}
+
+static int write_members(Request *request, JsonWriter *writer, Reference *reference) {
+        int r = request_add_fd(request, writer, JOB_KEY_FILE_DESCRIPTOR, TAKE_FD(reference->fd));
+
+        if (reference->label)
+                json_write_member_text(writer, JOB_KEY_LABEL, reference->label);
+        return r;
 }
 
 int reference_write(Request *request, JsonWriter *writer, Reference *reference) {
         int r;
 
         json_write_object(writer);
-        r = request_add_fd(request, writer, JOB_KEY_FILE_DESCRIPTOR, TAKE_FD(reference->fd));
-        if (reference->label)
-                json_write_member_text(writer, JOB_KEY_LABEL, reference->label);
+        r = write_members(request, writer, reference);
         json_write_end(writer);
         return r;
 }
@@ -100,6 +123,31 @@ int reference_pass(Request *request, JsonWriter *writer, const char *key, json_o
         r = reference_write(request, writer, &reference);
         reference_done(request, &reference);
         return r;
+}
+
+/* Writes the SubjectRef @object, which is the parameter @key or an element of it. */
+static int pass_subject(Request *request, JsonWriter *writer, const char *key,
+                        json_object *object) {
+        Reference reference = REFERENCE_NONE;
+        json_object *to = NULL;
+        int r;
+
+        r = open_object(request, key, object, SUBJECT_PARAMETERS, &reference, &to);
+        if (r != 0)
+                return r;
+        json_write_object(writer);
+        r = write_members(request, writer, &reference);
+        reference_done(request, &reference);
+        if (r == 0 && to)
+                r = reference_pass(request, writer, JOB_KEY_TO, to);
+        json_write_end(writer);
+        return r;
+}
+
+int reference_pass_subject(Request *request, JsonWriter *writer, const char *key,
+                           json_object *object) {
+        json_write_key(writer, key);
+        return pass_subject(request, writer, key, object);
 }
 
 int reference_pass_all(Request *request, JsonWriter *writer, const char *key, json_object *array) {

@@ -45,6 +45,12 @@ _must_check_ int reference_write(Request *request, JsonWriter *writer, Reference
 /* Both, as the member @key of the order. */
 _must_check_ int reference_pass(Request *request, JsonWriter *writer, const char *key,
                                 json_object *object);
-/* The same for every element of @array; an order has at most LIMIT_SNAPSHOTS_PER_CALL. */
+/* The same for a SubjectRef: a snapshot, or both ends of an interval. */
+_must_check_ int reference_pass_subject(Request *request, JsonWriter *writer, const char *key,
+                                        json_object *object);
+/*
+ * The same as reference_pass() for every element of @array; an order has at most
+ * LIMIT_SNAPSHOTS_PER_CALL.
+ */
 _must_check_ int reference_pass_all(Request *request, JsonWriter *writer, const char *key,
                                     json_object *array);

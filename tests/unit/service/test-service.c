@@ -121,6 +121,12 @@ static const struct {
           "\"parameter\":\"fileDescriptor\"" },
         { CALL_MORE("Show", "{\"snapshot\":{\"path\":\"/etc/shadow\"}}"), "InvalidParameter",
           "\"parameter\":\"path\"" },
+        { CALL_MORE("Show", "{\"snapshot\":{\"name\":\"nobody\",\"to\":{\"name\":\"b\"}}}"),
+          "NoSuchSnapshot", "\"name\":\"nobody\"" },
+        { CALL_MORE("Show", "{\"snapshot\":{\"to\":{\"name\":\"b\"}}}"), "InvalidParameter",
+          "\"parameter\":\"snapshot\"" },
+        { CALL("Info", "{\"snapshot\":{\"name\":\"a\",\"to\":{\"name\":\"b\"}}}"),
+          "InvalidParameter", "\"parameter\":\"to\"" },
         { CALL("Info", "{\"snapshot\":{\"name\":\"../a\"}}"), "NoSuchSnapshot", "\"../a\"" },
         { CALL("Info", "{\"snapshot\":{\"name\":\"a\"}}"), "NoSuchSnapshot", "\"name\":\"a\"" },
         { CALL("Export", "{\"snapshot\":{\"name\":\"a\"}}"), "NoSuchSnapshot", "\"name\":\"a\"" },
@@ -420,6 +426,45 @@ START_TEST(an_analysis_gets_descriptors_and_the_view) {
         answer = bench_receive(&bench, caller);
         ck_assert_has(answer, "\"given\":{\"snapshot\":{\"fileDescriptor\":0,\"label\":\"a\"},"
                               "\"view\":{\"limit\":3}},\"fds\":1,\"more\":true");
+}
+END_TEST
+
+START_TEST(both_ends_of_an_interval_are_resolved) {
+        int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        const char *answer;
+
+        bench_add(&bench, "a", 1);
+        bench_add(&bench, "b", 2);
+        bench_send(caller,
+                   CALL_MORE("Show", "{\"snapshot\":{\"name\":\"latest~1\",\"to\":{\"name\":"
+                                     "\"latest\"}}}"),
+                   NULL, 0);
+        for (answer = ""; !strstr(answer, "\"given\"");)
+                answer = bench_receive(&bench, caller);
+        ck_assert_has(answer, "\"given\":{\"snapshot\":{\"fileDescriptor\":0,\"label\":\"a\","
+                              "\"to\":{\"fileDescriptor\":1,\"label\":\"b\"}}},\"fds\":2");
+        bench_send(caller,
+                   CALL_MORE("Compare",
+                             "{\"before\":{\"name\":\"a\",\"to\":{\"fileDescriptor\":0,\"label\":"
+                             "\"mine\"}},\"after\":{\"name\":\"b\"}}"),
+                   &fd, 1);
+        ck_assert_has(bench_receive(&bench, caller),
+                      "{\"before\":{\"fileDescriptor\":0,\"label\":\"a\",\"to\":{"
+                      "\"fileDescriptor\":1,\"label\":\"mine\"}},\"after\":{\"fileDescriptor\":2,"
+                      "\"label\":\"b\"}},\"fds\":3");
+}
+END_TEST
+
+START_TEST(an_interval_has_snapshots_at_its_ends) {
+        bench_add(&bench, "a", 1);
+        ck_assert_has(call(CALL_MORE("Show", "{\"snapshot\":{\"name\":\"a\",\"to\":{\"name\":"
+                                             "\"nobody\"}}}")),
+                      "\"name\":\"nobody\"");
+        ck_assert_has(call(CALL_MORE("Show", "{\"snapshot\":{\"name\":\"a\",\"to\":{\"name\":\"a\","
+                                             "\"to\":{\"name\":\"a\"}}}}")),
+                      "InvalidParameter\",\"parameters\":{\"parameter\":\"to\"");
+        ck_assert_has(call(CALL_MORE("Show", "{\"snapshot\":{\"name\":\"a\",\"to\":{}}}")),
+                      "InvalidParameter\",\"parameters\":{\"parameter\":\"to\"");
 }
 END_TEST
 
@@ -815,6 +860,8 @@ int main(void) {
         tcase_add_test(capture, stopping_answers_what_is_in_flight);
         tcase_add_checked_fixture(reading, setup, teardown);
         tcase_add_test(reading, an_analysis_gets_descriptors_and_the_view);
+        tcase_add_test(reading, both_ends_of_an_interval_are_resolved);
+        tcase_add_test(reading, an_interval_has_snapshots_at_its_ends);
         tcase_add_test(reading, a_file_of_the_caller_is_passed_on);
         tcase_add_test(reading, a_name_near_one_that_is_there_is_suggested);
         tcase_add_test(reading, a_slow_reader_holds_up_its_own_job_only);

@@ -3,6 +3,8 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/name.h"
@@ -59,6 +61,147 @@ START_TEST(latest_counts_back) {
         ck_assert(!snapshot_name_is_relative(span_of("latest-3"), &back));
         ck_assert(!snapshot_name_is_relative(span_of("late"), &back));
         ck_assert_uint_eq(back, 3);
+}
+END_TEST
+
+/* What stands on each side of the dots; NULL: one snapshot. */
+static const struct {
+        const char *text, *from, *to;
+} intervals[] = {
+        { "a", NULL, NULL },
+        { "a.b", NULL, NULL },
+        { "a.zst", NULL, NULL },
+        { "a..b", "a", "b" },
+        { "a..", "a", "latest" },
+        { "..b", "latest", "b" },
+        { "..", "latest~1", "latest" },
+        { "latest~2..latest", "latest~2", "latest" },
+        { "a.b..c.d", "a.b", "c.d" },
+        { "a.zst..b.zst", "a.zst", "b.zst" },
+        { "a.zst..", "a.zst", "latest" },
+        { "..b.zst", "latest", "b.zst" },
+        { "a..b.zst", "a", "b.zst" },
+        { "x y..b", "x y", "b" },
+        { "...", "latest", "." },
+        { "....", "latest", ".." },
+        { "a...b", "a", ".b" },
+        { "a..b..c", "a", "b..c" },
+        /* a path can have dots of its own */
+        { "../a.zst", NULL, NULL },
+        { "./../a.zst", NULL, NULL },
+        { "x/../a.zst", NULL, NULL },
+        { "./a..b", NULL, NULL },
+        { "/x/a..b.zst", NULL, NULL },
+        { "..b/c.zst", NULL, NULL },
+        { "/", NULL, NULL },
+        { "/x/a.zst..b", "/x/a.zst", "b" },
+        { "/x/a.zst..", "/x/a.zst", "latest" },
+        { "../a.zst..../b.zst", "../a.zst", "../b.zst" },
+        { "../a.zst../b.zst", "../a.zst", "/b.zst" },
+        { "./a..b.zst..c", "./a..b.zst", "c" },
+        { "a../b.zst", "a", "/b.zst" },
+        { "a..../b.zst", "a", "../b.zst" },
+        { "latest~1..x/b.zst", "latest~1", "x/b.zst" },
+        { "a.zst..x/b.zst", "a.zst", "x/b.zst" },
+        { "x y../b.zst", NULL, NULL },
+        { "x/.zst../b.zst", "x/.zst", "/b.zst" },
+        { ".zst../b", NULL, NULL },
+};
+
+START_TEST(intervals_are_parted_at_their_dots) {
+        const char *text = intervals[_i].text, *dots = subject_find_dots(text);
+        const char *from = intervals[_i].from, *to = intervals[_i].to;
+
+        if (!from) {
+                ck_assert_ptr_null(dots);
+                return;
+        }
+        ck_assert_ptr_nonnull(dots);
+        /* What is left out is the latest. */
+        if (dots == text)
+                ck_assert_str_eq(from, dots[2] == '\0' ? "latest~1" : "latest");
+        else
+                ck_assert(span_is((Span){ text, (size_t) (dots - text) }, from));
+        ck_assert_str_eq(dots[2] == '\0' ? "latest" : dots + 2, to);
+}
+END_TEST
+
+static const struct {
+        const char *text;
+        int status;
+        const char *json;
+} subjects[] = {
+        { "a", 0, "{\"name\":\"a\"}" },
+        { "a..b", 0, "{\"name\":\"a\",\"to\":{\"name\":\"b\"}}" },
+        { "a..", 0, "{\"name\":\"a\",\"to\":{\"name\":\"latest\"}}" },
+        { "..b", 0, "{\"name\":\"latest\",\"to\":{\"name\":\"b\"}}" },
+        { "..", 0, "{\"name\":\"latest~1\",\"to\":{\"name\":\"latest\"}}" },
+        { "a..b..c", STATUS_USAGE, NULL },
+        { "....", STATUS_USAGE, NULL },
+        { "...", STATUS_USAGE, NULL },
+        { "a..x y", STATUS_USAGE, NULL },
+        { "x y..a", STATUS_USAGE, NULL },
+        { "a..latest~", STATUS_USAGE, NULL },
+        { "a../nowhere/b.zst", STATUS_FAILED, NULL },
+        { "a..b.zst..c", STATUS_USAGE, NULL },
+};
+
+START_TEST(subjects_travel_as_what_they_are) {
+        _cleanup_(subject_done) SubjectReference subject = SUBJECT_EMPTY;
+        _cleanup_(buffer_done) Buffer json = {};
+        int fds[SUBJECT_MAX_FILES];
+        JsonWriter writer;
+        size_t n_fds = 0;
+
+        ck_assert_int_eq(subject_open(subjects[_i].text, &subject), subjects[_i].status);
+        if (!subjects[_i].json)
+                return;
+        json_writer_init(&writer, &json);
+        subject_write_json(&writer, &subject, fds, &n_fds);
+        ck_assert_int_eq(json_writer_finish(&writer), 0);
+        ck_assert(span_is(buffer_span(&json), subjects[_i].json));
+        ck_assert_uint_eq(n_fds, 0);
+        ck_assert(!subject_is_of_files(&subject));
+}
+END_TEST
+
+static void make_file(const char *path) {
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+        ck_assert_int_ge(fd, 0);
+        (void) fd_close(fd);
+}
+
+START_TEST(files_and_names_are_mixed_in_intervals) {
+        _cleanup_(subject_done) SubjectReference files = SUBJECT_EMPTY, mixed = SUBJECT_EMPTY;
+        _cleanup_(temporary_done) Temporary temporary;
+        _cleanup_(buffer_done) Buffer json = {};
+        char path[TEMPORARY_PATH_BYTES], both[2 * TEMPORARY_PATH_BYTES + 2];
+        char behind[TEMPORARY_PATH_BYTES + 8];
+        int fds[2 * SUBJECT_MAX_FILES];
+        const char *text;
+        JsonWriter writer;
+        size_t n_fds = 0;
+
+        temporary_init(&temporary);
+        make_file(temporary_path(&temporary, "a.zst", path));
+        (void) snprintf(both, sizeof(both), "%s..%s", path, path);
+        (void) snprintf(behind, sizeof(behind), "old..%s", path);
+        ck_assert_int_eq(subject_open(both, &files), 0);
+        ck_assert_int_eq(subject_open(behind, &mixed), 0);
+        ck_assert(subject_is_of_files(&files));
+        ck_assert(!subject_is_of_files(&mixed));
+        json_writer_init(&writer, &json);
+        json_write_array(&writer);
+        subject_write_json(&writer, &files, fds, &n_fds);
+        subject_write_json(&writer, &mixed, fds, &n_fds);
+        json_write_end(&writer);
+        ck_assert_int_eq(json_writer_finish(&writer), 0);
+        ck_assert_uint_eq(n_fds, 3);
+        ck_assert_int_eq(fds[2], mixed.ends[1].fd);
+        ck_assert_int_eq(buffer_terminate(&json, &text), 0);
+        ck_assert_ptr_nonnull(strstr(text, ",\"to\":{\"fileDescriptor\":1,"));
+        ck_assert_ptr_nonnull(strstr(text, "{\"name\":\"old\",\"to\":{\"fileDescriptor\":2,"));
 }
 END_TEST
 
@@ -209,6 +352,10 @@ int main(void) {
         tcase_add_loop_test(spool, the_local_spool_is_state, 0, ELEMENTSOF(spools));
         tcase_add_test(spool, the_local_spool_is_made_private);
         tcase_add_test(spool, what_stands_in_the_way_is_left_to_ctprofd);
+        tcase_add_loop_test(reference, intervals_are_parted_at_their_dots, 0,
+                            ELEMENTSOF(intervals));
+        tcase_add_loop_test(reference, subjects_travel_as_what_they_are, 0, ELEMENTSOF(subjects));
+        tcase_add_test(reference, files_and_names_are_mixed_in_intervals);
         suite_add_tcase(suite, reference);
         suite_add_tcase(suite, spool);
         return check_main(suite);

@@ -260,8 +260,19 @@ static const struct {
           "not tested.\n" },
         { { "a" },
           2,
-          "\"compare\" needs two snapshots, as in \"ctprofctl compare BEFORE AFTER\", or sets of "
-          "them (--before, --after).\n" },
+          "\"compare\" needs another snapshot beside \"a\", as in \"ctprofctl compare BEFORE "
+          "AFTER\".\n" },
+        { { "a..b" },
+          2,
+          "\"compare\" needs another interval beside \"a..b\", as in \"ctprofctl compare A..B "
+          "C..D\": \"show\" shows one.\n" },
+        { { NULL },
+          2,
+          "\"compare\" needs two snapshots, as in \"ctprofctl compare BEFORE AFTER\", two "
+          "intervals, or sets of them (--before, --after).\n" },
+        { { "--before", "a,c", "--after", "b", "--totals" },
+          2,
+          "--totals is for two snapshots: sets are compared by rates and levels.\n" },
         { { "a", "b", "c" }, 2, "\"compare\" does not take the argument \"c\".\n" },
         { { "--before", "a,c", "--after", "b", "--window" },
           2,

@@ -14,7 +14,9 @@
                      "}}")
 
 static const Exchange window[] = { {
-        ANSWER(",\"window\":{\"survived\":204,\"born\":9,\"gone\":1}", ""),
+        ANSWER(",\"kind\":\"interval\",\"lives\":{\"survived\":204,\"born\":9,\"ended\":1,"
+               "\"bornAndEnded\":null}",
+               ""),
 } };
 
 START_TEST(a_window_is_asked_for_and_explained) {
@@ -24,7 +26,7 @@ START_TEST(a_window_is_asked_for_and_explained) {
         ck_assert_str_eq(ctl.err, "");
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"window\":true"));
         ck_assert_ptr_nonnull(
-                strstr(ctl.out, "\nwindow    204 threads lived on, 9 were born, 1 ended\n"
+                strstr(ctl.out, "\nlives     204 threads lived on, 9 were born, 1 ended\n"
                                 "          not included: threads that were born and ended in "
                                 "between, and the work that ended threads did after BEFORE\n"));
         end();
@@ -35,8 +37,9 @@ START_TEST(json_has_the_window) {
         begin(window, 1);
         CTL_RUN(&ctl, "compare", "a", "b", "--window", "--json=short");
         ck_assert_int_eq(ctl.status, 0);
-        ck_assert_ptr_nonnull(
-                strstr(ctl.out, "\"window\":{\"survived\":204,\"born\":9,\"gone\":1}"));
+        ck_assert_ptr_nonnull(strstr(
+                ctl.out,
+                "\"lives\":{\"survived\":204,\"born\":9,\"ended\":1,\"bornAndEnded\":null}"));
         end();
 }
 END_TEST
@@ -47,7 +50,7 @@ START_TEST(without_it_nothing_is_said_of_it) {
         begin(plain, 1);
         CTL_RUN(&ctl, "compare", "a", "b");
         ck_assert_ptr_null(strstr(ctl.asked, "\"window\":true"));
-        ck_assert_ptr_null(strstr(ctl.out, "window"));
+        ck_assert_ptr_null(strstr(ctl.out, "lives"));
         end();
 }
 END_TEST
@@ -60,10 +63,7 @@ static const Exchange refused[] = { {
 START_TEST(what_has_no_window_is_an_error) {
         begin(refused, 1);
         CTL_RUN(&ctl, "compare", "a", "b", "--window");
-        expect(1, "",
-               "Threads cannot be followed: \"a\" and \"b\" are from different boots; without "
-               "--window "
-               "the groups are compared as they stood.\n");
+        expect(1, "", "There is no such interval: \"a\" and \"b\" are from different boots.\n");
         end();
 }
 END_TEST
@@ -73,7 +73,8 @@ static const char *const two_sided[] = { "--window", "--no-pairing", "--pair=/a=
 START_TEST(one_snapshot_has_none_of_it) {
         char sentence[128];
 
-        (void) snprintf(sentence, sizeof(sentence), "\"show\" does not take %.*s.\n",
+        (void) snprintf(sentence, sizeof(sentence),
+                        "%.*s is for an interval (A..B): one snapshot has none.\n",
                         (int) strcspn(two_sided[_i], "="), two_sided[_i]);
         begin(NULL, 0);
         CTL_RUN(&ctl, "show", "a", two_sided[_i]);

@@ -38,10 +38,14 @@ static const struct {
         { PROFILER "SnapshotUnreadable", "{\"name\":\"a\",\"reason\":\"it is damaged\"}", "latest",
           NULL, 1, "\"a\" cannot be read as a snapshot: it is damaged." },
         { PROFILER "NoWindow", "{\"reason\":\"\\\"b\\\" was taken before \\\"a\\\"\"}", NULL, NULL,
-          1,
-          "Threads cannot be followed: \"b\" was taken before \"a\"; without --window the groups "
-          "are "
-          "compared as they stood." },
+          1, "There is no such interval: \"b\" was taken before \"a\"." },
+        { "org.varlink.service.InvalidParameter",
+          "{\"parameter\":\"view.threshold\",\"reason\":\"it needs two sides\"}", NULL, NULL, 2,
+          "--threshold needs two sides, and one interval has only one: give --totals, or compare "
+          "two intervals (A..B C..D)." },
+        { "org.varlink.service.InvalidParameter", "{\"parameter\":\"view.sortBy\"}", NULL, NULL, 2,
+          "--sort-by percent needs two sides, and one interval has only one: give --totals, or "
+          "compare two intervals (A..B C..D)." },
         { PROFILER "SpoolFull", "{\"reason\":\"Spool \\\"/x\\\" is full: 12KiB do not fit\"}", NULL,
           NULL, 1, "Spool \"/x\" is full: 12KiB do not fit." },
         { PROFILER "SpoolUnavailable", "{\"reason\":\"/x is a symbolic link\"}", NULL, NULL, 1,

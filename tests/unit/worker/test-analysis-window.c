@@ -23,6 +23,15 @@ static json_object *reply_with(const Conversation *answer, const char *key) {
         return NULL;
 }
 
+/* The first one that is not about progress. */
+static json_object *first_reply(const Conversation *answer) {
+        size_t i = 0;
+
+        while (i + 1 < answer->n && json_object_object_get_ex(answer->replies[i], "progress", NULL))
+                i++;
+        return answer->replies[i];
+}
+
 static void analyse(const char *method, const char *parameters, int before, int after,
                     WorkerConfinement confinement, Conversation *ret) {
         const int fds[] = { before, after };
@@ -35,11 +44,11 @@ static void analyse(const char *method, const char *parameters, int before, int 
 
 static const struct {
         unsigned n_before, n_after;
-        const char *window, *run_time; /* before, after and delta of the group */
+        const char *lives, *run_time; /* before, after and delta of the group */
 } window_rows[] = {
-        { 3, 3, "{\"survived\":3,\"born\":0,\"gone\":0}", "6000 9000 3000" },
-        { 3, 2, "{\"survived\":2,\"born\":0,\"gone\":1}", "3000 4500 1500" },
-        { 2, 3, "{\"survived\":2,\"born\":1,\"gone\":0}", "3000 9000 6000" },
+        { 3, 3, "{\"survived\":3,\"born\":0,\"ended\":0,\"bornAndEnded\":null}", "6000 9000 3000" },
+        { 3, 2, "{\"survived\":2,\"born\":0,\"ended\":1,\"bornAndEnded\":null}", "3000 4500 1500" },
+        { 2, 3, "{\"survived\":2,\"born\":1,\"ended\":0,\"bornAndEnded\":null}", "3000 9000 6000" },
 };
 
 START_TEST(a_window_tells_work_and_lives) {
@@ -55,7 +64,7 @@ START_TEST(a_window_tells_work_and_lives) {
         analyse(COMPARE, WINDOW(""), fixture_snapshot(&before), fixture_snapshot(&after),
                 WORKER_FREE, &answer);
         ck_assert_ptr_null(answer.error);
-        ck_assert_str_eq(text_at(reply_with(&answer, "window")), window_rows[_i].window);
+        ck_assert_str_eq(text_at(reply_with(&answer, "lives")), window_rows[_i].lives);
         group = json_object_array_get_idx(reply_with(&answer, "groups"), 0);
         row = json_path(group, "metrics", "run_time_ns", NULL);
         (void) snprintf(text, sizeof(text), "%s %s %s", text_at(json_path(row, "before", NULL)),
@@ -77,23 +86,122 @@ START_TEST(it_works_in_the_sandbox) {
         analyse(COMPARE, WINDOW(",\"groupBy\":\"all\""), fixture_snapshot(&snapshot),
                 fixture_snapshot(&snapshot), WORKER_CONFINED, &answer);
         ck_assert_ptr_null(answer.error);
-        ck_assert_str_eq(text_at(reply_with(&answer, "window")),
-                         "{\"survived\":3,\"born\":0,\"gone\":0}");
+        ck_assert_str_eq(text_at(reply_with(&answer, "lives")),
+                         "{\"survived\":3,\"born\":0,\"ended\":0,\"bornAndEnded\":null}");
         conversation_done(&answer);
 }
 END_TEST
 
-START_TEST(without_a_window_none_is_told) {
-        FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
+/* How two snapshots are related in time, and what a call makes of them. */
+static const struct {
+        const char *method, *parameters;
+        uint64_t before_ns, after_ns;
+        const char *boot_after;
+        const char *kind, *swapped; /* of the first reply */
+} kind_rows[] = {
+#define PAIR(view) "{\"before\":" REF(0, "a") ",\"after\":" REF(1, "b") ",\"view\":{" view "}}"
+#define INTERVAL "{\"fileDescriptor\":0,\"label\":\"a\",\"to\":" REF(1, "b") "}"
+        { COMPARE, PAIR(""), 5, 6, FIXTURE_BOOT_ID, "interval", NULL },
+        { COMPARE, PAIR(""), 5, 5, FIXTURE_BOOT_ID, "interval", NULL },
+        { COMPARE, PAIR(""), 6, 5, FIXTURE_BOOT_ID, "interval", "true" },
+        { COMPARE, PAIR("\"window\":true"), 5, 6, FIXTURE_BOOT_ID, "interval", NULL },
+        { COMPARE, PAIR("\"totals\":true"), 5, 6, FIXTURE_BOOT_ID, "totals", NULL },
+        { COMPARE, PAIR("\"totals\":true"), 6, 5, FIXTURE_BOOT_ID, "totals", "true" },
+        { COMPARE, PAIR("\"totals\":true,\"threshold\":5"), 5, 6, FIXTURE_BOOT_ID, "totals", NULL },
+        { COMPARE, PAIR("\"totals\":true,\"sortBy\":\"percent\""), 5, 6, FIXTURE_BOOT_ID, "totals",
+          NULL },
+        { COMPARE, PAIR(""), 5, 6, "ffffffffffffffffffffffffffffffff", "totals", NULL },
+        { COMPARE, PAIR("\"threshold\":5"), 5, 6, "", "totals", NULL },
+        { SHOW, "{\"snapshot\":" REF(0, "a") "}", 5, 6, "", "state", NULL },
+        { SHOW, "{\"snapshot\":" INTERVAL "}", 5, 6, FIXTURE_BOOT_ID, "interval", NULL },
+        { SHOW, "{\"snapshot\":" INTERVAL ",\"view\":{\"window\":true}}", 5, 6, FIXTURE_BOOT_ID,
+          "interval", NULL },
+};
+
+START_TEST(the_kind_follows_from_the_subjects) {
+        FixtureSnapshot before = FIXTURE_SNAPSHOT, after = FIXTURE_SNAPSHOT;
+        bool is_interval = strcmp(kind_rows[_i].kind, "interval") == 0;
+        json_object *first, *groups;
         Conversation answer;
 
-        analyse(COMPARE, "{\"before\":" REF(0, "a") ",\"after\":" REF(1, "b") "}",
-                fixture_snapshot(&snapshot), fixture_snapshot(&snapshot), WORKER_FREE, &answer);
+        before.boottime_ns = kind_rows[_i].before_ns;
+        after.boottime_ns = kind_rows[_i].after_ns;
+        after.boot_id = kind_rows[_i].boot_after;
+        analyse(kind_rows[_i].method, kind_rows[_i].parameters, fixture_snapshot(&before),
+                fixture_snapshot(&after), WORKER_FREE, &answer);
         ck_assert_ptr_null(answer.error);
-        ck_assert_ptr_null(reply_with(&answer, "window"));
-        ck_assert_ptr_null(json_path(json_object_array_get_idx(reply_with(&answer, "groups"), 0),
-                                     "survived", NULL));
+        first = first_reply(&answer);
+        ck_assert_str_eq(json_string_at(first, "kind"), kind_rows[_i].kind);
+        if (kind_rows[_i].swapped)
+                ck_assert_str_eq(text_at(json_path(first, "swapped", NULL)), kind_rows[_i].swapped);
+        else
+                ck_assert_ptr_null(json_path(first, "swapped", NULL));
+        ck_assert_int_eq(!!json_path(first, "lives", NULL), is_interval);
+        groups = reply_with(&answer, "groups");
+        if (groups && json_object_array_length(groups) > 0)
+                ck_assert_int_eq(
+                        !!json_path(json_object_array_get_idx(groups, 0), "survived", NULL),
+                        is_interval);
         conversation_done(&answer);
+}
+END_TEST
+
+#define NO_WINDOW "io.ctprof.Profiler.NoWindow"
+#define INVALID "org.varlink.service.InvalidParameter"
+static const struct {
+        const char *method, *parameters;
+        uint64_t before_ns, after_ns;
+        const char *boot_after;
+        const char *error, *detail; /* the reason, or the parameter */
+} refused_rows[] = {
+        { SHOW, "{\"snapshot\":" INTERVAL "}", 6, 5, FIXTURE_BOOT_ID, NO_WINDOW,
+          "\"a\" is later than \"b\": name \"b..a\"" },
+        { SHOW, "{\"snapshot\":" INTERVAL "}", 5, 5, FIXTURE_BOOT_ID, NO_WINDOW,
+          "\"a\" and \"b\" are the same capture" },
+        { SHOW, "{\"snapshot\":" INTERVAL "}", 5, 6, "ffffffffffffffffffffffffffffffff", NO_WINDOW,
+          "\"a\" and \"b\" are from different boots, so only their totals can be compared" },
+        { SHOW, "{\"snapshot\":" INTERVAL "}", 5, 6, "", NO_WINDOW,
+          "\"b\" does not record its boot" },
+        { SHOW, "{\"snapshot\":" INTERVAL ",\"view\":{\"totals\":true}}", 5, 6, FIXTURE_BOOT_ID,
+          INVALID, "view" },
+        { SHOW, "{\"snapshot\":" INTERVAL ",\"view\":{\"threshold\":5}}", 5, 6, FIXTURE_BOOT_ID,
+          INVALID, "view.threshold" },
+        { SHOW, "{\"snapshot\":" REF(0, "a") ",\"view\":{\"window\":true}}", 5, 6, "", NO_WINDOW,
+          "\"a\" is one snapshot" },
+        { SHOW, "{\"snapshot\":{\"fileDescriptor\":0,\"to\":{}}}", 5, 6, "", INVALID,
+          "snapshot.to.fileDescriptor" },
+        { COMPARE, PAIR("\"threshold\":5"), 5, 6, FIXTURE_BOOT_ID, INVALID, "view.threshold" },
+        { COMPARE, PAIR("\"sortBy\":\"percent\""), 5, 6, FIXTURE_BOOT_ID, INVALID, "view.sortBy" },
+        { COMPARE, PAIR("\"window\":true,\"totals\":true"), 5, 6, FIXTURE_BOOT_ID, INVALID,
+          "view" },
+        { COMPARE, "{\"before\":" INTERVAL ",\"after\":" REF(2, "c") "}", 5, 6, FIXTURE_BOOT_ID,
+          INVALID, "after" },
+        { COMPARE, "{\"before\":" REF(2, "c") ",\"after\":" INTERVAL "}", 5, 6, FIXTURE_BOOT_ID,
+          INVALID, "before" },
+};
+
+START_TEST(what_is_no_view_of_its_subjects_is_refused) {
+        FixtureSnapshot before = FIXTURE_SNAPSHOT, after = FIXTURE_SNAPSHOT;
+        json_object *last;
+        Conversation answer;
+        int fds[3];
+
+        before.boottime_ns = refused_rows[_i].before_ns;
+        after.boottime_ns = refused_rows[_i].after_ns;
+        after.boot_id = refused_rows[_i].boot_after;
+        fds[0] = fixture_snapshot(&before);
+        fds[1] = fixture_snapshot(&after);
+        fds[2] = fixture_snapshot(&before);
+        converse("analysis", refused_rows[_i].method, refused_rows[_i].parameters, true, fds, 3,
+                 WORKER_FREE, &answer);
+        ck_assert_str_eq(answer.error, refused_rows[_i].error);
+        last = answer.replies[answer.n - 1];
+        ck_assert_str_eq(
+                json_string_at(last, strcmp(answer.error, INVALID) == 0 ? "parameter" : "reason"),
+                refused_rows[_i].detail);
+        conversation_done(&answer);
+        for (unsigned i = 0; i < 3; i++)
+                (void) close(fds[i]);
 }
 END_TEST
 
@@ -105,7 +213,7 @@ static const struct {
         { FIXTURE_BOOT_ID, FIXTURE_BOOT_ID, 5, 5, NULL },
         { FIXTURE_BOOT_ID, FIXTURE_BOOT_ID, 6, 5, NULL }, /* the sides are swapped */
         { FIXTURE_BOOT_ID, "ffffffffffffffffffffffffffffffff", 5, 6,
-          "\"a\" and \"b\" are from different boots" },
+          "\"a\" and \"b\" are from different boots, so only their totals can be compared" },
         { FIXTURE_BOOT_ID, "", 5, 6, "\"b\" does not record its boot" },
         { "", FIXTURE_BOOT_ID, 5, 6, "\"a\" does not record its boot" },
         { "", "", 5, 6, "\"a\" does not record its boot" },
@@ -132,18 +240,6 @@ START_TEST(a_window_needs_one_boot) {
 }
 END_TEST
 
-START_TEST(one_snapshot_has_no_window) {
-        FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
-        Conversation answer;
-
-        analyse(SHOW, "{\"snapshot\":" REF(0, "a") ",\"view\":{\"window\":true}}",
-                fixture_snapshot(&snapshot), fixture_snapshot(&snapshot), WORKER_FREE, &answer);
-        ck_assert_str_eq(answer.error, "org.varlink.service.InvalidParameter");
-        ck_assert_str_eq(json_string_at(answer.replies[answer.n - 1], "parameter"), "view");
-        conversation_done(&answer);
-}
-END_TEST
-
 START_TEST(damage_is_told_of_the_file_that_has_it) {
         for (unsigned side = 0; side < 2; side++) {
                 FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
@@ -166,10 +262,11 @@ int main(void) {
 
         tcase_add_loop_test(window, a_window_tells_work_and_lives, 0, ELEMENTSOF(window_rows));
         tcase_add_test(window, it_works_in_the_sandbox);
-        tcase_add_test(window, without_a_window_none_is_told);
+        tcase_add_loop_test(window, the_kind_follows_from_the_subjects, 0, ELEMENTSOF(kind_rows));
         suite_add_tcase(suite, window);
         tcase_add_loop_test(refusals, a_window_needs_one_boot, 0, ELEMENTSOF(boot_rows));
-        tcase_add_test(refusals, one_snapshot_has_no_window);
+        tcase_add_loop_test(refusals, what_is_no_view_of_its_subjects_is_refused, 0,
+                            ELEMENTSOF(refused_rows));
         tcase_add_test(refusals, damage_is_told_of_the_file_that_has_it);
         suite_add_tcase(suite, refusals);
         return check_main(suite);

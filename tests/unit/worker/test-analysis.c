@@ -206,13 +206,14 @@ static const struct {
         uint64_t run_time_ns;
         unsigned long long n_above;
 } threshold_rows[] = {
-        { "{\"threshold\":50}", "{\"Rss\":12}", 1000, 0 },
-        { "{\"threshold\":50}", "{\"Rss\":13}", 1000, 0 },
-        { "{\"threshold\":50}", "{\"Rss\":24}", 1000, 1 },
-        { "{\"threshold\":50,\"sections\":[\"smaps-rollup\"]}", "{\"Rss\":24}", 1000, 1 },
-        { "{\"threshold\":50,\"sections\":[\"primary\"]}", "{\"Rss\":24}", 1000, 0 },
-        { "{\"threshold\":50}", "{\"Rss\":12}", 900, 1 }, /* a reset */
-        { "{\"threshold\":50,\"window\":true}", "{\"Rss\":12}", 900, 1 },
+        { "{\"totals\":true,\"threshold\":50}", "{\"Rss\":12}", 1000, 0 },
+        { "{\"totals\":true,\"threshold\":50}", "{\"Rss\":13}", 1000, 0 },
+        { "{\"totals\":true,\"threshold\":50}", "{\"Rss\":24}", 1000, 1 },
+        { "{\"totals\":true,\"threshold\":50,\"sections\":[\"smaps-rollup\"]}", "{\"Rss\":24}",
+          1000, 1 },
+        { "{\"totals\":true,\"threshold\":50,\"sections\":[\"primary\"]}", "{\"Rss\":24}", 1000,
+          0 },
+        { "{\"totals\":true,\"threshold\":50}", "{\"Rss\":12}", 900, 1 }, /* a reset */
 };
 
 START_TEST(a_threshold_is_about_all_that_is_shown) {

@@ -102,13 +102,13 @@ static const struct {
         const char *delta, *implausible;
         const char *reason;
 } pair_rows[] = {
-        { "{}", { 1 * S, 4 * S }, { 1 * S, 2 * S }, "3000000000", "-", "-" },
+        { "{\"totals\":true}", { 1 * S, 4 * S }, { 1 * S, 2 * S }, "3000000000", "-", "-" },
         { "{\"window\":true}", { 1 * S, 4 * S }, { 1 * S, 2 * S }, "3000000000", "-", "-" },
         /* longer than the thread lived */
-        { "{}", { 1 * S, 924 * S }, { 1 * S, 921 * S }, "2000000000", "-", "-" },
+        { "{\"totals\":true}", { 1 * S, 924 * S }, { 1 * S, 921 * S }, "2000000000", "-", "-" },
         { "{\"window\":true}", { 1 * S, 924 * S }, { 1 * S, 921 * S }, "2000000000", "-", "-" },
         /* longer than the interval only */
-        { "{}",
+        { "{\"totals\":true}",
           { 1 * S, 44 * S },
           { 1 * S, 40 * S },
           "null",

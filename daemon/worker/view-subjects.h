@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * ViewSubjects
+ *
+ * What a call of Show or Compare is about: the snapshots that it names, in their order, and the
+ * kind of view that follows from them. A view that its subjects cannot give is refused here, before
+ * any thread is read.
+ *
+ *     state       [0]
+ *     interval    [0] to [1]: of one boot, the earlier first
+ *     totals      [0] before, [1] after
+ *     intervals   [0] to [1] before (A), [2] to [3] after (B): each pair as in "interval"
+ */
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/macro.h"
+#include "analysis/group/side.h"
+#include "analysis/subject/subject.h"
+#include "view/view.h"
+#include "worker/work.h"
+
+#define VIEW_SUBJECTS_MAX 4
+
+typedef struct ViewSubjects {
+        View view; /* window is set for the kind interval alone, whatever the call said */
+        ViewKind kind;
+        Subject subjects[VIEW_SUBJECTS_MAX];
+        unsigned n;
+        /* How the first two are related in time. */
+        Boots boots;
+        bool has_elapsed;
+        uint64_t elapsed_ns; /* of one boot, with both start times known; it may be 0 */
+        bool swapped;        /* the caller's "before" was the later capture */
+} ViewSubjects;
+
+typedef struct ViewParameters {
+        unsigned n_refs;
+        const char *names[SIDES]; /* of the parameters, for messages */
+        json_object *refs[SIDES]; /* each a SubjectRef */
+        json_object *view;        /* may be NULL */
+} ViewParameters;
+
+void view_subjects_init(ViewSubjects *subjects);
+void view_subjects_done(ViewSubjects *subjects);
+/*
+ * 0; WORK_E_ANSWERED, when the call was refused; or a negative errno. What was opened until then is
+ * in @ret, which is initialised and remains the caller's to free.
+ */
+_must_check_ int view_subjects_open(Work *work, const ViewParameters *parameters,
+                                    ViewSubjects *ret);

@@ -200,6 +200,11 @@ uint64_t aggregate_sum(const Aggregate *aggregate, MetricId id) {
         return aggregate->numbers[number_slots[id]];
 }
 
+void aggregate_put_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present) {
+        aggregate->present[id] = present;
+        aggregate->numbers[number_slots[id]] = value;
+}
+
 uint64_t aggregate_n_with_word(const Aggregate *aggregate, MetricId id, uint64_t word) {
         const Tally *tally = &aggregate->tallies[tally_slots[id]];
 

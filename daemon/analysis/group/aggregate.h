@@ -102,6 +102,8 @@ static inline bool aggregate_has(const Aggregate *aggregate, MetricId id) {
  * The saturating sum of a metric of shape SUM; 0 also when absent, so check aggregate_has() first.
  */
 uint64_t aggregate_sum(const Aggregate *aggregate, MetricId id);
+/* Makes a sum @value over @present threads that have it. */
+void aggregate_put_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present);
 /* The sum would be more than 2^64-1, where it stopped. */
 bool aggregate_is_saturated(const Aggregate *aggregate, MetricId id);
 /* Threads whose value of a mode is @word, as a ThreadSample holds it. */

@@ -22,6 +22,7 @@ GroupWindow *group_window_free(GroupWindow *window) {
         if (!window)
                 return NULL;
         aggregate_free(window->gone);
+        free(window->falls);
         free(window->gaps);
         free(window);
         return NULL;
@@ -56,17 +57,27 @@ bool life_before(const ThreadSample *before, const ThreadSample *after, MetricId
                !has_any_of(before, source);
 }
 
+bool life_grown(const ThreadSample *before, const ThreadSample *after, MetricId id, uint64_t *ret) {
+        uint64_t from;
+
+        if (!thread_sample_has(after, id) || !life_before(before, after, id, &from) ||
+            from > thread_sample_get(after, id))
+                return false;
+        *ret = thread_sample_get(after, id) - from;
+        return true;
+}
+
 void life_work(const ThreadSample *before, const ThreadSample *after, ThreadSample *ret) {
         ThreadSample work = *after;
 
         for (unsigned i = 0; i < _METRIC_MAX; i++) {
                 MetricId id = (MetricId) i;
-                uint64_t from;
+                uint64_t grown;
 
                 if (!is_work(i) || !thread_sample_has(&work, id))
                         continue;
-                if (life_before(before, after, id, &from) && from <= thread_sample_get(&work, id))
-                        thread_sample_put(&work, id, thread_sample_get(&work, id) - from);
+                if (life_grown(before, after, id, &grown))
+                        thread_sample_put(&work, id, grown);
                 else
                         thread_sample_drop(&work, id);
         }
@@ -83,6 +94,46 @@ static int note_gap(GroupWindow *window, unsigned side, unsigned id) {
         }
         window->gaps->only[side][id]++;
         return 0;
+}
+
+static int note_fall(GroupWindow *window, unsigned id, uint64_t lost) {
+        if (!window->falls) {
+                window->falls = calloc(1, sizeof(*window->falls));
+                if (!window->falls)
+                        return -ENOMEM;
+        }
+        window->falls->n[id]++;
+        window->falls->lost[id] += lost;
+        return 0;
+}
+
+/* @from: what the thread had before; a minimum of 0 means that there was no event yet. */
+static void note_move(GroupWindow *window, unsigned id, uint64_t from, uint64_t to) {
+        bool moved = false;
+
+        if (metric_table[id].kind == METRIC_KIND_PEAK)
+                moved = to > from;
+        else if (metric_table[id].kind == METRIC_KIND_FLOOR)
+                moved = to > 0 && (from == 0 || to < from);
+        if (moved)
+                window->moved[id / 64] |= UINT64_C(1) << id % 64;
+}
+
+/*
+ * A peak in bytes is that of the memory of the whole process: of a thread that was born it is news
+ * only if its process was born with it.
+ */
+static void note_birth(GroupWindow *window, const ThreadSample *after) {
+        for (unsigned word = 0; word < WORDS; word++) {
+                uint64_t bits = after->present[word] & ~window->moved[word];
+
+                for (; bits != 0; bits &= bits - 1) {
+                        unsigned id = word * 64 + (unsigned) __builtin_ctzll(bits);
+
+                        if (metric_table[id].unit != METRIC_UNIT_BYTES || after->tid == after->tgid)
+                                note_move(window, id, 0, thread_sample_get(after, (MetricId) id));
+                }
+        }
 }
 
 /*
@@ -105,15 +156,20 @@ static int match_sums(GroupWindow *window, const ThreadSample *read, ThreadSampl
                         in_after = thread_sample_has(after, (MetricId) id);
                         if (in_before)
                                 thread_sample_put(before, (MetricId) id, from);
-                        if (!is_work(id))
-                                continue;
-                        if (in_before && in_after) {
-                                if (thread_sample_get(after, (MetricId) id) < from)
-                                        window->fell[id / 64] |= UINT64_C(1) << id % 64;
+                        if (!is_work(id)) {
+                                if (in_before && in_after)
+                                        note_move(window, id, from,
+                                                  thread_sample_get(after, (MetricId) id));
                                 continue;
                         }
-                        thread_sample_drop(in_before ? before : after, (MetricId) id);
-                        r = note_gap(window, in_before ? 0 : 1, id);
+                        if (in_before && in_after) {
+                                uint64_t to = thread_sample_get(after, (MetricId) id);
+
+                                r = to < from ? note_fall(window, id, from - to) : 0;
+                        } else {
+                                thread_sample_drop(in_before ? before : after, (MetricId) id);
+                                r = note_gap(window, in_before ? 0 : 1, id);
+                        }
                         if (r != 0)
                                 return r;
                 }
@@ -133,8 +189,10 @@ int group_window_fold(GroupWindow *window, Aggregate *sides[static SIDES],
         int r;
 
         life_counts_add(&window->lives, before, after);
-        if (!before)
+        if (!before) {
+                note_birth(window, after);
                 return fold_side(&sides[SIDE_AFTER], after);
+        }
         parts[SIDE_BEFORE] = *before;
         if (after) {
                 parts[SIDE_AFTER] = *after;
@@ -191,20 +249,58 @@ static void adopt_gaps(GroupWindow *window, GroupWindow *from) {
                         window->gaps->only[side][id] += from->gaps->only[side][id];
 }
 
+static void adopt_falls(GroupWindow *window, GroupWindow *from) {
+        if (!from->falls)
+                return;
+        if (!window->falls) {
+                window->falls = TAKE_PTR(from->falls);
+                return;
+        }
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                window->falls->n[id] += from->falls->n[id];
+                window->falls->lost[id] += from->falls->lost[id];
+        }
+}
+
 void group_window_adopt(GroupWindow *window, GroupWindow *from) {
         window->lives.survived += from->lives.survived;
         window->lives.born += from->lives.born;
         window->lives.gone += from->lives.gone;
-        for (unsigned i = 0; i < ELEMENTSOF(window->fell); i++)
-                window->fell[i] |= from->fell[i];
+        for (unsigned i = 0; i < ELEMENTSOF(window->moved); i++)
+                window->moved[i] |= from->moved[i];
         adopt_gaps(window, from);
+        adopt_falls(window, from);
         group_window_free(from);
 }
 
 /* asking */
 
 bool group_window_fell(const GroupWindow *window, MetricId id) {
-        return window->fell[id / 64] >> id % 64 & 1;
+        return window->falls && window->falls->n[id] > 0;
+}
+
+bool group_window_moved(const GroupWindow *window, MetricId id) {
+        return window->moved[id / 64] >> id % 64 & 1;
+}
+
+void group_window_work(const GroupWindow *window, Aggregate *const sides[static SIDES],
+                       Aggregate *ret) {
+        const Aggregate *before = sides[SIDE_BEFORE], *after = sides[SIDE_AFTER];
+
+        *ret = (Aggregate){ .n_threads = after->n_threads, .doubts = after->doubts };
+        for (unsigned i = 0; i < _METRIC_MAX; i++) {
+                MetricId id = (MetricId) i;
+                uint32_t n_fell = window->falls ? window->falls->n[i] : 0;
+                uint64_t lost = window->falls ? window->falls->lost[i] : 0;
+
+                /* What is left of a sum that stopped at 2^64-1 is not known. */
+                if (!is_work(i) || after->present[i] <= n_fell || aggregate_is_saturated(after, id))
+                        continue;
+                /* Between the steps this may wrap; in the end it is a sum of growths. */
+                aggregate_put_sum(ret, id,
+                                  aggregate_sum(after, id) + lost - aggregate_sum(before, id),
+                                  after->present[i] - n_fell);
+        }
 }
 
 uint64_t group_window_left_out(const GroupWindow *window, MetricId id) {

@@ -36,10 +36,17 @@ typedef struct GroupWindowGaps {
         uint32_t only[SIDES][_METRIC_MAX];
 } GroupWindowGaps;
 
+/* Survivors whose sum fell, by metric, and by how much in all. */
+typedef struct GroupWindowFalls {
+        uint32_t n[_METRIC_MAX];
+        uint64_t lost[_METRIC_MAX];
+} GroupWindowFalls;
+
 typedef struct GroupWindow {
         LifeCounts lives;
-        uint64_t fell[(_METRIC_MAX + 63) / 64]; /* sums that fell for some survivor */
-        GroupWindowGaps *gaps;                  /* owned; NULL: none */
+        uint64_t moved[(_METRIC_MAX + 63) / 64]; /* peaks that rose and minima that fell inside */
+        GroupWindowFalls *falls;                 /* owned; NULL: none */
+        GroupWindowGaps *gaps;                   /* owned; NULL: none */
         Aggregate *gone; /* owned; everything the gone threads had; NULL: none is gone */
 } GroupWindow;
 
@@ -56,6 +63,19 @@ void group_window_adopt(GroupWindow *window, GroupWindow *from);
 
 /* The sum fell for some survivor. */
 bool group_window_fell(const GroupWindow *window, MetricId id);
+/*
+ * A peak rose, or a minimum fell, for a survivor, or a thread that was born has one: it happened
+ * between the two snapshots. False for all other metrics.
+ */
+bool group_window_moved(const GroupWindow *window, MetricId id);
+/*
+ * The work done in between, for a group that has threads after; call after it is settled. It has
+ * the sums that @sides have, of survivors what each of them did more and of the born all; a
+ * survivor whose sum fell is left out, as in life_work(). It has no other metric, its doubts are
+ * borrowed from @sides, and it must not be freed.
+ */
+void group_window_work(const GroupWindow *window, Aggregate *const sides[static SIDES],
+                       Aggregate *ret);
 /* Survivors that do not take part in the sum because they lack it on one side. */
 uint64_t group_window_left_out(const GroupWindow *window, MetricId id);
 
@@ -70,6 +90,8 @@ void life_counts_add(LifeCounts *counts, const ThreadSample *before, const Threa
  * answered for @before at all, which its cpu delays tell, and if none of the delays was kept.
  */
 bool life_before(const ThreadSample *before, const ThreadSample *after, MetricId id, uint64_t *ret);
+/* What a survivor did of one sum; false when that is not known, or when the sum fell. */
+bool life_grown(const ThreadSample *before, const ThreadSample *after, MetricId id, uint64_t *ret);
 /*
  * What a survivor did: @after with each sum replaced by its growth. Sums that fell, or whose
  * earlier value is not known, are absent. Names are borrowed from @after.

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include "analysis/group/group.h"
+#include "thread.h"
+
+#define NONE UINT64_MAX       /* no value */
+#define GONE (UINT64_MAX - 1) /* not in that snapshot */
+
+typedef struct Life {
+        uint64_t before, after;
+} Life;
+
+#define MAX_LIVES 4
+
+static ThreadSample sample_of(MetricId id, unsigned tid, uint64_t value) {
+        ThreadSample sample = thread_of("p", "t", (pid_t) tid);
+
+        if (value < GONE)
+                thread_sample_put(&sample, id, value);
+        return sample;
+}
+
+/* A group of such threads, each the only one of its process. */
+static Group group_of(MetricId id, const Life *lives) {
+        Group group = { .window = NULL };
+
+        for (unsigned i = 0; i < MAX_LIVES && (lives[i].before > 0 || lives[i].after > 0); i++) {
+                ThreadSample before = sample_of(id, 100 * (i + 1), lives[i].before);
+                ThreadSample after = sample_of(id, 100 * (i + 1), lives[i].after);
+
+                ck_assert_int_eq(group_fold_life(&group, lives[i].before == GONE ? NULL : &before,
+                                                 lives[i].after == GONE ? NULL : &after),
+                                 0);
+        }
+        ck_assert_int_eq(group_settle_window(&group), 0);
+        return group;
+}
+
+static void group_done(Group *group) {
+        for (unsigned side = 0; side < SIDES; side++)
+                aggregate_free(group->sides[side]);
+        group_window_free(group->window);
+}
+
+static const struct {
+        const char *what;
+        Life lives[MAX_LIVES];
+        uint64_t work;    /* NONE: not known */
+        uint32_t present; /* threads that have it */
+} work_rows[] = {
+        { "differences of survivors, all of the born",
+          { { 10, 15 }, { 7, 7 }, { GONE, 4 } },
+          9,
+          3 },
+        { "what ended left no work", { { 10, 15 }, { 900, GONE } }, 5, 1 },
+        { "a fall is left out, the others remain", { { 10, 15 }, { 900, 3 } }, 5, 1 },
+        { "two falls are left out", { { 10, 15 }, { 900, 3 }, { 8, 7 } }, 5, 1 },
+        { "only a fall", { { 900, 3 } }, NONE, 0 },
+        { "a value of one side is left out", { { 10, 15 }, { NONE, 900 }, { 70, NONE } }, 5, 1 },
+        { "no value at all", { { NONE, NONE } }, NONE, 0 },
+        { "a reused tid is one that ended and one that was born",
+          { { 900, GONE }, { GONE, 4 } },
+          4,
+          1 },
+        { "large sums are exact", { { UINT64_MAX - 9, UINT64_MAX - 3 } }, 6, 1 },
+        { "what stopped at 2^64-1 is not known",
+          { { UINT64_MAX - 9, UINT64_MAX - 3 }, { 1, 20 } },
+          NONE,
+          0 },
+};
+
+START_TEST(work_is_what_was_done_between) {
+        Group group = group_of(METRIC_run_time_ns, work_rows[_i].lives);
+        Aggregate work;
+
+        group_window_work(group.window, group.sides, &work);
+        ck_assert_msg(aggregate_has(&work, METRIC_run_time_ns) == (work_rows[_i].work != NONE),
+                      "%s", work_rows[_i].what);
+        ck_assert_uint_eq(work.present[METRIC_run_time_ns], work_rows[_i].present);
+        if (work_rows[_i].work != NONE)
+                ck_assert_msg(aggregate_sum(&work, METRIC_run_time_ns) == work_rows[_i].work, "%s",
+                              work_rows[_i].what);
+        ck_assert(!aggregate_has(&work, METRIC_thread_count));
+        group_done(&group);
+}
+END_TEST
+
+/* The same sum comes from folding what each thread did, which a view of two intervals does. */
+START_TEST(work_is_the_sum_over_the_work_of_threads) {
+        Aggregate *folded;
+        Aggregate work;
+        Group group;
+
+        if (work_rows[_i].lives[0].before > UINT64_MAX / 2)
+                return; /* the samples are too large to be added up before their difference */
+        group = group_of(METRIC_run_time_ns, work_rows[_i].lives);
+        group_window_work(group.window, group.sides, &work);
+        ck_assert_int_eq(aggregate_new(&folded), 0);
+        for (unsigned i = 0; i < MAX_LIVES; i++) {
+                const Life *life = &work_rows[_i].lives[i];
+                ThreadSample before = sample_of(METRIC_run_time_ns, i + 1, life->before);
+                ThreadSample after = sample_of(METRIC_run_time_ns, i + 1, life->after), did;
+
+                if (life->after == GONE || (life->before == 0 && life->after == 0))
+                        continue;
+                if (life->before == GONE)
+                        did = after;
+                else
+                        life_work(&before, &after, &did);
+                ck_assert_int_eq(aggregate_fold(folded, &did), 0);
+        }
+        ck_assert_uint_eq(work.present[METRIC_run_time_ns], folded->present[METRIC_run_time_ns]);
+        ck_assert_uint_eq(aggregate_sum(&work, METRIC_run_time_ns),
+                          aggregate_sum(folded, METRIC_run_time_ns));
+        aggregate_free(folded);
+        group_done(&group);
+}
+END_TEST
+
+static const struct {
+        MetricId id;
+        Life lives[MAX_LIVES];
+        bool moved;
+} move_rows[] = {
+        { METRIC_wait_max, { { 10, 11 } }, true },
+        { METRIC_wait_max, { { 10, 10 }, { 900, GONE } }, false },
+        /* The highest of the group ended; another rose below it. */
+        { METRIC_wait_max, { { 10, 20 }, { 900, GONE } }, true },
+        { METRIC_wait_max, { { 10, 10 }, { GONE, 4 } }, true },
+        { METRIC_wait_max, { { 10, 10 }, { GONE, 0 } }, false },
+        { METRIC_wait_max, { { NONE, 10 } }, false },
+        { METRIC_wait_max, { { 10, NONE } }, false },
+        { METRIC_cpu_delay_min_ns, { { 10, 9 } }, true },
+        { METRIC_cpu_delay_min_ns, { { 10, 10 } }, false },
+        { METRIC_cpu_delay_min_ns, { { 0, 10 } }, true }, /* the first event */
+        { METRIC_hiwater_rss_bytes, { { 10, 11 } }, true },
+        { METRIC_nr_threads, { { 10, 11 } }, false }, /* a level is no peak */
+        { METRIC_run_time_ns, { { 10, 11 } }, false },
+};
+
+START_TEST(peaks_and_minima_move_inside) {
+        Group group = group_of(move_rows[_i].id, move_rows[_i].lives);
+
+        ck_assert_int_eq(group_window_moved(group.window, move_rows[_i].id), move_rows[_i].moved);
+        group_done(&group);
+}
+END_TEST
+
+START_TEST(a_thread_born_in_an_old_process_brings_no_peak_of_its_memory) {
+        for (unsigned leads = 0; leads < 2; leads++) {
+                ThreadSample after = sample_of(METRIC_hiwater_rss_bytes, leads ? 100 : 101, 9);
+                Group group = { .window = NULL };
+
+                thread_sample_put(&after, METRIC_wait_max, 3);
+                ck_assert_int_eq(group_fold_life(&group, NULL, &after), 0);
+                ck_assert_int_eq(group_window_moved(group.window, METRIC_hiwater_rss_bytes), leads);
+                ck_assert(group_window_moved(group.window, METRIC_wait_max));
+                group_done(&group);
+        }
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("group-work");
+        TCase *work = tcase_create("work"), *moves = tcase_create("moves");
+
+        tcase_add_loop_test(work, work_is_what_was_done_between, 0, ELEMENTSOF(work_rows));
+        tcase_add_loop_test(work, work_is_the_sum_over_the_work_of_threads, 0,
+                            ELEMENTSOF(work_rows));
+        suite_add_tcase(suite, work);
+        tcase_add_loop_test(moves, peaks_and_minima_move_inside, 0, ELEMENTSOF(move_rows));
+        tcase_add_test(moves, a_thread_born_in_an_old_process_brings_no_peak_of_its_memory);
+        suite_add_tcase(suite, moves);
+        return check_main(suite);
+}

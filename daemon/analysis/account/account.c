@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/account/account.h"
+
+#include "base/macro.h"
+#include "base/number.h"
+
+static const Amount unknown = { .known = false };
+
+static Amount sum_of(const Aggregate *work, MetricId id) {
+        if (!work || !aggregate_has(work, id) || aggregate_is_saturated(work, id))
+                return unknown;
+        return amount_of(aggregate_sum(work, id));
+}
+
+/* time */
+
+/* What @part, known or not, leaves of @whole. */
+static uint64_t without(uint64_t whole, Amount part) {
+        return whole > part.n ? whole - part.n : 0;
+}
+
+static void account_for_storage(Account *account, const AccountBasis *basis) {
+        const MetricId delay = METRIC_blkio_delay_total_ns;
+
+        account->storage_ns = sum_of(basis->work, METRIC_iowait_sum);
+        account->storage_exact = account->storage_ns.known;
+        if (account->storage_ns.known)
+                return;
+        account->storage_ns = sum_of(basis->work, delay);
+        if (!account->storage_ns.known)
+                return;
+        account->storage_exact = !kernel_defects_of_metric(basis->defects, delay) &&
+                                 aggregate_n_corrected(basis->work, delay) == 0 &&
+                                 aggregate_n_implausible(basis->work, delay) == 0;
+        if (!account->storage_exact && account->alive_ns.known) {
+                uint64_t left = without(without(account->alive_ns.n, account->running_ns),
+                                        account->waiting_ns);
+
+                account->storage_ns.n = MIN_OF(account->storage_ns.n, left);
+        }
+}
+
+static void account_for_rest(Account *account) {
+        Amount parts = amount_add_known(account_busy_ns(account), account->blocked_ns);
+
+        if (!account->alive_ns.known)
+                return;
+        account->alive_ns.n = MAX_OF(account->alive_ns.n, parts.n);
+        if (account->running_ns.known && account->waiting_ns.known)
+                account->asleep_ns = amount_of(without(account->alive_ns.n, parts));
+}
+
+static void account_for_time(Account *account, const AccountBasis *basis) {
+        if (basis->work && basis->period->known)
+                account->alive_ns = amount_of(basis->tally->alive_ns);
+        account->running_ns = sum_of(basis->work, METRIC_run_time_ns);
+        account->waiting_ns = sum_of(basis->work, METRIC_wait_time_ns);
+        account_for_storage(account, basis);
+        account->blocked_ns = amount_subtract(sum_of(basis->work, METRIC_block_sum),
+                                              sum_of(basis->work, METRIC_iowait_sum));
+        account_for_rest(account);
+}
+
+/* storage */
+
+/* Without knowing what the disks wrote and how much is yet to be written nothing is disproved. */
+static bool writes_are_plausible(Amount written, const HostUse *host) {
+        Amount room = amount_add(host->disk_written_bytes, host->dirty_growth_bytes);
+
+        if (!written.known || !room.known)
+                return true;
+        return number_multiply_saturating(written.n, 10) <= number_multiply_saturating(room.n, 11);
+}
+
+/* all of it */
+
+Account account_of(const AccountBasis *basis) {
+        const Aggregate *work = basis->work;
+        Account account = {
+                .threads = basis->n_threads,
+                .switches = amount_add(sum_of(work, METRIC_voluntary_csw),
+                                       sum_of(work, METRIC_nonvoluntary_csw)),
+                .read_bytes = sum_of(work, METRIC_read_bytes),
+                .write_bytes = sum_of(work, METRIC_write_bytes),
+                .major_faults = sum_of(work, METRIC_majflt),
+                .peak_rss_bytes = basis->tally->risen_rss_bytes,
+        };
+
+        if (basis->lives) {
+                account.born = amount_of(basis->lives->born);
+                account.ended = amount_of(basis->lives->gone);
+        }
+        account.write_exact = writes_are_plausible(account.write_bytes, basis->host);
+        account_for_time(&account, basis);
+        return account;
+}
+
+Amount account_busy_ns(const Account *account) {
+        return amount_add_known(amount_add_known(account->running_ns, account->waiting_ns),
+                                account->storage_ns);
+}
+
+Amount account_moved_bytes(const Account *account) {
+        return amount_add_known(account->read_bytes, account->write_bytes);
+}
+
+/* JSON */
+
+static void write_bool_of(JsonWriter *writer, const char *key, Amount amount, bool value) {
+        if (amount.known)
+                json_write_member_bool(writer, key, value);
+        else
+                json_write_member_null(writer, key);
+}
+
+static void write_times(JsonWriter *writer, const Account *account) {
+        amount_write_json(writer, "aliveNs", account->alive_ns);
+        amount_write_json(writer, "runningNs", account->running_ns);
+        amount_write_json(writer, "waitingNs", account->waiting_ns);
+        amount_write_json(writer, "storageNs", account->storage_ns);
+        amount_write_json(writer, "blockedNs", account->blocked_ns);
+        amount_write_json(writer, "asleepNs", account->asleep_ns);
+        write_bool_of(writer, "exact", account->storage_ns, account->storage_exact);
+}
+
+void account_write_json(JsonWriter *writer, const Account *account) {
+        json_write_object(writer);
+        json_write_member_u64(writer, "threads", account->threads);
+        amount_write_json(writer, "born", account->born);
+        amount_write_json(writer, "ended", account->ended);
+        write_times(writer, account);
+        amount_write_json(writer, "switches", account->switches);
+        amount_write_json(writer, "readBytes", account->read_bytes);
+        amount_write_json(writer, "writeBytes", account->write_bytes);
+        write_bool_of(writer, "writeExact", account->write_bytes, account->write_exact);
+        amount_write_json(writer, "majorFaults", account->major_faults);
+        amount_write_json(writer, "peakRssBytes", account->peak_rss_bytes);
+        json_write_end(writer);
+}
+
+void account_write_time_json(JsonWriter *writer, const Account *account) {
+        json_write_object(writer);
+        write_times(writer, account);
+        json_write_end(writer);
+}

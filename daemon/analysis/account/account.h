@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Account
+ *
+ * Where the time of one group went on one side, and what else it did there: in the interval that
+ * the side is about, or in the whole lives of its threads. The parts of time do not overlap:
+ *
+ *     alive       the sum over the threads of how long each was alive inside
+ *     running     run_time_ns
+ *     waiting     for a CPU: wait_time_ns
+ *     storage     blocked on storage: iowait_sum, which is exact; else blkio_delay_total_ns, which
+ *                 is not exact where the kernel counts it wrongly or a thread was corrected
+ *                 (judge.h), and then is cut to what running and waiting leave of the time
+ *     blocked     otherwise: block_sum without iowait_sum
+ *     asleep      the rest; where blocked is not known, asleep or blocked
+ *
+ * The times of one thread are not read at one moment, so the parts can be a little more than the
+ * time alive, which is raised to their sum then. A part that is not known counts as nothing in the
+ * others, except that without alive, running or waiting nothing is known of asleep.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "analysis/account/host-use.h"
+#include "analysis/group/aggregate.h"
+#include "analysis/group/amount.h"
+#include "analysis/group/group-window.h"
+#include "analysis/group/life-tally.h"
+#include "json/json-writer.h"
+#include "metric/kernel-defect.h"
+
+/* What an account is made of; all borrowed for the call. */
+typedef struct AccountBasis {
+        /*
+         * The sums are the work of the period; NULL if nothing is known of it, as when all threads
+         * ended: group_window_work(), or samples of life_work() folded, or in whole lives the
+         * totals. No metric but sums is used.
+         */
+        const Aggregate *work;
+        uint64_t n_threads;      /* at the end */
+        const LifeCounts *lives; /* of an interval; NULL: whole lives */
+        const LifeTally *tally;
+        const Period *period;
+        KernelDefects defects; /* of the kernel that counted */
+        const HostUse *host;
+} AccountBasis;
+
+typedef struct Account {
+        uint64_t threads; /* at the end */
+        Amount born, ended;
+        Amount alive_ns, running_ns, waiting_ns, storage_ns, blocked_ns, asleep_ns;
+        bool storage_exact;             /* only where storage is known */
+        Amount switches;                /* voluntary or not, both known */
+        Amount read_bytes, write_bytes; /* of storage */
+        /*
+         * False: more than 1.1 times what the disks wrote and dirty memory grew, as write_bytes
+         * counts whole folios. Only where write_bytes is known.
+         */
+        bool write_exact;
+        Amount major_faults;
+        Amount peak_rss_bytes; /* of an interval: where it was reached inside */
+} Account;
+
+Account account_of(const AccountBasis *basis);
+/* Running, waiting and storage, which exclude each other, added up; known if any is known. */
+Amount account_busy_ns(const Account *account);
+/* Bytes read and written; known if either is. */
+Amount account_moved_bytes(const Account *account);
+
+/* Writes the object Account of the interface. */
+void account_write_json(JsonWriter *writer, const Account *account);
+/* Writes the object Time of the interface: the parts of time alone. */
+void account_write_time_json(JsonWriter *writer, const Account *account);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Weight
+ *
+ * How much a group matters on its host: the larger of two shares.
+ *
+ *     time       seconds running, waiting for a CPU and blocked on storage, over CPUs x elapsed
+ *     storage    bytes read and written, over what the disks moved or 10 MiB a second, whichever is
+ *                more; at most 1
+ *
+ * Of two sides it is the share that moved more, with its sign, and not the difference of two
+ * weights: a group whose storage share is 1 on both sides may have lost half its CPU.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "analysis/account/account.h"
+#include "analysis/account/host-use.h"
+#include "analysis/group/amount.h"
+#include "base/macro.h"
+
+#define WEIGHT_STORAGE_BYTES_PER_SECOND (UINT64_C(10) * 1024 * 1024)
+
+/* What the accounts of one side are measured against. */
+typedef struct WeightScale {
+        /* Elapsed time and CPUs are known; else one second of one CPU gives an order, no number. */
+        bool known;
+        double cpu_ns;
+        double storage_bytes; /* not 0 */
+} WeightScale;
+
+WeightScale weight_scale_of(const HostUse *host, Amount elapsed_ns);
+
+/* Zeroed: none is known. */
+typedef struct Shares {
+        bool has_time, has_storage;
+        double time, storage;
+} Shares;
+
+/* @account is NULL if the group has no thread on that side: then it has no part in anything. */
+Shares shares_of(const WeightScale *scale, const Account *account);
+/* The larger share; false if none is known. */
+bool weight_of(const Shares *shares, double *ret);
+/* The share that moved more, @b - @a; false if no share is known on both sides. */
+bool weight_between(const Shares *a, const Shares *b, double *ret);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/group/life-tally.h"
+
+#include "base/macro.h"
+#include "base/number.h"
+
+Period period_of_lives(const JudgeTime *time) {
+        if (!time->known)
+                return (Period){ .known = false };
+        return (Period){ .known = true, .end_ns = time->start_ns, .tick_ns = time->tick_ns };
+}
+
+Period period_between(const JudgeTime times[static SIDES]) {
+        const JudgeTime *before = &times[SIDE_BEFORE], *after = &times[SIDE_AFTER];
+
+        if (!before->known || !after->known || after->start_ns < before->start_ns)
+                return (Period){ .is_interval = true };
+        return (Period){ .known = true,
+                         .is_interval = true,
+                         .begin_ns = before->start_ns,
+                         .end_ns = after->start_ns,
+                         .tick_ns = after->tick_ns };
+}
+
+Amount period_elapsed_ns(const Period *period) {
+        return period->known ? amount_of(period->end_ns - period->begin_ns)
+                             : (Amount){ .known = false };
+}
+
+static uint64_t alive_ns(const Period *period, const ThreadSample *before,
+                         const ThreadSample *after) {
+        uint64_t start_ns;
+
+        if (!period->known || !after)
+                return 0;
+        if (before)
+                return period->end_ns - period->begin_ns;
+        start_ns = number_multiply_saturating(after->start_ticks, period->tick_ns);
+        start_ns = MAX_OF(start_ns, period->begin_ns);
+        return start_ns < period->end_ns ? period->end_ns - start_ns : 0;
+}
+
+/*
+ * The peak of a life, where it is known to have been reached inside. It is that of the memory of
+ * the whole process, so of a thread that was born it is news only if its process was born with it.
+ */
+static Amount risen_rss(const Period *period, const ThreadSample *before,
+                        const ThreadSample *after) {
+        const MetricId id = METRIC_hiwater_rss_bytes;
+
+        if (!after || !thread_sample_has(after, id))
+                return (Amount){ .known = false };
+        if (period->is_interval && !before && after->tid != after->tgid)
+                return (Amount){ .known = false };
+        if (period->is_interval && before &&
+            (!thread_sample_has(before, id) ||
+             thread_sample_get(before, id) >= thread_sample_get(after, id)))
+                return (Amount){ .known = false };
+        return amount_of(thread_sample_get(after, id));
+}
+
+static Amount higher(Amount a, Amount b) {
+        return (Amount){ .known = a.known || b.known, .n = MAX_OF(a.n, b.n) };
+}
+
+void life_tally_add(LifeTally *tally, const Period *period, const ThreadSample *before,
+                    const ThreadSample *after) {
+        tally->alive_ns = number_add_saturating(tally->alive_ns, alive_ns(period, before, after));
+        tally->risen_rss_bytes = higher(tally->risen_rss_bytes, risen_rss(period, before, after));
+}
+
+void life_tally_merge(LifeTally *tally, const LifeTally *from) {
+        tally->alive_ns = number_add_saturating(tally->alive_ns, from->alive_ns);
+        tally->risen_rss_bytes = higher(tally->risen_rss_bytes, from->risen_rss_bytes);
+}

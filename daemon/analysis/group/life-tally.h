@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * LifeTally
+ *
+ * What the threads of one group on one side have together besides their metrics: for how long they
+ * were alive in the period that the side is about, and the highest peak of memory that was reached
+ * inside.
+ *
+ * A period is the interval between two snapshots, or all the time up to one: then it is about whole
+ * lives.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "analysis/group/amount.h"
+#include "analysis/group/judge.h"
+#include "analysis/group/side.h"
+#include "snapshot/thread-sample.h"
+
+/* In ns since boot. */
+typedef struct Period {
+        bool known;
+        bool is_interval;  /* else of whole lives, and it begins with the boot */
+        uint64_t begin_ns; /* when the capture of the earlier snapshot began */
+        uint64_t end_ns;   /* likewise of the later one */
+        uint64_t tick_ns;  /* the grain of start times */
+} Period;
+
+Period period_of_lives(const JudgeTime *time);
+/* Not known when the later snapshot is not the later one. The two are of one boot. */
+Period period_between(const JudgeTime times[static SIDES]);
+/* How long it is. */
+Amount period_elapsed_ns(const Period *period);
+
+/* Zeroed: of no thread. */
+typedef struct LifeTally {
+        uint64_t alive_ns;      /* the sum over the threads; only of a period that is known */
+        Amount risen_rss_bytes; /* the highest hiwater_rss_bytes that was reached inside */
+} LifeTally;
+
+/*
+ * Adds one thread. In an interval a thread has both samples, or @after alone if it was born inside,
+ * or @before alone if it ended: then nobody knows how long it lived, and it adds nothing. Of whole
+ * lives it has @after alone.
+ */
+void life_tally_add(LifeTally *tally, const Period *period, const ThreadSample *before,
+                    const ThreadSample *after);
+/* Adds the threads of @from. */
+void life_tally_merge(LifeTally *tally, const LifeTally *from);

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/account/account.h"
+#include "json-text.h"
+#include "thread.h"
+
+#define NONE UINT64_MAX /* no value */
+
+/* What a group of threads did, in ns. */
+typedef struct Made {
+        uint64_t alive, run, wait, blkio, iowait, block;
+} Made;
+
+static const HostUse no_host;
+static const LifeCounts lives = { .survived = 2, .born = 1, .gone = 4 };
+static const Period interval = {
+        .known = true, .is_interval = true, .begin_ns = 1000, .end_ns = 2000, .tick_ns = 1
+};
+
+static void put(ThreadSample *sample, MetricId id, uint64_t value) {
+        if (value != NONE)
+                thread_sample_put(sample, id, value);
+}
+
+static Aggregate *work_of(const Made *made) {
+        ThreadSample sample = thread_of("p", "t", 1);
+        Aggregate *work;
+
+        put(&sample, METRIC_run_time_ns, made->run);
+        put(&sample, METRIC_wait_time_ns, made->wait);
+        put(&sample, METRIC_blkio_delay_total_ns, made->blkio);
+        put(&sample, METRIC_iowait_sum, made->iowait);
+        put(&sample, METRIC_block_sum, made->block);
+        ck_assert_int_eq(aggregate_new(&work), 0);
+        ck_assert_int_eq(aggregate_fold(work, &sample), 0);
+        return work;
+}
+
+static const char *text_of(const Account *account, bool time_only) {
+        JsonWriter writer;
+
+        json_text_begin(&writer);
+        (time_only ? account_write_time_json : account_write_json)(&writer, account);
+        return json_text_end(&writer);
+}
+
+/* The kernel's release decides whether delays of block I/O are exact. */
+#define GOOD "6.8.0"
+#define BAD "6.12.5"
+
+static const struct {
+        const char *what, *release;
+        Made made;
+        /* alive, running, waiting, storage, blocked, asleep, exact */
+        const char *time;
+} time_rows[] = {
+        { "the rest is asleep or blocked",
+          GOOD,
+          { 1000, 300, 100, 200, NONE, NONE },
+          "1000,300,100,200,null,400,true" },
+        { "schedstats tell what is blocked",
+          GOOD,
+          { 1000, 300, 100, NONE, 150, 250 },
+          "1000,300,100,150,100,350,true" },
+        { "schedstats come before delay accounting",
+          BAD,
+          { 1000, 300, 100, 900, 150, 250 },
+          "1000,300,100,150,100,350,true" },
+        { "blocked needs both of schedstats",
+          GOOD,
+          { 1000, 300, 100, NONE, NONE, 250 },
+          "1000,300,100,null,null,600,null" },
+        { "waits for storage that overtook the others",
+          GOOD,
+          { 1000, 300, 100, NONE, 150, 140 },
+          "1000,300,100,150,0,450,true" },
+        { "an approximate delay is cut to what is left",
+          BAD,
+          { 1000, 300, 100, 900, NONE, NONE },
+          "1000,300,100,600,null,0,false" },
+        { "and stays if there is room",
+          BAD,
+          { 1000, 300, 100, 550, NONE, NONE },
+          "1000,300,100,550,null,50,false" },
+        { "even if nothing is left",
+          BAD,
+          { 1000, 900, 200, 550, NONE, NONE },
+          "1100,900,200,0,null,0,false" },
+        { "an exact delay is not cut",
+          GOOD,
+          { 1000, 300, 100, 900, NONE, NONE },
+          "1300,300,100,900,null,0,true" },
+        { "without waiting nobody knows who slept",
+          GOOD,
+          { 1000, 300, NONE, 200, NONE, NONE },
+          "1000,300,null,200,null,null,true" },
+        { "without running neither",
+          BAD,
+          { 1000, NONE, 100, 950, NONE, NONE },
+          "1000,null,100,900,null,null,false" },
+        { "nothing is known but the time",
+          GOOD,
+          { 1000, NONE, NONE, NONE, NONE, NONE },
+          "1000,null,null,null,null,null,null" },
+};
+
+START_TEST(parts_of_time_do_not_overlap) {
+        static const char *const keys[] = { "\"aliveNs\":",   "\"runningNs\":", "\"waitingNs\":",
+                                            "\"storageNs\":", "\"blockedNs\":", "\"asleepNs\":",
+                                            "\"exact\":" };
+        Aggregate *work = work_of(&time_rows[_i].made);
+        const LifeTally tally = { .alive_ns = time_rows[_i].made.alive };
+        Account account = account_of(&(AccountBasis){
+                .work = work,
+                .lives = &lives,
+                .tally = &tally,
+                .period = &interval,
+                .defects = kernel_defects_of(time_rows[_i].release),
+                .host = &no_host,
+        });
+        char text[256] = "", *values = strdup(time_rows[_i].time), *rest = values;
+
+        for (unsigned i = 0; i < ELEMENTSOF(keys); i++)
+                (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s%s",
+                                i > 0 ? "," : "{", keys[i], strsep(&rest, ","));
+        (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "}");
+        ck_assert_msg(strcmp(text_of(&account, true), text) == 0, "%s: %s", time_rows[_i].what,
+                      text_of(&account, true));
+        free(values);
+        aggregate_free(work);
+}
+END_TEST
+
+START_TEST(without_a_period_there_is_no_time_alive) {
+        const Period unknown = { .is_interval = true };
+        Aggregate *work = work_of(&(Made){ 0, 300, 100, 900, NONE, NONE });
+        Account account = account_of(&(AccountBasis){ .work = work,
+                                                      .tally = &(LifeTally){ .alive_ns = 0 },
+                                                      .period = &unknown,
+                                                      .defects = kernel_defects_of(BAD),
+                                                      .host = &no_host });
+
+        ck_assert_str_eq(text_of(&account, true),
+                         "{\"aliveNs\":null,\"runningNs\":300,\"waitingNs\":100,\"storageNs\":900,"
+                         "\"blockedNs\":null,\"asleepNs\":null,\"exact\":false}");
+        aggregate_free(work);
+}
+END_TEST
+
+START_TEST(a_corrected_delay_is_not_exact) {
+        ThreadSample sample = thread_of("p", "t", 1);
+        Aggregate *work;
+        Account account;
+
+        ck_assert_int_eq(aggregate_new(&work), 0);
+        thread_sample_correct(&sample, METRIC_blkio_delay_total_ns, 40);
+        ck_assert_int_eq(aggregate_fold(work, &sample), 0);
+        account = account_of(&(AccountBasis){ .work = work,
+                                              .tally = &(LifeTally){ .alive_ns = 1000 },
+                                              .period = &interval,
+                                              .defects = kernel_defects_of(GOOD),
+                                              .host = &no_host });
+        ck_assert(account.storage_ns.known && !account.storage_exact);
+        ck_assert_uint_eq(account.storage_ns.n, 40);
+        aggregate_free(work);
+}
+END_TEST
+
+START_TEST(the_whole_account_is_written) {
+        ThreadSample sample = thread_of("p", "t", 1);
+        const LifeTally tally = { .alive_ns = 500, .risen_rss_bytes = amount_of(4096) };
+        Aggregate *work;
+        Account account;
+
+        put(&sample, METRIC_voluntary_csw, 3);
+        put(&sample, METRIC_nonvoluntary_csw, 4);
+        put(&sample, METRIC_read_bytes, 5);
+        put(&sample, METRIC_write_bytes, 6);
+        put(&sample, METRIC_majflt, 7);
+        put(&sample, METRIC_run_time_ns, 100);
+        put(&sample, METRIC_wait_time_ns, 50);
+        ck_assert_int_eq(aggregate_new(&work), 0);
+        ck_assert_int_eq(aggregate_fold(work, &sample), 0);
+        account = account_of(&(AccountBasis){ .work = work,
+                                              .n_threads = 3,
+                                              .lives = &lives,
+                                              .tally = &tally,
+                                              .period = &interval,
+                                              .host = &no_host });
+        ck_assert_str_eq(text_of(&account, false),
+                         "{\"threads\":3,\"born\":1,\"ended\":4,\"aliveNs\":500,\"runningNs\":100,"
+                         "\"waitingNs\":50,\"storageNs\":null,\"blockedNs\":null,\"asleepNs\":350,"
+                         "\"exact\":null,\"switches\":7,\"readBytes\":5,\"writeBytes\":6,"
+                         "\"writeExact\":true,\"majorFaults\":7,\"peakRssBytes\":4096}");
+        ck_assert_uint_eq(account_busy_ns(&account).n, 150);
+        ck_assert_uint_eq(account_moved_bytes(&account).n, 11);
+        aggregate_free(work);
+}
+END_TEST
+
+/* A group whose threads all ended. */
+START_TEST(of_unknown_work_nothing_is_known) {
+        const LifeCounts ended = { .gone = 4 };
+        Account account = account_of(&(AccountBasis){ .lives = &ended,
+                                                      .tally = &(LifeTally){ .alive_ns = 0 },
+                                                      .period = &interval,
+                                                      .host = &no_host });
+
+        ck_assert_str_eq(text_of(&account, false),
+                         "{\"threads\":0,\"born\":0,\"ended\":4,\"aliveNs\":null,"
+                         "\"runningNs\":null,\"waitingNs\":null,\"storageNs\":null,"
+                         "\"blockedNs\":null,\"asleepNs\":null,\"exact\":null,\"switches\":null,"
+                         "\"readBytes\":null,\"writeBytes\":null,\"writeExact\":null,"
+                         "\"majorFaults\":null,\"peakRssBytes\":null}");
+        ck_assert(!account_busy_ns(&account).known && !account_moved_bytes(&account).known);
+}
+END_TEST
+
+START_TEST(switches_need_both_kinds) {
+        static const MetricId ids[] = { METRIC_voluntary_csw, METRIC_nonvoluntary_csw };
+
+        for (size_t i = 0; i < ELEMENTSOF(ids); i++) {
+                ThreadSample sample = thread_with(ids[i], 9);
+                Aggregate *work;
+                Account account;
+
+                ck_assert_int_eq(aggregate_new(&work), 0);
+                ck_assert_int_eq(aggregate_fold(work, &sample), 0);
+                account = account_of(&(AccountBasis){ .work = work,
+                                                      .tally = &(LifeTally){ .alive_ns = 1 },
+                                                      .period = &interval,
+                                                      .host = &no_host });
+                ck_assert(!account.switches.known);
+                ck_assert(!account.born.known && !account.ended.known); /* whole lives */
+                aggregate_free(work);
+        }
+}
+END_TEST
+
+/* Bytes that a group says it wrote, and what the disks and dirty memory say; NONE: not known. */
+static const struct {
+        uint64_t written, disks, dirty;
+        bool exact;
+} write_rows[] = {
+        { 110, 100, 0, true },   { 111, 100, 0, false },   { 110, 60, 40, true },
+        { 111, 60, 40, false },  { 1, 0, 0, false },       { 0, 0, 0, true },
+        { 1000, NONE, 0, true }, { 1000, 10, NONE, true }, { UINT64_MAX - 1, 10, 0, false },
+};
+
+START_TEST(more_writes_than_the_disks_saw_are_not_exact) {
+        ThreadSample sample = thread_with(METRIC_write_bytes, write_rows[_i].written);
+        HostUse host = {};
+        Aggregate *work;
+        Account account;
+
+        if (write_rows[_i].disks != NONE)
+                host.disk_written_bytes = amount_of(write_rows[_i].disks);
+        if (write_rows[_i].dirty != NONE)
+                host.dirty_growth_bytes = amount_of(write_rows[_i].dirty);
+        ck_assert_int_eq(aggregate_new(&work), 0);
+        ck_assert_int_eq(aggregate_fold(work, &sample), 0);
+        account = account_of(&(AccountBasis){ .work = work,
+                                              .tally = &(LifeTally){ .alive_ns = 1 },
+                                              .period = &interval,
+                                              .host = &host });
+        ck_assert_int_eq(account.write_exact, write_rows[_i].exact);
+        aggregate_free(work);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("account");
+        TCase *time = tcase_create("time"), *rest = tcase_create("rest");
+
+        tcase_add_loop_test(time, parts_of_time_do_not_overlap, 0, ELEMENTSOF(time_rows));
+        tcase_add_test(time, without_a_period_there_is_no_time_alive);
+        tcase_add_test(time, a_corrected_delay_is_not_exact);
+        suite_add_tcase(suite, time);
+        tcase_add_test(rest, the_whole_account_is_written);
+        tcase_add_test(rest, of_unknown_work_nothing_is_known);
+        tcase_add_test(rest, switches_need_both_kinds);
+        tcase_add_loop_test(rest, more_writes_than_the_disks_saw_are_not_exact, 0,
+                            ELEMENTSOF(write_rows));
+        suite_add_tcase(suite, rest);
+        return check_main(suite);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <json-c/json.h>
+
+#include "analysis/account/coverage.h"
+#include "json-text.h"
+#include "thread.h"
+
+#define NONE UINT64_MAX       /* no value */
+#define GONE (UINT64_MAX - 1) /* not in that snapshot */
+
+static ThreadSample ran(uint64_t run_time, uint64_t bytes, char kind) {
+        ThreadSample sample = thread_of("p", "t", 1);
+
+        sample.has_kthread = kind != '?';
+        sample.kthread = kind == 'k';
+        if (run_time < GONE)
+                thread_sample_put(&sample, METRIC_run_time_ns, run_time);
+        if (bytes < GONE)
+                thread_sample_put(&sample, METRIC_write_bytes, bytes);
+        return sample;
+}
+
+/* @kind: 'u' a user thread, 'k' one of the kernel, '?' not known. */
+static void add(Coverage *coverage, char kind, uint64_t before, uint64_t after) {
+        ThreadSample earlier = ran(before, before, kind), later = ran(after, after, kind);
+
+        coverage_add(coverage, before == GONE ? NULL : &earlier, after == GONE ? NULL : &later);
+}
+
+static const char *text_of(const Coverage *coverage, const HostUse *host, Amount bound_ns) {
+        JsonWriter writer;
+
+        coverage_write_json(json_text_begin(&writer), coverage, host, bound_ns);
+        return json_text_end(&writer);
+}
+
+START_TEST(each_thread_counts_in_one_part) {
+        const HostUse host = { .cpu_used_ns = amount_of(1000),
+                               .disk_read_bytes = amount_of(300),
+                               .disk_written_bytes = amount_of(400) };
+        Coverage coverage = {};
+
+        add(&coverage, 'u', 100, 150);  /* survived: 50 */
+        add(&coverage, '?', 10, 17);    /* nobody knows that it is of the kernel: 7 */
+        add(&coverage, 'u', GONE, 200); /* born: 200 */
+        add(&coverage, 'u', 900, GONE); /* ended: nobody saw its last work */
+        add(&coverage, 'k', 20, 50);    /* kernel: 30 */
+        add(&coverage, 'k', GONE, 3);   /* kernel, born: 3 */
+        add(&coverage, 'u', 100, 40);   /* fell: not known */
+        add(&coverage, 'u', NONE, 40);  /* not known */
+        ck_assert_str_eq(text_of(&coverage, &host, amount_of(9)),
+                         "{\"cpuUsedNs\":1000,\"attributedNs\":290,\"survivedNs\":57,"
+                         "\"bornNs\":200,\"endedNs\":null,\"bornAndEndedNs\":null,"
+                         "\"kernelThreadsNs\":33,\"notAttributedNs\":710,\"boundNs\":9,"
+                         "\"storageUsedBytes\":700,\"storageAttributedBytes\":290}");
+}
+END_TEST
+
+START_TEST(what_nobody_measured_is_not_zero) {
+        const HostUse nothing = {};
+        Coverage coverage = {};
+
+        ck_assert_str_eq(text_of(&coverage, &nothing, (Amount){ .known = false }),
+                         "{\"cpuUsedNs\":null,\"attributedNs\":0,\"survivedNs\":0,"
+                         "\"bornNs\":0,\"endedNs\":null,\"bornAndEndedNs\":null,"
+                         "\"kernelThreadsNs\":0,\"notAttributedNs\":null,\"boundNs\":null,"
+                         "\"storageUsedBytes\":null,\"storageAttributedBytes\":0}");
+        add(&coverage, 'u', NONE, NONE);
+        add(&coverage, 'u', GONE, NONE);
+        add(&coverage, 'k', GONE, NONE);
+        ck_assert_str_eq(text_of(&coverage, &nothing, (Amount){ .known = false }),
+                         "{\"cpuUsedNs\":null,\"attributedNs\":null,\"survivedNs\":null,"
+                         "\"bornNs\":null,\"endedNs\":null,\"bornAndEndedNs\":null,"
+                         "\"kernelThreadsNs\":null,\"notAttributedNs\":null,\"boundNs\":null,"
+                         "\"storageUsedBytes\":null,\"storageAttributedBytes\":null}");
+}
+END_TEST
+
+START_TEST(threads_may_account_for_more_than_the_host_counted) {
+        const HostUse host = { .cpu_used_ns = amount_of(49) };
+        Coverage coverage = {};
+        json_object *json;
+
+        add(&coverage, 'u', 100, 150);
+        json = json_tokener_parse(text_of(&coverage, &host, amount_of(5)));
+        ck_assert_int_eq(json_object_get_int(json_object_object_get(json, "attributedNs")), 50);
+        ck_assert_int_eq(json_object_get_int(json_object_object_get(json, "notAttributedNs")), 0);
+        json_object_put(json);
+}
+END_TEST
+
+START_TEST(the_bound_is_two_ticks_and_the_captures_on_each_cpu) {
+        Head before = { .has_user_hz = true,
+                        .user_hz = 100,
+                        .has_start_boottime = true,
+                        .start_boottime_ns = 1000,
+                        .has_end_boottime = true,
+                        .end_boottime_ns = 5000 };
+        Head after = before;
+        const Head *const heads[SIDES] = { &before, &after };
+        const HostUse host = { .n_cpus = amount_of(3) }, nothing = {};
+
+        after.start_boottime_ns = 90000;
+        after.end_boottime_ns = 90007;
+        /* 3 x (2 x 10 ms + 4,000 + 7) */
+        ck_assert_uint_eq(coverage_bound_ns(&host, heads).n, 60012021);
+        ck_assert(!coverage_bound_ns(&nothing, heads).known);
+        after.has_end_boottime = false;
+        ck_assert(!coverage_bound_ns(&host, heads).known);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("coverage");
+        TCase *parts = tcase_create("parts");
+
+        tcase_add_test(parts, each_thread_counts_in_one_part);
+        tcase_add_test(parts, what_nobody_measured_is_not_zero);
+        tcase_add_test(parts, threads_may_account_for_more_than_the_host_counted);
+        tcase_add_test(parts, the_bound_is_two_ticks_and_the_captures_on_each_cpu);
+        suite_add_tcase(suite, parts);
+        return check_main(suite);
+}

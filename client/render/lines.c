@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +24,21 @@ static size_t break_at(const char *text, size_t n_columns) {
         return blank > 0 ? blank : n;
 }
 
+static size_t indent_of(const Lines *lines) {
+        return lines->label_columns > 0 ? lines->label_columns + GAP : 0;
+}
+
+size_t lines_text_columns(const Lines *lines) {
+        size_t indent = indent_of(lines), columns = lines->terminal->columns;
+
+        return lines->terminal->out && columns >= indent + MIN_TEXT_COLUMNS ? columns - indent
+                                                                            : SIZE_MAX;
+}
+
 void lines_print(const Lines *lines, const char *label, const char *text) {
-        size_t indent = lines->label_columns > 0 ? lines->label_columns + GAP : 0, n;
+        size_t indent = indent_of(lines), columns = lines_text_columns(lines), n;
         size_t width = printable_width(label), n_text = strlen(text);
-        bool wraps = lines->terminal->out && lines->terminal->columns >= indent + MIN_TEXT_COLUMNS;
+        bool wraps = columns < SIZE_MAX;
 
         /* Remove blanks at the end, which a kernel command line may have. */
         while (n_text > 0 && text[n_text - 1] == ' ')
@@ -38,7 +50,7 @@ void lines_print(const Lines *lines, const char *label, const char *text) {
                 width = 0;
         }
         for (bool first = true; first || n_text > 0; first = false) {
-                n = wraps ? break_at(text, lines->terminal->columns - indent) : n_text;
+                n = wraps ? break_at(text, columns) : n_text;
                 n = MIN_OF(n, n_text);
                 if (!first)
                         width = 0;

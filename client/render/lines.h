@@ -9,6 +9,7 @@
  * label is too long; a pipe gets whole lines.
  */
 
+#include <stddef.h>
 #include <stdio.h>
 #include "base/buffer.h"
 #include "base/macro.h"
@@ -19,6 +20,9 @@ typedef struct Lines {
         const Terminal *terminal;
         size_t label_columns; /* the width that labels are padded to */
 } Lines;
+
+/* How wide a text may be that is not broken; SIZE_MAX if none is. */
+size_t lines_text_columns(const Lines *lines);
 
 /* "label  text", both printable; the label may be empty. A failed write sets ferror(lines->out). */
 void lines_print(const Lines *lines, const char *label, const char *text);

@@ -184,7 +184,8 @@ static int begin(GroupSink *sink, json_object *reply) {
         r = group_form_lead(form, NULL);
         if (r != 0)
                 return r;
-        r = overview_print(&lines, form->kind, reply);
+        r = overview_print(&lines, form->kind, reply,
+                           options_have(form->session->options, OPTION_VERBOSE));
         if (r != 0)
                 return r;
         /* Sections print an empty line themselves, above their headings. */

@@ -123,6 +123,8 @@
           "Also rows that did not change")                                                      \
         O(SELF, "self", 0, NONE, "", VIEW_FLAG(self, true),                                     \
           "Also the threads of ctprof itself")                                                  \
+        O(VERBOSE, "verbose", 0, NONE, "", GIVEN,                                               \
+          "Also why readings are missing, and what to do about it: a line for each source")     \
         O(RAW, "raw", 0, NONE, "", GIVEN,                                                       \
           "Plain numbers in base units")                                                        \
         O(WRAP, "wrap", 0, NONE, "", GIVEN,                                                     \
@@ -145,7 +147,7 @@ typedef enum OptionId { OPTIONS(OPTION_ID) _OPTION_MAX } OptionId;
          OPTION_BIT(METRICS) | OPTION_BIT(COLUMNS) | OPTION_BIT(LIMIT) | OPTION_BIT(ALL_ROWS) | \
          OPTION_BIT(SELF) | OPTION_BIT(RAW) | OPTION_BIT(FORMAT) | OPTION_BIT(WRAP) |           \
          OPTION_BIT(CGROUP_FLATTEN) | OPTION_BIT(NO_CG_NORMALIZE) | OPTION_BIT(FILTER) |        \
-         OPTION_BIT(SORT_BY) | OPTION_BIT(FORMULAS))
+         OPTION_BIT(SORT_BY) | OPTION_BIT(FORMULAS) | OPTION_BIT(VERBOSE))
 
 /* What an interval has, too. */
 #define OPTION_INTERVAL_BITS (OPTION_BIT(PAIR) | OPTION_BIT(NO_PAIRING) | OPTION_BIT(WINDOW))

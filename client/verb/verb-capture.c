@@ -6,6 +6,7 @@
 #include "render/lines.h"
 #include "render/printable.h"
 #include "session/complain.h"
+#include "report/overview/missing.h"
 #include "report/overview/overview.h"
 #include "session/output.h"
 #include "session/snapshot-call.h"
@@ -56,6 +57,27 @@ static void print_rotated(FILE *out, json_object *rotated) {
                                n == 1 ? "" : "s");
 }
 
+/* What was not read; the reasons stand in the snapshot too, unless it went into a pipe. */
+static int print_missing(const Lines *lines, json_object *reply, const char *path, bool verbose) {
+        _cleanup_(buffer_done) Buffer way = {};
+        Missing missing = { .sides = { { "", cell_member(reply, "sources") } },
+                            .n_sides = 1,
+                            .verbose = verbose };
+        int r;
+
+        if (lines->out != stderr) {
+                buffer_append_text(&way, "info ");
+                if (path)
+                        printable_append_name(&way, span_of(path));
+                else
+                        cell_append_text(&way, cell_member(cell_member(reply, "snapshot"), "name"));
+                r = buffer_terminate(&way, &missing.way);
+                if (r < 0)
+                        return r;
+        }
+        return missing_print(lines, &missing);
+}
+
 /* @out is stdout unless the snapshot itself was written there. */
 static int print_capture(Session *session, json_object *reply, FILE *out, const char *path) {
         const Lines lines = { out, &session->terminal, OVERVIEW_LABEL_COLUMNS };
@@ -66,7 +88,7 @@ static int print_capture(Session *session, json_object *reply, FILE *out, const 
         r = print_summary(out, cell_member(reply, "snapshot"), path);
         if (r < 0)
                 return complain_errno(r, "print the result");
-        r = source_lines_print(&lines, cell_member(reply, "sources"));
+        r = print_missing(&lines, reply, path, options_have(session->options, OPTION_VERBOSE));
         if (r < 0)
                 return complain_errno(r, "print the result");
         print_rotated(out, cell_member(reply, "rotated"));

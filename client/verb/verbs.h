@@ -29,7 +29,7 @@
           "Take a snapshot of every thread of the host",                                           \
           NULL, 0, 0,                                                                              \
           OPTION_BIT(TAG) | OPTION_BIT(REPLACE) | OPTION_BIT(SMAPS) | OPTION_BIT(NO_SMAPS) |       \
-          OPTION_BIT(OUTPUT), 0)                                                                   \
+          OPTION_BIT(OUTPUT) | OPTION_BIT(VERBOSE), 0)                                             \
         V(list, "list", "",                                                                        \
           "List the snapshots of the spool, newest first",                                         \
           NULL, 0, 0, OPTION_BIT(SINCE) | OPTION_BIT(UNTIL), 0)                                    \

@@ -10,9 +10,8 @@
 #include "render/cell.h"
 #include "render/printable.h"
 #include "render/when.h"
+#include "report/overview/missing.h"
 #include "report/overview/set-overview.h"
-
-#define MISSING_LABEL "missing"
 
 /* "cpufreq_governor." and 17; has_number is false if the key does not end in a number. */
 typedef struct ChangeKey {
@@ -143,147 +142,6 @@ static int print_head(const Lines *lines, const char *label, json_object *head) 
         return lines_print_buffer(lines, label, &line);
 }
 
-static bool is_imperfect(json_object *source) {
-        const char *state = string_of(source, "state");
-
-        return strcmp(string_of(source, "name"), "jemalloc") != 0 &&
-               (strcmp(state, "partial") == 0 || strcmp(state, "unavailable") == 0);
-}
-
-/* "smaps_rollup (before) partial: REASON" */
-static int print_source(const Lines *lines, json_object *source, const char *side) {
-        _cleanup_(buffer_done) Buffer line = {};
-        json_object *reason = cell_member(source, "reason");
-
-        cell_append_text(&line, cell_member(source, "name"));
-        if (side[0] != '\0')
-                buffer_append_format(&line, " %s,", side);
-        buffer_append_byte(&line, ' ');
-        cell_append_text(&line, cell_member(source, "state"));
-        if (reason) {
-                buffer_append_text(&line, ": ");
-                cell_append_text(&line, reason);
-        }
-        return lines_print_buffer(lines, MISSING_LABEL, &line);
-}
-
-/* Values that were read but not believed; the source itself may be fine. */
-static int print_implausible(const Lines *lines, json_object *source, const char *side) {
-        uint64_t n = json_object_get_uint64(cell_member(source, "implausible"));
-        _cleanup_(buffer_done) Buffer line = {};
-
-        if (n == 0)
-                return 0;
-        cell_append_text(&line, cell_member(source, "name"));
-        buffer_append_format(&line,
-                             "%s%s, %llu value%s left out as implausible: more than the age of the "
-                             "thread or the interval allows",
-                             side[0] != '\0' ? " " : "", side, (unsigned long long) n,
-                             n == 1 ? "" : "s");
-        return lines_print_buffer(lines, MISSING_LABEL, &line);
-}
-
-/* Whether both say the same to a reader: counts always differ. */
-static bool is_alike(json_object *a, json_object *b) {
-        return a && b && strcmp(string_of(a, "state"), string_of(b, "state")) == 0 &&
-               strcmp(string_of(a, "reason"), string_of(b, "reason")) == 0;
-}
-
-/*
- * Whether all sources say the same, as in a file of the prior tool, which knows of none. One line
- * then replaces eighteen.
- */
-static bool is_uniform(json_object *sources) {
-        json_object *first = cell_element(sources, 0);
-
-        for (size_t i = 0; i < cell_length(sources); i++) {
-                json_object *source = cell_element(sources, i);
-
-                if (strcmp(string_of(source, "name"), "jemalloc") != 0 &&
-                    (!is_imperfect(source) || !is_alike(source, first)))
-                        return false;
-        }
-        return cell_length(sources) > 1;
-}
-
-static int print_uniform(const Lines *lines, json_object *sources, const char *side) {
-        json_object *first = cell_element(sources, 0);
-        _cleanup_(buffer_done) Buffer line = {};
-
-        buffer_append_format(&line, "every source%s%s: ", side[0] != '\0' ? " " : "", side);
-        cell_append_text(&line, cell_member(first, "reason"));
-        return lines_print_buffer(lines, MISSING_LABEL, &line);
-}
-
-int source_lines_print(const Lines *lines, json_object *sources) {
-        int r = 0;
-
-        if (is_uniform(sources))
-                return print_uniform(lines, sources, "");
-        for (size_t i = 0; r == 0 && i < cell_length(sources); i++) {
-                json_object *source = cell_element(sources, i);
-
-                if (is_imperfect(source))
-                        r = print_source(lines, source, "");
-                if (r == 0)
-                        r = print_implausible(lines, source, "");
-        }
-        return r;
-}
-
-static json_object *find_source(json_object *sources, const char *name) {
-        size_t n = cell_length(sources);
-
-        for (size_t i = 0; i < n; i++) {
-                json_object *source = cell_element(sources, i);
-
-                if (strcmp(string_of(source, "name"), name) == 0)
-                        return source;
-        }
-        return NULL;
-}
-
-static int print_imperfect_pair(const Lines *lines, json_object *before, json_object *after) {
-        int r = 0;
-
-        if (is_alike(before, after))
-                return is_imperfect(before) ? print_source(lines, before, "(before and after)") : 0;
-        if (is_imperfect(before))
-                r = print_source(lines, before, "(before)");
-        if (r == 0 && is_imperfect(after))
-                r = print_source(lines, after, "(after)");
-        return r;
-}
-
-static int print_source_pair(const Lines *lines, json_object *before, json_object *after) {
-        int r = print_imperfect_pair(lines, before, after);
-
-        if (r == 0)
-                r = print_implausible(lines, before, "(before)");
-        return r == 0 ? print_implausible(lines, after, "(after)") : r;
-}
-
-static int print_pair_sources(const Lines *lines, json_object *reply) {
-        json_object *before = cell_member(reply, "sourcesBefore");
-        json_object *after = cell_member(reply, "sourcesAfter");
-        bool no_before = is_uniform(before), no_after = is_uniform(after);
-        int r = 0;
-
-        if (no_before)
-                r = print_uniform(lines, before, "(before)");
-        if (r == 0 && no_after)
-                r = print_uniform(lines, after, "(after)");
-        /* The list of sources is closed, so both sides have all of them. */
-        for (size_t i = 0; r == 0 && i < cell_length(after); i++) {
-                json_object *source = cell_element(after, i);
-
-                r = print_source_pair(
-                        lines, no_before ? NULL : find_source(before, string_of(source, "name")),
-                        no_after ? NULL : source);
-        }
-        return r;
-}
-
 static const char *why_no_time(json_object *before, json_object *after) {
         static const char *const host_keys[] = { "machineId", "hostName" };
 
@@ -330,14 +188,14 @@ static void print_lives(const Lines *lines, json_object *lives) {
                      "ended threads did after BEFORE");
 }
 
-static int print_snapshot(const Lines *lines, json_object *reply) {
+static int print_snapshot(const Lines *lines, json_object *reply, bool verbose) {
         int r;
 
         r = print_head(lines, "snapshot", cell_member(reply, "snapshot"));
-        return r < 0 ? r : source_lines_print(lines, cell_member(reply, "sources"));
+        return r < 0 ? r : missing_print_reply(lines, reply, verbose);
 }
 
-static int print_pair(const Lines *lines, json_object *reply) {
+static int print_pair(const Lines *lines, json_object *reply, bool verbose) {
         int r;
 
         r = print_head(lines, "before", cell_member(reply, "before"));
@@ -349,10 +207,10 @@ static int print_pair(const Lines *lines, json_object *reply) {
         print_elapsed(lines, reply);
         print_lives(lines, cell_member(reply, "lives"));
         r = host_changes_print(lines, cell_member(reply, "hostChanges"));
-        return r < 0 ? r : print_pair_sources(lines, reply);
+        return r < 0 ? r : missing_print_reply(lines, reply, verbose);
 }
 
-static int print_sets(const Lines *lines, json_object *reply) {
+static int print_sets(const Lines *lines, json_object *reply, bool verbose) {
         int r;
 
         r = set_line_print(lines, "before", cell_member(reply, "before"));
@@ -361,7 +219,7 @@ static int print_sets(const Lines *lines, json_object *reply) {
         r = set_line_print(lines, "after", cell_member(reply, "after"));
         if (r < 0)
                 return r;
-        r = print_pair_sources(lines, reply);
+        r = missing_print_reply(lines, reply, verbose);
         if (r < 0)
                 return r;
         set_tests_print(lines, reply);
@@ -382,16 +240,16 @@ ReportKind report_kind_of(json_object *reply, ReportKind asked) {
         return asked;
 }
 
-int overview_print(const Lines *lines, ReportKind kind, json_object *reply) {
+int overview_print(const Lines *lines, ReportKind kind, json_object *reply, bool verbose) {
         switch (kind) {
         case REPORT_SNAPSHOT:
-                return print_snapshot(lines, reply);
+                return print_snapshot(lines, reply, verbose);
         case REPORT_PAIR:
         case REPORT_INTERVAL:
         case REPORT_INTERVALS:
-                return print_pair(lines, reply);
+                return print_pair(lines, reply, verbose);
         case REPORT_SETS:
-                return print_sets(lines, reply);
+                return print_sets(lines, reply, verbose);
         case _REPORT_KIND_MAX:
                 break;
         }

@@ -5,10 +5,11 @@
  * Overview
  *
  * The lines above the numbers: when and where the snapshots were taken, what differed between their
- * hosts, and which readings are missing and why.
+ * hosts, and which readings are missing.
  */
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include "base/buffer.h"
 #include "base/macro.h"
 #include "render/lines.h"
@@ -33,10 +34,11 @@ static inline bool report_kind_has_sides(ReportKind kind) {
 }
 
 /*
- * Everything above the numbers. @reply is the first one of Show, Compare or CompareSets. 0 or
- * -ENOMEM.
+ * Everything above the numbers. @reply is the first one of Show, Compare or CompareSets; @verbose:
+ * with the reasons of what is missing. 0 or -ENOMEM.
  */
-_must_check_ int overview_print(const Lines *lines, ReportKind kind, json_object *reply);
+_must_check_ int overview_print(const Lines *lines, ReportKind kind, json_object *reply,
+                                bool verbose);
 
 /*
  * One line for each difference between the hosts of two snapshots; @changes: hostChanges of a
@@ -45,6 +47,3 @@ _must_check_ int overview_print(const Lines *lines, ReportKind kind, json_object
  * powersave → performance". 0 or -ENOMEM.
  */
 _must_check_ int host_changes_print(const Lines *lines, json_object *changes);
-
-/* One line for each source of the array that was partial or unavailable, except jemalloc. */
-_must_check_ int source_lines_print(const Lines *lines, json_object *sources);

@@ -17,11 +17,22 @@ START_TEST(capture_tells_what_was_taken_and_what_is_missing) {
         CTL_RUN(&ctl, "capture", "--tag", "a", "--replace", "--no-smaps");
         expect(0,
                "a: 213 threads of 98 processes in 52.301ms, 48.126KiB\n"
-               "missing   io partial: others' io needs CAP_SYS_PTRACE\n",
+               "missing   io: 201 of 213 threads refused (info a)\n",
                "");
         ck_assert_str_eq(ctl.asked,
                          "{\"method\":\"io.ctprof.Profiler.Capture\",\"parameters\":"
                          "{\"tag\":\"a\",\"replace\":true,\"smaps\":false},\"more\":true}\n");
+        end();
+}
+END_TEST
+
+START_TEST(verbose_capture_tells_why_it_is_missing) {
+        begin(captured, 1);
+        CTL_RUN(&ctl, "capture", "--tag", "a", "--verbose");
+        expect(0,
+               "a: 213 threads of 98 processes in 52.301ms, 48.126KiB\n"
+               "missing   io partial: others' io needs CAP_SYS_PTRACE\n",
+               "");
         end();
 }
 END_TEST
@@ -182,6 +193,7 @@ int main(void) {
         TCase *take = tcase_create("take");
 
         tcase_add_test(take, capture_tells_what_was_taken_and_what_is_missing);
+        tcase_add_test(take, verbose_capture_tells_why_it_is_missing);
         tcase_add_loop_test(take, whether_smaps_is_read_is_said_or_left_to_the_daemon, 0,
                             ELEMENTSOF(smaps_rows));
         tcase_add_test(take, capture_json_is_the_contract);

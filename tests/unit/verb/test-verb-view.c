@@ -16,7 +16,7 @@ START_TEST(compare_prints_heads_rows_and_what_is_hidden) {
                "after     b, 2026-11-20 15:35:01, h, 6.1, 213 threads, 98 processes\n"
                "elapsed   1min 0.012s\n"
                "changed   kernel.x: 0 \u2192 1\n"
-               "missing   io (before and after), partial: others' io needs CAP_SYS_PTRACE\n"
+               "missing   io: 201 of 213 threads refused (--verbose)\n"
                "\n"
                "process   threads metric         before            after             delta"
                "                 %        rate\n"
@@ -425,7 +425,7 @@ START_TEST(show_prints_values) {
         CTL_RUN(&ctl, "show", "latest~2", "--group-by", "thread");
         expect(0,
                "snapshot  a, 2026-11-20 15:35:01, h, 6.1, 213 threads, 98 processes\n"
-               "missing   io partial: others' io needs CAP_SYS_PTRACE\n"
+               "missing   io: 201 of 213 threads refused (--verbose)\n"
                "\n"
                "thread    threads metric              value\n"
                "p/t[2]          1 nice               [0, 5]\n"

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/overview/missing.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "render/cell.h"
+#include "render/printable.h"
+
+#define LABEL "missing"
+#define MAX_ENTRIES 64 /* more than there are sources */
+
+/* How attempts fail: the member that counts them, and how the line says it. */
+static const struct {
+        const char *key, *text;
+} failures[] = {
+        { "denied", "refused" },
+        { "unsupported", "unsupported" },
+        { "malformed", "malformed" },
+        { "other", "not read" },
+};
+
+/* What a source counts; those that are not listed here count readings. */
+static const struct {
+        const char *source, *one, *many;
+} nouns[] = {
+        { "stat", "thread", "threads" },
+        { "schedstat", "thread", "threads" },
+        { "sched", "thread", "threads" },
+        { "schedstats", "thread", "threads" },
+        { "status", "thread", "threads" },
+        { "io", "thread", "threads" },
+        { "cgroup", "process", "processes" },
+        { "affinity", "thread", "threads" },
+        { "smaps_rollup", "process", "processes" },
+        { "taskstats", "thread", "threads" },
+        { "taskstats-delay", "thread", "threads" },
+        { "taskstats-irq", "thread", "threads" },
+        { "cgroup-stats", "cgroup", "cgroups" },
+};
+
+/* What is missing of one source, or of all sources of some sides. */
+typedef struct Finding {
+        const Missing *missing;
+        json_object *sources[MISSING_MAX_SIDES]; /* they say the same; NULL: not of this side */
+        bool is_every;                           /* the sources stand for all of their side */
+} Finding;
+
+static const char *string_of(json_object *object, const char *key) {
+        json_object *value = cell_member(object, key);
+
+        return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
+}
+
+static uint64_t count_of(json_object *object, const char *key) {
+        return json_object_get_uint64(cell_member(object, key));
+}
+
+/* No version reads the allocator counters, which is therefore no news. */
+static bool is_expected(json_object *source) {
+        return strcmp(string_of(source, "name"), "jemalloc") == 0;
+}
+
+static bool is_imperfect(json_object *source) {
+        const char *state = string_of(source, "state");
+
+        return !is_expected(source) &&
+               (strcmp(state, "partial") == 0 || strcmp(state, "unavailable") == 0);
+}
+
+/* The kinds of failures that occurred, a bit for each. */
+static unsigned kinds_of(json_object *source) {
+        unsigned kinds = 0;
+
+        for (unsigned i = 0; i < ELEMENTSOF(failures); i++)
+                if (count_of(source, failures[i].key) > 0)
+                        kinds |= 1U << i;
+        return kinds;
+}
+
+/* Whether both say the same to a reader; the counts always differ. */
+static bool is_alike(json_object *a, json_object *b, bool verbose) {
+        if (!a || !b || strcmp(string_of(a, "state"), string_of(b, "state")) != 0)
+                return false;
+        return verbose ? strcmp(string_of(a, "reason"), string_of(b, "reason")) == 0
+                       : kinds_of(a) == kinds_of(b);
+}
+
+/*
+ * Whether all sources say the same, as in a file of the prior tool, which knows of none. One entry
+ * then replaces eighteen.
+ */
+static bool is_uniform(json_object *sources) {
+        json_object *first = cell_element(sources, 0);
+
+        for (size_t i = 0; i < cell_length(sources); i++) {
+                json_object *source = cell_element(sources, i);
+
+                if (!is_expected(source) &&
+                    (!is_imperfect(source) || !is_alike(source, first, true)))
+                        return false;
+        }
+        return cell_length(sources) > 1;
+}
+
+static json_object *find_source(json_object *sources, const char *name) {
+        for (size_t i = 0; i < cell_length(sources); i++) {
+                json_object *source = cell_element(sources, i);
+
+                if (strcmp(string_of(source, "name"), name) == 0)
+                        return source;
+        }
+        return NULL;
+}
+
+/* which sides */
+
+static size_t count_sides(const Finding *finding) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < finding->missing->n_sides; i++)
+                n += finding->sources[i] != NULL;
+        return n;
+}
+
+/* "before", "before and after", "A before, A after and B before" */
+static void append_sides(Buffer *text, const Finding *finding) {
+        size_t n = count_sides(finding), n_done = 0;
+
+        for (size_t i = 0; i < finding->missing->n_sides; i++) {
+                if (!finding->sources[i])
+                        continue;
+                if (n_done > 0)
+                        buffer_append_text(text, n_done + 1 == n ? " and " : ", ");
+                buffer_append_text(text, finding->missing->sides[i].label);
+                n_done++;
+        }
+}
+
+static json_object *any_source(const Finding *finding) {
+        size_t i = 0;
+
+        while (i + 1 < finding->missing->n_sides && !finding->sources[i])
+                i++;
+        return finding->sources[i];
+}
+
+/* one line for everything: entries, of which those are printed that fit */
+
+typedef struct Entries {
+        Buffer text;
+        size_t ends[MAX_ENTRIES]; /* where each ends in the text; more share the last one */
+        size_t n;
+        bool is_short; /* there is more to say of some of them */
+} Entries;
+
+typedef struct Range {
+        uint64_t min, max;
+} Range;
+
+static void widen(Range *range, uint64_t value, bool is_first) {
+        range->min = is_first ? value : MIN_OF(range->min, value);
+        range->max = is_first ? value : MAX_OF(range->max, value);
+}
+
+static void append_range(Buffer *text, Range range) {
+        buffer_append_format(text, "%llu", (unsigned long long) range.min);
+        if (range.max != range.min)
+                buffer_append_format(text, "-%llu", (unsigned long long) range.max);
+}
+
+static const char *noun_of(const char *source, uint64_t n) {
+        for (size_t i = 0; i < ELEMENTSOF(nouns); i++)
+                if (strcmp(nouns[i].source, source) == 0)
+                        return n == 1 ? nouns[i].one : nouns[i].many;
+        return n == 1 ? "reading" : "readings";
+}
+
+/* How many attempts failed in the way @kind, over all sides, and of how many. */
+static void measure(const Finding *finding, unsigned kind, Range *ret_failed, Range *ret_total) {
+        bool is_first = true;
+
+        for (size_t i = 0; i < finding->missing->n_sides; i++) {
+                json_object *source = finding->sources[i];
+                uint64_t total = count_of(source, "ok");
+
+                if (!source)
+                        continue;
+                for (size_t k = 0; k < ELEMENTSOF(failures); k++)
+                        total += count_of(source, failures[k].key);
+                widen(ret_failed, count_of(source, failures[kind].key), is_first);
+                widen(ret_total, total, is_first);
+                is_first = false;
+        }
+}
+
+/* "13 of 122 threads refused, 2 malformed"; of a source without any value only "refused". */
+static void append_failures(Buffer *text, const Finding *finding) {
+        json_object *source = any_source(finding);
+        bool is_partial = strcmp(string_of(source, "state"), "partial") == 0, is_first = true;
+        unsigned kinds = kinds_of(source);
+
+        if (kinds == 0)
+                buffer_append_text(text, string_of(source, "state"));
+        for (unsigned i = 0; i < ELEMENTSOF(failures); i++) {
+                Range failed = {}, total = {};
+
+                if (!(kinds >> i & 1))
+                        continue;
+                if (!is_first)
+                        buffer_append_text(text, ", ");
+                if (is_partial) {
+                        measure(finding, i, &failed, &total);
+                        append_range(text, failed);
+                        if (is_first) {
+                                buffer_append_text(text, " of ");
+                                append_range(text, total);
+                                buffer_append_format(text, " %s",
+                                                     noun_of(string_of(source, "name"), total.max));
+                        }
+                        buffer_append_byte(text, ' ');
+                }
+                buffer_append_text(text, failures[i].text);
+                is_first = false;
+        }
+}
+
+/* "io before": without the sides where all of them say so. */
+static void append_subject(Buffer *text, const Finding *finding) {
+        if (finding->is_every)
+                buffer_append_text(text, "every source");
+        else
+                cell_append_text(text, cell_member(any_source(finding), "name"));
+        if (count_sides(finding) == finding->missing->n_sides)
+                return;
+        buffer_append_byte(text, ' ');
+        append_sides(text, finding);
+}
+
+static void begin_entry(Entries *entries, const Finding *finding) {
+        entries->is_short = entries->is_short || !finding->is_every;
+        if (entries->n > 0)
+                buffer_append_text(&entries->text, "; ");
+        append_subject(&entries->text, finding);
+        buffer_append_text(&entries->text, ": ");
+}
+
+static void end_entry(Entries *entries) {
+        entries->n = MIN_OF(entries->n + 1, (size_t) MAX_ENTRIES);
+        entries->ends[entries->n - 1] = entries->text.n;
+}
+
+static void add_entry(Entries *entries, const Finding *finding) {
+        begin_entry(entries, finding);
+        if (finding->is_every)
+                cell_append_text(&entries->text, cell_member(any_source(finding), "reason"));
+        else
+                append_failures(&entries->text, finding);
+        end_entry(entries);
+}
+
+static void add_implausible(Entries *entries, const Finding *finding, uint64_t n) {
+        begin_entry(entries, finding);
+        buffer_append_format(&entries->text, "%llu value%s implausible", (unsigned long long) n,
+                             n == 1 ? "" : "s");
+        end_entry(entries);
+}
+
+/* "; 3 more (--verbose)" after the first @n_shown. */
+static void append_tail(Buffer *tail, const Entries *entries, size_t n_shown, const char *way) {
+        if (n_shown < entries->n)
+                buffer_append_format(tail, "%s%zu %s", n_shown > 0 ? "; " : "",
+                                     entries->n - n_shown,
+                                     n_shown > 0       ? "more"
+                                     : entries->n == 1 ? "source"
+                                                       : "sources");
+        if (way && (entries->is_short || n_shown < entries->n))
+                buffer_append_format(tail, " (%s)", way);
+}
+
+/* The first @n_shown entries and the tail as one text. 0, or a failure. */
+static int format_entries(const Entries *entries, size_t n_shown, const char *way, Buffer *ret) {
+        size_t n_bytes = n_shown > 0 ? entries->ends[n_shown - 1] : 0;
+
+        buffer_clear(ret);
+        (void) buffer_append(ret, entries->text.bytes, n_bytes);
+        append_tail(ret, entries, n_shown, way);
+        return buffer_failure(ret);
+}
+
+/* As many entries as one line has room for. */
+static int print_entries(const Lines *lines, const Entries *entries, const char *way) {
+        size_t n_columns = lines_text_columns(lines), n_shown = entries->n;
+        _cleanup_(buffer_done) Buffer line = {};
+        int r;
+
+        r = buffer_failure(&entries->text);
+        if (r < 0 || entries->n == 0)
+                return r;
+        for (;; n_shown--) {
+                r = format_entries(entries, n_shown, way, &line);
+                if (r < 0)
+                        return r;
+                if (n_shown == 0 || printable_span_width(buffer_span(&line)) <= n_columns)
+                        return lines_print_buffer(lines, LABEL, &line);
+        }
+}
+
+/* a line for each source */
+
+/* "smaps_rollup (before), partial: REASON", "every source (before): REASON" */
+static int print_sentence(const Lines *lines, const Finding *finding) {
+        json_object *source = any_source(finding), *reason = cell_member(source, "reason");
+        bool has_sides = finding->missing->n_sides > 1;
+        _cleanup_(buffer_done) Buffer line = {};
+
+        if (finding->is_every)
+                buffer_append_text(&line, "every source");
+        else
+                cell_append_text(&line, cell_member(source, "name"));
+        if (has_sides) {
+                buffer_append_text(&line, " (");
+                append_sides(&line, finding);
+                buffer_append_byte(&line, ')');
+        }
+        if (!finding->is_every) {
+                buffer_append_text(&line, has_sides ? ", " : " ");
+                cell_append_text(&line, cell_member(source, "state"));
+        }
+        if (reason) {
+                buffer_append_text(&line, ": ");
+                cell_append_text(&line, reason);
+        }
+        return lines_print_buffer(lines, LABEL, &line);
+}
+
+/* The source itself may be fine. */
+static int print_implausible(const Lines *lines, const Finding *finding, uint64_t n) {
+        _cleanup_(buffer_done) Buffer line = {};
+
+        cell_append_text(&line, cell_member(any_source(finding), "name"));
+        if (finding->missing->n_sides > 1) {
+                buffer_append_text(&line, " (");
+                append_sides(&line, finding);
+                buffer_append_byte(&line, ')');
+        }
+        buffer_append_format(&line,
+                             ", %llu value%s left out as implausible: more than the age of the "
+                             "thread or the interval allows",
+                             (unsigned long long) n, n == 1 ? "" : "s");
+        return lines_print_buffer(lines, LABEL, &line);
+}
+
+/* findings */
+
+/* Where they go: the sentences are printed at once, the entries when all are known. */
+typedef struct Report {
+        const Lines *lines;
+        const Missing *missing;
+        Entries entries;
+} Report;
+
+static int tell(Report *report, const Finding *finding) {
+        if (report->missing->verbose)
+                return print_sentence(report->lines, finding);
+        add_entry(&report->entries, finding);
+        return 0;
+}
+
+/* Tells each different thing that @sources say, one of each side, with all sides that say it. */
+static int tell_sources(Report *report, json_object *const *sources, bool is_every) {
+        json_object *left[MISSING_MAX_SIDES] = {};
+        size_t n = report->missing->n_sides;
+        int r = 0;
+
+        for (size_t i = 0; i < n; i++)
+                left[i] = is_imperfect(sources[i]) ? sources[i] : NULL;
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                Finding finding = { .missing = report->missing, .is_every = is_every };
+                json_object *first = left[i];
+
+                if (!first)
+                        continue;
+                for (size_t k = i; k < n; k++)
+                        if (is_alike(first, left[k], is_every || report->missing->verbose)) {
+                                finding.sources[k] = left[k];
+                                left[k] = NULL;
+                        }
+                r = tell(report, &finding);
+        }
+        return r;
+}
+
+/* Values that were read but not believed. */
+static int tell_implausible(Report *report, json_object *const *sources) {
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < report->missing->n_sides; i++) {
+                uint64_t n = count_of(sources[i], "implausible");
+                Finding finding = { .missing = report->missing };
+
+                finding.sources[i] = sources[i];
+                if (n > 0 && report->missing->verbose)
+                        r = print_implausible(report->lines, &finding, n);
+                else if (n > 0)
+                        add_implausible(&report->entries, &finding, n);
+        }
+        return r;
+}
+
+/* The sides whose sources all say the same; the others are left in @ret_rest. */
+static int tell_uniform(Report *report, json_object **ret_rest) {
+        json_object *firsts[MISSING_MAX_SIDES] = {};
+
+        for (size_t i = 0; i < report->missing->n_sides; i++) {
+                json_object *sources = report->missing->sides[i].sources;
+                bool uniform = is_uniform(sources);
+
+                firsts[i] = uniform ? cell_element(sources, 0) : NULL;
+                ret_rest[i] = uniform ? NULL : sources;
+        }
+        return tell_sources(report, firsts, true);
+}
+
+/* The list of sources is closed, so that any side has all of them. */
+static json_object *any_side(json_object *const *sides, size_t n) {
+        json_object *any = NULL;
+
+        for (size_t i = 0; i < n && !any; i++)
+                any = sides[i];
+        return any;
+}
+
+int missing_print(const Lines *lines, const Missing *missing) {
+        Report report = { .lines = lines, .missing = missing };
+        json_object *sides[MISSING_MAX_SIDES] = {}, *names;
+        int r;
+
+        r = tell_uniform(&report, sides);
+        names = any_side(sides, missing->n_sides);
+        for (size_t i = 0; r == 0 && i < cell_length(names); i++) {
+                const char *name = string_of(cell_element(names, i), "name");
+                json_object *sources[MISSING_MAX_SIDES] = {};
+
+                for (size_t k = 0; k < missing->n_sides; k++)
+                        sources[k] = find_source(sides[k], name);
+                r = tell_sources(&report, sources, false);
+                if (r == 0)
+                        r = tell_implausible(&report, sources);
+        }
+        if (r == 0)
+                r = print_entries(lines, &report.entries, missing->way);
+        buffer_done(&report.entries.text);
+        return r;
+}
+
+int missing_print_reply(const Lines *lines, json_object *reply, bool verbose) {
+        json_object *a = cell_member(reply, "a"), *b = cell_member(reply, "b");
+        const MissingSide of_one[] = { { "", cell_member(reply, "sources") } };
+        const MissingSide of_two[] = { { "before", cell_member(reply, "sourcesBefore") },
+                                       { "after", cell_member(reply, "sourcesAfter") } };
+        const MissingSide of_intervals[] = { { "A before", cell_member(a, "sourcesBefore") },
+                                             { "A after", cell_member(a, "sourcesAfter") },
+                                             { "B before", cell_member(b, "sourcesBefore") },
+                                             { "B after", cell_member(b, "sourcesAfter") } };
+        Missing missing = { .verbose = verbose, .way = "--verbose" };
+
+        if (a && b) {
+                missing.n_sides = ELEMENTSOF(of_intervals);
+                memcpy(missing.sides, of_intervals, sizeof(of_intervals));
+        } else if (of_one[0].sources) {
+                missing.n_sides = ELEMENTSOF(of_one);
+                memcpy(missing.sides, of_one, sizeof(of_one));
+        } else {
+                missing.n_sides = ELEMENTSOF(of_two);
+                memcpy(missing.sides, of_two, sizeof(of_two));
+        }
+        return missing_print(lines, &missing);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Missing
+ *
+ * What could not be read. One line says how much of each source, "missing  io: 13 of 122 threads
+ * refused; ..."; when verbose, each source has a line with its reason and the way out. Snapshots
+ * that a view has side by side share what is the same for all of them.
+ */
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include "base/macro.h"
+#include "render/lines.h"
+
+#define MISSING_MAX_SIDES 4
+
+typedef struct MissingSide {
+        const char *label;    /* "before"; printed only where the sides differ, or when verbose */
+        json_object *sources; /* the array of SOURCE objects; NULL: there is nothing to say */
+} MissingSide;
+
+typedef struct Missing {
+        MissingSide sides[MISSING_MAX_SIDES];
+        size_t n_sides;
+        bool verbose;
+        const char *way; /* what shows the reasons, "--verbose"; printable; NULL: not told */
+} Missing;
+
+/*
+ * Nothing is printed if everything was read. Sources that are partial or unavailable are told,
+ * except jemalloc, and values that were read but not believed. On a terminal that has no room for
+ * all of them in one line, the others are counted. 0 or -ENOMEM.
+ */
+_must_check_ int missing_print(const Lines *lines, const Missing *missing);
+
+/*
+ * The same for a view: @reply is the first one of Show, Compare or CompareSets, of any kind, whose
+ * snapshots are the sides.
+ */
+_must_check_ int missing_print_reply(const Lines *lines, json_object *reply, bool verbose);

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "capture/cgroups.h"
+#include "capture/host-record.h"
 #include "capture/procfs/procfs-backend.h"
 #include "capture/source-report.h"
 #include "capture/walk.h"
@@ -42,12 +43,14 @@ typedef struct Capture {
         int cgroup_mount, sched_ext;
         uint64_t begin_ns, begin_cpu_ns;
         Buffer host_json, pressure_json, sched_ext_json;
+        HostRecord record;
 } Capture;
 
 static void capture_done(Capture *capture) {
         capture->writer = snapshot_writer_free(capture->writer);
         capture->host.cgroupfs = cgroupfs_free(capture->host.cgroupfs);
         cgroup_set_done(&capture->cgroups);
+        host_record_done(&capture->record);
         buffer_done(&capture->host_json);
         buffer_done(&capture->pressure_json);
         buffer_done(&capture->sched_ext_json);
@@ -199,6 +202,7 @@ static int finish(Capture *capture, Head *head, SourceTable *ret_sources) {
                 .tally = &capture->tally,
                 .smaps = &capture->smaps,
                 .cgroup_mount = capture->cgroup_mount,
+                .record = &capture->record,
                 .sched_ext = capture->sched_ext,
         };
 
@@ -254,6 +258,11 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
         if (r == 0)
                 r = snapshot_writer_object(capture.writer, SNAPSHOT_SECTION_HOST,
                                            buffer_span(&capture.host_json));
+        if (r == 0)
+                r = host_record_read(&capture.record, options->proc_fd, options->sys_fd,
+                                     &capture.tally);
+        if (r == 0)
+                r = host_record_write(&capture.record, capture.writer);
         if (r != 0)
                 return r;
         walk.backend = capture.backend;

@@ -29,6 +29,10 @@ static const struct {
           "this kernel has no /proc/PID/smaps_rollup: it came with Linux 4.14 and needs "
           "CONFIG_PROC_PAGE_MONITOR" },
         { SOURCE_HOST_PRESSURE, SOURCE_OUTCOME_unsupported, NO_PRESSURE },
+        { SOURCE_HOST_MEMORY, SOURCE_OUTCOME_unsupported,
+          "this kernel has no /proc/vmstat: it was built without CONFIG_VM_EVENT_COUNTERS" },
+        { SOURCE_HOST_DISK, SOURCE_OUTCOME_unsupported,
+          "this kernel has no /proc/diskstats: it was built without CONFIG_BLOCK" },
         { SOURCE_CGROUP_PRESSURE, SOURCE_OUTCOME_unsupported, NO_PRESSURE },
 };
 
@@ -52,12 +56,17 @@ static const char *smaps_denied_reason(const Gates *gates) {
                "CAP_SYS_PTRACE: " REASON_RUN_PRIVILEGED;
 }
 
+/* What /proc does not have when it shows only processes. */
+static bool is_of_host(SourceId id) {
+        return id == SOURCE_HOST || id == SOURCE_HOST_PRESSURE || id == SOURCE_HOST_CPU ||
+               id == SOURCE_HOST_MEMORY || id == SOURCE_HOST_DISK;
+}
+
 /* NULL: there is nothing special to say. */
 static const char *find_reason(const SourceReport *report, SourceId id, SourceOutcome cause) {
         const Gates *gates = report->gates;
 
-        if ((id == SOURCE_HOST || id == SOURCE_HOST_PRESSURE) && gates->only_processes &&
-            cause == SOURCE_OUTCOME_unsupported)
+        if (is_of_host(id) && gates->only_processes && cause == SOURCE_OUTCOME_unsupported)
                 return REASON_ONLY_PROCESSES;
         if (id == SOURCE_SMAPS_ROLLUP && cause == SOURCE_OUTCOME_denied)
                 return smaps_denied_reason(gates);
@@ -178,6 +187,33 @@ static void judge_sched_ext(const SourceReport *report, Source *source) {
                            "/sys/kernel/sched_ext cannot be opened");
 }
 
+static void judge_host_network(const SourceReport *report, Source *source) {
+        static const char *const reasons[] = {
+                [HOST_NETWORK_FOREIGN_PIDS] =
+                        "/proc shows no thread of the kernel, so that it cannot be known whose "
+                        "network process 1 is in: run ctprofd on the host, not in a container",
+                [HOST_NETWORK_OTHER_NAMESPACE] =
+                        "process 1 is in another network namespace than the kernel's own threads, "
+                        "so its interfaces are not the host's",
+                [HOST_NETWORK_DENIED] =
+                        "reading /proc/1/net needs CAP_SYS_PTRACE: " REASON_RUN_PRIVILEGED,
+                [HOST_NETWORK_NO_FILES] = "this kernel was built without CONFIG_NET",
+        };
+
+        if (report->record->network != HOST_NETWORK_THERE)
+                source_set(source, SOURCE_STATE_UNAVAILABLE, "%s",
+                           reasons[report->record->network]);
+}
+
+static void judge_host_parts(const SourceReport *report, Source *sources) {
+        judge_host_network(report, &sources[SOURCE_HOST_NETWORK]);
+        for (unsigned i = 0; i < _HOST_PART_MAX; i++)
+                if (report->record->too_large[i])
+                        source_set(&sources[host_parts[i].source], SOURCE_STATE_UNAVAILABLE,
+                                   "this host has more than fits into a snapshot: %u MiB of text",
+                                   (unsigned) (SNAPSHOT_MAX_VALUE_BYTES >> 20));
+}
+
 void source_report_write(const SourceReport *report, SourceTable *ret) {
         Source *sources = ret->sources;
 
@@ -190,6 +226,7 @@ void source_report_write(const SourceReport *report, SourceTable *ret) {
         judge_cgroup(report, &sources[SOURCE_CGROUP_STATS]);
         judge_cgroup_pressure(report, &sources[SOURCE_CGROUP_PRESSURE]);
         judge_sched_ext(report, &sources[SOURCE_SCHED_EXT]);
+        judge_host_parts(report, sources);
         source_set(&sources[SOURCE_JEMALLOC], SOURCE_STATE_UNAVAILABLE,
                    "this version does not read allocator counters");
 }

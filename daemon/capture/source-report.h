@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "capture/host-record.h"
 #include "capture/rollup.h"
 #include "capture/scene/backend.h"
 
@@ -20,6 +21,7 @@ typedef struct SourceReport {
         const RollupBudget *smaps;
         int cgroup_mount; /* 0, CGROUPFS_E_NO_MOUNT, CGROUPFS_E_DENIED, -errno */
         int sched_ext;    /* of sched_ext_read() */
+        const HostRecord *record;
 } SourceReport;
 
 void source_report_write(const SourceReport *report, SourceTable *ret);

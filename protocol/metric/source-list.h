@@ -29,8 +29,15 @@
         S(HOST_PRESSURE,   "host-pressure")   /* /proc/pressure */                                 \
         S(CGROUP_PRESSURE, "cgroup-pressure") /* *.pressure of cgroup v2 */                        \
         S(SCHED_EXT,       "sched-ext")       /* /sys/kernel/sched_ext */                          \
-        S(HOST,            "host")            /* host context */
+        S(HOST,            "host")            /* host context */                                   \
+        S(HOST_CPU,        "host-cpu")        /* /proc/stat, /proc/loadavg */                      \
+        S(HOST_MEMORY,     "host-memory")     /* /proc/meminfo, /proc/vmstat */                    \
+        S(HOST_DISK,       "host-disk")       /* /proc/diskstats */                                \
+        S(HOST_NETWORK,    "host-network")    /* /proc/1/net/dev, snmp, netstat */
 // clang-format on
+
+/* From here on earlier versions did not read them, and their files do not list them. */
+#define SOURCE_FIRST_LATER SOURCE_HOST_CPU
 
 #define SOURCE_ID(id, name) SOURCE_##id,
 typedef enum SourceId { SOURCES(SOURCE_ID) _SOURCE_MAX } SourceId;

@@ -150,6 +150,32 @@ static int read_host(void *userdata, DocumentReader *document) {
         return read_object(reader, reader->visitor->on_host);
 }
 
+static int read_host_part(SnapshotReader *reader, HostPartId part) {
+        Span json;
+        int r;
+
+        r = document_object(&reader->document, &json);
+        if (r != 0 || !json.bytes || !reader->visitor->on_host_part)
+                return r;
+        return err_fold(reader->visitor->on_host_part(reader->userdata, part, json));
+}
+
+static int read_host_cpu(void *userdata, DocumentReader *document) {
+        return read_host_part(userdata, HOST_PART_CPU);
+}
+
+static int read_host_memory(void *userdata, DocumentReader *document) {
+        return read_host_part(userdata, HOST_PART_MEMORY);
+}
+
+static int read_host_disk(void *userdata, DocumentReader *document) {
+        return read_host_part(userdata, HOST_PART_DISK);
+}
+
+static int read_host_network(void *userdata, DocumentReader *document) {
+        return read_host_part(userdata, HOST_PART_NETWORK);
+}
+
 static int read_psi(void *userdata, DocumentReader *document) {
         SnapshotReader *reader = userdata;
 
@@ -180,6 +206,12 @@ static int next_cgroup(void *userdata, DocumentReader *document, bool *ret_more)
 
 const DocumentSection snapshot_sections[_SNAPSHOT_SECTION_MAX] = {
         [SNAPSHOT_SECTION_HOST] = { "host", DOCUMENT_OBJECT, .read = read_host },
+        [SNAPSHOT_SECTION_HOST_CPU] = { "host_cpu", DOCUMENT_OBJECT, .read = read_host_cpu },
+        [SNAPSHOT_SECTION_HOST_MEMORY] = { "host_memory", DOCUMENT_OBJECT,
+                                           .read = read_host_memory },
+        [SNAPSHOT_SECTION_HOST_DISK] = { "host_disk", DOCUMENT_OBJECT, .read = read_host_disk },
+        [SNAPSHOT_SECTION_HOST_NETWORK] = { "host_network", DOCUMENT_OBJECT,
+                                            .read = read_host_network },
         [SNAPSHOT_SECTION_THREADS] = { "threads", DOCUMENT_TABLE,
                                        .write_columns = thread_columns_write, .read = begin_threads,
                                        .next = next_thread },

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "json/json-scanner.h"
+#include "metric/host-part.h"
 #include "snapshot/snapshot-section.h"
 #include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
@@ -34,6 +35,7 @@ typedef struct SnapshotVisitor {
         /* Raw path bytes; the CgroupStats object. */
         int (*on_cgroup)(void *userdata, Span path, Span stats_json);
         int (*on_host)(void *userdata, Span json);
+        int (*on_host_part)(void *userdata, HostPartId part, Span json);
         int (*on_psi)(void *userdata, Span json);
         int (*on_sched_ext)(void *userdata, Span json);
         int (*on_sources)(void *userdata, const SourceTable *sources);

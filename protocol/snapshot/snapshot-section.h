@@ -12,6 +12,10 @@
 
 typedef enum SnapshotSection {
         SNAPSHOT_SECTION_HOST,
+        SNAPSHOT_SECTION_HOST_CPU, /* and the other parts, in the order of metric/host-part.h */
+        SNAPSHOT_SECTION_HOST_MEMORY,
+        SNAPSHOT_SECTION_HOST_DISK,
+        SNAPSHOT_SECTION_HOST_NETWORK,
         SNAPSHOT_SECTION_THREADS,
         SNAPSHOT_SECTION_CGROUPS,
         SNAPSHOT_SECTION_PRESSURE,

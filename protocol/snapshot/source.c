@@ -141,10 +141,17 @@ int source_table_scan_json(JsonScanner *scanner, SourceTable *ret) {
         int r;
 
         for (unsigned i = 0; i < _SOURCE_MAX; i++)
-                table.sources[i] = (Source){
-                        .state = SOURCE_STATE_UNAVAILABLE,
-                        .reason = "the snapshot does not tell how this source could be read",
-                };
+                table.sources[i] = i >= SOURCE_FIRST_LATER
+                                           ? (Source){
+                                                     .state = SOURCE_STATE_NOT_REQUESTED,
+                                                     .reason = "the version that took this "
+                                                               "snapshot did not read it yet",
+                                             }
+                                           : (Source){
+                                                     .state = SOURCE_STATE_UNAVAILABLE,
+                                                     .reason = "the snapshot does not tell how "
+                                                               "this source could be read",
+                                             };
 
         r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY);
         if (r != 0)

@@ -63,7 +63,8 @@ void source_write_json(JsonWriter *writer, SourceId id, const Source *source);
 /* The array of all of them, in the order of the list. */
 void source_table_write_json(JsonWriter *writer, const SourceTable *table);
 /*
- * Reads that array; unknown sources, states and members are skipped, missing sources are
- * "unavailable" with a reason. 0, JSON_E_MALFORMED, or a negative errno.
+ * Reads that array; unknown sources, states and members are skipped. Missing sources are
+ * "unavailable" with a reason, or "not-requested" where earlier versions did not know them. 0,
+ * JSON_E_MALFORMED, or a negative errno.
  */
 _must_check_ int source_table_scan_json(JsonScanner *scanner, SourceTable *ret);

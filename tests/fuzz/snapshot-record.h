@@ -32,7 +32,7 @@ typedef struct SnapshotRecord {
         size_t n_threads; /* kept; further ones are only counted by the reader */
         RecordCgroup cgroups[RECORD_MAX_CGROUPS];
         size_t n_cgroups;
-        Span host, psi, sched_ext;
+        Span host, host_parts[_HOST_PART_MAX], psi, sched_ext;
         bool has_sources;
         SourceTable sources;
 
@@ -105,6 +105,12 @@ static inline int record_on_host(void *userdata, Span json) {
         return record_value(record, &record->host, json);
 }
 
+static inline int record_on_host_part(void *userdata, HostPartId part, Span json) {
+        SnapshotRecord *record = userdata;
+
+        return record_value(record, &record->host_parts[part], json);
+}
+
 static inline int record_on_psi(void *userdata, Span json) {
         SnapshotRecord *record = userdata;
 
@@ -131,6 +137,7 @@ static inline SnapshotRecord *snapshot_record_read(FuzzPieces pieces) {
                 .on_thread = record_on_thread,
                 .on_cgroup = record_on_cgroup,
                 .on_host = record_on_host,
+                .on_host_part = record_on_host_part,
                 .on_psi = record_on_psi,
                 .on_sched_ext = record_on_sched_ext,
                 .on_sources = record_on_sources,
@@ -205,6 +212,9 @@ static inline bool record_rest_equal(const SnapshotRecord *a, const SnapshotReco
                 if (!span_equal(a->cgroups[i].path, b->cgroups[i].path) ||
                     !span_equal(a->cgroups[i].stats, b->cgroups[i].stats))
                         return false;
+        for (unsigned i = 0; i < _HOST_PART_MAX; i++)
+                if (!record_name_equal(a->host_parts[i], b->host_parts[i]))
+                        return false;
         return true;
 }
 
@@ -256,10 +266,14 @@ static inline void snapshot_record_write(const SnapshotRecord *record, Buffer *d
         fuzz_expect(snapshot_writer_new(record_sink, document, &writer) == 0 &&
                             snapshot_writer_begin(writer, &head) == 0 &&
                             snapshot_writer_object(writer, SNAPSHOT_SECTION_HOST, record->host) ==
-                                    0 &&
-                            snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS,
-                                                 buffer_span(&rows)) == 0,
+                                    0,
                     "a document can be begun");
+        for (unsigned i = 0; i < _HOST_PART_MAX; i++)
+                fuzz_expect(snapshot_writer_object(writer, SNAPSHOT_SECTION_HOST_CPU + i,
+                                                   record->host_parts[i]) == 0,
+                            "every part of the host that was read can be written");
+        fuzz_expect(snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, buffer_span(&rows)) == 0,
+                    "every thread that was read can be written");
         for (size_t i = 0; i < record->n_cgroups; i++)
                 fuzz_expect(snapshot_writer_entry(writer, SNAPSHOT_SECTION_CGROUPS,
                                                   record->cgroups[i].path,

@@ -148,6 +148,8 @@ void captured_done(Captured *captured) {
         buffer_done(&captured->cgroups);
         buffer_done(&captured->psi);
         buffer_done(&captured->sched_ext);
+        for (unsigned i = 0; i < _HOST_PART_MAX; i++)
+                buffer_done(&captured->host_parts[i]);
         head_done(&captured->head);
 }
 
@@ -231,6 +233,12 @@ static int on_sched_ext(void *userdata, Span json) {
         return buffer_append(&captured->sched_ext, json.bytes, json.n);
 }
 
+static int on_host_part(void *userdata, HostPartId part, Span json) {
+        Captured *captured = userdata;
+
+        return buffer_append(&captured->host_parts[part], json.bytes, json.n);
+}
+
 static int on_sources(void *userdata, const SourceTable *sources) {
         const Captured *captured = userdata;
 
@@ -247,6 +255,7 @@ static void read_back(Captured *captured) {
         static const SnapshotVisitor visitor = {
                 .on_thread = on_thread,
                 .on_cgroup = on_cgroup,
+                .on_host_part = on_host_part,
                 .on_psi = on_psi,
                 .on_sched_ext = on_sched_ext,
                 .on_sources = on_sources,
@@ -268,6 +277,8 @@ void captured_run(Captured *captured) {
         buffer_clear(&captured->cgroups);
         buffer_clear(&captured->psi);
         buffer_clear(&captured->sched_ext);
+        for (unsigned i = 0; i < _HOST_PART_MAX; i++)
+                buffer_clear(&captured->host_parts[i]);
         captured->result = capture_run(&captured->options, take_bytes, captured, &captured->head,
                                        &captured->sources);
         if (captured->result == 0)

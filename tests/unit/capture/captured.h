@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include "base/buffer.h"
 #include "capture/capture.h"
+#include "metric/host-part.h"
 #include "snapshot/thread-sample.h"
 #include "tree.h"
 
@@ -60,7 +61,7 @@ typedef struct Captured {
         CapturedThread *threads;
         size_t n_threads, n_allocated;
         Buffer cgroups; /* paths, each followed by a newline, in the order of the document */
-        Buffer psi, sched_ext;
+        Buffer psi, sched_ext, host_parts[_HOST_PART_MAX];
         int sink_error; /* the sink's error once it has taken sink_bytes */
         size_t sink_bytes;
 } Captured;

@@ -14,6 +14,7 @@ static Tally tally;
 static SourceReport report;
 static SourceTable table;
 static RollupBudget smaps;
+static HostRecord record;
 
 static void setup(void) {
         gates = (Gates){ .taskstats_asked = true,
@@ -25,8 +26,13 @@ static void setup(void) {
         memset(gates.has_file, true, sizeof(gates.has_file));
         tally = (Tally){};
         report = (SourceReport){
-                .backend = &procfs_backend, .gates = &gates, .tally = &tally, .smaps = &smaps
+                .backend = &procfs_backend,
+                .gates = &gates,
+                .tally = &tally,
+                .smaps = &smaps,
+                .record = &record,
         };
+        record = (HostRecord){};
         smaps.mode = SMAPS_MODE_SMALL;
         smaps.max_rss_bytes = 256 << 20;
         smaps.limit_ns = NSEC_PER_SEC;
@@ -52,7 +58,9 @@ START_TEST(a_user_namespace_is_named_as_the_cause) {
 END_TEST
 
 START_TEST(a_proc_of_processes_only_is_named_as_the_cause) {
-        static const SourceId ids[] = { SOURCE_HOST, SOURCE_HOST_PRESSURE, SOURCE_SCHEDSTATS,
+        static const SourceId ids[] = { SOURCE_HOST,           SOURCE_HOST_PRESSURE,
+                                        SOURCE_HOST_CPU,       SOURCE_HOST_MEMORY,
+                                        SOURCE_HOST_DISK,      SOURCE_SCHEDSTATS,
                                         SOURCE_TASKSTATS_DELAY };
 
         gates.only_processes = true;
@@ -89,9 +97,10 @@ static const struct {
 
 START_TEST(the_counts_decide_the_state_of_every_ordinary_source) {
         static const SourceId ids[] = {
-                SOURCE_STAT,   SOURCE_SCHED,         SOURCE_SCHEDSTATS,   SOURCE_IO,
-                SOURCE_CGROUP, SOURCE_AFFINITY,      SOURCE_SMAPS_ROLLUP, SOURCE_TASKSTATS,
-                SOURCE_HOST,   SOURCE_HOST_PRESSURE, SOURCE_CGROUP_STATS, SOURCE_SCHED_EXT
+                SOURCE_STAT,     SOURCE_SCHED,         SOURCE_SCHEDSTATS,   SOURCE_IO,
+                SOURCE_CGROUP,   SOURCE_AFFINITY,      SOURCE_SMAPS_ROLLUP, SOURCE_TASKSTATS,
+                SOURCE_HOST,     SOURCE_HOST_PRESSURE, SOURCE_CGROUP_STATS, SOURCE_SCHED_EXT,
+                SOURCE_HOST_CPU, SOURCE_HOST_MEMORY,   SOURCE_HOST_DISK,    SOURCE_HOST_NETWORK,
         };
 
         for (size_t i = 0; i < ELEMENTSOF(ids); i++) {
@@ -209,6 +218,27 @@ START_TEST(a_fully_readable_host_is_complete_without_jemalloc) {
 }
 END_TEST
 
+static const struct {
+        HostNetworkLack lack;
+        const char *words;
+} network_rows[] = {
+        { HOST_NETWORK_FOREIGN_PIDS, "on the host, not in a container" },
+        { HOST_NETWORK_OTHER_NAMESPACE, "another network namespace" },
+        { HOST_NETWORK_DENIED, "needs CAP_SYS_PTRACE" },
+        { HOST_NETWORK_NO_FILES, "CONFIG_NET" },
+};
+
+START_TEST(a_network_that_is_not_the_hosts_says_whose_it_is) {
+        const Source *source;
+
+        tally.counts[SOURCE_HOST_NETWORK][SOURCE_OUTCOME_unsupported] = 1;
+        record.network = network_rows[_i].lack;
+        source = judge(SOURCE_HOST_NETWORK);
+        ck_assert_int_eq(source->state, SOURCE_STATE_UNAVAILABLE);
+        ck_assert_msg(strstr(source->reason, network_rows[_i].words) != NULL, "%s", source->reason);
+}
+END_TEST
+
 START_TEST(tallies_add_up) {
         Tally sum = { .smaps_largest_bytes = 9 };
         Tally part = { .n_threads = 2,
@@ -245,6 +275,8 @@ int main(void) {
         tcase_add_test(states, cgroup_pressure_that_nobody_has_is_explained_by_the_hosts);
         tcase_add_test(states, a_missing_scheduler_class_does_not_apply);
         tcase_add_test(states, a_fully_readable_host_is_complete_without_jemalloc);
+        tcase_add_loop_test(states, a_network_that_is_not_the_hosts_says_whose_it_is, 0,
+                            ELEMENTSOF(network_rows));
         tcase_add_test(states, tallies_add_up);
         suite_add_tcase(suite, states);
         return check_main(suite);

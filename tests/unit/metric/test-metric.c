@@ -238,7 +238,8 @@ START_TEST(sources_are_the_closed_list) {
                 "status",       "io",           "cgroup",          "affinity",
                 "smaps_rollup", "taskstats",    "taskstats-delay", "taskstats-irq",
                 "jemalloc",     "cgroup-stats", "host-pressure",   "cgroup-pressure",
-                "sched-ext",    "host",
+                "sched-ext",    "host",         "host-cpu",        "host-memory",
+                "host-disk",    "host-network",
         };
 
         ck_assert_uint_eq(ELEMENTSOF(names), _SOURCE_MAX);

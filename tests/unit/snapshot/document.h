@@ -46,7 +46,7 @@ typedef struct Visited {
         size_t n_threads;
         Span paths[MAX_VISITS], stats[MAX_VISITS];
         size_t n_cgroups;
-        Span host, psi, sched_ext;
+        Span host, host_parts[_HOST_PART_MAX], psi, sched_ext;
         SourceTable sources;
         unsigned n_hosts, n_psis, n_sched_exts, n_sources;
         char order[MAX_VISITS]; /* a letter a visit */
@@ -113,6 +113,14 @@ static inline int visited_host(void *userdata, Span json) {
         return 0;
 }
 
+static inline int visited_host_part(void *userdata, HostPartId part, Span json) {
+        Visited *visited = userdata;
+
+        visited->host_parts[part] = visited_copy(visited, json);
+        visited_note(visited, (char) ('0' + part));
+        return 0;
+}
+
 static inline int visited_psi(void *userdata, Span json) {
         Visited *visited = userdata;
 
@@ -144,6 +152,7 @@ static const SnapshotVisitor visited_all = {
         .on_thread = visited_thread,
         .on_cgroup = visited_cgroup,
         .on_host = visited_host,
+        .on_host_part = visited_host_part,
         .on_psi = visited_psi,
         .on_sched_ext = visited_sched_ext,
         .on_sources = visited_sources,

@@ -238,22 +238,27 @@ END_TEST
 
 START_TEST(members_are_handed_out_in_the_order_found) {
         static const char *const documents[] = {
-                "{\"formatVersion\":1,\"host\":{\"a\":1},"
+                "{\"formatVersion\":1,\"host\":{\"a\":1},\"host_cpu\":{\"e\":6},"
+                "\"host_memory\":null,\"host_disk\":{\"f\":7},\"host_network\":{\"g\":8},"
                 "\"threads\":{\"columns\":[" ID_COLUMNS "],\"rows\":[[1,1,0]]},"
                 "\"cgroup_stats\":{\"/\\uefff\":{\"b\":2}},\"psi\":{\"c\":3},"
                 "\"sched_ext\":{\"d\":4},\"sources\":[],\"extra\":[1e5],\"captured_at_unix_ns\":5}",
                 " { \"sched_ext\" : {\"d\": 4} , \"sources\":[ ],\"cgroup_stats\":{ \"/\\uefff\" "
-                ":{ \"b\": 2 }}, \"psi\":{\"c\":3}, \"host\" : { \"a\" :1}, "
+                ":{ \"b\": 2 }}, \"host_network\":{\"g\":8},\"psi\":{\"c\":3}, "
+                "\"host_disk\":{\"f\":7}, \"host_cpu\" : {\"e\": 6}, \"host\" : { \"a\" :1}, "
                 "\"captured_at_unix_ns\" : 5, \"threads\":{\"columns\":[" ID_COLUMNS
                 "],\"note\":{},\"rows\":[[1,1,0]]}, \"formatVersion\": 1 }\n",
         };
-        static const char *const orders[] = { "htcpxs", "xscpht" };
+        static const char *const orders[] = { "h023tcpxs", "xsc3p20ht" };
 
         for (size_t i = 0; i < ELEMENTSOF(documents); i++) {
                 Visited *visited = read_well(documents[i]);
 
                 ck_assert_str_eq(visited->order, orders[i]);
                 ck_assert(span_is(visited->host, "{\"a\":1}"));
+                ck_assert(span_is(visited->host_parts[HOST_PART_CPU], "{\"e\":6}"));
+                ck_assert(span_is(visited->host_parts[HOST_PART_DISK], "{\"f\":7}"));
+                ck_assert(span_is(visited->host_parts[HOST_PART_NETWORK], "{\"g\":8}"));
                 ck_assert(span_is(visited->paths[0], "/\xff"));
                 ck_assert(span_is(visited->stats[0], "{\"b\":2}"));
                 ck_assert(span_is(visited->psi, "{\"c\":3}"));
@@ -404,6 +409,10 @@ static const struct {
         { "{\"formatVersion\":1,\"host\":{\"a\":1.5}}", "host: " },
         { "{\"formatVersion\":1,\"host\":{\"a\":\"1.5\",\"b\":[1e3]}}", "host: " },
         { "{\"formatVersion\":1,\"psi\":7}", "psi: " },
+        { "{\"formatVersion\":1,\"host_cpu\":7}", "host_cpu: " },
+        { "{\"formatVersion\":1,\"host_memory\":[]}", "host_memory: " },
+        { "{\"formatVersion\":1,\"host_disk\":\"\"}", "host_disk: " },
+        { "{\"formatVersion\":1,\"host_network\":{\"a\":1,\"a\":1}}", "host_network: " },
         { "{\"formatVersion\":1,\"psi\":{\"a\":18446744073709551616}}", "psi: " },
         { "{\"formatVersion\":1,\"sched_ext\":\"on\"}", "sched_ext: " },
         { "{\"formatVersion\":1,\"cgroup_stats\":null}", "cgroup_stats: " },
@@ -651,14 +660,20 @@ static int refuse_sources(void *userdata, const SourceTable *sources) {
         return -ECANCELED;
 }
 
+static int refuse_part(void *userdata, HostPartId part, Span json) {
+        return -ECANCELED;
+}
+
 static const SnapshotVisitor refusing_rows[] = {
         { .on_thread = refuse_thread },   { .on_cgroup = refuse_cgroup },
         { .on_host = refuse_value },      { .on_psi = refuse_value },
         { .on_sched_ext = refuse_value }, { .on_sources = refuse_sources },
+        { .on_host_part = refuse_part },
 };
 
 #define EVERYTHING                                                                       \
-        "{\"formatVersion\":1,\"host\":{},\"threads\":{\"columns\":[" ID_COLUMNS         \
+        "{\"formatVersion\":1,\"host\":{},\"host_disk\":{},"                             \
+        "\"threads\":{\"columns\":[" ID_COLUMNS                                          \
         "],\"rows\":[[1,1,0]]},\"cgroup_stats\":{\"/\":{}},\"psi\":{},\"sched_ext\":{}," \
         "\"sources\":[]}"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "metric/host-part.h"
 #include "check-main.h"
 
 #include <errno.h>
@@ -88,6 +89,13 @@ START_TEST(the_manual_lists_every_column_and_source) {
                 if (column != thread_column_of(METRIC_thread_count))
                         ck_assert_msg(is_in_manual(manual, thread_column_name(column)), "%s",
                                       thread_column_name(column));
+        for (unsigned part = 0; part < _HOST_PART_MAX; part++)
+                for (unsigned i = 0; i < host_parts[part].n_columns; i++)
+                        ck_assert_msg(is_in_manual(manual, host_parts[part].columns[i].name), "%s",
+                                      host_parts[part].columns[i].name);
+        for (unsigned kind = HOST_KIND_UNKNOWN + 1; kind < _HOST_KIND_MAX; kind++)
+                ck_assert_msg(is_in_manual(manual, host_kind_name((HostKind) kind)), "%s",
+                              host_kind_name((HostKind) kind));
         for (unsigned id = 0; id < _SOURCE_MAX; id++) {
                 char name[64], *c = name;
 
@@ -118,6 +126,15 @@ static const char *const members[] = {
         "smapsRequested",
         "captured_at_unix_ns",
         "host",
+        "host_cpu",
+        "host_memory",
+        "host_disk",
+        "host_network",
+        "at_boottime_ns",
+        "counts",
+        "levels",
+        "levels_kib",
+        "levels_hundredths",
         "threads",
         "columns",
         "rows",
@@ -162,7 +179,8 @@ START_TEST(an_empty_document_has_all_its_members) {
         static const char start[] =
                 "{\"formatVersion\":1,\"toolVersion\":\"1.2\",\"hostName\":\"node\","
                 "\"startRealtimeNs\":11,\"smapsRequested\":false,\"captured_at_unix_ns\":11,"
-                "\"host\":null,\"threads\":{\"columns\":[\"tid\",\"tgid\",\"ppid\",";
+                "\"host\":null,\"host_cpu\":null,\"host_memory\":null,\"host_disk\":null,"
+                "\"host_network\":null,\"threads\":{\"columns\":[\"tid\",\"tgid\",\"ppid\",";
         static const char middle[] =
                 "\"swap_bytes\"],\"rows\":[]},\"cgroup_stats\":{},\"psi\":null,"
                 "\"sched_ext\":null,\"sources\":[{\"name\":\"stat\",";
@@ -291,6 +309,9 @@ START_TEST(values_made_elsewhere_stand_where_they_belong) {
         ck_assert_int_eq(
                 snapshot_writer_object(writer, SNAPSHOT_SECTION_HOST, SPAN_LITERAL("{\"h\":1}")),
                 0);
+        ck_assert_int_eq(snapshot_writer_object(writer, SNAPSHOT_SECTION_HOST_DISK,
+                                                SPAN_LITERAL("{\"d\":5}")),
+                         0);
         ck_assert_int_eq(
                 snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, SPAN_LITERAL("[1],[2]")), 0);
         ck_assert_int_eq(snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, (Span){}), 0);
@@ -310,7 +331,9 @@ START_TEST(values_made_elsewhere_stand_where_they_belong) {
                          0);
         ck_assert_int_eq(snapshot_writer_end(writer, &sources, &head), 0);
         ck_assert_int_eq(buffer_terminate(&document, &text), 0);
-        ck_assert_ptr_nonnull(strstr(text, "\"host\":{\"h\":1},\"threads\""));
+        ck_assert_ptr_nonnull(strstr(text, "\"host\":{\"h\":1},\"host_cpu\":null,"
+                                           "\"host_memory\":null,\"host_disk\":{\"d\":5},"
+                                           "\"host_network\":null,\"threads\""));
         ck_assert_ptr_nonnull(strstr(text, "\"rows\":[[1],[2],[3]]}"));
         ck_assert_ptr_nonnull(
                 strstr(text, "\"cgroup_stats\":{\"/\":{},\"/\xee\xbf\xbf\\\"\":{\"c\":2}},"));

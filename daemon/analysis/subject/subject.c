@@ -23,6 +23,8 @@ void subject_init(Subject *subject) {
         *subject = (Subject){ .fd = -EBADF };
         buffer_init(&subject->host, LIMIT_VALUE_BYTES);
         buffer_init(&subject->psi, LIMIT_VALUE_BYTES);
+        for (unsigned i = 0; i < _HOST_PART_MAX; i++)
+                buffer_init(&subject->host_parts[i], LIMIT_VALUE_BYTES);
         buffer_init(&subject->sched_ext, LIMIT_VALUE_BYTES);
 }
 
@@ -31,6 +33,8 @@ void subject_done(Subject *subject) {
         head_done(&subject->head);
         buffer_done(&subject->host);
         buffer_done(&subject->psi);
+        for (unsigned i = 0; i < _HOST_PART_MAX; i++)
+                buffer_done(&subject->host_parts[i]);
         buffer_done(&subject->sched_ext);
 }
 
@@ -68,6 +72,26 @@ void subject_note_implausible(Subject *subject, const uint64_t counts[static _SO
 
                 source->implausible = MAX_OF(source->implausible, counts[id]);
         }
+}
+
+int subject_host_totals(Subject *subject, HostTotals *ret) {
+        char complaint[HOST_COMPLAINT_BYTES] = "";
+        int r;
+
+        *ret = (HostTotals){ .user_hz = subject->head.has_user_hz ? subject->head.user_hz : 0 };
+        for (unsigned i = 0; i < _HOST_PART_MAX; i++) {
+                r = host_totals_scan(ret, (HostPartId) i, buffer_span(&subject->host_parts[i]),
+                                     complaint);
+                if (r == JSON_E_MALFORMED) {
+                        subject->fault = (SnapshotFault){};
+                        (void) snprintf(subject->fault.text, sizeof(subject->fault.text),
+                                        "its %s: %s", host_parts[i].member, complaint);
+                        return SUBJECT_E_UNREADABLE;
+                }
+                if (r != 0)
+                        return err_fold(r);
+        }
+        return 0;
 }
 
 uint64_t subject_n_threads(const Subject *subject) {
@@ -138,6 +162,12 @@ static int pass_on_host(void *userdata, Span json) {
         SubjectPass *pass = userdata;
 
         return subject_keep(pass->subject, &pass->subject->host, json);
+}
+
+static int pass_on_host_part(void *userdata, HostPartId part, Span json) {
+        SubjectPass *pass = userdata;
+
+        return subject_keep(pass->subject, &pass->subject->host_parts[part], json);
 }
 
 static int pass_on_psi(void *userdata, Span json) {
@@ -270,6 +300,7 @@ int subject_pass_new(Subject *subject, const SubjectVisitor *visitor, void *user
                 .userdata = userdata,
                 .document = { .on_cgroup = visitor->on_cgroup ? pass_on_cgroup : NULL,
                               .on_host = pass_on_host,
+                              .on_host_part = pass_on_host_part,
                               .on_psi = pass_on_psi,
                               .on_sched_ext = pass_on_sched_ext,
                               .on_sources = pass_on_sources },

@@ -22,6 +22,7 @@
 #include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
 #include "spool/snapshot-file.h"
+#include "analysis/host/host-totals.h"
 #include "analysis/group/side.h"
 
 enum {
@@ -37,8 +38,9 @@ typedef struct Subject {
 
         /* after the first pass */
         bool passed;
-        Buffer host, psi, sched_ext; /* one JSON value each; empty for null */
-        bool has_sources;            /* otherwise the table says that none are recorded */
+        Buffer host, psi, sched_ext;       /* one JSON value each; empty for null */
+        Buffer host_parts[_HOST_PART_MAX]; /* the same; see subject_host_totals() */
+        bool has_sources;                  /* otherwise the table says that none are recorded */
         SourceTable sources;
 
         /* Set when reading failed, to distinguish it from an error of the visitor. */
@@ -87,6 +89,12 @@ void subject_write_head(const Subject *subject, JsonWriter *writer);
 Boots subject_boots(const Subject *before, const Subject *after);
 /* Explains why values are absent; NULL when the file records no sources. */
 const SourceTable *subject_sources(const Subject *subject);
+/*
+ * The totals of the host, after a pass; parts that the file does not have are absent.
+ * SUBJECT_E_UNREADABLE when one is not what a capture writes, or -ENOMEM. *ret must be freed in all
+ * cases.
+ */
+_must_check_ int subject_host_totals(Subject *subject, HostTotals *ret);
 /*
  * Notes how many values of each source an analysis found impossible. A subject that is read several
  * times keeps the largest number: that of the pass that judged most.

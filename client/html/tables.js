@@ -251,7 +251,10 @@ const SECTION_UNITS = {
   "memory.low": "bytes", "memory.min": "bytes", "pids.current": "count", "pids.max": "count", total_usec: "us",
   avg10: "hundredths", avg60: "hundredths", avg300: "hundredths",
 };
-const SECTION_TEXTS = new Set(["cgroup", "process", "key", "event", "attr", "resource", "row"]);
+const SECTION_TEXTS = new Set(["cgroup", "process", "key", "event", "attr", "resource", "row",
+  "cpu", "disk", "interface", "kind"]);
+// What the limit cuts off; cgroups in all other sections.
+const SECTION_ITEMS = {"smaps-rollup": "process name", "host-cpu": "CPU", "host-disk": "disk", "host-network": "interface"};
 
 // {cpu: {usage_usec: VALUE}} -> {"cpu.usage_usec": VALUE}
 function flatten(row, prefix = "", into = {}) {
@@ -288,7 +291,13 @@ function pairText(value, unit, why) {
 
 function sectionColumn(name, isFirst) {
   if (SECTION_TEXTS.has(name))
-    return {title: name, width: isFirst ? 0 : undefined, most: 60, cell: (row) => labelOf(printable(row[name]))};
+    return {title: name, width: isFirst ? 0 : undefined, most: 60,
+      cell: (row) => labelOf(row[name] === null ? "all" : printable(row[name] ?? ""))};
+  if (name === "perSecond")
+    return {title: "per second", number: true, most: 20, family: (row) => UNIT_FAMILIES.indexOf(row.unit),
+      cell: (row) => isQuantity(row[name]) ? formatQuantity(row[name], row.unit) + "/s"
+        : absent("only counters of two snapshots of one boot have a rate"),
+      order: (row) => isQuantity(row[name]) ? row[name] : null};
   const unitOf = (row) => row.unit ?? SECTION_UNITS[name] ?? "none";
   return {title: name, number: true, most: 44, family: (row) => UNIT_FAMILIES.indexOf(unitOf(row)),
     cell: (row) => pairText(row[name] ?? null, unitOf(row), row.reason),
@@ -307,7 +316,7 @@ function sectionTable(name, rows, hidden) {
   const grid = new Grid(name, columns);
   const details = make("details", {},
     make("summary", {}, make("h3", {}, name), " " + plural(rows.length, "row")), grid.element, grid.more,
-    hidden > 0 && note(`${plural(hidden, name === "smaps-rollup" ? "more process name" : "more cgroup")} ` +
+    hidden > 0 && note(`${plural(hidden, "more " + (SECTION_ITEMS[name] ?? "cgroup"))} ` +
       `${areNot(hidden)} in this page (--limit 0 for all).`));
   // Its height is known once it is seen.
   details.addEventListener("toggle", () => grid.draw(true));

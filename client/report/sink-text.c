@@ -273,9 +273,7 @@ static int print_cuts(const Lines *lines, json_object *cuts) {
 
                 if (id == _SECTION_MAX)
                         continue;
-                noun = id == SECTION_SMAPS_ROLLUP ? n == 1 ? "process" : "processes"
-                       : n == 1                   ? "cgroup"
-                                                  : "cgroups";
+                noun = section_item_noun(id, n);
                 buffer_append_format(&line, "%s%llu", line.n > 0 ? ", " : "",
                                      (unsigned long long) n);
                 if (noun != last_noun)

@@ -26,6 +26,14 @@
           "how long tasks of a cgroup stalled because CPU, memory or I/O was short")               \
         S(HOST_PRESSURE, "host-pressure", false,                                                   \
           "how long tasks of the host stalled because CPU, memory or I/O was short")               \
+        S(HOST_CPU,      "host-cpu",      false,                                                   \
+          "what the CPUs did, each and together, context switches, new processes and load")        \
+        S(HOST_MEMORY,   "host-memory",   false,                                                   \
+          "the memory of the host, and how it was paged, reclaimed and swapped")                   \
+        S(HOST_DISK,     "host-disk",     false,                                                   \
+          "requests, bytes and times of the disks, each and together")                             \
+        S(HOST_NETWORK,  "host-network",  false,                                                   \
+          "bytes, packets and losses of the network interfaces, and of TCP and UDP")               \
         S(SCHED_EXT,     "sched-ext",     false,                                                   \
           "the extensible scheduler class and the BPF scheduler that it runs")
 // clang-format on

@@ -17,27 +17,34 @@ static Span side_of(const SectionValue *value) {
         return before ? SPAN_LITERAL("before") : after ? SPAN_LITERAL("after") : (Span){};
 }
 
-/* Values of pressure are told apart by their resource and row, too: "cpu.some.avg10". */
+/*
+ * Values of pressure are told apart by their resource and row, too: "cpu.some.avg10"; those of the
+ * host by the CPU, disk or interface: "sda.read_bytes". The rest is behind the last point.
+ */
 static void write_metric(RowWriter *writer, SectionId id, const SectionRow *row,
                          const SectionValue *value) {
         Span resource = cell_string(row->resource), half = cell_string(row->half);
+        Span item = cell_string(row->item);
         Buffer *name = &writer->scratch;
 
         if (row->resource)
                 buffer_append_format(name, "%.*s.%.*s.", (int) resource.n, resource.bytes,
                                      (int) half.n, half.bytes);
+        if (section_is_of_host(id) && row->item)
+                buffer_append_format(name, "%.*s.", (int) item.n, item.bytes);
         buffer_append(name, value->name.bytes, value->name.n);
         row_write_text(writer, "section", span_of(view_table_name(id)));
         row_write_scratch(writer, "metric");
         row_write_text(writer, "unit", span_of(section_unit_name(value->unit)));
 }
 
-/* Replies have percents as hundredths, rows as numbers of percent. NULL for any other value. */
-static const char *percent_digits(json_object *value, SectionUnit unit,
-                                  char text[static QUANTITY_CHARS]) {
+/* Replies have some values in hundredths, rows as decimals. NULL for any other value. */
+static const char *hundredths_digits(json_object *value, SectionUnit unit,
+                                     char text[static QUANTITY_CHARS]) {
         Quantity quantity;
 
-        if (unit != SECTION_UNIT_PERCENT || !cell_quantity(value, &quantity))
+        if ((unit != SECTION_UNIT_PERCENT && unit != SECTION_UNIT_HUNDREDTHS) ||
+            !cell_quantity(value, &quantity))
                 return NULL;
         (void) snprintf(text, QUANTITY_CHARS, "%s%llu.%02u", quantity.negative ? "-" : "",
                         (unsigned long long) (quantity.whole / 100),
@@ -50,7 +57,7 @@ static void write_side(RowWriter *writer, RowValueName name, json_object *value,
         char digits[QUANTITY_CHARS];
         const RowValue columns = {
                 .number = is_text ? NULL : value,
-                .digits = percent_digits(value, unit, digits),
+                .digits = hundredths_digits(value, unit, digits),
                 .text = is_text ? value : NULL,
         };
 
@@ -64,7 +71,7 @@ static void write_change(RowWriter *writer, const SectionValue *value) {
         char digits[QUANTITY_CHARS];
         double percent;
 
-        if (percent_digits(delta, value->unit, digits))
+        if (hundredths_digits(delta, value->unit, digits))
                 row_write_number(writer, "delta", digits);
         else
                 row_write_value(writer, "delta",
@@ -73,7 +80,7 @@ static void write_change(RowWriter *writer, const SectionValue *value) {
                 row_write_double(writer, "percent", percent);
         else
                 row_write_absent(writer, "percent");
-        row_write_absent(writer, "per_second");
+        row_write_value(writer, "per_second", value->rate);
         if (before && after)
                 row_write_bool(writer, "changed", !json_object_equal(before, after));
         else

@@ -10,19 +10,26 @@
 #define LARGE_PERCENT 50
 
 static const QuantityLadder ladders[] = {
-        [SECTION_UNIT_NONE] = QUANTITY_LADDER_NONE,   [SECTION_UNIT_COUNT] = QUANTITY_LADDER_COUNT,
-        [SECTION_UNIT_BYTES] = QUANTITY_LADDER_BYTES, [SECTION_UNIT_US] = QUANTITY_LADDER_US,
-        [SECTION_UNIT_CPUS] = QUANTITY_LADDER_RATIO,  [SECTION_UNIT_PERCENT] = QUANTITY_LADDER_NONE,
+        [SECTION_UNIT_NONE] = QUANTITY_LADDER_NONE,
+        [SECTION_UNIT_COUNT] = QUANTITY_LADDER_COUNT,
+        [SECTION_UNIT_BYTES] = QUANTITY_LADDER_BYTES,
+        [SECTION_UNIT_US] = QUANTITY_LADDER_US,
+        [SECTION_UNIT_CPUS] = QUANTITY_LADDER_RATIO,
+        [SECTION_UNIT_PERCENT] = QUANTITY_LADDER_NONE,
+        [SECTION_UNIT_NS] = QUANTITY_LADDER_NS,
+        [SECTION_UNIT_HUNDREDTHS] = QUANTITY_LADDER_NONE,
 };
 
-/* @value is in hundredths of a percent. */
-static void append_percent(Buffer *cell, Quantity value, bool is_delta, bool raw) {
+/* @value is in hundredths, of a percent or of one. */
+static void append_hundredths(Buffer *cell, Quantity value, SectionUnit unit, bool is_delta,
+                              bool raw) {
         buffer_append_format(cell, "%s%llu.%02u%s",
                              value.negative ? "-"
                              : is_delta     ? "+"
                                             : "",
                              (unsigned long long) (value.whole / 100),
-                             (unsigned) (value.whole % 100), raw ? "" : "%");
+                             (unsigned) (value.whole % 100),
+                             raw || unit != SECTION_UNIT_PERCENT ? "" : "%");
 }
 
 static void append_number(Buffer *cell, json_object *value, SectionUnit unit, bool is_delta,
@@ -33,8 +40,8 @@ static void append_number(Buffer *cell, json_object *value, SectionUnit unit, bo
 
         if (!cell_quantity(value, &quantity))
                 buffer_append_text(cell, "-");
-        else if (unit == SECTION_UNIT_PERCENT)
-                append_percent(cell, quantity, is_delta, raw);
+        else if (unit == SECTION_UNIT_PERCENT || unit == SECTION_UNIT_HUNDREDTHS)
+                append_hundredths(cell, quantity, unit, is_delta, raw);
         else if (raw)
                 buffer_append_text(cell,
                                    json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
@@ -51,6 +58,22 @@ void section_cell_value(Buffer *cell, json_object *value, SectionUnit unit, bool
 
 void section_cell_delta(Buffer *cell, json_object *value, SectionUnit unit, bool raw) {
         append_number(cell, cell_member(value, "delta"), unit, true, raw);
+}
+
+void section_cell_rate(Buffer *cell, json_object *rate, SectionUnit unit, bool raw) {
+        char text[QUANTITY_CHARS];
+        Quantity quantity;
+
+        if (!cell_quantity(rate, &quantity)) {
+                buffer_append_text(cell, "-");
+        } else if (raw) {
+                buffer_append_text(cell,
+                                   json_object_to_json_string_ext(rate, JSON_C_TO_STRING_PLAIN));
+        } else {
+                buffer_append(cell, text,
+                              quantity_format(quantity, ladders[unit], QUANTITY_FORM_VALUE, text));
+                buffer_append_text(cell, "/s");
+        }
 }
 
 bool section_cell_percent(Buffer *cell, json_object *value, SectionUnit unit, bool raw) {

@@ -10,6 +10,7 @@ static const char *const unit_names[] = {
         [SECTION_UNIT_NONE] = "none",   [SECTION_UNIT_COUNT] = "count",
         [SECTION_UNIT_BYTES] = "bytes", [SECTION_UNIT_US] = "us",
         [SECTION_UNIT_CPUS] = "cpus",   [SECTION_UNIT_PERCENT] = "percent",
+        [SECTION_UNIT_NS] = "ns",       [SECTION_UNIT_HUNDREDTHS] = "none",
 };
 
 const char *section_unit_name(SectionUnit unit) {
@@ -34,12 +35,41 @@ const char *section_item(SectionId id) {
         case SECTION_MEMORY_EVENTS:
         case SECTION_PRESSURE:
                 return "cgroup";
+        case SECTION_HOST_CPU:
+                return "cpu";
+        case SECTION_HOST_DISK:
+                return "disk";
+        case SECTION_HOST_NETWORK:
+                return "interface";
+        case SECTION_HOST_MEMORY:
         case SECTION_HOST_PRESSURE:
         case SECTION_SCHED_EXT:
         case _SECTION_MAX:
                 break;
         }
         return NULL;
+}
+
+const char *section_item_noun(SectionId id, uint64_t n) {
+        static const struct {
+                const char *item, *one, *many;
+        } rows[] = {
+                { "cgroup", "cgroup", "cgroups" },
+                { "process", "process", "processes" },
+                { "cpu", "CPU", "CPUs" },
+                { "disk", "disk", "disks" },
+                { "interface", "interface", "interfaces" },
+        };
+        const char *item = section_item(id);
+
+        for (size_t i = 0; item && i < ELEMENTSOF(rows); i++)
+                if (strcmp(rows[i].item, item) == 0)
+                        return n == 1 ? rows[i].one : rows[i].many;
+        return n == 1 ? "row" : "rows";
+}
+
+bool section_is_of_host(SectionId id) {
+        return id >= SECTION_HOST_CPU && id <= SECTION_HOST_NETWORK;
 }
 
 /* Where a value is in a row, and its name. */
@@ -83,22 +113,37 @@ static void read_places(SectionRow *ret, json_object *row, const Place *places, 
         for (size_t i = 0; i < n; i++) {
                 json_object *object = places[i].object ? cell_member(row, places[i].object) : row;
 
-                ret->values[i] = (SectionValue){ span_of(places[i].name), places[i].unit,
-                                                 cell_member(object, places[i].member) };
+                ret->values[i] = (SectionValue){ .name = span_of(places[i].name),
+                                                 .unit = places[i].unit,
+                                                 .value = cell_member(object, places[i].member) };
         }
         ret->n_values = n;
 }
 
+static SectionUnit unit_of(Span name) {
+        static const struct {
+                const char *name;
+                SectionUnit unit;
+        } rows[] = {
+                { "bytes", SECTION_UNIT_BYTES },
+                { "count", SECTION_UNIT_COUNT },
+                { "ns", SECTION_UNIT_NS },
+                { "hundredths", SECTION_UNIT_HUNDREDTHS },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                if (span_is(name, rows[i].name))
+                        return rows[i].unit;
+        return SECTION_UNIT_NONE;
+}
+
 /* A row with one value, whose name is a member of the row. */
 static void read_one(SectionRow *ret, json_object *row, const char *key, const char *value) {
-        Span unit = cell_string(cell_member(row, "unit"));
-
         ret->values[0] = (SectionValue){
                 .name = cell_string(cell_member(row, key)),
-                .unit = span_is(unit, "bytes")   ? SECTION_UNIT_BYTES
-                        : span_is(unit, "count") ? SECTION_UNIT_COUNT
-                                                 : SECTION_UNIT_NONE,
+                .unit = unit_of(cell_string(cell_member(row, "unit"))),
                 .value = cell_member(row, value),
+                .rate = cell_member(row, "perSecond"),
         };
         ret->n_values = 1;
 }
@@ -115,6 +160,10 @@ SectionRow section_row_read(SectionId id, json_object *row) {
         switch (id) {
         case SECTION_SMAPS_ROLLUP:
         case SECTION_MEMORY_STAT:
+        case SECTION_HOST_CPU:
+        case SECTION_HOST_MEMORY:
+        case SECTION_HOST_DISK:
+        case SECTION_HOST_NETWORK:
                 read_one(&read, row, "key", "value");
                 break;
         case SECTION_MEMORY_EVENTS:

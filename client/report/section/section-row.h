@@ -10,6 +10,7 @@
 
 #include <json-c/json.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include "base/span.h"
 #include "view/section-list.h"
 #include "view/view.h"
@@ -20,8 +21,10 @@ typedef enum SectionUnit {
         SECTION_UNIT_COUNT,
         SECTION_UNIT_BYTES,
         SECTION_UNIT_US,
+        SECTION_UNIT_NS,
         SECTION_UNIT_CPUS,    /* with a fraction */
         SECTION_UNIT_PERCENT, /* in hundredths */
+        SECTION_UNIT_HUNDREDTHS,
         _SECTION_UNIT_MAX,
 } SectionUnit;
 
@@ -32,6 +35,7 @@ typedef struct SectionValue {
         Span name; /* "memory.max", "anon" */
         SectionUnit unit;
         json_object *value; /* a VALUE of the interface; for a pair {before, after, delta} */
+        json_object *rate;  /* of a pair, per second; NULL: none */
 } SectionValue;
 
 enum {
@@ -76,6 +80,10 @@ typedef struct SectionRow {
 
 /* The member that names what a row is about: "cgroup", "process", or NULL for the host. */
 const char *section_item(SectionId id);
+/* The word for @n of them: "cgroups". */
+const char *section_item_noun(SectionId id, uint64_t n);
+/* Whether that is a part of the host, or null for the host as a whole. */
+bool section_is_of_host(SectionId id);
 SectionRow section_row_read(SectionId id, json_object *row);
 /* The section with this name in replies; _SECTION_MAX for one that only a newer daemon knows. */
 SectionId section_find(const char *name);

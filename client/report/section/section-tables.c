@@ -138,7 +138,9 @@ static void add_item(SectionTables *tables, SectionId id, const SectionRow *row)
 
         if (!section_item(id))
                 return;
-        if (name.n == 0)
+        if (section_is_of_host(id) && !row->item)
+                buffer_append_text(table_cell(tables->table), "all");
+        else if (name.n == 0)
                 buffer_append_text(table_cell(tables->table), "\"\"");
         else
                 printable_append_name(table_cell(tables->table), name);
@@ -153,6 +155,11 @@ static void end_pair(SectionTables *tables, const SectionValue *value) {
         bool large;
 
         section_cell_delta(table_cell(tables->table), value->value, value->unit, tables->raw);
+        if (section_is_of_host(tables->id)) {
+                section_cell_rate(table_cell(tables->table), value->rate, value->unit, tables->raw);
+                table_end_row(tables->table, 0);
+                return;
+        }
         large = section_cell_percent(table_cell(tables->table), value->value, value->unit,
                                      tables->raw);
         table_end_row(tables->table, large ? UINT32_C(1) << (tables->n_columns - 1) : 0);
@@ -165,6 +172,8 @@ static void open_values(SectionTables *tables, SectionId id) {
                 [SECTION_SMAPS_ROLLUP] = "key",    [SECTION_CGROUP_STATS] = "counter",
                 [SECTION_CGROUP_LIMITS] = "limit", [SECTION_MEMORY_STAT] = "key",
                 [SECTION_MEMORY_EVENTS] = "event", [SECTION_SCHED_EXT] = "attr",
+                [SECTION_HOST_CPU] = "key",        [SECTION_HOST_MEMORY] = "key",
+                [SECTION_HOST_DISK] = "key",       [SECTION_HOST_NETWORK] = "key",
         };
 
         begin_columns(tables, id);
@@ -177,7 +186,7 @@ static void open_values(SectionTables *tables, SectionId id) {
                                                           .right = true,
                                                           .shrink_to = NAME_SHRUNK });
                 add_number_column(tables, "delta");
-                add_number_column(tables, "%");
+                add_number_column(tables, section_is_of_host(id) ? "rate" : "%");
         } else {
                 add_column(tables, (TableColumn){ .header = "value",
                                                   .right = true,

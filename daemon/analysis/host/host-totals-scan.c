@@ -53,6 +53,8 @@ static int scan_number(void *userdata, JsonScanner *scanner, Span key) {
         HostNumber *number;
         int r;
 
+        if (part->n_numbers == HOST_MAX_NUMBERS)
+                return json_scanner_fail(scanner, "there are more numbers than any host has");
         r = ARRAY_RESERVE(part->numbers, part->n_numbers_allocated, part->n_numbers + 1);
         if (r != 0)
                 return r;
@@ -172,7 +174,7 @@ static int scan_cells(PartScan *scan, JsonScanner *scanner, HostItem *ret) {
         return r == 0 ? json_scanner_expect(scanner, JSON_TOKEN_ARRAY_END) : r;
 }
 
-static int keep_item(PartScan *scan, const HostItem *item) {
+static int keep_item(PartScan *scan, JsonScanner *scanner, const HostItem *item) {
         HostPart *part = scan->part;
         int r;
 
@@ -180,6 +182,8 @@ static int keep_item(PartScan *scan, const HostItem *item) {
                 memcpy(part->all_cpus, item->counts, sizeof(part->all_cpus));
                 return 0;
         }
+        if (part->n_items == HOST_MAX_ITEMS)
+                return json_scanner_fail(scanner, "there are more rows than any host has");
         r = ARRAY_RESERVE(part->items, part->n_items_allocated, part->n_items + 1);
         if (r == 0)
                 part->items[part->n_items++] = *item;
@@ -202,7 +206,7 @@ static int scan_rows(PartScan *scan, JsonScanner *scanner) {
                         return json_scanner_fail(scanner, "a row must be an array");
                 r = scan_cells(scan, scanner, &item);
                 if (r == 0)
-                        r = keep_item(scan, &item);
+                        r = keep_item(scan, scanner, &item);
         }
         return r;
 }

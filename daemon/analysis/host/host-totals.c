@@ -38,6 +38,15 @@ const HostItem *host_totals_item(const HostTotals *totals, HostPartId part, Span
         return NULL;
 }
 
+const HostItem *host_part_find(const HostPart *part, const char *name, size_t hint) {
+        if (hint < part->n_items && strcmp(part->items[hint].name, name) == 0)
+                return &part->items[hint];
+        for (size_t i = 0; i < part->n_items; i++)
+                if (strcmp(part->items[i].name, name) == 0)
+                        return &part->items[i];
+        return NULL;
+}
+
 size_t host_totals_n_cpus(const HostTotals *totals) {
         return totals->parts[HOST_PART_CPU].n_items;
 }
@@ -149,23 +158,13 @@ static void subtract_columns(HostPartId part, const HostCount *before, const Hos
                                                after[i]);
 }
 
-static const HostItem *find_item(const HostPart *part, const HostItem *like, size_t hint) {
-        /* Mostly both sides list the same items. */
-        if (hint < part->n_items && strcmp(part->items[hint].name, like->name) == 0)
-                return &part->items[hint];
-        for (size_t i = 0; i < part->n_items; i++)
-                if (strcmp(part->items[i].name, like->name) == 0)
-                        return &part->items[i];
-        return NULL;
-}
-
 static int subtract_items(HostPartId id, const HostPart *before, const HostPart *after,
                           HostPart *ret) {
         int r;
 
         r = ARRAY_RESERVE(ret->items, ret->n_items_allocated, after->n_items);
         for (size_t i = 0; r == 0 && i < after->n_items; i++) {
-                const HostItem *old = find_item(before, &after->items[i], i);
+                const HostItem *old = host_part_find(before, after->items[i].name, i);
                 HostItem *item = &ret->items[ret->n_items];
 
                 if (!old)

@@ -27,6 +27,10 @@ typedef struct HostCount {
 
 #define HOST_COUNT(number) ((HostCount){ .has = true, .value = (number) })
 
+/* No host has more; a document that does is refused. */
+#define HOST_MAX_ITEMS 32768
+#define HOST_MAX_NUMBERS 2048
+
 #define HOST_NAME_BYTES 96 /* an interface has 15, a disk 31, each of up to 3 when escaped */
 
 /* A CPU, a disk or an interface. */
@@ -77,6 +81,8 @@ _must_check_ int host_totals_scan(HostTotals *totals, HostPartId part, Span json
 
 HostCount host_totals_number(const HostTotals *totals, HostPartId part, const char *name);
 const HostItem *host_totals_item(const HostTotals *totals, HostPartId part, Span name);
+/* The same in one part; @hint: where it is if both sides list the same items, as they mostly do. */
+const HostItem *host_part_find(const HostPart *part, const char *name, size_t hint);
 /* How many CPUs were online. */
 size_t host_totals_n_cpus(const HostTotals *totals);
 

@@ -124,6 +124,15 @@ static bool has_sched_ext(const Sections *sections) {
                                      : records[0].has;
 }
 
+static bool has_host_part(const Sections *sections, HostPartId part) {
+        const HostLines *lines = &sections->host_lines[part];
+
+        for (size_t i = 0; sections->n_sides == 1 && i < lines->n; i++)
+                if (reading_is_some(lines->lines[i].sides[0]))
+                        return true;
+        return sections->n_sides > 1 && lines->n > 0;
+}
+
 bool section_has_data(const Sections *sections, SectionId id) {
         switch (id) {
         case SECTION_SMAPS_ROLLUP:
@@ -140,6 +149,11 @@ bool section_has_data(const Sections *sections, SectionId id) {
                 return any_resource(sections, section_has_pressure);
         case SECTION_HOST_PRESSURE:
                 return any_resource(sections, section_has_host_pressure);
+        case SECTION_HOST_CPU:
+        case SECTION_HOST_MEMORY:
+        case SECTION_HOST_DISK:
+        case SECTION_HOST_NETWORK:
+                return has_host_part(sections, section_host_part(id));
         case SECTION_SCHED_EXT:
                 return has_sched_ext(sections);
         case _SECTION_MAX:

@@ -11,6 +11,8 @@
  *     cgroup-limits                 a cgroup with something set: cgroup_has_limits()
  *     memory-stat, memory-events    show: a number other than 0; compare: a key, on any side
  *     pressure, host-pressure       a number other than 0, on any side
+ *     host-cpu, host-memory, host-disk, host-network
+ *                                   as memory-stat
  *     sched-ext                     show: it is there; compare: something in it differs
  *
  * Then which of its rows the view wants, and where the view's limit is too low for all cgroups,

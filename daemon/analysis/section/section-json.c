@@ -8,6 +8,8 @@
 
 /* reasons */
 
+#define NO_SUCH_NUMBER "this kernel does not tell it"
+
 static const struct {
         SourceId source;
         const char *not_there; /* when the cgroup or process is not on that side */
@@ -28,6 +30,11 @@ static const struct {
                                "this cgroup has no such file" },
         [SECTION_HOST_PRESSURE] = { SOURCE_HOST_PRESSURE, "this kernel keeps no pressure",
                                     "this kernel has no such file" },
+        [SECTION_HOST_CPU] = { SOURCE_HOST_CPU, "this CPU was not online", NO_SUCH_NUMBER },
+        [SECTION_HOST_MEMORY] = { SOURCE_HOST_MEMORY, NO_SUCH_NUMBER, NO_SUCH_NUMBER },
+        [SECTION_HOST_DISK] = { SOURCE_HOST_DISK, "there is no such disk", NO_SUCH_NUMBER },
+        [SECTION_HOST_NETWORK] = { SOURCE_HOST_NETWORK, "there is no such interface",
+                                   NO_SUCH_NUMBER },
         [SECTION_SCHED_EXT] = { SOURCE_SCHED_EXT, "this kernel has no sched_ext",
                                 "this kernel has no such file, or there is no scheduler" },
 };
@@ -441,11 +448,43 @@ static bool write_sched_ext(const Sections *sections, SectionCursor *cursor, Jso
         return true;
 }
 
+static bool write_host(const Sections *sections, SectionCursor *cursor, JsonWriter *writer) {
+        HostPartId part = section_host_part(cursor->section);
+        const HostLines *lines = &sections->host_lines[part];
+
+        while (cursor->item < lines->n) {
+                const HostLine *line = &lines->lines[cursor->item++];
+                SectionGap gaps[SECTION_SIDES] = {};
+
+                if (!sections_keep_count(sections, line->sides)) {
+                        cursor->n_hidden++;
+                        continue;
+                }
+                note_gaps(gaps, line->sides);
+                for (unsigned side = 0; side < SECTION_SIDES; side++)
+                        gaps[side].there = line->there[side];
+                json_write_object(writer);
+                host_line_write(writer, part, sections->n_sides, line);
+                section_reason_write(sections, writer, cursor->section, gaps);
+                json_write_end(writer);
+                return true;
+        }
+        return false;
+}
+
 static const RowWrite row_writers[_SECTION_MAX] = {
-        [SECTION_SMAPS_ROLLUP] = write_next_count,     [SECTION_CGROUP_STATS] = write_next_fields,
-        [SECTION_CGROUP_LIMITS] = write_next_fields,   [SECTION_MEMORY_STAT] = write_next_count,
-        [SECTION_MEMORY_EVENTS] = write_next_count,    [SECTION_PRESSURE] = write_pressure,
-        [SECTION_HOST_PRESSURE] = write_host_pressure, [SECTION_SCHED_EXT] = write_sched_ext,
+        [SECTION_SMAPS_ROLLUP] = write_next_count,
+        [SECTION_CGROUP_STATS] = write_next_fields,
+        [SECTION_CGROUP_LIMITS] = write_next_fields,
+        [SECTION_MEMORY_STAT] = write_next_count,
+        [SECTION_MEMORY_EVENTS] = write_next_count,
+        [SECTION_PRESSURE] = write_pressure,
+        [SECTION_HOST_PRESSURE] = write_host_pressure,
+        [SECTION_SCHED_EXT] = write_sched_ext,
+        [SECTION_HOST_CPU] = write_host,
+        [SECTION_HOST_MEMORY] = write_host,
+        [SECTION_HOST_DISK] = write_host,
+        [SECTION_HOST_NETWORK] = write_host,
 };
 
 /* False: the part is full. */

@@ -18,7 +18,16 @@
  *     memory-events   {"cgroup", "event", "unit", "count": VALUE}
  *     pressure        {"cgroup", "resource", "row", "avg10", "avg60", "avg300", "total_usec"}
  *     host-pressure   the same without cgroup
+ *     host-cpu        {"cpu", "key", "unit", "value": VALUE, "perSecond"}; "all" are all CPUs
+ *     host-memory     {"key", "unit", "value": VALUE, "perSecond"}
+ *     host-disk       {"disk", "kind", "key", "unit", "value": VALUE, "perSecond"}
+ *     host-network    {"interface", "kind", "key", "unit", "value": VALUE, "perSecond"}
  *     sched-ext       {"attr", "value": VALUE}
+ *
+ * Where disk or interface is null, the row is about the host as a whole: its sums count no byte
+ * twice. perSecond is there with two sides: a number for what is counted since boot, if both are of
+ * one boot, else null. Then the delta is also right where a time that the kernel keeps in 32 bits
+ * passed their end.
  *
  * A row with a null has "reason", in words; of two sides "before: ...; after: ...".
  *
@@ -39,9 +48,9 @@ typedef struct SectionCursor {
         uint64_t n_rows;   /* written so far */
 } SectionCursor;
 
-/* How many cgroups and processes the view's limit cut off, over all sections. */
+/* How many cgroups, processes, CPUs, disks and interfaces the view's limit cut off in all. */
 uint64_t section_n_cut(const Sections *sections);
-/* {NAME: N...}: how many cgroups or processes the view's limit cut off; {} when none. */
+/* {NAME: N...}: how many of them the view's limit cut off; {} when none. */
 void section_cuts_write(const Sections *sections, JsonWriter *writer);
 
 /*

@@ -9,6 +9,7 @@
  */
 
 #include "analysis/section/cgroup-record.h"
+#include "analysis/section/host-section.h"
 #include "analysis/section/sched-ext-record.h"
 #include "analysis/section/smaps.h"
 #include "snapshot/source.h"
@@ -32,15 +33,25 @@ typedef struct Sections {
         uint64_t smaps_max_rss_bytes[SECTION_SIDES];
         PressureRecord host[SECTION_SIDES];
         SchedExtRecord sched_ext[SECTION_SIDES];
+        HostTotals totals[SECTION_SIDES];
+        bool same_boot;                            /* the two sides are of one boot */
         const SourceTable *sources[SECTION_SIDES]; /* borrowed; NULL: the file records none */
 
         /* after sections_finish() */
+        HostLines host_lines[_HOST_PART_MAX];
         bool shown[_SECTION_MAX];     /* wanted, and has data */
         bool *cut[_SECTION_MAX];      /* owned, by cgroup; NULL: none is */
-        uint64_t n_cut[_SECTION_MAX]; /* cgroups or processes beyond the view's limit */
+        uint64_t n_cut[_SECTION_MAX]; /* cgroups, processes, ... beyond the view's limit */
 
         char complaint[MEMBER_COMPLAINT_BYTES + 64];
 } Sections;
+
+/* The part of the host that a section is about; _HOST_PART_MAX: it is about none. */
+static inline HostPartId section_host_part(SectionId id) {
+        return id >= SECTION_HOST_CPU && id <= SECTION_HOST_NETWORK
+                       ? (HostPartId) (id - SECTION_HOST_CPU)
+                       : _HOST_PART_MAX;
+}
 
 static inline CgroupEntry *cgroup_entry(KeyNode *node) {
         return (CgroupEntry *) (void *) node->payload;

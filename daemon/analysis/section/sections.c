@@ -42,8 +42,12 @@ Sections *sections_free(Sections *sections) {
         free(sections->cgroup_list);
         key_tree_done(&sections->cgroups, cgroup_entry_done);
         smaps_done(&sections->smaps);
-        for (unsigned side = 0; side < SECTION_SIDES; side++)
+        for (unsigned side = 0; side < SECTION_SIDES; side++) {
                 sched_ext_record_done(&sections->sched_ext[side]);
+                host_totals_done(&sections->totals[side]);
+        }
+        for (unsigned part = 0; part < _HOST_PART_MAX; part++)
+                host_lines_done(&sections->host_lines[part]);
         key_tree_done(&sections->names, NULL);
         free(sections);
         return NULL;
@@ -159,6 +163,15 @@ int sections_add_sched_ext(Sections *sections, unsigned side, Span json) {
                       "sched_ext", complaint);
 }
 
+int sections_add_host_part(Sections *sections, unsigned side, HostPartId part, Span json) {
+        char complaint[HOST_COMPLAINT_BYTES] = "";
+
+        if (!view_wants_table(&sections->view, SECTION_HOST_CPU + part))
+                return 0;
+        return settle(sections, host_totals_scan(&sections->totals[side], part, json, complaint),
+                      host_parts[part].member, complaint);
+}
+
 static int rename_entry(Sections *sections, KeyNode *node, KeyOfName old_name_of, void *userdata) {
         CgroupEntry *entry = cgroup_entry(node), *old;
         Span name = { NULL, 0 };
@@ -201,6 +214,18 @@ static int list_cgroups(Sections *sections) {
         return r;
 }
 
+static int make_host_lines(Sections *sections) {
+        int r = 0;
+
+        for (unsigned part = 0; r == 0 && part < _HOST_PART_MAX; part++) {
+                r = host_lines_make(&sections->host_lines[part], (HostPartId) part,
+                                    sections->totals, sections->n_sides, sections->same_boot,
+                                    sections->view.limit);
+                sections->n_cut[SECTION_HOST_CPU + part] = sections->host_lines[part].n_cut;
+        }
+        return r;
+}
+
 int sections_finish(Sections *sections, KeyOfName key_of, void *userdata) {
         int r;
 
@@ -213,6 +238,8 @@ int sections_finish(Sections *sections, KeyOfName key_of, void *userdata) {
                 r = list_cgroups(sections);
         if (r == 0)
                 r = sections_choose(sections);
+        if (r == 0)
+                r = make_host_lines(sections);
         if (r != 0)
                 return err_fold(r);
         for (SectionId id = 0; id < _SECTION_MAX; id++)

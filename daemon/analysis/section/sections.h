@@ -16,8 +16,9 @@
  *     section_part_write()  (section-json.h) until it is done
  *
  * A section without data is left out as a whole; with data it may still have no rows, when the view
- * wants only what moved. A filter of the view is for the keys of cgroups and processes, and a limit
- * for how many of them a section has; rows of the host have no key, and stay.
+ * wants only what moved. A filter of the view is for the keys of cgroups and processes; rows of the
+ * host have no key, and stay. A limit is for how many cgroups, processes, CPUs, disks or interfaces
+ * a section has.
  */
 
 #include "base/cleanup.h"
@@ -50,6 +51,17 @@ _must_check_ int sections_add_smaps(Sections *sections, unsigned side, Span proc
 _must_check_ int sections_add_memory(Sections *sections, unsigned side, const ThreadSample *sample,
                                      bool has_smaps);
 _must_check_ int sections_add_host_pressure(Sections *sections, unsigned side, Span json);
+/* The totals of the host; after all parts of both sides, sections_finish() makes lines of them. */
+_must_check_ int sections_add_host_part(Sections *sections, unsigned side, HostPartId part,
+                                        Span json);
+/* @user_hz: as in the head of the capture of @side, 0 when it is not known. */
+static inline void sections_set_user_hz(Sections *sections, unsigned side, uint32_t user_hz) {
+        sections->totals[side].user_hz = user_hz;
+}
+/* The two sides are of one boot, so that counters of the host have rates. */
+static inline void sections_set_same_boot(Sections *sections, bool same_boot) {
+        sections->same_boot = same_boot;
+}
 _must_check_ int sections_add_sched_ext(Sections *sections, unsigned side, Span json);
 /* The states of the sources in the capture of @side. @sources must live until all is written. */
 static inline void sections_set_sources(Sections *sections, unsigned side,

@@ -2,6 +2,7 @@
 #include "analysis/subject/section-feed.h"
 
 #include <errno.h>
+#include <string.h>
 #include "base/err.h"
 #include "metric/smaps-mode.h"
 #include "analysis/key/thread-group.h"
@@ -42,6 +43,11 @@ int section_feed_census_cgroup(SectionFeed *feed, Span path) {
 }
 
 void section_feed_head(SectionFeed *feed, unsigned side, const Head *head) {
+        if (head->has_user_hz)
+                sections_set_user_hz(feed->sections, side, head->user_hz);
+        memcpy(feed->boots[side], head->boot_id, sizeof(feed->boots[side]));
+        sections_set_same_boot(feed->sections, feed->boots[0][0] != '\0' &&
+                                                       strcmp(feed->boots[0], feed->boots[1]) == 0);
         if (head->has_smaps_max_rss &&
             smaps_mode_find(span_of(head->smaps_mode)) == SMAPS_MODE_SMALL)
                 sections_set_smaps_bound(feed->sections, side, head->smaps_max_rss_bytes);
@@ -81,6 +87,9 @@ int section_feed_subject(SectionFeed *feed, unsigned side, const Subject *subjec
                 sections_set_sources(feed->sections, side, &subject->sources);
         if (subject->psi.n > 0)
                 r = sections_add_host_pressure(feed->sections, side, buffer_span(&subject->psi));
+        for (unsigned part = 0; r == 0 && part < _HOST_PART_MAX; part++)
+                r = sections_add_host_part(feed->sections, side, (HostPartId) part,
+                                           buffer_span(&subject->host_parts[part]));
         if (r == 0 && subject->sched_ext.n > 0)
                 r = sections_add_sched_ext(feed->sections, side, buffer_span(&subject->sched_ext));
         return settle(feed, r);

@@ -21,7 +21,8 @@ typedef struct SectionFeed {
         const View *view; /* borrowed */
         Sections *sections;
         KeyPart cgroups, processes;
-        bool malformed; /* a record was malformed: see sections_complaint() */
+        char boots[SECTION_SIDES][33]; /* of the heads; "" is not known */
+        bool malformed;                /* a record was malformed: see sections_complaint() */
 } SectionFeed;
 
 /* @view outlives the feed. */

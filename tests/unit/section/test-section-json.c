@@ -305,6 +305,10 @@ START_TEST(parts_make_up_the_whole) {
         ck_assert_int_eq(
                 sections_add_sched_ext(sections, 0, SPAN_LITERAL("{\"events\":{\"E\":3,\"F\":4}}")),
                 0);
+        for (unsigned part = 0; part < _HOST_PART_MAX; part++)
+                ck_assert_int_eq(sections_add_host_part(sections, 1, (HostPartId) part,
+                                                        SPAN_LITERAL("{\"counts\":{\"n\":5}}")),
+                                 0);
         collect(whole, sectioned_text(sections));
         ck_assert_int_eq(json_object_object_length(whole), _SECTION_MAX);
         while (!done) {

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/section/host-section.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+
+static const char *const unit_names[] = {
+        [HOST_UNIT_COUNT] = "count",
+        [HOST_UNIT_BYTES] = "bytes",
+        [HOST_UNIT_KIB] = "bytes",
+        [HOST_UNIT_SECTORS] = "bytes",
+        [HOST_UNIT_MS] = "ns",
+        [HOST_UNIT_TICKS] = "ns",
+        [HOST_UNIT_HUNDREDTHS] = "hundredths",
+};
+
+typedef struct LineMaker {
+        HostLines *lines;
+        HostPartId part;
+        const HostTotals *totals;
+        unsigned n_sides;
+        bool same_boot;
+        uint64_t elapsed_ns; /* 0: not known */
+} LineMaker;
+
+/* An item of both sides, or of one. */
+typedef struct ItemPair {
+        const HostItem *sides[HOST_SECTION_SIDES];
+        uint64_t done; /* what orders items: how much it did, in a unit of the part's own */
+        size_t place;
+        bool cut;
+} ItemPair;
+
+void host_lines_done(HostLines *lines) {
+        free(lines->lines);
+        *lines = (HostLines){};
+}
+
+static const HostPart *part_of(const LineMaker *maker, unsigned side) {
+        return &maker->totals[side].parts[maker->part];
+}
+
+/* one number */
+
+static Reading reading_of(HostCount count) {
+        return count.has ? READING(count.value) : (Reading){};
+}
+
+/* Counters are subtracted in the kernel's unit, where it is known how they wrap. */
+static Reading subtract(const LineMaker *maker, HostUnit unit, HostRule rule,
+                        const HostCount counts[static HOST_SECTION_SIDES], const HostLine *line) {
+        HostCount delta;
+
+        if (maker->same_boot && rule == HOST_RULE_SUM_32 && maker->elapsed_ns > 0) {
+                delta = host_count_difference(rule, counts[0], counts[1]);
+                if (delta.has)
+                        return reading_of(host_value_of_unit(&maker->totals[1], unit, delta));
+        }
+        return reading_delta(line->sides[0], line->sides[1]);
+}
+
+static int add_line(LineMaker *maker, const HostLine *like, HostUnit unit, HostRule rule,
+                    const HostCount counts[static HOST_SECTION_SIDES]) {
+        HostLines *lines = maker->lines;
+        HostLine *line;
+        int r;
+
+        r = ARRAY_RESERVE(lines->lines, lines->n_allocated, lines->n + 1);
+        if (r != 0)
+                return r;
+        line = &lines->lines[lines->n++];
+        *line = *like;
+        line->unit = unit_names[unit];
+        for (unsigned side = 0; side < maker->n_sides; side++)
+                line->sides[side] =
+                        reading_of(host_value_of_unit(&maker->totals[side], unit, counts[side]));
+        if (maker->n_sides < 2)
+                return 0;
+        line->delta = subtract(maker, unit, rule, counts, line);
+        line->has_rate = rule != HOST_RULE_LEVEL && maker->elapsed_ns > 0 &&
+                         line->delta.state == READING_NUMBER && !line->delta.negative;
+        if (line->has_rate)
+                line->per_second =
+                        (double) line->delta.magnitude * 1e9 / (double) maker->elapsed_ns;
+        return 0;
+}
+
+/* numbers of the host */
+
+static int add_number(LineMaker *maker, const HostNumber *like, unsigned of_side) {
+        const HostGroupInfo *group = &host_groups[like->group];
+        HostLine line = { .key = like->name };
+        HostCount counts[HOST_SECTION_SIDES] = {};
+
+        for (unsigned side = 0; side < maker->n_sides; side++) {
+                counts[side] = side == of_side ? like->count
+                                               : host_totals_number(&maker->totals[side],
+                                                                    maker->part, like->name);
+                line.there[side] = part_of(maker, side)->has;
+        }
+        if (maker->part == HOST_PART_CPU)
+                line.item = HOST_CPU_ALL;
+        return add_line(maker, &line, group->unit, group->rule, counts);
+}
+
+static bool has_number(const HostPart *part, const char *name) {
+        for (size_t i = 0; i < part->n_numbers; i++)
+                if (strcmp(part->numbers[i].name, name) == 0)
+                        return true;
+        return false;
+}
+
+static int add_numbers(LineMaker *maker) {
+        unsigned last = maker->n_sides - 1;
+        const HostPart *after = part_of(maker, last), *before = part_of(maker, 0);
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < after->n_numbers; i++)
+                r = add_number(maker, &after->numbers[i], last);
+        for (size_t i = 0; r == 0 && last > 0 && i < before->n_numbers; i++)
+                if (!has_number(after, before->numbers[i].name))
+                        r = add_number(maker, &before->numbers[i], 0);
+        return r;
+}
+
+/* items */
+
+static int add_columns(LineMaker *maker, HostLine *line,
+                       const HostCount *const sides[static HOST_SECTION_SIDES]) {
+        const HostPartInfo *info = &host_parts[maker->part];
+        int r = 0;
+
+        for (unsigned i = 0; r == 0 && i < info->n_columns; i++) {
+                HostCount counts[HOST_SECTION_SIDES] = {};
+
+                for (unsigned side = 0; side < maker->n_sides; side++)
+                        if (sides[side])
+                                counts[side] = sides[side][i];
+                line->key = info->columns[i].shown;
+                r = add_line(maker, line, info->columns[i].unit, info->columns[i].rule, counts);
+        }
+        return r;
+}
+
+static int add_all_cpus(LineMaker *maker) {
+        const HostCount *sides[HOST_SECTION_SIDES] = {};
+        HostLine line = { .item = HOST_CPU_ALL };
+
+        for (unsigned side = 0; side < maker->n_sides; side++) {
+                sides[side] = part_of(maker, side)->all_cpus;
+                line.there[side] = part_of(maker, side)->has;
+        }
+        return add_columns(maker, &line, sides);
+}
+
+/* How long the disks of a host were busy in all says nothing: they work side by side. */
+static int add_sums(LineMaker *maker) {
+        const HostPartInfo *info = &host_parts[maker->part];
+        HostLine line = {};
+        int r = 0;
+
+        for (unsigned side = 0; side < maker->n_sides; side++)
+                line.there[side] = part_of(maker, side)->has;
+        for (unsigned i = 0; r == 0 && i < info->n_columns; i++) {
+                HostCount counts[HOST_SECTION_SIDES] = {};
+
+                if (info->columns[i].unit == HOST_UNIT_MS)
+                        continue;
+                for (unsigned side = 0; side < maker->n_sides; side++)
+                        counts[side] = host_totals_sum(&maker->totals[side], maker->part, i);
+                line.key = info->columns[i].shown;
+                r = add_line(maker, &line, info->columns[i].unit, info->columns[i].rule, counts);
+        }
+        return r;
+}
+
+static int add_item(LineMaker *maker, const ItemPair *pair) {
+        const HostCount *sides[HOST_SECTION_SIDES] = {};
+        HostLine line = {};
+
+        for (unsigned side = 0; side < maker->n_sides; side++) {
+                if (!pair->sides[side])
+                        continue;
+                sides[side] = pair->sides[side]->counts;
+                line.item = pair->sides[side]->name;
+                line.kind = pair->sides[side]->kind;
+                line.there[side] = true;
+        }
+        return add_columns(maker, &line, sides);
+}
+
+/* the choice among items */
+
+static uint64_t done_by(const LineMaker *maker, const HostItem *item) {
+        static const unsigned columns[_HOST_PART_MAX][2] = {
+                [HOST_PART_DISK] = { HOST_DISK_READ_SECTORS, HOST_DISK_WRITTEN_SECTORS },
+                [HOST_PART_NETWORK] = { HOST_NETWORK_RX_BYTES, HOST_NETWORK_TX_BYTES },
+        };
+
+        if (maker->part == HOST_PART_CPU)
+                return host_cpu_used(item->counts).value;
+        return item->counts[columns[maker->part][0]].value / 2 +
+               item->counts[columns[maker->part][1]].value / 2;
+}
+
+static uint64_t done_in(const LineMaker *maker, const ItemPair *pair) {
+        uint64_t done[HOST_SECTION_SIDES] = {};
+
+        for (unsigned side = 0; side < maker->n_sides; side++)
+                if (pair->sides[side])
+                        done[side] = done_by(maker, pair->sides[side]);
+        if (maker->n_sides < 2)
+                return done[0];
+        /* One that went did something of which nothing is known. */
+        if (!pair->sides[1])
+                return 0;
+        return done[1] >= done[0] ? done[1] - done[0] : done[0] - done[1];
+}
+
+static int compare_done(const void *a, const void *b) {
+        const ItemPair *const *x = a, *const *y = b;
+
+        if ((*x)->done != (*y)->done)
+                return (*x)->done > (*y)->done ? -1 : 1;
+        return ((*x)->place > (*y)->place) - ((*x)->place < (*y)->place);
+}
+
+static int cut_items(LineMaker *maker, ItemPair *pairs, size_t n, uint64_t limit) {
+        _cleanup_(freep) ItemPair **order = NULL;
+
+        if (limit == 0 || n <= limit)
+                return 0;
+        order = reallocarray(NULL, n, sizeof(*order));
+        if (!order)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++) {
+                pairs[i].done = done_in(maker, &pairs[i]);
+                pairs[i].place = i;
+                order[i] = &pairs[i];
+        }
+        qsort(order, n, sizeof(ItemPair *), compare_done);
+        for (size_t i = limit; i < n; i++)
+                order[i]->cut = true;
+        maker->lines->n_cut = n - limit;
+        return 0;
+}
+
+static size_t pair_items(const LineMaker *maker, ItemPair *ret_pairs) {
+        unsigned last = maker->n_sides - 1;
+        const HostPart *after = part_of(maker, last), *before = part_of(maker, 0);
+        size_t n = 0;
+
+        for (size_t i = 0; i < after->n_items; i++) {
+                ItemPair pair = {};
+
+                pair.sides[last] = &after->items[i];
+                if (last > 0)
+                        pair.sides[0] = host_part_find(before, after->items[i].name, i);
+                ret_pairs[n++] = pair;
+        }
+        for (size_t i = 0; last > 0 && i < before->n_items; i++)
+                if (!host_part_find(after, before->items[i].name, i))
+                        ret_pairs[n++] = (ItemPair){ .sides = { &before->items[i] } };
+        return n;
+}
+
+static int add_items(LineMaker *maker, uint64_t limit) {
+        size_t n = part_of(maker, 0)->n_items + part_of(maker, 1)->n_items;
+        _cleanup_(freep) ItemPair *pairs = NULL;
+        int r;
+
+        if (n == 0)
+                return 0;
+        pairs = reallocarray(NULL, n, sizeof(*pairs));
+        if (!pairs)
+                return -ENOMEM;
+        n = pair_items(maker, pairs);
+        r = cut_items(maker, pairs, n, limit);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                if (!pairs[i].cut)
+                        r = add_item(maker, &pairs[i]);
+        return r;
+}
+
+int host_lines_make(HostLines *lines, HostPartId part,
+                    const HostTotals totals[static HOST_SECTION_SIDES], unsigned n_sides,
+                    bool same_boot, uint64_t limit) {
+        LineMaker maker = {
+                .lines = lines,
+                .part = part,
+                .totals = totals,
+                .n_sides = n_sides,
+                .same_boot = same_boot,
+        };
+        int r = 0;
+
+        if (same_boot && n_sides > 1)
+                maker.elapsed_ns =
+                        host_count_difference(HOST_RULE_SUM, totals[0].parts[part].at_boottime_ns,
+                                              totals[1].parts[part].at_boottime_ns)
+                                .value;
+        if (!totals[0].parts[part].has && !totals[1].parts[part].has)
+                return 0;
+        if (part == HOST_PART_CPU)
+                r = add_all_cpus(&maker);
+        if (r == 0)
+                r = add_numbers(&maker);
+        if (r == 0 && part != HOST_PART_CPU && host_parts[part].item)
+                r = add_sums(&maker);
+        return r == 0 ? add_items(&maker, limit) : r;
+}
+
+/* output */
+
+static void write_value(JsonWriter *writer, unsigned n_sides, const HostLine *line) {
+        if (n_sides == 1) {
+                reading_write(writer, line->sides[0]);
+                return;
+        }
+        json_write_object(writer);
+        json_write_key(writer, "before");
+        reading_write(writer, line->sides[0]);
+        json_write_key(writer, "after");
+        reading_write(writer, line->sides[1]);
+        json_write_key(writer, "delta");
+        reading_write(writer, line->delta);
+        json_write_end(writer);
+}
+
+void host_line_write(JsonWriter *writer, HostPartId part, unsigned n_sides, const HostLine *line) {
+        const char *kind = host_kind_name(line->kind);
+
+        if (host_parts[part].item) {
+                if (line->item)
+                        json_write_member_text(writer, host_parts[part].item, line->item);
+                else
+                        json_write_member_null(writer, host_parts[part].item);
+        }
+        if (kind)
+                json_write_member_text(writer, "kind", kind);
+        json_write_member_text(writer, "key", line->key);
+        json_write_member_text(writer, "unit", line->unit);
+        json_write_key(writer, "value");
+        write_value(writer, n_sides, line);
+        if (n_sides == 1)
+                return;
+        json_write_key(writer, "perSecond");
+        if (line->has_rate)
+                json_write_double(writer, line->per_second);
+        else
+                json_write_null(writer);
+}

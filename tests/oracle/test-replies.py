@@ -95,8 +95,9 @@ def check_view(method, kind, *words):
 @test
 def complaints_are_made():
     """A member that is missing, of another type, or that no type has is found"""
-    known = varlink.Interface("interface x.y # z\ntype T (a: int, b: ?[]string, c: ?(d: bool), e: [string]float)\n"
-                              "type E (one, two)\nmethod M(t: T) -> (t: ?T, o: ?object, e: ?E)\nerror Bad (reason: string)")
+    known = varlink.Interface(
+        "interface x.y # z\ntype T (a: int, b: ?[]string, c: ?(d: bool), e: [string]float)\ntype E (one, two)\n"
+        "method M(t: T) -> (t: ?T, o: ?object, e: ?E)\nerror Bad (reason: string)")
     kind = known.methods["M"][1]
     right = {"t": {"a": 1, "b": ["x"], "c": {"d": True}, "e": {"k": 1.5, "l": 2}}, "o": {"any": 1}, "e": "one"}
     told(known.complaints(kind, right))
@@ -108,7 +109,8 @@ def complaints_are_made():
     row = {"value": 1, "present": 1}
     told(rows.group_complaints("state", {"metrics": {"m": row}}, "group"))
     for change in ({"value": "1"}, {"value": None}, {"present": None}, {"more": 1}, {"value": {"min": 1}}):
-        expect(list(rows.group_complaints("state", {"metrics": {"m": row | change}}, "group")), "no complaint about", change)
+        group = {"metrics": {"m": row | change}}
+        expect(list(rows.group_complaints("state", group, "group")), "no complaint about", change)
 
 
 @test

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is told of an interval beside its metrics: where the time went, how much each group weighs, and coverage."""
+from fractions import Fraction
+
+from host import Host
+from lives import known_sum
+
+STORAGE_FLOOR = 10 << 20  # bytes a second
+GIVEN_MORE = Fraction(11, 10)  # of what the disks wrote; a group that claims more counted whole folios
+
+DEFECTIVE = 6, 12  # the first release that begins some waits for storage at the wrong time, or misses them
+
+
+def counts_storage(snapshot, threads):
+    """Whether delay accounting counts the waits for storage of these threads exactly."""
+    return snapshot.release < DEFECTIVE and not any("blkio_delay_total_ns" in thread.doubted for thread in threads)
+
+
+def storage_of(work, is_exact):
+    """Nanoseconds blocked on storage, and whether they are exact."""
+    if work.get("iowait_sum") is not None:
+        return work["iowait_sum"], True
+    return work.get("blkio_delay_total_ns"), is_exact
+
+
+def time_parts(alive, work, is_exact):
+    """The member "time" for a thread-time of @alive and the work (or lifetimes) of its threads."""
+    running, waiting = work.get("run_time_ns"), work.get("wait_time_ns")
+    storage, is_exact = storage_of(work, is_exact)
+    blocked = None
+    if work.get("block_sum") is not None and work.get("iowait_sum") is not None:
+        blocked = max(0, work["block_sum"] - work["iowait_sum"])
+    if storage is not None and not is_exact and alive is not None:
+        storage = min(storage, max(0, alive - (running or 0) - (waiting or 0)))
+    parts = sum(part or 0 for part in (running, waiting, storage, blocked))
+    if alive is not None:
+        alive = max(alive, parts)
+    asleep = None if None in (alive, running, waiting) else alive - parts
+    return {"aliveNs": alive, "runningNs": running, "waitingNs": waiting, "storageNs": storage,
+            "blockedNs": blocked, "asleepNs": asleep, "exact": None if storage is None else is_exact}
+
+
+def alive_in(window, before, after):
+    """Of a group; the threads that ended are not known to have lived, so they add nothing."""
+    elapsed = after.start_ns - before.start_ns
+    return len(window.survivors) * elapsed + sum(
+        min(elapsed, max(0, after.start_ns - thread.start * after.tick_ns)) for thread in window.born)
+
+
+def ages(threads, snapshot):
+    return sum(max(0, snapshot.start_ns - thread.start * snapshot.tick_ns) for thread in threads)
+
+
+def shares(time, work, host):
+    """The share of the host's time, and of its storage; None where nothing of it is known."""
+    capacity = (host.cpus() or 0) * host.elapsed_ns
+    parts = [time[name] for name in ("runningNs", "waitingNs", "storageNs") if time[name] is not None]
+    in_time = float(Fraction(sum(parts), capacity)) if parts and capacity else None
+    moved = [work[name] for name in ("read_bytes", "write_bytes") if work.get(name) is not None]
+    most = max(Fraction(host.storage_bytes() or 0), Fraction(STORAGE_FLOOR * host.elapsed_ns, 10**9))
+    in_storage = float(min(Fraction(1), sum(moved) / most)) if moved and most else None
+    return in_time, in_storage
+
+
+NO_PART = 0.0, 0.0  # of a side that has no thread of the group
+
+
+def weight(sides):
+    """The larger share of one side; of two, the share that moved more, with its sign."""
+    if len(sides) == 1:
+        known = [share for share in sides[0] if share is not None]
+        return max(known, default=None)
+    moved = []
+    for before, after in zip(*sides):
+        if before is not None and after is not None:
+            moved.append(after - before)
+    return max(moved, key=abs, default=None)
+
+
+def coverage(lives, before, after):
+    """The member "coverage", of all threads of the host."""
+    host = Host(before, after)
+    parts = {"survivedNs": [], "bornNs": [], "kernelThreadsNs": []}
+    stored = []
+    for life in lives:
+        work = life.work("run_time_ns")
+        if life.latest.kthread:
+            parts["kernelThreadsNs"].append(work)
+        elif life.survived or life.is_born:
+            parts["bornNs" if life.is_born else "survivedNs"].append(work)
+        stored += [life.work("read_bytes"), life.work("write_bytes")]
+    # Without a thread of the kind nothing was done.
+    told = {name: known_sum(works) if works else 0 for name, works in parts.items()}
+    used = host.used_ns()
+    attributed = known_sum(told.values())
+    return {**told, "cpuUsedNs": used, "attributedNs": attributed, "endedNs": None, "bornAndEndedNs": None,
+            "notAttributedNs": None if used is None or attributed is None else max(0, used - attributed),
+            "boundNs": host.bound_ns(), "storageUsedBytes": host.storage_bytes(),
+            "storageAttributedBytes": known_sum(stored) if stored else 0}
+
+
+def account(time, work, host, threads):
+    """The object Account of the interface but for the numbers of lives and the peak of memory."""
+    switches = [work.get(name) for name in ("voluntary_csw", "nonvoluntary_csw")]
+    written, room = work.get("write_bytes"), (host.written_bytes(), host.dirty_growth_bytes())
+    is_exact = None in room or written is None or written <= GIVEN_MORE * sum(room)
+    return {"threads": threads, **time, "switches": None if None in switches else sum(switches),
+            "readBytes": work.get("read_bytes"), "writeBytes": written,
+            "writeExact": None if written is None else is_exact, "majorFaults": work.get("majflt")}

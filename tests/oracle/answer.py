@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ctprofctl has to answer, computed from the files alone: the members of its JSON that follow from them."""
+from account import NO_PART, account, ages, alive_in, counts_storage, coverage, shares, time_parts, weight
+from host import Host, host_of, limited
+from lives import Window, follow, states, windows
+from reduce import derive, difference, differs, percent, reduce
+from registry import DERIVED, METRICS
+
+NS = 10**9
+
+
+def flow(value, elapsed_ns):
+    """A second."""
+    return None if value is None else value * NS / elapsed_ns
+
+
+# --- one snapshot ---
+
+def state(snapshot, axis):
+    return {"kind": "state", "coverage": None,
+            "groups": {key: state_group(threads, snapshot) for key, threads in states(snapshot, axis).items()}}
+
+
+def state_group(threads, snapshot):
+    values, present = reduce(threads)
+    time = time_of_lives(threads, values, snapshot)
+    return {"threads": len(threads), "time": time, "weight": weight([shares(time, values, Host(None, snapshot))]),
+            "metrics": {name: {"value": values[name], "present": present[name]} for name in METRICS},
+            "derived": {name: {"value": value} for name, value in derive(values).items()}}
+
+
+def time_of_lives(threads, values, snapshot):
+    return time_parts(ages(threads, snapshot), values, counts_storage(snapshot, threads))
+
+
+def time_between(window, work, before, after):
+    threads = [thread for life in window.lives if life.after for thread in (life.before, life.after) if thread]
+    return time_parts(alive_in(window, before, after), work, counts_storage(after, threads))
+
+
+# --- one interval ---
+
+def interval(before, after, axis):
+    lives = follow(before, after)
+    found = windows(before, after, axis)
+    return {"kind": "interval", "sameBoot": True, "elapsedNs": after.start_ns - before.start_ns,
+            "lives": lives_of(shown(lives)), "coverage": coverage(lives, before, after),
+            "host": host_of(lives, before, after), "limited": limited(before, after),
+            "groups": {key: interval_group(window, before, after) for key, window in found.items()
+                       if not window.only_ended},
+            "onlyBefore": {key: {"threads": len(window.ended)} for key, window in found.items() if window.only_ended},
+            "onlyAfter": {}}
+
+
+def shown(lives):
+    """All that a view can show, as one group: ctprof's own threads are left out."""
+    return Window([life for life in lives if not life.latest.own])
+
+
+def lives_of(window):
+    return {"survived": len(window.survivors), "born": len(window.born), "ended": len(window.ended),
+            "bornAndEnded": None}
+
+
+def interval_group(window, before, after):
+    elapsed = after.start_ns - before.start_ns
+    work = window.work()
+    time = time_between(window, work, before, after)
+    values = window.values()
+    return {"threadsBefore": len(window.sides[0]), "threadsAfter": len(window.sides[1]), "lives": lives_of(window),
+            "time": time, "weight": weight([shares(time, work, Host(before, after))]),
+            "metrics": {name: interval_metric(name, values[name], window, elapsed) for name in METRICS},
+            "derived": interval_derived(values, work)}
+
+
+def interval_metric(name, values, window, elapsed):
+    counted = window.counted(name) if METRICS[name].is_counter else None
+    row = compared(name, *values, counted is not None and counted.is_reset)
+    if counted is not None:
+        row |= {"work": counted.delta, "leftOut": counted.left_out,
+                "perSecond": None if counted.is_reset else flow(counted.delta, elapsed)}
+    return row
+
+
+def interval_derived(values, work):
+    before, after = (derive({name: pair[side] for name, pair in values.items()}) for side in (0, 1))
+    done = derive(work)
+    return {name: compared(name, before[name], after[name]) | {"work": done[name]} for name in DERIVED}
+
+
+def compared(name, before, after, is_reset=False):
+    delta = difference(name, before, after)
+    return {"before": before, "after": after, "delta": delta, "percent": percent(name, before, delta, is_reset),
+            "changed": differs(name, before, after), "reset": is_reset}
+
+
+# --- lives of two snapshots ---
+
+def totals(before, after, axis):
+    sides = states(before, axis), states(after, axis)
+    if axis == "thread":
+        sides = renamed(*sides), sides[1]
+    is_one_boot = before.boot == after.boot
+    elapsed = after.start_ns - before.start_ns if is_one_boot else None
+    return {"kind": "totals", "sameBoot": is_one_boot, "elapsedNs": elapsed, "coverage": None,
+            "groups": {key: totals_group([side[key] for side in sides], (before, after), elapsed)
+                       for key in sides[0].keys() & sides[1].keys()},
+            "onlyBefore": one_sided(sides[0], sides[1], before), "onlyAfter": one_sided(sides[1], sides[0], after)}
+
+
+def renamed(before, after):
+    """Groups of one thread by their later names: a thread that changed its name is the same one."""
+    latest = {life_of(threads): key for key, threads in after.items()}
+    return {latest.get(life_of(threads), key): threads for key, threads in before.items()}
+
+
+def life_of(threads):
+    return threads[0].tgid, *threads[0].life
+
+
+def one_sided(threads, others, snapshot):
+    groups = {key: state_group(members, snapshot) for key, members in threads.items() if key not in others}
+    return {key: {name: group[name] for name in ("threads", "metrics")} for key, group in groups.items()}
+
+
+def totals_group(sides, snapshots, elapsed):
+    (before, n_before), (after, n_after) = map(reduce, sides)
+    values = before, after
+    # Only a counter of threads that are all still there can have been reset.
+    are_same = elapsed is not None and elapsed >= 0 and \
+        sorted(thread.life for thread in sides[0]) == sorted(thread.life for thread in sides[1])
+    return {"threadsBefore": len(sides[0]), "threadsAfter": len(sides[1]),
+            "weight": weight([shares(time_of_lives(threads, value, snapshot), value, Host(None, snapshot))
+                              for threads, value, snapshot in zip(sides, values, snapshots)]),
+            "metrics": {name: totals_metric(name, before[name], after[name], elapsed,
+                                            are_same and n_before[name] == n_after[name]) for name in METRICS},
+            "derived": {name: compared(name, derive(before)[name], derive(after)[name]) for name in DERIVED}}
+
+
+def totals_metric(name, before, after, elapsed, are_same):
+    is_counter = METRICS[name].is_counter
+    is_reset = is_counter and are_same and None not in (before, after) and after < before
+    row = compared(name, before, after, is_reset)
+    if is_counter:
+        row["perSecond"] = flow(row["delta"], elapsed) if elapsed and not is_reset else None
+    return row
+
+
+# --- two intervals ---
+
+def intervals(first, second, axis):
+    sides = [windows(*pair, axis) for pair in (first, second)]
+    pairs = (first, second)
+    shown = [{key: window for key, window in side.items() if not window.only_ended} for side in sides]
+    return {"kind": "intervals",
+            "a": intervals_side(first), "b": intervals_side(second),
+            **{member: {name: told(follow(*pair), *pair) for name, pair in zip("ab", pairs)}
+               for member, told in (("coverage", coverage), ("host", host_of))},
+            "limited": {name: limited(*pair) for name, pair in zip("ab", pairs)},
+            "groups": {key: intervals_group([side[key] for side in shown], pairs)
+                       for key in shown[0].keys() & shown[1].keys()},
+            "onlyA": dict.fromkeys(shown[0].keys() - shown[1].keys(), {}),
+            "onlyB": dict.fromkeys(shown[1].keys() - shown[0].keys(), {})}
+
+
+def intervals_side(pair):
+    return {"elapsedNs": pair[1].start_ns - pair[0].start_ns, "lives": lives_of(shown(follow(*pair)))}
+
+
+def rates(window, pair):
+    """{metric: a rate a second, or what held at the end}."""
+    elapsed = pair[1].start_ns - pair[0].start_ns
+    return {name: flow(window.counted(name).delta, elapsed) if metric.is_counter else window.values()[name][1]
+            for name, metric in METRICS.items()}
+
+
+def intervals_group(sides, pairs):
+    works = [window.work() for window in sides]
+    times = [time_between(window, work, *pair) for window, work, pair in zip(sides, works, pairs)]
+    values = [rates(window, pair) for window, pair in zip(sides, pairs)]
+    done = [derive(work) for work in works]
+    both = lambda items: dict(zip("ab", items))
+    return {"threads": both([len(window.sides[1]) for window in sides]),
+            "time": both(times), "lives": both([lives_of(window) for window in sides]),
+            "weight": weight([shares(time, work, Host(*pair)) for time, work, pair in zip(times, works, pairs)]),
+            "metrics": {name: side_by_side(name, values[0][name], values[1][name]) for name in METRICS},
+            "derived": {name: side_by_side(name, done[0][name], done[1][name]) for name in DERIVED}}
+
+
+def side_by_side(name, first, second):
+    delta = difference(name, first, second)
+    return {"a": first, "b": second, "delta": delta, "percent": percent(name, first, delta)}
+
+
+# --- the overview ---
+
+def account_of_lives(threads, snapshot):
+    """The object Account of a group of one snapshot, and its shares."""
+    values = reduce(threads)[0]
+    time, host = time_of_lives(threads, values, snapshot), Host(None, snapshot)
+    told = account(time, values, host, len(threads)) | {"born": None, "ended": None,
+                                                       "peakRssBytes": values["hiwater_rss_bytes"]}
+    return told, shares(time, values, host)
+
+
+def risen(window, name="hiwater_rss_bytes"):
+    """The highest peak that was reached inside; None where none was."""
+    peaks = [life.after.values[name] for life in window.lives if life.after and name in life.after.values
+             and (life.is_born or life.before.values.get(name, life.after.values[name]) < life.after.values[name])]
+    return max(peaks, default=None)
+
+
+def account_between(window, pair):
+    """The same of a group in an interval."""
+    work, host = window.work(), Host(*pair)
+    time = time_between(window, work, *pair)
+    told = account(time, work, host, len(window.sides[1])) | {
+        "born": len(window.born), "ended": len(window.ended), "peakRssBytes": risen(window)}
+    return told, shares(time, work, host)
+
+
+def overview_of(sides):
+    """{key: row of the overview} of one or two sides, each {key: (account, shares)}; who has no thread has no part."""
+    found = {}
+    for key in {key: None for side in sides for key in side}:
+        here = [side.get(key, (None, NO_PART)) for side in sides]
+        found[key] = {"weight": weight([share for _, share in here]), "accounts": [told for told, _ in here]}
+    return found
+
+
+def overview_of_state(snapshot, axis):
+    return overview_of([{key: account_of_lives(threads, snapshot) for key, threads in states(snapshot, axis).items()}])
+
+
+def overview_of_interval(pair, axis):
+    return overview_of([accounts_between(pair, axis)])
+
+
+def accounts_between(pair, axis):
+    return {key: account_between(window, pair) for key, window in windows(*pair, axis).items() if not window.only_ended}
+
+
+def overview_of_totals(pair, axis):
+    sides = [states(snapshot, axis) for snapshot in pair]
+    if axis == "thread":
+        sides[0] = renamed(*sides)
+    return overview_of([{key: account_of_lives(threads, snapshot) for key, threads in side.items()}
+                        for side, snapshot in zip(sides, pair)])
+
+
+def overview_of_intervals(first, second, axis):
+    return overview_of([accounts_between(pair, axis) for pair in (first, second)])

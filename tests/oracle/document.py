@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A snapshot file as snapshot(5) describes it, read with zstdcat and Python's JSON and nothing of ours."""
+import dataclasses
+import json
+import pathlib
+import re
+import struct
+import subprocess
+
+from registry import METRICS
+
+TAIL = struct.Struct("<I8s")  # the length of the head, the magic
+DIGEST_BYTES = 16
+
+
+def read_head(path):
+    """The JSON object before the digest that ends the file."""
+    data = pathlib.Path(path).read_bytes()
+    n_head, magic = TAIL.unpack(data[-TAIL.size:])
+    assert magic == b"ctprof\0\1", path
+    end = len(data) - TAIL.size - DIGEST_BYTES
+    return json.loads(data[end - n_head:end])
+
+
+@dataclasses.dataclass
+class Thread:
+    """One row: who it is, and its values by metric; what is not in @values was not measured."""
+    tid: int
+    tgid: int
+    start: int  # in ticks since boot
+    pcomm: str
+    comm: str
+    cgroup: str
+    kthread: bool
+    own: bool  # of ctprof itself
+    values: dict
+    doubted: set = dataclasses.field(default_factory=set)  # totals that cannot be right as they were read
+
+    @property
+    def life(self):
+        """What tells it from all other threads of its boot."""
+        return self.tid, self.start
+
+
+class Snapshot:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        self.head = read_head(path)
+        text = subprocess.run(["zstdcat", "--", str(path)], check=True, capture_output=True).stdout
+        self.document = json.loads(text)
+        self.start_ns = self.head["startBoottimeNs"]
+        self.end_ns = self.head["endBoottimeNs"]
+        self.boot = self.head["bootId"]
+        self.release = tuple(map(int, re.findall(r"\d+", self.head["kernelRelease"])[:2]))
+        self.tick_ns = 10**9 // self.head["userHz"]
+        self.threads = list(self._threads())
+
+    def _threads(self):
+        table = self.document["threads"]
+        for cells in table["rows"]:
+            row = {name: cell for name, cell in zip(table["columns"], cells) if cell is not None}
+            values = {name: row[name] for name in METRICS if name in row}
+            values["thread_count"] = 1
+            yield Thread(row["tid"], row["tgid"], row["start_time_clock_ticks"], row.get("pcomm", ""),
+                         row.get("comm", ""), row.get("cgroup", ""), row.get("kthread", False),
+                         row.get("self", False), values)
+
+    def host_rows(self, part, item):
+        """{name of an item: {column: number}} of host_cpu, host_disk or host_network; None without that part."""
+        table = self.document.get(part)
+        if not table:
+            return None
+        rows = [dict(zip(table["columns"], cells)) for cells in table["rows"]]
+        return {row[item]: row for row in rows}

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the whole host did in an interval, from the host's own parts of the documents and from its cgroups."""
+import dataclasses
+
+from lives import known_sum
+
+SECTOR_BYTES = 512
+USED = ("user", "nice", "system", "irq", "softirq")
+CPU_TIMES = "user nice system idle iowait irq softirq steal".split()
+
+
+@dataclasses.dataclass
+class Host:
+    """What the whole host did in an interval, or since it booted when @before is None."""
+    before: object
+    after: object
+
+    @property
+    def elapsed_ns(self):
+        return self.after.start_ns - (self.before.start_ns if self.before else 0)
+
+    def cpus(self):
+        rows = self.after.host_rows("host_cpu", "cpu")
+        if rows:
+            return len([name for name in rows if name != "all"])
+        return (self.after.document.get("host") or {}).get("online_cpus")
+
+    def grown(self, part, item, name, columns):
+        """Of the columns of one item; None where that is not known."""
+        end = (self.after.host_rows(part, item) or {}).get(name)
+        begin = {} if self.before is None else (self.before.host_rows(part, item) or {}).get(name)
+        if end is None or begin is None:
+            return None
+        return sum(end[column] - begin.get(column, 0) for column in columns)
+
+    def counted(self, part, name):
+        """One of the counts of a part."""
+        parts = [snapshot.document.get(part) or {} for snapshot in (self.before, self.after)]
+        begin, end = (told.get("counts", {}).get(name) for told in parts)
+        return None if None in (begin, end) else end - begin
+
+    def cpu_ns(self, cpu, *names):
+        """The time of one CPU, or of "all", in these states."""
+        ticks = self.grown("host_cpu", "cpu", cpu, [f"{name}_clock_ticks" for name in names])
+        return None if ticks is None else ticks * self.after.tick_ns
+
+    def used_ns(self):
+        return self.cpu_ns("all", *USED)
+
+    def disks(self):
+        """{name: whole disks at the end}; None without the part."""
+        rows = self.after.host_rows("host_disk", "disk")
+        if rows is None or self.before is not None and self.before.host_rows("host_disk", "disk") is None:
+            return None
+        return [name for name, row in rows.items() if row["kind"] == "disk"]
+
+    def moved_bytes(self, *columns):
+        disks = self.disks()
+        if disks is None:
+            return None
+        grown = [self.grown("host_disk", "disk", name, columns) for name in disks]
+        return SECTOR_BYTES * sum(growth for growth in grown if growth is not None)
+
+    def storage_bytes(self):
+        return self.moved_bytes("read_sectors", "written_sectors")
+
+    def written_bytes(self):
+        return self.moved_bytes("written_sectors")
+
+    def dirty_growth_bytes(self):
+        """By how much memory grew that is yet to be written."""
+        dirty = [dirty_kib(snapshot) for snapshot in (self.before, self.after) if snapshot]
+        return None if None in dirty else 1024 * max(0, dirty[-1] - (dirty[0] if self.before else 0))
+
+    def bound_ns(self):
+        took = sum(snapshot.end_ns - snapshot.start_ns for snapshot in (self.before, self.after))
+        return None if self.cpus() is None else self.cpus() * (2 * self.after.tick_ns + took)
+
+
+def dirty_kib(snapshot):
+    return snapshot.document.get("host_memory", {}).get("levels_kib", {}).get("Dirty")
+
+
+
+
+def host_of(lives, before, after):
+    """The member "host", as far as it is of CPUs and of threads."""
+    host = Host(before, after)
+    rows = [snapshot.host_rows("host_cpu", "cpu") for snapshot in (before, after)]
+    cpus = [] if None in rows else [cpu for cpu in rows[1] if cpu != "all" and cpu in rows[0]]
+    per_cpu = [{"cpu": int(cpu), "usedNs": host.cpu_ns(cpu, *USED),
+                **{f"{name}Ns": host.cpu_ns(cpu, name) for name in CPU_TIMES[3:]}} for cpu in cpus]
+    waiting = [life.work("wait_time_ns") for life in lives if life.after]
+    return {"cpus": host.cpus(), "cpuUsedNs": host.used_ns(),
+            **{f"{name}Ns": host.cpu_ns("all", name) for name in CPU_TIMES},
+            "perCpu": None if None in rows else per_cpu, "waitingNs": known_sum(waiting) if waiting else 0,
+            **{name: host.counted("host_cpu", count) for name, count in (
+                ("processesCreated", "processes"), ("contextSwitches", "ctxt"), ("interrupts", "intr"))},
+            "oomKills": host.counted("host_memory", "oom_kill")}
+
+
+def limited(before, after):
+    """{(cgroup, what held it back): (count, time)} of what happened inside."""
+    found = {}
+    stats = [snapshot.document["cgroup_stats"] for snapshot in (before, after)]
+    for path in stats[0].keys() & stats[1].keys():
+        sides = [side[path] for side in stats]
+        throttled = risen(side.get("cpu") or {} for side in sides)
+        periods, usec = throttled("nr_throttled"), throttled("throttled_usec")
+        found[path, "cpu.max"] = periods, usec and 1000 * usec
+        events = risen((side.get("memory") or {}).get("events") or {} for side in sides)
+        for event, what in (("max", "memory.max"), ("high", "memory.high"), ("oom_kill", "oom_kill")):
+            found[path, what] = events(event), None
+    found["", "oom_kill"] = Host(before, after).counted("host_memory", "oom_kill"), None
+    return {key: told for key, told in found.items() if told[0]}
+
+
+def risen(sides):
+    """A function that tells by how much a counter of two objects rose, or None."""
+    first, last = sides
+    return lambda name: None if None in (first.get(name), last.get(name)) else max(0, last[name] - first[name])

@@ -109,6 +109,19 @@ static int print_spool(const Lines *lines, json_object *spool) {
         return lines_print_buffer(lines, "", &space);
 }
 
+/* A sample cannot tell what is refused elsewhere, so it is said that it is one. */
+static void print_sample(const Lines *lines, json_object *sample) {
+        unsigned long long n_threads = json_object_get_uint64(cell_member(sample, "threads"));
+        unsigned long long n_processes = json_object_get_uint64(cell_member(sample, "processes"));
+
+        if (sample)
+                lines_format(lines, "sources",
+                             "tried on a sample, %llu thread%s of %llu process%s (ctprofd itself "
+                             "and process 1); a capture tries every thread",
+                             n_threads, n_threads == 1 ? "" : "s", n_processes,
+                             n_processes == 1 ? "" : "es");
+}
+
 static int print_status(Session *session, json_object *reply) {
         const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS };
         json_object *jobs = cell_member(reply, "jobs");
@@ -126,6 +139,7 @@ static int print_status(Session *session, json_object *reply) {
         lines_format(&lines, "jobs", "%llu running, %llu waiting",
                      (unsigned long long) json_object_get_uint64(cell_member(jobs, "running")),
                      (unsigned long long) json_object_get_uint64(cell_member(jobs, "waiting")));
+        print_sample(&lines, cell_member(reply, "sample"));
         (void) putchar('\n');
         r = source_report_print(session, cell_member(reply, "sources"));
         return r < 0 ? complain_errno(r, "print the result") : 0;

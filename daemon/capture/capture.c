@@ -299,11 +299,14 @@ static pid_t find_self(const CaptureOptions *options) {
         return options->system->own_pid ? options->system->own_pid : getpid();
 }
 
-int capture_probe(const CaptureOptions *options, SourceTable *ret_sources) {
+int capture_probe(const CaptureOptions *options, SourceTable *ret_sources,
+                  CaptureSample *ret_sample) {
         Head head = {};
         int r;
 
         r = take(options, find_self(options), drop_bytes, NULL, &head, ret_sources);
+        if (r == 0)
+                *ret_sample = (CaptureSample){ head.threads, head.processes };
         head_done(&head);
         return r;
 }

@@ -55,8 +55,14 @@ typedef struct CaptureOptions {
 _must_check_ int capture_run(const CaptureOptions *options, SnapshotSink sink, void *sink_userdata,
                              Head *head, SourceTable *ret_sources);
 
+/* What a probe looked at. */
+typedef struct CaptureSample {
+        uint64_t n_threads, n_processes;
+} CaptureSample;
+
 /*
  * How well each source can be read. It is tried on the calling process and on process 1, which
  * shows what is refused for processes of another user. Results as of capture_run().
  */
-_must_check_ int capture_probe(const CaptureOptions *options, SourceTable *ret_sources);
+_must_check_ int capture_probe(const CaptureOptions *options, SourceTable *ret_sources,
+                               CaptureSample *ret_sample);

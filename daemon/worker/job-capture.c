@@ -399,6 +399,7 @@ static int work_probe(Work *work) {
         const CaptureParameters parameters = CAPTURE_PARAMETERS_NONE;
         _cleanup_(recording_done) Recording recording;
         CaptureOptions options;
+        CaptureSample sample;
         JsonWriter *writer;
         int r;
 
@@ -410,12 +411,17 @@ static int work_probe(Work *work) {
         if (r != 0)
                 return r;
         options = recording_options(&recording);
-        r = capture_probe(&options, &recording.sources);
+        r = capture_probe(&options, &recording.sources, &sample);
         if (r != 0)
                 return err_fold(r);
         writer = answer_begin(&work->answer);
-        json_write_key(writer, "sources");
+        json_write_key(writer, JOB_KEY_SOURCES);
         source_table_write_json(writer, &recording.sources);
+        json_write_key(writer, JOB_KEY_SAMPLE);
+        json_write_object(writer);
+        json_write_member_u64(writer, "threads", sample.n_threads);
+        json_write_member_u64(writer, "processes", sample.n_processes);
+        json_write_end(writer);
         return answer_final(&work->answer);
 }
 

@@ -72,3 +72,4 @@
 #define JOB_KEY_SELF_PIDS "selfPids"
 #define JOB_KEY_ROTATED "rotated" /* names that had to make room */
 #define JOB_KEY_SOURCES "sources" /* what the capture said of them; part of the answer */
+#define JOB_KEY_SAMPLE "sample"   /* what a probe looked at; part of the answer */

@@ -96,7 +96,8 @@ static void write_jobs(const Request *request, JsonWriter *writer) {
         json_write_end(writer);
 }
 
-static int answer(Request *request, Span sources) {
+/* @sample: {threads, processes}, or empty when nothing was probed. */
+static int answer(Request *request, Span sources, Span sample) {
         _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
         JsonWriter writer;
 
@@ -105,6 +106,11 @@ static int answer(Request *request, Span sources) {
         write_daemon(request, &writer);
         json_write_key(&writer, "sources");
         json_write_raw(&writer, sources);
+        json_write_key(&writer, "sample");
+        if (sample.n > 0)
+                json_write_raw(&writer, sample);
+        else
+                json_write_null(&writer);
         write_spool(request, &writer);
         write_jobs(request, &writer);
         json_write_end(&writer);
@@ -113,15 +119,18 @@ static int answer(Request *request, Span sources) {
 
 static int on_probed(Request *request, Span frame) {
         _cleanup_(buffer_done) Buffer sources = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
-        json_object *reply, *array;
+        _cleanup_(buffer_done) Buffer sample = { .max_bytes = LIMIT_REPLY_BYTES / 2 };
+        json_object *reply, *array, *looked_at;
         int r;
 
         r = transfer_decode(frame, JOB_KEY_SOURCES, json_type_array, &reply, &array);
         if (r < 0)
                 return r;
         r = message_append_object(&sources, array);
+        if (r == 0 && json_object_object_get_ex(reply, JOB_KEY_SAMPLE, &looked_at))
+                r = message_append_object(&sample, looked_at);
         json_object_put(reply);
-        return r == 0 ? answer(request, buffer_span(&sources)) : r;
+        return r == 0 ? answer(request, buffer_span(&sources), buffer_span(&sample)) : r;
 }
 
 /* Status is called when something is wrong, so it answers even if the job failed. */
@@ -139,7 +148,7 @@ static int on_not_probed(Request *request, Span frame) {
         json_writer_init(&writer, &text);
         source_table_write_json(&writer, &sources);
         r = json_writer_finish(&writer);
-        return r == 0 ? answer(request, buffer_span(&text)) : r;
+        return r == 0 ? answer(request, buffer_span(&text), (Span){}) : r;
 }
 
 int method_status(Request *request) {

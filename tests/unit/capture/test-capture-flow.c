@@ -320,22 +320,27 @@ END_TEST
 /* probe */
 
 START_TEST(a_probe_looks_at_its_own_process_and_the_first) {
+        CaptureSample sample;
         SourceTable sources;
 
         tree_link(&tree, "proc/self", "999");
         tree_add_thread(&tree, &(TreeThread){ .tgid = 999, .tid = 999 });
         tree_add_thread(&tree, &(TreeThread){ .tgid = 1000, .tid = 1000 });
-        ck_assert_int_eq(capture_probe(&captured.options, &sources), 0);
+        ck_assert_int_eq(capture_probe(&captured.options, &sources, &sample), 0);
         ck_assert_uint_eq(sources.sources[SOURCE_STAT].counts[SOURCE_OUTCOME_ok], 2);
+        ck_assert_uint_eq(sample.n_threads, 2);
+        ck_assert_uint_eq(sample.n_processes, 2);
         ck_assert_int_eq(sources.sources[SOURCE_STAT].state, SOURCE_STATE_OK);
         ck_assert_int_eq(sources.sources[SOURCE_TASKSTATS].state, SOURCE_STATE_OK);
         ck_assert_int_eq(sources.sources[SOURCE_JEMALLOC].state, SOURCE_STATE_UNAVAILABLE);
 
         /* Hidden, it is not missed: that /proc hides it is said anyway. */
         ck_assert_int_eq(renameat(tree.fd, "proc/1", tree.fd, "proc/x1"), 0);
-        ck_assert_int_eq(capture_probe(&captured.options, &sources), 0);
+        ck_assert_int_eq(capture_probe(&captured.options, &sources, &sample), 0);
         ck_assert_uint_eq(sources.sources[SOURCE_STAT].counts[SOURCE_OUTCOME_ok], 1);
         ck_assert_int_eq(sources.sources[SOURCE_STAT].state, SOURCE_STATE_PARTIAL);
+        ck_assert_uint_eq(sample.n_threads, 1);
+        ck_assert_uint_eq(sample.n_processes, 1);
 }
 END_TEST
 

@@ -1,22 +1,85 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
 #include <stdio.h>
 
+#include "base/macro.h"
 #include "interface/interface.h"
 #include "metric/metric.h"
+#include "render/cell.h"
 #include "render/lines.h"
 #include "render/table.h"
 #include "session/complain.h"
 #include "verb/verb.h"
+#include "view/glob.h"
+#include "wire/message-object.h"
 
 #define LABEL_COLUMNS 29 /* the longest name */
 
-static const char derived_heading[] = "\nderived from the values of a group\n";
+/* Whether @name is asked for: all are when there are no globs. */
+static bool is_wanted(const Session *session, const char *name) {
+        const Options *options = session->options;
+
+        for (size_t i = 1; i < options->n_arguments; i++)
+                if (glob_matches_text(span_of(options->arguments[i]), span_of(name)))
+                        return true;
+        return options->n_arguments == 1;
+}
+
+static bool wants_derived(const Session *session) {
+        for (unsigned id = 0; id < _DERIVED_MAX; id++)
+                if (is_wanted(session, derived_table[id].name))
+                        return true;
+        return false;
+}
+
+static bool wants_metrics(const Session *session) {
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                if (is_wanted(session, metric_table[id].name))
+                        return true;
+        return false;
+}
+
+static bool matches_any(Span glob) {
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                if (glob_matches_text(glob, span_of(metric_table[id].name)))
+                        return true;
+        for (unsigned id = 0; id < _DERIVED_MAX; id++)
+                if (glob_matches_text(glob, span_of(derived_table[id].name)))
+                        return true;
+        return false;
+}
+
+/* Each glob must be one and match something; else it is a typing error. */
+static int check_globs(const Options *options) {
+        char quoted[QUOTE_BYTES];
+
+        for (size_t i = 1; i < options->n_arguments; i++) {
+                Span glob = span_of(options->arguments[i]);
+                int r = glob_check_text(glob);
+
+                (void) quote_span(glob, quoted);
+                if (r != GLOB_OK)
+                        return complain(STATUS_USAGE, "%s is not a glob: %s.", quoted,
+                                        glob_fault(r));
+                if (!matches_any(glob))
+                        return complain(STATUS_USAGE,
+                                        "No metric and no derived value has a name that matches "
+                                        "%s: \"ctprofctl metric-list\" lists all.",
+                                        quoted);
+        }
+        return 0;
+}
 
 static const TableColumn metric_columns[] = {
         { .header = "NAME" },    { .header = "UNIT" },        { .header = "RULE" },
         { .header = "SECTION" }, { .header = "TYPE" },        { .header = "CLASS" },
         { .header = "GATES" },   { .header = "DESCRIPTION" },
 };
+
+/* Stands between the metrics and the derived values; first, it needs no empty line. */
+static void print_heading(const Session *session) {
+        (void) printf("%sderived from the values of a group\n", wants_metrics(session) ? "\n" : "");
+}
 
 /* "Lifetime nanoseconds on a CPU (ns, SumNs, primary; CONFIG_SCHED_INFO)" under the name. */
 static void print_metric_lines(const Session *session) {
@@ -26,16 +89,21 @@ static void print_metric_lines(const Session *session) {
                 const Metric *metric = &metric_table[id];
                 bool any = metric->class == METRIC_CLASS_ANY;
 
+                if (!is_wanted(session, metric->name))
+                        continue;
                 lines_format(&lines, metric->name, "%s (%s, %s, %s%s%s%s%s)", metric->description,
                              metric_unit_name(metric->unit), metric->rule_name,
                              metric_section_name(metric->section), any ? "" : "; ",
                              any ? "" : metric_class_name(metric->class),
                              metric->gates[0] != '\0' ? "; " : "", metric->gates);
         }
-        (void) fputs(derived_heading, stdout);
+        if (wants_derived(session))
+                print_heading(session);
         for (unsigned id = 0; id < _DERIVED_MAX; id++) {
                 const Derived *derived = &derived_table[id];
 
+                if (!is_wanted(session, derived->name))
+                        continue;
                 lines_format(&lines, derived->name, "%s (%s, %s)", derived->description,
                              metric_unit_name(derived->unit),
                              metric_section_name(derived->section));
@@ -46,6 +114,8 @@ static int print_metrics(const Session *session) {
         _cleanup_(table_freep) Table *table = NULL;
         int r;
 
+        if (!wants_metrics(session))
+                return 0;
         r = table_new(metric_columns, ELEMENTSOF(metric_columns), &session->terminal,
                       session_legend(session), stdout, &table);
         if (r < 0)
@@ -59,7 +129,8 @@ static int print_metrics(const Session *session) {
                         metric->gates,     metric->description,
                 };
 
-                table_add(table, cells, 0);
+                if (is_wanted(session, metric->name))
+                        table_add(table, cells, 0);
         }
         return table_end(table);
 }
@@ -87,13 +158,16 @@ static int print_derived(const Session *session) {
         _cleanup_(table_freep) Table *table = NULL;
         int r;
 
-        (void) fputs(derived_heading, stdout);
+        if (!wants_derived(session))
+                return 0;
+        print_heading(session);
         r = table_new(derived_columns, ELEMENTSOF(derived_columns), &session->terminal,
                       session_legend(session), stdout, &table);
         if (r < 0)
                 return r;
         for (unsigned id = 0; id < _DERIVED_MAX; id++)
-                add_derived(table, &derived_table[id]);
+                if (is_wanted(session, derived_table[id].name))
+                        add_derived(table, &derived_table[id]);
         return table_end(table);
 }
 
@@ -133,6 +207,29 @@ static int print_legend(const Session *session, const LegendList *list) {
         return table_end(table);
 }
 
+/* Leaves in the lists of @object what is asked for. */
+static int keep_wanted(const Session *session, json_object *object) {
+        static const char *const lists[] = { "metrics", "derived" };
+
+        for (size_t i = 0; i < ELEMENTSOF(lists); i++) {
+                _cleanup_(message_object_freep) json_object *kept = json_object_new_array();
+                json_object *all = cell_member(object, lists[i]);
+
+                for (size_t k = 0; kept && k < cell_length(all); k++) {
+                        json_object *row = cell_element(all, k);
+                        const char *name = json_object_get_string(cell_member(row, "name"));
+
+                        if (is_wanted(session, name) &&
+                            json_object_array_add(kept, json_object_get(row)) < 0)
+                                return -ENOMEM;
+                }
+                if (!kept || json_object_object_add(object, lists[i], kept) < 0)
+                        return -ENOMEM;
+                TAKE_PTR(kept);
+        }
+        return 0;
+}
+
 /* The registry is compiled in: the daemon's would describe another version. */
 static int print_json(Session *session) {
         _cleanup_(buffer_done) Buffer text = {};
@@ -150,16 +247,22 @@ static int print_json(Session *session) {
         if (r != 0)
                 return complain_errno(r, "write the registry as JSON");
         object = json_tokener_parse(terminated);
-        r = object ? session_print_json(session, object)
-                   : complain_errno(-ENOMEM, "read the registry");
+        r = object ? keep_wanted(session, object) : -ENOMEM;
+        r = r == 0 ? session_print_json(session, object) : complain_errno(r, "read the registry");
         (void) json_object_put(object);
         return r;
 }
 
 int verb_metric_list(Session *session) {
-        bool has_legend = session_legend(session) == TABLE_LEGEND_SHOWN;
+        const Options *options = session->options;
+        /* Who asks for a few knows what their attributes mean. */
+        bool has_legend =
+                session_legend(session) == TABLE_LEGEND_SHOWN && options->n_arguments == 1;
         int r;
 
+        r = check_globs(options);
+        if (r != 0)
+                return r;
         if (session_has_json(session))
                 return print_json(session);
         r = session_page(session);

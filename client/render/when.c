@@ -9,13 +9,37 @@
 
 #define SECONDS_PER_DAY 86400u
 
-void when_format(uint64_t realtime_ns, char ret_text[static WHEN_CHARS]) {
+#define CLOCK "%Y-%m-%d %H:%M:%S"
+
+static bool to_local(uint64_t realtime_ns, struct tm *ret, char ret_text[static WHEN_CHARS]) {
         time_t seconds = (time_t) (realtime_ns / NSEC_PER_SEC);
+
+        (void) snprintf(ret_text, WHEN_CHARS, "?");
+        return localtime_r(&seconds, ret);
+}
+
+/* The name of a zone can be longer than there is room; its offset is not. */
+void when_format(uint64_t realtime_ns, char ret_text[static WHEN_CHARS]) {
         struct tm local;
 
-        if (!localtime_r(&seconds, &local) ||
-            strftime(ret_text, WHEN_CHARS, "%Y-%m-%d %H:%M:%S", &local) == 0)
-                (void) snprintf(ret_text, WHEN_CHARS, "?");
+        if (to_local(realtime_ns, &local, ret_text) &&
+            strftime(ret_text, WHEN_CHARS, CLOCK " %Z", &local) == 0)
+                (void) strftime(ret_text, WHEN_CHARS, CLOCK " %z", &local);
+}
+
+void when_format_clock(uint64_t realtime_ns, char ret_text[static WHEN_CHARS]) {
+        struct tm local;
+
+        if (to_local(realtime_ns, &local, ret_text))
+                (void) strftime(ret_text, WHEN_CHARS, CLOCK, &local);
+}
+
+void when_format_zone(uint64_t realtime_ns, char ret_text[static WHEN_CHARS]) {
+        struct tm local;
+
+        if (to_local(realtime_ns, &local, ret_text) &&
+            strftime(ret_text, WHEN_CHARS, "%Z", &local) == 0)
+                (void) strftime(ret_text, WHEN_CHARS, "%z", &local);
 }
 
 typedef struct Unit {

@@ -19,6 +19,9 @@ enum {
         STATUS_ABOVE = 3,  /* done, and rows above the threshold were found */
 };
 
+/* How a user comes to a first snapshot, as a part of sentences. */
+#define COMPLAIN_BEGIN "\"ctprofctl capture --tag before\""
+
 /* Prints the sentence and returns @status, so that a verb can return the result. */
 int complain(int status, const char *format, ...) _printf_(2, 3);
 /*

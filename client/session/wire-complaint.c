@@ -14,6 +14,8 @@ typedef struct Facts {
         char reason[QUOTE_BYTES]; /* a fragment; "" when there is none */
         char nearest[QUOTE_BYTES];
         bool has_reason, has_nearest;
+        bool is_latest; /* what is missing was named by its place: @back before the newest */
+        uint64_t back;
         json_object *offset;
         const char *sided_option; /* that one interval does not take; NULL: something else */
         const WireTopic *topic;
@@ -47,6 +49,7 @@ static void collect(const Reply *reply, WireError error, const WireTopic *topic,
         if (topic->subject && (value.n == 0 || (error == WIRE_ERROR_SNAPSHOT_UNREADABLE &&
                                                 snapshot_name_is_file(topic->subject))))
                 value = span_of(topic->subject);
+        facts->is_latest = snapshot_name_is_relative(value, &facts->back);
         (void) quote_span(value, facts->value);
         (void) quote_json(nearest, facts->nearest);
         if (facts->has_reason)
@@ -55,19 +58,28 @@ static void collect(const Reply *reply, WireError error, const WireTopic *topic,
                 (void) snprintf(facts->reason, sizeof(facts->reason), "no reason was given");
 }
 
+static int format_no_snapshot(const Facts *facts, Buffer *sentence) {
+        const char *value = facts->value;
+
+        if (facts->has_nearest)
+                return buffer_append_format(sentence, "There is no snapshot %s, did you mean %s?",
+                                            value, facts->nearest);
+        if (facts->is_latest)
+                return buffer_append_format(
+                        sentence, "There is no snapshot %s: %s, and " COMPLAIN_BEGIN " takes one.",
+                        value,
+                        facts->back == 0 ? "nothing was captured yet"
+                                         : "not so many were captured");
+        return buffer_append_format(
+                sentence, "There is no snapshot %s: \"ctprofctl list\" shows all names.", value);
+}
+
 static int format(WireError error, const Facts *facts, Buffer *sentence) {
         const char *reason = facts->reason, *value = facts->value;
 
         switch (error) {
         case WIRE_ERROR_NO_SUCH_SNAPSHOT:
-                if (facts->has_nearest)
-                        return buffer_append_format(sentence,
-                                                    "There is no snapshot %s, did you mean %s?",
-                                                    value, facts->nearest);
-                return buffer_append_format(sentence,
-                                            "There is no snapshot %s: \"ctprofctl list\" shows "
-                                            "all names.",
-                                            value);
+                return format_no_snapshot(facts, sentence);
         case WIRE_ERROR_SNAPSHOT_EXISTS:
                 return buffer_append_format(sentence, "The name %s is taken: %s.", value,
                                             facts->topic->taken_hint ? facts->topic->taken_hint

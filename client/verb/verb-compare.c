@@ -148,7 +148,8 @@ int verb_compare(Session *session) {
         if (n == 0)
                 return complain(STATUS_USAGE,
                                 "\"compare\" needs two snapshots, as in \"ctprofctl compare BEFORE "
-                                "AFTER\", two intervals, or sets of them (--before, --after).");
+                                "AFTER\", two intervals, or sets of them (--before, "
+                                "--after); " COMPLAIN_BEGIN " takes a first one.");
         if (n == 1)
                 return complain_one(options->arguments[1]);
         if (options_have(options, OPTION_ALPHA))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <pwd.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "call/cancel.h"
 #include "render/cell.h"
@@ -10,10 +11,12 @@
 #include "verb/verb.h"
 #include "wire/message-object.h"
 
+#define COLUMN_CAPTURED 1
+
 /* Most spools have one host and one kernel: these columns are omitted first. */
 static const TableColumn columns[] = {
         { .header = "NAME", .shrink_to = 24 },
-        { .header = "CAPTURED" },
+        [COLUMN_CAPTURED] = { .header = "CAPTURED" },
         { .header = "AGE", .right = true },
         { .header = "HOST", .shrink_to = 8, .omit = 2 },
         { .header = "KERNEL", .shrink_to = 8, .omit = 3 },
@@ -32,30 +35,65 @@ static void append_user(Buffer *cell, json_object *uid) {
                 buffer_append_u64(cell, json_object_get_uint64(uid));
 }
 
-static void append_when(Buffer *cell, json_object *start, uint64_t now_realtime_ns, bool is_age) {
+/* The zone of all times if they have one in common: it then stands in the header. */
+static bool find_zone(json_object *heads, char ret_zone[static WHEN_CHARS]) {
+        char zone[WHEN_CHARS];
+
+        ret_zone[0] = '\0';
+        for (size_t i = 0; i < cell_length(heads); i++) {
+                json_object *start = cell_member(cell_element(heads, i), "startRealtimeNs");
+
+                if (!start)
+                        continue;
+                when_format_zone(json_object_get_uint64(start), zone);
+                if (ret_zone[0] != '\0' && strcmp(ret_zone, zone) != 0)
+                        return false;
+                memcpy(ret_zone, zone, sizeof(zone));
+        }
+        return ret_zone[0] != '\0';
+}
+
+/* What is the same for all rows. */
+typedef struct Rows {
+        Table *table;
+        uint64_t now_realtime_ns;
+        bool has_zone; /* each time tells its zone; else the header does */
+} Rows;
+
+static void append_captured(Buffer *cell, json_object *start, const Rows *rows) {
         char text[WHEN_CHARS];
 
         if (!start)
                 return;
-        if (is_age)
-                when_format_age(json_object_get_uint64(start), now_realtime_ns, text);
-        else
+        if (rows->has_zone)
                 when_format(json_object_get_uint64(start), text);
+        else
+                when_format_clock(json_object_get_uint64(start), text);
+        buffer_append_text(cell, text);
+}
+
+static void append_age(Buffer *cell, json_object *start, const Rows *rows) {
+        char text[WHEN_CHARS];
+
+        if (!start)
+                return;
+        when_format_age(json_object_get_uint64(start), rows->now_realtime_ns, text);
         buffer_append_text(cell, text);
 }
 
 /* Appends the cells in the order of the columns. */
-static void add_head(Table *table, json_object *head, uint64_t now_realtime_ns) {
+static void add_head(const Rows *rows, json_object *head) {
         json_object *start = cell_member(head, "startRealtimeNs");
+        Table *table = rows->table;
         Buffer *captured;
 
         cell_append_text(table_cell(table), cell_member(head, "name"));
         captured = table_cell(table);
-        append_when(captured, start, now_realtime_ns, false);
+        append_captured(captured, start, rows);
         /* The time is that of the origin, by whose clock it was set. */
         if (cell_member(head, "importedFrom"))
                 buffer_append_text(captured, start ? " imported" : "imported");
-        append_when(table_cell(table), start, now_realtime_ns, true);
+        append_age(table_cell(table), start, rows);
         cell_append_text(table_cell(table), cell_member(head, "hostName"));
         cell_append_text(table_cell(table), cell_member(head, "kernelRelease"));
         cell_append_number(table_cell(table), cell_member(head, "threads"), QUANTITY_LADDER_NONE);
@@ -67,21 +105,43 @@ static void add_head(Table *table, json_object *head, uint64_t now_realtime_ns) 
 }
 
 static int print_heads(Session *session, json_object *heads) {
+        char zone[WHEN_CHARS], captured[WHEN_CHARS + sizeof("CAPTURED ()")];
+        TableColumn zoned[ELEMENTSOF(columns)];
         _cleanup_(table_freep) Table *table = NULL;
-        uint64_t now_realtime_ns = realtime_now_ns();
+        TableLegend legend = session_legend(session);
+        bool in_header = legend == TABLE_LEGEND_SHOWN && find_zone(heads, zone);
+        Rows rows = { .now_realtime_ns = realtime_now_ns(), .has_zone = !in_header };
         int r;
 
+        memcpy(zoned, columns, sizeof(columns));
+        if (in_header) {
+                (void) snprintf(captured, sizeof(captured), "CAPTURED (%s)", zone);
+                zoned[COLUMN_CAPTURED].header = captured;
+        }
         r = session_page(session);
         if (r != 0)
                 return r;
-        r = table_new(columns, ELEMENTSOF(columns), &session->terminal, session_legend(session),
-                      stdout, &table);
+        r = table_new(zoned, ELEMENTSOF(zoned), &session->terminal, legend, stdout, &table);
         if (r < 0)
                 return complain_errno(r, "print the result");
+        rows.table = table;
         for (size_t i = 0; i < cell_length(heads); i++)
-                add_head(table, cell_element(heads, i), now_realtime_ns);
+                add_head(&rows, cell_element(heads, i));
         r = table_end(table);
         return r < 0 ? complain_errno(r, "print the result") : 0;
+}
+
+/* Headers alone leave open what to do next. */
+static void explain_nothing(const Session *session, json_object *reply) {
+        if (!session_is_chatty(session) || cell_length(cell_member(reply, "snapshots")) > 0 ||
+            cell_length(cell_member(reply, "unreadable")) > 0)
+                return;
+        if (options_have(session->options, OPTION_SINCE) ||
+            options_have(session->options, OPTION_UNTIL))
+                (void) complain(STATUS_DONE, "No snapshot of the spool is of that time.");
+        else
+                (void) complain(STATUS_DONE,
+                                "The spool has no snapshots: begin with " COMPLAIN_BEGIN ".");
 }
 
 static void complain_unreadable(json_object *results) {
@@ -121,5 +181,7 @@ int verb_list(Session *session) {
         r = session_has_json(session) ? print_list_json(session, reply)
                                       : print_heads(session, cell_member(reply, "snapshots"));
         complain_unreadable(cell_member(reply, "unreadable"));
+        if (r == 0 && !session_has_json(session))
+                explain_nothing(session, reply);
         return r;
 }

@@ -70,7 +70,7 @@
           NULL, 0, 0, 0, 0)                                                                        \
         V(metric_list, "metric-list", "[GLOB...]",                                                 \
           "List metrics and derived values, all or those whose name matches",                      \
-          NULL, 0, VERB_ANY_ARGUMENTS, 0, 0)                                                                        \
+          NULL, 0, VERB_ANY_ARGUMENTS, 0, 0)                                                       \
         V(help, "help", "[VERB]",                                                                  \
           "Show the help of the program or of a verb",                                             \
           NULL, 0, 1, 0, 0)

@@ -28,6 +28,7 @@ typedef struct Ctl {
         Temporary temporary;
         const Exchange *exchanges;
         size_t n_exchanges;
+        const char *zone; /* the user's time zone; NULL: UTC */
         int status;
         char out[CTL_OUTPUT_BYTES];
         char err[CTL_OUTPUT_BYTES];

@@ -269,7 +269,9 @@ static const struct {
         { { NULL },
           2,
           "\"compare\" needs two snapshots, as in \"ctprofctl compare BEFORE AFTER\", two "
-          "intervals, or sets of them (--before, --after).\n" },
+          "intervals, or sets of them (--before, --after); \"ctprofctl capture --tag before\" "
+          "takes "
+          "a first one.\n" },
         { { "--before", "a,c", "--after", "b", "--totals" },
           2,
           "--totals is for two snapshots: sets are compared by rates and levels.\n" },

@@ -363,7 +363,8 @@ END_TEST
 
 static const Exchange status_of[] = { { REPLIES(
         "{\"parameters\":{\"daemon\":{\"version\":\"0.1.0\",\"uptimeNs\":61000000000,\"uid\":0,"
-        "\"capabilities\":[\"cap_net_admin\"]},\"sources\":" SOURCES ",\"spool\":{\"path\":\"/s\","
+        "\"capabilities\":[\"cap_net_admin\"]},\"sources\":" SOURCES
+        ",\"sample\":{\"threads\":3,\"processes\":1},\"spool\":{\"path\":\"/s\","
         "\"snapshots\":2,\"bytes\":2048,\"maxBytes\":1073741824,\"keepFreeBytes\":0,"
         "\"freeBytes\":4096,\"freeFiles\":70,\"keepFreeFiles\":7},"
         "\"jobs\":{\"running\":1,\"waiting\":0}}}") } };
@@ -378,7 +379,11 @@ START_TEST(status_tells_how_the_daemon_is) {
         ck_assert_ptr_nonnull(
                 strstr(ctl.out, "2 snapshots, 2.000KiB of 1.000GiB used; nothing of"));
         ck_assert_ptr_nonnull(strstr(ctl.out, "4.000KiB and 70 inodes are free there; 7 inodes"));
-        ck_assert_ptr_nonnull(strstr(ctl.out, "jobs          1 running, 0 waiting\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out,
+                                     "jobs          1 running, 0 waiting\n"
+                                     "sources       tried on a sample, 3 threads of 1 process "
+                                     "(ctprofd itself and process 1); a capture tries every "
+                                     "thread\n\n"));
         end();
 }
 END_TEST
@@ -394,6 +399,7 @@ START_TEST(status_does_not_call_uncounted_inodes_none) {
         CTL_RUN(&ctl, "status");
         ck_assert_int_eq(ctl.status, 0);
         ck_assert_ptr_nonnull(strstr(ctl.out, "free there; it does not count inodes\n"));
+        ck_assert_ptr_null(strstr(ctl.out, "sample"));
         end();
 }
 END_TEST
@@ -420,6 +426,92 @@ START_TEST(status_does_not_call_an_unusable_spool_empty) {
         CTL_RUN(&ctl, "status");
         ck_assert_ptr_nonnull(strstr(ctl.out, "/s is not a directory\n"));
         ck_assert_ptr_null(strstr(ctl.out, "0 snapshots"));
+        end();
+}
+END_TEST
+
+START_TEST(an_empty_list_says_how_to_begin) {
+        static const Exchange nothing[] = { { REPLIES(
+                "{\"parameters\":{\"snapshots\":[],\"unreadable\":[]}}") } };
+        static const char header[] = "NAME CAPTURED AGE HOST KERNEL THREADS PROCESSES SIZE BY\n";
+
+        begin(nothing, 1);
+        CTL_RUN(&ctl, "list");
+        expect(0, header,
+               "The spool has no snapshots: begin with \"ctprofctl capture --tag before\".\n");
+        end();
+        begin(nothing, 1);
+        CTL_RUN(&ctl, "list", "--since", "today");
+        expect(0, header, "No snapshot of the spool is of that time.\n");
+        end();
+        begin(nothing, 1);
+        CTL_RUN(&ctl, "list", "--quiet");
+        expect(0, header, "");
+        end();
+        begin(nothing, 1);
+        CTL_RUN(&ctl, "list", "-j");
+        expect(0, "{\"snapshots\":[]}\n", "");
+        end();
+}
+END_TEST
+
+/* Half a year apart, where summer and winter time differ: no header could tell both. */
+START_TEST(a_list_tells_the_zone_of_its_times) {
+        static const Exchange seasons[] = { { REPLIES(
+                "{\"parameters\":{\"snapshots\":["
+                "{\"name\":\"w\",\"startRealtimeNs\":1795188901000000000},"
+                "{\"name\":\"s\",\"startRealtimeNs\":1783942500000000000},"
+                "{\"name\":\"unknown\"}]}}") } };
+
+        begin(listed, 1);
+        CTL_RUN(&ctl, "list");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "NAME   CAPTURED (UTC)  "));
+        ck_assert_ptr_nonnull(strstr(ctl.out, " 2026-11-20 15:35:01 "));
+        ck_assert_ptr_null(strstr(ctl.out, "15:35:01 UTC"));
+        end();
+        begin(listed, 1);
+        CTL_RUN(&ctl, "list", "--no-legend");
+        ck_assert_ptr_nonnull(strstr(ctl.out, " 2026-11-20 15:35:01 UTC "));
+        end();
+        begin(seasons, 1);
+        ctl.zone = "CET-1CEST,M3.5.0,M10.5.0/3";
+        CTL_RUN(&ctl, "list");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "NAME    CAPTURED  "));
+        ck_assert_ptr_nonnull(strstr(ctl.out, " 2026-11-20 16:35:01 CET "));
+        ck_assert_ptr_nonnull(strstr(ctl.out, " 2026-07-13 13:35:00 CEST "));
+        end();
+}
+END_TEST
+
+START_TEST(metric_list_takes_globs) {
+        begin(NULL, 0);
+        CTL_RUN(&ctl, "metric-list", "run_time_*", "avg_slice_ns");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nrun_time_ns "));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\n\nderived from the values of a group\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\navg_slice_ns "));
+        ck_assert_ptr_null(strstr(ctl.out, "wait_time_ns "));
+        ck_assert_ptr_null(strstr(ctl.out, "MEANING"));
+        CTL_RUN(&ctl, "metric-list", "avg_slice_ns");
+        ck_assert_int_eq(strncmp(ctl.out, "derived from", strlen("derived from")), 0);
+        CTL_RUN(&ctl, "metric-list", "run_time_ns");
+        ck_assert_ptr_null(strstr(ctl.out, "derived from"));
+        CTL_RUN(&ctl, "metric-list", "nice", "--json");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "{\"metrics\":[{\"name\":\"nice\","));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "}],\"derived\":[]"));
+        ck_assert_ptr_null(strstr(ctl.out, "run_time_ns"));
+        end();
+}
+END_TEST
+
+START_TEST(metric_list_refuses_a_glob_that_matches_nothing) {
+        begin(NULL, 0);
+        CTL_RUN(&ctl, "metric-list", "nice", "foo*");
+        expect(2, "",
+               "No metric and no derived value has a name that matches \"foo*\": \"ctprofctl "
+               "metric-list\" lists all.\n");
+        CTL_RUN(&ctl, "metric-list", "[a");
+        expect(2, "", "\"[a\" is not a glob: a [ in it is never closed.\n");
         end();
 }
 END_TEST
@@ -464,6 +556,10 @@ int main(void) {
         tcase_add_test(keep, status_does_not_call_uncounted_inodes_none);
         tcase_add_test(keep, status_names_the_capabilities_that_matter);
         tcase_add_test(keep, status_does_not_call_an_unusable_spool_empty);
+        tcase_add_test(keep, an_empty_list_says_how_to_begin);
+        tcase_add_test(keep, a_list_tells_the_zone_of_its_times);
+        tcase_add_test(keep, metric_list_takes_globs);
+        tcase_add_test(keep, metric_list_refuses_a_glob_that_matches_nothing);
         tcase_add_test(keep, metric_list_needs_no_daemon);
         tcase_add_test(keep, metric_list_has_no_legend_where_none_is_wanted);
         suite_add_tcase(suite, keep);

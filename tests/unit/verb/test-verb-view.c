@@ -12,8 +12,8 @@ START_TEST(compare_prints_heads_rows_and_what_is_hidden) {
         begin(compared, 1);
         CTL_RUN(&ctl, "compare", "a", "b");
         expect(0,
-               "before    a, 2026-11-20 15:35:01, h, 6.1, 213 threads, 98 processes\n"
-               "after     b, 2026-11-20 15:35:01, h, 6.1, 213 threads, 98 processes\n"
+               "before    a, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
+               "after     b, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
                "elapsed   1min 0.012s\n"
                "changed   kernel.x: 0 \u2192 1\n"
                "missing   io: 201 of 213 threads refused (--verbose)\n"
@@ -424,7 +424,7 @@ START_TEST(show_prints_values) {
         begin(shown, 1);
         CTL_RUN(&ctl, "show", "latest~2", "--group-by", "thread");
         expect(0,
-               "snapshot  a, 2026-11-20 15:35:01, h, 6.1, 213 threads, 98 processes\n"
+               "snapshot  a, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
                "missing   io: 201 of 213 threads refused (--verbose)\n"
                "\n"
                "thread    threads metric              value\n"

@@ -21,6 +21,13 @@ static const struct {
           "There is no snapshot \"tken\", did you mean \"taken\"?" },
         { PROFILER "NoSuchSnapshot", "{\"name\":\"x\",\"nearest\":null}", "x", NULL, 1,
           "There is no snapshot \"x\": \"ctprofctl list\" shows all names." },
+        { PROFILER "NoSuchSnapshot", "{\"name\":\"latest\",\"nearest\":null}", "a", NULL, 1,
+          "There is no snapshot \"latest\": nothing was captured yet, and \"ctprofctl capture "
+          "--tag "
+          "before\" takes one." },
+        { PROFILER "NoSuchSnapshot", "{\"name\":\"latest~1\",\"nearest\":null}", "a", NULL, 1,
+          "There is no snapshot \"latest~1\": not so many were captured, and \"ctprofctl capture "
+          "--tag before\" takes one." },
         { PROFILER "SnapshotExists", "{\"name\":\"a\"}", "a", "give --replace", 1,
           "The name \"a\" is taken: give --replace." },
         { PROFILER "SnapshotExists", "{\"name\":\"a\"}", "a", NULL, 1,

@@ -24,7 +24,7 @@ SWITCHED = {"schedstats", "taskstats-delay", "host-pressure", "cgroup-pressure"}
 
 METRIC_SECTIONS = ("primary", "taskstats-delay", "taskstats-accounting", "derived")
 TABLES = ("smaps-rollup", "cgroup-stats", "cgroup-limits", "memory-stat", "memory-events", "pressure",
-          "host-pressure")
+          "host-pressure", "host-cpu", "host-memory", "host-disk", "host-network")
 
 
 @test

@@ -20,6 +20,7 @@
 #include "capture/procfs/procfs-backend.h"
 #include "capture/source-report.h"
 #include "capture/walk.h"
+#include "kernel/cgroupfs/cgroup-v1.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "kernel/procfs/host-context.h"
 #include "kernel/procfs/procfs.h"
@@ -41,6 +42,7 @@ typedef struct Capture {
         RollupBudget smaps;
         Pace pace;
         int cgroup_mount, sched_ext;
+        char cgroup_v1[CGROUP_V1_TEXT_BYTES];
         uint64_t begin_ns, begin_cpu_ns;
         Buffer host_json, pressure_json, sched_ext_json;
         HostRecord record;
@@ -154,6 +156,7 @@ static int look_around(Capture *capture, Head *head) {
                                                              &capture->host.cgroupfs);
         if (capture->cgroup_mount == -ENOMEM)
                 return -ENOMEM;
+        cgroup_v1_read(options->proc_fd, capture->cgroup_v1);
         gates_read(options->proc_fd, system, &host, capture->host.cgroupfs, &capture->host.gates);
         find_own_executable(&capture->host);
         choose_backend(capture);
@@ -202,6 +205,7 @@ static int finish(Capture *capture, Head *head, SourceTable *ret_sources) {
                 .tally = &capture->tally,
                 .smaps = &capture->smaps,
                 .cgroup_mount = capture->cgroup_mount,
+                .cgroup_v1 = capture->cgroup_v1,
                 .record = &capture->record,
                 .sched_ext = capture->sched_ext,
         };

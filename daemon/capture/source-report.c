@@ -166,6 +166,30 @@ static void judge_cgroup(const SourceReport *report, Source *source) {
                            "the cgroup v2 hierarchy cannot be opened");
 }
 
+/*
+ * A host that keeps controllers in version 1 has cgroups in version 2 all the same, without what
+ * those controllers count: "ok" would be wrong.
+ */
+static void judge_cgroup_stats(const SourceReport *report, Source *source) {
+        char text[SOURCE_REASON_BYTES], before[SOURCE_REASON_BYTES];
+        size_t n;
+
+        judge_cgroup(report, source);
+        if (!report->cgroup_v1 || report->cgroup_v1[0] == '\0')
+                return;
+        n = (size_t) snprintf(text, sizeof(text),
+                              "%s: version 1 controllers here, which are not read, and version 2 "
+                              "lacks them",
+                              report->cgroup_v1);
+        (void) snprintf(before, sizeof(before), "%s", source->reason);
+        if (source->state == SOURCE_STATE_OK)
+                source->state = SOURCE_STATE_PARTIAL;
+        if (before[0] == '\0')
+                source_set(source, source->state, "%s", text);
+        else if (strlen(before) + n + 2 < sizeof(before))
+                source_set(source, source->state, "%s; %s", before, text);
+}
+
 static void judge_cgroup_pressure(const SourceReport *report, Source *source) {
         const uint64_t *host = report->tally->counts[SOURCE_HOST_PRESSURE];
 
@@ -223,7 +247,7 @@ void source_report_write(const SourceReport *report, SourceTable *ret) {
                 judge(report, (SourceId) id, &sources[id]);
         }
         judge_smaps(report, &sources[SOURCE_SMAPS_ROLLUP]);
-        judge_cgroup(report, &sources[SOURCE_CGROUP_STATS]);
+        judge_cgroup_stats(report, &sources[SOURCE_CGROUP_STATS]);
         judge_cgroup_pressure(report, &sources[SOURCE_CGROUP_PRESSURE]);
         judge_sched_ext(report, &sources[SOURCE_SCHED_EXT]);
         judge_host_parts(report, sources);

@@ -19,8 +19,9 @@ typedef struct SourceReport {
         const Gates *gates;
         const Tally *tally; /* of everything: threads, cgroups and host */
         const RollupBudget *smaps;
-        int cgroup_mount; /* 0, CGROUPFS_E_NO_MOUNT, CGROUPFS_E_DENIED, -errno */
-        int sched_ext;    /* of sched_ext_read() */
+        int cgroup_mount;      /* 0, CGROUPFS_E_NO_MOUNT, CGROUPFS_E_DENIED, -errno */
+        const char *cgroup_v1; /* of cgroup_v1_read() */
+        int sched_ext;         /* of sched_ext_read() */
         const HostRecord *record;
 } SourceReport;
 

@@ -203,21 +203,18 @@ bool network_pairs_parse(Span text, Fields *fields) {
 
 #define KEY(name) SPAN_LITERAL(#name),
 #define NAME(name) #name,
-static const Span count_keys[] = { NETWORK_COUNTS(KEY) };
-static const char *const count_names[] = { NETWORK_COUNTS(NAME) };
-static const Span level_keys[] = { NETWORK_LEVELS(KEY) };
-static const char *const level_names[] = { NETWORK_LEVELS(NAME) };
-_Static_assert(ELEMENTSOF(count_keys) <= FIELDS_MAX, "a field is a bit");
+#define ONE(name) +1
+static const Span keys[] = { NETWORK_COUNTS(KEY) NETWORK_LEVELS(KEY) };
+static const char *const key_names[] = { NETWORK_COUNTS(NAME) NETWORK_LEVELS(NAME) };
+enum { N_COUNTS = NETWORK_COUNTS(ONE) };
+_Static_assert(ELEMENTSOF(keys) <= FIELDS_MAX, "a field is a bit");
 
 static void write_protocols(int proc_fd, const char *whose, Buffer *text, JsonWriter *json,
                             uint64_t *counts) {
         static const char *const names[] = { "snmp", "netstat" };
-        uint64_t count_values[ELEMENTSOF(count_keys)], level_values[ELEMENTSOF(level_keys)];
-        Fields sums = { .keys = count_keys, .n_keys = ELEMENTSOF(count_keys) };
-        Fields levels = { .keys = level_keys, .n_keys = ELEMENTSOF(level_keys) };
+        uint64_t values[ELEMENTSOF(keys)];
+        Fields fields = { .keys = keys, .n_keys = ELEMENTSOF(keys), .values = values }, part;
 
-        sums.values = count_values;
-        levels.values = level_values;
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
                 char path[PATH_BYTES];
                 HostFile file = {};
@@ -226,14 +223,18 @@ static void write_protocols(int proc_fd, const char *whose, Buffer *text, JsonWr
 
                 (void) snprintf(path, sizeof(path), "%s/net/%s", whose, names[i]);
                 r = host_file_read(proc_fd, path, text, &content);
-                file.n_bad += !network_pairs_parse(content, &sums);
-                file.n_bad += !network_pairs_parse(content, &levels);
+                file.n_bad += !network_pairs_parse(content, &fields);
                 file.n_good += content.n > 0;
                 host_file_count(&file, r, counts);
-                sums.malformed = levels.malformed = false; /* of the next file alone */
+                fields.malformed = false; /* of the next file alone */
         }
-        host_fields_write(json, HOST_GROUP_COUNTS, &sums, count_names);
-        host_fields_write(json, HOST_GROUP_LEVELS, &levels, level_names);
+        part = fields;
+        part.n_keys = N_COUNTS;
+        host_fields_write(json, HOST_GROUP_COUNTS, &part, key_names);
+        part = (Fields){ .n_keys = fields.n_keys - N_COUNTS,
+                         .values = values + N_COUNTS,
+                         .present = fields.present >> N_COUNTS };
+        host_fields_write(json, HOST_GROUP_LEVELS, &part, key_names + N_COUNTS);
 }
 
 HostNetworkLack host_network_read(int proc_fd, int sys_fd, Buffer *text, JsonWriter *json,

@@ -188,6 +188,23 @@ START_TEST(cgroups_need_a_mount) {
 }
 END_TEST
 
+START_TEST(controllers_of_version_1_are_named_as_not_read) {
+        const Source *source;
+
+        report.cgroup_v1 = "cpu, memory";
+        tally.counts[SOURCE_CGROUP_STATS][SOURCE_OUTCOME_ok] = 5;
+        source = judge(SOURCE_CGROUP_STATS);
+        ck_assert_int_eq(source->state, SOURCE_STATE_PARTIAL);
+        ck_assert_str_eq(source->reason, "cpu, memory: version 1 controllers here, which are not "
+                                         "read, and version 2 lacks them");
+        report.cgroup_mount = CGROUPFS_E_NO_MOUNT;
+        source = judge(SOURCE_CGROUP_STATS);
+        ck_assert_int_eq(source->state, SOURCE_STATE_UNAVAILABLE);
+        ck_assert_ptr_nonnull(strstr(source->reason, "mount -t cgroup2"));
+        ck_assert_ptr_nonnull(strstr(source->reason, "; cpu, memory: version 1 controllers"));
+}
+END_TEST
+
 START_TEST(cgroup_pressure_that_nobody_has_is_explained_by_the_hosts) {
         ck_assert_int_eq(judge(SOURCE_CGROUP_PRESSURE)->state, SOURCE_STATE_UNAVAILABLE);
         ck_assert_ptr_nonnull(strstr(judge(SOURCE_CGROUP_PRESSURE)->reason, "psi=1"));
@@ -272,6 +289,7 @@ int main(void) {
         tcase_add_test(states, processes_that_were_left_out_for_their_size_are_told_with_it);
         tcase_add_test(states, the_commonest_failure_is_the_one_explained);
         tcase_add_loop_test(states, cgroups_need_a_mount, 0, ELEMENTSOF(mount_rows));
+        tcase_add_test(states, controllers_of_version_1_are_named_as_not_read);
         tcase_add_test(states, cgroup_pressure_that_nobody_has_is_explained_by_the_hosts);
         tcase_add_test(states, a_missing_scheduler_class_does_not_apply);
         tcase_add_test(states, a_fully_readable_host_is_complete_without_jemalloc);

@@ -30,6 +30,7 @@ struct Table {
         size_t n_rows;
 
         size_t widths[TABLE_MAX_COLUMNS]; /* of the widest cell so far */
+        bool told[TABLE_MAX_COLUMNS];     /* a cell had more than "0" or "-" */
         bool omitted[TABLE_MAX_COLUMNS];
         bool laid_out; /* the columns to omit have been chosen for good */
 
@@ -116,11 +117,20 @@ static bool omit_one(Table *table) {
         return true;
 }
 
+/* Columns that say nothing make room before a name is cut. */
+static void omit_idle(Table *table) {
+        for (size_t i = table->n_columns; i-- > 0 && excess(table, table->widths) > 0;)
+                if (table->columns[i].idle_first && !table->told[i])
+                        table->omitted[i] = true;
+}
+
 /*
  * Fills @widths. The first block decides which columns a narrow terminal has no room for, so that
  * all lines have the same columns.
  */
 static void lay_out(Table *table, size_t *widths) {
+        if (table->terminal->out && !table->laid_out)
+                omit_idle(table);
         do {
                 memcpy(widths, table->widths, sizeof(table->widths));
                 if (!table->terminal->out)
@@ -280,6 +290,12 @@ static void print_block(Table *table) {
         buffer_clear(&table->cells);
 }
 
+static void note_cell(Table *table, size_t column, const char *text) {
+        table->widths[column] = MAX_OF(table->widths[column], printable_width(text));
+        if (strcmp(text, "0") != 0 && strcmp(text, "-") != 0)
+                table->told[column] = true;
+}
+
 static void end_cell(Table *table, bool is_heading) {
         if (table->n_begun == 0)
                 return;
@@ -287,9 +303,7 @@ static void end_cell(Table *table, bool is_heading) {
                 buffer_append_byte(&table->cells, '-');
         buffer_append_byte(&table->cells, '\0');
         if (!is_heading && buffer_failure(&table->cells) == 0)
-                table->widths[table->n_begun - 1] =
-                        MAX_OF(table->widths[table->n_begun - 1],
-                               printable_width(table->cells.bytes + table->cell_at));
+                note_cell(table, table->n_begun - 1, table->cells.bytes + table->cell_at);
 }
 
 static Buffer *begin_cell(Table *table, bool is_heading) {
@@ -352,9 +366,13 @@ int table_end(Table *table) {
         return table->error;
 }
 
+bool table_omits(const Table *table, size_t column) {
+        return table->omitted[column];
+}
+
 void table_omitted(const Table *table, Buffer *names) {
         for (size_t i = 0; i < table->n_columns; i++)
-                if (table->omitted[i])
+                if (table->omitted[i] && (table->told[i] || !table->columns[i].idle_first))
                         buffer_append_format(names, "%s%s", names->n > 0 ? ", " : "",
                                              table->columns[i].header);
 }

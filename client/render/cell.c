@@ -13,9 +13,9 @@
 #define RAW_CHARS 320
 
 static const QuantityLadder unit_ladders[] = {
-        [METRIC_UNIT_NONE] = QUANTITY_LADDER_NONE,   [METRIC_UNIT_COUNT] = QUANTITY_LADDER_COUNT,
-        [METRIC_UNIT_NS] = QUANTITY_LADDER_NS,       [METRIC_UNIT_BYTES] = QUANTITY_LADDER_BYTES,
-        [METRIC_UNIT_TICKS] = QUANTITY_LADDER_TICKS, [METRIC_UNIT_RATIO] = QUANTITY_LADDER_RATIO,
+        [METRIC_UNIT_NONE] = QUANTITY_LADDER_NONE, [METRIC_UNIT_COUNT] = QUANTITY_LADDER_COUNT,
+        [METRIC_UNIT_NS] = QUANTITY_LADDER_NS,     [METRIC_UNIT_BYTES] = QUANTITY_LADDER_BYTES,
+        [METRIC_UNIT_TICKS] = QUANTITY_LADDER_NS,  [METRIC_UNIT_RATIO] = QUANTITY_LADDER_RATIO,
 };
 
 json_object *cell_member(json_object *object, const char *key) {
@@ -97,6 +97,18 @@ static int append_raw(Buffer *cell, json_object *value) {
         return buffer_append(cell, rounded, rounded[n - 1] == '.' ? n - 1 : n);
 }
 
+/* Ticks of the clock that user space sees, which is the same wherever ctprof runs. */
+#define USER_HZ 100
+
+static Quantity ns_of_ticks(Quantity ticks) {
+        const uint64_t ns = NSEC_PER_SEC / USER_HZ;
+        uint64_t part = (uint64_t) ((double) ticks.fraction / 0x1p53 * (double) ns);
+
+        return quantity_of_signed(
+                ticks.negative,
+                number_add_saturating(number_multiply_saturating(ticks.whole, ns), part));
+}
+
 static int append_quantity(Buffer *cell, json_object *value, const CellStyle *style,
                            QuantityForm form, QuantityForm derived_form) {
         char text[QUANTITY_CHARS];
@@ -106,6 +118,8 @@ static int append_quantity(Buffer *cell, json_object *value, const CellStyle *st
                 return buffer_append_text(cell, "-");
         if (style->raw)
                 return append_raw(cell, value);
+        if (style->unit == METRIC_UNIT_TICKS)
+                quantity = ns_of_ticks(quantity);
         return buffer_append(cell, text,
                              quantity_format(quantity, unit_ladders[style->unit],
                                              style->derived ? derived_form : form, text));
@@ -171,16 +185,23 @@ int cell_append_value(Buffer *cell, json_object *value, const CellStyle *style) 
 }
 
 bool cell_is_approximate(json_object *entry, const char *side) {
+        static const struct {
+                const char *side, *other;
+        } sides[] = {
+                { "before", "after: " }, { "after", "before: " }, { "a", "b: " }, { "b", "a: " }
+        };
         Span text = cell_string(cell_member(entry, "approximate"));
-        const char *other = strcmp(side, "before") == 0 ? "after: " : "before: ";
+        const char *other = NULL;
 
         if (text.n == 0 || !cell_member(entry, side))
                 return false;
+        for (size_t i = 0; i < ELEMENTSOF(sides); i++)
+                if (strcmp(side, sides[i].side) == 0)
+                        other = sides[i].other;
         /* The text begins with the side that it is about, or is about both. */
-        if (strcmp(side, "value") == 0 || text.n < strlen(other) ||
-            memcmp(text.bytes, other, strlen(other)) != 0)
+        if (!other || text.n < strlen(other) || memcmp(text.bytes, other, strlen(other)) != 0)
                 return true;
-        return memmem(text.bytes, text.n, "; after: ", strlen("; after: "));
+        return memmem(text.bytes, text.n, "; ", strlen("; "));
 }
 
 int cell_append_delta(Buffer *cell, json_object *entry, const CellStyle *style) {
@@ -216,15 +237,34 @@ int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style
         return buffer_append(cell, text, n);
 }
 
-int cell_append_rate(Buffer *cell, json_object *entry, const CellStyle *style) {
-        json_object *value = cell_member(entry, "perSecond");
+/* Nanoseconds, or ticks, a second: so many CPUs. */
+static int append_cpus(Buffer *cell, Quantity rate, MetricUnit unit, bool is_signed) {
+        double cpus = ((double) rate.whole + (double) rate.fraction / 0x1p53) /
+                      (unit == METRIC_UNIT_TICKS ? USER_HZ : (double) NSEC_PER_SEC);
+
+        return buffer_append_format(cell, is_signed ? "%+.3f CPUs" : "%.3f CPUs",
+                                    rate.negative ? -cpus : cpus);
+}
+
+static int append_per_second(Buffer *cell, json_object *value, const CellStyle *style,
+                             QuantityForm form, bool is_signed) {
         Quantity rate;
 
-        append_quantity(cell, value, style, QUANTITY_FORM_DERIVED_DELTA,
-                        QUANTITY_FORM_DERIVED_DELTA);
-        if (!style->raw && cell_quantity(value, &rate))
-                buffer_append_text(cell, "/s");
-        return buffer_failure(cell);
+        if (style->raw || !cell_quantity(value, &rate))
+                return append_quantity(cell, value, style, form, form);
+        if (style->unit == METRIC_UNIT_NS || style->unit == METRIC_UNIT_TICKS)
+                return append_cpus(cell, rate, style->unit, is_signed);
+        append_quantity(cell, value, style, form, form);
+        return buffer_append_text(cell, "/s");
+}
+
+int cell_append_rate(Buffer *cell, json_object *entry, const CellStyle *style) {
+        return append_per_second(cell, cell_member(entry, "perSecond"), style,
+                                 QUANTITY_FORM_DERIVED_DELTA, true);
+}
+
+int cell_append_per_second(Buffer *cell, json_object *rate, const CellStyle *style) {
+        return append_per_second(cell, rate, style, QUANTITY_FORM_DERIVED_VALUE, false);
 }
 
 int cell_append_number(Buffer *cell, json_object *value, QuantityLadder ladder) {

@@ -4,9 +4,9 @@
 /*
  * Cell
  *
- * Values of replies as text for people: numbers with a readable unit, ranges, modes and CPU sets in
- * words, "-" where nothing was measured. With raw, numbers have no unit: integers are exact,
- * fractions have at most six decimals, or six digits below 1.
+ * Values of replies as text for people: numbers with a readable unit, ticks as seconds, ranges,
+ * modes and CPU sets in words, "-" where nothing was measured. With raw, numbers have no unit:
+ * integers are exact, fractions have at most six decimals, or six digits below 1.
  */
 
 #include <json-c/json.h>
@@ -44,11 +44,13 @@ bool cell_midpoint(json_object *a, json_object *b, char ret_text[static CELL_MID
 int cell_append_value(Buffer *cell, json_object *value, const CellStyle *style);
 /* @entry is {before, after, delta, percent, perSecond, reset}: one metric of one group. */
 int cell_append_delta(Buffer *cell, json_object *entry, const CellStyle *style);
-/* Whether the member @side of @entry ("before", "after", "value") is only approximate. */
+/* Whether the member @side of @entry ("before", "after", "a", "b", else both) is approximate. */
 bool cell_is_approximate(json_object *entry, const char *side);
 /* "reset" if a counter went back. */
 int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style);
 int cell_append_rate(Buffer *cell, json_object *entry, const CellStyle *style);
+/* A rate without a sign: of times it is CPUs, seconds per second. */
+int cell_append_per_second(Buffer *cell, json_object *rate, const CellStyle *style);
 /* A number that is not a metric, such as a count or an amount of bytes; NULL is "-". */
 int cell_append_number(Buffer *cell, json_object *value, QuantityLadder ladder);
 /* A string of a reply, made printable; NULL is "-". */

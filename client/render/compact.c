@@ -50,11 +50,11 @@ int compact_append_count(Buffer *cell, double count) {
         step = step_of(steps, ELEMENTSOF(steps), count, 0.9995);
         number = count / step->size;
         /* A whole number below ten has no point. */
-        return buffer_append_format(cell,
-                                    number < ONE_DIGIT && (step != steps || number != floor(number))
-                                            ? "%.1f%s"
-                                            : "%.0f%s",
-                                    number, step->unit);
+        return buffer_append_format(
+                cell,
+                number < ONE_DIGIT && (step != steps || number != (unsigned) number) ? "%.1f%s"
+                                                                                     : "%.0f%s",
+                number, step->unit);
 }
 
 int compact_append_bytes(Buffer *cell, double bytes) {

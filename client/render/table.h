@@ -29,7 +29,7 @@ typedef struct TableColumn {
         size_t shrink_to; /* the width it may shrink to on a narrow terminal; 0: it never shrinks */
         unsigned omit;    /* the column with the highest number is omitted first; 0: never */
         bool keep_end;    /* cut at the front, because the end of a path says more */
-        bool idle_first; /* if there is no room, it goes before all others when it has only "0" and "-" */
+        bool idle_first;  /* omitted before all others if it says only "0" and "-" */
 } TableColumn;
 
 typedef struct Table Table;
@@ -65,5 +65,5 @@ bool table_is_empty(const Table *table);
 _must_check_ int table_end(Table *table);
 /* After the first block of rows: whether a terminal had no room for the column. */
 bool table_omits(const Table *table, size_t column);
-/* Appends the headers of the columns that were left out and had something to say, joined by ", ". */
+/* Appends the headers of the columns that were left out and said something, joined by ", ". */
 void table_omitted(const Table *table, Buffer *names);

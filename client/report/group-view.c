@@ -36,16 +36,19 @@ static const struct {
 
 /* How far the answer has come; each list is a stage: STAGE_LISTS plus its number. */
 typedef enum Stage {
+        STAGE_OVERVIEW,
         STAGE_LISTS,
         STAGE_SECTIONS = STAGE_LISTS + _GROUP_LIST_MAX,
 } Stage;
 
 struct GroupView {
         GroupForm form;
+        ReportKind asked; /* what the verb is about; the reply says what became of it */
         GroupSink *sink;
         unsigned stage;
-        bool begun; /* the first reply was passed on */
-        bool above; /* some rows moved by more than the threshold */
+        bool wants_spread; /* a column shows how sums are spread over threads */
+        bool begun;        /* the first reply was passed on */
+        bool above;        /* some rows moved by more than the threshold */
 };
 
 /* A user who names a section of cgroups and gets nothing should know why. */
@@ -135,6 +138,8 @@ static int open_sink(GroupView *view) {
         return r < 0 ? complain_errno(r, "prepare the output") : 0;
 }
 
+/* columns */
+
 static int complain_column(const char *name) {
         char option[64];
 
@@ -142,37 +147,102 @@ static int complain_column(const char *name) {
         return complain(STATUS_USAGE, WIRE_NEEDS_SIDES, option);
 }
 
-int group_view_refuse_side_columns(const Options *options) {
-        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
+/* Takes the columns of an interval; says which column of two sides it does not have. */
+static int take_interval_columns(const char *list, GroupColumns *ret) {
+        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES], other[GROUP_COLUMNS_COMPLAINT_BYTES];
+        GroupColumns of_totals;
         const char *sided;
+
+        if (group_columns_parse(list, REPORT_INTERVAL, ret, complaint) == 0)
+                return 0;
+        if (group_columns_parse(list, REPORT_PAIR, &of_totals, other) == 0) {
+                sided = group_columns_find_sided(&of_totals);
+                if (sided)
+                        return complain_column(sided);
+        }
+        return complain(STATUS_USAGE, "%s", complaint);
+}
+
+int group_view_refuse_side_columns(const Options *options) {
         GroupColumns columns;
 
-        if (group_columns_parse(options->columns, REPORT_INTERVAL, &columns, complaint) != 0)
-                return complain(STATUS_USAGE, "%s", complaint);
-        sided = group_columns_find_sided(&columns);
-        return sided ? complain_column(sided) : 0;
+        return take_interval_columns(options->columns, &columns);
+}
+
+/* What the answer to a call can be about. */
+static const unsigned possible_kinds[_REPORT_KIND_MAX] = {
+        [REPORT_SNAPSHOT] = 1 << REPORT_SNAPSHOT,
+        [REPORT_INTERVAL] = 1 << REPORT_INTERVAL,
+        [REPORT_PAIR] = 1 << REPORT_PAIR | 1 << REPORT_INTERVAL | 1 << REPORT_INTERVALS,
+        [REPORT_SETS] = 1 << REPORT_SETS,
+};
+
+/* Before the call: a list that no answer could have is refused. */
+static int check_columns(const char *list, ReportKind asked, bool *ret_spread) {
+        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES], first[GROUP_COLUMNS_COMPLAINT_BYTES] = "";
+        GroupColumns columns;
+        bool possible = false;
+
+        *ret_spread = false;
+        for (unsigned kind = 0; kind < _REPORT_KIND_MAX; kind++) {
+                if ((possible_kinds[asked] >> kind & 1) == 0)
+                        continue;
+                if (group_columns_parse(list, (ReportKind) kind, &columns, complaint) == 0) {
+                        possible = true;
+                        *ret_spread = *ret_spread || group_columns_want_spread(&columns);
+                } else if (first[0] == '\0') {
+                        (void) snprintf(first, sizeof(first), "%s", complaint);
+                }
+        }
+        return possible ? 0 : complain(STATUS_USAGE, "%s", first);
+}
+
+/* Once the kind is known. */
+static int choose_columns(GroupView *view) {
+        const Options *options = view->form.session->options;
+        const char *list = view->form.kind != REPORT_SETS ? options->columns : NULL;
+        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
+
+        if (view->form.kind == REPORT_INTERVAL)
+                return take_interval_columns(list, &view->form.columns);
+        if (group_columns_parse(list, view->form.kind, &view->form.columns, complaint) == 0)
+                return 0;
+        return complain(STATUS_USAGE, "%s", complaint);
+}
+
+/* What people get who ask for nothing in particular is one line a group. */
+static bool wants_rows(const Options *options) {
+        static const OptionId asking[] = { OPTION_ROWS, OPTION_ALL_ROWS, OPTION_COLUMNS };
+        const View *view = &options->view;
+
+        for (size_t i = 0; i < ELEMENTSOF(asking); i++)
+                if (options_have(options, asking[i]))
+                        return true;
+        return view->n_filter > 0 || view->has_metrics || view->has_sections || view->has_threshold;
 }
 
 int group_view_new(Session *session, ReportKind kind, GroupView **ret) {
-        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
         _cleanup_(group_view_freep) GroupView *view = NULL;
-        const char *list = kind != REPORT_SETS ? session->options->columns : NULL;
-        GroupColumns columns;
+        bool spread;
         int r;
 
         if (options_have(session->options, OPTION_WINDOW) &&
             options_have(session->options, OPTION_TOTALS))
                 return complain(STATUS_USAGE, "--window and --totals are two views: give either.");
-        r = group_columns_parse(list, kind, &columns, complaint);
-        if (r == GROUP_COLUMNS_E_INVALID)
-                return complain(STATUS_USAGE, "%s", complaint);
+        r = check_columns(kind != REPORT_SETS ? session->options->columns : NULL, kind, &spread);
+        if (r != 0)
+                return r;
         view = malloc(sizeof(*view));
         if (!view)
                 return complain_errno(-ENOMEM, "prepare the output");
-        *view = (GroupView){ .form = { .session = session, .kind = kind, .columns = columns } };
+        *view = (GroupView){ .form = { .session = session, .kind = kind },
+                             .asked = kind,
+                             .wants_spread = spread };
         r = open_sink(view);
         if (r != 0)
                 return r;
+        view->form.overview = kind != REPORT_SETS && !session_is_machine(session);
+        view->form.rows = !view->form.overview || wants_rows(session->options);
         warn_pairs(&session->options->view);
         *ret = TAKE_PTR(view);
         return 0;
@@ -186,14 +256,15 @@ GroupView *group_view_free(GroupView *view) {
         return NULL;
 }
 
-void group_view_set_lead(GroupView *view, GroupLead lead, void *userdata) {
+void group_view_set_lead(GroupView *view, GroupLead lead, GroupCommand command, void *userdata) {
         view->form.lead = lead;
+        view->form.command = command;
         view->form.lead_userdata = userdata;
 }
 
 /*
- * A user who names metrics wants no tables of sections below them; only JSON keeps these. The
- * metrics stay the same, because all sections of metrics are wanted.
+ * A user who names metrics wants no tables of sections below them, nor does one who wants no rows;
+ * only JSON keeps these. The metrics stay the same, because all sections of metrics are wanted.
  */
 static void leave_out_tables(View *view) {
         view->has_sections = true;
@@ -214,9 +285,11 @@ void group_view_write_parameters(const GroupView *view, JsonWriter *writer) {
             !options_have(options, OPTION_LIMIT))
                 parameter.limit = 0;
         if (view->form.kind != REPORT_SETS) {
-                parameter.spread = is_machine || group_columns_want_spread(&view->form.columns);
-                if (!session_has_json(view->form.session) && parameter.has_metrics &&
-                    !parameter.has_sections)
+                parameter.spread = is_machine || view->wants_spread;
+                parameter.overview = view->form.overview;
+                parameter.rows = view->form.rows;
+                if (!view->form.rows || (!session_has_json(view->form.session) &&
+                                         parameter.has_metrics && !parameter.has_sections))
                         leave_out_tables(&parameter);
         }
         json_write_key(writer, "view");
@@ -244,10 +317,13 @@ static void tell_swap(json_object *reply) {
 }
 
 static int begin(GroupView *view, json_object *reply) {
+        int r;
+
         view->begun = true;
-        view->form.kind = report_kind_of(reply, view->form.kind);
-        if (view->form.kind == REPORT_INTERVAL && group_columns_find_sided(&view->form.columns))
-                return complain_column(group_columns_find_sided(&view->form.columns));
+        view->form.kind = report_kind_of(reply, view->asked);
+        r = choose_columns(view);
+        if (r != 0)
+                return r;
         if (report_kind_has_sides(view->form.kind))
                 tell_swap(reply);
         return view->sink->type->begin(view->sink, reply);
@@ -264,9 +340,15 @@ static int forward_parts(GroupView *view, json_object *reply) {
         unsigned n_lists = report_kind_has_sides(view->form.kind) ? _GROUP_LIST_MAX : 1;
         json_object *sections =
                 view->form.kind != REPORT_SETS ? cell_member(reply, "sections") : NULL;
+        json_object *overview = cell_member(reply, "overview");
         GroupSink *sink = view->sink;
         int r = 0;
 
+        if (cell_length(overview) > 0 && sink->type->overview) {
+                r = enter_stage(view, STAGE_OVERVIEW);
+                if (r == 0)
+                        r = sink->type->overview(sink, overview);
+        }
         for (unsigned list = 0; r == 0 && list < n_lists; list++) {
                 json_object *groups = cell_member(reply, group_list_name(view->form.kind, list));
 

@@ -27,8 +27,8 @@ DEFINE_CLEANUP(GroupView *, group_view_free);
  * exit status.
  */
 int group_view_refuse_side_columns(const Options *options);
-/* @lead is called once, before the first output. */
-void group_view_set_lead(GroupView *view, GroupLead lead, void *userdata);
+/* @lead is called once, before the first output; @command at most once, for the overview. */
+void group_view_set_lead(GroupView *view, GroupLead lead, GroupCommand command, void *userdata);
 
 /* The parameters "view" and, for sets, "alpha"; @writer is in an object. */
 void group_view_write_parameters(const GroupView *view, JsonWriter *writer);

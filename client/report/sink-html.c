@@ -24,7 +24,7 @@ static int begin(GroupSink *sink, json_object *reply) {
         r = html_page_begin(page, &settings);
         if (r < 0)
                 return r;
-        r = group_form_lead(sink->form, html_page_open_info(page));
+        r = group_form_lead(sink->form, NULL, html_page_open_info(page));
         if (r != 0)
                 return r;
         html_page_close_info(page);

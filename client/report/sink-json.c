@@ -88,7 +88,7 @@ static int begin(GroupSink *sink, json_object *reply) {
         int r;
 
         json_out_object(&json->out);
-        r = group_form_lead(sink->form, &json->out);
+        r = group_form_lead(sink->form, NULL, &json->out);
         if (r != 0)
                 return r;
         write_members(json, members->first, ELEMENTSOF(members->first), reply);

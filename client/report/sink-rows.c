@@ -19,7 +19,7 @@ static int begin(GroupSink *sink, json_object *reply) {
         const GroupForm *form = sink->form;
         int r;
 
-        r = group_form_lead(form, NULL);
+        r = group_form_lead(form, NULL, NULL);
         if (r != 0)
                 return r;
         group_rows_begin(writer, form->kind, reply);

@@ -11,6 +11,8 @@
  */
 
 #include <json-c/json.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include "base/cleanup.h"
 #include "report/group/group-columns.h"
 #include "report/overview/overview.h"
@@ -27,15 +29,23 @@ typedef enum GroupList {
 /* The member of a reply that has the list: an array of Group, OneSidedGroup or SetGroup. */
 const char *group_list_name(ReportKind kind, GroupList list);
 
-/* Writes what stands above everything else: the command of "run". @out is NULL except for JSON. */
-typedef int (*GroupLead)(void *userdata, JsonOut *out);
+/*
+ * Writes what stands above everything else, the command of "run": as text to @file, to @out for
+ * JSON, and where neither can take it to stderr. 0 or an exit status.
+ */
+typedef int (*GroupLead)(void *userdata, FILE *file, JsonOut *out);
+/* The command as a row of the overview (account-table.h), owned by the caller; NULL: none. */
+typedef json_object *(*GroupCommand)(void *userdata);
 
 /* What all formats need to know; it does not change once the sink has begun. */
 typedef struct GroupForm {
         Session *session;
         ReportKind kind; /* as asked for; from begin() on as the reply says */
         GroupColumns columns;
-        GroupLead lead; /* may be NULL */
+        bool overview;  /* one line a group was asked for */
+        bool rows;      /* rows by metric were asked for */
+        GroupLead lead; /* may be NULL, as the next */
+        GroupCommand command;
         void *lead_userdata;
 } GroupForm;
 
@@ -45,6 +55,8 @@ typedef struct GroupSink GroupSink;
 typedef struct GroupSinkType {
         /* @reply: the first one, with heads, sources and hostChanges. */
         int (*begin)(GroupSink *sink, json_object *reply);
+        /* @rows: a part of the overview, OverviewRows, which comes first. NULL: no use for it. */
+        int (*overview)(GroupSink *sink, json_object *rows);
         /* @groups: a part of the list, which is not empty. */
         int (*groups)(GroupSink *sink, GroupList list, json_object *groups);
         /* @part: the object {NAME: [row...]...}; a name may come again in the next part. */
@@ -68,8 +80,8 @@ static inline GroupSink *group_sink_free(GroupSink *sink) {
 DEFINE_CLEANUP(GroupSink *, group_sink_free);
 
 /* Calls the lead if there is one. 0 or an exit status. */
-static inline int group_form_lead(const GroupForm *form, JsonOut *out) {
-        return form->lead ? form->lead(form->lead_userdata, out) : 0;
+static inline int group_form_lead(const GroupForm *form, FILE *file, JsonOut *out) {
+        return form->lead ? form->lead(form->lead_userdata, file, out) : 0;
 }
 
 /* 0 or -ENOMEM. @form is borrowed. */

@@ -119,6 +119,8 @@
         O(LIMIT, "limit", 0, REQUIRED, "N", VIEW_NUMBER(limit),                                 \
           "At most N groups, and N cgroups or processes in each section, 0 for all "            \
           "(default: 40)")                                                                      \
+        O(ROWS, "rows", 0, NONE, "", GIVEN,                                                     \
+          "Also each metric of each group, and the sections, below the overview")               \
         O(ALL_ROWS, "all-rows", 0, NONE, "", GIVEN,                                             \
           "Also rows that did not change")                                                      \
         O(SELF, "self", 0, NONE, "", VIEW_FLAG(self, true),                                     \
@@ -147,7 +149,7 @@ typedef enum OptionId { OPTIONS(OPTION_ID) _OPTION_MAX } OptionId;
          OPTION_BIT(METRICS) | OPTION_BIT(COLUMNS) | OPTION_BIT(LIMIT) | OPTION_BIT(ALL_ROWS) | \
          OPTION_BIT(SELF) | OPTION_BIT(RAW) | OPTION_BIT(FORMAT) | OPTION_BIT(WRAP) |           \
          OPTION_BIT(CGROUP_FLATTEN) | OPTION_BIT(NO_CG_NORMALIZE) | OPTION_BIT(FILTER) |        \
-         OPTION_BIT(SORT_BY) | OPTION_BIT(FORMULAS) | OPTION_BIT(VERBOSE))
+         OPTION_BIT(SORT_BY) | OPTION_BIT(FORMULAS) | OPTION_BIT(VERBOSE) | OPTION_BIT(ROWS))
 
 /* What an interval has, too. */
 #define OPTION_INTERVAL_BITS (OPTION_BIT(PAIR) | OPTION_BIT(NO_PAIRING) | OPTION_BIT(WINDOW))

@@ -16,6 +16,7 @@
 #include "verb/verb.h"
 #include "wire/message-object.h"
 
+#define RUSAGE_BLOCK_BYTES 512 /* the kernel counts 512 bytes as a block, whatever the disk has */
 #define NAME_BYTES (SNAPSHOT_NAME_MAX_CHARS + 16)
 
 /* One run: the command and the snapshots around it. */
@@ -55,36 +56,50 @@ static void append_word(Buffer *line, const char *word) {
                 buffer_append_byte(line, '\'');
 }
 
-/* "make -j4: exit 0, 1min 2.345s elapsed, 58.123s user, ..." */
-static void append_account(const Run *run, Buffer *line) {
-        const struct rusage *usage = &run->result.usage;
-        char elapsed[WHEN_CHARS], user[WHEN_CHARS], system[WHEN_CHARS], peak[QUANTITY_CHARS];
-
+static void append_words(const Run *run, Buffer *line) {
         for (size_t i = 0; run->words[i]; i++) {
                 if (i > 0)
                         buffer_append_byte(line, ' ');
                 append_word(line, run->words[i]);
         }
+}
+
+/* "make -j4: exit 0, 1min 2.345s elapsed, 58.123s user, 3.456s system" */
+static void append_end(const Run *run, Buffer *line) {
+        const struct rusage *usage = &run->result.usage;
+        char elapsed[WHEN_CHARS], user[WHEN_CHARS], system[WHEN_CHARS];
+
+        append_words(run, line);
         when_format_span(run->result.elapsed_ns, elapsed);
         when_format_span(timeval_ns(usage->ru_utime), user);
         when_format_span(timeval_ns(usage->ru_stime), system);
-        (void) quantity_format(quantity_of_u64(peak_bytes(usage)), QUANTITY_LADDER_BYTES,
-                               QUANTITY_FORM_VALUE, peak);
-        buffer_append_format(
-                line,
-                ": %s %d, %s elapsed, %s user, %s system, %s peak, %ld minor and %ld major faults, "
-                "%ld voluntary and %ld involuntary switches, %ld blocks in, %ld out",
-                run->result.signalled ? "signal" : "exit", run->result.code, elapsed, user, system,
-                peak, usage->ru_minflt, usage->ru_majflt, usage->ru_nvcsw, usage->ru_nivcsw,
-                usage->ru_inblock, usage->ru_oublock);
+        buffer_append_format(line, ": %s %d, %s elapsed, %s user, %s system",
+                             run->result.signalled ? "signal" : "exit", run->result.code, elapsed,
+                             user, system);
 }
 
-/* Rows have no place for the account: it goes to stderr. */
-static int print_account(const Run *run) {
-        const Lines lines = { run->session->rows ? stderr : stdout, &run->session->terminal, 0 };
+/* The rest of what wait4() told, where no row of an overview has it. */
+static void append_usage(const Run *run, Buffer *line) {
+        const struct rusage *usage = &run->result.usage;
+        char peak[QUANTITY_CHARS];
+
+        (void) quantity_format(quantity_of_u64(peak_bytes(usage)), QUANTITY_LADDER_BYTES,
+                               QUANTITY_FORM_VALUE, peak);
+        buffer_append_format(line,
+                             ", %s peak, %ld minor and %ld major faults, %ld voluntary and %ld "
+                             "involuntary switches, %ld blocks in, %ld out",
+                             peak, usage->ru_minflt, usage->ru_majflt, usage->ru_nvcsw,
+                             usage->ru_nivcsw, usage->ru_inblock, usage->ru_oublock);
+}
+
+/* @file NULL: the output has rows, which have no place for the account. It goes to stderr. */
+static int print_account(const Run *run, FILE *file) {
+        const Lines lines = { file ? file : stderr, &run->session->terminal, 0 };
         _cleanup_(buffer_done) Buffer line = {};
 
-        append_account(run, &line);
+        append_end(run, &line);
+        if (!file)
+                append_usage(run, &line);
         return lines_print_buffer(&lines, "", &line);
 }
 
@@ -120,15 +135,57 @@ static void write_account(const Run *run, JsonOut *out) {
         json_out_end(out);
 }
 
-static int on_lead(void *userdata, JsonOut *out) {
+static int on_lead(void *userdata, FILE *file, JsonOut *out) {
         const Run *run = userdata;
 
-        if (!out && run->session->rows && options_have(run->session->options, OPTION_QUIET))
-                return 0;
-        if (!out)
-                return print_account(run);
-        write_account(run, out);
+        if (out)
+                write_account(run, out);
+        else if (file || !options_have(run->session->options, OPTION_QUIET))
+                return print_account(run, file);
         return 0;
+}
+
+static json_object *command_account(const Run *run) {
+        const struct rusage *usage = &run->result.usage;
+        const struct {
+                const char *key;
+                uint64_t value;
+        } figures[] = {
+                { "elapsedNs", run->result.elapsed_ns },
+                { "runningNs", timeval_ns(usage->ru_utime) + timeval_ns(usage->ru_stime) },
+                { "switches", (uint64_t) usage->ru_nvcsw + (uint64_t) usage->ru_nivcsw },
+                { "readBytes", (uint64_t) usage->ru_inblock * RUSAGE_BLOCK_BYTES },
+                { "writeBytes", (uint64_t) usage->ru_oublock * RUSAGE_BLOCK_BYTES },
+                { "majorFaults", (uint64_t) usage->ru_majflt },
+                { "peakRssBytes", peak_bytes(usage) },
+        };
+        json_object *account = json_object_new_object();
+
+        for (size_t i = 0; account && i < ELEMENTSOF(figures); i++)
+                (void) json_object_object_add(account, figures[i].key,
+                                              json_object_new_uint64(figures[i].value));
+        return account;
+}
+
+/* COMMAND began after one capture and was gone before the other, so no group has its work. */
+static json_object *on_command(void *userdata) {
+        const Run *run = userdata;
+        json_object *row = json_object_new_object(), *accounts = json_object_new_array();
+        _cleanup_(buffer_done) Buffer words = {};
+
+        append_words(run, &words);
+        /* The same on both sides, if there are two: it is printed once then. */
+        for (size_t side = 0; accounts && side < 2; side++)
+                (void) json_object_array_add(accounts, command_account(run));
+        if (!row || !accounts || buffer_failure(&words) < 0) {
+                (void) json_object_put(row);
+                (void) json_object_put(accounts);
+                return NULL;
+        }
+        (void) json_object_object_add(row, "key",
+                                      json_object_new_string_len(words.bytes, (int) words.n));
+        (void) json_object_object_add(row, "accounts", accounts);
+        return row;
 }
 
 /*
@@ -225,7 +282,7 @@ int verb_run(Session *session) {
         if (r != 0)
                 return r;
         session->left_status = command_status(&run.result);
-        group_view_set_lead(view, on_lead, &run);
+        group_view_set_lead(view, on_lead, on_command, &run);
         r = compare_subjects(
                 session, view,
                 (const SubjectReference[2]){ subject_of(run.names[0]), subject_of(run.names[1]) });

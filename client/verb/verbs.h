@@ -80,9 +80,15 @@
         "Columns, separated by commas; \"+\" in front adds them to the default ones:"
 #define VERB_ONE_ONE(name) " " name
 #define VERB_ONE_TWO(name)
+#define VERB_ONE_WORK(name) " " name
+#define VERB_ONE_CHANGE(name) " " name
+#define VERB_ONE_RATED(name) " " name
 #define VERB_ONE_BOTH(name) " " name
 #define VERB_TWO_ONE(name)
 #define VERB_TWO_TWO(name) " " name
+#define VERB_TWO_WORK(name) " " name
+#define VERB_TWO_CHANGE(name) " " name
+#define VERB_TWO_RATED(name) " " name
 #define VERB_TWO_BOTH(name) " " name
 #define VERB_COLUMN_OF_ONE(id, name, header, right, shrink, omit, sides) VERB_ONE_##sides(name)
 #define VERB_COLUMN_OF_TWO(id, name, header, right, shrink, omit, sides) VERB_TWO_##sides(name)

@@ -38,8 +38,8 @@ def read_lists(paths):
         formats = set(re.findall(r"FORMAT_(\w+)", verb["formats"]))
         lists[f"{verb['name']}-formats"] = [row for row in lists["formats"] if row["id"] in formats]
     options = lists.get("options", [])
-    for sides in ("one", "two"):
-        lists[f"columns-{sides}"] = [row for row in lists.get("columns", []) if row["sides"] in (sides.upper(), "BOTH")]
+    for sides, other in (("one", "TWO"), ("two", "ONE")):
+        lists[f"columns-{sides}"] = [row for row in lists.get("columns", []) if row["sides"] != other]
     lists["common-options"] = [row for row in options if row["group"] == "common"]
     lists["valued-options"] = [row for row in options if row["argument"] == "REQUIRED"]
     lists["optional-options"] = [row for row in options if row["argument"] == "OPTIONAL"]

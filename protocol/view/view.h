@@ -55,6 +55,10 @@
           "The default by its name: the interval between two snapshots. NoWindow without one.")    \
         F(totals,           "totals",          false,                                              \
           "Compare two snapshots by the totals of lives, also those of one boot.")                 \
+        F(overview,         "overview",        false,                                              \
+          "First a list overview: one account of each group, those that matter most first.")       \
+        F(rows,             "rows",            true,                                               \
+          "The lists of groups with their rows of metrics.")                                       \
         F(spread,           "spread",          false,                                              \
           "Also how each sum is spread over the threads of a group.")                              \
         F(changed_only,     "changedOnly",     false,                                              \

@@ -8,10 +8,23 @@
 
 #define BOLD_PERCENT 50
 
-GroupRow group_row_of(const char *metric, json_object *entry, bool raw) {
+Span group_metric_text(const char *metric) {
+        static const char *const units[] = { "_clock_ticks", "_ns", "_bytes" };
+        Span text = span_of(metric);
+
+        for (size_t i = 0; i < ELEMENTSOF(units); i++) {
+                size_t n = strlen(units[i]);
+
+                if (text.n > n && memcmp(text.bytes + text.n - n, units[i], n) == 0)
+                        return (Span){ text.bytes, text.n - n };
+        }
+        return text;
+}
+
+GroupRow group_row_of(ReportKind kind, const char *metric, json_object *entry, bool raw) {
         MetricId id = metric_find(span_of(metric));
         DerivedId derived = id < _METRIC_MAX ? _DERIVED_MAX : derived_find(span_of(metric));
-        GroupRow row = { .metric = metric, .entry = entry, .style = { .raw = raw } };
+        GroupRow row = { .kind = kind, .metric = metric, .entry = entry, .style = { .raw = raw } };
 
         if (id < _METRIC_MAX) {
                 row.registered = &metric_table[id];
@@ -25,6 +38,48 @@ GroupRow group_row_of(const char *metric, json_object *entry, bool raw) {
 
 static json_object *member_of(const GroupRow *row, const char *object, const char *key) {
         return cell_member(cell_member(row->entry, object), key);
+}
+
+static bool has_value(json_object *entry) {
+        return cell_member(entry, "value") || cell_member(entry, "after") ||
+               cell_member(entry, "before") || cell_member(entry, "a") || cell_member(entry, "b");
+}
+
+/* The kernel shows some counters in two places. */
+static bool is_second_name(const GroupRow *row, json_object *metrics) {
+        static const struct {
+                const char *name, *first;
+        } seconds[] = {
+                { "cpu_delay_total_ns", "wait_time_ns" },
+                { "cpu_delay_count", "timeslices" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(seconds); i++)
+                if (strcmp(row->metric, seconds[i].name) == 0)
+                        return has_value(cell_member(metrics, seconds[i].first));
+        return false;
+}
+
+/* The peak, or the least value, of lives that began before the interval. */
+static bool is_old_extreme(const GroupRow *row) {
+        bool is_floor, is_peak;
+        Quantity before, after;
+
+        if (!row->registered || row->kind != REPORT_INTERVAL)
+                return false;
+        is_peak = row->registered->rule == METRIC_RULE_MaxPeak ||
+                  row->registered->rule == METRIC_RULE_MaxPeakBytes;
+        is_floor = row->registered->rule == METRIC_RULE_MinFloor;
+        if ((!is_peak && !is_floor) || !cell_quantity(cell_member(row->entry, "before"), &before))
+                return false;
+        if (!cell_quantity(cell_member(row->entry, "after"), &after))
+                return true;
+        return is_peak ? quantity_compare_magnitude(after, before) <= 0
+                       : quantity_compare_magnitude(after, before) >= 0;
+}
+
+bool group_row_is_idle(const GroupRow *row, json_object *metrics) {
+        return is_second_name(row, metrics) || is_old_extreme(row);
 }
 
 /* "VALUE NAME[TID]" of the thread that has the most. The name comes last, as what may be cut. */
@@ -62,6 +117,10 @@ static void append_tags(Buffer *cell, const Metric *metric) {
         }
 }
 
+static bool is_counter(const GroupRow *row) {
+        return row->registered && metric_is_cumulative((MetricId) (row->registered - metric_table));
+}
+
 /* Words of a place or a state are neither the same nor different: there is nothing to compare. */
 static void append_delta(Buffer *cell, const GroupRow *row) {
         const Metric *metric = row->registered;
@@ -70,6 +129,9 @@ static void append_delta(Buffer *cell, const GroupRow *row) {
                 buffer_append_byte(cell, '-');
         else
                 cell_append_delta(cell, row->entry, &row->style);
+        if (row->kind == REPORT_INTERVALS && is_counter(row) && !row->style.raw &&
+            cell_member(row->entry, "delta"))
+                buffer_append_text(cell, "/s");
 }
 
 /* sets */
@@ -147,22 +209,66 @@ static void append_value(Buffer *cell, const char *side, const GroupRow *row) {
         cell_append_value(cell, cell_member(row->entry, side), &row->style);
 }
 
+/* A side of two snapshots, or of two intervals, of which counters have rates. */
+static void append_side(Buffer *cell, size_t side, const GroupRow *row) {
+        static const char *const sides[] = { "before", "after" }, *const intervals[] = { "a", "b" };
+        json_object *value;
+
+        if (row->kind != REPORT_INTERVALS) {
+                append_value(cell, sides[side], row);
+                return;
+        }
+        value = cell_member(row->entry, intervals[side]);
+        if (!is_counter(row)) {
+                append_value(cell, intervals[side], row);
+                return;
+        }
+        if (!row->style.raw && value && cell_is_approximate(row->entry, intervals[side]))
+                buffer_append_byte(cell, '~');
+        cell_append_per_second(cell, value, &row->style);
+}
+
+static void append_arrow(Buffer *cell, const GroupRow *row) {
+        append_side(cell, 0, row);
+        buffer_append_text(cell, " \u2192 ");
+        append_side(cell, 1, row);
+}
+
+/* What was done, or a level at the end with what it was before where that differs. */
+static void append_work(Buffer *cell, const GroupRow *row) {
+        json_object *work, *before = cell_member(row->entry, "before");
+
+        if (json_object_object_get_ex(row->entry, "work", &work) || is_counter(row)) {
+                append_value(cell, work ? "work" : "delta", row);
+                return;
+        }
+        if (before && !json_object_equal(before, cell_member(row->entry, "after"))) {
+                append_value(cell, "before", row);
+                buffer_append_text(cell, "\u2192");
+        }
+        append_value(cell, "after", row);
+}
+
 void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row) {
         switch (column) {
         case GROUP_COLUMN_METRIC:
+                printable_append(cell, row->style.raw ? span_of(row->metric)
+                                                      : group_metric_text(row->metric));
+                break;
         case GROUP_COLUMN_SET_METRIC:
                 printable_append(cell, span_of(row->metric));
                 break;
         case GROUP_COLUMN_BEFORE:
-                append_value(cell, "before", row);
+                append_side(cell, 0, row);
                 break;
         case GROUP_COLUMN_AFTER:
-                append_value(cell, "after", row);
+                append_side(cell, 1, row);
                 break;
         case GROUP_COLUMN_ARROW:
-                append_value(cell, "before", row);
-                buffer_append_text(cell, " \u2192 ");
-                append_value(cell, "after", row);
+                append_arrow(cell, row);
+                break;
+        case GROUP_COLUMN_WORK:
+                append_work(cell, row);
                 break;
         case GROUP_COLUMN_DELTA:
                 append_delta(cell, row);
@@ -171,7 +277,11 @@ void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row) {
                 cell_append_percent(cell, row->entry, &row->style);
                 break;
         case GROUP_COLUMN_RATE:
-                cell_append_rate(cell, row->entry, &row->style);
+                if (row->kind == REPORT_INTERVAL)
+                        cell_append_per_second(cell, cell_member(row->entry, "perSecond"),
+                                               &row->style);
+                else
+                        cell_append_rate(cell, row->entry, &row->style);
                 break;
         case GROUP_COLUMN_VALUE:
                 append_value(cell, "value", row);

@@ -12,6 +12,7 @@
 #include "report/group/group-columns.h"
 
 typedef struct GroupRow {
+        ReportKind kind;
         const char *metric;
         json_object *entry;
         CellStyle style;
@@ -19,7 +20,15 @@ typedef struct GroupRow {
 } GroupRow;
 
 /* @entry is borrowed. */
-GroupRow group_row_of(const char *metric, json_object *entry, bool raw);
+GroupRow group_row_of(ReportKind kind, const char *metric, json_object *entry, bool raw);
+/*
+ * Whether a row says nothing that another one of the group does not say: a second name of a counter
+ * whose first name has a value, or the peak of lives in an interval in which it did not rise.
+ * @metrics: of the group.
+ */
+bool group_row_is_idle(const GroupRow *row, json_object *metrics);
+/* The name of a metric for people, whose values have units: without the unit. */
+Span group_metric_text(const char *metric);
 
 /* Appends the cell, whose column must be one of the metric and not of the group. */
 void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row);

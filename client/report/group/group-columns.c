@@ -11,8 +11,11 @@
 
 enum {
         KINDS_ONE = 1 << REPORT_SNAPSHOT,
-        KINDS_TWO = 1 << REPORT_PAIR | 1 << REPORT_INTERVAL | 1 << REPORT_INTERVALS,
-        KINDS_BOTH = KINDS_ONE | KINDS_TWO,
+        KINDS_TWO = 1 << REPORT_PAIR | 1 << REPORT_INTERVALS,
+        KINDS_WORK = 1 << REPORT_INTERVAL,
+        KINDS_RATED = 1 << REPORT_PAIR | KINDS_WORK, /* the sides of two intervals are rates */
+        KINDS_CHANGE = KINDS_TWO | KINDS_WORK,
+        KINDS_BOTH = KINDS_ONE | KINDS_TWO | KINDS_WORK,
         KINDS_SETS = 1 << REPORT_SETS,
 };
 
@@ -40,22 +43,25 @@ static const struct {
         { "candidate", GROUP_COLUMN_AFTER },
 };
 
-#define DEFAULTS_OF_TWO                                                            \
-        {                                                                          \
-                { GROUP_COLUMN_GROUP,   GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC, \
-                  GROUP_COLUMN_BEFORE,  GROUP_COLUMN_AFTER,   GROUP_COLUMN_DELTA,  \
-                  GROUP_COLUMN_PERCENT, GROUP_COLUMN_RATE },                       \
-                        8, 8                                                       \
-        }
-
 static const GroupColumns defaults[] = {
         [REPORT_SNAPSHOT] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
                                 GROUP_COLUMN_VALUE },
                               4,
                               4 },
-        [REPORT_PAIR] = DEFAULTS_OF_TWO,
-        [REPORT_INTERVAL] = DEFAULTS_OF_TWO,
-        [REPORT_INTERVALS] = DEFAULTS_OF_TWO,
+        [REPORT_PAIR] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
+                            GROUP_COLUMN_BEFORE, GROUP_COLUMN_AFTER, GROUP_COLUMN_DELTA,
+                            GROUP_COLUMN_PERCENT, GROUP_COLUMN_RATE },
+                          8,
+                          8 },
+        [REPORT_INTERVAL] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
+                                GROUP_COLUMN_WORK, GROUP_COLUMN_RATE },
+                              5,
+                              5 },
+        [REPORT_INTERVALS] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
+                                 GROUP_COLUMN_BEFORE, GROUP_COLUMN_AFTER, GROUP_COLUMN_DELTA,
+                                 GROUP_COLUMN_PERCENT },
+                               7,
+                               7 },
         [REPORT_SETS] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_SET_METRIC, GROUP_COLUMN_MEDIAN_BEFORE,
                             GROUP_COLUMN_MEDIAN_AFTER, GROUP_COLUMN_MEDIAN_DELTA,
                             GROUP_COLUMN_MEDIAN_PERCENT, GROUP_COLUMN_P, GROUP_COLUMN_RANGE_BEFORE,
@@ -64,8 +70,15 @@ static const GroupColumns defaults[] = {
                           10 },
 };
 
-TableColumn group_column_table(GroupColumn id, const char *group_header) {
+TableColumn group_column_table(GroupColumn id, ReportKind kind, const char *group_header) {
         TableColumn column = rows[id].table;
+
+        if (kind == REPORT_INTERVAL && id == GROUP_COLUMN_RATE)
+                column.header = "per second";
+        if (kind == REPORT_INTERVALS && id == GROUP_COLUMN_BEFORE)
+                column.header = "A";
+        if (kind == REPORT_INTERVALS && id == GROUP_COLUMN_AFTER)
+                column.header = "B";
 
         if (!column.header)
                 column.header = group_header;
@@ -188,9 +201,7 @@ int group_columns_parse(const char *list, ReportKind kind, GroupColumns *ret,
 
 const char *group_columns_find_sided(const GroupColumns *columns) {
         for (size_t i = columns->n_default; i < columns->n; i++)
-                if (columns->ids[i] == GROUP_COLUMN_BEFORE ||
-                    columns->ids[i] == GROUP_COLUMN_AFTER ||
-                    columns->ids[i] == GROUP_COLUMN_PERCENT)
+                if (rows[columns->ids[i]].kinds == KINDS_TWO)
                         return rows[columns->ids[i]].name;
         return NULL;
 }

@@ -5,7 +5,8 @@
  * GroupColumns
  *
  * The columns that tables of groups can have, and those the user chose. A column that only makes
- * sense for two snapshots is unknown to a report on one. Sets have columns that nobody chooses.
+ * sense with two sides is unknown to a report on one snapshot or one interval. Sets have columns
+ * that nobody chooses.
  */
 
 #include <stdbool.h>
@@ -14,8 +15,11 @@
 #include "render/table.h"
 #include "report/overview/overview.h"
 
-/* The columns that a user can choose. */
-/*         id       name       header     right  shrink omit  reports that have it */
+/*
+ * The columns that a user can choose, and the kinds that have them: ONE snapshot, TWO sides, the
+ * WORK of an interval, the CHANGE of either, what can be RATED by time, or BOTH of one and two.
+ */
+/*         id       name       header     right  shrink omit  kinds that have it */
 // clang-format off
 #define GROUP_COLUMNS(C)                                                                   \
         C(GROUP,   "group",   NULL,      false, 12,    0,    BOTH)                                 \
@@ -24,10 +28,11 @@
         C(BEFORE,  "before",  "before",  true,  11,    0,    TWO)                                  \
         C(AFTER,   "after",   "after",   true,  11,    0,    TWO)                                  \
         C(ARROW,   "arrow",   "value",   false, 27,    0,    TWO)                                  \
-        C(DELTA,   "delta",   "delta",   true,  0,     0,    TWO)                                  \
+        C(DELTA,   "delta",   "delta",   true,  0,     0,    CHANGE)                               \
         C(PERCENT, "%",       "%",       true,  0,     0,    TWO)                                  \
-        C(RATE,    "rate",    "rate",    true,  0,     2,    TWO)                                  \
+        C(RATE,    "rate",    "rate",    true,  0,     2,    RATED)                                \
         C(VALUE,   "value",   "value",   true,  24,    0,    ONE)                                  \
+        C(WORK,    "work",    "work",    true,  24,    0,    WORK)                                 \
         C(TOP,     "top",     "top",     false, 24,    0,    BOTH)                                 \
         C(P50,     "p50",     "p50",     true,  0,     0,    BOTH)                                 \
         C(P99,     "p99",     "p99",     true,  0,     0,    BOTH)                                 \
@@ -74,8 +79,8 @@ _must_check_ int group_columns_parse(const char *list, ReportKind kind, GroupCol
                                      char ret_complaint[static GROUP_COLUMNS_COMPLAINT_BYTES]);
 
 /*
- * The name of the first column that the user chose and that needs two sides: before, after or "%".
- * NULL when there is none.
+ * The name of the first column that the user chose and that needs two sides: before, after, arrow
+ * or "%". NULL when there is none.
  */
 const char *group_columns_find_sided(const GroupColumns *columns);
 
@@ -83,4 +88,4 @@ const char *group_columns_find_sided(const GroupColumns *columns);
 bool group_columns_want_spread(const GroupColumns *columns);
 
 /* The layout of a column; @group_header is the header of the group's column. */
-TableColumn group_column_table(GroupColumn id, const char *group_header);
+TableColumn group_column_table(GroupColumn id, ReportKind kind, const char *group_header);

@@ -11,6 +11,7 @@
 _Static_assert(_GROUP_COLUMN_MAX <= TABLE_MAX_COLUMNS, "a table can have all columns at once");
 
 struct GroupTable {
+        ReportKind kind;
         GroupColumns columns;
         TableColumn table_columns[_GROUP_COLUMN_MAX];
         Table *table;
@@ -21,7 +22,8 @@ struct GroupTable {
         json_object *uptime; /* of that group; borrowed, may be NULL */
 };
 
-int group_table_new(const Session *session, const GroupColumns *columns, GroupTable **ret) {
+int group_table_new(const Session *session, const GroupColumns *columns, ReportKind kind,
+                    GroupTable **ret) {
         _cleanup_(group_table_freep) GroupTable *table = NULL;
         const Options *options = session->options;
         int r;
@@ -29,11 +31,14 @@ int group_table_new(const Session *session, const GroupColumns *columns, GroupTa
         table = malloc(sizeof(*table));
         if (!table)
                 return -ENOMEM;
-        *table = (GroupTable){ .columns = *columns, .raw = options_have(options, OPTION_RAW) };
+        *table = (GroupTable){ .columns = *columns,
+                               .kind = kind,
+                               .raw = options_have(options, OPTION_RAW) };
         for (size_t i = 0; i < columns->n; i++) {
                 TableColumn *column = &table->table_columns[i];
 
-                *column = group_column_table(columns->ids[i], view_axis_header(options->view.axis));
+                *column = group_column_table(columns->ids[i], kind,
+                                             view_axis_header(options->view.axis));
                 column->keep_end = columns->ids[i] == GROUP_COLUMN_GROUP &&
                                    options->view.axis == VIEW_AXIS_CGROUP;
                 /* Columns that the user named are never omitted. */
@@ -116,12 +121,16 @@ static void set_label(Buffer *label, const char *before, json_object *part) {
 
 /* "N", or "A→B". */
 static void append_threads(Buffer *cell, json_object *group) {
-        json_object *before = cell_member(group, "threadsBefore");
-        json_object *after = cell_member(group, "threadsAfter");
+        json_object *threads = cell_member(group, "threads");
+        bool has_sides = json_object_is_type(threads, json_type_object);
+        json_object *before =
+                has_sides ? cell_member(threads, "a") : cell_member(group, "threadsBefore");
+        json_object *after =
+                has_sides ? cell_member(threads, "b") : cell_member(group, "threadsAfter");
         uint64_t n_before = json_object_get_uint64(before), n_after = json_object_get_uint64(after);
 
         if (!before || !after)
-                buffer_append_u64(cell, json_object_get_uint64(cell_member(group, "threads")));
+                buffer_append_u64(cell, json_object_get_uint64(has_sides ? before : threads));
         else if (n_before == n_after)
                 buffer_append_u64(cell, n_before);
         else
@@ -162,9 +171,11 @@ static void add_rows(GroupTable *table, json_object *metrics) {
         if (!json_object_is_type(metrics, json_type_object))
                 return;
         json_object_object_foreachC(metrics, member) {
-                GroupRow row = group_row_of(member.key, member.val, table->raw);
+                GroupRow row = group_row_of(table->kind, member.key, member.val, table->raw);
                 uint32_t bold = 0;
 
+                if (group_row_is_idle(&row, metrics))
+                        continue;
                 for (size_t i = 0; i < table->columns.n; i++) {
                         append_cell(table, table->columns.ids[i], &row);
                         if (group_cell_is_bold(table->columns.ids[i], &row))

@@ -20,7 +20,7 @@ typedef struct GroupTable GroupTable;
 
 /* @columns is copied, @session borrowed. */
 _must_check_ int group_table_new(const Session *session, const GroupColumns *columns,
-                                 GroupTable **ret);
+                                 ReportKind kind, GroupTable **ret);
 GroupTable *group_table_free(GroupTable *table);
 DEFINE_CLEANUP(GroupTable *, group_table_free);
 

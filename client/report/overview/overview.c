@@ -10,97 +10,11 @@
 #include "render/cell.h"
 #include "render/printable.h"
 #include "render/when.h"
+#include "report/overview/change-lines.h"
+#include "report/overview/host-lines.h"
+#include "report/overview/limited-lines.h"
 #include "report/overview/missing.h"
 #include "report/overview/set-overview.h"
-
-/* "cpufreq_governor." and 17; has_number is false if the key does not end in a number. */
-typedef struct ChangeKey {
-        Span stem;
-        bool has_number;
-        uint32_t number;
-} ChangeKey;
-
-static ChangeKey key_of(json_object *change) {
-        Span text = cell_string(cell_member(change, "key"));
-        const char *dot = text.n > 0 ? memrchr(text.bytes, '.', text.n) : NULL;
-        size_t n_stem = dot ? (size_t) (dot - text.bytes) + 1 : 0;
-        ChangeKey key = { .stem = text };
-
-        key.has_number = dot && number_parse_u32((Span){ dot + 1, text.n - n_stem }, &key.number);
-        if (key.has_number)
-                key.stem.n = n_stem;
-        return key;
-}
-
-static bool is_same_change(json_object *a, json_object *b) {
-        ChangeKey key_a = key_of(a), key_b = key_of(b);
-
-        return key_a.has_number && key_b.has_number && key_a.stem.n == key_b.stem.n &&
-               memcmp(key_a.stem.bytes, key_b.stem.bytes, key_a.stem.n) == 0 &&
-               json_object_equal(cell_member(a, "before"), cell_member(b, "before")) &&
-               json_object_equal(cell_member(a, "after"), cell_member(b, "after"));
-}
-
-static int compare_numbers(const void *a, const void *b) {
-        uint32_t left = *(const uint32_t *) a, right = *(const uint32_t *) b;
-
-        return left < right ? -1 : left > right;
-}
-
-/* "0-3,7" of @n numbers in any order. */
-static int append_numbers(Buffer *line, json_object *changes, size_t first, size_t n) {
-        _cleanup_(freep) uint32_t *numbers = calloc(n, sizeof(*numbers));
-
-        if (!numbers)
-                return -ENOMEM;
-        for (size_t i = 0; i < n; i++)
-                numbers[i] = key_of(cell_element(changes, first + i)).number;
-        qsort(numbers, n, sizeof(*numbers), compare_numbers);
-        for (size_t i = 0, end; i < n; i = end) {
-                for (end = i + 1; end < n && numbers[end] == numbers[end - 1] + 1; end++)
-                        ;
-                buffer_append_format(line, "%s%u", i > 0 ? "," : "", numbers[i]);
-                if (end - i > 1)
-                        buffer_append_format(line, "-%u", numbers[end - 1]);
-        }
-        return 0;
-}
-
-/* Prints one line for the @n changes from @first. */
-static int print_change(const Lines *lines, json_object *changes, size_t first, size_t n) {
-        json_object *change = cell_element(changes, first);
-        _cleanup_(buffer_done) Buffer line = {};
-        int r;
-
-        if (n == 1) {
-                cell_append_text(&line, cell_member(change, "key"));
-        } else {
-                printable_append_name(&line, key_of(change).stem);
-                r = append_numbers(&line, changes, first, n);
-                if (r < 0)
-                        return r;
-        }
-        buffer_append_text(&line, ": ");
-        cell_append_text(&line, cell_member(change, "before"));
-        buffer_append_text(&line, " \u2192 ");
-        cell_append_text(&line, cell_member(change, "after"));
-        return lines_print_buffer(lines, "changed", &line);
-}
-
-int host_changes_print(const Lines *lines, json_object *changes) {
-        size_t n = cell_length(changes);
-        int r = 0;
-
-        for (size_t i = 0, end; r == 0 && i < n; i = end) {
-                json_object *first = cell_element(changes, i);
-
-                for (end = i + 1; end < n; end++)
-                        if (!is_same_change(first, cell_element(changes, end)))
-                                break;
-                r = print_change(lines, changes, i, end - i);
-        }
-        return r;
-}
 
 static const char *string_of(json_object *object, const char *key) {
         json_object *value = cell_member(object, key);
@@ -150,43 +64,149 @@ static const char *why_no_time(json_object *before, json_object *after) {
                            *b = string_of(after, host_keys[i]);
 
                 if (a[0] != '\0' && b[0] != '\0' && strcmp(a, b) != 0)
-                        return "different hosts";
+                        return "the snapshots are of different hosts";
         }
         if (!cell_member(before, "bootId") || !cell_member(after, "bootId"))
-                return "a file without boot id";
-        return "different boots";
+                return "one of the snapshots has no boot id";
+        return "the snapshots are of different boots";
 }
 
-static void print_elapsed(const Lines *lines, json_object *reply) {
+/* Nobody should take the difference of two totals for what was done in between. */
+static void print_totals_line(const Lines *lines, json_object *reply) {
         json_object *elapsed = cell_member(reply, "elapsedNs");
         char span[WHEN_CHARS];
 
         if (!elapsed) {
                 lines_format(
-                        lines, "elapsed", "unknown (%s): no rates",
+                        lines, "totals", "of whole lives, which differ in length; %s",
                         why_no_time(cell_member(reply, "before"), cell_member(reply, "after")));
                 return;
         }
         when_format_span(json_object_get_uint64(elapsed), span);
-        lines_format(lines, "elapsed", "%s", span);
+        lines_format(lines, "totals", "of whole lives, which differ in length; captured %s apart",
+                     span);
 }
 
-static unsigned long long count_of(json_object *object, const char *key) {
-        return json_object_get_uint64(cell_member(object, key));
+/* intervals */
+
+/*
+ * ": 31 lived on, 3 born, 2 ended". What those that ended did is only told by the coverage, where
+ * there is one.
+ */
+static void append_lives(Buffer *line, json_object *lives, json_object *coverage) {
+        static const struct {
+                const char *key, *text;
+        } counts[] = {
+                { "survived", "lived on" },
+                { "born", "born" },
+                { "ended", "ended" },
+                { "bornAndEnded", "born and ended" },
+        };
+        const char *joint = ": ";
+
+        for (size_t i = 0; i < ELEMENTSOF(counts); i++) {
+                uint64_t n = json_object_get_uint64(cell_member(lives, counts[i].key));
+
+                if (n == 0)
+                        continue;
+                buffer_append_format(line, "%s%llu %s", joint, (unsigned long long) n,
+                                     counts[i].text);
+                joint = ", ";
+                if (i == 2 && !cell_member(coverage, "endedNs") &&
+                    !cell_member(coverage, "cpuUsedNs"))
+                        buffer_append_text(line, " (what they did is not known)");
+        }
 }
 
-static void print_lives(const Lines *lines, json_object *lives) {
-        unsigned long long survived = count_of(lives, "survived");
-        unsigned long long born = count_of(lives, "born"), ended = count_of(lives, "ended");
+/* Appends the host and the kernel unless @other has the same. */
+static void append_place(Buffer *line, json_object *head, json_object *other) {
+        static const char *const keys[] = { "hostName", "kernelRelease" };
 
-        if (!lives)
-                return;
-        lines_format(lines, "lives", "%llu thread%s lived on, %llu %s born, %llu ended", survived,
-                     survived == 1 ? "" : "s", born, born == 1 ? "was" : "were", ended);
-        lines_format(lines, "",
-                     "not included: threads that were born and ended in between, and the work that "
-                     "ended threads did after BEFORE");
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++) {
+                json_object *value = cell_member(head, keys[i]);
+
+                if (!other || !json_object_equal(value, cell_member(other, keys[i])))
+                        append_part(line, value);
+        }
 }
+
+/*
+ * "BEFORE..AFTER: 10.250s from 2026-11-21 10:00:00, HOST, KERNEL, 35 threads: 31 lived on, …".
+ * @interval has before, after, elapsedNs and lives; @other: a head whose place is known already.
+ */
+static int print_interval_line(const Lines *lines, const char *label, json_object *interval,
+                               json_object *coverage, json_object *other) {
+        json_object *before = cell_member(interval, "before"),
+                    *after = cell_member(interval, "after");
+        json_object *start = cell_member(before, "startRealtimeNs");
+        json_object *elapsed = cell_member(interval, "elapsedNs");
+        _cleanup_(buffer_done) Buffer line = {};
+        char when[WHEN_CHARS], span[WHEN_CHARS];
+
+        cell_append_text(&line, cell_member(before, "name"));
+        buffer_append_text(&line, "..");
+        cell_append_text(&line, cell_member(after, "name"));
+        if (elapsed && start) {
+                when_format_span(json_object_get_uint64(elapsed), span);
+                when_format(json_object_get_uint64(start), when);
+                buffer_append_format(&line, ": %s from %s", span, when);
+        }
+        append_place(&line, before, other);
+        append_count(&line, cell_member(after, "threads"), "thread", "threads");
+        append_lives(&line, cell_member(interval, "lives"), coverage);
+        return lines_print_buffer(lines, label, &line);
+}
+
+static HostSide host_side(json_object *host, json_object *coverage, json_object *interval) {
+        return (HostSide){
+                .host = host,
+                .coverage = coverage,
+                .elapsed_ns = json_object_get_uint64(cell_member(interval, "elapsedNs")),
+        };
+}
+
+static int print_interval(const Lines *lines, json_object *reply, bool verbose) {
+        json_object *coverage = cell_member(reply, "coverage");
+        const HostSide side = host_side(cell_member(reply, "host"), coverage, reply);
+        int r;
+
+        r = print_interval_line(lines, "interval", reply, coverage, NULL);
+        if (r == 0)
+                r = host_lines_print(lines, &side, 1);
+        if (r == 0)
+                r = limited_lines_print(lines, "limited", cell_member(reply, "limited"), verbose);
+        if (r == 0)
+                r = change_lines_print(lines, cell_member(reply, "hostChanges"), verbose);
+        return r < 0 ? r : missing_print_reply(lines, reply, verbose);
+}
+
+static int print_intervals(const Lines *lines, json_object *reply, bool verbose) {
+        static const char *const keys[] = { "a", "b" }, *const labels[] = { "A", "B" },
+                                 *const limited_labels[] = { "limited A", "limited B" };
+        json_object *host = cell_member(reply, "host"), *limited = cell_member(reply, "limited");
+        json_object *coverage = cell_member(reply, "coverage"), *other = NULL;
+        HostSide sides[2];
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < 2; i++) {
+                json_object *interval = cell_member(reply, keys[i]);
+
+                sides[i] = host_side(cell_member(host, keys[i]), cell_member(coverage, keys[i]),
+                                     interval);
+                r = print_interval_line(lines, labels[i], interval, sides[i].coverage, other);
+                other = cell_member(interval, "before");
+        }
+        if (r == 0)
+                r = host_lines_print(lines, sides, 2);
+        for (size_t i = 0; r == 0 && i < 2; i++)
+                r = limited_lines_print(lines, limited_labels[i], cell_member(limited, keys[i]),
+                                        verbose);
+        if (r == 0)
+                r = change_lines_print(lines, cell_member(reply, "hostChanges"), verbose);
+        return r < 0 ? r : missing_print_reply(lines, reply, verbose);
+}
+
+/* snapshots */
 
 static int print_snapshot(const Lines *lines, json_object *reply, bool verbose) {
         int r;
@@ -195,7 +215,7 @@ static int print_snapshot(const Lines *lines, json_object *reply, bool verbose) 
         return r < 0 ? r : missing_print_reply(lines, reply, verbose);
 }
 
-static int print_pair(const Lines *lines, json_object *reply, bool verbose) {
+static int print_totals(const Lines *lines, json_object *reply, bool verbose) {
         int r;
 
         r = print_head(lines, "before", cell_member(reply, "before"));
@@ -204,9 +224,8 @@ static int print_pair(const Lines *lines, json_object *reply, bool verbose) {
         r = print_head(lines, "after", cell_member(reply, "after"));
         if (r < 0)
                 return r;
-        print_elapsed(lines, reply);
-        print_lives(lines, cell_member(reply, "lives"));
-        r = host_changes_print(lines, cell_member(reply, "hostChanges"));
+        print_totals_line(lines, reply);
+        r = change_lines_print(lines, cell_member(reply, "hostChanges"), verbose);
         return r < 0 ? r : missing_print_reply(lines, reply, verbose);
 }
 
@@ -245,9 +264,11 @@ int overview_print(const Lines *lines, ReportKind kind, json_object *reply, bool
         case REPORT_SNAPSHOT:
                 return print_snapshot(lines, reply, verbose);
         case REPORT_PAIR:
+                return print_totals(lines, reply, verbose);
         case REPORT_INTERVAL:
+                return print_interval(lines, reply, verbose);
         case REPORT_INTERVALS:
-                return print_pair(lines, reply, verbose);
+                return print_intervals(lines, reply, verbose);
         case REPORT_SETS:
                 return print_sets(lines, reply, verbose);
         case _REPORT_KIND_MAX:

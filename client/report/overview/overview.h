@@ -4,8 +4,8 @@
 /*
  * Overview
  *
- * The lines above the numbers: when and where the snapshots were taken, what differed between their
- * hosts, and which readings are missing.
+ * The lines above the numbers: what the view is about, what the host did, what held it back, what
+ * changed in its settings, and which readings are missing.
  */
 
 #include <json-c/json.h>
@@ -35,15 +35,7 @@ static inline bool report_kind_has_sides(ReportKind kind) {
 
 /*
  * Everything above the numbers. @reply is the first one of Show, Compare or CompareSets; @verbose:
- * with the reasons of what is missing. 0 or -ENOMEM.
+ * with everything that a line had no room for. 0 or -ENOMEM.
  */
 _must_check_ int overview_print(const Lines *lines, ReportKind kind, json_object *reply,
                                 bool verbose);
-
-/*
- * One line for each difference between the hosts of two snapshots; @changes: hostChanges of a
- * reply. A setting that every CPU has mostly changes on all of them at once: keys that differ only
- * in their number and changed in the same way share a line, as in "cpufreq_governor.0-127:
- * powersave → performance". 0 or -ENOMEM.
- */
-_must_check_ int host_changes_print(const Lines *lines, json_object *changes);

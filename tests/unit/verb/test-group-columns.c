@@ -111,8 +111,9 @@ START_TEST(two_sides_have_eight_columns_by_default) {
         ck_assert_int_eq(group_columns_parse(NULL, REPORT_PAIR, &columns, complaint), 0);
         ck_assert_uint_eq(columns.n, 8);
         ck_assert_uint_eq(columns.n_default, 8);
-        ck_assert_str_eq(group_column_table(columns.ids[0], "process").header, "process");
-        ck_assert_str_eq(group_column_table(columns.ids[7], "process").header, "rate");
+        ck_assert_str_eq(group_column_table(columns.ids[0], REPORT_PAIR, "process").header,
+                         "process");
+        ck_assert_str_eq(group_column_table(columns.ids[7], REPORT_PAIR, "process").header, "rate");
 }
 END_TEST
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/overview/overview.h"
+#include "report/overview/change-lines.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -39,9 +39,44 @@ START_TEST(what_changed_alike_on_every_cpu_is_one_line) {
         FILE *out = open_memstream(&text, &n);
         const Lines lines = { out, &pipe, 8 };
 
-        ck_assert_int_eq(host_changes_print(&lines, changes), 0);
+        ck_assert_int_eq(change_lines_print(&lines, changes, true), 0);
         (void) fclose(out);
         ck_assert_str_eq(text, rows[_i].text);
+        free(text);
+        (void) json_object_put(changes);
+}
+END_TEST
+
+#define THREE                                                                                   \
+        "[" CHANGE("gov.0", "\"a\"", "\"b\"") "," CHANGE("gov.1", "\"a\"", "\"b\"") "," CHANGE( \
+                "rt", "\"950000\"", "\"-1\"") "," CHANGE("thp", "null", "\"always\"") "]"
+
+static const struct {
+        size_t columns; /* 0: a pipe */
+        const char *changes, *text;
+} lines_of[] = {
+        { 0, "[]", "" },
+        { 0, THREE, "changed   gov.0-1: a \u2192 b, rt: 950000 \u2192 -1, thp: - \u2192 always\n" },
+        { 80, THREE,
+          "changed   gov.0-1: a \u2192 b, rt: 950000 \u2192 -1, thp: - \u2192 always\n" },
+        { 57, THREE, "changed   gov.0-1: a \u2192 b, rt: 950000 \u2192 -1, \u2026 +1\n" },
+        { 40, THREE, "changed   gov.0-1: a \u2192 b, \u2026 +2\n" },
+        { 40, "[" CHANGE("cmdline", "\"root=/dev/vda1 quiet\"", "\"root=/dev/vda1\"") "]",
+          "changed   cmdline: root=/dev/\u2026\n" },
+};
+
+START_TEST(what_changed_is_one_line) {
+        json_object *changes = json_tokener_parse(lines_of[_i].changes);
+        const Terminal terminal = { .out = lines_of[_i].columns > 0,
+                                    .columns = lines_of[_i].columns };
+        char *text = NULL;
+        size_t n = 0;
+        FILE *out = open_memstream(&text, &n);
+        const Lines lines = { out, &terminal, 8 };
+
+        ck_assert_int_eq(change_lines_print(&lines, changes, false), 0);
+        (void) fclose(out);
+        ck_assert_str_eq(text, lines_of[_i].text);
         free(text);
         (void) json_object_put(changes);
 }
@@ -53,6 +88,7 @@ int main(void) {
 
         tcase_add_loop_test(print, what_changed_alike_on_every_cpu_is_one_line, 0,
                             ELEMENTSOF(rows));
+        tcase_add_loop_test(print, what_changed_is_one_line, 0, ELEMENTSOF(lines_of));
         suite_add_tcase(suite, print);
         return check_main(suite);
 }

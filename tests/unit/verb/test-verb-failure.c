@@ -145,9 +145,9 @@ static const struct {
         { "export", "ctprof (default", "csv" },
         { "show", "table (default)", "ktstr" },
         { "show", "Also rows without a value", "did not change" },
-        { "show", "metric value", "arrow" },
+        { "show", "value work", "arrow" },
         { "compare", "exit 3", "ktstr" },
-        { "compare", "arrow delta", "metric value" },
+        { "compare", "arrow delta", "rate value" },
         { "capture", "ctprofctl capture [OPTIONS...]\n", "csv" },
         { "compare", "ctprofctl compare [OPTIONS...] BEFORE AFTER", "ktstr" },
 };

@@ -30,19 +30,18 @@ START_TEST(show_tells_the_top_thread_and_two_percentiles) {
         begin(shown, 1);
         CTL_RUN(&ctl, "show", "a", "--columns", "metric,top,p50,p99,uptime");
         ck_assert_str_eq(ctl.err, "");
-        ck_assert_ptr_nonnull(strstr(ctl.out,
-                                     "metric       top                           p50     p99 "
-                                     "%uptime\n"
-                                     "run_time_ns  3600.000s stuck\\x1b[4211] 1.000\u00b5s "
-                                     "1.007\u00b5s       -\n"
-                                     "read_bytes   0B [7]                         0B      0B "
-                                     "      -\n"
-                                     "minflt       -                               -       - "
-                                     "      -\n"
-                                     "wait_max     -                               -       - "
-                                     "      -\n"
-                                     "avg_slice_ns -                               -       - "
-                                     "      -\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "metric    top                           p50     p99 "
+                                              "%uptime\n"
+                                              "run_time  3600.000s stuck\\x1b[4211] 1.000\u00b5s "
+                                              "1.007\u00b5s       -\n"
+                                              "read      0B [7]                         0B      0B "
+                                              "      -\n"
+                                              "minflt    -                               -       - "
+                                              "      -\n"
+                                              "wait_max  -                               -       - "
+                                              "      -\n"
+                                              "avg_slice -                               -       - "
+                                              "      -\n"));
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"spread\":true"));
         end();
 }
@@ -80,13 +79,13 @@ START_TEST(compare_adds_columns_of_after_to_the_default_ones) {
         begin(compared, 1);
         CTL_RUN(&ctl, "compare", "a", "b", "--columns", "+top,uptime");
         ck_assert_str_eq(ctl.err, "");
-        ck_assert_ptr_nonnull(strstr(
-                ctl.out, "process threads metric      before after delta       % rate top      "
-                         "%uptime\n"
-                         "x             1 run_time_ns    1ns   3ns  +2ns +200.0%    - 3ns t[5] "
-                         "    33%\n"
-                         "y             1 run_time_ns    1ns   3ns  +2ns +200.0%    - -        "
-                         "      -\n"));
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "process threads metric   before after delta       % rate top      "
+                                "%uptime\n"
+                                "x             1 run_time    1ns   3ns  +2ns +200.0%    - 3ns t[5] "
+                                "    33%\n"
+                                "y             1 run_time    1ns   3ns  +2ns +200.0%    - -        "
+                                "      -\n"));
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"spread\":true"));
         CTL_RUN(&ctl, "compare", "a", "b", "--raw", "--no-legend", "--columns", "uptime");
         ck_assert_ptr_nonnull(strstr(ctl.out, "\n33.333333333333336\n"));

@@ -10,32 +10,32 @@ static const Exchange compared[] = { { REPLIES(COMPARED("60012000000", HEAD("a")
 
 START_TEST(compare_prints_heads_rows_and_what_is_hidden) {
         begin(compared, 1);
-        CTL_RUN(&ctl, "compare", "a", "b");
+        CTL_RUN(&ctl, "compare", "a", "b", "--rows");
         expect(0,
                "before    a, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
                "after     b, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
-               "elapsed   1min 0.012s\n"
+               "totals    of whole lives, which differ in length; captured 1min 0.012s apart\n"
                "changed   kernel.x: 0 \u2192 1\n"
                "missing   io: 201 of 213 threads refused (--verbose)\n"
                "\n"
-               "process   threads metric         before            after             delta"
-               "                 %        rate\n"
-               "nginx\\x1b     3\u21924 run_time_ns    1.000s 18446744073.710s +18446744072.710s"
-               " +1844674407271.0% +307.446s/s\n"
-               "nginx\\x1b     3\u21924 policy              S          R (2/4)           differs"
-               "                 -           -\n"
-               "nginx\\x1b     3\u21924 avg_slice_ns 100.50ns                -                 -"
-               "                 -           -\n"
-               "nginx\\x1b     3\u21924 run_time_ns    1.000s 18446744073.710s +18446744072.710s"
-               " +1844674407271.0% +307.446s/s\n"
-               "nginx\\x1b     3\u21924 policy              S          R (2/4)           differs"
-               "                 -           -\n"
-               "nginx\\x1b     3\u21924 avg_slice_ns 100.50ns                -                 -"
-               "                 -           -\n"
+               "process   threads metric      before            after             delta"
+               "                 %          rate\n"
+               "nginx\\x1b     3\u21924 run_time    1.000s 18446744073.710s +18446744072.710s"
+               " +1844674407271.0% +307.446 CPUs\n"
+               "nginx\\x1b     3\u21924 policy           S          R (2/4)           differs"
+               "                 -             -\n"
+               "nginx\\x1b     3\u21924 avg_slice 100.50ns                -                 -"
+               "                 -             -\n"
+               "nginx\\x1b     3\u21924 run_time    1.000s 18446744073.710s +18446744072.710s"
+               " +1844674407271.0% +307.446 CPUs\n"
+               "nginx\\x1b     3\u21924 policy           S          R (2/4)           differs"
+               "                 -             -\n"
+               "nginx\\x1b     3\u21924 avg_slice 100.50ns                -                 -"
+               "                 -             -\n"
                "\n"
                "only in BEFORE (1 group)\n"
-               "process threads run_time_ns wait_time_ns voluntary_csw hiwater_rss_bytes\n"
-               "gone          2     5.000ms            -             -                 -\n"
+               "process threads run_time wait_time voluntary_csw hiwater_rss\n"
+               "gone          2  5.000ms         -             -           -\n"
                "\n"
                "7 unchanged rows hidden (--all-rows)\n"
                "2 more groups (--limit 0)\n",
@@ -143,7 +143,7 @@ static const Exchange no_groups[] = { { REPLIES("{\"parameters\":{\"snapshot\":"
 
 START_TEST(an_empty_table_is_a_sentence) {
         begin(below, 1);
-        CTL_RUN(&ctl, "compare", "a", "b");
+        CTL_RUN(&ctl, "compare", "a", "b", "--rows");
         ck_assert_ptr_nonnull(strstr(ctl.out, "\n\nnothing changed\n\n2 unchanged rows hidden"));
         ck_assert_ptr_null(strstr(ctl.out, "metric"));
         CTL_RUN(&ctl, "compare", "a", "b", "--threshold=5");
@@ -213,7 +213,8 @@ START_TEST(without_one_boot_there_is_no_time_between) {
         begin(apart, 1);
         CTL_RUN(&ctl, "compare", "a", "b");
         ck_assert_int_eq(ctl.status, 0);
-        ck_assert_ptr_nonnull(strstr(ctl.out, "elapsed   unknown (different boots): no rates\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "totals    of whole lives, which differ in length; "
+                                              "the snapshots are of different boots\n"));
         ck_assert_ptr_null(strstr(ctl.out, "hidden"));
         CTL_RUN(&ctl, "compare", "a", "b", "--json");
         ck_assert_ptr_nonnull(strstr(ctl.out, "\"sameBoot\":false,\"elapsedNs\":null,"));
@@ -266,7 +267,7 @@ START_TEST(all_at_once_is_a_tree) {
         const char *tree;
 
         begin(forest, 1);
-        CTL_RUN(&ctl, "show", "a", "--group-by", "all");
+        CTL_RUN(&ctl, "show", "a", "--group-by", "all", "--rows");
         ck_assert_int_eq(ctl.status, 0);
         tree = strstr(ctl.out, "cgroup / process / thread ");
         ck_assert_ptr_nonnull(tree);
@@ -422,7 +423,7 @@ static const Exchange shown[] = { { REPLIES("{\"parameters\":{\"snapshot\":" HEA
 
 START_TEST(show_prints_values) {
         begin(shown, 1);
-        CTL_RUN(&ctl, "show", "latest~2", "--group-by", "thread");
+        CTL_RUN(&ctl, "show", "latest~2", "--group-by", "thread", "--rows");
         expect(0,
                "snapshot  a, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
                "missing   io: 201 of 213 threads refused (--verbose)\n"

@@ -25,10 +25,8 @@ START_TEST(a_window_is_asked_for_and_explained) {
         ck_assert_int_eq(ctl.status, 0);
         ck_assert_str_eq(ctl.err, "");
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"window\":true"));
-        ck_assert_ptr_nonnull(
-                strstr(ctl.out, "\nlives     204 threads lived on, 9 were born, 1 ended\n"
-                                "          not included: threads that were born and ended in "
-                                "between, and the work that ended threads did after BEFORE\n"));
+        ck_assert_ptr_nonnull(strstr(
+                ctl.out, ": 204 lived on, 9 born, 1 ended (what they did is not known)\n"));
         end();
 }
 END_TEST
@@ -50,7 +48,7 @@ START_TEST(without_it_nothing_is_said_of_it) {
         begin(plain, 1);
         CTL_RUN(&ctl, "compare", "a", "b");
         ck_assert_ptr_null(strstr(ctl.asked, "\"window\":true"));
-        ck_assert_ptr_null(strstr(ctl.out, "lives"));
+        ck_assert_ptr_null(strstr(ctl.out, "lived"));
         end();
 }
 END_TEST
@@ -94,7 +92,7 @@ static const Exchange paired[] = { {
 
 START_TEST(pairs_are_listed_with_their_grounds) {
         begin(paired, 1);
-        CTL_RUN(&ctl, "compare", "a", "b", "--group-by=cgroup", "--pair", "/s=/t");
+        CTL_RUN(&ctl, "compare", "a", "b", "--group-by=cgroup", "--pair", "/s=/t", "--rows");
         ck_assert_int_eq(ctl.status, 0);
         ck_assert_str_eq(ctl.err, "");
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"pairs\":[{\"old\":\"/s\",\"new\":\"/t\"}]"));

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/group/account-cell.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "render/cell.h"
+#include "render/compact.h"
+
+#define ARROW "\u2192"
+#define MINUS "\u2212"
+#define BAR_CELLS 12
+
+/* What a figure is: time becomes CPUs or a duration, a level has no rate. */
+typedef enum Figure { FIGURE_NONE, FIGURE_TIME, FIGURE_COUNT, FIGURE_BYTES, FIGURE_LEVEL } Figure;
+
+static const struct {
+        const char *rate, *life; /* headers */
+        const char *key;         /* of an account */
+        const char *exact;       /* the member that is false if the figure is approximate */
+        Figure figure;
+        unsigned omit;
+} columns[_ACCOUNT_COLUMN_MAX] = {
+        [ACCOUNT_COLUMN_GROUP] = { "GROUP", "GROUP" },
+        [ACCOUNT_COLUMN_THREADS] = { "THREADS", "THREADS" },
+        [ACCOUNT_COLUMN_CPU] = { "CPU", "CPU", "runningNs", NULL, FIGURE_TIME },
+        [ACCOUNT_COLUMN_WAIT] = { "WAIT", "WAIT", "waitingNs", NULL, FIGURE_TIME, 3 },
+        [ACCOUNT_COLUMN_STORAGE] = { "IO", "IO", "storageNs", "exact", FIGURE_TIME, 1 },
+        [ACCOUNT_COLUMN_SWITCHES] = { "SWITCH/S", "SWITCHES", "switches", NULL, FIGURE_COUNT, 5 },
+        [ACCOUNT_COLUMN_READ] = { "READ/S", "READ", "readBytes", NULL, FIGURE_BYTES, 2 },
+        [ACCOUNT_COLUMN_WRITE] = { "WRITE/S", "WRITE", "writeBytes", "writeExact", FIGURE_BYTES,
+                                   4 },
+        [ACCOUNT_COLUMN_FAULTS] = { "MAJFLT/S", "MAJFLT", "majorFaults", NULL, FIGURE_COUNT, 8 },
+        [ACCOUNT_COLUMN_PEAK] = { "PEAK-RSS", "PEAK-RSS", "peakRssBytes", NULL, FIGURE_LEVEL, 7 },
+        [ACCOUNT_COLUMN_BAR] = { "TIME", "TIME", NULL, NULL, FIGURE_NONE, 9 },
+};
+
+static bool has_rates(ReportKind kind) {
+        return kind == REPORT_INTERVAL || kind == REPORT_INTERVALS;
+}
+
+size_t account_kind_n_sides(ReportKind kind) {
+        return kind == REPORT_PAIR || kind == REPORT_INTERVALS ? 2 : 1;
+}
+
+TableColumn account_column(AccountColumn column, ReportKind kind) {
+        bool is_text = column == ACCOUNT_COLUMN_GROUP || column == ACCOUNT_COLUMN_BAR;
+
+        return (TableColumn){
+                .header = has_rates(kind) ? columns[column].rate : columns[column].life,
+                .right = !is_text,
+                .omit = columns[column].omit,
+                .idle_first = columns[column].omit > 0,
+        };
+}
+
+static json_object *account_of(json_object *row, size_t side) {
+        return cell_element(cell_member(row, "accounts"), side);
+}
+
+/* "before" and "a" are the first side. */
+static bool is_only(json_object *row, const char *name, const char *letter) {
+        Span only = cell_string(cell_member(row, "only"));
+
+        return span_is(only, name) || span_is(only, letter);
+}
+
+/* threads: "12", "12 +3 −1", "12→14", "4 new", "2 gone" */
+
+static unsigned long long count_of(json_object *account, const char *key) {
+        return json_object_get_uint64(cell_member(account, key));
+}
+
+/* What is gone has no threads at the end, but those that ended. */
+static void append_gone(Buffer *cell, json_object *account) {
+        unsigned long long n = count_of(account, "threads");
+
+        buffer_append_format(cell, "%llu gone", n > 0 ? n : count_of(account, "ended"));
+}
+
+static void append_lives(Buffer *cell, json_object *account) {
+        unsigned long long born = count_of(account, "born"), ended = count_of(account, "ended");
+
+        cell_append_number(cell, cell_member(account, "threads"), QUANTITY_LADDER_NONE);
+        if (born > 0)
+                buffer_append_format(cell, " +%llu", born);
+        if (ended > 0)
+                buffer_append_format(cell, " " MINUS "%llu", ended);
+}
+
+static void append_threads(Buffer *cell, json_object *row, ReportKind kind) {
+        json_object *first = account_of(row, 0), *second = account_of(row, 1);
+
+        if (is_only(row, "before", "a")) {
+                append_gone(cell, first);
+        } else if (is_only(row, "after", "b")) {
+                buffer_append_format(cell, "%llu new",
+                                     count_of(second ? second : first, "threads"));
+        } else if (kind == REPORT_INTERVAL) {
+                append_lives(cell, first);
+        } else {
+                cell_append_number(cell, cell_member(first, "threads"), QUANTITY_LADDER_NONE);
+                if (account_kind_n_sides(kind) == 1 ||
+                    count_of(first, "threads") == count_of(second, "threads"))
+                        return;
+                buffer_append_format(cell, ARROW "%llu", count_of(second, "threads"));
+        }
+}
+
+/* figures */
+
+static void append_raw(Buffer *cell, double value) {
+        buffer_append_format(cell,
+                             value < 0x1p53 && value == (double) (uint64_t) value ? "%.0f" : "%.6g",
+                             value);
+}
+
+/* One figure of one side: a rate if the kind has rates and the figure is no level. */
+static void append_figure(Buffer *cell, AccountColumn column, json_object *account, size_t side,
+                          const AccountStyle *style) {
+        json_object *own = cell_member(account, "elapsedNs");
+        double elapsed_ns = own ? json_object_get_double(own) : (double) style->elapsed_ns[side];
+        json_object *value = cell_member(account, columns[column].key);
+        double figure = json_object_get_double(value);
+        bool is_rate = has_rates(style->kind) && columns[column].figure != FIGURE_LEVEL;
+        Quantity quantity;
+
+        if (!cell_quantity(value, &quantity) || (is_rate && elapsed_ns <= 0)) {
+                buffer_append_byte(cell, '-');
+                return;
+        }
+        if (is_rate)
+                figure /= columns[column].figure == FIGURE_TIME ? elapsed_ns
+                                                                : elapsed_ns / NSEC_PER_SEC;
+        if (style->raw)
+                append_raw(cell, figure);
+        else if (columns[column].figure == FIGURE_COUNT)
+                compact_append_count(cell, figure);
+        else if (columns[column].figure != FIGURE_TIME)
+                compact_append_bytes(cell, figure);
+        else if (is_rate)
+                compact_append_cpus(cell, figure);
+        else
+                compact_append_span(cell, figure);
+}
+
+/* A figure with "~" in front if it is one, and is approximate. */
+static void append_side(Buffer *cell, AccountColumn column, json_object *account, size_t side,
+                        const AccountStyle *style, AccountSigns *signs) {
+        const char *exact = columns[column].exact;
+        json_object *is_exact = exact ? cell_member(account, exact) : NULL;
+        bool approximate = json_object_is_type(is_exact, json_type_boolean) &&
+                           !json_object_get_boolean(is_exact) &&
+                           json_object_get_double(cell_member(account, columns[column].key)) > 0;
+
+        if (approximate) {
+                signs->storage = signs->storage || column == ACCOUNT_COLUMN_STORAGE;
+                signs->writes = signs->writes || column == ACCOUNT_COLUMN_WRITE;
+                if (!style->raw)
+                        buffer_append_byte(cell, '~');
+        }
+        append_figure(cell, column, account, side, style);
+}
+
+static bool is_nothing(Span text) {
+        return span_is(text, "0") || span_is(text, "-");
+}
+
+/* Where both sides read the same, once. */
+static void append_two(Buffer *cell, AccountColumn column, json_object *row,
+                       const AccountStyle *style, AccountSigns *signs) {
+        _cleanup_(buffer_done) Buffer before = {}, after = {};
+
+        append_side(&before, column, account_of(row, 0), 0, style, signs);
+        append_side(&after, column, account_of(row, 1), 1, style, signs);
+        /* From nothing to not having been there, or back, is no change worth an arrow. */
+        if (is_nothing(buffer_span(&before)) && is_nothing(buffer_span(&after))) {
+                buffer_append_byte(cell,
+                                   before.bytes[0] == '0' || after.bytes[0] == '0' ? '0' : '-');
+                return;
+        }
+        buffer_append(cell, before.bytes, before.n);
+        if (span_equal(buffer_span(&before), buffer_span(&after)))
+                return;
+        buffer_append_text(cell, ARROW);
+        buffer_append(cell, after.bytes, after.n);
+}
+
+/* the bar */
+
+typedef enum Part {
+        PART_RUNNING,
+        PART_WAITING,
+        PART_STORAGE,
+        PART_BLOCKED,
+        PART_ASLEEP,
+        _PART_MAX,
+} Part;
+
+static const struct {
+        const char *key, *block, *letter, *name;
+} parts[_PART_MAX] = {
+        [PART_RUNNING] = { "runningNs", "\u2588", "R", "running" },
+        [PART_WAITING] = { "waitingNs", "\u2593", "W", "waiting for a CPU" },
+        [PART_STORAGE] = { "storageNs", "\u2592", "I", "storage" },
+        [PART_BLOCKED] = { "blockedNs", "\u2591", "B", "blocked" },
+        [PART_ASLEEP] = { "asleepNs", "\u00b7", ".", "asleep" },
+};
+
+/* Divides the cells so that their sum is right: what is left over goes to the largest rests. */
+static void divide_cells(const double shares[_PART_MAX], unsigned ret_cells[_PART_MAX]) {
+        double rests[_PART_MAX];
+        unsigned n = 0;
+
+        for (unsigned i = 0; i < _PART_MAX; i++) {
+                ret_cells[i] = (unsigned) (shares[i] * BAR_CELLS);
+                rests[i] = shares[i] * BAR_CELLS - ret_cells[i];
+                n += ret_cells[i];
+        }
+        for (; n < BAR_CELLS; n++) {
+                unsigned most = 0;
+
+                for (unsigned i = 1; i < _PART_MAX; i++)
+                        if (rests[i] > rests[most])
+                                most = i;
+                ret_cells[most]++;
+                rests[most] = 0;
+        }
+}
+
+static void append_bar(Buffer *cell, json_object *account, const AccountStyle *style,
+                       AccountSigns *signs) {
+        double shares[_PART_MAX] = {}, sum = 0;
+        unsigned cells[_PART_MAX];
+        Quantity asleep;
+
+        if (!cell_quantity(cell_member(account, parts[PART_ASLEEP].key), &asleep))
+                return;
+        for (unsigned i = 0; i < _PART_MAX; i++)
+                sum += shares[i] =
+                        MAX_OF(0, json_object_get_double(cell_member(account, parts[i].key)));
+        if (sum <= 0)
+                return;
+        for (unsigned i = 0; i < _PART_MAX; i++)
+                shares[i] /= sum;
+        divide_cells(shares, cells);
+        for (unsigned i = 0; i < _PART_MAX; i++)
+                for (unsigned n = 0; n < cells[i]; n++)
+                        buffer_append_text(cell, style->utf8 ? parts[i].block : parts[i].letter);
+        signs->bar = true;
+}
+
+void account_cell_append(Buffer *cell, AccountColumn column, json_object *row,
+                         const AccountStyle *style, AccountSigns *signs) {
+        if (column == ACCOUNT_COLUMN_THREADS)
+                append_threads(cell, row, style->kind);
+        else if (column == ACCOUNT_COLUMN_BAR)
+                append_bar(cell, account_of(row, 0), style, signs);
+        else if (account_kind_n_sides(style->kind) == 2)
+                append_two(cell, column, row, style, signs);
+        else
+                append_side(cell, column, account_of(row, 0), 0, style, signs);
+}
+
+void account_bar_legend(Buffer *line, const AccountStyle *style) {
+        for (unsigned i = 0; i < _PART_MAX; i++)
+                buffer_append_format(line, "%s%s %s", i > 0 ? ", " : "TIME: ",
+                                     style->utf8 ? parts[i].block : parts[i].letter, parts[i].name);
+}

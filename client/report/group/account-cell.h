@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * AccountCell
+ *
+ * One group of the overview as the cells of a table.
+ */
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/buffer.h"
+#include "render/table.h"
+#include "report/overview/overview.h"
+
+/* The bar comes last, because only a terminal has it. */
+typedef enum AccountColumn {
+        ACCOUNT_COLUMN_GROUP,
+        ACCOUNT_COLUMN_THREADS,
+        ACCOUNT_COLUMN_CPU,
+        ACCOUNT_COLUMN_WAIT,
+        ACCOUNT_COLUMN_STORAGE,
+        ACCOUNT_COLUMN_SWITCHES,
+        ACCOUNT_COLUMN_READ,
+        ACCOUNT_COLUMN_WRITE,
+        ACCOUNT_COLUMN_FAULTS,
+        ACCOUNT_COLUMN_PEAK,
+        ACCOUNT_COLUMN_BAR,
+        _ACCOUNT_COLUMN_MAX,
+} AccountColumn;
+
+typedef struct AccountStyle {
+        ReportKind kind;
+        bool raw;
+        bool utf8;              /* the bar has block characters */
+        uint64_t elapsed_ns[2]; /* of each interval; 0: not known, so that there are no rates */
+} AccountStyle;
+
+/* What a reader may ask about the signs in the cells. */
+typedef struct AccountSigns {
+        bool storage; /* an approximate time blocked on storage */
+        bool writes;  /* more written than the disks say */
+        bool bar;
+} AccountSigns;
+
+/* 2 if cells have two values, else 1. */
+size_t account_kind_n_sides(ReportKind kind);
+TableColumn account_column(AccountColumn column, ReportKind kind);
+/*
+ * Appends a cell, whose column is not the group, of an OverviewRow; adds to @signs. An account may
+ * have an "elapsedNs" of its own.
+ */
+void account_cell_append(Buffer *cell, AccountColumn column, json_object *row,
+                         const AccountStyle *style, AccountSigns *signs);
+/* "TIME: █ running, …": what the characters of a bar stand for. */
+void account_bar_legend(Buffer *line, const AccountStyle *style);

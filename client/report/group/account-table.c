@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/group/account-table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "render/cell.h"
+#include "render/table.h"
+#include "report/group/account-cell.h"
+#include "report/group/group-table.h"
+
+/* The widths that names shrink to: two values in a cell leave less for them. */
+#define NAME_COLUMNS 24
+#define NAME_COLUMNS_OF_TWO 16
+
+struct AccountTable {
+        const Session *session;
+        AccountStyle style;
+        TableColumn columns[_ACCOUNT_COLUMN_MAX];
+        size_t n_columns;
+        Table *table;
+        uint64_t n_rows, max_rows;
+        bool has_command;
+        AccountSigns signs; /* those that were printed */
+};
+
+static uint64_t elapsed_of(json_object *object) {
+        return json_object_get_uint64(cell_member(object, "elapsedNs"));
+}
+
+static AccountStyle style_of(const Session *session, ReportKind kind, json_object *reply) {
+        AccountStyle style = {
+                .kind = kind,
+                .raw = options_have(session->options, OPTION_RAW),
+                .utf8 = session->terminal.utf8,
+        };
+
+        if (kind == REPORT_INTERVALS) {
+                style.elapsed_ns[0] = elapsed_of(cell_member(reply, "a"));
+                style.elapsed_ns[1] = elapsed_of(cell_member(reply, "b"));
+        } else if (kind == REPORT_INTERVAL) {
+                style.elapsed_ns[0] = elapsed_of(reply);
+        }
+        return style;
+}
+
+int account_table_new(const Session *session, ReportKind kind, json_object *reply,
+                      uint64_t max_rows, AccountTable **ret) {
+        _cleanup_(account_table_freep) AccountTable *table = malloc(sizeof(*table));
+        int r;
+
+        if (!table)
+                return -ENOMEM;
+        *table = (AccountTable){
+                .session = session,
+                .style = style_of(session, kind, reply),
+                .max_rows = max_rows,
+                /* A bar is for eyes, and one bar cannot show two sides. */
+                .n_columns = session->terminal.out && account_kind_n_sides(kind) == 1
+                                     ? _ACCOUNT_COLUMN_MAX
+                                     : ACCOUNT_COLUMN_BAR,
+        };
+        for (size_t i = 0; i < table->n_columns; i++)
+                table->columns[i] = account_column((AccountColumn) i, kind);
+        table->columns[ACCOUNT_COLUMN_GROUP].shrink_to =
+                account_kind_n_sides(kind) == 1 ? NAME_COLUMNS : NAME_COLUMNS_OF_TWO;
+        table->columns[ACCOUNT_COLUMN_GROUP].keep_end =
+                session->options->view.axis == VIEW_AXIS_CGROUP ||
+                session->options->view.axis == VIEW_AXIS_ALL;
+        r = table_new(table->columns, table->n_columns, &session->terminal, session_legend(session),
+                      stdout, &table->table);
+        if (r < 0)
+                return r;
+        if (options_have(session->options, OPTION_WRAP))
+                table_set_wrap(table->table);
+        *ret = TAKE_PTR(table);
+        return 0;
+}
+
+AccountTable *account_table_free(AccountTable *table) {
+        if (!table)
+                return NULL;
+        table->table = table_free(table->table);
+        free(table);
+        return NULL;
+}
+
+static void add_row(AccountTable *table, json_object *row) {
+        json_object *only = cell_member(row, "only");
+
+        for (size_t i = ACCOUNT_COLUMN_GROUP + 1; i < table->n_columns; i++)
+                account_cell_append(table_cell(table->table), (AccountColumn) i, row, &table->style,
+                                    &table->signs);
+        table_end_row(table->table, only ? UINT32_C(1) << ACCOUNT_COLUMN_THREADS : 0);
+}
+
+void account_table_add(AccountTable *table, json_object *row) {
+        if (table->n_rows++ >= table->max_rows)
+                return;
+        group_label_append(table_cell(table->table), row);
+        add_row(table, row);
+}
+
+void account_table_add_command(AccountTable *table, json_object *row) {
+        cell_append_text(table_cell(table->table), cell_member(row, "key"));
+        add_row(table, row);
+}
+
+bool account_table_is_empty(const AccountTable *table) {
+        return table_is_empty(table->table);
+}
+
+int account_table_end(AccountTable *table) {
+        return table_end(table->table);
+}
+
+uint64_t account_table_hidden(const AccountTable *table) {
+        return table->n_rows > table->max_rows ? table->n_rows - table->max_rows : 0;
+}
+
+void account_table_omitted(const AccountTable *table, Buffer *names) {
+        table_omitted(table->table, names);
+}
+
+int account_table_print_signs(const AccountTable *table, const Lines *lines) {
+        const AccountSigns *signs = &table->signs;
+        _cleanup_(buffer_done) Buffer bar = {};
+        int r = 0;
+
+        if (signs->bar && !table_omits(table->table, ACCOUNT_COLUMN_BAR)) {
+                account_bar_legend(&bar, &table->style);
+                r = lines_print_buffer(lines, "", &bar);
+        }
+        if (signs->storage || signs->writes)
+                lines_format(lines, "", "~ is approximate:%s%s%s",
+                             signs->storage ? " IO by delay accounting since Linux 6.12" : "",
+                             signs->storage && signs->writes ? "," : "",
+                             signs->writes ? " WRITE counts whole pages" : "");
+        return r;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * AccountTable
+ *
+ * The overview: one line a group, with where its time went and what it read and wrote. For an
+ * interval these are rates, of which those of time are CPUs (seconds per second); for one snapshot
+ * and for totals they are of whole lives. Two sides have an arrow between them, or stand once where
+ * both read the same; the side of a group that was not there is "-". "~" stands in front of what
+ * is only approximate.
+ *
+ * A terminal also gets a bar of how the time of a group's threads was divided, and as many lines as
+ * fit; a narrow one gets fewer columns. The first failure sticks, and account_table_end() returns
+ * it.
+ */
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "render/lines.h"
+#include "report/overview/overview.h"
+#include "session/session.h"
+
+typedef struct AccountTable AccountTable;
+
+/*
+ * @reply: the first one, which says how long the intervals were. @max_rows: how many rows are
+ * printed; the others are counted. @session is borrowed.
+ */
+_must_check_ int account_table_new(const Session *session, ReportKind kind, json_object *reply,
+                                   uint64_t max_rows, AccountTable **ret);
+AccountTable *account_table_free(AccountTable *table);
+DEFINE_CLEANUP(AccountTable *, account_table_free);
+
+/* An OverviewRow of the interface. */
+void account_table_add(AccountTable *table, json_object *row);
+/*
+ * The row of a command, above all others and not counted. @row is an OverviewRow whose key is the
+ * label, as it is, and whose account says by "elapsedNs" how long the command ran.
+ */
+void account_table_add_command(AccountTable *table, json_object *row);
+
+bool account_table_is_empty(const AccountTable *table);
+/* Prints the rest. 0, -ENOMEM, or the first failed write. */
+_must_check_ int account_table_end(AccountTable *table);
+
+/* After the end. How many rows were added but not printed. */
+uint64_t account_table_hidden(const AccountTable *table);
+/* As table_omitted(). */
+void account_table_omitted(const AccountTable *table, Buffer *names);
+/* Sentences about signs that the table has: the parts of the bar, and what "~" means. */
+_must_check_ int account_table_print_signs(const AccountTable *table, const Lines *lines);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/group/one-sided.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "metric/metric.h"
+#include "render/cell.h"
+#include "render/table.h"
+#include "report/group/group-cell.h"
+#include "report/group/group-table.h"
+
+/* They tell at a glance how much a group matters. */
+static const MetricId main_figures[] = {
+        METRIC_run_time_ns,
+        METRIC_wait_time_ns,
+        METRIC_voluntary_csw,
+        METRIC_hiwater_rss_bytes,
+};
+
+#define MAX_FIGURES ELEMENTSOF(main_figures)
+#define NAME_BYTES 64 /* of a metric; longer ones are cut */
+
+/* The columns of the list: the reply has only the metrics that were asked for. */
+typedef struct Figures {
+        MetricId ids[MAX_FIGURES];
+        size_t n;
+} Figures;
+
+static Figures choose_figures(const View *view) {
+        Figures figures = { .n = 0 };
+
+        for (size_t i = 0; i < MAX_FIGURES; i++)
+                if (view_wants_metric(view, main_figures[i]))
+                        figures.ids[figures.n++] = main_figures[i];
+        if (figures.n > 0)
+                return figures;
+        for (unsigned id = 0; figures.n < MAX_FIGURES && id < _METRIC_MAX; id++)
+                if (view_wants_metric(view, (MetricId) id))
+                        figures.ids[figures.n++] = (MetricId) id;
+        return figures;
+}
+
+static json_object *figure_of(json_object *group, MetricId id) {
+        return cell_member(cell_member(cell_member(group, "metrics"), metric_table[id].name),
+                           "value");
+}
+
+void one_sided_add(OneSided *list, json_object *group) {
+        Quantity run_time = {};
+        size_t at;
+
+        list->n_groups++;
+        (void) cell_quantity(figure_of(group, METRIC_run_time_ns), &run_time);
+        at = list->n_kept;
+        while (at > 0 && quantity_compare_magnitude(run_time, list->run_times[at - 1]) > 0)
+                at--;
+        if (at == ONE_SIDED_SHOWN)
+                return;
+
+        if (list->n_kept == ONE_SIDED_SHOWN)
+                (void) json_object_put(list->groups[ONE_SIDED_SHOWN - 1]);
+        else
+                list->n_kept++;
+        memmove(&list->groups[at + 1], &list->groups[at],
+                (list->n_kept - at - 1) * sizeof(list->groups[0]));
+        memmove(&list->run_times[at + 1], &list->run_times[at],
+                (list->n_kept - at - 1) * sizeof(list->run_times[0]));
+        list->groups[at] = json_object_get(group);
+        list->run_times[at] = run_time;
+}
+
+void one_sided_done(OneSided *list) {
+        for (size_t i = 0; i < list->n_kept; i++)
+                (void) json_object_put(list->groups[i]);
+        *list = (OneSided){};
+}
+
+static void add_group(Table *table, json_object *group, const Figures *figures, bool raw) {
+        group_label_append(table_cell(table), group);
+        cell_append_number(table_cell(table), cell_member(group, "threads"), QUANTITY_LADDER_NONE);
+        for (size_t i = 0; i < figures->n; i++) {
+                const CellStyle style = { .unit = metric_table[figures->ids[i]].unit, .raw = raw };
+
+                cell_append_value(table_cell(table), figure_of(group, figures->ids[i]), &style);
+        }
+        table_end_row(table, 0);
+}
+
+/* The header of a figure; @buffer holds a short one. */
+static const char *figure_name(MetricId id, bool raw, char buffer[static NAME_BYTES]) {
+        Span text = group_metric_text(metric_table[id].name);
+
+        if (raw)
+                return metric_table[id].name;
+        (void) snprintf(buffer, NAME_BYTES, "%.*s", (int) text.n, text.bytes);
+        return buffer;
+}
+
+int one_sided_print(const OneSided *list, const Session *session, const char *side,
+                    uint64_t n_hidden) {
+        _cleanup_(table_freep) Table *table = NULL;
+        bool raw = options_have(session->options, OPTION_RAW);
+        uint64_t n_groups = number_add_saturating(list->n_groups, n_hidden);
+        const Figures figures = choose_figures(&session->options->view);
+        char names[MAX_FIGURES][NAME_BYTES];
+        TableColumn columns[2 + MAX_FIGURES] = {
+                { .header = view_axis_header(session->options->view.axis),
+                  .shrink_to = 12,
+                  .keep_end = session->options->view.axis == VIEW_AXIS_CGROUP },
+                { .header = "threads", .right = true },
+        };
+        int r;
+
+        if (n_groups == 0)
+                return 0;
+        (void) printf("\nonly in %s (%llu group%s)\n", side, (unsigned long long) n_groups,
+                      n_groups == 1 ? "" : "s");
+        for (size_t i = 0; i < figures.n; i++)
+                columns[2 + i] =
+                        (TableColumn){ .header = figure_name(figures.ids[i], raw, names[i]),
+                                       .right = true };
+        r = table_new(columns, 2 + figures.n, &session->terminal, session_legend(session), stdout,
+                      &table);
+        if (r < 0)
+                return r;
+        if (options_have(session->options, OPTION_WRAP))
+                table_set_wrap(table);
+        for (size_t i = 0; i < list->n_kept; i++)
+                add_group(table, list->groups[i], &figures, raw);
+        r = table_end(table);
+        if (r == 0 && n_groups > list->n_kept)
+                (void) printf("and %llu more that ran less\n",
+                              (unsigned long long) (n_groups - list->n_kept));
+        return r;
+}

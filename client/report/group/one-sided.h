@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * OneSided
+ *
+ * Groups that only one of two snapshots has: their number, and the main figures of the ten that ran
+ * most. Only ten are kept in memory.
+ */
+
+#include <json-c/json.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/macro.h"
+#include "render/quantity.h"
+#include "session/session.h"
+
+#define ONE_SIDED_SHOWN 10
+
+/* A zeroed one is empty. */
+typedef struct OneSided {
+        json_object *groups[ONE_SIDED_SHOWN]; /* owned; in falling order of run time */
+        Quantity run_times[ONE_SIDED_SHOWN];
+        size_t n_kept;
+        uint64_t n_groups;
+} OneSided;
+
+/* A group of one side, of the interface. */
+void one_sided_add(OneSided *list, json_object *group);
+void one_sided_done(OneSided *list);
+/*
+ * Prints "only in BEFORE (12 groups)" and the table; nothing if there are none. @n_hidden: how many
+ * more groups were not sent. 0, -ENOMEM, or the first failed write.
+ */
+_must_check_ int one_sided_print(const OneSided *list, const Session *session, const char *side,
+                                 uint64_t n_hidden);

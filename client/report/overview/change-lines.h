@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * ChangeLines
+ *
+ * What differed between the hosts of two snapshots: settings, limits, tunables. A setting that
+ * every CPU has mostly changes on all of them at once: keys that differ only in their number and
+ * changed in the same way are one, as in "cpufreq_governor.0-127: powersave → performance".
+ */
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include "base/macro.h"
+#include "render/lines.h"
+
+/*
+ * One line with as many as a terminal has room for, and the number of the others, or with @all a
+ * line for each; a pipe has them all in one. @changes: hostChanges of a reply. 0 or -ENOMEM.
+ */
+_must_check_ int change_lines_print(const Lines *lines, json_object *changes, bool all);

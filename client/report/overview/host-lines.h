@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * HostLines
+ *
+ * What the whole host did in an interval, in one or two lines: how much CPU time it used and how
+ * much of that the groups account for, who waited, and what else was not idle. Of two intervals
+ * everything is "FROM → TO". What no source read is left out.
+ */
+
+#include <json-c/json.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/macro.h"
+#include "render/lines.h"
+
+typedef struct HostSide {
+        json_object *host, *coverage; /* of the interface; NULL: nothing is known */
+        uint64_t elapsed_ns;          /* 0: not known */
+} HostSide;
+
+/* @n_sides is 1 or 2. 0 or -ENOMEM. */
+_must_check_ int host_lines_print(const Lines *lines, const HostSide sides[], size_t n_sides);

@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check-main.h"
+#include "ctl-answers.h"
+
+// clang-format off
+#define LIVES(survived, born, ended)                                                          \
+        "{\"survived\":" survived ",\"born\":" born ",\"ended\":" ended ",\"bornAndEnded\":null}"
+
+/* An account: @threads, then the times, then what was read and written. */
+#define THREADS(threads, born, ended) \
+        "{\"threads\":" threads ",\"born\":" born ",\"ended\":" ended ",\"aliveNs\":40000000000"
+#define TIMES(running, waiting, storage, exact)                                               \
+        ",\"runningNs\":" running ",\"waitingNs\":" waiting ",\"storageNs\":" storage           \
+        ",\"blockedNs\":null,\"asleepNs\":10000000000,\"exact\":" exact
+#define WORK_DONE(switches, read, written, exact)                                             \
+        ",\"switches\":" switches ",\"readBytes\":" read ",\"writeBytes\":" written             \
+        ",\"writeExact\":" exact ",\"majorFaults\":0,\"peakRssBytes\":null}"
+#define ROW(key, more, accounts)                                                              \
+        "{\"key\":\"" key "\",\"process\":\"" key "\"" more                                    \
+        ",\"weight\":0.5,\"accounts\":[" accounts "]}"
+#define OVERVIEW(rows) "{\"parameters\":{\"overview\":[" rows "]},\"continues\":true}\0"
+
+#define NGINX                                                 \
+        THREADS("12", "3", "1")                               \
+        TIMES("8400000000", "2000000000", "0", "true")        \
+        WORK_DONE("123456", "0", "73400320", "true")
+#define STRESS                                                \
+        THREADS("4", "4", "0")                                \
+        TIMES("9800000000", "10200000000", "0", "true")       \
+        WORK_DONE("40", "0", "0", "true")
+#define CRON                                                  \
+        THREADS("0", "0", "2")                                \
+        TIMES("null", "null", "null", "null")                 \
+        WORK_DONE("null", "null", "null", "null")
+#define POSTGRES                                              \
+        THREADS("5", "0", "0")                                \
+        TIMES("0", "1000", "2700000000", "false")             \
+        WORK_DONE("9", "7340032", "8619294720", "false")
+#define NGINX_A                                               \
+        THREADS("12", "3", "1")                               \
+        TIMES("10600000000", "2000000000", "0", "true")       \
+        WORK_DONE("123456", "0", "73400320", "true")
+#define NGINX_B                                               \
+        THREADS("12", "3", "1")                               \
+        TIMES("11800000000", "4000000000", "0", "true")       \
+        WORK_DONE("23456", "0", "73400320", "true")
+#define NGINX_LATER                                           \
+        THREADS("14", "null", "null")                         \
+        TIMES("3611800000000", "4000000000", "0", "true")     \
+        WORK_DONE("23456", "0", "73400320", "true")
+#define STRESS_B                                              \
+        THREADS("4", "4", "0")                                \
+        TIMES("19800000000", "20400000000", "0", "true")      \
+        WORK_DONE("40", "0", "0", "true")
+#define SYSBENCH_A                                            \
+        THREADS("3", "3", "1")                                \
+        TIMES("19800000000", "0", "0", "true")                \
+        WORK_DONE("9", "0", "73400320", "true")
+#define SYSBENCH_B                                            \
+        THREADS("2", "3", "1")                                \
+        TIMES("12800000000", "4000000000", "29400000000", "false") \
+        WORK_DONE("10", "4571791360", "73400320", "true")
+#define CRON_A                                                \
+        THREADS("1", "0", "1")                                \
+        TIMES("1000000", "0", "0", "true")                    \
+        WORK_DONE("0", "0", "0", "true")
+
+#define COVERAGE                                                                               \
+        "{\"cpuUsedNs\":16200000000,\"attributedNs\":6642000000,\"survivedNs\":6000000000,"    \
+        "\"bornNs\":642000000,\"endedNs\":null,\"bornAndEndedNs\":null,\"kernelThreadsNs\":0," \
+        "\"notAttributedNs\":9558000000,\"boundNs\":60000000,\"storageUsedBytes\":104857600,"  \
+        "\"storageAttributedBytes\":104857600}"
+#define HOST                                                                                      \
+        "{\"cpus\":2,\"cpuUsedNs\":16200000000,\"userNs\":1,\"niceNs\":0,\"systemNs\":1,"         \
+        "\"idleNs\":1,\"iowaitNs\":0,\"irqNs\":0,\"softirqNs\":800000000,\"stealNs\":100000000,"  \
+        "\"perCpu\":[{\"cpu\":0,\"usedNs\":9900000000},{\"cpu\":1,\"usedNs\":6300000000}],"       \
+        "\"waitingNs\":8400000000,\"processesCreated\":984,\"pressure\":{\"cpu\":{\"someNs\":"    \
+        "1200000000,\"fullNs\":0},\"memory\":{\"someNs\":0,\"fullNs\":0},\"io\":null},"           \
+        "\"disks\":[{\"name\":\"vda\",\"busyNs\":4500000000,\"readBytes\":0,\"writeBytes\":"      \
+        "104857600,\"requests\":3400,\"requestNs\":4080000000},{\"name\":\"vdb\",\"busyNs\":0}]," \
+        "\"memory\":{\"usedBytes\":3435973837,\"totalBytes\":8160437862,\"swapUsedBytes\":0,"     \
+        "\"swapTotalBytes\":0,\"swapInBytes\":0,\"swapOutBytes\":0},\"network\":"                 \
+        "{\"receivedBytes\":10,\"sentBytes\":524288000,\"tcpRetransmits\":120,\"listenDrops\":0}}"
+#define LIMITED                                                                             \
+        "[{\"cgroup\":\"/web.slice\",\"what\":\"cpu.max\",\"count\":80,\"ns\":3200000000}," \
+        "{\"cgroup\":\"/db\",\"what\":\"memory.max\",\"count\":1204,\"ns\":null},"          \
+        "{\"cgroup\":\"/db\",\"what\":\"oom_kill\",\"count\":1,\"ns\":null},"               \
+        "{\"cgroup\":\"\",\"what\":\"oom_kill\",\"count\":2,\"ns\":null},"                  \
+        "{\"cgroup\":\"/x\",\"what\":\"pids.max\",\"count\":1,\"ns\":null}]"
+#define INTERVAL_HEAD                                                                      \
+        "{\"parameters\":{\"kind\":\"interval\",\"before\":" HEAD("a") ",\"after\":" HEAD( \
+                "b") ",\"sameBoot\":true,\"elapsedNs\":10000000000,"                       \
+                     "\"lives\":" LIVES("200", "13", "9") ",\"hostChanges\":[{\"key\":"    \
+                                                          "\"kernel.x\",\"before\":"       \
+                                                          "\"0\",\"after\":\"1\"}],"       \
+                                                          "\"sourcesBefore\":[],"          \
+                                                          "\"sourcesAfter\":[],"           \
+                                                          "\"coverage\":" COVERAGE         \
+                                                          ",\"host\":" HOST                \
+                                                          ",\"limited\":" LIMITED          \
+                                                          "},\"continues\":true}\0"
+#define LAST "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":3}}"
+
+static const Exchange interval[] = { {
+        REPLIES(INTERVAL_HEAD
+                OVERVIEW(ROW("nginx", "", NGINX) ","
+                         ROW("stress", ",\"only\":\"after\"", STRESS))
+                OVERVIEW(ROW("cron", ",\"only\":\"before\"", CRON) ","
+                         ROW("postgres", "", POSTGRES)) LAST),
+} };
+// clang-format on
+
+#define INTERVAL_LINES                                                                          \
+        "interval  a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads: 200 lived " \
+        "on, 13 "                                                                               \
+        "born, 9 ended\n"                                                                       \
+        "host      1.62 of 2 CPUs (interrupts 4 %, CPU 0 99 %, CPU 1 63 %), 0.84 waiting, "     \
+        "pressure cpu 12 %, 98 new processes/s; ctprof saw 41 % of 1.62 CPUs: 0.96 went to "    \
+        "threads that ended, and interrupts\n"                                                  \
+        "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory 3.2GiB of 7.6GiB, "  \
+        "network out 50MiB/s, 12 TCP retransmits/s\n"                                           \
+        "limited   /web.slice: CPU throttled 3.20s in 80 periods\n"                             \
+        "limited   /db: memory.max reached 1.2K times, 1 process killed for lack of memory\n"   \
+        "limited   the host: 2 processes killed for lack of memory; and 1 more (--verbose)\n"   \
+        "changed   kernel.x: 0 \u2192 1\n"
+#define WAYS "every metric: --rows, --filter, --metrics, --sections\n"
+
+/* A terminal puts a carriage return in front of each line feed. */
+static void expect_lines(int status, const char *out, const char *err) {
+        char *to = ctl.out;
+
+        for (const char *from = ctl.out; *from != '\0'; from++)
+                if (*from != '\r')
+                        *to++ = *from;
+        *to = '\0';
+        expect(status, out, err);
+}
+
+START_TEST(an_interval_begins_with_the_answer) {
+        begin(interval, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        expect(0,
+               INTERVAL_LINES
+               "\n"
+               "GROUP     THREADS  CPU WAIT    IO SWITCH/S READ/S WRITE/S MAJFLT/S PEAK-RSS\n"
+               "nginx    12 +3 \u22121 0.84 0.20     0      12K      0  7.0MiB        0        -\n"
+               "stress      4 new 0.98 1.02     0        4      0       0        0        -\n"
+               "cron       2 gone    -    -     -        -      -       -        0        -\n"
+               "postgres        5    0 0.00 ~0.27      0.9 717KiB ~822MiB        0        -\n"
+               "\n"
+               "~ is approximate: IO by delay accounting since Linux 6.12, WRITE counts whole "
+               "pages\n"
+               "3 more groups (--limit 0); " WAYS,
+               "");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"overview\":true,\"rows\":false"));
+        end();
+}
+END_TEST
+
+START_TEST(a_terminal_gets_what_fits) {
+        begin(interval, 1);
+        CTL_RUN_TERMINAL(&ctl, 80, "compare", "a", "b");
+        expect_lines(
+                0,
+                "interval  a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads: 200\n"
+                "          lived on, 13 born, 9 ended\n"
+                "host      1.62 of 2 CPUs (interrupts 4 %, CPU 0 99 %, CPU 1 63 %), 0.84 waiting,\n"
+                "          pressure cpu 12 %, 98 new processes/s; ctprof saw 41 % of 1.62 CPUs:\n"
+                "          0.96 went to threads that ended, and interrupts\n"
+                "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory 3.2GiB of\n"
+                "          7.6GiB, network out 50MiB/s, 12 TCP retransmits/s\n"
+                "limited   /web.slice: CPU throttled 3.20s in 80 periods\n"
+                "limited   /db: memory.max reached 1.2K times, 1 process killed for lack of\n"
+                "          memory\n"
+                "limited   the host: 2 processes killed for lack of memory; and 1 more\n"
+                "          (--verbose)\n"
+                "changed   kernel.x: 0 \u2192 1\n"
+                "\n"
+                "GROUP     THREADS  CPU WAIT    IO SWITCH/S READ/S WRITE/S MAJFLT/S TIME\n"
+                "nginx    12 +3 \u22121 0.84 0.20     0      12K      0  7.0MiB        0 "
+                "\u2588\u2588\u2588\u2588\u2588\u2593\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\n"
+                "stress      4 new 0.98 1.02     0        4      0       0        0 "
+                "\u2588\u2588\u2588\u2588\u2593\u2593\u2593\u2593\u00b7\u00b7\u00b7\u00b7\n"
+                "cron       2 gone    -    -     -        -      -       -        0 "
+                "\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\n"
+                "postgres        5    0 0.00 ~0.27      0.9 717KiB ~822MiB        0 "
+                "\u2592\u2592\u2592\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\n"
+                "\n"
+                "TIME: \u2588 running, \u2593 waiting for a CPU, \u2592 storage, \u2591 blocked, "
+                "\u00b7 asleep\n"
+                "~ is approximate: IO by delay accounting since Linux 6.12, WRITE counts whole\n"
+                "pages\n"
+                "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, "
+                "--sections\n",
+                "");
+        CTL_RUN_TERMINAL(&ctl, 120, "compare", "a", "b");
+        expect_lines(
+                0,
+                "interval  a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads: 200 "
+                "lived "
+                "on, 13 born, 9 ended\n"
+                "host      1.62 of 2 CPUs (interrupts 4 %, CPU 0 99 %, CPU 1 63 %), 0.84 waiting, "
+                "pressure cpu 12 %, 98 new processes/s;\n"
+                "          ctprof saw 41 % of 1.62 CPUs: 0.96 went to threads that ended, and "
+                "interrupts\n"
+                "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory 3.2GiB of "
+                "7.6GiB, network out 50MiB/s, 12 TCP\n"
+                "          retransmits/s\n"
+                "limited   /web.slice: CPU throttled 3.20s in 80 periods\n"
+                "limited   /db: memory.max reached 1.2K times, 1 process killed for lack of "
+                "memory\n"
+                "limited   the host: 2 processes killed for lack of memory; and 1 more "
+                "(--verbose)\n"
+                "changed   kernel.x: 0 \u2192 1\n"
+                "\n"
+                "GROUP     THREADS  CPU WAIT    IO SWITCH/S READ/S WRITE/S MAJFLT/S PEAK-RSS TIME\n"
+                "nginx    12 +3 \u22121 0.84 0.20     0      12K      0  7.0MiB        0        - "
+                "\u2588\u2588\u2588\u2588\u2588\u2593\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\n"
+                "stress      4 new 0.98 1.02     0        4      0       0        0        - "
+                "\u2588\u2588\u2588\u2588\u2593\u2593\u2593\u2593\u00b7\u00b7\u00b7\u00b7\n"
+                "cron       2 gone    -    -     -        -      -       -        0        - "
+                "\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\n"
+                "postgres        5    0 0.00 ~0.27      0.9 717KiB ~822MiB        0        - "
+                "\u2592\u2592\u2592\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\u00b7\n"
+                "\n"
+                "TIME: \u2588 running, \u2593 waiting for a CPU, \u2592 storage, \u2591 blocked, "
+                "\u00b7 asleep\n"
+                "~ is approximate: IO by delay accounting since Linux 6.12, WRITE counts whole "
+                "pages\n"
+                "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, "
+                "--sections\n",
+                "");
+        end();
+}
+END_TEST
+
+// clang-format off
+#define SIDE(first, last, elapsed)                                                            \
+        "{\"before\":" HEAD(first) ",\"after\":" HEAD(last) ",\"elapsedNs\":" elapsed           \
+        ",\"lives\":" LIVES("200", "13", "9") ",\"sourcesBefore\":[],\"sourcesAfter\":[]}"
+static const Exchange intervals[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" SIDE("a", "b", "10000000000")
+                ",\"b\":" SIDE("c", "d", "20000000000") ",\"sameBoot\":true,\"hostChanges\":[],"
+                "\"coverage\":{\"a\":" COVERAGE ",\"b\":" COVERAGE "},\"host\":{\"a\":" HOST
+                ",\"b\":" HOST "},\"limited\":{\"a\":[],\"b\":" LIMITED "}},\"continues\":true}\0"
+                OVERVIEW(ROW("nginx", "", NGINX_A "," NGINX_B) ","
+                         ROW("stress-ng-cpu", ",\"only\":\"b\"", "null," STRESS_B) ","
+                         ROW("sysbench", "", SYSBENCH_A "," SYSBENCH_B) ","
+                         ROW("cron", ",\"only\":\"a\"", CRON_A ",null")) LAST),
+} };
+// clang-format on
+
+START_TEST(two_intervals_stand_side_by_side) {
+        begin(intervals, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        expect(0,
+               "A         a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads: 200 "
+               "lived "
+               "on, 13 born, 9 ended\n"
+               "B         c..d: 20.000s from 2026-11-20 15:35:01 UTC, 213 threads: 200 lived on, "
+               "13 "
+               "born, 9 ended\n"
+               "host      1.62 \u2192 0.81 of 2 CPUs (interrupts 4 % \u2192 2 %), 0.84 \u2192 0.42 "
+               "waiting, pressure cpu 12 % \u2192 6 %, 98 \u2192 49 new processes/s; ctprof saw 41 "
+               "% of it\n"
+               "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms \u2192 vda busy 22 %, "
+               "5.0MiB/s, 170 requests/s of 1.2ms, memory 3.2GiB of 7.6GiB, network out 50MiB "
+               "\u2192 25MiB/s, 12 \u2192 6 TCP retransmits/s\n"
+               "limited B /web.slice: CPU throttled 3.20s in 80 periods\n"
+               "limited B /db: memory.max reached 1.2K times, 1 process killed for lack of memory\n"
+               "limited B the host: 2 processes killed for lack of memory; and 1 more (--verbose)\n"
+               "\n"
+               "GROUP         THREADS       CPU   WAIT      IO SWITCH/S   READ/S       WRITE/S "
+               "MAJFLT/S PEAK-RSS\n"
+               "nginx              12 1.06\u21920.59   0.20       0 12K\u21921.2K        0 "
+               "7.0MiB\u21923.5MiB        0        -\n"
+               "stress-ng-cpu   4 new    -\u21920.99 -\u21921.02       0      -\u21922        0    "
+               "         0        0        -\n"
+               "sysbench          3\u21922 1.98\u21920.64 0\u21920.20 0\u2192~1.47  0.9\u21920.5 "
+               "0\u2192218MiB 7.0MiB\u21923.5MiB        0        -\n"
+               "cron           1 gone    0.00\u2192-      0       0        0        0             "
+               "0        0        -\n"
+               "\n"
+               "~ is approximate: IO by delay accounting since Linux 6.12\n"
+               "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, --sections\n",
+               "");
+        CTL_RUN_TERMINAL(&ctl, 80, "compare", "a", "b");
+        expect_lines(
+                0,
+                "A         a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads: 200\n"
+                "          lived on, 13 born, 9 ended\n"
+                "B         c..d: 20.000s from 2026-11-20 15:35:01 UTC, 213 threads: 200 lived on,\n"
+                "          13 born, 9 ended\n"
+                "host      1.62 \u2192 0.81 of 2 CPUs (interrupts 4 % \u2192 2 %), 0.84 \u2192 "
+                "0.42 "
+                "waiting,\n"
+                "          pressure cpu 12 % \u2192 6 %, 98 \u2192 49 new processes/s; ctprof saw "
+                "41 % of\n"
+                "          it\n"
+                "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms \u2192 vda busy 22 %,\n"
+                "          5.0MiB/s, 170 requests/s of 1.2ms, memory 3.2GiB of 7.6GiB, network\n"
+                "          out 50MiB \u2192 25MiB/s, 12 \u2192 6 TCP retransmits/s\n"
+                "limited B /web.slice: CPU throttled 3.20s in 80 periods\n"
+                "limited B /db: memory.max reached 1.2K times, 1 process killed for lack of\n"
+                "          memory\n"
+                "limited B the host: 2 processes killed for lack of memory; and 1 more\n"
+                "          (--verbose)\n"
+                "\n"
+                "GROUP         THREADS       CPU   WAIT      IO SWITCH/S   READ/S       WRITE/S\n"
+                "nginx              12 1.06\u21920.59   0.20       0 12K\u21921.2K        0 "
+                "7.0MiB\u21923.5MiB\n"
+                "stress-ng-cpu   4 new    -\u21920.99 -\u21921.02       0      -\u21922        0   "
+                " "
+                "         0\n"
+                "sysbench          3\u21922 1.98\u21920.64 0\u21920.20 0\u2192~1.47  0.9\u21920.5 "
+                "0\u2192218MiB 7.0MiB\u21923.5MiB\n"
+                "cron           1 gone    0.00\u2192-      0       0        0        0             "
+                "0\n"
+                "\n"
+                "~ is approximate: IO by delay accounting since Linux 6.12\n"
+                "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, "
+                "--sections\n",
+                "");
+        CTL_RUN_TERMINAL(&ctl, 120, "compare", "a", "b");
+        expect_lines(
+                0,
+                "A         a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads: 200 "
+                "lived "
+                "on, 13 born, 9 ended\n"
+                "B         c..d: 20.000s from 2026-11-20 15:35:01 UTC, 213 threads: 200 lived on, "
+                "13 "
+                "born, 9 ended\n"
+                "host      1.62 \u2192 0.81 of 2 CPUs (interrupts 4 % \u2192 2 %), 0.84 \u2192 "
+                "0.42 "
+                "waiting, pressure cpu 12 % \u2192 6 %, 98 \u2192 49 new\n"
+                "          processes/s; ctprof saw 41 % of it\n"
+                "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms \u2192 vda busy 22 %, "
+                "5.0MiB/s, 170 requests/s of 1.2ms, memory\n"
+                "          3.2GiB of 7.6GiB, network out 50MiB \u2192 25MiB/s, 12 \u2192 6 TCP "
+                "retransmits/s\n"
+                "limited B /web.slice: CPU throttled 3.20s in 80 periods\n"
+                "limited B /db: memory.max reached 1.2K times, 1 process killed for lack of "
+                "memory\n"
+                "limited B the host: 2 processes killed for lack of memory; and 1 more "
+                "(--verbose)\n"
+                "\n"
+                "GROUP         THREADS       CPU   WAIT      IO SWITCH/S   READ/S       WRITE/S "
+                "MAJFLT/S PEAK-RSS\n"
+                "nginx              12 1.06\u21920.59   0.20       0 12K\u21921.2K        0 "
+                "7.0MiB\u21923.5MiB        0        -\n"
+                "stress-ng-cpu   4 new    -\u21920.99 -\u21921.02       0      -\u21922        0   "
+                " "
+                "         0        0        -\n"
+                "sysbench          3\u21922 1.98\u21920.64 0\u21920.20 0\u2192~1.47  0.9\u21920.5 "
+                "0\u2192218MiB 7.0MiB\u21923.5MiB        0        -\n"
+                "cron           1 gone    0.00\u2192-      0       0        0        0             "
+                "0        0        -\n"
+                "\n"
+                "~ is approximate: IO by delay accounting since Linux 6.12\n"
+                "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, "
+                "--sections\n",
+                "");
+        end();
+}
+END_TEST
+
+// clang-format off
+static const Exchange totals[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"totals\",\"before\":" HEAD("a") ",\"after\":" HEAD("b")
+                ",\"sameBoot\":false,\"elapsedNs\":null,\"hostChanges\":[],\"sourcesBefore\":[],"
+                "\"sourcesAfter\":[],\"coverage\":null},\"continues\":true}\0"
+                OVERVIEW(ROW("nginx", "", NGINX_A "," NGINX_LATER) ","
+                         ROW("new", ",\"only\":\"after\"", "null," STRESS_B)) LAST),
+} };
+static const Exchange state[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"state\",\"snapshot\":" HEAD("a")
+                ",\"sources\":[],\"coverage\":null},\"continues\":true}\0"
+                OVERVIEW(ROW("nginx", "", NGINX_A)) LAST),
+} };
+// clang-format on
+
+START_TEST(lives_have_durations) {
+        begin(totals, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        expect(0,
+               "before    a, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
+               "after     b, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
+               "totals    of whole lives, which differ in length; one of the snapshots has no boot "
+               "id\n"
+               "\n"
+               "GROUP THREADS      CPU        WAIT IO SWITCHES READ WRITE MAJFLT PEAK-RSS\n"
+               "nginx   12\u219214 10.6s\u21921h 2.00s\u21924.00s  0 123K\u219223K    0 70MiB      "
+               "0        -\n"
+               "new     4 new  -\u219219.8s     -\u219220.4s  0     -\u219240    0     0      0    "
+               "    -\n"
+               "\n"
+               "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, --sections\n",
+               "");
+        CTL_RUN_TERMINAL(&ctl, 80, "compare", "a", "b");
+        expect_lines(
+                0,
+                "before    a, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
+                "after     b, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
+                "totals    of whole lives, which differ in length; one of the snapshots has no\n"
+                "          boot id\n"
+                "\n"
+                "GROUP THREADS      CPU        WAIT IO SWITCHES READ WRITE MAJFLT PEAK-RSS\n"
+                "nginx   12\u219214 10.6s\u21921h 2.00s\u21924.00s  0 123K\u219223K    0 70MiB     "
+                " "
+                "0        -\n"
+                "new     4 new  -\u219219.8s     -\u219220.4s  0     -\u219240    0     0      0   "
+                " "
+                "    -\n"
+                "\n"
+                "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, "
+                "--sections\n",
+                "");
+        end();
+        begin(state, 1);
+        CTL_RUN(&ctl, "show", "a");
+        expect(0,
+               "snapshot  a, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
+               "\n"
+               "GROUP THREADS   CPU  WAIT IO SWITCHES READ WRITE MAJFLT PEAK-RSS\n"
+               "nginx      12 10.6s 2.00s  0     123K    0 70MiB      0        -\n"
+               "\n"
+               "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, --sections\n",
+               "");
+        CTL_RUN_TERMINAL(&ctl, 80, "show", "a");
+        expect_lines(
+                0,
+                "snapshot  a, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
+                "\n"
+                "GROUP THREADS   CPU  WAIT IO SWITCHES READ WRITE MAJFLT PEAK-RSS TIME\n"
+                "nginx      12 10.6s 2.00s  0     123K    0 70MiB      0        - "
+                "\u2588\u2588\u2588\u2588\u2588\u2588\u2593\u00b7\u00b7\u00b7\u00b7\u00b7\n"
+                "\n"
+                "TIME: \u2588 running, \u2593 waiting for a CPU, \u2592 storage, \u2591 blocked, "
+                "\u00b7 asleep\n"
+                "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, "
+                "--sections\n",
+                "");
+        CTL_RUN(&ctl, "show", "a", "--raw");
+        expect(0,
+               "snapshot  a, 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads, 98 processes\n"
+               "\n"
+               "GROUP THREADS         CPU       WAIT IO SWITCHES READ    WRITE MAJFLT PEAK-RSS\n"
+               "nginx      12 10600000000 2000000000  0   123456    0 73400320      0        -\n"
+               "\n"
+               "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, --sections\n",
+               "");
+        end();
+}
+END_TEST
+
+START_TEST(the_bar_has_letters_in_other_locales) {
+        (void) setenv("LC_ALL", "C", 1);
+        begin(interval, 1);
+        CTL_RUN_TERMINAL(&ctl, 80, "compare", "a", "b");
+        ck_assert_ptr_nonnull(strstr(ctl.out, " 0 RRRRRW......\r\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "TIME: R running, W waiting for a CPU, I storage"));
+        end();
+        (void) setenv("LC_ALL", "C.UTF-8", 1);
+}
+END_TEST
+
+START_TEST(rows_come_when_they_are_asked_for) {
+        static const char *const asking[] = {
+                "--rows",           "--all-rows",         "--filter=x",
+                "--metrics=minflt", "--sections=primary", "--columns=metric,work"
+        };
+
+        begin(interval, 1);
+        for (size_t i = 0; i < ELEMENTSOF(asking); i++) {
+                CTL_RUN(&ctl, "compare", "a", "b", asking[i]);
+                ck_assert_int_eq(ctl.status, 0);
+                ck_assert_ptr_nonnull(strstr(ctl.asked, "\"overview\":true,\"rows\":true"));
+        }
+        CTL_RUN(&ctl, "compare", "a", "b", "--json");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"overview\":false,\"rows\":true"));
+        end();
+}
+END_TEST
+
+// clang-format off
+#define WORK(work, rate, before, after)                                                       \
+        "{\"before\":" before ",\"after\":" after ",\"delta\":" work ",\"work\":" work            \
+        ",\"perSecond\":" rate ",\"changed\":true,\"reset\":false}"
+#define LEVEL(before, after)                                                                  \
+        "{\"before\":" before ",\"after\":" after ",\"delta\":null,\"percent\":null,"             \
+        "\"perSecond\":null,\"changed\":true,\"reset\":false}"
+#define NICE "{\"min\":0,\"max\":0}"
+static const Exchange interval_rows[] = { {
+        REPLIES(INTERVAL_HEAD
+                "{\"parameters\":{\"groups\":[{\"key\":\"p\",\"process\":\"p\",\"threadsBefore\":2,"
+                "\"threadsAfter\":3,\"metrics\":{"
+                "\"run_time_ns\":" WORK("8400000000", "840000000", "1", "8400000001")
+                ",\"wait_time_ns\":" WORK("2000000000", "200000000", "0", "2000000000")
+                ",\"cpu_delay_total_ns\":" WORK("2000000000", "200000000", "0", "2000000000")
+                ",\"utime_clock_ticks\":" WORK("570", "57", "0", "570")
+                ",\"voluntary_csw\":" WORK("1500", "150", "0", "1500")
+                ",\"nr_threads\":" LEVEL("2", "3") ",\"wait_max\":" LEVEL("7", "7")
+                ",\"sleep_max\":" LEVEL("7", "9") ",\"nice\":" LEVEL(NICE, NICE)
+                "},\"derived\":{}}]},\"continues\":true}\0" LAST),
+} };
+// clang-format on
+
+START_TEST(rows_of_an_interval_are_about_the_work) {
+        const char *table;
+
+        begin(interval_rows, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--rows");
+        ck_assert_str_eq(ctl.err, "");
+        table = strstr(ctl.out, "process threads");
+        ck_assert_ptr_nonnull(table);
+        ck_assert_str_eq(table, "process threads metric           work per second\n"
+                                "p           2\u21923 run_time       8.400s 0.840 CPUs\n"
+                                "p           2\u21923 wait_time      2.000s 0.200 CPUs\n"
+                                "p           2\u21923 utime          5.700s 0.570 CPUs\n"
+                                "p           2\u21923 voluntary_csw  1.500K   150.00/s\n"
+                                "p           2\u21923 nr_threads        2\u21923          -\n"
+                                "p           2\u21923 sleep_max     7ns\u21929ns          -\n"
+                                "p           2\u21923 nice                0          -\n"
+                                "\n"
+                                "3 more groups (--limit 0)\n");
+        end();
+}
+END_TEST
+
+START_TEST(columns_of_two_sides_are_refused_of_an_interval) {
+        begin(interval_rows, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--columns", "metric,before");
+        ck_assert_int_eq(ctl.status, 2);
+        ck_assert_ptr_nonnull(strstr(ctl.err, "\"before\""));
+        ck_assert_ptr_nonnull(strstr(ctl.err, "--totals"));
+        ck_assert_ptr_nonnull(strstr(ctl.err, "A..B C..D"));
+        end();
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("verb-overview");
+        TCase *kinds = tcase_create("kinds");
+
+        (void) setenv("LC_ALL", "C.UTF-8", 1); /* so that the bar has block characters */
+
+        tcase_add_test(kinds, an_interval_begins_with_the_answer);
+        tcase_add_test(kinds, a_terminal_gets_what_fits);
+        tcase_add_test(kinds, two_intervals_stand_side_by_side);
+        tcase_add_test(kinds, lives_have_durations);
+        tcase_add_test(kinds, the_bar_has_letters_in_other_locales);
+        tcase_add_test(kinds, rows_come_when_they_are_asked_for);
+        tcase_add_test(kinds, rows_of_an_interval_are_about_the_work);
+        tcase_add_test(kinds, columns_of_two_sides_are_refused_of_an_interval);
+        suite_add_tcase(suite, kinds);
+        return check_main(suite);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/subject/host-use-read.h"
+
+#include "base/number.h"
+#include "analysis/subject/host-change.h"
+
+static Amount amount_of_count(HostCount count) {
+        return count.has ? amount_of(count.value) : (Amount){ .known = false };
+}
+
+static Amount disk_bytes(const HostTotals *totals, unsigned column) {
+        HostCount sum = host_totals_sum(totals, HOST_PART_DISK, column);
+
+        return amount_of_count(host_value(totals, HOST_PART_DISK, column, sum));
+}
+
+static Amount kib_of(const HostTotals *totals, const char *name) {
+        HostCount kib = host_totals_number(totals, HOST_PART_MEMORY, name);
+
+        return amount_of_count(host_value_of_unit(totals, HOST_UNIT_KIB, kib));
+}
+
+/* Memory that is to be written, or is being written and not counted by the disk yet. */
+static Amount dirty_bytes(const HostTotals *totals) {
+        Amount dirty = kib_of(totals, "Dirty");
+
+        return dirty.known ? amount_add_known(dirty, kib_of(totals, "Writeback")) : dirty;
+}
+
+static Amount n_cpus_of(const HostTotals *totals) {
+        size_t n = host_totals_n_cpus(totals);
+
+        return n > 0 ? amount_of(n) : (Amount){ .known = false };
+}
+
+/* All but the number of CPUs and what is dirty. */
+static HostUse use_of(const HostTotals *totals) {
+        HostCount used = host_cpu_used(totals->parts[HOST_PART_CPU].all_cpus);
+
+        return (HostUse){
+                .cpu_used_ns =
+                        amount_of_count(host_value(totals, HOST_PART_CPU, HOST_CPU_USER, used)),
+                .disk_read_bytes = disk_bytes(totals, HOST_DISK_READ_SECTORS),
+                .disk_written_bytes = disk_bytes(totals, HOST_DISK_WRITTEN_SECTORS),
+        };
+}
+
+HostUse host_use_since_boot(const HostTotals *totals) {
+        HostUse use = use_of(totals);
+
+        use.n_cpus = n_cpus_of(totals);
+        use.dirty_growth_bytes = dirty_bytes(totals);
+        return use;
+}
+
+int host_use_between(const HostTotals *before, const HostTotals *after, HostUse *ret) {
+        HostTotals difference = {};
+        int r = host_totals_difference(before, after, &difference);
+
+        if (r == 0) {
+                *ret = use_of(&difference);
+                ret->n_cpus = n_cpus_of(after);
+                ret->dirty_growth_bytes = amount_subtract(dirty_bytes(after), dirty_bytes(before));
+        }
+        host_totals_done(&difference);
+        return r;
+}
+
+/* The number of CPUs in the host context, which every version records. */
+static int n_cpus_of_context(const Subject *subject, Amount *ret) {
+        HostFacts facts;
+        uint64_t n;
+        int r;
+
+        host_facts_init(&facts);
+        r = host_facts_flatten(&facts, buffer_span(&subject->host), &subject->head);
+        for (size_t i = 0; r == 0 && i < facts.n; i++)
+                if (span_is(span_of(host_facts_key(&facts, i)), "online_cpus") &&
+                    number_parse_u64(span_of(host_facts_value(&facts, i)), &n) && n > 0)
+                        *ret = amount_of(n);
+        host_facts_done(&facts);
+        return r == HOST_CHANGE_E_MALFORMED ? 0 : r; /* who needs the context says so */
+}
+
+int subject_host_use(Subject *before, Subject *after, Subject **ret_culprit, HostUse *ret) {
+        HostTotals earlier = {}, later = {};
+        int r;
+
+        *ret_culprit = after;
+        r = subject_host_totals(after, &later);
+        if (r == 0 && before) {
+                *ret_culprit = before;
+                r = subject_host_totals(before, &earlier);
+        }
+        if (r == 0 && before)
+                r = host_use_between(&earlier, &later, ret);
+        else if (r == 0)
+                *ret = host_use_since_boot(&later);
+        if (r == 0 && !ret->n_cpus.known)
+                r = n_cpus_of_context(after, &ret->n_cpus);
+        host_totals_done(&earlier);
+        host_totals_done(&later);
+        return r;
+}

@@ -99,7 +99,7 @@
         O(FILTER, "filter", 0, REQUIRED, "GLOB", VIEW_PART(filter),                         \
           "Only groups whose label matches")                                                    \
         O(SORT_BY, "sort-by", 0, REQUIRED, "SPEC", VIEW_PART(sort),                         \
-          "Order of groups and rows: impact (default), delta, percent, name, or "               \
+          "Order of groups and rows: weight (default), impact, delta, percent, name, or "       \
           "METRIC[:asc|desc][,...]")                                                            \
         O(BEFORE, "before", 0, REQUIRED, "LIST", TEXT(before, "list"),                          \
           "Compare sets: the snapshots before, separated by commas; a name may be a glob")      \

@@ -15,6 +15,7 @@
 #include "wire/limits.h"
 #include "analysis/subject/analysis-read.h"
 #include "analysis/subject/host-change.h"
+#include "analysis/subject/host-use-read.h"
 #include "analysis/subject/section-feed.h"
 
 /* One call of Show or Compare that is about one snapshot, or about two of them. */
@@ -23,6 +24,7 @@ typedef struct Analysis {
         ViewSubjects *call; /* borrowed */
         unsigned n_sides;
         ComparisonSetup setup;
+        HostUse use; /* what the host did in an interval */
         Comparison *comparison;
         SectionFeed feed;
         Buffer name; /* scratch: the former name of a cgroup */
@@ -39,7 +41,6 @@ static void analysis_done(Analysis *analysis) {
 /* Says how the sides are related, and how far the readings of each can be believed. */
 static void analysis_set_up(Analysis *analysis) {
         ComparisonSetup *setup = &analysis->setup;
-        JudgeTime times[SIDES] = { { .known = false }, { .known = false } };
 
         *setup = (ComparisonSetup){
                 .n_sides = analysis->n_sides,
@@ -50,10 +51,10 @@ static void analysis_set_up(Analysis *analysis) {
                 const Head *head = &analysis->call->subjects[i].head;
 
                 setup->defects[i] = kernel_defects_of(head->kernel_release);
-                times[i] = judge_time_of(head);
+                setup->times[i] = judge_time_of(head);
         }
         if (setup->boots == BOOTS_SAME)
-                setup->interval_ns = judge_interval_ns(times);
+                setup->interval_ns = judge_interval_ns(setup->times);
 }
 
 /* reading */
@@ -132,6 +133,22 @@ static int analysis_old_name(void *userdata, Span name, Span *ret) {
         return r;
 }
 
+/* What the hosts did, against which accounts are measured. */
+static int analysis_read_hosts(Analysis *analysis) {
+        Subject *subjects = analysis->call->subjects, *culprit;
+        bool is_interval = comparison_wants_lives(analysis->comparison);
+
+        for (unsigned i = is_interval ? SIDE_AFTER : SIDE_BEFORE; i < analysis->n_sides; i++) {
+                Subject *before = is_interval ? &subjects[SIDE_BEFORE] : NULL;
+                int r = subject_host_use(before, &subjects[i], &culprit, &analysis->use);
+
+                if (r != 0)
+                        return analysis_read_result(analysis, culprit, r);
+                comparison_set_host(analysis->comparison, (Side) i, &analysis->use);
+        }
+        return 0;
+}
+
 static int analysis_read(Analysis *analysis) {
         AnalysisVisitor visitor = {
                 .on_name = analysis_on_name,
@@ -165,7 +182,9 @@ static int analysis_read(Analysis *analysis) {
                         return analysis_read_result(analysis, subject, r);
                 sources[i] = subject_sources(subject);
         }
-        r = err_fold(comparison_finish(analysis->comparison, sources));
+        r = analysis_read_hosts(analysis);
+        if (r == 0)
+                r = err_fold(comparison_finish(analysis->comparison, sources));
         return r == 0 ? section_feed_finish(&analysis->feed, analysis_old_name, analysis) : r;
 }
 
@@ -214,6 +233,19 @@ static void analysis_write_lives(const Analysis *analysis, JsonWriter *writer) {
         life_counts_write_json(writer, &lives);
 }
 
+static void analysis_write_coverage(const Analysis *analysis, JsonWriter *writer) {
+        const Head *const heads[SIDES] = { &analysis->call->subjects[SIDE_BEFORE].head,
+                                           &analysis->call->subjects[SIDE_AFTER].head };
+
+        if (!comparison_wants_lives(analysis->comparison)) {
+                json_write_member_null(writer, "coverage");
+                return;
+        }
+        json_write_key(writer, "coverage");
+        coverage_write_json(writer, comparison_coverage(analysis->comparison), &analysis->use,
+                            coverage_bound_ns(&analysis->use, heads));
+}
+
 static int analysis_answer_heads(Analysis *analysis) {
         const Subject *before = &analysis->call->subjects[SIDE_BEFORE];
         const Subject *after = &analysis->call->subjects[SIDE_AFTER];
@@ -223,6 +255,7 @@ static int analysis_answer_heads(Analysis *analysis) {
         json_write_member_text(writer, "kind", view_kind_name(analysis->call->kind));
         if (analysis->n_sides == 1) {
                 analysis_write_side(writer, before, "snapshot", "sources");
+                analysis_write_coverage(analysis, writer);
                 return answer_reply(&analysis->work->answer);
         }
         analysis_write_side(writer, before, "before", "sourcesBefore");
@@ -236,6 +269,7 @@ static int analysis_answer_heads(Analysis *analysis) {
         if (analysis->call->swapped)
                 json_write_member_bool(writer, "swapped", true);
         analysis_write_lives(analysis, writer);
+        analysis_write_coverage(analysis, writer);
         r = analysis_write_changes(analysis, writer);
         return r == 0 ? answer_reply(&analysis->work->answer) : r;
 }
@@ -302,19 +336,34 @@ static void analysis_write_pairings(const Analysis *analysis, JsonWriter *writer
                               n > PAIRING_MAX_WRITTEN ? n - PAIRING_MAX_WRITTEN : 0);
 }
 
-static int analysis_answer(Analysis *analysis) {
-        const Comparison *comparison = analysis->comparison;
-        SectionCursor sections;
-        JsonWriter *writer;
-        int r;
+/* The lists that the view wants, of all sides. */
+static int analysis_answer_lists(Analysis *analysis) {
+        const View *view = &analysis->call->view;
+        int r = 0;
 
-        r = analysis_answer_heads(analysis);
+        if (view->overview)
+                r = analysis_answer_list(analysis, COMPARISON_OVERVIEW, "overview");
+        if (!view->rows)
+                return r;
         if (r == 0)
                 r = analysis_answer_list(analysis, COMPARISON_GROUPS, "groups");
         if (r == 0 && analysis->n_sides > 1)
                 r = analysis_answer_list(analysis, COMPARISON_ONLY_BEFORE, "onlyBefore");
         if (r == 0 && analysis->n_sides > 1)
                 r = analysis_answer_list(analysis, COMPARISON_ONLY_AFTER, "onlyAfter");
+        return r;
+}
+
+static int analysis_answer(Analysis *analysis) {
+        const Comparison *comparison = analysis->comparison;
+        bool has_overview = analysis->call->view.overview;
+        SectionCursor sections;
+        JsonWriter *writer;
+        int r;
+
+        r = analysis_answer_heads(analysis);
+        if (r == 0)
+                r = analysis_answer_lists(analysis);
         if (r != 0)
                 return r;
 
@@ -329,16 +378,18 @@ static int analysis_answer(Analysis *analysis) {
                 json_write_member_u64(writer, "rowsAboveThreshold",
                                       analysis_rows_above(analysis, &sections));
         json_write_member_u64(writer, "hiddenGroups",
-                              comparison_hidden(comparison, COMPARISON_GROUPS));
+                              comparison_hidden(comparison, has_overview ? COMPARISON_OVERVIEW
+                                                                         : COMPARISON_GROUPS));
         json_write_key(writer, "hiddenSections");
         section_cuts_write(analysis->feed.sections, writer);
-        if (analysis->n_sides > 1) {
+        if (analysis->n_sides > 1 && analysis->call->view.rows) {
                 json_write_member_u64(writer, "hiddenOnlyBefore",
                                       comparison_hidden(comparison, COMPARISON_ONLY_BEFORE));
                 json_write_member_u64(writer, "hiddenOnlyAfter",
                                       comparison_hidden(comparison, COMPARISON_ONLY_AFTER));
-                analysis_write_pairings(analysis, writer);
         }
+        if (analysis->n_sides > 1)
+                analysis_write_pairings(analysis, writer);
         return answer_final(&analysis->work->answer);
 }
 

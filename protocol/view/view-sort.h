@@ -6,7 +6,7 @@
  *
  * The order of groups and their rows. It is written as a single word,
  *
- *     impact, delta, percent or name
+ *     weight, impact, delta, percent or name
  *
  * or as a list of metrics and derived values, "NAME[:asc|desc][,NAME...]", descending by default.
  * Modes have no number and cannot be used.
@@ -23,6 +23,7 @@
 #define VIEW_SORT_MAX_KEYS 16u
 
 #define VIEW_ORDERS(O)        \
+        O(WEIGHT, "weight")   \
         O(IMPACT, "impact")   \
         O(DELTA, "delta")     \
         O(PERCENT, "percent") \

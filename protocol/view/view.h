@@ -99,7 +99,7 @@
           "Keys of cgroups to compare with each other, whatever threads are in them.")             \
         P(sort,           "sortBy",        "string",                                               \
           "One of: @{orders,}; or NAME[:asc|desc][,NAME...] of metrics and derived values. "       \
-          "Default: impact.")                                                                      \
+          "Default: weight.")                                                                      \
         P(filter,         "filter",        "string",                                               \
           "Only groups whose whole key, or one whole part of it, matches this glob; * ? [...] "    \
           "match \"/\" too. Rows of sections are filtered by cgroup or process.")                  \

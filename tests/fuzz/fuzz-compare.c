@@ -110,19 +110,21 @@ static void check_lives(const Case *one, const Answer *answer) {
 
         for (size_t i = 0; i < n_groups(answer, COMPARISON_GROUPS); i++) {
                 json_object *group = group_at(answer, COMPARISON_GROUPS, i);
-                uint64_t survived = number_of(group, "survived");
+                json_object *lives = member(group, "lives");
+                uint64_t survived = number_of(lives, "survived");
 
                 fuzz_expect(number_of(group, "threadsBefore") ==
-                                            survived + number_of(group, "gone") &&
+                                            survived + number_of(lives, "ended") &&
                                     number_of(group, "threadsAfter") ==
-                                            survived + number_of(group, "born"),
+                                            survived + number_of(lives, "born"),
                             "threads are those that lived on and the rest");
                 sum.survived += survived;
-                sum.born += number_of(group, "born");
-                sum.gone += number_of(group, "gone");
+                sum.born += number_of(lives, "born");
+                sum.gone += number_of(lives, "ended");
         }
         for (size_t i = 0; i < n_groups(answer, COMPARISON_ONLY_BEFORE); i++)
-                sum.gone += number_of(group_at(answer, COMPARISON_ONLY_BEFORE, i), "gone");
+                sum.gone += number_of(member(group_at(answer, COMPARISON_ONLY_BEFORE, i), "lives"),
+                                      "ended");
         fuzz_expect(n_groups(answer, COMPARISON_ONLY_AFTER) == 0, "what was born began at 0");
         for (size_t i = 0; i < one->sides[0].n; i++) {
                 const ThreadSample *before = &one->sides[0].samples[i];

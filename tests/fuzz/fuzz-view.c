@@ -64,8 +64,8 @@ static bool view_equal(const View *a, const View *b) {
                memcmp(a->metrics, b->metrics, sizeof(a->metrics)) == 0 &&
                memcmp(a->derived, b->derived, sizeof(a->derived)) == 0 &&
                a->pairing == b->pairing && texts_equal(&a->pairs, &b->pairs) &&
-               a->window == b->window && a->spread == b->spread && a->limit == b->limit &&
-               sort_equal(&a->sort, &b->sort) &&
+               a->window == b->window && a->overview == b->overview && a->rows == b->rows &&
+               a->spread == b->spread && a->limit == b->limit && sort_equal(&a->sort, &b->sort) &&
                span_equal((Span){ a->filter, a->n_filter }, (Span){ b->filter, b->n_filter }) &&
                a->has_threshold == b->has_threshold && !(a->threshold < b->threshold) &&
                !(b->threshold < a->threshold) && a->changed_only == b->changed_only &&

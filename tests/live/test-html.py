@@ -370,13 +370,13 @@ def windows():
         answer = made.json("--window")
         made.open("--window")
         text = made.browser.run("return document.getElementById('top').innerText;")
-        window = answer["window"]
-        for word in ("survived", "born", "gone"):
-            expect(re.search(rf"\b{window[word]} threads? {word}", text), word, window, "in", text)
-        group = next(group for group in answer["groups"] if group["born"] > 0)
+        lives = answer["lives"]
+        for word in ("survived", "born", "ended"):
+            expect(re.search(rf"\b{lives[word]} threads? {word}", text), word, lives, "in", text)
+        group = next(group for group in answer["groups"] if group["lives"]["born"] > 0)
         made.filter(text=group["key"], metric="run_time_ns", moved=False)
         titles, rows = made.rows()
-        expect(any(f"(+{group['born']} \u2212{group['gone']})" in row[titles.index("threads")] for row in rows), group, rows)
+        expect(any(f"(+{group['lives']['born']} \u2212{group['lives']['ended']})" in row[titles.index("threads")] for row in rows), group, rows)
 
 
 @test

@@ -4,7 +4,7 @@ SHAPES = ({"min", "max"}, {"mode", "count", "total"}, {"minCpus", "maxCpus", "un
           {"minCpus", "maxCpus", "uniform", "cpus"})
 NUMBERS = "delta percent perSecond work u p pAdjusted".split()
 COUNTS = "present leftOut implausible".split()
-FLAGS = "changed reset significant".split()
+FLAGS = "changed reset significant inside".split()
 TEXTS = "reason approximate".split()
 NOTES = {"reason", "approximate", "implausible"}
 SPREADS = {"spread", "spreadBefore"}
@@ -13,7 +13,7 @@ TWO_SIDED = {"before", "after", "delta", "percent"}
 METRICS = {
     "state": ({"value", "present"}, SPREADS),
     "totals": (TWO_SIDED | {"perSecond", "changed", "reset"}, SPREADS),
-    "interval": (TWO_SIDED | {"perSecond", "changed", "reset"}, SPREADS | {"work", "leftOut"}),
+    "interval": (TWO_SIDED | {"perSecond", "changed", "reset"}, SPREADS | {"work", "leftOut", "inside"}),
     "intervals": ({"a", "b", "delta", "percent"}, {"changed", "reset", "leftOut", "perSecond"}),
     "sets": (TWO_SIDED | {"u", "p", "pAdjusted", "significant", "perSecond"}, {"reset"}),
 }

@@ -57,9 +57,9 @@ def _check_two_sided(group):
             _expect(delta is None and cell.get("reason"), name, "has a delta or no reason:", cell)
         _check_spread(cell.get("spread"), name)
         _check_spread(cell.get("spreadBefore"), name)
-    born = [group.get(key) for key in ("survived", "born")]
-    if None not in born:
-        _expect(sum(born) == group["threadsAfter"], "survived and born:", born, "of", group["threadsAfter"])
+    lives = group.get("lives")
+    if lives:
+        _expect(lives["survived"] + lives["born"] == group["threadsAfter"], "lives:", lives, "of", group["threadsAfter"])
 
 
 def _check_set_row(name, cell):

@@ -111,7 +111,7 @@ def numbers_bite():
              lambda: show(metrics={"minflt": {**cell, "value": None}}),
              lambda: show(members=[{"name": "x", "threads": 3}]),
              lambda: compare(metrics={"minflt": {**row, "delta": 2}}),
-             lambda: compare(metrics={"minflt": {**row, "before": None}}), lambda: compare(survived=1, born=1),
+             lambda: compare(metrics={"minflt": {**row, "before": None}}), lambda: compare(lives={"survived": 1, "born": 1, "ended": 0}),
              lambda: checks.check_equal(checks.totals({"groups": [group]}, {"minflt": "SumCount"}),
                                         checks.totals({"groups": [group, group]}, {"minflt": "SumCount"}), "totals of"),
              lambda: checks.check("Show", [{"parameters": {"groups": [group, group]}}])]

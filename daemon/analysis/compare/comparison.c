@@ -3,7 +3,9 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "analysis/compare/group-account.h"
 #include "analysis/compare/group-json.h"
 #include "analysis/compare/impact.h"
 #include "analysis/compare/order.h"
@@ -28,11 +30,27 @@ struct Comparison {
         Pairing *pairing; /* owned; NULL: the axis has no cgroups, or there is one side */
         const SourceTable *sources[SIDES]; /* borrowed */
         ImpactScale scale;
+        GroupAccounts accounts;
+        Coverage coverage;
         GroupList lists[_COMPARISON_LIST_MAX];
         LifeCounts lives;
         uint64_t n_hidden_rows;
         uint64_t n_rows_above_threshold;
 };
+
+static void init_accounts(Comparison *comparison) {
+        const ComparisonSetup *setup = &comparison->setup;
+        GroupAccounts *accounts = &comparison->accounts;
+
+        accounts->is_interval = comparison_wants_lives(comparison);
+        accounts->n_sides = setup->n_sides;
+        for (unsigned side = 0; side < SIDES; side++) {
+                accounts->periods[side] = period_of_lives(&setup->times[side]);
+                accounts->defects[side] = setup->defects[side];
+        }
+        if (accounts->is_interval)
+                accounts->periods[SIDE_AFTER] = period_between(setup->times);
+}
 
 int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **ret) {
         _cleanup_(comparison_freep) Comparison *comparison = calloc(1, sizeof(*comparison));
@@ -43,6 +61,7 @@ int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **
                 return -ENOMEM;
         comparison->view = *view;
         comparison->setup = *setup;
+        init_accounts(comparison);
         r = thread_groups_init(&comparison->threads, &comparison->view, setup->boots);
         if (r != 0)
                 return r;
@@ -118,7 +137,12 @@ int comparison_fold(Comparison *comparison, Side side, const ThreadSample *sampl
                 r = note_kind(comparison, group, side, sample);
         if (r == 0)
                 r = fold_spread(comparison, group, side, sample);
-        return r == 0 ? group_fold(group, side, sample) : r;
+        if (r == 0)
+                r = group_fold(group, side, sample);
+        if (r == 0)
+                life_tally_add(&group->tallies[side], &comparison->accounts.periods[side], NULL,
+                               sample);
+        return r;
 }
 
 bool comparison_wants_lives(const Comparison *comparison) {
@@ -149,6 +173,7 @@ int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
         int r;
 
         assert(comparison_wants_lives(comparison));
+        coverage_add(&comparison->coverage, before, after);
         /* A thread that was ctprof's own in one snapshot is left out of both. */
         if ((before && thread_is_left_out(&comparison->view, before)) ||
             (after && thread_is_left_out(&comparison->view, after)))
@@ -163,9 +188,12 @@ int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
                 r = fold_spread_of_life(comparison, group, before, after);
         if (r == 0)
                 r = group_fold_life(group, before, after);
-        if (r == 0)
-                life_counts_add(&comparison->lives, before, after);
-        return r;
+        if (r != 0)
+                return r;
+        life_tally_add(&group->tallies[SIDE_AFTER], &comparison->accounts.periods[SIDE_AFTER],
+                       before, after);
+        life_counts_add(&comparison->lives, before, after);
+        return 0;
 }
 
 /*
@@ -247,6 +275,7 @@ static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
         return (GroupLens){
                 .view = &comparison->view,
                 .scale = &comparison->scale,
+                .accounts = &comparison->accounts,
                 .spread_names = comparison->spread_names,
                 .uptimes = comparison->setup.n_sides > 1 ? &comparison->uptimes : NULL,
                 .sources = { comparison->sources[0], comparison->sources[1] },
@@ -268,6 +297,7 @@ static unsigned side_of(const Comparison *comparison, ComparisonList list) {
         case COMPARISON_ONLY_AFTER:
                 return SIDE_AFTER;
         case COMPARISON_ONLY_BEFORE:
+        case COMPARISON_OVERVIEW:
         case _COMPARISON_LIST_MAX:
                 break;
         }
@@ -289,6 +319,8 @@ static int fill_lists(Comparison *comparison) {
         for (size_t i = 0; i < comparison->threads.table.n_groups; i++)
                 if (!group_is_empty(comparison->threads.table.groups[i]))
                         counts[list_of(comparison, comparison->threads.table.groups[i])]++;
+        for (unsigned list = 0; list < COMPARISON_OVERVIEW; list++)
+                counts[COMPARISON_OVERVIEW] += comparison->view.overview ? counts[list] : 0;
         for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++) {
                 /* One more than needed because calloc(0) may return NULL. */
                 comparison->lists[list].groups = calloc(counts[list] + 1, sizeof(Group *));
@@ -304,7 +336,7 @@ static int fill_lists(Comparison *comparison) {
                         continue;
                 if (list == COMPARISON_GROUPS && (lens.changed_only || lens.threshold) &&
                     !group_lens_has_rows(&lens, group, side_of(comparison, list))) {
-                        comparison->n_hidden_rows += n_rows;
+                        comparison->n_hidden_rows += comparison->view.rows ? n_rows : 0;
                         continue;
                 }
                 comparison->lists[list].groups[comparison->lists[list].n_groups++] = group;
@@ -312,22 +344,70 @@ static int fill_lists(Comparison *comparison) {
         return 0;
 }
 
-static int order_lists(Comparison *comparison) {
-        GroupList *groups = &comparison->lists[COMPARISON_GROUPS];
-        Order order = { .sort = &comparison->view.sort,
+static void weigh_groups(Comparison *comparison) {
+        group_accounts_scale(&comparison->accounts);
+        for (size_t i = 0; i < comparison->threads.table.n_groups; i++)
+                if (!group_is_empty(comparison->threads.table.groups[i]))
+                        group_weigh(&comparison->accounts, comparison->threads.table.groups[i]);
+}
+
+static Order order_of(const Comparison *comparison) {
+        return (Order){ .sort = &comparison->view.sort,
                         .scale = &comparison->scale,
                         .n_sides = comparison->setup.n_sides,
                         .in_order = in_order(comparison) };
+}
+
+static int order_lists(Comparison *comparison) {
+        GroupList *groups = &comparison->lists[COMPARISON_GROUPS];
+        Order order = order_of(comparison);
         int r;
 
         r = order_groups(&order, groups->groups, groups->n_groups);
-        if (r != 0)
-                return r;
-        for (unsigned list = COMPARISON_ONLY_BEFORE; list <= COMPARISON_ONLY_AFTER; list++)
-                impact_sort_one_sided(comparison->lists[list].groups,
-                                      comparison->lists[list].n_groups,
-                                      side_of(comparison, (ComparisonList) list));
-        return 0;
+        for (unsigned i = COMPARISON_ONLY_BEFORE; i <= COMPARISON_ONLY_AFTER && r == 0; i++) {
+                GroupList *list = &comparison->lists[i];
+
+                if (order.sort->order == VIEW_ORDER_WEIGHT)
+                        r = order_groups(&order, list->groups, list->n_groups);
+                else
+                        impact_sort_one_sided(list->groups, list->n_groups,
+                                              side_of(comparison, (ComparisonList) i));
+        }
+        return r;
+}
+
+/* Whether groups have a place in the order of the view if one of two sides is missing. */
+static bool orders_one_sided(ViewOrder order) {
+        return order == VIEW_ORDER_WEIGHT || order == VIEW_ORDER_IMPACT || order == VIEW_ORDER_NAME;
+}
+
+/* All groups of the other lists, one list after the other. */
+static void collect_overview(Comparison *comparison) {
+        GroupList *overview = &comparison->lists[COMPARISON_OVERVIEW];
+
+        for (unsigned i = 0; i < COMPARISON_OVERVIEW; i++) {
+                const GroupList *list = &comparison->lists[i];
+
+                if (list->n_groups > 0)
+                        memcpy(overview->groups + overview->n_groups, list->groups,
+                               list->n_groups * sizeof(*list->groups));
+                overview->n_groups += list->n_groups;
+        }
+}
+
+static int order_overview(Comparison *comparison) {
+        const ViewSort by_weight = { .order = VIEW_ORDER_WEIGHT };
+        GroupList *overview = &comparison->lists[COMPARISON_OVERVIEW];
+        size_t n_both = comparison->lists[COMPARISON_GROUPS].n_groups;
+        Order order = order_of(comparison);
+
+        if (!comparison->view.overview)
+                return 0;
+        collect_overview(comparison);
+        if (orders_one_sided(order.sort->order))
+                return order_groups(&order, overview->groups, overview->n_groups);
+        order.sort = &by_weight;
+        return order_groups(&order, overview->groups + n_both, overview->n_groups - n_both);
 }
 
 static void cut_lists(Comparison *comparison) {
@@ -350,6 +430,8 @@ static void count_hidden_rows(Comparison *comparison) {
 
         if (!lens.changed_only && !lens.threshold)
                 return;
+        if (!comparison->view.rows && !lens.threshold)
+                return;
         if (lens.threshold && n_rows > 0)
                 comparison->n_rows_above_threshold =
                         comparison->lists[COMPARISON_ONLY_BEFORE].n_groups +
@@ -360,7 +442,7 @@ static void count_hidden_rows(Comparison *comparison) {
 
                 if (lens.threshold)
                         comparison->n_rows_above_threshold += n_left;
-                if (i < list->n_shown)
+                if (i < list->n_shown && comparison->view.rows)
                         comparison->n_hidden_rows += n_rows - n_left;
         }
 }
@@ -379,10 +461,12 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
                 comparison->threads.table.groups[i]->interval_ns = comparison->setup.interval_ns;
         impact_scale_init(&comparison->scale, &comparison->threads.table);
         uptimes_init(&comparison->uptimes, &comparison->threads.table);
+        weigh_groups(comparison);
         r = fill_lists(comparison);
-        if (r != 0)
-                return r;
-        r = order_lists(comparison);
+        if (r == 0)
+                r = order_lists(comparison);
+        if (r == 0)
+                r = order_overview(comparison);
         if (r != 0)
                 return r;
         cut_lists(comparison);
@@ -399,6 +483,10 @@ void comparison_write(const Comparison *comparison, ComparisonList list, size_t 
         GroupLens lens = lens_of(comparison, list);
 
         assert(index < comparison_n(comparison, list));
+        if (list == COMPARISON_OVERVIEW) {
+                group_write_overview_json(writer, &lens, comparison->lists[list].groups[index]);
+                return;
+        }
         group_write_json(writer, &lens, comparison->lists[list].groups[index],
                          side_of(comparison, list));
 }
@@ -426,6 +514,14 @@ void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer)
 
 int comparison_append_old_cgroup(const Comparison *comparison, Span key, Buffer *name) {
         return comparison->pairing ? pairing_append_old_name(comparison->pairing, key, name) : 0;
+}
+
+void comparison_set_host(Comparison *comparison, Side side, const HostUse *host) {
+        comparison->accounts.hosts[side] = *host;
+}
+
+const Coverage *comparison_coverage(const Comparison *comparison) {
+        return &comparison->coverage;
 }
 
 LifeCounts comparison_lives(const Comparison *comparison) {

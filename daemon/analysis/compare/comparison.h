@@ -17,10 +17,12 @@
  *                            known only after all names were seen
  *     comparison_fold()      for every thread of every side again, sides in any order; or
  *     comparison_fold_life() instead, for every life of a thread, when the view wants a window
+ *     comparison_set_host()  what the hosts did, where that is known
  *     comparison_finish()    once: reduces and orders everything
  *     comparison_n(), comparison_write(), comparison_hidden_*()
  *
- * Groups have the order of the view (order.h). Groups that its filter does not match are not
+ * Groups have the order of the view (order.h); lists of one side have it by weight, and else the
+ * largest run time first. Groups that its filter does not match are not
  * written, but count wherever a row is compared with the whole host.
  *
  * Census and fold skip the threads marked self unless the view wants them.
@@ -34,7 +36,10 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "analysis/account/coverage.h"
+#include "analysis/account/host-use.h"
 #include "analysis/group/group-window.h"
+#include "analysis/group/judge.h"
 #include "analysis/group/side.h"
 #include "metric/kernel-defect.h"
 #include "view/view.h"
@@ -51,13 +56,20 @@ typedef struct ComparisonSetup {
         uint64_t elapsed_ns;  /* between the two captures; 0: unknown, neither rates nor resets */
         uint64_t interval_ns; /* judge_interval_ns(); 0: unknown or different boots */
         KernelDefects defects[SIDES]; /* of the kernels of the sides */
+        JudgeTime times[SIDES];       /* of the captures: how long threads were alive */
 } ComparisonSetup;
 
 /* The lists of the interface that comparison_write() writes. */
 typedef enum ComparisonList {
         COMPARISON_GROUPS,      /* "groups": keys on both sides; with one side all keys */
-        COMPARISON_ONLY_BEFORE, /* "onlyBefore": in the form of show, largest run time first */
+        COMPARISON_ONLY_BEFORE, /* "onlyBefore": in the form of show, see below for the order */
         COMPARISON_ONLY_AFTER,  /* "onlyAfter" */
+        /*
+         * "overview", if the view wants it: an account of each group of the other lists in the
+         * order of the view. What is on one side only has its place in the order by weight, impact
+         * or name; by what only a difference can tell, it comes last.
+         */
+        COMPARISON_OVERVIEW,
         _COMPARISON_LIST_MAX,
 } ComparisonList;
 
@@ -84,6 +96,11 @@ _must_check_ int comparison_fold_life(Comparison *comparison, const ThreadSample
                                       const ThreadSample *after);
 
 /*
+ * What the host did: in an interval under SIDE_AFTER; else up to the snapshot of @side. Not called:
+ * nothing is known of it.
+ */
+void comparison_set_host(Comparison *comparison, Side side, const HostUse *host);
+/*
  * @sources[side] explains why values are absent: borrowed until the comparison is freed; NULL when
  * the file records no sources (format version 0) or there is no such side.
  */
@@ -105,7 +122,7 @@ void comparison_write(const Comparison *comparison, ComparisonList list, size_t 
  * Rows that are hidden. changed_only hides rows that are unchanged or absent on both sides (with
  * one side: absent); the threshold hides rows that changed by no more than it. A group that has no
  * row left is hidden, too, before the limit is applied. Rows of groups beyond the limit, rows that
- * the view does not want and one-sided lists do not count.
+ * the view does not want and one-sided lists do not count, and in a view without rows none do.
  */
 uint64_t comparison_hidden_rows(const Comparison *comparison);
 /*
@@ -119,6 +136,8 @@ size_t comparison_n_pairings(const Comparison *comparison);
 void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer);
 /* Counts all threads, also of groups that are not shown; 0 without a window. */
 LifeCounts comparison_lives(const Comparison *comparison);
+/* How much of the host the threads account for; nothing unless threads are followed. */
+const Coverage *comparison_coverage(const Comparison *comparison);
 /* The former name of a cgroup: see pairing_append_old_name(). */
 _must_check_ int comparison_append_old_cgroup(const Comparison *comparison, Span key, Buffer *name);
 /* How many objects of @list are beyond the limit of the view. */

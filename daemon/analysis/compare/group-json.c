@@ -77,9 +77,8 @@ void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives) {
 
 static void write_threads(JsonWriter *writer, const Group *group, unsigned side) {
         if (group->window) {
-                json_write_member_u64(writer, "survived", group->window->lives.survived);
-                json_write_member_u64(writer, "born", group->window->lives.born);
-                json_write_member_u64(writer, "gone", group->window->lives.gone);
+                json_write_key(writer, "lives");
+                life_counts_write_json(writer, &group->window->lives);
         }
         if (side != BOTH_SIDES) {
                 json_write_member_u64(writer, "threads", group->sides[side]->n_threads);
@@ -137,7 +136,7 @@ static void write_spread(JsonWriter *writer, const GroupLens *lens, const Group 
         json_write_end(writer);
 }
 
-#define JOINED_BYTES (2 * ABSENCE_BYTES + 32)
+#define JOINED_BYTES (3 * ABSENCE_BYTES + 64)
 
 /*
  * "before: ...; after: ...", or one of them, or once what both say. NULL: nothing to say. False if
@@ -187,24 +186,87 @@ static void write_side_row(JsonWriter *writer, const GroupLens *lens, const Grou
         write_spread(writer, lens, group, row, side, "spread");
 }
 
-static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const Row *row) {
+/* The work of a row in an interval. */
+typedef struct RowWork {
+        bool applies; /* the row is a sum or a derived value, and its threads were followed */
+        Value value;
+        /* Why it is absent although the sides are not; "": nothing. */
+        char reason[ABSENCE_BYTES + 8];
+} RowWork;
+
+static RowWork metric_work(const Row *row, const Aggregate *work) {
+        RowWork ret = { .applies = metric_is_cumulative((MetricId) row->id) &&
+                                   row->id != METRIC_thread_count };
+
+        if (!ret.applies)
+                return ret;
+        ret.value = aggregate_value(work, (MetricId) row->id);
+        if (ret.value.kind == VALUE_ABSENT && row->values[1].kind != VALUE_ABSENT)
+                (void) snprintf(ret.reason, sizeof(ret.reason), "%s",
+                                row->reset ? "work: all of these counters fell"
+                                           : "work: the sum is more than 2^64-1");
+        return ret;
+}
+
+/* An absent input is explained by the sides, which lack it, too, or by the row of that metric. */
+static RowWork derived_work(const Row *row, const Aggregate *work) {
+        const Derived *derived = &derived_table[row->id];
+        RowWork ret = { .applies = true };
+        MetricId input = _METRIC_MAX;
+        char text[ABSENCE_BYTES];
+
+        switch (derived_value(work, (DerivedId) row->id, &ret.value, &input)) {
+        case DERIVED_DENOMINATOR_ZERO:
+                derived_format_zero(derived, text);
+                (void) snprintf(ret.reason, sizeof(ret.reason), "work: %s", text);
+                break;
+        case DERIVED_INPUT_ABSENT:
+                if (row->values[1].kind != VALUE_ABSENT)
+                        (void) snprintf(ret.reason, sizeof(ret.reason), "work: no %s",
+                                        metric_table[input].name);
+                break;
+        case DERIVED_COMPUTED:
+        case DERIVED_INPUT_SATURATED:
+                break;
+        }
+        return ret;
+}
+
+static RowWork work_of_row(const Row *row, const Aggregate *work) {
+        if (!work)
+                return (RowWork){ .applies = false };
+        return row->is_derived ? derived_work(row, work) : metric_work(row, work);
+}
+
+static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const Row *row,
+                              const RowWork *work) {
         char texts[SIDES][ABSENCE_BYTES], text[JOINED_BYTES];
         const char *reasons[SIDES] = { NULL, NULL };
+        size_t n;
 
         for (unsigned i = 0; i < SIDES; i++)
                 if (row->values[i].kind == VALUE_ABSENT)
                         reasons[i] = absence_of_value(row, i, lens->sources[i], texts[i]);
-        if (join_sides(reasons[0], reasons[1], text))
+        if (!join_sides(reasons[0], reasons[1], text)) {
+                if (row->refuted)
+                        (void) snprintf(text, sizeof(text),
+                                        "implausible: these threads cannot have done that much in "
+                                        "the time between");
+                else if (row->delta.kind == DELTA_TOO_LARGE)
+                        (void) snprintf(text, sizeof(text), "delta: it is beyond 2^64-1");
+        }
+        n = strlen(text);
+        if (work->reason[0] != '\0')
+                (void) snprintf(text + n, sizeof(text) - n, "%s%s", n > 0 ? "; " : "",
+                                work->reason);
+        if (text[0] != '\0')
                 write_reason(writer, text);
-        else if (row->refuted)
-                write_reason(writer, "implausible: these threads cannot have done that much in the "
-                                     "time between");
-        else if (row->delta.kind == DELTA_TOO_LARGE)
-                write_reason(writer, "delta: it is beyond 2^64-1");
 }
 
+/* @work: of the group in an interval; else NULL. */
 static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Group *group,
-                           const Row *row) {
+                           const Row *row, const Aggregate *work) {
+        RowWork of_row = work_of_row(row, work);
         double number = 0;
         bool has;
 
@@ -214,16 +276,22 @@ static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Grou
         value_write_json(writer, &row->values[1]);
         json_write_key(writer, "delta");
         delta_write_json(writer, &row->delta);
+        if (of_row.applies) {
+                json_write_key(writer, "work");
+                value_write_json(writer, &of_row.value);
+        }
         has = row_percent(row, &number);
         write_double_or_null(writer, "percent", has, number);
         has = row_per_second(row, lens->elapsed_ns, &number);
         write_double_or_null(writer, "perSecond", has, number);
         json_write_member_bool(writer, "changed", row->changed);
+        if (row_has_inside(row))
+                json_write_member_bool(writer, "inside", row->inside);
         json_write_member_bool(writer, "reset", row->reset);
         if (row->window && !row->is_derived && metric_is_cumulative((MetricId) row->id))
                 json_write_member_u64(writer, "leftOut",
                                       group_window_left_out(row->window, (MetricId) row->id));
-        write_pair_reason(writer, lens, row);
+        write_pair_reason(writer, lens, row, &of_row);
         write_doubts(writer, lens, row, BOTH_SIDES);
         write_spread(writer, lens, group, row, 1, "spread");
         /* In a window the spread is that of the work done in it, so there is only one. */
@@ -232,11 +300,11 @@ static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Grou
 }
 
 static void write_row(JsonWriter *writer, const GroupLens *lens, const Group *group, const Row *row,
-                      unsigned side) {
+                      unsigned side, const Aggregate *work) {
         json_write_key(writer, row_name(row_index(row->is_derived, row->id)));
         json_write_object(writer);
         if (side == BOTH_SIDES)
-                write_pair_row(writer, lens, group, row);
+                write_pair_row(writer, lens, group, row, work);
         else
                 write_side_row(writer, lens, group, row, side);
         json_write_end(writer);
@@ -250,22 +318,59 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
                         .scale = lens->scale,
                         .n_sides = side == BOTH_SIDES ? 2 : 1,
                         .in_order = lens->in_order };
+        const Aggregate *work = NULL;
+        Aggregate scratch;
         size_t i = 0;
 
         order_rows(&order, rows, n_rows);
+        if (group->window && side == BOTH_SIDES) {
+                group_window_work(group->window, group->sides, &scratch);
+                work = &scratch;
+        }
         json_write_object(writer);
         group_write_key(writer, group, lens->view->axis);
         write_threads(writer, group, side);
+        group_write_weight(writer, lens->accounts, group);
+        group_write_time(writer, lens->accounts, group, side);
         write_uptime(writer, lens, group, side);
         json_write_key(writer, "metrics");
         json_write_object(writer);
         for (; i < n_rows && !rows[i].is_derived; i++)
-                write_row(writer, lens, group, &rows[i], side);
+                write_row(writer, lens, group, &rows[i], side, work);
         json_write_end(writer);
         json_write_key(writer, "derived");
         json_write_object(writer);
         for (; i < n_rows; i++)
-                write_row(writer, lens, group, &rows[i], side);
+                write_row(writer, lens, group, &rows[i], side, work);
         json_write_end(writer);
+        json_write_end(writer);
+}
+
+/* On which side alone the group had threads; NULL: on both, or there is only one. */
+static const char *only_side(const GroupAccounts *accounts, const Group *group) {
+        bool before = group->sides[SIDE_BEFORE], after = group->sides[SIDE_AFTER];
+
+        if (accounts->n_sides < SIDES)
+                return NULL;
+        if (group->window) {
+                const LifeCounts *lives = &group->window->lives;
+
+                before = lives->survived + lives->gone > 0;
+                after = lives->survived + lives->born > 0;
+        }
+        if (before && after)
+                return NULL;
+        return before ? "before" : "after";
+}
+
+void group_write_overview_json(JsonWriter *writer, const GroupLens *lens, const Group *group) {
+        const char *only = only_side(lens->accounts, group);
+
+        json_write_object(writer);
+        group_write_key(writer, group, lens->view->axis);
+        group_write_weight(writer, lens->accounts, group);
+        if (only)
+                json_write_member_text(writer, "only", only);
+        group_write_accounts(writer, lens->accounts, group);
         json_write_end(writer);
 }

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "analysis/compare/group-account.h"
 #include "analysis/group/group.h"
 #include "analysis/compare/impact.h"
 #include "analysis/compare/row.h"
@@ -27,6 +28,7 @@
 typedef struct GroupLens {
         const View *view;
         const ImpactScale *scale;
+        const GroupAccounts *accounts;
         const SpreadNames *spread_names;   /* NULL: the spread is not written */
         const Uptimes *uptimes;            /* NULL with one side */
         const SourceTable *sources[SIDES]; /* NULL: the file records none */
@@ -49,3 +51,5 @@ bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned sid
  */
 void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives);
 void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *group, unsigned side);
+/* Writes the object OverviewRow of the interface. */
+void group_write_overview_json(JsonWriter *writer, const GroupLens *lens, const Group *group);

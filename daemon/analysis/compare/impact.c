@@ -54,13 +54,15 @@ double impact_of(const ImpactScale *scale, MetricId id, uint64_t magnitude) {
 static bool movement(const Group *group, unsigned n_sides, MetricId id, uint64_t *ret) {
         uint64_t before, after;
 
+        if (n_sides == 1 || !group->sides[0] || !group->sides[1]) {
+                const Aggregate *only = group->sides[0] ? group->sides[0] : group->sides[1];
+
+                *ret = aggregate_sum(only, id);
+                return aggregate_has(only, id);
+        }
         if (!aggregate_has(group->sides[0], id))
                 return false;
         before = aggregate_sum(group->sides[0], id);
-        if (n_sides == 1) {
-                *ret = before;
-                return true;
-        }
         if (!aggregate_has(group->sides[1], id) || group_refutes_growth(group, id))
                 return false;
         after = aggregate_sum(group->sides[1], id);
@@ -87,9 +89,7 @@ void impact_rank_group(const ImpactScale *scale, unsigned n_sides, Group *group)
         }
 }
 
-static int by_rank(const void *a, const void *b) {
-        const Group *left = *(Group *const *) a, *right = *(Group *const *) b;
-
+int impact_compare_groups(const Group *left, const Group *right) {
         if (left->rank > right->rank)
                 return -1;
         if (left->rank < right->rank)
@@ -97,6 +97,10 @@ static int by_rank(const void *a, const void *b) {
         if (left->rank_row != right->rank_row)
                 return left->rank_row < right->rank_row ? -1 : 1;
         return span_compare(group_key(left), group_key(right));
+}
+
+static int by_rank(const void *a, const void *b) {
+        return impact_compare_groups(*(Group *const *) a, *(Group *const *) b);
 }
 
 void impact_sort_groups(Group **groups, size_t n_groups) {

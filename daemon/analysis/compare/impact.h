@@ -35,10 +35,12 @@ double impact_of(const ImpactScale *scale, MetricId id, uint64_t magnitude);
 
 /*
  * Finds the largest impact among the rows of the group, and which metric has it; groups are ordered
- * by it. With @n_sides 2, deltas count; with 1, the values of the first side. IMPACT_NONE when no
- * row has a number.
+ * by it. With @n_sides 2, deltas count, and of a group that is on one side only its values; with 1,
+ * the values of the first side. IMPACT_NONE when no row has a number.
  */
 void impact_rank_group(const ImpactScale *scale, unsigned n_sides, Group *group);
+/* Which of two groups that were ranked comes first, in the order of impact_sort_groups(). */
+int impact_compare_groups(const Group *left, const Group *right);
 /* Sorts groups for display: by rank, then by the registry order of their best row, then by key. */
 void impact_sort_groups(Group **groups, size_t n_groups);
 /* Sorts one-sided groups: largest run time first, then by key; groups without run time last. */

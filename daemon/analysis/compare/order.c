@@ -48,6 +48,7 @@ static unsigned n_keys_of(const Order *order) {
                 return 1;
         case VIEW_ORDER_METRICS:
                 return order->sort->n_keys;
+        case VIEW_ORDER_WEIGHT:
         case VIEW_ORDER_IMPACT:
         case VIEW_ORDER_NAME:
                 break;
@@ -155,12 +156,29 @@ static int sort_by_keys(const Order *order, Group **groups, size_t n_groups) {
         return 0;
 }
 
+static int by_weight(const void *a, const void *b) {
+        const Group *left = *(Group *const *) a, *right = *(Group *const *) b;
+
+        if (left->has_weight != right->has_weight)
+                return left->has_weight ? -1 : 1;
+        if (left->has_weight && fabs(left->weight) > fabs(right->weight))
+                return -1;
+        if (left->has_weight && fabs(left->weight) < fabs(right->weight))
+                return 1;
+        return impact_compare_groups(left, right);
+}
+
 int order_groups(const Order *order, Group **groups, size_t n_groups) {
-        if (kind_of(order) != VIEW_ORDER_IMPACT)
+        ViewOrder kind = kind_of(order);
+
+        if (kind != VIEW_ORDER_WEIGHT && kind != VIEW_ORDER_IMPACT)
                 return sort_by_keys(order, groups, n_groups);
         for (size_t i = 0; i < n_groups; i++)
                 impact_rank_group(order->scale, order->n_sides, groups[i]);
-        impact_sort_groups(groups, n_groups);
+        if (kind == VIEW_ORDER_IMPACT)
+                impact_sort_groups(groups, n_groups);
+        else if (n_groups > 1)
+                qsort(groups, n_groups, sizeof(*groups), by_weight);
         return 0;
 }
 
@@ -205,6 +223,7 @@ void order_rows(const Order *order, Row *rows, size_t n_rows) {
         size_t n_metrics = 0;
 
         switch (kind_of(order)) {
+        case VIEW_ORDER_WEIGHT:
         case VIEW_ORDER_IMPACT:
                 impact_sort_rows(rows, n_rows);
                 return;

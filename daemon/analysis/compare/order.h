@@ -8,6 +8,8 @@
  * which of their rows are shown, except that taskstats accounting, which repeats other rows, orders
  * groups only when it is named.
  *
+ *     weight     as in account/weight.h, without its sign; groups of equal weight by impact, and so
+ *                rows
  *     impact     as in impact.h
  *     delta      units cannot be added, so groups are compared by their largest |delta| in
  *                nanoseconds first, then in ticks, bytes, events, plain numbers and ratios; rows
@@ -39,7 +41,10 @@ typedef struct Order {
 #define ORDER_UNIT_FAMILIES 6
 unsigned order_unit_family(MetricUnit unit);
 
-/* All @groups have the sides of the order. 0 or -ENOMEM. */
+/*
+ * All @groups have the sides of the order; by weight, impact or name, some may lack one of two. By
+ * weight, they have been weighed. 0 or -ENOMEM.
+ */
 _must_check_ int order_groups(const Order *order, Group **groups, size_t n_groups);
 /* @rows are the rows of one group in registry order. */
 void order_rows(const Order *order, Row *rows, size_t n_rows);

@@ -86,6 +86,12 @@ bool row_ranks(unsigned index) {
                metric_table[index].section != METRIC_SECTION_TASKSTATS_ACCOUNTING;
 }
 
+bool row_has_inside(const Row *row) {
+        return row->window && !row->is_derived &&
+               (metric_table[row->id].kind == METRIC_KIND_PEAK ||
+                metric_table[row->id].kind == METRIC_KIND_FLOOR);
+}
+
 /* Derives delta, number and change from the values. */
 static void init_number(Row *row, unsigned side) {
         if (!row->is_derived && metric_is_momentary((MetricId) row->id))
@@ -97,7 +103,8 @@ static void init_number(Row *row, unsigned side) {
         if (!row->refuted)
                 row->delta = delta_between(&row->values[0], &row->values[1]);
         row->has_number = row->delta.kind != DELTA_NONE;
-        row->changed = !value_equal(&row->values[0], &row->values[1]);
+        row->changed =
+                row_has_inside(row) ? row->inside : !value_equal(&row->values[0], &row->values[1]);
 }
 
 /*
@@ -122,6 +129,7 @@ void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, b
         init_doubts(row, group, side);
         if (side == BOTH_SIDES) {
                 row->window = group->window;
+                row->inside = group->window && group_window_moved(group->window, id);
                 row->refuted = group_refutes_growth(group, id);
                 for (unsigned i = 0; i < SIDES; i++)
                         row->values[i] = aggregate_value(group->sides[i], id);
@@ -241,7 +249,7 @@ static const char *explain(const Row *row, unsigned index, const SourceTable *so
         return text ? text : absence_of_metric(sources, id);
 }
 
-static void format_zero(const Derived *derived, char *ret_text) {
+void derived_format_zero(const Derived *derived, char ret_text[static ABSENCE_BYTES]) {
         const char *first = metric_table[derived->inputs[0]].name;
         const char *second = metric_table[derived->inputs[1]].name;
 
@@ -257,7 +265,7 @@ const char *absence_of_value(const Row *row, unsigned index, const SourceTable *
                 (void) snprintf(ret_text, ABSENCE_BYTES, "%s",
                                 explain(row, index, sources, (MetricId) row->id));
         else if (row->outcomes[index] == DERIVED_DENOMINATOR_ZERO)
-                format_zero(&derived_table[row->id], ret_text);
+                derived_format_zero(&derived_table[row->id], ret_text);
         else if (row->outcomes[index] == DERIVED_INPUT_SATURATED)
                 (void) snprintf(ret_text, ABSENCE_BYTES, "the sum of %s is more than 2^64-1",
                                 metric_table[row->inputs[index]].name);

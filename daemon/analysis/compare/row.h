@@ -62,10 +62,15 @@ typedef struct Row {
 
         Delta delta;
         bool has_number; /* has a delta; with one side, a number; never for what is momentary */
-        bool changed;    /* the values differ; of a mode, the winners */
-        bool refuted;    /* the values contradict each other (group_refutes_growth()): no delta */
-        bool reset;      /* a counter fell although its threads live: it was reset */
-        double impact;   /* IMPACT_NONE for rows without impact */
+        /*
+         * The values differ; of a mode, the winners. A peak or minimum in a window has changed if
+         * it moved inside: the values also differ because threads ended.
+         */
+        bool changed;
+        bool inside;   /* of row_has_inside(): group_window_moved() */
+        bool refuted;  /* the values contradict each other (group_refutes_growth()): no delta */
+        bool reset;    /* a counter fell although its threads live: it was reset */
+        double impact; /* IMPACT_NONE for rows without impact */
 } Row;
 
 /*
@@ -76,6 +81,8 @@ void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, b
 void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id);
 void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool in_order);
 
+/* The row is a peak or a minimum in a window: it moved inside or it did not. */
+bool row_has_inside(const Row *row);
 /* The change in percent. There is none without a delta, from 0, for ratios and after a reset. */
 bool row_percent(const Row *row, double *ret);
 /*
@@ -94,6 +101,8 @@ bool row_per_second(const Row *row, uint64_t elapsed_ns, double *ret);
  */
 #define ABSENCE_BYTES (SOURCE_REASON_BYTES + 128)
 
+/* Why a quotient has no value: which of its inputs are 0. */
+void derived_format_zero(const Derived *derived, char ret_text[static ABSENCE_BYTES]);
 /* @sources of the side; NULL when its file records none. */
 const char *absence_of_metric(const SourceTable *sources, MetricId id);
 /* Explains values[@index] of @row, which must be absent. Returns @ret_text. */

@@ -156,6 +156,7 @@ int group_adopt(Group *group, unsigned side, Group *from) {
         group->lives[side] = from->lives[side];
         spread_done(&group->spreads[side]);
         group->spreads[side] = TAKE(from->spreads[side], (Spread){});
+        life_tally_merge(&group->tallies[side], &from->tallies[side]);
         if (group->window && from->window)
                 group_window_adopt(group->window, TAKE_PTR(from->window));
         return 0;

@@ -18,6 +18,7 @@
 #include "base/span.h"
 #include "analysis/group/aggregate.h"
 #include "analysis/group/group-window.h"
+#include "analysis/group/life-tally.h"
 #include "analysis/group/member-list.h"
 #include "analysis/group/side.h"
 #include "analysis/group/spread.h"
@@ -38,14 +39,17 @@ typedef struct Group {
         /* If the label has several parts: their lengths. */
         size_t n_cgroup, n_process;
 
-        Aggregate *sides[SIDES]; /* owned; NULL: no thread on that side */
-        Spread spreads[SIDES];   /* of sums over threads; empty unless the view wants it */
-        uint64_t lives[SIDES];   /* sum of the hashes of its threads, independent of their order */
-        uint64_t life_seed;      /* of those hashes */
-        GroupWindow *window;     /* owned; NULL: threads are not followed */
-        uint64_t interval_ns;    /* judge_interval_ns() of its sides; 0: not known */
+        Aggregate *sides[SIDES];  /* owned; NULL: no thread on that side */
+        Spread spreads[SIDES];    /* of sums over threads; empty unless the view wants it */
+        uint64_t lives[SIDES];    /* sum of the hashes of its threads, independent of their order */
+        uint64_t life_seed;       /* of those hashes */
+        GroupWindow *window;      /* owned; NULL: threads are not followed */
+        LifeTally tallies[SIDES]; /* of threads that are followed, all under SIDE_AFTER */
+        uint64_t interval_ns;     /* judge_interval_ns() of its sides; 0: not known */
 
         /* The place in the order of display, set at the end. */
+        bool has_weight;
+        double weight;
         double rank;
         unsigned rank_row;
 } Group;
@@ -68,11 +72,14 @@ Span group_key(const Group *group);
 /* Sets the key to show. */
 _must_check_ int group_set_label(Group *group, Span label);
 
-/* Adds a thread; makes the aggregate of the side for its first thread. */
+/*
+ * Adds a thread; makes the aggregate of the side for its first thread. What is alive in which
+ * period the caller adds to the tally.
+ */
 _must_check_ int group_fold(Group *group, unsigned side, const ThreadSample *sample);
 /*
  * Adds a thread that is followed between two snapshots of one boot: both samples, or the only one.
- * See group-window.h.
+ * See group-window.h. The tally is the caller's here, too.
  */
 _must_check_ int group_fold_life(Group *group, const ThreadSample *before,
                                  const ThreadSample *after);

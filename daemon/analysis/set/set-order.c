@@ -35,6 +35,7 @@ static void add_row(Ranked *ranked, const SetFamily *family, const SetRowView *r
         double percent;
 
         switch (family->view->sort.order) {
+        case VIEW_ORDER_WEIGHT: /* samples of many intervals have no weight */
         case VIEW_ORDER_IMPACT:
                 if (row->row.impact > IMPACT_NONE)
                         raise_key(ranked, 0, row->row.impact, slot);

@@ -77,57 +77,57 @@ static Compared window_of(const View *view, const Life *lives) {
 static const struct {
         const char *what;
         Life lives[MAX_LIVES];
-        const char *counts;   /* survived, born, gone, threadsBefore, threadsAfter */
-        const char *run_time; /* before, after, delta, percent, reset, leftOut */
+        const char *counts;   /* survived, born, ended, threadsBefore, threadsAfter */
+        const char *run_time; /* before, after, delta, work, percent, reset, leftOut */
 } sum_rows[] = {
         { "survivors do work",
           { { 1, "p", 10, "p", 15 }, { 2, "p", 30, "p", 30 } },
           "2 0 0 2 2",
-          "40 45 5 12.5 false 0" },
+          "40 45 5 5 12.5 false 0" },
         { "a pool that shrank did no negative work",
           { { 1, "p", 10, "p", 15 }, { 2, "p", 1000, NULL, 0 }, { 3, "p", 2000, NULL, 0 } },
           "1 0 2 3 1",
-          "10 15 5 50 false 0" },
+          "10 15 5 5 50 false 0" },
         { "a thread that was born began at 0",
           { { 1, "p", 10, "p", 15 }, { 2, NULL, 0, "p", 7 } },
           "1 1 0 1 2",
-          "10 22 12 120 false 0" },
+          "10 22 12 12 120 false 0" },
         { "growth from nothing has no percent",
           { { 1, NULL, 0, "p", 5 }, { 2, NULL, 0, "p", 7 } },
           "0 2 0 0 2",
-          "0 12 12 null false 0" },
+          "0 12 12 12 null false 0" },
         { "some gone and all others born",
           { { 1, "p", 500, NULL, 0 }, { 2, NULL, 0, "p", 7 } },
           "0 1 1 1 1",
-          "0 7 7 null false 0" },
+          "0 7 7 7 null false 0" },
         { "a counter that fell is a reset, and the sum is exact",
           { { 1, "p", 10, "p", 4 }, { 2, "p", 10, "p", 30 } },
           "2 0 0 2 2",
-          "20 34 14 null true 0" },
+          "20 34 14 20 null true 0" },
         { "even where the sum falls",
           { { 1, "p", 10, "p", 4 } },
           "1 0 0 1 1",
-          "10 4 -6 null true 0" },
+          "10 4 -6 null null true 0" },
         { "a value on one side only takes no part",
           { { 1, "p", 10, "p", 15 }, { 2, "p", ABSENT, "p", 900 }, { 3, "p", 900, "p", ABSENT } },
           "3 0 0 3 3",
-          "10 15 5 50 false 2" },
+          "10 15 5 5 50 false 2" },
         { "without any pair of values there is no sum",
           { { 1, "p", ABSENT, "p", 900 } },
           "1 0 0 1 1",
-          "null null null null false 1" },
+          "null null null null null false 1" },
         { "a thread that was born without a value is just absent",
           { { 1, "p", 10, "p", 15 }, { 2, NULL, 0, "p", ABSENT } },
           "1 1 0 1 2",
-          "10 15 5 50 false 0" },
+          "10 15 5 5 50 false 0" },
         { "threads that changed their name are where they are now",
           { { 1, "q", 10, "p", 15 } },
           "1 0 0 1 1",
-          "10 15 5 50 false 0" },
+          "10 15 5 5 50 false 0" },
         { "large sums are exact",
           { { 1, "p", UINT64_C(9007199254740993), "p", UINT64_C(9007199254740996) } },
           "1 0 0 1 1",
-          "9007199254740993 9007199254740996 3 * false 0" },
+          "9007199254740993 9007199254740996 3 3 * false 0" },
 };
 
 static void append(char *text, const char *part) {
@@ -135,9 +135,9 @@ static void append(char *text, const char *part) {
 }
 
 START_TEST(sums_tell_work) {
-        static const char *const counts[] = { "survived", "born", "gone", "threadsBefore",
-                                              "threadsAfter" };
-        static const char *const members[] = { "before",  "after", "delta",
+        static const char *const lives[] = { "survived", "born", "ended" };
+        static const char *const counts[] = { "threadsBefore", "threadsAfter" };
+        static const char *const members[] = { "before",  "after", "delta",  "work",
                                                "percent", "reset", "leftOut" };
         View view = window_by(VIEW_AXIS_PCOMM);
         Compared compared = window_of(&view, sum_rows[_i].lives);
@@ -145,12 +145,15 @@ START_TEST(sums_tell_work) {
         char text[256] = "", run_time[256] = "";
 
         ck_assert_ptr_nonnull(group);
+        for (unsigned i = 0; i < ELEMENTSOF(lives); i++)
+                append(text, json_at(group, "lives", lives[i], END));
         for (unsigned i = 0; i < ELEMENTSOF(counts); i++)
                 append(text, json_at(group, counts[i], END));
+        ck_assert_str_eq(json_at(group, "lives", "bornAndEnded", END), "null");
         ck_assert_msg(strcmp(text, sum_rows[_i].counts) == 0, "%s: %s", sum_rows[_i].what, text);
         for (unsigned i = 0; i < ELEMENTSOF(members); i++) {
                 const char *value = json_at(group, "metrics", "run_time_ns", members[i], END);
-                bool any = i == 3 && strstr(sum_rows[_i].run_time, "*");
+                bool any = i == 4 && strstr(sum_rows[_i].run_time, "*");
 
                 if (strncmp(value, "50.0", 5) == 0)
                         value = "50";
@@ -221,8 +224,8 @@ START_TEST(a_group_that_is_gone_is_listed_as_it_stood) {
 
         ck_assert_ptr_nonnull(group);
         ck_assert_str_eq(json_at(group, "threads", END), "2");
-        ck_assert_str_eq(json_at(group, "gone", END), "2");
-        ck_assert_str_eq(json_at(group, "survived", END), "0");
+        ck_assert_str_eq(json_at(group, "lives", "ended", END), "2");
+        ck_assert_str_eq(json_at(group, "lives", "survived", END), "0");
         ck_assert_str_eq(json_at(group, "metrics", "run_time_ns", "value", END), "11");
         ck_assert_str_eq(json_at(group, "metrics", "run_time_ns", "present", END), "2");
         ck_assert_ptr_nonnull(compared_group(&compared, COMPARISON_GROUPS, "new"));
@@ -451,7 +454,7 @@ START_TEST(every_axis_has_windows) {
                 ck_assert_msg(group != NULL, "%zu", i);
                 ck_assert_str_eq(json_at(group, "metrics", "run_time_ns", "delta", END),
                                  rows[i].delta);
-                ck_assert_str_eq(json_at(group, "gone", END), rows[i].gone);
+                ck_assert_str_eq(json_at(group, "lives", "ended", END), rows[i].gone);
                 compared_done(&compared);
         }
 }
@@ -473,8 +476,8 @@ START_TEST(a_pool_that_moved_to_another_cgroup_is_paired) {
         ck_assert_uint_eq(json_object_array_length(compared.lists[COMPARISON_GROUPS]), 1);
         group = json_object_array_get_idx(compared.lists[COMPARISON_GROUPS], 0);
         ck_assert_ptr_eq(compared_group(&compared, COMPARISON_GROUPS, "/old"), group);
-        ck_assert_str_eq(json_at(group, "gone", END), "2");
-        ck_assert_str_eq(json_at(group, "born", END), "1");
+        ck_assert_str_eq(json_at(group, "lives", "ended", END), "2");
+        ck_assert_str_eq(json_at(group, "lives", "born", END), "1");
         ck_assert_str_eq(json_at(group, "threadsBefore", END), "2");
         ck_assert_str_eq(json_at(group, "metrics", "run_time_ns", "before", END), "0");
         ck_assert_str_eq(json_at(group, "metrics", "run_time_ns", "delta", END), "7");

@@ -166,8 +166,9 @@ START_TEST(lives_add_up) {
         for (unsigned list = 0; list < _COMPARISON_LIST_MAX; list++)
                 for (size_t i = 0; i < json_object_array_length(compared.lists[list]); i++) {
                         json_object *group = json_object_array_get_idx(compared.lists[list], i);
-                        uint64_t survived = number_at(group, "survived");
-                        uint64_t born = number_at(group, "born"), gone = number_at(group, "gone");
+                        json_object *lives = json_object_object_get(group, "lives");
+                        uint64_t survived = number_at(lives, "survived");
+                        uint64_t born = number_at(lives, "born"), gone = number_at(lives, "ended");
 
                         sum.survived += survived;
                         sum.born += born;

@@ -24,6 +24,7 @@ static const struct {
         ViewOrder order;
         const char *written;
 } rows[] = {
+        { "weight", VIEW_ORDER_WEIGHT, "\"weight\"" },
         { "impact", VIEW_ORDER_IMPACT, "\"impact\"" },
         { " Delta ", VIEW_ORDER_DELTA, "\"delta\"" },
         { "percent", VIEW_ORDER_PERCENT, "\"percent\"" },

@@ -139,9 +139,49 @@ START_TEST(the_kind_follows_from_the_subjects) {
         ck_assert_int_eq(!!json_path(first, "lives", NULL), is_interval);
         groups = reply_with(&answer, "groups");
         if (groups && json_object_array_length(groups) > 0)
-                ck_assert_int_eq(
-                        !!json_path(json_object_array_get_idx(groups, 0), "survived", NULL),
-                        is_interval);
+                ck_assert_int_eq(!!json_path(json_object_array_get_idx(groups, 0), "lives", NULL),
+                                 is_interval);
+        conversation_done(&answer);
+}
+END_TEST
+
+/* Which lists a view gives, and the number of groups that its limit left out. */
+static const struct {
+        const char *view;
+        bool overview, groups, both_hidden;
+        const char *hidden;
+} list_rows[] = {
+        { "", false, true, true, "0" },
+        { "\"overview\":true", true, true, true, "0" },
+        { "\"overview\":true,\"rows\":false", true, false, false, "0" },
+        { "\"rows\":false", false, false, false, "0" },
+        { "\"overview\":true,\"limit\":1,\"groupBy\":\"thread\"", true, true, true, "2" },
+};
+
+START_TEST(the_view_chooses_its_lists) {
+        FixtureSnapshot before = FIXTURE_SNAPSHOT, after = FIXTURE_SNAPSHOT;
+        json_object *overview, *groups;
+        Conversation answer;
+        char parameters[256];
+
+        after.boottime_ns += NSEC_PER_SEC;
+        (void) snprintf(parameters, sizeof(parameters),
+                        "{\"before\":" REF(0, "a") ",\"after\":" REF(1, "b") ",\"view\":{%s}}",
+                        list_rows[_i].view);
+        analyse(COMPARE, parameters, fixture_snapshot(&before), fixture_snapshot(&after),
+                WORKER_FREE, &answer);
+        ck_assert_ptr_null(answer.error);
+        overview = reply_with(&answer, "overview");
+        groups = reply_with(&answer, "groups");
+        ck_assert_int_eq(overview != NULL, list_rows[_i].overview);
+        ck_assert_int_eq(groups != NULL, list_rows[_i].groups);
+        ck_assert_int_eq(reply_with(&answer, "hiddenOnlyAfter") != NULL, list_rows[_i].both_hidden);
+        ck_assert_str_eq(text_at(reply_with(&answer, "hiddenGroups")), list_rows[_i].hidden);
+        ck_assert_ptr_nonnull(json_path(first_reply(&answer), "coverage", "survivedNs", NULL));
+        if (overview && groups)
+                ck_assert_str_eq(
+                        text_at(json_path(json_object_array_get_idx(overview, 0), "key", NULL)),
+                        text_at(json_path(json_object_array_get_idx(groups, 0), "key", NULL)));
         conversation_done(&answer);
 }
 END_TEST
@@ -263,6 +303,7 @@ int main(void) {
         tcase_add_loop_test(window, a_window_tells_work_and_lives, 0, ELEMENTSOF(window_rows));
         tcase_add_test(window, it_works_in_the_sandbox);
         tcase_add_loop_test(window, the_kind_follows_from_the_subjects, 0, ELEMENTSOF(kind_rows));
+        tcase_add_loop_test(window, the_view_chooses_its_lists, 0, ELEMENTSOF(list_rows));
         suite_add_tcase(suite, window);
         tcase_add_loop_test(refusals, a_window_needs_one_boot, 0, ELEMENTSOF(boot_rows));
         tcase_add_loop_test(refusals, what_is_no_view_of_its_subjects_is_refused, 0,

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/compare/group-account.h"
+
+unsigned group_accounts_sides(const GroupAccounts *accounts, unsigned *ret_first) {
+        *ret_first = accounts->is_interval ? SIDE_AFTER : SIDE_BEFORE;
+        return accounts->is_interval ? 1 : accounts->n_sides;
+}
+
+void group_accounts_scale(GroupAccounts *accounts) {
+        for (unsigned side = 0; side < SIDES; side++)
+                accounts->scales[side] = weight_scale_of(
+                        &accounts->hosts[side], period_elapsed_ns(&accounts->periods[side]));
+}
+
+/* What the threads of a group that is followed did; NULL when all of them ended. */
+static const Aggregate *work_of_interval(const Group *group, Aggregate *scratch) {
+        if (!group->sides[SIDE_AFTER])
+                return NULL;
+        group_window_work(group->window, group->sides, scratch);
+        return scratch;
+}
+
+bool group_account(const GroupAccounts *accounts, const Group *group, unsigned side, Account *ret) {
+        const Aggregate *aggregate = group->sides[side];
+        AccountBasis basis = {
+                .work = aggregate,
+                .n_threads = aggregate ? aggregate->n_threads : 0,
+                .tally = &group->tallies[side],
+                .period = &accounts->periods[side],
+                .defects = accounts->defects[side],
+                .host = &accounts->hosts[side],
+        };
+        Aggregate scratch;
+
+        if (!accounts->is_interval && !aggregate)
+                return false;
+        if (accounts->is_interval) {
+                basis.work = work_of_interval(group, &scratch);
+                basis.lives = &group->window->lives;
+        }
+        *ret = account_of(&basis);
+        return true;
+}
+
+static Shares shares_on(const GroupAccounts *accounts, const Group *group, unsigned side) {
+        Account account;
+        bool has = group_account(accounts, group, side, &account);
+
+        return shares_of(&accounts->scales[side], has ? &account : NULL);
+}
+
+void group_weigh(const GroupAccounts *accounts, Group *group) {
+        Shares shares[SIDES] = {};
+        unsigned first, n = group_accounts_sides(accounts, &first);
+
+        for (unsigned i = 0; i < n; i++)
+                shares[i] = shares_on(accounts, group, first + i);
+        group->has_weight = n == 1 ? weight_of(&shares[0], &group->weight)
+                                   : weight_between(&shares[0], &shares[1], &group->weight);
+}
+
+/* JSON */
+
+void group_write_weight(JsonWriter *writer, const GroupAccounts *accounts, const Group *group) {
+        unsigned first, n = group_accounts_sides(accounts, &first);
+        bool known = group->has_weight;
+
+        for (unsigned i = 0; i < n; i++)
+                known = known && accounts->scales[first + i].known;
+        json_write_key(writer, "weight");
+        if (known)
+                json_write_double(writer, group->weight);
+        else
+                json_write_null(writer);
+}
+
+static void write_time(JsonWriter *writer, const GroupAccounts *accounts, const Group *group,
+                       unsigned side) {
+        Account account;
+
+        if (group_account(accounts, group, side, &account))
+                account_write_time_json(writer, &account);
+        else
+                json_write_null(writer);
+}
+
+void group_write_time(JsonWriter *writer, const GroupAccounts *accounts, const Group *group,
+                      unsigned side) {
+        json_write_key(writer, "time");
+        if (accounts->is_interval) {
+                write_time(writer, accounts, group, SIDE_AFTER);
+        } else if (side != BOTH_SIDES) {
+                write_time(writer, accounts, group, side);
+        } else {
+                json_write_object(writer);
+                json_write_key(writer, "before");
+                write_time(writer, accounts, group, SIDE_BEFORE);
+                json_write_key(writer, "after");
+                write_time(writer, accounts, group, SIDE_AFTER);
+                json_write_end(writer);
+        }
+}
+
+void group_write_accounts(JsonWriter *writer, const GroupAccounts *accounts, const Group *group) {
+        unsigned first, n = group_accounts_sides(accounts, &first);
+
+        json_write_key(writer, "accounts");
+        json_write_array(writer);
+        for (unsigned i = 0; i < n; i++) {
+                Account account;
+
+                if (group_account(accounts, group, first + i, &account))
+                        account_write_json(writer, &account);
+                else
+                        json_write_null(writer);
+        }
+        json_write_end(writer);
+}

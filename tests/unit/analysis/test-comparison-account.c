@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "compared.h"
+#include "thread.h"
+#include "view/view-part.h"
+
+#define END (const char *) NULL
+#define S(seconds) ((seconds) *NSEC_PER_SEC)
+#define TICK_NS (NSEC_PER_SEC / 100)
+#define GONE UINT64_MAX /* not in that snapshot */
+
+static const SourceTable *const no_sources[SIDES] = { NULL, NULL };
+
+/* Captures at 100 s and 110 s. */
+static const ComparisonSetup two_captures = {
+        .n_sides = 2,
+        .boots = BOOTS_SAME,
+        .elapsed_ns = S(10),
+        .times = { { .known = true, .start_ns = S(100), .end_ns = S(101), .tick_ns = TICK_NS },
+                   { .known = true, .start_ns = S(110), .end_ns = S(111), .tick_ns = TICK_NS } },
+};
+static const HostUse host = { .n_cpus = { true, 4 } };
+
+/* A thread: when it started and how long it had run in each snapshot. */
+typedef struct Life {
+        const char *name;
+        uint64_t start_s, before, after;
+} Life;
+
+static ThreadSample sample_of(const Life *life, size_t i, uint64_t run_time) {
+        ThreadSample sample = thread_of(life->name, life->name, (pid_t) (100 * (i + 1)));
+
+        sample.start_ticks = life->start_s * 100;
+        thread_sample_put(&sample, METRIC_run_time_ns, run_time);
+        thread_sample_put(&sample, METRIC_wait_time_ns, 0);
+        thread_sample_put(&sample, METRIC_timeslices, run_time == 0 ? 0 : 10);
+        thread_sample_put(&sample, METRIC_wait_max, run_time / 10);
+        return sample;
+}
+
+static void fold(Comparison *comparison, const Life *life, size_t i) {
+        ThreadSample before = sample_of(life, i, life->before);
+        ThreadSample after = sample_of(life, i, life->after);
+
+        if (comparison_wants_lives(comparison)) {
+                ck_assert_int_eq(comparison_fold_life(comparison,
+                                                      life->before == GONE ? NULL : &before,
+                                                      life->after == GONE ? NULL : &after),
+                                 0);
+                return;
+        }
+        if (life->before != GONE)
+                ck_assert_int_eq(comparison_fold(comparison, SIDE_BEFORE, &before), 0);
+        if (life->after != GONE)
+                ck_assert_int_eq(comparison_fold(comparison, SIDE_AFTER, &after), 0);
+}
+
+static Compared compared_lives(const View *view, const ComparisonSetup *setup, const Life *lives,
+                               size_t n) {
+        Compared compared = { .comparison = NULL };
+
+        ck_assert_int_eq(comparison_new(view, setup, &compared.comparison), 0);
+        for (size_t i = 0; i < n; i++)
+                fold(compared.comparison, &lives[i], i);
+        for (unsigned side = 0; side < SIDES; side++)
+                comparison_set_host(compared.comparison, (Side) side, &host);
+        compared_end(&compared, no_sources);
+        return compared;
+}
+
+static View view_with_overview(bool window) {
+        View view;
+
+        view_init(&view);
+        view.thread_normalize = false;
+        view.overview = true;
+        view.window = window;
+        return view;
+}
+
+static const char *at(const Compared *compared, ComparisonList list, size_t index,
+                      const char *key) {
+        return json_at(json_object_array_get_idx(compared->lists[list], index), key, END);
+}
+
+/* The keys of a list in one text. */
+static const char *keys_of(const Compared *compared, ComparisonList list) {
+        static char text[256];
+
+        text[0] = '\0';
+        for (size_t i = 0; i < json_object_array_length(compared->lists[list]); i++) {
+                const char *key = json_object_get_string(json_object_object_get(
+                        json_object_array_get_idx(compared->lists[list], i), "key"));
+
+                (void) snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+                                i > 0 ? " " : "", key);
+        }
+        return text;
+}
+
+static const Life lives[] = {
+        { "calm", 1, S(30), S(31) },     /* 1 s of 40 */
+        { "busy", 1, S(5), S(13) },      /* 8 s of 40 */
+        { "ended", 1, S(99), GONE },     /* nobody saw what it did */
+        { "newcomer", 106, GONE, S(4) }, /* 4 s, alive for 4 s */
+        { "calm", 105, GONE, S(1) },     /* born into the group: 1 s more, alive for 5 s */
+        { "idle", 1, S(7), S(7) },
+};
+
+START_TEST(an_interval_has_one_overview_of_all_groups) {
+        View view = view_with_overview(true);
+        Compared compared = compared_lives(&view, &two_captures, lives, ELEMENTSOF(lives));
+
+        ck_assert_str_eq(keys_of(&compared, COMPARISON_OVERVIEW), "busy newcomer calm idle ended");
+        ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 0, "weight"), "0.2");
+        ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 1, "weight"), "0.1");
+        ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 2, "weight"), "0.05");
+        ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 3, "weight"), "0");
+        ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 4, "weight"), "null");
+        ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 0, "only"), "");
+        ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 1, "only"), "\"after\"");
+        ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 4, "only"), "\"before\"");
+        ck_assert_str_eq(
+                at(&compared, COMPARISON_OVERVIEW, 2, "accounts"),
+                "[{\"threads\":2,\"born\":1,\"ended\":0,\"aliveNs\":15000000000,"
+                "\"runningNs\":2000000000,\"waitingNs\":0,\"storageNs\":null,\"blockedNs\":null,"
+                "\"asleepNs\":13000000000,\"exact\":null,\"switches\":null,\"readBytes\":null,"
+                "\"writeBytes\":null,\"writeExact\":null,\"majorFaults\":null,"
+                "\"peakRssBytes\":null}]");
+        ck_assert_str_eq(json_at(json_object_array_get_idx(
+                                         json_object_object_get(
+                                                 json_object_array_get_idx(
+                                                         compared.lists[COMPARISON_OVERVIEW], 4),
+                                                 "accounts"),
+                                         0),
+                                 "ended", END),
+                         "1");
+        compared_done(&compared);
+}
+END_TEST
+
+START_TEST(groups_say_their_weight_time_and_lives) {
+        View view = view_with_overview(true);
+        Compared compared = compared_lives(&view, &two_captures, lives, ELEMENTSOF(lives));
+        json_object *group = compared_group(&compared, COMPARISON_GROUPS, "newcomer");
+
+        ck_assert_str_eq(keys_of(&compared, COMPARISON_GROUPS), "busy newcomer calm idle");
+        ck_assert_str_eq(json_at(group, "weight", END), "0.1");
+        ck_assert_str_eq(json_at(group, "time", END),
+                         "{\"aliveNs\":4000000000,\"runningNs\":4000000000,\"waitingNs\":0,"
+                         "\"storageNs\":null,\"blockedNs\":null,\"asleepNs\":0,\"exact\":null}");
+        ck_assert_str_eq(json_at(group, "lives", END),
+                         "{\"survived\":0,\"born\":1,\"ended\":0,\"bornAndEnded\":null}");
+        group = compared_group(&compared, COMPARISON_ONLY_BEFORE, "ended");
+        ck_assert_str_eq(json_at(group, "time", "aliveNs", END), "null");
+        ck_assert_str_eq(json_at(group, "lives", "ended", END), "1");
+        /* It is listed as it stood, but that is no work of the interval. */
+        ck_assert_str_eq(json_at(group, "metrics", "run_time_ns", "value", END), "99000000000");
+        compared_done(&compared);
+}
+END_TEST
+
+START_TEST(derived_values_have_the_work) {
+        static const Life some[] = { { "p", 1, S(30), S(31) } };
+        View view = view_with_overview(true);
+        Compared compared = compared_lives(&view, &two_captures, some, 1);
+        json_object *group = compared_group(&compared, COMPARISON_GROUPS, "p");
+
+        /* 10 time slices before and after: none was begun inside. */
+        ck_assert_str_eq(json_at(group, "derived", "avg_slice_ns", "before", END), "3000000000");
+        ck_assert_str_eq(json_at(group, "derived", "avg_slice_ns", "work", END), "null");
+        ck_assert_str_eq(json_at(group, "derived", "avg_slice_ns", "reason", END),
+                         "\"work: timeslices is 0\"");
+        compared_done(&compared);
+}
+END_TEST
+
+START_TEST(peaks_that_did_not_move_inside_are_unchanged) {
+        /* The thread with the highest peak ended; that of the other one rose, or did not. */
+        for (unsigned rose = 0; rose < 2; rose++) {
+                const Life some[] = { { "p", 1, S(90), GONE },
+                                      { "p", 1, S(30), S(30 + 10 * rose) } };
+                View view = view_with_overview(true);
+                Compared compared;
+                json_object *group;
+
+                view.changed_only = true;
+                compared = compared_lives(&view, &two_captures, some, 2);
+                group = compared_group(&compared, COMPARISON_GROUPS, "p");
+                ck_assert_str_eq(json_at(group, "metrics", "wait_max", "inside", END),
+                                 rose ? "true" : "");
+                ck_assert_str_eq(json_at(group, "metrics", "wait_max", "after", END),
+                                 rose ? "4000000000" : "");
+                compared_done(&compared);
+        }
+}
+END_TEST
+
+START_TEST(totals_are_weighed_by_what_moved) {
+        View view = view_with_overview(false);
+        Compared compared = compared_lives(&view, &two_captures, lives, ELEMENTSOF(lives));
+        json_object *calm = compared_group(&compared, COMPARISON_GROUPS, "calm");
+
+        /*
+         * Shares of 400 s before and of 440 s after: ended -0.2475, busy 13/440 - 5/400,
+         * newcomer 4/440, calm 32/440 - 30/400, idle 7/440 - 7/400.
+         */
+        ck_assert_str_eq(keys_of(&compared, COMPARISON_OVERVIEW), "ended busy newcomer calm idle");
+        ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 0, "weight"), "-0.2475");
+        ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 0, "only"), "\"before\"");
+        ck_assert_uint_eq(json_object_array_length(json_object_object_get(
+                                  json_object_array_get_idx(compared.lists[COMPARISON_OVERVIEW], 0),
+                                  "accounts")),
+                          2);
+        ck_assert_str_eq(json_at(calm, "time", "before", "aliveNs", END), "99000000000");
+        ck_assert_str_eq(json_at(calm, "time", "after", "aliveNs", END), "114000000000");
+        ck_assert_str_eq(json_at(calm, "lives", END), "");
+        ck_assert_str_eq(json_at(compared_group(&compared, COMPARISON_ONLY_AFTER, "newcomer"),
+                                 "time", "aliveNs", END),
+                         "4000000000");
+        compared_done(&compared);
+}
+END_TEST
+
+START_TEST(a_state_is_weighed_by_whole_lives) {
+        const ComparisonSetup setup = { .n_sides = 1, .times = { two_captures.times[0] } };
+        View view = view_with_overview(false);
+        Compared compared = { .comparison = NULL };
+        ThreadSample sample = sample_of(&lives[0], 0, S(20));
+
+        ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
+        ck_assert_int_eq(comparison_fold(compared.comparison, SIDE_BEFORE, &sample), 0);
+        comparison_set_host(compared.comparison, SIDE_BEFORE, &host);
+        compared_end(&compared, no_sources);
+        ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 0, "weight"), "0.05");
+        ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 0, "only"), "");
+        ck_assert_str_eq(at(&compared, COMPARISON_GROUPS, 0, "weight"), "0.05");
+        ck_assert_str_eq(json_at(json_object_array_get_idx(compared.lists[COMPARISON_GROUPS], 0),
+                                 "time", "aliveNs", END),
+                         "99000000000");
+        compared_done(&compared);
+}
+END_TEST
+
+/* The order of the overview and the limit, with two groups on one side each. */
+static const struct {
+        const char *sort;
+        uint32_t limit;
+        const char *keys;
+        uint64_t hidden;
+} merge_rows[] = {
+        { "weight", 0, "ended busy newcomer calm idle", 0 },
+        { "weight", 2, "ended busy", 3 },
+        { "name", 0, "busy calm ended idle newcomer", 0 },
+        { "name", 4, "busy calm ended idle", 1 },
+        /* Of the sum of all run time after, 57 s: ended 99, busy 8, newcomer 4, calm 2. */
+        { "impact", 0, "ended busy newcomer calm idle", 0 },
+        /* A difference needs two sides; the others follow by weight. */
+        { "run_time_ns:asc", 0, "idle calm busy ended newcomer", 0 },
+};
+
+START_TEST(lists_are_merged_in_the_order_of_the_view) {
+        View view = view_with_overview(false);
+        char complaint[VIEW_COMPLAINT_BYTES];
+        Compared compared;
+
+        ck_assert_int_eq(view_set(&view, VIEW_PART_sort, span_of(merge_rows[_i].sort), complaint),
+                         VIEW_OK);
+        view.limit = merge_rows[_i].limit;
+        compared = compared_lives(&view, &two_captures, lives, ELEMENTSOF(lives));
+        ck_assert_str_eq(keys_of(&compared, COMPARISON_OVERVIEW), merge_rows[_i].keys);
+        ck_assert_uint_eq(comparison_hidden(compared.comparison, COMPARISON_OVERVIEW),
+                          merge_rows[_i].hidden);
+        compared_done(&compared);
+}
+END_TEST
+
+START_TEST(a_view_without_overview_has_none_and_one_without_rows_counts_none) {
+        View view = view_with_overview(true);
+        Compared compared;
+
+        view.overview = false;
+        view.changed_only = true;
+        compared = compared_lives(&view, &two_captures, lives, ELEMENTSOF(lives));
+        ck_assert_str_eq(keys_of(&compared, COMPARISON_OVERVIEW), "");
+        ck_assert_uint_gt(comparison_hidden_rows(compared.comparison), 0);
+        compared_done(&compared);
+        view.rows = false;
+        compared = compared_lives(&view, &two_captures, lives, ELEMENTSOF(lives));
+        ck_assert_uint_eq(comparison_hidden_rows(compared.comparison), 0);
+        compared_done(&compared);
+}
+END_TEST
+
+/* Threads that the view leaves out are part of what the host did. */
+START_TEST(coverage_counts_every_thread) {
+        View view = view_with_overview(true);
+        ThreadSample before = sample_of(&lives[0], 0, S(1)), after = sample_of(&lives[0], 0, S(3));
+        char complaint[VIEW_COMPLAINT_BYTES];
+        Comparison *comparison;
+
+        ck_assert_int_eq(view_set(&view, VIEW_PART_filter, span_of("none"), complaint), VIEW_OK);
+        ck_assert_int_eq(comparison_new(&view, &two_captures, &comparison), 0);
+        ck_assert_int_eq(comparison_fold_life(comparison, &before, &after), 0);
+        before.self = after.self = true;
+        ck_assert_int_eq(comparison_fold_life(comparison, &before, &after), 0);
+        ck_assert_int_eq(comparison_finish(comparison, no_sources), 0);
+        ck_assert_uint_eq(comparison_n(comparison, COMPARISON_GROUPS), 0);
+        ck_assert_uint_eq(coverage_amount(&comparison_coverage(comparison)->survived_ns).n, S(4));
+        comparison_free(comparison);
+}
+END_TEST
+
+START_TEST(without_cpus_groups_have_an_order_and_no_weight) {
+        View view = view_with_overview(true);
+        Compared compared = { .comparison = NULL };
+
+        ck_assert_int_eq(comparison_new(&view, &two_captures, &compared.comparison), 0);
+        for (size_t i = 0; i < ELEMENTSOF(lives); i++)
+                fold(compared.comparison, &lives[i], i);
+        compared_end(&compared, no_sources);
+        ck_assert_str_eq(keys_of(&compared, COMPARISON_OVERVIEW), "busy newcomer calm idle ended");
+        ck_assert_str_eq(at(&compared, COMPARISON_OVERVIEW, 0, "weight"), "null");
+        compared_done(&compared);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("comparison-account");
+        TCase *interval = tcase_create("interval"), *kinds = tcase_create("kinds");
+
+        tcase_add_test(interval, an_interval_has_one_overview_of_all_groups);
+        tcase_add_test(interval, groups_say_their_weight_time_and_lives);
+        tcase_add_test(interval, derived_values_have_the_work);
+        tcase_add_test(interval, peaks_that_did_not_move_inside_are_unchanged);
+        tcase_add_test(interval, coverage_counts_every_thread);
+        tcase_add_test(interval, without_cpus_groups_have_an_order_and_no_weight);
+        suite_add_tcase(suite, interval);
+        tcase_add_test(kinds, totals_are_weighed_by_what_moved);
+        tcase_add_test(kinds, a_state_is_weighed_by_whole_lives);
+        tcase_add_loop_test(kinds, lists_are_merged_in_the_order_of_the_view, 0,
+                            ELEMENTSOF(merge_rows));
+        tcase_add_test(kinds, a_view_without_overview_has_none_and_one_without_rows_counts_none);
+        suite_add_tcase(suite, kinds);
+        return check_main(suite);
+}

@@ -22,13 +22,13 @@ typedef struct PartScan {
         size_t n_columns;
 } PartScan;
 
-/* Names of a host fit; a longer one was not written by a capture. */
-static int copy_name(JsonScanner *scanner, Span name, char ret[static HOST_NAME_BYTES]) {
-        if (name.n >= HOST_NAME_BYTES)
-                return json_scanner_fail(scanner, "a name is longer than any of a host");
+/* Names of a host fit. What has a longer one is no part of any, and is left out: false. */
+static bool copy_name(Span name, char ret[static HOST_NAME_BYTES]) {
+        if (name.n == 0 || name.n >= HOST_NAME_BYTES)
+                return false;
         memcpy(ret, name.bytes, name.n);
         ret[name.n] = '\0';
-        return 0;
+        return true;
 }
 
 static int scan_count(JsonScanner *scanner, HostCount *ret) {
@@ -60,9 +60,9 @@ static int scan_number(void *userdata, JsonScanner *scanner, Span key) {
                 return r;
         number = &part->numbers[part->n_numbers];
         number->group = scan->group;
-        r = copy_name(scanner, key, number->name);
-        if (r == 0)
-                r = scan_count(scanner, &number->count);
+        if (!copy_name(key, number->name))
+                return json_scanner_skip(scanner);
+        r = scan_count(scanner, &number->count);
         part->n_numbers += r == 0;
         return r;
 }
@@ -150,7 +150,9 @@ static int scan_cell(JsonScanner *scanner, unsigned column, HostItem *item) {
         switch (column) {
         case COLUMN_NAME:
                 r = json_scanner_text(scanner, &text);
-                return r == 0 ? copy_name(scanner, text, item->name) : r;
+                if (r == 0)
+                        (void) copy_name(text, item->name);
+                return r;
         case COLUMN_KIND:
                 return scan_kind(scanner, &item->kind);
         case COLUMN_MAJOR:
@@ -182,6 +184,8 @@ static int keep_item(PartScan *scan, JsonScanner *scanner, const HostItem *item)
                 memcpy(part->all_cpus, item->counts, sizeof(part->all_cpus));
                 return 0;
         }
+        if (item->name[0] == '\0')
+                return 0;
         if (part->n_items == HOST_MAX_ITEMS)
                 return json_scanner_fail(scanner, "there are more rows than any host has");
         r = ARRAY_RESERVE(part->items, part->n_items_allocated, part->n_items + 1);

@@ -72,7 +72,8 @@ void host_totals_done(HostTotals *totals);
 
 /*
  * Takes one part as a document has it; empty or null: absent. Members and columns that are not
- * known are skipped. JSON_E_MALFORMED with a complaint, or a negative errno.
+ * known are skipped, and so is what has no name or one of HOST_NAME_BYTES and more.
+ * JSON_E_MALFORMED with a complaint, or a negative errno.
  */
 _must_check_ int host_totals_scan(HostTotals *totals, HostPartId part, Span json,
                                   char ret_complaint[static HOST_COMPLAINT_BYTES]);

@@ -2,7 +2,7 @@
 """What ctprofctl has to answer, computed from the files alone: the members of its JSON that follow from them."""
 from account import NO_PART, account, ages, alive_in, counts_storage, coverage, shares, time_parts, weight
 from host import Host, host_of, limited
-from lives import Window, follow, states, windows
+from lives import SEPARATOR, Window, follow, states, windows
 from reduce import derive, difference, differs, percent, reduce
 from registry import DERIVED, METRICS
 
@@ -64,7 +64,7 @@ def lives_of(window):
 
 def interval_group(window, before, after):
     elapsed = after.start_ns - before.start_ns
-    work = window.work()
+    work = window.work
     time = time_between(window, work, before, after)
     values = window.values()
     return {"threadsBefore": len(window.sides[0]), "threadsAfter": len(window.sides[1]), "lives": lives_of(window),
@@ -77,8 +77,10 @@ def interval_metric(name, values, window, elapsed):
     counted = window.counted(name) if METRICS[name].is_counter else None
     row = compared(name, *values, counted is not None and counted.is_reset)
     if counted is not None:
-        row |= {"work": counted.delta, "leftOut": counted.left_out,
+        row |= {"work": window.work[name], "leftOut": counted.left_out,
                 "perSecond": None if counted.is_reset else flow(counted.delta, elapsed)}
+    if METRICS[name].is_extreme:
+        row["inside"] = row["changed"] = window.moved(name)
     return row
 
 
@@ -97,9 +99,9 @@ def compared(name, before, after, is_reset=False):
 # --- lives of two snapshots ---
 
 def totals(before, after, axis):
-    sides = states(before, axis), states(after, axis)
+    sides = [states(before, axis), states(after, axis)]
     if axis == "thread":
-        sides = renamed(*sides), sides[1]
+        sides[0] = renamed(*sides)
     is_one_boot = before.boot == after.boot
     elapsed = after.start_ns - before.start_ns if is_one_boot else None
     return {"kind": "totals", "sameBoot": is_one_boot, "elapsedNs": elapsed, "coverage": None,
@@ -110,12 +112,13 @@ def totals(before, after, axis):
 
 def renamed(before, after):
     """Groups of one thread by their later names: a thread that changed its name is the same one."""
-    latest = {life_of(threads): key for key, threads in after.items()}
-    return {latest.get(life_of(threads), key): threads for key, threads in before.items()}
+    latest = {identity(key): key for key in after}
+    return {latest.get(identity(key), key): group for key, group in before.items()}
 
 
-def life_of(threads):
-    return threads[0].tgid, *threads[0].life
+def identity(key):
+    """Without the names."""
+    return tuple(key.split(SEPARATOR)[:3])
 
 
 def one_sided(threads, others, snapshot):
@@ -126,12 +129,14 @@ def one_sided(threads, others, snapshot):
 def totals_group(sides, snapshots, elapsed):
     (before, n_before), (after, n_after) = map(reduce, sides)
     values = before, after
+    times = [time_of_lives(*side) for side in zip(sides, values, snapshots)]
     # Only a counter of threads that are all still there can have been reset.
     are_same = elapsed is not None and elapsed >= 0 and \
         sorted(thread.life for thread in sides[0]) == sorted(thread.life for thread in sides[1])
     return {"threadsBefore": len(sides[0]), "threadsAfter": len(sides[1]),
-            "weight": weight([shares(time_of_lives(threads, value, snapshot), value, Host(None, snapshot))
-                              for threads, value, snapshot in zip(sides, values, snapshots)]),
+            "time": dict(zip(("before", "after"), times)),
+            "weight": weight([shares(time, value, Host(None, snapshot))
+                              for time, value, snapshot in zip(times, values, snapshots)]),
             "metrics": {name: totals_metric(name, before[name], after[name], elapsed,
                                             are_same and n_before[name] == n_after[name]) for name in METRICS},
             "derived": {name: compared(name, derive(before)[name], derive(after)[name]) for name in DERIVED}}
@@ -152,6 +157,8 @@ def intervals(first, second, axis):
     sides = [windows(*pair, axis) for pair in (first, second)]
     pairs = (first, second)
     shown = [{key: window for key, window in side.items() if not window.only_ended} for side in sides]
+    if axis == "thread":
+        shown[0] = renamed(*shown)
     return {"kind": "intervals",
             "a": intervals_side(first), "b": intervals_side(second),
             **{member: {name: told(follow(*pair), *pair) for name, pair in zip("ab", pairs)}
@@ -167,24 +174,38 @@ def intervals_side(pair):
     return {"elapsedNs": pair[1].start_ns - pair[0].start_ns, "lives": lives_of(shown(follow(*pair)))}
 
 
-def rates(window, pair):
+def done(window):
+    """{counter: the work of a group, or None}; None also where a counter fell for some thread."""
+    return {name: None if window.counted(name).is_reset else work for name, work in window.work.items()}
+
+
+def rates(window, elapsed):
     """{metric: a rate a second, or what held at the end}."""
-    elapsed = pair[1].start_ns - pair[0].start_ns
-    return {name: flow(window.counted(name).delta, elapsed) if metric.is_counter else window.values()[name][1]
-            for name, metric in METRICS.items()}
+    work, levels = done(window), window.values()
+    return {name: flow(work[name], elapsed) if metric.is_counter else levels[name][1] for name, metric in METRICS.items()}
+
+
+def derived_rates(window, elapsed):
+    """Quotients of the work, delays a second, and differences of the lifetimes at the end."""
+    work, lifetimes = derive(done(window)), derive(reduce(window.sides[1])[0])
+    work["live_heap_estimate"] = lifetimes["live_heap_estimate"]
+    work["total_offcpu_delay_ns"] = flow(work["total_offcpu_delay_ns"], elapsed)
+    return work
 
 
 def intervals_group(sides, pairs):
-    works = [window.work() for window in sides]
+    works = [window.work for window in sides]
     times = [time_between(window, work, *pair) for window, work, pair in zip(sides, works, pairs)]
-    values = [rates(window, pair) for window, pair in zip(sides, pairs)]
-    done = [derive(work) for work in works]
+    elapsed = [pair[1].start_ns - pair[0].start_ns for pair in pairs]
+    values, derived = (list(map(rows, sides, elapsed)) for rows in (rates, derived_rates))
+    resets = [name for name in METRICS if METRICS[name].is_counter and any(side.counted(name).is_reset for side in sides)]
     both = lambda items: dict(zip("ab", items))
     return {"threads": both([len(window.sides[1]) for window in sides]),
             "time": both(times), "lives": both([lives_of(window) for window in sides]),
             "weight": weight([shares(time, work, Host(*pair)) for time, work, pair in zip(times, works, pairs)]),
-            "metrics": {name: side_by_side(name, values[0][name], values[1][name]) for name in METRICS},
-            "derived": {name: side_by_side(name, done[0][name], done[1][name]) for name in DERIVED}}
+            "metrics": {name: side_by_side(name, values[0][name], values[1][name]) | {"reset": name in resets}
+                        for name in METRICS},
+            "derived": {name: side_by_side(name, derived[0][name], derived[1][name]) for name in DERIVED}}
 
 
 def side_by_side(name, first, second):
@@ -205,26 +226,26 @@ def account_of_lives(threads, snapshot):
 
 def risen(window, name="hiwater_rss_bytes"):
     """The highest peak that was reached inside; None where none was."""
-    peaks = [life.after.values[name] for life in window.lives if life.after and name in life.after.values
-             and (life.is_born or life.before.values.get(name, life.after.values[name]) < life.after.values[name])]
-    return max(peaks, default=None)
+    return max((life.after.values[name] for life in window.lives if life.moved(name)), default=None)
 
 
 def account_between(window, pair):
     """The same of a group in an interval."""
-    work, host = window.work(), Host(*pair)
+    work, host = window.work, Host(*pair)
     time = time_between(window, work, *pair)
     told = account(time, work, host, len(window.sides[1])) | {
         "born": len(window.born), "ended": len(window.ended), "peakRssBytes": risen(window)}
     return told, shares(time, work, host)
 
 
-def overview_of(sides):
+def overview_of(sides, names=("before", "after")):
     """{key: row of the overview} of one or two sides, each {key: (account, shares)}; who has no thread has no part."""
     found = {}
     for key in {key: None for side in sides for key in side}:
         here = [side.get(key, (None, NO_PART)) for side in sides]
         found[key] = {"weight": weight([share for _, share in here]), "accounts": [told for told, _ in here]}
+        if None in found[key]["accounts"]:
+            found[key]["only"] = names[found[key]["accounts"].index(None) ^ 1]
     return found
 
 
@@ -249,4 +270,7 @@ def overview_of_totals(pair, axis):
 
 
 def overview_of_intervals(first, second, axis):
-    return overview_of([accounts_between(pair, axis) for pair in (first, second)])
+    sides = [accounts_between(pair, axis) for pair in (first, second)]
+    if axis == "thread":
+        sides[0] = renamed(*sides)
+    return overview_of(sides, ("a", "b"))

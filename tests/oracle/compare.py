@@ -7,7 +7,7 @@ LISTS = ("groups", "onlyBefore", "onlyAfter", "onlyA", "onlyB")
 CLOSE = 1e-9  # of quotients, which both sides round in another order
 MISSING = object()
 # What is computed, and held against an answer once it has it.
-OPTIONAL = {"coverage", "host", "limited", "lives", "time", "weight", "work"}
+OPTIONAL = {"host", "limited"}
 
 
 def by_key(answer):

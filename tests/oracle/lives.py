@@ -72,6 +72,19 @@ class Life:
         return self.after.values[name] - begin
 
 
+    def moved(self, name):
+        """A peak rose, or a minimum fell: 0 is a minimum without an event."""
+        if self.after is None or name not in self.after.values:
+            return False
+        # Peaks of memory are those of the process: a thread that is born into one did not reach them.
+        if self.is_born and METRICS[name].rule == "MaxPeakBytes" and self.after.tid != self.after.tgid:
+            return False
+        begin, end = 0 if self.is_born else self.value_before(name), self.after.values[name]
+        if begin is None:
+            return False
+        return end > begin if METRICS[name].rule != "MinFloor" else 0 < end and (begin == 0 or end < begin)
+
+
 @functools.lru_cache(maxsize=4)
 def follow(before, after):
     """The life of each thread of either snapshot."""
@@ -128,9 +141,14 @@ class Window:
         return Counted(min(LIMIT, sum(begin for begin, _ in both)),
                        min(LIMIT, sum(end for _, end in both) + sum(born)), left_out, fell)
 
+    @functools.cached_property
     def work(self):
         """{counter: the work of the group in between, or None}; a thread whose counter fell is left out."""
         return {name: known_sum(life.work(name) for life in self.lives) for name in COUNTERS}
+
+    def moved(self, name):
+        """Whether a peak rose or a minimum fell inside for any thread; those who were born had none before."""
+        return any(life.moved(name) for life in self.lives)
 
     def _before(self, metric):
         """Of all threads before; a survivor's delays that were left out are known from what it has after."""

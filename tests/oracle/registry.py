@@ -29,8 +29,9 @@ class Metric:
         return self.rule.startswith("Sum")
 
     @property
-    def is_total_of_time(self):
-        return self.is_counter and self.rule in ("SumNs", "SumTicks")
+    def is_extreme(self):
+        """A peak or a minimum of the whole life."""
+        return self.rule in ("MaxPeak", "MaxPeakBytes", "MinFloor")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +60,6 @@ def read_tsv(name):
 def metrics():
     return {row["name"]: Metric(row["name"], row["value_type"], row["agg_rule"], row["section"])
             for name in TABLES for row in read_tsv(name)}
-
 
 
 def derived():

@@ -20,7 +20,7 @@ import answer
 import made
 from compare import by_key, differences
 from document import Snapshot
-from harness import BUILD, Daemon, expect, expect_equal, main, private_host, temporary, test
+from harness import BUILD, Daemon, call, expect, expect_equal, main, private_host, temporary, test
 from lives import follow
 
 SEED = int(os.environ.get("CTPROF_SEED", "1"))
@@ -69,6 +69,22 @@ class Bench:
         self.n_compared += 1
         self.differences += [f"{' '.join(words)}: {text}" for text in unlike(wanted, got)]
 
+    def check_overview(self, wanted, axis, method, **subjects):
+        """The same of the overview, which only the daemon's own answers have; who is not in @wanted has no account."""
+        view = {"groupBy": axis, "threadNormalize": False, "cgroupNormalize": False, "pairing": False, "overview": True,
+                "rows": False, "limit": 0, "totals": subjects.pop("totals", False)}
+        with self.daemon.connect() as connection:
+            replies = call(connection, f"io.ctprof.Profiler.{method}", {**subjects, "view": view}, more=True)
+        rows = [row for reply in replies for row in reply["parameters"].get("overview") or []]
+        got = {row["key"]: row for row in rows}
+        expect_equal(len(got), len(rows), "keys are unique")
+        self.n_compared += 1
+        words = f"overview of {method} {subjects}"
+        self.differences += [f"{words} by {axis}: {text}" for text in unlike(wanted, got)]
+        weights = [abs(row["weight"]) for row in rows if row["weight"] is not None]
+        if weights != sorted(weights, reverse=True) or None in [row["weight"] for row in rows[:len(weights)]]:
+            self.differences.append(f"{words} by {axis}: is not in the order of weights")
+
     def report(self):
         print(f"# seed {SEED}: {self.n_compared} answers, {len(self.differences)} differences", flush=True)
         expect(not self.differences, f"{len(self.differences)} differences",
@@ -81,6 +97,12 @@ def name_of(snapshot):
 
 def range_of(pair):
     return "..".join(map(name_of, pair))
+
+
+def ref(*snapshots):
+    """A SubjectRef: a snapshot, or an interval."""
+    names = [{"name": name_of(snapshot)} for snapshot in snapshots]
+    return {**names[0], **({"to": names[1]} if len(names) > 1 else {})}
 
 
 def make_pairs(bench, number):
@@ -114,6 +136,22 @@ def pairs_agree():
                 bench.check(answer.interval(*pair, axis), axis, "compare", *map(name_of, pair))
                 bench.check(answer.totals(*pair, axis), axis, "compare", *map(name_of, pair), "--totals")
                 bench.check(answer.state(pair[1], axis), axis, "show", name_of(pair[1]))
+        bench.report()
+
+
+@test
+def overviews_agree():
+    """The accounts of groups in the overview, their weights and their order"""
+    with temporary() as directory, Bench(directory) as bench:
+        for number in range(HOSTS // 2):
+            pairs = make_pairs(bench, number)
+            axis = list(AXES)[number % len(AXES)]
+            for before, after in pairs:
+                bench.check_overview(answer.overview_of_state(after, axis), axis, "Show", snapshot=ref(after))
+                bench.check_overview(answer.overview_of_interval((before, after), axis), axis, "Show",
+                                     snapshot=ref(before, after))
+                bench.check_overview(answer.overview_of_totals((before, after), axis), axis, "Compare",
+                                     before=ref(before), after=ref(after), totals=True)
         bench.report()
 
 

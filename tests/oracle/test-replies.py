@@ -141,6 +141,25 @@ def lifetimes():
 
 
 @test
+def overviews():
+    """The overview and the last reply of each view, as the daemon sends them"""
+    known = interface()
+    first, last = {"name": "before-0"}, {"name": "after-0"}
+    calls = (("Show", {"snapshot": first}), ("Show", {"snapshot": {**first, "to": last}}),
+             ("Compare", {"before": first, "after": last}), ("Compare", {"before": first, "after": last, "totals": True}))
+    for method, parameters in calls:
+        view = {"overview": True, "rows": False, "totals": parameters.pop("totals", False)}
+        with SPOOL.daemon.connect() as connection:
+            replies = call(connection, f"{INTERFACE}.{method}", {**parameters, "view": view}, more=True)
+        for reply in replies:
+            expect("error" not in reply, method, parameters, reply)
+            told(known.complaints(known.methods[method][1], reply["parameters"], method))
+        overview = [row for reply in replies for row in reply["parameters"].get("overview") or []]
+        expect(len(overview) > 3, method, parameters, "has an overview of", len(overview))
+        expect(not any(reply["parameters"].get("groups") for reply in replies), "rows: false leaves the groups out")
+
+
+@test
 def errors():
     """Errors have the members of their types"""
     known = interface()

@@ -117,10 +117,13 @@ static bool omit_one(Table *table) {
         return true;
 }
 
-/* Columns that say nothing make room before a name is cut. */
-static void omit_idle(Table *table) {
+/* Columns that say nothing, and then extra ones, make room before a name is cut. */
+static void make_room(Table *table) {
         for (size_t i = table->n_columns; i-- > 0 && excess(table, table->widths) > 0;)
                 if (table->columns[i].idle_first && !table->told[i])
+                        table->omitted[i] = true;
+        for (size_t i = table->n_columns; i-- > 0 && excess(table, table->widths) > 0;)
+                if (table->columns[i].extra)
                         table->omitted[i] = true;
 }
 
@@ -130,7 +133,7 @@ static void omit_idle(Table *table) {
  */
 static void lay_out(Table *table, size_t *widths) {
         if (table->terminal->out && !table->laid_out)
-                omit_idle(table);
+                make_room(table);
         do {
                 memcpy(widths, table->widths, sizeof(table->widths));
                 if (!table->terminal->out)
@@ -372,7 +375,8 @@ bool table_omits(const Table *table, size_t column) {
 
 void table_omitted(const Table *table, Buffer *names) {
         for (size_t i = 0; i < table->n_columns; i++)
-                if (table->omitted[i] && (table->told[i] || !table->columns[i].idle_first))
+                if (table->omitted[i] && !table->columns[i].extra &&
+                    (table->told[i] || !table->columns[i].idle_first))
                         buffer_append_format(names, "%s%s", names->n > 0 ? ", " : "",
                                              table->columns[i].header);
 }

@@ -30,6 +30,7 @@ typedef struct TableColumn {
         unsigned omit;    /* the column with the highest number is omitted first; 0: never */
         bool keep_end;    /* cut at the front, because the end of a path says more */
         bool idle_first;  /* omitted before all others if it says only "0" and "-" */
+        bool extra;       /* only there if no other column has to shrink for it */
 } TableColumn;
 
 typedef struct Table Table;
@@ -65,5 +66,8 @@ bool table_is_empty(const Table *table);
 _must_check_ int table_end(Table *table);
 /* After the first block of rows: whether a terminal had no room for the column. */
 bool table_omits(const Table *table, size_t column);
-/* Appends the headers of the columns that were left out and said something, joined by ", ". */
+/*
+ * Appends the headers of the columns that were left out, joined by ", ", but for extra ones and
+ * those that said nothing.
+ */
 void table_omitted(const Table *table, Buffer *names);

@@ -25,7 +25,8 @@
 typedef struct SinkText {
         GroupSink sink;
         AccountTable *accounts; /* the overview; NULL: there is none */
-        bool accounts_begun;    /* it has a row */
+        bool accounts_begun;    /* it has a row, be it of a command */
+        bool has_overview;      /* it has a group */
         bool accounts_done;     /* it is printed */
         GroupTable *table;      /* rows by metric */
         GroupTree tree;         /* for the axis "all" */
@@ -126,6 +127,7 @@ static int add_accounts(GroupSink *sink, json_object *rows) {
 
         for (size_t i = 0; text->accounts && i < cell_length(rows); i++) {
                 begin_table(&text->accounts_begun);
+                text->has_overview = true;
                 account_table_add(text->accounts, cell_element(rows, i));
         }
         return 0;
@@ -134,14 +136,14 @@ static int add_accounts(GroupSink *sink, json_object *rows) {
 /* Sections print an empty line themselves, above their headings. */
 static int end_overview(SinkText *text) {
         const GroupForm *form = text->sink.form;
-        bool has_accounts = text->accounts && !account_table_is_empty(text->accounts);
-        int r;
+        int r = 0;
 
         if (text->accounts_done)
                 return 0;
         text->accounts_done = true;
-        r = has_accounts ? account_table_end(text->accounts) : 0;
-        if ((form->rows || !has_accounts) && wants_groups(&form->session->options->view))
+        if (text->accounts_begun)
+                r = account_table_end(text->accounts);
+        if ((form->rows || !text->has_overview) && wants_groups(&form->session->options->view))
                 (void) putchar('\n');
         return r;
 }
@@ -188,7 +190,6 @@ static void print_nothing(const SinkText *text) {
 
 static int end_groups(SinkText *text) {
         const GroupForm *form = text->sink.form;
-        bool has_accounts = text->accounts && !account_table_is_empty(text->accounts);
         int r;
 
         if (text->groups_done)
@@ -198,7 +199,7 @@ static int end_groups(SinkText *text) {
         if (r < 0)
                 return r;
         /* A daemon that knows of no overview sends the rows of all groups. */
-        if (!form->rows && has_accounts)
+        if (!form->rows && text->has_overview)
                 return 0;
         if (!wants_groups(&form->session->options->view))
                 return 0;

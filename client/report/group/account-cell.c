@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/group/account-cell.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #define ARROW "\u2192"
 #define MINUS "\u2212"
 #define BAR_CELLS 12
+#define EXTRA UINT_MAX /* a column that is there if there is room for it */
 
 /* What a figure is: time becomes CPUs or a duration, a level has no rate. */
 typedef enum Figure { FIGURE_NONE, FIGURE_TIME, FIGURE_COUNT, FIGURE_BYTES, FIGURE_LEVEL } Figure;
@@ -30,9 +32,11 @@ static const struct {
         [ACCOUNT_COLUMN_READ] = { "READ/S", "READ", "readBytes", NULL, FIGURE_BYTES, 2 },
         [ACCOUNT_COLUMN_WRITE] = { "WRITE/S", "WRITE", "writeBytes", "writeExact", FIGURE_BYTES,
                                    4 },
-        [ACCOUNT_COLUMN_FAULTS] = { "MAJFLT/S", "MAJFLT", "majorFaults", NULL, FIGURE_COUNT, 8 },
-        [ACCOUNT_COLUMN_PEAK] = { "PEAK-RSS", "PEAK-RSS", "peakRssBytes", NULL, FIGURE_LEVEL, 7 },
-        [ACCOUNT_COLUMN_BAR] = { "TIME", "TIME", NULL, NULL, FIGURE_NONE, 9 },
+        [ACCOUNT_COLUMN_FAULTS] = { "MAJFLT/S", "MAJFLT", "majorFaults", NULL, FIGURE_COUNT,
+                                    EXTRA },
+        [ACCOUNT_COLUMN_PEAK] = { "PEAK-RSS", "PEAK-RSS", "peakRssBytes", NULL, FIGURE_LEVEL,
+                                  EXTRA },
+        [ACCOUNT_COLUMN_BAR] = { "TIME", "TIME", NULL, NULL, FIGURE_NONE, EXTRA },
 };
 
 static bool has_rates(ReportKind kind) {
@@ -49,8 +53,9 @@ TableColumn account_column(AccountColumn column, ReportKind kind) {
         return (TableColumn){
                 .header = has_rates(kind) ? columns[column].rate : columns[column].life,
                 .right = !is_text,
-                .omit = columns[column].omit,
+                .omit = columns[column].omit == EXTRA ? 0 : columns[column].omit,
                 .idle_first = columns[column].omit > 0,
+                .extra = columns[column].omit == EXTRA,
         };
 }
 

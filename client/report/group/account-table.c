@@ -22,7 +22,6 @@ struct AccountTable {
         size_t n_columns;
         Table *table;
         uint64_t n_rows, max_rows;
-        bool has_command;
         AccountSigns signs; /* those that were printed */
 };
 
@@ -57,10 +56,9 @@ int account_table_new(const Session *session, ReportKind kind, json_object *repl
                 .session = session,
                 .style = style_of(session, kind, reply),
                 .max_rows = max_rows,
-                /* A bar is for eyes, and one bar cannot show two sides. */
-                .n_columns = session->terminal.out && account_kind_n_sides(kind) == 1
-                                     ? _ACCOUNT_COLUMN_MAX
-                                     : ACCOUNT_COLUMN_BAR,
+                /* A bar is for eyes; one cannot show two sides, and in whole lives all sleep. */
+                .n_columns = session->terminal.out && kind == REPORT_INTERVAL ? _ACCOUNT_COLUMN_MAX
+                                                                              : ACCOUNT_COLUMN_BAR,
         };
         for (size_t i = 0; i < table->n_columns; i++)
                 table->columns[i] = account_column((AccountColumn) i, kind);
@@ -108,10 +106,6 @@ void account_table_add_command(AccountTable *table, json_object *row) {
         add_row(table, row);
 }
 
-bool account_table_is_empty(const AccountTable *table) {
-        return table_is_empty(table->table);
-}
-
 int account_table_end(AccountTable *table) {
         return table_end(table->table);
 }
@@ -134,9 +128,9 @@ int account_table_print_signs(const AccountTable *table, const Lines *lines) {
                 r = lines_print_buffer(lines, "", &bar);
         }
         if (signs->storage || signs->writes)
-                lines_format(lines, "", "~ is approximate:%s%s%s",
+                lines_format(lines, "", "~ approximate:%s%s%s",
                              signs->storage ? " IO by delay accounting since Linux 6.12" : "",
                              signs->storage && signs->writes ? "," : "",
-                             signs->writes ? " WRITE counts whole pages" : "");
+                             signs->writes ? " WRITE in whole pages" : "");
         return r;
 }

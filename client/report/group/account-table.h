@@ -44,7 +44,6 @@ void account_table_add(AccountTable *table, json_object *row);
  */
 void account_table_add_command(AccountTable *table, json_object *row);
 
-bool account_table_is_empty(const AccountTable *table);
 /* Prints the rest. 0, -ENOMEM, or the first failed write. */
 _must_check_ int account_table_end(AccountTable *table);
 

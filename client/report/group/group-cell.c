@@ -60,22 +60,12 @@ static bool is_second_name(const GroupRow *row, json_object *metrics) {
         return false;
 }
 
-/* The peak, or the least value, of lives that began before the interval. */
+/* The peak, or the least value, of lives that began before the interval, and did not move in it. */
 static bool is_old_extreme(const GroupRow *row) {
-        bool is_floor, is_peak;
-        Quantity before, after;
+        json_object *inside = cell_member(row->entry, "inside");
 
-        if (!row->registered || row->kind != REPORT_INTERVAL)
-                return false;
-        is_peak = row->registered->rule == METRIC_RULE_MaxPeak ||
-                  row->registered->rule == METRIC_RULE_MaxPeakBytes;
-        is_floor = row->registered->rule == METRIC_RULE_MinFloor;
-        if ((!is_peak && !is_floor) || !cell_quantity(cell_member(row->entry, "before"), &before))
-                return false;
-        if (!cell_quantity(cell_member(row->entry, "after"), &after))
-                return true;
-        return is_peak ? quantity_compare_magnitude(after, before) <= 0
-                       : quantity_compare_magnitude(after, before) >= 0;
+        return row->kind == REPORT_INTERVAL && json_object_is_type(inside, json_type_boolean) &&
+               !json_object_get_boolean(inside);
 }
 
 bool group_row_is_idle(const GroupRow *row, json_object *metrics) {

@@ -114,7 +114,7 @@ static void append_lives(Buffer *line, json_object *lives, json_object *coverage
                 joint = ", ";
                 if (i == 2 && !cell_member(coverage, "endedNs") &&
                     !cell_member(coverage, "cpuUsedNs"))
-                        buffer_append_text(line, " (what they did is not known)");
+                        buffer_append_text(line, " unseen");
         }
 }
 

@@ -239,6 +239,45 @@ START_TEST(no_line_ends_in_a_blank_or_passes_the_edge) {
 }
 END_TEST
 
+static const TableColumn figures[] = {
+        { .header = "group", .shrink_to = 6 },
+        { .header = "read", .omit = 1, .idle_first = true },
+        { .header = "write", .omit = 2, .idle_first = true },
+        { .header = "peak", .idle_first = true, .extra = true },
+};
+
+/* What is omitted of one row, and what the table says of it. */
+static const struct {
+        size_t columns;
+        const char *cells[ELEMENTSOF(figures)], *line, *omitted;
+} roomy[] = {
+        { 30, { "a-name-of-18-chars", "0", "9", "5" }, "a-name-of-18-chars 9     5\n", "" },
+        { 24, { "a-name-of-18-chars", "0", "9", "5" }, "a-name-of-18-chars 9\n", "" },
+        { 24, { "a-name-of-18-chars", "7", "-", "5" }, "a-name-of-18-chars 7\n", "" },
+        { 20, { "a-name-of-18-chars", "7", "9", "5" }, "a-name-o\u2026 7    9\n", "" },
+        { 15, { "a-name-of-18-chars", "7", "9", "5" }, "a-name-of\u2026 7\n", "write" },
+};
+
+START_TEST(columns_that_say_nothing_and_extra_ones_make_room) {
+        const Terminal terminal = { .out = true, .columns = roomy[_i].columns };
+        _cleanup_(table_freep) Table *table = NULL;
+        _cleanup_(buffer_done) Buffer omitted = {};
+        _cleanup_(freep) char *text = NULL;
+        size_t n_text;
+        FILE *out = open_memstream(&text, &n_text);
+
+        ck_assert_int_eq(
+                table_new(figures, ELEMENTSOF(figures), &terminal, TABLE_LEGEND_SHOWN, out, &table),
+                0);
+        ck_assert_int_eq(table_add(table, roomy[_i].cells, 0), 0);
+        ck_assert_int_eq(table_end(table), 0);
+        ck_assert_int_eq(fclose(out), 0);
+        ck_assert_str_eq(strchr(text, '\n') + 1, roomy[_i].line);
+        table_omitted(table, &omitted);
+        ck_assert(span_is(buffer_span(&omitted), roomy[_i].omitted));
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("table");
         TCase *layout = tcase_create("layout");
@@ -256,6 +295,8 @@ int main(void) {
         tcase_add_loop_test(layout, no_line_ends_in_a_blank_or_passes_the_edge, 20, 90);
         tcase_add_test(layout, wrapping_loses_nothing);
         tcase_add_test(block, many_rows_come_in_one_shape);
+        tcase_add_loop_test(layout, columns_that_say_nothing_and_extra_ones_make_room, 0,
+                            ELEMENTSOF(roomy));
         suite_add_tcase(suite, layout);
         suite_add_tcase(suite, block);
         return check_main(suite);

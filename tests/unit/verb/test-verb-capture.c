@@ -147,6 +147,7 @@ START_TEST(run_ends_as_the_command_did) {
         ck_assert_int_eq(ctl.status, 3);
         ck_assert_ptr_nonnull(strstr(ctl.out, "out\nsh -c 'echo out; exit 3': exit 3, "));
         ck_assert_ptr_nonnull(strstr(ctl.out, "before    t-before, "));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nsh -c 'echo out; exit 3'       - "));
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"before\":{\"name\":\"t-before\"}"));
 
         CTL_RUN(&ctl, "run", "--json", "--tag=t", "--", "sh", "-c", "echo out; kill -KILL $$");

@@ -25,8 +25,7 @@ START_TEST(a_window_is_asked_for_and_explained) {
         ck_assert_int_eq(ctl.status, 0);
         ck_assert_str_eq(ctl.err, "");
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"window\":true"));
-        ck_assert_ptr_nonnull(
-                strstr(ctl.out, ": 204 lived on, 9 born, 1 ended (what they did is not known)\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, ": 204 lived on, 9 born, 1 ended unseen\n"));
         end();
 }
 END_TEST

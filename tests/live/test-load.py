@@ -65,9 +65,9 @@ def compare_around_load(ctl, directory):
             run = keys[name]["metrics"]["run_time_ns"]["delta"]
             expect(5.0e8 <= run < 1.0e9, name, "ran", run)
 
-        table = ctl("compare", "a", "b", "--limit", "3")
+        table = ctl("compare", "a", "b", "--limit", "3", "--rows")
         expect_equal(table.status, 0, table.err)
-        expect("busy" in table.out and "run_time_ns" in table.out, table.out)
+        expect("busy" in table.out and "run_time" in table.out, table.out)
 
 
 @test

@@ -31,13 +31,14 @@ class Row {
     if (!data.isPair)
       [this.value = null, this.present = null, this.spread = null] = values;
     else if (data.kind === "sets")
-      this.setMedians(flags, values);
+      this.setMedians(data, flags, values);
     else if (group.side)
       this.setOneSide(data, values);
     else
       [this.before = null, this.after = null, this.delta = null, this.percent = null, this.rate = null,
         this.spread = null, this.spreadBefore = null, this.work = null] = values;
-    this.moved ??= (data.isPair ? this.delta : this.value);
+    // Of an interval what was done in it: nothing is told of levels, and of a counter that was set back no delta.
+    this.moved ??= data.kind === "interval" ? (this.metric.counter ? this.work : null) : data.isPair ? this.delta : this.value;
     this.absent = data.isPair ? this.before === null && this.after === null : this.value === null;
   }
 
@@ -57,13 +58,14 @@ class Row {
       this.moved = typeof value === "number" ? -value : String(-BigInt(value));
   }
 
-  setMedians(flags, [before = null, after = null, delta = null, percent = null, p = null, adjusted = null]) {
+  setMedians({info}, flags, [before = null, after = null, delta = null, percent = null, p = null, adjusted = null]) {
     this.quartiles = {before, after};
     this.before = before?.median ?? null;
     this.after = after?.median ?? null;
     Object.assign(this, {delta, percent, p, adjusted, rate: null, spread: null});
     this.significant = (flags & SIGNIFICANT) !== 0;
     this.changed = this.significant;
+    this.untested = isUntested(info);
   }
 }
 

@@ -45,8 +45,12 @@ function factOf({heads}, [name, member, text]) {
   const values = known.filter(first);
   if (values.length === 0)
     return absent("the snapshot does not say");
+  if (heads.length > 2 && /threads|processes/.test(name) && values.length > 1) {
+    const numbers = values.map((head) => Number(head[member]));
+    return `${text(Math.min(...numbers))} to ${text(Math.max(...numbers))}`;
+  }
   const shown = name === "captured" && values.length > 1 ? [values[0], values.at(-1)] : values.slice(0, VALUES_SHOWN);
-  const joint = heads.length > 1 && /captured|threads|processes/.test(name) && heads.length === 2 || name === "captured" ? " → " : ", ";
+  const joint = /captured|threads|processes/.test(name) ? " → " : ", ";
   return [shown.map((head, i) => [i > 0 && joint, text(head[member], head)]),
     shown.length < values.length && name !== "captured" && ", …"];
 }
@@ -126,7 +130,8 @@ function headLines(page) {
   if (kind === "sets")
     lines.push(...testLines(info));
   const only = (list, hidden) => lists[list].length + Number(info[hidden] ?? 0);
-  const oneSided = kind === "interval" || kind === "totals" ? `; ${only("onlyBefore", "hiddenOnlyBefore")} only in ${names[0]}, ` +
+  const oneSided = kind === "interval" ? `; of ${plural(only("onlyBefore", "hiddenOnlyBefore"), "more group")} no thread lives on`
+    : kind === "totals" ? `; ${only("onlyBefore", "hiddenOnlyBefore")} only in ${names[0]}, ` +
     `${only("onlyAfter", "hiddenOnlyAfter")} only in ${names[1]}` : "";
   const n = kind === "sets" ? groups.length : lists.groups.length;
   lines.push(`${plural(n, "group")}, grouped by ${settings.view?.groupBy ?? "?"}${oneSided}.` + page.cut());

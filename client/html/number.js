@@ -142,6 +142,8 @@ function formatSpan(ns) {
 // Seconds in each second.
 function formatCpus(ns, elapsedNs) {
   const [elapsed] = exactly(elapsedNs);
+  if (elapsed > 0n && Number(ns) === 0)
+    return "0";
   return elapsed > 0n ? withPoint(roundTo(...exactly([ns, elapsed]), 2), 2, false) : "-";
 }
 

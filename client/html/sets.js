@@ -8,24 +8,31 @@ const SET_GROUPS_SHOWN = 24;
 // Medians of rates; a time of each second is a number of CPUs.
 const SET_RATES = [
   ["running", "runningNs", "CPUs: seconds in each second"],
-  ["waiting for a CPU", "waitingNs", "CPUs: seconds in each second"],
-  ["blocked on storage", "storageNs", "Seconds in each second"],
+  ["waiting", "waitingNs", "For a CPU; seconds in each second"],
+  ["storage", "storageNs", "Blocked on storage; seconds in each second"],
   ["read", "readBytes", "read_bytes"],
   ["written", "writeBytes", "write_bytes"],
 ];
 
-function testLines({alpha, tested, significant, samplesNeeded}) {
+function testLines({alpha, tested, significant, leastP, samplesNeeded}) {
   const n = Number(tested), found = Number(significant), needed = Number(samplesNeeded ?? 0);
   const first = n === 0
     ? "Nothing was tested: that takes two samples a side that are not all equal, and for rates three captures of one boot."
     : `${plural(n, "row")} tested, adjusted for as many: ${found.toLocaleString("en")} with an adjusted p below ${alpha}.`;
-  const second = needed > 0 && found === 0 && `With so few samples no test could succeed. For one row alone to be significant it ` +
+  const why = isUntested({alpha, tested, significant, leastP}) ? "With so few samples no test could succeed"
+    : "Some rows have too few samples";
+  const second = needed > 0 && found === 0 && `${why}. For one row alone to be significant it ` +
     `takes ${needed} samples a side, for rates ${needed + 1} captures; or fewer rows (--filter, --metrics).`;
   return [first, second].filter(Boolean);
 }
 
+// The captures are too few for any test, however the samples had fallen to the sides.
+function isUntested({alpha, tested, significant, leastP}) {
+  return Number(significant) === 0 && !(Number(tested) * leastP < alpha);
+}
+
 function verdictOf(row) {
-  return row.significant ? "significant" : row.adjusted === null ? "not tested" : "not significant";
+  return row.significant ? "significant" : row.adjusted === null || row.untested ? "not tested" : "not significant";
 }
 
 class SetMedians {
@@ -41,30 +48,34 @@ class SetMedians {
   formatRate(value, key) {
     if (!isNumber(value))
       return "-";
-    if (this.page.raw)
+    if (this.page.raw || value === 0)
       return String(value);
     return key.endsWith("Ns") ? withPoint(roundTo(...exactly(value / 1e9), 2), 2, false)
       : formatQuantity(value, "bytes", {derived: true}) + "/s";
   }
 
   rateColumn([title, key, hint]) {
+    // Of a group of one side there is one number.
     return [title, "number", ({rates: {before, after}}) => {
-      const texts = [before, after].map((side) => this.formatRate(side?.[key], key));
-      return texts.every((text) => text === "-") ? absent("no window has it") : texts[0] === texts[1] ? texts[0] : texts.join(" → ");
+      const texts = [before, after].filter(Boolean).map((side) => this.formatRate(side[key], key));
+      return texts.every((text) => text === "-") ? absent("no window has it") : [...new Set(texts)].join(" → ");
     }, hint];
   }
 
   draw() {
     const {page} = this, {data} = page, shown = this.rows.slice(0, SET_GROUPS_SHOWN);
     const most = shown.reduce((size, group) => Math.max(size, weightOf(group)), 0) || 1;
+    const isTested = Number(data.info.tested) > 0 && !isUntested(data.info);
     const found = (group) => group.rows.filter(({significant}) => significant).length;
     const columns = [
       groupColumn(page, () => ""),
       ["weight", "number", (group) => cellOf(formatWeight(group.weight, data), "not known"),
         "By how much its share of the host moved: of the time of all CPUs, or of what storage moved"],
       ["", "graph", (group) => balance(Math.max(weightOf(group), 0) / most, group.weight < 0)],
-      ...SET_RATES.map((rate) => this.rateColumn(rate)),
-      ["differences", "number", (group) => found(group) > 0 ? `${found(group)} significant` : group.side ? "not tested" : "none significant"],
+      ...SET_RATES.filter(([, key]) => shown.some(({rates: {before, after}}) => isNumber(before?.[key]) || isNumber(after?.[key])))
+        .map((rate) => this.rateColumn(rate)),
+      ["significant", "number", (group) => found(group) > 0 ? String(found(group)) : group.side || !isTested ? "not tested" : "0",
+        "Rows that differ by more than chance"],
     ].map(([title, kind, cell, hint]) => [title, kind, kind === "name" ? (group) => cell({group}) : cell, hint]);
     this.body.replaceChildren(smallTable("Groups by weight", columns, shown),
       note("Medians of rates, BEFORE → AFTER. Bars to the left fell, to the right grew. " +

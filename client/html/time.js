@@ -7,9 +7,9 @@
 const GROUPS_SHOWN = 12;
 const TIME_PARTS = [
   {key: "runningNs", name: "running"},
-  {key: "waitingNs", name: "waiting for a CPU"},
-  {key: "storageNs", name: "blocked on storage"},
-  {key: "blockedNs", name: "blocked otherwise"},
+  {key: "waitingNs", name: "waiting for a CPU", title: "waiting"},
+  {key: "storageNs", name: "blocked on storage", title: "storage"},
+  {key: "blockedNs", name: "blocked otherwise", title: "blocked"},
   {key: "asleepNs", name: "asleep"},
 ];
 const WHY_NO_TIME = {
@@ -17,30 +17,20 @@ const WHY_NO_TIME = {
   blockedNs: "schedstats are off or not built in: what is not running, waiting or blocked on storage is asleep or blocked",
   asleepNs: "the other parts are not all known",
 };
-// These overlap the parts above and each other (reclaim runs on a CPU): numbers beside the bars.
-const DELAYS = ["blkio", "swapin", "thrashing", "freepages", "compact", "wpcopy", "irq"];
+// These overlap the parts above and each other (reclaim runs on a CPU): numbers beside the bars. What was
+// waited for storage is a part itself.
+const DELAYS = ["swapin", "thrashing", "freepages", "compact", "wpcopy", "irq"];
 const NANOSECONDS = {unit: "ns"};
 
 // The time of each side of a group, or of the only one: null where a side does not have it.
 function timesOf({kind}, group) {
   const {time, side} = group;
   if (!time)
-    return [timeOfMetrics(group)];
+    return [];
   const {a, b, before, after} = time;
   if (time.aliveNs === undefined)
     return [a ?? before ?? null, b ?? after ?? null];
   return side && (kind === "intervals" || kind === "totals") ? (side === "before" ? [time, null] : [null, time]) : [time];
-}
-
-// Of a daemon that does not divide the time itself: as far as metrics tell, without what fell.
-function timeOfMetrics({byName}) {
-  const read = (name) => {
-    const moved = byName.get(name)?.moved;
-    return isNumber(moved) ? Math.max(0, Number(moved)) : null;
-  };
-  const runningNs = read("run_time_ns"), storageNs = read("iowait_sum"), block = read("block_sum");
-  return runningNs === null ? null : {aliveNs: null, runningNs, waitingNs: read("wait_time_ns"), storageNs,
-    blockedNs: block === null || storageNs === null ? null : Math.max(0, block - storageNs), asleepNs: null};
 }
 
 class TimeParts {
@@ -86,13 +76,12 @@ class TimeParts {
   }
 
   partColumn(part) {
+    // Of a group of one side there is one number.
     const cell = ({times}) => {
-      const texts = times.map((time, side) => this.amount(time, side, part));
-      if (texts.every((text) => text === null))
-        return absent(WHY_NO_TIME[part.key]);
-      return texts.map((text) => text ?? "-").filter((text, i, all) => i === 0 || text !== all[0]).join(" → ");
+      const texts = times.map((time, side) => time && (this.amount(time, side, part) ?? "-")).filter(Boolean);
+      return texts.every((text) => text === "-") ? absent(WHY_NO_TIME[part.key]) : [...new Set(texts)].join(" → ");
     };
-    return [part.name, "number", cell,
+    return [part.title ?? part.name, "number", cell,
       this.spans.length > 0 ? "CPUs: seconds in each second" : "Added up over the threads of the group"];
   }
 
@@ -105,7 +94,8 @@ class TimeParts {
         return absent("left out by --metrics or --sections");
       if (kind === "interval")
         return cellOf(page.formatRate(row), row.reason || "the work of threads that ended is not known");
-      return cellOf(page.data.isPair ? page.formatBoth(row) : page.formatSide(row, "value"), row.reason);
+      return cellOf(group.side ? page.formatSide(row, group.side) : page.data.isPair ? page.formatBoth(row)
+        : page.formatSide(row, "value"), row.reason);
     };
     return [title, "number", cell, hint ?? name];
   }
@@ -132,7 +122,8 @@ class TimeParts {
         .map((part) => this.partColumn(part)),
       ...["read", "write"].filter((word) => has(word + "_bytes"))
         .map((word) => this.metricColumn(word === "read" ? "read" : "written", word + "_bytes")),
-      ...this.delayColumns(),
+      // There is no room for these of two sides; the table of all metrics has them.
+      ...this.rows.some(({times}) => times.length > 1) ? [] : this.delayColumns(),
     ];
   }
 
@@ -174,7 +165,7 @@ class TimeParts {
       (this.spans.length > 0 ? "Times are CPUs: seconds in each second. " : "Times are of whole lives. ") +
       (this.rows.some(({times}) => times.some((time) => time?.exact === false))
         ? "~: this kernel counts waiting for storage only approximately. " : "") +
-      "Delays overlap these parts and each other, and are no part of a bar.";
+      (two ? "" : "Delays overlap these parts and each other, and are no part of a bar.");
   }
 
   moreButton(n) {

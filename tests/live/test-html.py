@@ -183,7 +183,7 @@ def spans_are_cut():
 def numbers_are_exact():
     """every row of JSON is in the page, in its order, with every digit"""
     with Made() as made:
-        for options in (["--group-by", "comm"], ["--group-by", "cgroup", "--limit", "0"]):
+        for options in (["--totals", "--group-by", "comm"], ["--totals", "--group-by", "cgroup", "--limit", "0"]):
             answer = made.json(*options)
             made.open("--raw", "--all-rows", "--limit", "0", *options)
             titles, rows = made.rows()
@@ -215,8 +215,8 @@ def sorting():
     """a header sorts by its column, down, up and back, units apart and absent values last"""
     units = {name: RANKS.index(row["unit"]) for name, row in registry().items()}
     with Made() as made:
-        answer = made.json("--group-by", "comm", "--limit", "40")
-        made.open("--raw", "--all-rows", "--group-by", "comm")
+        answer = made.json("--totals", "--group-by", "comm", "--limit", "40")
+        made.open("--totals", "--raw", "--all-rows", "--group-by", "comm")
         original = [(group["key"], name, entry) for group, name, entry in json_rows(answer)]
 
         def order():
@@ -315,8 +315,8 @@ def same_cells_as_the_table():
     """cells of the page read as those of the table on a terminal"""
     with Made() as made:
         columns = "group,threads,metric,before,after,delta,%,rate,top,p50,p99"
-        table = run(CTPROFCTL, "compare", *made.files, "--columns", columns, "--no-legend").out
-        made.open()
+        table = run(CTPROFCTL, "compare", *made.files, "--totals", "--columns", columns, "--no-legend").out
+        made.open("--totals")
         titles, rows = made.rows()
         shares = titles.index("impact")
         got = [" ".join(" ".join(cell for i, cell in enumerate(texts) if i != shares).split()) for texts in rows]
@@ -332,8 +332,8 @@ def same_cells_as_the_table():
 def sections_and_pairings():
     """sections have the rows and reasons of JSON, pressure is told between the two, and pairings are listed"""
     with Made() as made:
-        answer = made.json("--group-by", "cgroup")
-        made.open("--group-by", "cgroup", "--all-rows")
+        answer = made.json("--totals", "--group-by", "cgroup")
+        made.open("--totals", "--group-by", "cgroup", "--all-rows")
         sections = made.browser.run("""
             document.querySelectorAll("#sections details").forEach((details) => details.open = true);
             return Array.from(document.querySelectorAll("#sections details"), (details) => [
@@ -354,7 +354,7 @@ def sections_and_pairings():
         for pairing in answer["pairings"]:
             expect(pairing["before"] in text and pairing["after"] in text, pairing, "in", text)
         # What did not change is left out of the long lists, and counted.
-        made.open("--group-by", "cgroup")
+        made.open("--totals", "--group-by", "cgroup")
         kept = dict(made.browser.run("return Object.entries(page.data.sections).map(([name, rows]) => [name, rows.length]);"))
         left = made.browser.run("return page.data.info.idleRows;")
         wanted = {name: len(rows) for name, rows in answer["sections"].items()}
@@ -399,8 +399,8 @@ def absent_is_never_zero():
         expect(root in made.browser.run("return document.getElementById('absent').innerText;"), root)
         # No bar of a part that was not measured, and it says so.
         said = made.browser.run("return document.getElementById('time').innerText;")
-        expect("Not measured, so no part of any bar: blocked on storage" in said, said)
-        expect("storage" not in made.browser.run("return document.querySelector('#time thead').innerText;"), "a column of nothing")
+        expect("asleep or blocked" in said and "blocked otherwise" not in said, said)
+        expect("blocked" not in made.browser.run("return document.querySelector('#time thead').innerText;"), "a column of nothing")
 
 
 def make_hostile(source):
@@ -492,11 +492,11 @@ CUT = """
     const width = arguments[0], found = [], name = (e) => `${e.tagName}.${e.className} ${e.textContent.slice(0, 40)}`;
     for (const e of document.querySelectorAll("body *")) {
         const box = e.getBoundingClientRect();
-        if (box.width > 0 && (box.right > width + 0.5 || box.left < -0.5) && !e.closest(".scroll"))
+        if (box.width > 0 && (box.right > width + 0.5 || box.left < -0.5) && !e.closest(width > 700 ? ".scroll, .wide *" : ".scroll"))
             found.push(["outside", name(e)]);
-        // Where there is room for rows, a long path loses its middle and has all of it in its title.
-        else if (e.matches(".wide, .wide *, .facts *, nav, .lines *") && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0
-                 && !(width > 700 && e.matches(".path *")))
+        // Where there is room for rows, a table scrolls in its box, and a long path has its middle in its title alone.
+        else if (e.matches(width > 700 ? ".facts *, nav, .lines *" : ".wide, .wide *, .facts *, nav, .lines *")
+                 && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0)
             found.push(["cut", name(e)]);
     }
     return [document.documentElement.scrollWidth, found];"""
@@ -527,15 +527,15 @@ def narrow_screens():
             const row = document.querySelector("#movers tbody tr");
             return [getComputedStyle(row).display, Array.from(row.cells).filter((cell) => cell.classList.contains("number"))
                 .map((cell) => getComputedStyle(cell, "::before").content)];""")
-        expect_equal(titles, ["flex", ['"impact "', '"delta "', '"% "', '"before "', '"after "']], "titles")
+        expect_equal(titles, ["flex", ['"share "', '"done "', '"per second "', '"threads "']], "titles")
 
 
 @test
 def movers_have_several_metrics():
     """of a mover up to three metrics are told, the largest first, and one counter that has two names once"""
     with Made() as made:
-        answer = made.json()
-        made.open()
+        answer = made.json("--totals")
+        made.open("--totals")
         rows = made.browser.run("""
             let label = "";
             return Array.from(document.querySelectorAll("#movers tbody tr"), ({cells}) => {
@@ -558,6 +558,246 @@ def movers_have_several_metrics():
             return Array.from(document.querySelectorAll("#movers .mark"), (mark) => [mark.parentNode.querySelector("button").textContent, mark.textContent]);"""))
         expect_equal(marks.get("backup"), "only in AFTER", marks)
         expect_equal(told["backup"][0], ("write_bytes", "+800.000MiB"), "a newcomer")
+
+
+def make_sets(directory, n):
+    """Files of n captures a side, a minute apart: threads run by their number in the file, and twice as much after."""
+    made = {}
+    for side, name in enumerate(("before", "after")):
+        source = json.loads((TESTS / "golden" / f"{name}.json").read_text(encoding="utf-8"))
+        threads = source["document"]["threads"]
+        columns = [column if isinstance(column, str) else column.get("name") for column in threads["columns"]]
+        run_time = columns.index("run_time_ns")
+        for variant in range(n):
+            for member in (source["head"], source["document"]):
+                # All of the one side come before all of the other.
+                for key in ("startRealtimeNs", "startBoottimeNs"):
+                    member[key] += 60 * 10**9 * (1 + 10 * side * (variant == 0))
+            source["head"]["name"] = f"{name}-{variant}"
+            text, path = directory / "set.json", directory / f"{name}-{variant}.ctprof.zst"
+            text.write_text(json.dumps(source), encoding="utf-8")
+            expect_equal(run(BUILD / "tests" / "golden" / "make-file", text, path).status, 0, "make-file")
+            made.setdefault(name, []).append(str(path))
+            for number, row in enumerate(threads["rows"]):
+                row[run_time] += (1 + side) * (number + 1) * 10**8 + variant * 10**5
+    return [",".join(made[name]) for name in ("before", "after")]
+
+
+@test
+def sets_have_a_page():
+    """two sets have the medians of all groups by weight, how samples scatter, and what came of each test; on a phone, too"""
+    with Made() as made:
+        for n, succeeds in ((5, True), (3, False)):
+            before, after = make_sets(made.directory, n)
+            options = ["--before", before, "--after", after, "--metrics", "run_time_ns,nr_threads,avg_slice_ns", "--sort-by", "weight"]
+            answer = run(CTPROFCTL, "compare", *options, "--limit", "40", "--json").json()
+            expect_equal(answer["kind"], "sets", "kind")
+            expect_equal(answer["significant"] > 0, succeeds, n, "captures a side")
+            result = run(CTPROFCTL, "compare", *options, "--format", "html")
+            expect_equal((result.status, result.err), (0, ""), "html")
+            page = made.directory / "sets.html"
+            page.write_text(result.out, encoding="utf-8")
+            made.browser.open(page)
+            expect_equal(made.browser.logs()[0], [], "console")
+            head = made.browser.run("return document.getElementById('top').innerText;")
+            expect(f"before-0..before-{n - 1}" in head and f"captures\t{n}\t{n}" in head, head)
+            expect(f"{answer['tested']} rows tested" in head, head)
+            expect_equal(f"it takes {answer['samplesNeeded']} samples a side" in head, not succeeds, head)
+            expect_equal("no test could succeed" in head, not succeeds, head)
+
+            # Groups by weight; of one side marked, with one number.
+            groups = sorted(answer["groups"], key=lambda group: -abs(group["weight"]) if group["weight"] is not None else 1)
+            rows = made.browser.run("""
+                return Array.from(document.querySelectorAll("#groups tbody tr"), ({cells}) => Array.from(cells, (cell) => cell.textContent));""")
+            expect_equal([row[0].split("only in")[0] for row in rows], [group["key"] for group in groups][:24], "groups")
+            for row, group in zip(rows, groups):
+                sides = [group["rates"][side] for side in ("before", "after")]
+                expect_equal("only in" in row[0], None in sides, row)
+                cpus = [f"{side['runningNs'] / 1e9:.2f}" if side["runningNs"] else "0" for side in sides if side and side["runningNs"] is not None]
+                expect_equal(row[3], " \u2192 ".join(dict.fromkeys(cpus)) or "-", group["key"], "CPUs")
+                found = sum(entry["significant"] for part in ("metrics", "derived") for entry in group[part].values())
+                expect_equal(row[-1], str(found) if found else "not tested" if None in sides or not succeeds else "0", group["key"])
+            expect(any("only in AFTER" in row[0] for row in rows), rows)
+
+            # The table of metrics: medians, middle halves, verdicts; without significant rows all are shown.
+            made.filter(moved=False)
+            titles, texts = made.rows()
+            expect_equal(titles[4:6] + titles[-1:], ["before", "before q1..q3", "verdict"], "columns")
+            entries = [(group["key"], name, entry) for group in groups for part in ("metrics", "derived") for name, entry in group[part].items()]
+            expect_equal(len(texts), len(entries), "rows")
+            for cells, (key, name, entry) in zip(texts, entries):
+                cells = dict(zip(titles, cells))
+                verdict = "significant" if entry["significant"] else "not tested" if entry["pAdjusted"] is None or not succeeds else "not significant"
+                expect_equal((cells["metric"], cells["verdict"]), (name, verdict), key)
+                expect_equal(cells["n"], "+".join(str((entry[side] or {"n": 0})["n"]) for side in ("before", "after")), key, name)
+                expect_equal(cells["before"] == "-", entry["before"] is None, key, name, cells)
+            scatter = made.browser.run("""
+                return Array.from(document.querySelectorAll("#metrics .scatter i"), (mark) => {
+                    const [line, box] = [mark.parentNode, mark].map((e) => e.getBoundingClientRect());
+                    return line.left - 0.5 <= box.left && box.right <= line.right + 2.5;
+                });""")
+            expect(len(scatter) > 4 and all(scatter), "marks outside of their line", scatter)
+            check_widths(made, f"sets of {n}")
+
+
+PIECE = re.compile(r'(<script type="application/json" class="data">)(.*?)(</script>)', re.S)
+
+
+def open_changed(made, change, *options):
+    """Opens a page of the made snapshots whose data were changed: change(member, value) of each item returns a value."""
+    page = made.open(*options)
+
+    def rewrite(match):
+        items = [{member: change(member, value) for member, value in item.items()} for item in json.loads(match[2])]
+        return match[1] + json.dumps(items).replace("<", "\\u003c") + match[3]
+
+    page.write_text(PIECE.sub(rewrite, page.read_text(encoding="utf-8")), encoding="utf-8")
+    made.browser.logs()
+    made.browser.open(page)
+    expect_equal(made.browser.logs()[0], [], "console")
+
+
+S = 10**9
+HOST = {
+    "cpus": 4, "cpuUsedNs": 16 * S, "userNs": 10 * S, "niceNs": 0, "systemNs": 4 * S, "idleNs": 22 * S, "iowaitNs": S, "irqNs": S, "softirqNs": S,
+    "stealNs": S, "perCpu": [{"cpu": cpu, "usedNs": used * S, "idleNs": (10 - used) * S, "iowaitNs": 0, "irqNs": 0, "softirqNs": 0, "stealNs": 0}
+                             for cpu, used in enumerate((9, 4, 2, 1))],
+    "waitingNs": 3 * S, "processesCreated": 205, "contextSwitches": 41000, "interrupts": 10250, "running": 3, "blocked": 1, "load1": 2.5,
+    "pressure": {"cpu": {"someNs": 2050 * 10**6, "fullNs": None}, "memory": None, "io": {"someNs": S, "fullNs": 512_500_000}},
+    "disks": [{"name": "vdb", "busyNs": 0, "readBytes": 0, "writeBytes": 0, "requests": 0, "requestNs": 0},
+              {"name": "vda", "busyNs": 4_100_000_000, "readBytes": 1025 << 20, "writeBytes": 0, "requests": 2050, "requestNs": 2050 * 10**6}],
+    "memory": {"usedBytes": 3 << 30, "totalBytes": 8 << 30, "swapUsedBytes": 0, "swapTotalBytes": 0, "swapInBytes": 0, "swapOutBytes": 1025 << 10, "dirtyBytes": 5 << 20},
+    "network": {"receivedBytes": 1025 << 20, "sentBytes": 0, "tcpRetransmits": 41, "listenDrops": None}, "oomKills": 1,
+}
+COVERAGE = {
+    "cpuUsedNs": 16 * S, "attributedNs": 12 * S, "survivedNs": 8 * S, "bornNs": 3 * S, "endedNs": None, "bornAndEndedNs": None, "kernelThreadsNs": S,
+    "notAttributedNs": 4 * S, "boundNs": S // 10, "storageUsedBytes": 100 << 20, "storageAttributedBytes": 80 << 20,
+}
+LIMITED = [{"cgroup": "/web.slice", "what": "cpu.max", "count": 80, "ns": 3_200_000_000}, {"cgroup": "/db", "what": "memory.max", "count": 1204, "ns": None},
+           {"cgroup": "", "what": "oom_kill", "count": 1, "ns": None}, {"cgroup": "/<b>", "what": "pids.max", "count": 2, "ns": None}]
+
+
+def time_of(number, blocked=True, exact=True):
+    """The parts of time of a group, which add up; of 10.25 seconds."""
+    parts = {"runningNs": (number + 1) * S, "waitingNs": number * S // 2, "storageNs": 2 * S, "blockedNs": S if blocked else None, "asleepNs": 5 * S}
+    return {"aliveNs": sum(value or 0 for value in parts.values()), **parts, "exact": exact}
+
+
+# Of each row of the bars: its label, the widths of its parts in each bar in percent of the bar, and its cells.
+BARS = """
+    return Array.from(document.querySelectorAll("#time tbody tr"), (row) => [row.querySelector(".named button").title.replace(": show its rows", ""),
+        Array.from(row.querySelectorAll(".stack .bar"), (bar) => Array.from(bar.children, (fill) => [fill.className, parseFloat(fill.style.width)])),
+        Array.from(row.cells, (cell) => cell.textContent)]);"""
+
+
+def check_bars(made, times, what):
+    """The parts of each bar add up to the time its threads were alive, to the scale of the longest bar."""
+    made.browser.run("const box = document.getElementById('time-sleep'); if (!box.checked) box.click();")
+    most = max(time["aliveNs"] for sides in times.values() for time in sides)
+    rows = made.browser.run(BARS)
+    expect_equal({label for label, _, _ in rows}, set(times), what)
+    for label, bars, _ in rows:
+        expect_equal(len(bars), len(times[label]), what, label, "bars")
+        for time, parts in zip(times[label], bars):
+            expect(abs(sum(width for _, width in parts) - time["aliveNs"] / most * 100) < 0.01, what, label, "does not add up", parts, time)
+            for name, width in parts:
+                key = ("runningNs", "waitingNs", "storageNs", "blockedNs", "asleepNs")[int(name[-1])]
+                expect(abs(width - time[key] / most * 100) < 0.01, what, label, key, width)
+    return rows
+
+
+@test
+def intervals_are_accounted_for():
+    """the page of an interval says how busy the host was, what of it is covered, what held groups back and where their time went"""
+    times = {}
+
+    def change(member, value):
+        if member == "info" and "before" in value:
+            return {**value, "kind": "interval", "coverage": COVERAGE, "host": HOST, "limited": LIMITED,
+                    "lives": {"survived": 30, "born": 3, "ended": 2, "bornAndEnded": None}}
+        if member in ("groups", "onlyAfter"):
+            for group in value:
+                number = len(times)
+                group.update(weight=0.01 * number, time=time_of(number, exact=number % 2 == 0))
+                times[group["key"]] = [group["time"]]
+        return value
+
+    with Made() as made:
+        open_changed(made, change)
+        text = made.browser.run("return document.getElementById('host').innerText;")
+        for said in ("account for 75.0% of the 1.56 CPUs", "threads that lived on 0.78 (50.0%)", "not attributed 0.39 (25.0%)", "Not observed, and so not attributed: threads that ended, "
+                     "threads born and ended in it", "Of 100.000MiB that disks moved, threads claim 80.000MiB", "/web.slice: CPU throttled 3.200s in 80 periods",
+                     "/db: memory.max reached 1,204 times", "the host: 1 process killed", "/<b>: pids.max reached 2 times", "CPUs used\t1.56 of 4", "stalled for a CPU\t20.0% some\n",
+                     "stalled for I/O\t9.8% some, 5.0% all", "new processes\t20.00/s", "Busiest: CPU 0, 87.8%; idlest: CPU 3, 9.8%", "40.0%", "100.000MiB/s", "1.000ms",
+                     "memory used\t3.000GiB of 8.000GiB", "TCP retransmits\t4.00/s"):
+            expect(said in text, said, "in", text)
+        expect("vdb" not in text and "listen drops" not in text and "stalled for memory" not in text, "what was idle or not measured", text)
+        widths = made.browser.run("return Array.from(document.querySelectorAll('.coverage i'), (fill) => parseFloat(fill.style.width));")
+        expect(len(widths) == 4 and abs(sum(widths) - 100) < 0.01, "the bar of the coverage", widths)
+        rows = check_bars(made, times, "interval")
+        expect_equal([label for label, _, _ in rows], list(reversed(times)), "by weight")
+        titles = made.browser.run("return Array.from(document.querySelectorAll('#time thead th'), (cell) => cell.textContent);")
+        for label, _, cells in rows:
+            time, cells = times[label][0], dict(zip(titles, cells))
+            expect_equal(cells["running"], f"{time['runningNs'] / 10.25 / S:.2f}", label)
+            expect_equal(cells["storage"], ("" if time["exact"] else "~") + f"{time['storageNs'] / 10.25 / S:.2f}", label)
+        check_widths(made, "interval")
+
+
+@test
+def ticks_do_not_cover_too_much():
+    """more than all of the CPU time is all of it within the bound of ticks, and said as it is beyond; what is not known is not attributed"""
+    with Made() as made:
+        made.open()
+        share = "return coveredShare(arguments[0]);"
+        for used, attributed, bound, wanted in ((100, 80, 5, 0.8), (100, 104, 5, 1), (100, 106, 5, 1.06), (100, 100, 0, 1), (0, 0, 0, None), (0, 3, 5, 1)):
+            got = made.browser.run(share, {"cpuUsedNs": used, "attributedNs": attributed, "boundNs": bound})
+            expect(got is None if wanted is None else got is not None and abs(got - wanted) < 1e-12, used, attributed, bound, got)
+        text = made.browser.run("""
+            const parts = coverageNodes({name: "", elapsedNs: 10, value: {cpuUsedNs: null, attributedNs: 5, survivedNs: 5, bornNs: null, endedNs: null,
+                bornAndEndedNs: null, kernelThreadsNs: null, notAttributedNs: null, boundNs: null}});
+            return make("div", {}, parts).textContent;""")
+        expect("Threads ran on 0.50 CPUs; how much the host used was not read." in text, text)
+
+
+@test
+def two_intervals_stand_side_by_side():
+    """the page of two intervals has both hosts, two bars a group and rates side by side, whole on a phone"""
+    times = {}
+
+    def change(member, value):
+        if member == "info" and "before" in value:
+            sides = {side: {"before": value["before"], "after": value["after"], "elapsedNs": 10 * S * (1 + (side == "b")),
+                            "lives": {"survived": 30, "born": 3, "ended": 2, "bornAndEnded": None}, "sourcesBefore": value["sourcesBefore"],
+                            "sourcesAfter": value["sourcesAfter"]} for side in "ab"}
+            return {**sides, "kind": "intervals", "hostChanges": value["hostChanges"], "sameBoot": True, "coverage": {"a": COVERAGE, "b": COVERAGE},
+                    "host": {"a": HOST, "b": {**HOST, "cpuUsedNs": 64 * S}}, "limited": {"a": [], "b": LIMITED}}
+        if member == "groups":
+            for group in value:
+                number = len(times)
+                sides = [time_of(number, blocked=False), time_of(2 * number + 3, blocked=False)]
+                group.update(weight=-0.01 * number, time=dict(zip("ab", sides)), lives={side: {"survived": 1, "born": 0, "ended": 0, "bornAndEnded": None} for side in "ab"},
+                             threads={"a": group.pop("threadsBefore"), "b": group.pop("threadsAfter")})
+                for row in group["rows"]:
+                    row[3:] = row[3:7]
+                times[group["key"]] = sides
+        return {"onlyBefore": [], "onlyAfter": []}.get(member, value)
+
+    with Made() as made:
+        open_changed(made, change)
+        expect_equal(made.browser.run("return document.title;"), "before..after \u2192 before..after - ctprof", "title")
+        head = made.browser.run("return document.getElementById('top').innerText;")
+        expect("elapsed\t10.000s\t20.000s" in head and "A: 30 threads survived" in head, head)
+        text = made.browser.run("return document.getElementById('host').innerText;")
+        expect("A: Threads" in text and "B: Threads" in text and "CPUs used\t1.60 of 4\t3.20 of 4" in text and "limit in B" in text and "limit in A" not in text, text)
+        # To one scale although B is twice as long: seconds in each second.
+        rows = check_bars(made, {key: [{part: value / (i + 1) if isinstance(value, int) else value for part, value in side.items()} for i, side in enumerate(sides)]
+                                 for key, sides in times.items()}, "two intervals")
+        expect_equal([label for label, _, _ in rows], list(reversed(times)), "by how much they moved")
+        expect(all(cells[2].startswith("-") or cells[2] == "0%" for _, _, cells in rows), "signs", rows)
+        titles, _ = made.rows()
+        expect_equal(titles[4:], ["A", "B", "delta", "%"] , "columns")
+        check_widths(made, "two intervals")
 
 
 @test

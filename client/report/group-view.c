@@ -99,9 +99,6 @@ static int check_set_options(const Session *session) {
                 return complain(STATUS_USAGE,
                                 "Sets are not compared by thread: a thread of one set need not be "
                                 "in the other. --group-by comm-exact has their names.");
-        if (options_have(options, OPTION_FORMAT) && options->format == FORMAT_HTML)
-                return complain(STATUS_USAGE, "Sets have no --format html: they come as a table, "
-                                              "csv, ndjson or --json.");
         for (unsigned id = 0; options->view.has_sections && id < _SECTION_MAX; id++)
                 if (options->view.tables[id])
                         return complain(STATUS_USAGE,

@@ -76,7 +76,7 @@ static void print_hidden_rows(FILE *out, const Hints *hints) {
                                rows);
 }
 
-/* Of sets, groups that only one side has are counted but not sent. */
+/* Of sets, groups that only one side has; the limit or the threshold may hide some. */
 static void print_untested(FILE *out, const Hints *hints) {
         uint64_t n_before = count_of(hints, "groupsOnlyBefore");
         uint64_t n_after = count_of(hints, "groupsOnlyAfter");
@@ -93,19 +93,22 @@ static void print_untested(FILE *out, const Hints *hints) {
 
 static int print_omitted_columns(const Hints *hints, const Lines *lines) {
         static const char elsewhere[] = "a wider terminal or a pipe has it";
-        _cleanup_(buffer_done) Buffer accounts = {}, rows = {}, sections = {};
+        _cleanup_(buffer_done) Buffer accounts = {}, rows = {}, untested = {}, sections = {};
         Span omitted = section_tables_omitted(hints->sections);
 
         if (hints->accounts)
                 account_table_omitted(hints->accounts, &accounts);
         if (hints->rows)
                 group_table_omitted(hints->rows, &rows);
+        if (hints->untested)
+                set_table_omitted(hints->untested, &untested);
         buffer_append(&sections, omitted.bytes, omitted.n);
         print_omitted(lines, &accounts, elsewhere);
         print_omitted(lines, &rows,
                       hints->form->kind == REPORT_SETS
                               ? elsewhere
                               : "a wider terminal, a pipe or --columns has it");
+        print_omitted(lines, &untested, elsewhere);
         print_omitted(lines, &sections, elsewhere);
         return buffer_failure(&accounts) < 0 ? buffer_failure(&accounts) : buffer_failure(&rows);
 }

@@ -11,6 +11,7 @@
 #include "base/macro.h"
 #include "report/group/account-table.h"
 #include "report/group/group-table.h"
+#include "report/group/set-table.h"
 #include "report/section/section-tables.h"
 #include "report/sink.h"
 
@@ -18,6 +19,7 @@ typedef struct Hints {
         const GroupForm *form;
         const AccountTable *accounts; /* NULL: the view has no overview */
         const GroupTable *rows;       /* NULL: no table of them was begun */
+        const SetTable *untested;     /* NULL but of sets */
         const SectionTables *sections;
         json_object *reply; /* the last one, with counts */
 } Hints;

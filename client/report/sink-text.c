@@ -13,6 +13,7 @@
 #include "report/group/group-tree.h"
 #include "report/group/one-sided.h"
 #include "report/group/pairing-table.h"
+#include "report/group/set-table.h"
 #include "report/hints.h"
 #include "report/overview/overview.h"
 #include "report/section/section-tables.h"
@@ -30,6 +31,7 @@ typedef struct SinkText {
         bool accounts_done;     /* it is printed */
         GroupTable *table;      /* rows by metric */
         GroupTree tree;         /* for the axis "all" */
+        SetTable *untested;     /* of sets only */
         OneSided only[2];       /* BEFORE, AFTER */
         SectionTables *sections;
         bool groups_done; /* their table is printed */
@@ -119,6 +121,8 @@ static int begin(GroupSink *sink, json_object *reply) {
                 r = begin_overview(text, reply, n_lines);
         if (r == 0)
                 r = group_table_new(form->session, &form->columns, form->kind, &text->table);
+        if (r == 0 && form->kind == REPORT_SETS)
+                r = set_table_new(form->session, reply, &text->untested);
         return r != 0 ? r : section_tables_new(form->session, form->kind, &text->sections);
 }
 
@@ -158,6 +162,10 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
         for (size_t i = 0; r == 0 && i < cell_length(groups); i++) {
                 json_object *group = cell_element(groups, i);
 
+                if (text->untested)
+                        r = set_table_add(text->untested, group);
+                if (r != 0)
+                        break;
                 if (list != GROUP_LIST_GROUPS)
                         one_sided_add(&text->only[list - GROUP_LIST_ONLY_BEFORE], group);
                 else if (!is_tree)
@@ -188,6 +196,15 @@ static void print_nothing(const SinkText *text) {
                                                : "nothing changed");
 }
 
+/* Of sets: what no test says anything of. */
+static int print_untested(SinkText *text) {
+        if (!text->untested || set_table_is_empty(text->untested))
+                return 0;
+        if (!group_table_is_empty(text->table) || !set_table_is_untested(text->untested))
+                (void) putchar('\n');
+        return set_table_print(text->untested);
+}
+
 static int end_groups(SinkText *text) {
         const GroupForm *form = text->sink.form;
         int r;
@@ -207,9 +224,10 @@ static int end_groups(SinkText *text) {
         if (r < 0)
                 return r;
         if (!group_table_is_empty(text->table))
-                return group_table_end(text->table);
-        print_nothing(text);
-        return 0;
+                r = group_table_end(text->table);
+        else if (!text->untested || !set_table_is_untested(text->untested))
+                print_nothing(text);
+        return r < 0 ? r : print_untested(text);
 }
 
 static int add_sections(GroupSink *sink, json_object *part) {
@@ -244,6 +262,7 @@ static int end(GroupSink *sink, json_object *reply) {
                 .form = sink->form,
                 .accounts = text->accounts,
                 .rows = sink->form->rows ? text->table : NULL,
+                .untested = text->untested,
                 .sections = text->sections,
                 .reply = reply,
         };
@@ -261,6 +280,7 @@ static void free_sink(GroupSink *sink) {
         text->accounts = account_table_free(text->accounts);
         text->table = group_table_free(text->table);
         group_tree_done(&text->tree);
+        text->untested = set_table_free(text->untested);
         text->sections = section_tables_free(text->sections);
         for (size_t i = 0; i < 2; i++)
                 one_sided_done(&text->only[i]);

@@ -8,6 +8,7 @@
 #include "view/view.h"
 #include "wire/limits.h"
 #include "analysis/subject/analysis-read.h"
+#include "analysis/subject/set-host.h"
 #include "analysis/subject/set-subjects.h"
 
 #define DEFAULT_ALPHA 0.05
@@ -173,6 +174,22 @@ static const Subject *last_of(const SetAnalysis *sets, unsigned side) {
         return sets->subjects.members[index - 1].subject;
 }
 
+/* Says by what the weights are measured; the captures are read. */
+static int find_hosts(SetAnalysis *sets) {
+        int r = 0;
+
+        for (unsigned side = 0; side < SIDES && r == 0; side++) {
+                Subject *culprit = NULL;
+                HostUse host;
+
+                r = set_host_find(&sets->subjects, side, &host, &culprit);
+                if (r != 0)
+                        return work_read_result(sets->work, culprit, r);
+                set_comparison_set_host(sets->comparison, side, &host);
+        }
+        return r;
+}
+
 static int read_sets(SetAnalysis *sets) {
         AnalysisVisitor visitor = {
                 .on_name = set_on_name,
@@ -192,6 +209,9 @@ static int read_sets(SetAnalysis *sets) {
         r = read_captures(sets, &read);
         if (r != 0)
                 return work_read_result(sets->work, read.culprit, r);
+        r = find_hosts(sets);
+        if (r != 0)
+                return r;
         for (unsigned side = 0; side < SIDES; side++)
                 sources[side] = subject_sources(last_of(sets, side));
         return err_fold(set_comparison_finish(sets->comparison, sources));
@@ -216,6 +236,7 @@ static int answer_heads(SetAnalysis *sets) {
         static const char *const source_names[SIDES] = { "sourcesBefore", "sourcesAfter" };
         JsonWriter *writer = answer_begin(&sets->work->answer);
 
+        json_write_member_text(writer, "kind", "sets");
         for (unsigned side = 0; side < SIDES; side++) {
                 json_write_key(writer, side_names[side]);
                 json_write_array(writer);

@@ -90,15 +90,26 @@ int set_line_print(const Lines *lines, const char *label, json_object *heads) {
 
 /* the tests */
 
+bool set_reply_is_untested(json_object *reply) {
+        double tested = json_object_get_double(cell_member(reply, "tested"));
+        double least_p = json_object_get_double(cell_member(reply, "leastP"));
+        double alpha = json_object_get_double(cell_member(reply, "alpha"));
+
+        return json_object_get_uint64(cell_member(reply, "significant")) == 0 &&
+               (!(tested > 0) || tested * least_p >= alpha);
+}
+
 /* How many captures it would take; only said if nothing was found. */
 static void print_needed(const Lines *lines, json_object *reply) {
         unsigned long long n_needed = count_of(reply, "samplesNeeded");
 
         if (n_needed > 0 && count_of(reply, "significant") == 0)
                 lines_format(lines, "",
-                             "some rows have too few samples: for one row alone to be significant "
-                             "it takes %llu a side, for rates %llu captures; or fewer rows "
-                             "(--filter, --metrics)",
+                             "%s: for one row alone to be significant it takes %llu a side, for "
+                             "rates %llu captures; or fewer rows (--filter, --metrics)",
+                             set_reply_is_untested(reply)
+                                     ? "with so few samples no test could succeed"
+                                     : "some rows have too few samples",
                              n_needed, n_needed + 1);
 }
 

@@ -9,6 +9,7 @@
  */
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include "base/macro.h"
 #include "render/lines.h"
 
@@ -17,5 +18,7 @@
  * snapshots of one set. 0 or -ENOMEM.
  */
 _must_check_ int set_line_print(const Lines *lines, const char *label, json_object *heads);
+/* Whether the captures of @reply, the first of CompareSets, are too few for any test. */
+bool set_reply_is_untested(json_object *reply);
 /* @reply: the first of CompareSets. */
 void set_tests_print(const Lines *lines, json_object *reply);

@@ -86,6 +86,10 @@ int set_comparison_census_cgroup(SetComparison *comparison, Span path) {
         return thread_groups_census_cgroup(&comparison->threads, path);
 }
 
+void set_comparison_set_host(SetComparison *comparison, unsigned side, const HostUse *host) {
+        comparison->family.hosts[side] = *host;
+}
+
 void set_comparison_begin(SetComparison *comparison, const SetCapture *capture) {
         assert(comparison->n_begun < comparison->n_captures && capture->side < SIDES);
         comparison->capture = *capture;
@@ -169,6 +173,19 @@ static bool has_rows(const SetComparison *comparison, const SetGroup *group) {
         return set_order_rows(&comparison->family, group, slots) > 0;
 }
 
+/*
+ * Groups that no test can say anything about are shown by their weight alone: those of one side,
+ * and all of them where the samples are too few for any test. A threshold wants rows that moved.
+ */
+static bool is_shown_untested(const SetComparison *comparison, const SetGroup *group) {
+        const SetFamily *family = &comparison->family;
+
+        if (comparison->view.has_threshold)
+                return false;
+        return !comparison->figures.could_succeed || !(group->threads.present & family->sides[0]) ||
+               !(group->threads.present & family->sides[1]);
+}
+
 static void count_only(SetComparison *comparison, const SetGroup *group) {
         for (unsigned side = 0; side < SIDES; side++)
                 comparison->figures.n_only[side] +=
@@ -188,7 +205,7 @@ static int choose_groups(SetComparison *comparison) {
                 if (!group_passes(group->group, &comparison->view))
                         continue;
                 count_only(comparison, group);
-                if (has_rows(comparison, group))
+                if (has_rows(comparison, group) || is_shown_untested(comparison, group))
                         comparison->shown[n_left++] = group;
                 else
                         comparison->figures.n_hidden_rows += comparison->list.n_wanted;
@@ -225,6 +242,7 @@ int set_comparison_finish(SetComparison *comparison,
         figures->n_tested = family->n_family;
         figures->n_significant = family->n_significant;
         figures->least_p = family->least_p;
+        figures->could_succeed = set_family_could_succeed(family);
         figures->n_needed = set_family_samples_needed(family);
         return choose_groups(comparison);
 }

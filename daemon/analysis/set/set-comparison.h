@@ -33,6 +33,7 @@
 #include <stdint.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "analysis/set/set-family.h"
 #include "analysis/set/set-group.h"
 #include "view/view.h"
 #include "json/json-writer.h"
@@ -64,6 +65,8 @@ _must_check_ int set_comparison_fold(SetComparison *comparison, const ThreadSamp
                                      const ThreadSample *after);
 _must_check_ int set_comparison_end(SetComparison *comparison);
 
+/* Says what the host of a side did in a second. Without its CPUs the weights are null. */
+void set_comparison_set_host(SetComparison *comparison, unsigned side, const HostUse *host);
 /*
  * @sources[side] explains why values are absent: borrowed until the comparison is freed; NULL when
  * it is not recorded.
@@ -78,6 +81,7 @@ typedef struct SetFigures {
         size_t n_significant; /* those with an adjusted p below alpha */
         /* The smallest p that a row of the family can have with its samples; 1: no test. */
         double least_p;
+        bool could_succeed;         /* set_family_could_succeed() */
         size_t n_needed;            /* set_family_samples_needed() */
         size_t n_only[SIDES];       /* groups that the other side does not have */
         uint64_t n_hidden_rows;     /* hidden by changed_only (not significant) or the threshold */
@@ -87,7 +91,11 @@ typedef struct SetFigures {
 
 const SetFigures *set_comparison_figures(const SetComparison *comparison);
 
-/* Groups in the order of display: those with significant rows first. */
+/*
+ * Groups in the order of display: those with significant rows first. Those of one side, and all
+ * where no test could succeed, are there even if the view wants significant rows only: with their
+ * weight, and without rows.
+ */
 size_t set_comparison_n(const SetComparison *comparison);
 /* Writes the @index-th group as one object: tens of kilobytes at most. */
 void set_comparison_write(const SetComparison *comparison, size_t index, JsonWriter *writer);

@@ -207,6 +207,12 @@ int set_family_test(SetFamily *family, SetGroup *const *groups, size_t n_groups)
         return adjust(family);
 }
 
+bool set_family_could_succeed(const SetFamily *family) {
+        return family->n_significant > 0 ||
+               (family->n_family > 0 &&
+                family->least_p * (double) family->n_family < family->alpha);
+}
+
 size_t set_family_samples_needed(const SetFamily *family) {
         size_t n_able = 0;
 

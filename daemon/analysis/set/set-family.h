@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/macro.h"
+#include "analysis/account/host-use.h"
 #include "analysis/compare/impact.h"
 #include "analysis/compare/row.h"
 #include "analysis/set/set-group.h"
@@ -42,6 +43,7 @@ typedef struct SetFamily {
         const SetRowList *list;       /* borrowed */
         uint64_t sides[SIDES];        /* the captures of each side, a bit each */
         KernelDefects defects[SIDES]; /* of any of their kernels */
+        HostUse hosts[SIDES];         /* in one second */
         double alpha;
         double window_ns;  /* mean length of the windows; 0: there is none */
         ImpactScale scale; /* for rates and for the number of threads */
@@ -68,6 +70,11 @@ void set_family_done(SetFamily *family);
  * groups form the host that impacts refer to. 0 or -ENOMEM.
  */
 _must_check_ int set_family_test(SetFamily *family, SetGroup *const *groups, size_t n_groups);
+/*
+ * After the tests: false when no row could have been significant, however its samples had fallen to
+ * the sides, because they are too few for so many rows.
+ */
+bool set_family_could_succeed(const SetFamily *family);
 /*
  * After the tests: the samples per side that a single row would need to be significant among all
  * rows that would then be in the family; 0 when there are enough, or nothing varies.

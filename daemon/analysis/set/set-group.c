@@ -17,12 +17,25 @@ static bool is_sorted_by(const View *view, unsigned index) {
         return false;
 }
 
+/* The weight of a group is made of these (set-weight.h), whatever the view shows. */
+static bool is_weighed(unsigned index) {
+        static const MetricId weighed[] = {
+                METRIC_run_time_ns,          METRIC_wait_time_ns, METRIC_iowait_sum,
+                METRIC_blkio_delay_total_ns, METRIC_read_bytes,   METRIC_write_bytes,
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(weighed); i++)
+                if (index == row_index(false, weighed[i]))
+                        return true;
+        return false;
+}
+
 void set_row_list_init(SetRowList *list, const View *view) {
         *list = (SetRowList){ .n_slots = 0 };
         for (unsigned index = 0; index < ROW_MAX; index++) {
                 bool wanted = row_is_wanted(view, index);
 
-                if (!wanted && !is_sorted_by(view, index))
+                if (!wanted && !is_sorted_by(view, index) && !is_weighed(index))
                         continue;
                 list->wanted[list->n_slots] = wanted;
                 list->indexes[list->n_slots++] = (uint8_t) index;

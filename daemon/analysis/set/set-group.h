@@ -5,7 +5,7 @@
  * SetGroup
  *
  * One group of threads in two sets of captures: the capture that is being read, and the samples of
- * all captures before it. Only rows that are shown or sorted by have samples.
+ * all captures before it. Only rows that are shown, sorted by or weighed have samples.
  */
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@
 typedef struct SetRowList {
         size_t n_slots;
         uint8_t indexes[ROW_MAX]; /* of each slot, ascending */
-        bool wanted[ROW_MAX];     /* of each slot: shown, not only sorted by */
+        bool wanted[ROW_MAX];     /* of each slot: shown, not only sorted by or weighed */
         size_t n_wanted;
 } SetRowList;
 

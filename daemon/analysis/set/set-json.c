@@ -6,6 +6,7 @@
 #include "analysis/compare/row.h"
 #include "analysis/key/thread-group.h"
 #include "analysis/set/set-order.h"
+#include "analysis/set/set-weight.h"
 
 typedef const SourceTable *const *Sources;
 
@@ -177,6 +178,7 @@ void set_group_write_json(JsonWriter *writer, const SetFamily *family,
         group_write_key(writer, group->group, family->view->axis);
         write_threads(writer, family, group, 0, "threadsBefore");
         write_threads(writer, family, group, 1, "threadsAfter");
+        set_weight_write_json(writer, family, group);
         write_rows(writer, family, sources, group);
         json_write_end(writer);
 }

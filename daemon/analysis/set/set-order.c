@@ -6,11 +6,12 @@
 #include <stdlib.h>
 
 #include "analysis/compare/order.h"
+#include "analysis/set/set-weight.h"
 
 /* groups */
 
 typedef enum Tier {
-        TIER_SIGNIFICANT,
+        TIER_TOLD, /* some row is significant, or by weight: only one side has it */
         TIER_BOTH,
         TIER_ONE_SIDED,
 } Tier;
@@ -24,6 +25,10 @@ typedef struct Ranked {
 
 _Static_assert(VIEW_SORT_MAX_KEYS >= ORDER_UNIT_FAMILIES, "a key for each family of units");
 
+static bool is_by_weight(const SetFamily *family) {
+        return family->view->sort.order == VIEW_ORDER_WEIGHT;
+}
+
 static void raise_key(Ranked *ranked, unsigned key, double value, size_t slot) {
         if (isnan(ranked->keys[key]) || value > ranked->keys[key]) {
                 ranked->keys[key] = value;
@@ -35,10 +40,10 @@ static void add_row(Ranked *ranked, const SetFamily *family, const SetRowView *r
         double percent;
 
         switch (family->view->sort.order) {
-        case VIEW_ORDER_WEIGHT: /* samples of many intervals have no weight */
+        case VIEW_ORDER_WEIGHT: /* the first key is the weight */
         case VIEW_ORDER_IMPACT:
                 if (row->row.impact > IMPACT_NONE)
-                        raise_key(ranked, 0, row->row.impact, slot);
+                        raise_key(ranked, is_by_weight(family), row->row.impact, slot);
                 break;
         case VIEW_ORDER_PERCENT:
                 if (row_growth(&row->row, &percent))
@@ -82,29 +87,46 @@ static void add_metrics(Ranked *ranked, const SetFamily *family) {
         }
 }
 
+static void add_weight(Ranked *ranked, const SetFamily *family) {
+        SetRates rates[SIDES];
+        double weight;
+
+        for (unsigned side = 0; side < SIDES; side++)
+                set_rates_find(family, ranked->group, side, &rates[side]);
+        if (set_weight_between(family->hosts, rates, &weight))
+                ranked->keys[0] = fabs(weight);
+}
+
 static Tier tier_of(const SetFamily *family, const SetGroup *group) {
         const SetSamples *threads = &group->threads;
+        bool is_of_both =
+                (threads->present & family->sides[0]) && (threads->present & family->sides[1]);
 
+        /* A newcomer that eats a CPU is no appendix. */
+        if (!is_of_both && is_by_weight(family))
+                return family->n_significant > 0 ? TIER_TOLD : TIER_BOTH;
+        if (!is_of_both)
+                return TIER_ONE_SIDED;
         for (size_t slot = 0; slot < family->list->n_slots; slot++) {
                 uint32_t test = group->rows[slot].test;
 
                 /* NAN, the value of a test outside the family, compares false. */
                 if (test > 0 && family->tests[test - 1].adjusted < family->alpha)
-                        return TIER_SIGNIFICANT;
+                        return TIER_TOLD;
         }
-        return (threads->present & family->sides[0]) && (threads->present & family->sides[1])
-                       ? TIER_BOTH
-                       : TIER_ONE_SIDED;
+        return TIER_BOTH;
 }
 
 static void rank(Ranked *ranked, const SetFamily *family, SetGroup *group) {
         *ranked = (Ranked){ .group = group, .tier = tier_of(family, group) };
         for (size_t i = 0; i < ELEMENTSOF(ranked->keys); i++)
                 ranked->keys[i] = NAN;
+        if (is_by_weight(family))
+                add_weight(ranked, family);
         if (family->view->sort.order == VIEW_ORDER_METRICS)
                 add_metrics(ranked, family);
         else if (family->view->sort.order != VIEW_ORDER_NAME)
-                add_rows(ranked, family, ranked->tier == TIER_SIGNIFICANT);
+                add_rows(ranked, family, ranked->tier == TIER_TOLD);
 }
 
 static int by_rank(const void *a, const void *b) {

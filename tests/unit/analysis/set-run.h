@@ -24,6 +24,10 @@ typedef struct Shot {
         size_t n_samples;
 } Shot;
 
+/* What the hosts of both sides have; without CPUs it is not told. */
+static HostUse set_run_hosts[SIDES];
+static KernelDefects set_run_defects;
+
 typedef struct SetRun {
         SetComparison *comparison;
         SetFigures figures;
@@ -46,7 +50,7 @@ static inline const ThreadSample *shot_find(const Shot *shot, const ThreadSample
 
 static inline void set_run_fold(SetRun *run, const Shot *shot, const Shot *previous,
                                 const Shot *earlier) {
-        SetCapture capture = { .side = shot->side };
+        SetCapture capture = { .side = shot->side, .defects = set_run_defects };
 
         if (previous)
                 capture.elapsed_ns = (shot->at_s - previous->at_s) * NSEC_PER_SEC;
@@ -88,6 +92,9 @@ static inline SetRun set_run_of(const View *view, double alpha, const Shot *shot
                 set_run_fold(&run, &shots[i],
                              earlier && earlier->side == shots[i].side ? earlier : NULL, earlier);
         }
+        for (unsigned side = 0; side < SIDES; side++)
+                if (set_run_hosts[side].n_cpus.known)
+                        set_comparison_set_host(run.comparison, side, &set_run_hosts[side]);
         ck_assert_int_eq(set_comparison_finish(run.comparison, sources), 0);
         run.figures = *set_comparison_figures(run.comparison);
 

@@ -83,6 +83,66 @@ START_TEST(sets_are_told_in_a_head_and_a_table) {
 }
 END_TEST
 
+// clang-format off: each group on lines of its own
+#define WEIGHED(key, weight)                                                \
+        "{\"key\":\"" key "\",\"process\":\"" key "\",\"threadsBefore\":1," \
+        "\"threadsAfter\":1,\"metrics\":{},\"derived\":{},\"weight\":" weight
+#define RATES(running, storage, exact, written)                                                    \
+        "{\"runningNs\":" running ",\"waitingNs\":null,\"storageNs\":" storage ",\"exact\":" exact \
+        ",\"readBytes\":0,\"writeBytes\":" written "}"
+#define BEFORE ",\"rates\":{\"before\":"
+#define AFTER ",\"after\":"
+/* In the order of the daemon. */
+#define WEIGHED_GROUPS                                                                          \
+        "{\"parameters\":{\"groups\":[" WEIGHED("new", "0.5") BEFORE "null" AFTER RATES(        \
+                "1000000000", "0", "true", "0") "}}," WEIGHED("less", "-0.25")                  \
+                BEFORE RATES("840000000", "10000000", "true", "1048576")                        \
+                        AFTER RATES("340000000", "20000000", "false", "1048576") "}}," WEIGHED( \
+                                "tiny", "0.0001") BEFORE RATES("0", "null", "true", "0")        \
+                                AFTER RATES("1000", "null", "true", "0") "}}," WEIGHED("old",   \
+                                                                                       "null")  \
+                                        BEFORE RATES("null", "null", "true", "null") AFTER      \
+                "null"                                                                          \
+                "}}]},\"continues\":true}\0"
+// clang-format on
+
+static const Exchange untested[] = { {
+        REPLIES(FIRST("3", "0", "0.0286", "6") WEIGHED_GROUPS LAST("")),
+} };
+static const Exchange tested[] = { {
+        REPLIES(FIRST("3", "1", "0.001", "null") WEIGHED_GROUPS LAST("")),
+} };
+
+START_TEST(what_is_not_tested_is_told_by_weight) {
+        begin(untested, 1);
+        CTL_RUN(&ctl, "compare", "--before", "base-1,base-2", "--after", "next-1");
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "with so few samples no test could succeed"));
+        ck_assert_ptr_nonnull(strstr(
+                ctl.out, "\n\nmedians, in order of weight; not tested\n"
+                         "process WEIGHT         CPU WAIT           IO READ/S WRITE/S ONLY IN\n"
+                         "new     +50.0%        1.00    -            0      0       0 AFTER\n"
+                         "less    -25.0% 0.84 \u2192 0.34    - 0.01 \u2192 ~0.02      0  1.0MiB -\n"
+                         "tiny    +<0.1%    0 \u2192 0.00    -            -      0       0 -\n"
+                         "old          -           -    -            -      0       - BEFORE\n"
+                         "\n"));
+        ck_assert_ptr_null(strstr(ctl.out, "no difference is significant"));
+        end();
+}
+END_TEST
+
+START_TEST(among_tests_only_groups_of_one_side_are_told_by_weight) {
+        begin(tested, 1);
+        CTL_RUN(&ctl, "compare", "--before", "base-1,base-2", "--after", "next-1");
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "\nonly on one side, in order of weight; not tested\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nnew "));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nold "));
+        ck_assert_ptr_null(strstr(ctl.out, "\nless "));
+        end();
+}
+END_TEST
+
 START_TEST(eighty_columns_hold_what_matters) {
         char *line;
 
@@ -184,8 +244,9 @@ START_TEST(too_few_captures_are_said_with_how_many_would_do) {
         CTL_RUN(&ctl, "compare", "--before", "base-1,base-2", "--after", "next-1");
         ck_assert_ptr_nonnull(strstr(
                 ctl.out,
-                "          some rows have too few samples: for one row alone to be significant it "
-                "takes 10 a side, for rates 11 captures; or fewer rows (--filter, --metrics)\n"));
+                "          with so few samples no test could succeed: for one row alone to be "
+                "significant it takes 10 a side, for rates 11 captures; or fewer rows (--filter, "
+                "--metrics)\n"));
         end();
 }
 END_TEST
@@ -289,9 +350,6 @@ static const struct {
           2,
           "Sets are not compared by thread: a thread of one set need not be in the other. "
           "--group-by comm-exact has their names.\n" },
-        { { "--before", "a,c", "--after", "b", "--format", "html" },
-          2,
-          "Sets have no --format html: they come as a table, csv, ndjson or --json.\n" },
         { { "--before", "a,c", "--after", "b", "--sections", "pressure" },
           2,
           "The section \"pressure\" is of two snapshots: sets have rows of metrics only.\n" },
@@ -344,6 +402,8 @@ int main(void) {
         TCase *answers = tcase_create("answers"), *line = tcase_create("command line");
 
         tcase_add_test(answers, sets_are_told_in_a_head_and_a_table);
+        tcase_add_test(answers, what_is_not_tested_is_told_by_weight);
+        tcase_add_test(answers, among_tests_only_groups_of_one_side_are_told_by_weight);
         tcase_add_test(answers, eighty_columns_hold_what_matters);
         tcase_add_test(answers, json_is_one_object_with_all_of_it);
         tcase_add_test(answers, csv_is_a_row_a_metric);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/set/set-weight.h"
+
+#include "analysis/account/weight.h"
+
+/* rates */
+
+static Amount median_of(const SetFamily *family, const SetSamples *samples, unsigned side) {
+        double values[SET_MAX_CAPTURES];
+        size_t n = set_samples_get(samples, family->sides[side], values);
+
+        return n > 0 ? amount_of((uint64_t) (quartiles_of(values, n).median + 0.5))
+                     : (Amount){ .known = false };
+}
+
+static Amount rate_of(const SetFamily *family, const SetGroup *group, unsigned side, MetricId id) {
+        size_t slot = set_row_list_find(family->list, row_index(false, id));
+
+        return slot == SET_NO_SLOT ? (Amount){ .known = false }
+                                   : median_of(family, &group->rows[slot].samples, side);
+}
+
+static bool is_exact(const SetFamily *family, const SetGroup *group, unsigned side) {
+        size_t slot =
+                set_row_list_find(family->list, row_index(false, METRIC_blkio_delay_total_ns));
+        char text[ABSENCE_BYTES];
+        SetRowView row;
+
+        if (slot == SET_NO_SLOT)
+                return true;
+        set_family_view(family, group, slot, &row);
+        return !approximation_of_value(&row.row, side, family->defects[side], text);
+}
+
+/* As account_of() has it: cut to what running and waiting leave, where it is not exact. */
+static void find_storage(const SetFamily *family, const SetGroup *group, unsigned side,
+                         Account *second) {
+        uint64_t alive_ns = number_multiply_saturating(second->threads, NSEC_PER_SEC);
+        Amount rest;
+
+        second->storage_exact = true;
+        second->storage_ns = rate_of(family, group, side, METRIC_iowait_sum);
+        if (second->storage_ns.known)
+                return;
+        second->storage_ns = rate_of(family, group, side, METRIC_blkio_delay_total_ns);
+        if (!second->storage_ns.known || is_exact(family, group, side))
+                return;
+        second->storage_exact = false;
+        rest = amount_subtract(
+                amount_of(alive_ns),
+                amount_of(number_add_saturating(second->running_ns.n, second->waiting_ns.n)));
+        second->storage_ns.n = MIN_OF(second->storage_ns.n, rest.n);
+}
+
+void set_rates_find(const SetFamily *family, const SetGroup *group, unsigned side, SetRates *ret) {
+        Amount threads = median_of(family, &group->threads, side);
+
+        *ret = (SetRates){
+                .has_group = threads.known,
+                .second = {
+                        .threads = threads.n,
+                        .running_ns = rate_of(family, group, side, METRIC_run_time_ns),
+                        .waiting_ns = rate_of(family, group, side, METRIC_wait_time_ns),
+                        .read_bytes = rate_of(family, group, side, METRIC_read_bytes),
+                        .write_bytes = rate_of(family, group, side, METRIC_write_bytes),
+                },
+        };
+        find_storage(family, group, side, &ret->second);
+}
+
+bool set_weight_between(const HostUse hosts[static SIDES], const SetRates rates[static SIDES],
+                        double *ret) {
+        Shares shares[SIDES];
+
+        for (unsigned side = 0; side < SIDES; side++) {
+                WeightScale scale = weight_scale_of(&hosts[side], amount_of(NSEC_PER_SEC));
+
+                shares[side] =
+                        shares_of(&scale, rates[side].has_group ? &rates[side].second : NULL);
+        }
+        return weight_between(&shares[0], &shares[1], ret);
+}
+
+/* JSON */
+
+static void write_rates(JsonWriter *writer, const char *key, const SetRates *rates) {
+        json_write_key(writer, key);
+        if (!rates->has_group) {
+                json_write_null(writer);
+                return;
+        }
+        json_write_object(writer);
+        amount_write_json(writer, "runningNs", rates->second.running_ns);
+        amount_write_json(writer, "waitingNs", rates->second.waiting_ns);
+        amount_write_json(writer, "storageNs", rates->second.storage_ns);
+        json_write_member_bool(writer, "exact", rates->second.storage_exact);
+        amount_write_json(writer, "readBytes", rates->second.read_bytes);
+        amount_write_json(writer, "writeBytes", rates->second.write_bytes);
+        json_write_end(writer);
+}
+
+void set_weight_write_json(JsonWriter *writer, const SetFamily *family, const SetGroup *group) {
+        SetRates rates[SIDES];
+        double weight;
+        bool known;
+
+        for (unsigned side = 0; side < SIDES; side++)
+                set_rates_find(family, group, side, &rates[side]);
+        known = set_weight_between(family->hosts, rates, &weight);
+        for (unsigned side = 0; side < SIDES; side++)
+                known = known && (!rates[side].has_group || family->hosts[side].n_cpus.n > 0);
+        json_write_key(writer, "weight");
+        if (known)
+                json_write_double(writer, weight);
+        else
+                json_write_null(writer);
+        json_write_key(writer, "rates");
+        json_write_object(writer);
+        write_rates(writer, "before", &rates[0]);
+        write_rates(writer, "after", &rates[1]);
+        json_write_end(writer);
+}

@@ -172,6 +172,7 @@ static const unsigned possible_kinds[_REPORT_KIND_MAX] = {
         [REPORT_INTERVAL] = 1 << REPORT_INTERVAL,
         [REPORT_PAIR] = 1 << REPORT_PAIR | 1 << REPORT_INTERVAL | 1 << REPORT_INTERVALS,
         [REPORT_SETS] = 1 << REPORT_SETS,
+        [REPORT_INTERVALS] = 1 << REPORT_INTERVALS,
 };
 
 /* Before the call: a list that no answer could have is refused. */

@@ -6,6 +6,7 @@
 
 #include "render/cell.h"
 #include "report/row/group-rows.h"
+#include "report/row/row-head.h"
 #include "report/row/section-rows.h"
 #include "report/section/section-row.h"
 
@@ -22,10 +23,11 @@ static int begin(GroupSink *sink, json_object *reply) {
         r = group_form_lead(form, NULL, NULL);
         if (r != 0)
                 return r;
-        group_rows_begin(writer, form->kind, reply);
         if (writer->style != ROW_STYLE_NDJSON &&
             session_legend(form->session) == TABLE_LEGEND_SHOWN)
                 group_rows_add_names(writer, form->kind);
+        row_head_begin(writer, form->kind,
+                       span_of(view_axis_name(form->session->options->view.axis)), reply);
         return row_writer_failure(writer);
 }
 

@@ -13,8 +13,8 @@ from harness import BUILD, CTPROFCTL, CTPROFD, expect, expect_equal, main, run, 
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 AXES = "pcomm comm comm-exact cgroup all thread".split()
-TEXTS = ("snapshot host machine_id boot_id side cgroup process thread section metric unit value_text before_text "
-         "after_text reason approximate top_name before_top_name").split()
+TEXTS = ("kind group_by snapshot host machine_id boot_id kernel_release tool_version side cgroup process thread section "
+         "metric rule unit value_text before_text after_text reason approximate top_name before_top_name").split()
 BOOLEANS = {"same_boot", "changed", "reset"}
 FORMULAS = ["=1+1", "+1", "-1+1", "@SUM(1)", "=a, \"quoted\""]
 HOSTILE = ["comma, \"quote\" and\r\nline", "tab\tnul", "csi\x9b2J", "bad\uef80\uefffbytes", " blanks ", "", "\t=1", "a=1",
@@ -23,7 +23,7 @@ HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u
 
 
 def as_csv(text, first="^[=+@-]"):
-    """As CSV has it: U+EF00 plus each byte of a hidden character, and of the first one of a formula."""
+    """As rows have it: U+EF00 plus each byte of a hidden character; in CSV, of the first one of a formula, too."""
     escape = lambda m: "".join(chr(0xef00 + byte) for byte in m[0].encode())
     return re.sub(first, escape, HIDDEN.sub(escape, text))
 
@@ -114,12 +114,14 @@ def both_forms_say_the_same():
             names, *rows = read_csv(rows_of("csv", verb, files, axis))
             objects = read_objects(rows_of("ndjson", verb, files, axis))
             expect_equal(len(rows), len(objects), verb, axis)
+            expect_equal(names, list(objects[0]), verb, axis, "columns")
             for row, record in zip(rows, objects):
                 for name, field in zip(names, row):
                     value = record[name]
                     wanted = {None: "", True: "true", False: "false"}.get(value, value) \
                         if value is None or isinstance(value, bool) else str(value)
-                    expect_equal(field, as_csv(wanted) if name in TEXTS else wanted, verb, axis, name)
+                    wanted = as_csv(wanted) if name in TEXTS or name.split("_", 1)[-1] in TEXTS else wanted
+                    expect_equal(field, wanted, verb, axis, name)
 
 
 def members(value):
@@ -188,7 +190,34 @@ def hostile_names_come_back():
         for name in HOSTILE:
             expect(as_csv(name) in got, repr(name), sorted(got))
         objects = read_objects(rows_of("ndjson", "show", [path], "thread", "--no-thread-normalize"))
-        expect({*HOSTILE} <= {row["process"] for row in objects}, "ndjson")
+        expect({as_csv(name, "$^") for name in HOSTILE} <= {row["process"] for row in objects}, "ndjson")
+        names, *rows = read_csv(rows_of("csv", "show", [path], "thread", "--no-thread-normalize", "--formulas"))
+        expect([row[names.index("process")] for row in rows] == [row["process"] or "" for row in objects], "both forms")
+
+
+@test
+def every_row_has_its_head():
+    """A row tells alone which snapshots, host, boot and kind of view it is of, and what its number is"""
+    with temporary() as directory:
+        before, after = make(directory, "before"), make(directory, "after")
+        for form, read in (("csv", lambda text: [dict(zip(rows[0], row)) for rows in [read_csv(text)] for row in rows[1:]]),
+                           ("ndjson", read_objects)):
+            for verb, files, kind, snapshots, more in (
+                    ("show", [after], "state", {"snapshot": "after"}, []),
+                    ("show", [f"{before}..{after}"], "interval", {"before_snapshot": "before", "after_snapshot": "after"}, []),
+                    ("compare", [before, after], "totals", {"before_snapshot": "before"}, ["--totals"])):
+                rows = read(rows_of(form, verb, files, "pcomm", *more))
+                for row in rows:
+                    expect_equal((row["kind"], row["group_by"]), (kind, "pcomm"), form)
+                    for name, value in snapshots.items():
+                        expect_equal(row[name], value, form)
+                        side = name.removesuffix("snapshot")
+                        for member in ("host", "machine_id", "boot_id", "kernel_release", "tool_version",
+                                       "start_realtime_ns", "end_realtime_ns"):
+                            expect(row[side + member], form, kind, side + member)
+                expect({row["rule"] for row in rows if row["metric"] == "run_time_ns"} == {"SumNs"}, form)
+                expect({row["rule"] for row in rows if row["section"] == "derived"} == {"Derived"}, form)
+                expect_equal("work" in rows[0], kind == "interval", form)
 
 
 @test

@@ -245,16 +245,20 @@ static int print_sets(const Lines *lines, json_object *reply, bool verbose) {
         return 0;
 }
 
+static const char *const kind_names[_REPORT_KIND_MAX] = {
+        [REPORT_SNAPSHOT] = "state",    [REPORT_PAIR] = "totals",         [REPORT_SETS] = "sets",
+        [REPORT_INTERVAL] = "interval", [REPORT_INTERVALS] = "intervals",
+};
+
+const char *report_kind_name(ReportKind kind) {
+        return kind_names[kind];
+}
+
 ReportKind report_kind_of(json_object *reply, ReportKind asked) {
-        static const char *const names[_REPORT_KIND_MAX] = {
-                [REPORT_SNAPSHOT] = "state",      [REPORT_PAIR] = "totals",
-                [REPORT_SETS] = "sets",           [REPORT_INTERVAL] = "interval",
-                [REPORT_INTERVALS] = "intervals",
-        };
         Span name = cell_string(cell_member(reply, "kind"));
 
         for (unsigned kind = 0; kind < _REPORT_KIND_MAX; kind++)
-                if (span_is(name, names[kind]))
+                if (span_is(name, kind_names[kind]))
                         return (ReportKind) kind;
         return asked;
 }

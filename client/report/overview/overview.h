@@ -26,6 +26,8 @@ typedef enum ReportKind {
         _REPORT_KIND_MAX,
 } ReportKind;
 
+/* "state": the name on the wire and in rows. */
+const char *report_kind_name(ReportKind kind);
 /* The kind that the first reply names; @asked where it names none. */
 ReportKind report_kind_of(json_object *reply, ReportKind asked);
 /* Whether there is something before and something after: of two snapshots, or of two intervals. */

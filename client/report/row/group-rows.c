@@ -3,95 +3,20 @@
 
 #include "metric/metric.h"
 #include "render/cell.h"
-
-/* what all rows have in common */
-
-#define HEAD_FIELDS(prefix)                                                           \
-        { prefix "snapshot", "name" }, { prefix "host", "hostName" },                 \
-                { prefix "machine_id", "machineId" }, { prefix "boot_id", "bootId" }, \
-                { prefix "start_realtime_ns", "startRealtimeNs" },                    \
-                { prefix "end_realtime_ns", "endRealtimeNs" },                        \
-                { prefix "start_boottime_ns", "startBoottimeNs" }, {                  \
-                prefix "end_boottime_ns", "endBoottimeNs"                             \
-        }
-
-static void write_pair_head(RowWriter *writer, json_object *reply) {
-        static const RowField before[] = { HEAD_FIELDS("before_") };
-        static const RowField after[] = { HEAD_FIELDS("after_") };
-        static const RowField rest[] = { { "same_boot", "sameBoot" },
-                                         { "elapsed_ns", "elapsedNs" } };
-
-        row_write_fields(writer, cell_member(reply, "before"), before, ELEMENTSOF(before));
-        row_write_fields(writer, cell_member(reply, "after"), after, ELEMENTSOF(after));
-        row_write_fields(writer, reply, rest, ELEMENTSOF(rest));
-}
-
-/* The value that all snapshots of a set share; NULL if they differ in it. */
-static json_object *shared(json_object *heads, const char *key) {
-        json_object *value = cell_member(cell_element(heads, 0), key);
-
-        for (size_t i = 1; i < cell_length(heads); i++)
-                if (!json_object_equal(cell_member(cell_element(heads, i), key), value))
-                        return NULL;
-        return value;
-}
-
-typedef struct SetNames {
-        const char *captures, *first, *last, *host, *machine_id, *boot_id, *kernel, *start, *end;
-} SetNames;
-
-#define SET_NAMES(side)                                                                          \
-        {                                                                                        \
-                side "_captures", side "_first", side "_last", side "_host", side "_machine_id", \
-                        side "_boot_id", side "_kernel_release", side "_start_realtime_ns",      \
-                        side "_end_realtime_ns"                                                  \
-        }
-
-static void write_set(RowWriter *writer, const SetNames *names, json_object *heads) {
-        size_t n = cell_length(heads);
-        json_object *first = cell_element(heads, 0);
-        json_object *last = n > 0 ? cell_element(heads, n - 1) : NULL;
-
-        row_write_double(writer, names->captures, (double) n);
-        row_write_value(writer, names->first, cell_member(first, "name"));
-        row_write_value(writer, names->last, cell_member(last, "name"));
-        row_write_value(writer, names->host, shared(heads, "hostName"));
-        row_write_value(writer, names->machine_id, shared(heads, "machineId"));
-        row_write_value(writer, names->boot_id, shared(heads, "bootId"));
-        row_write_value(writer, names->kernel, shared(heads, "kernelRelease"));
-        row_write_value(writer, names->start, cell_member(first, "startRealtimeNs"));
-        row_write_value(writer, names->end, cell_member(last, "endRealtimeNs"));
-}
-
-void group_rows_begin(RowWriter *writer, ReportKind kind, json_object *reply) {
-        static const RowField snapshot[] = { HEAD_FIELDS("") };
-        static const SetNames before = SET_NAMES("before"), after = SET_NAMES("after");
-        static const RowField test[] = { { "alpha", "alpha" }, { "tested", "tested" } };
-
-        row_begin(writer, ROW_PART_HEAD);
-        if (writer->style != ROW_STYLE_NDJSON)
-                return;
-        switch (kind) {
-        case REPORT_SNAPSHOT:
-                row_write_fields(writer, cell_member(reply, "snapshot"), snapshot,
-                                 ELEMENTSOF(snapshot));
-                break;
-        case REPORT_PAIR:
-        case REPORT_INTERVAL:
-        case REPORT_INTERVALS:
-                write_pair_head(writer, reply);
-                break;
-        case REPORT_SETS:
-                write_set(writer, &before, cell_member(reply, "before"));
-                write_set(writer, &after, cell_member(reply, "after"));
-                row_write_fields(writer, reply, test, ELEMENTSOF(test));
-                break;
-        case _REPORT_KIND_MAX:
-                break;
-        }
-}
+#include "report/row/row-head.h"
 
 /* what the rows of a group have in common */
+
+/* How many threads @group has on the side @which; a group of one side has only one number. */
+static json_object *threads_of(ReportKind kind, json_object *group, RowSide which, RowSide side) {
+        json_object *threads = cell_member(group, "threads");
+
+        if (side != ROW_SIDE_BOTH && json_object_is_type(threads, json_type_int))
+                return side == which ? threads : NULL;
+        if (kind == REPORT_INTERVALS)
+                return cell_member(threads, which == ROW_SIDE_BEFORE ? "a" : "b");
+        return cell_member(group, which == ROW_SIDE_BEFORE ? "threadsBefore" : "threadsAfter");
+}
 
 void group_rows_begin_group(RowWriter *writer, ReportKind kind, Span side, RowSide row_side,
                             json_object *group) {
@@ -101,7 +26,6 @@ void group_rows_begin_group(RowWriter *writer, ReportKind kind, Span side, RowSi
         static const RowField ids[] = { { "pid", "pid" },
                                         { "tid", "tid" },
                                         { "start_ticks", "startTicks" } };
-        json_object *threads = cell_member(group, "threads");
 
         row_begin(writer, ROW_PART_GROUP);
         if (report_kind_has_sides(kind))
@@ -110,14 +34,13 @@ void group_rows_begin_group(RowWriter *writer, ReportKind kind, Span side, RowSi
         if (kind != REPORT_SETS)
                 row_write_fields(writer, group, ids, ELEMENTSOF(ids));
         if (kind == REPORT_SNAPSHOT) {
-                row_write_value(writer, "threads", threads);
+                row_write_value(writer, "threads", cell_member(group, "threads"));
                 return;
         }
-        row_write_value(writer, "before_threads",
-                        row_side == ROW_SIDE_BEFORE ? threads
-                                                    : cell_member(group, "threadsBefore"));
-        row_write_value(writer, "after_threads",
-                        row_side == ROW_SIDE_AFTER ? threads : cell_member(group, "threadsAfter"));
+        row_write_value(writer, kind == REPORT_INTERVALS ? "a_threads" : "before_threads",
+                        threads_of(kind, group, ROW_SIDE_BEFORE, row_side));
+        row_write_value(writer, kind == REPORT_INTERVALS ? "b_threads" : "after_threads",
+                        threads_of(kind, group, ROW_SIDE_AFTER, row_side));
 }
 
 /* a metric */
@@ -125,17 +48,20 @@ void group_rows_begin_group(RowWriter *writer, ReportKind kind, Span side, RowSi
 static void write_metric(RowWriter *writer, const char *name) {
         MetricId metric = name ? metric_find(span_of(name)) : _METRIC_MAX;
         DerivedId derived = name ? derived_find(span_of(name)) : _DERIVED_MAX;
-        const char *section = NULL, *unit = NULL;
+        const char *section = NULL, *unit = NULL, *rule = NULL;
 
         if (metric < _METRIC_MAX) {
+                rule = metric_table[metric].rule_name;
                 section = metric_section_name(metric_table[metric].section);
                 unit = metric_unit_name(metric_table[metric].unit);
         } else if (derived < _DERIVED_MAX) {
+                rule = GROUP_ROWS_RULE_DERIVED;
                 section = metric_section_name(derived_table[derived].section);
                 unit = metric_unit_name(derived_table[derived].unit);
         }
         row_write_text(writer, "section", span_of(section));
         row_write_text(writer, "metric", span_of(name));
+        row_write_text(writer, "rule", span_of(rule));
         row_write_text(writer, "unit", span_of(unit));
 }
 
@@ -149,6 +75,8 @@ void group_rows_write_value(RowWriter *writer, RowValueName name, const RowValue
                                        "before_count", "before_total" },
                 [ROW_VALUE_AFTER] = { "after", "after_min", "after_max", "after_text",
                                       "after_count", "after_total" },
+                [ROW_VALUE_A] = { "a", "a_min", "a_max", "a_text", "a_count", "a_total" },
+                [ROW_VALUE_B] = { "b", "b_min", "b_max", "b_text", "b_count", "b_total" },
         };
 
         if (value->digits)
@@ -162,7 +90,7 @@ void group_rows_write_value(RowWriter *writer, RowValueName name, const RowValue
         row_write_value(writer, names[name].total, value->total);
 }
 
-static void write_side(RowWriter *writer, RowValueName name, json_object *value) {
+static void write_value(RowWriter *writer, RowValueName name, json_object *value) {
         bool is_affinity = cell_member(value, "minCpus");
         bool plain = value && !json_object_is_type(value, json_type_object);
         char midpoint[CELL_MIDPOINT_CHARS];
@@ -181,7 +109,9 @@ static void write_side(RowWriter *writer, RowValueName name, json_object *value)
 }
 
 /* Why there is no value; for a group that is missing on one side, also that it is. */
-static void write_reason(RowWriter *writer, json_object *entry, RowSide side) {
+static void write_reason(RowWriter *writer, ReportKind kind, json_object *entry, RowSide side) {
+        static const char *const names[2][2] = { { "before", "after" }, { "A", "B" } };
+        const char *const *sides = names[kind == REPORT_INTERVALS];
         Span own = cell_string(cell_member(entry, "reason"));
         Buffer *reason = &writer->scratch;
 
@@ -190,11 +120,9 @@ static void write_reason(RowWriter *writer, json_object *entry, RowSide side) {
                 return;
         }
         if (own.n > 0)
-                buffer_append_format(reason, "%s: %.*s; ",
-                                     side == ROW_SIDE_BEFORE ? "before" : "after", (int) own.n,
-                                     own.bytes);
-        buffer_append_format(reason, "%s: there is no such group",
-                             side == ROW_SIDE_BEFORE ? "after" : "before");
+                buffer_append_format(reason, "%s: %.*s; ", sides[side == ROW_SIDE_AFTER],
+                                     (int) own.n, own.bytes);
+        buffer_append_format(reason, "%s: there is no such group", sides[side == ROW_SIDE_BEFORE]);
         row_write_scratch(writer, "reason");
 }
 
@@ -214,6 +142,8 @@ void group_rows_write_spreads(RowWriter *writer, ReportKind kind, json_object *e
         static const RowField top[] = { SPREAD_TOP("") }, ranks[] = { SPREAD_RANKS("") };
         json_object *spread = cell_member(entry, "spread"), *before;
 
+        if (kind == REPORT_SETS || kind == REPORT_INTERVALS)
+                return;
         if (report_kind_has_sides(kind)) {
                 /* A group of one side has one spread, as a group of show has. */
                 before = side == ROW_SIDE_BEFORE ? spread : cell_member(entry, "spreadBefore");
@@ -235,19 +165,35 @@ static void write_doubts(RowWriter *writer, json_object *entry) {
         row_write_fields(writer, entry, fields, ELEMENTSOF(fields));
 }
 
-static void write_pair(RowWriter *writer, json_object *entry, RowSide side) {
+static void write_pair(RowWriter *writer, ReportKind kind, json_object *entry, RowSide side) {
         static const RowField fields[] = {
                 { "delta", "delta" },     { "percent", "percent" }, { "per_second", "perSecond" },
                 { "changed", "changed" }, { "reset", "reset" },
         };
         json_object *value = cell_member(entry, "value");
 
-        write_side(writer, ROW_VALUE_BEFORE,
-                   side == ROW_SIDE_BEFORE ? value : cell_member(entry, "before"));
-        write_side(writer, ROW_VALUE_AFTER,
-                   side == ROW_SIDE_AFTER ? value : cell_member(entry, "after"));
+        write_value(writer, ROW_VALUE_BEFORE,
+                    side == ROW_SIDE_BEFORE ? value : cell_member(entry, "before"));
+        write_value(writer, ROW_VALUE_AFTER,
+                    side == ROW_SIDE_AFTER ? value : cell_member(entry, "after"));
+        if (kind == REPORT_INTERVAL)
+                row_write_value(writer, "work", cell_member(entry, "work"));
         row_write_fields(writer, entry, fields, ELEMENTSOF(fields));
-        write_reason(writer, entry, side);
+        write_reason(writer, kind, entry, side);
+        write_doubts(writer, entry);
+}
+
+/* Both sides have rates and levels: what changes has no rate of its own, and nothing is reset. */
+static void write_intervals(RowWriter *writer, json_object *entry, RowSide side) {
+        static const RowField fields[] = { { "delta", "delta" }, { "percent", "percent" } };
+        json_object *value = cell_member(entry, "value");
+
+        write_value(writer, ROW_VALUE_A,
+                    side == ROW_SIDE_BEFORE && value ? value : cell_member(entry, "a"));
+        write_value(writer, ROW_VALUE_B,
+                    side == ROW_SIDE_AFTER && value ? value : cell_member(entry, "b"));
+        row_write_fields(writer, entry, fields, ELEMENTSOF(fields));
+        write_reason(writer, REPORT_INTERVALS, entry, side);
         write_doubts(writer, entry);
 }
 
@@ -283,15 +229,17 @@ static void add_row(RowWriter *writer, ReportKind kind, const char *metric, json
         write_metric(writer, metric);
         switch (kind) {
         case REPORT_SNAPSHOT:
-                write_side(writer, ROW_VALUE, cell_member(entry, "value"));
+                write_value(writer, ROW_VALUE, cell_member(entry, "value"));
                 row_write_value(writer, "present", cell_member(entry, "present"));
-                write_reason(writer, entry, ROW_SIDE_BOTH);
+                write_reason(writer, kind, entry, ROW_SIDE_BOTH);
                 write_doubts(writer, entry);
                 break;
         case REPORT_PAIR:
         case REPORT_INTERVAL:
+                write_pair(writer, kind, entry, side);
+                break;
         case REPORT_INTERVALS:
-                write_pair(writer, entry, side);
+                write_intervals(writer, entry, side);
                 break;
         case REPORT_SETS:
                 write_sets(writer, entry);
@@ -299,13 +247,14 @@ static void add_row(RowWriter *writer, ReportKind kind, const char *metric, json
         case _REPORT_KIND_MAX:
                 break;
         }
-        if (kind != REPORT_SETS)
-                group_rows_write_spreads(writer, kind, entry, side);
+        group_rows_write_spreads(writer, kind, entry, side);
         row_end(writer);
 }
 
 void group_rows_add(RowWriter *writer, ReportKind kind, json_object *group, RowSide side) {
-        static const char *const sides[] = { "both", "before", "after" };
+        static const char *const names[2][3] = { { "both", "before", "after" },
+                                                 { "both", "a", "b" } };
+        const char *const *sides = names[kind == REPORT_INTERVALS];
         static const char *const lists[] = { "metrics", "derived" };
         json_object_iter member;
 
@@ -322,6 +271,7 @@ void group_rows_add(RowWriter *writer, ReportKind kind, json_object *group, RowS
 
 void group_rows_add_names(RowWriter *writer, ReportKind kind) {
         writer->naming = true;
+        row_head_begin(writer, kind, (Span){}, NULL);
         group_rows_begin_group(writer, kind, (Span){}, ROW_SIDE_BOTH, NULL);
         add_row(writer, kind, NULL, NULL, ROW_SIDE_BOTH);
         writer->naming = false;

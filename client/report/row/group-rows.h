@@ -20,9 +20,10 @@ typedef enum RowSide {
         ROW_SIDE_AFTER,
 } RowSide;
 
-/* What all rows have in common; @reply is the first one. */
-void group_rows_begin(RowWriter *writer, ReportKind kind, json_object *reply);
-/* The line of names of CSV. */
+/* In the column "rule" of values that are made of others: they cannot be added. */
+#define GROUP_ROWS_RULE_DERIVED "Derived"
+
+/* The line of names of CSV; the head has to be begun anew after it. */
 void group_rows_add_names(RowWriter *writer, ReportKind kind);
 /* A Group, OneSidedGroup or SetGroup of the interface. */
 void group_rows_add(RowWriter *writer, ReportKind kind, json_object *group, RowSide side);
@@ -36,7 +37,13 @@ typedef struct RowValue {
         json_object *min, *max, *text, *count, *total;
 } RowValue;
 
-typedef enum RowValueName { ROW_VALUE, ROW_VALUE_BEFORE, ROW_VALUE_AFTER } RowValueName;
+typedef enum RowValueName {
+        ROW_VALUE,
+        ROW_VALUE_BEFORE,
+        ROW_VALUE_AFTER,
+        ROW_VALUE_A, /* of two intervals */
+        ROW_VALUE_B,
+} RowValueName;
 
 /* @side is absent if its bytes are NULL; @group may be any object with members of a Group. */
 void group_rows_begin_group(RowWriter *writer, ReportKind kind, Span side, RowSide row_side,

@@ -62,6 +62,26 @@ static bool is_formula(Span text) {
         return text.n > 0 && memchr("=+-@", text.bytes[0], 4);
 }
 
+/*
+ * Hidden characters are escaped as bytes that are not UTF-8 are, in both styles, so that tables of
+ * both can be joined by names. A character of @doubled is written twice.
+ */
+static void append_visible(Buffer *to, Span text, const char *doubled) {
+        while (text.n > 0) {
+                size_t n = hidden_character(text, NULL);
+
+                for (size_t i = 0; i < n; i++)
+                        name_escape_byte(to, (unsigned char) text.bytes[i]);
+                if (n == 0) {
+                        if (text.bytes[0] == doubled[0] && doubled[0] != '\0')
+                                buffer_append_byte(to, text.bytes[0]);
+                        buffer_append_byte(to, text.bytes[0]);
+                        n = 1;
+                }
+                text = (Span){ text.bytes + n, text.n - n };
+        }
+}
+
 /* Quoted where RFC 4180 asks for it, and when empty, because an empty name is not an absent one. */
 static void append_csv_text(RowWriter *writer, Span text) {
         Buffer *to = writer->to;
@@ -74,21 +94,28 @@ static void append_csv_text(RowWriter *writer, Span text) {
                 name_escape_byte(to, (unsigned char) text.bytes[0]);
                 text = (Span){ text.bytes + 1, text.n - 1 };
         }
-        while (text.n > 0) {
-                size_t n = hidden_character(text, NULL);
-
-                for (size_t i = 0; i < n; i++)
-                        name_escape_byte(to, (unsigned char) text.bytes[i]);
-                if (n == 0) {
-                        if (text.bytes[0] == '"')
-                                buffer_append_byte(to, '"');
-                        buffer_append_byte(to, text.bytes[0]);
-                        n = 1;
-                }
-                text = (Span){ text.bytes + n, text.n - n };
-        }
+        append_visible(to, text, "\"");
         if (quotes)
                 buffer_append_byte(to, '"');
+}
+
+/* The same text as in CSV, but for formulas, which JSON does not have. */
+static void append_json_text(RowWriter *writer, Span text) {
+        _cleanup_(buffer_done) Buffer visible = {};
+        JsonWriter json;
+
+        append_visible(&visible, text, "");
+        fail(writer, buffer_failure(&visible));
+        json_writer_init(&json, writer->to);
+        json_write_span(&json, (Span){ visible.n > 0 ? visible.bytes : "", visible.n });
+        fail(writer, json_writer_finish(&json));
+}
+
+static void append_text(RowWriter *writer, Span text) {
+        if (writer->style != ROW_STYLE_NDJSON)
+                append_csv_text(writer, text);
+        else
+                append_json_text(writer, text);
 }
 
 /* Returns whether a value follows. */
@@ -113,8 +140,8 @@ static void clear_scratch(RowWriter *writer) {
 static void append_value(RowWriter *writer, json_object *value) {
         bool is_csv = writer->style != ROW_STYLE_NDJSON;
 
-        if (is_csv && json_object_is_type(value, json_type_string)) {
-                append_csv_text(writer, cell_string(value));
+        if (json_object_is_type(value, json_type_string)) {
+                append_text(writer, cell_string(value));
         } else if (is_csv && (json_object_is_type(value, json_type_object) ||
                               json_object_is_type(value, json_type_array))) {
                 /* Something newer than this client stays one field. */
@@ -130,18 +157,6 @@ void row_write_value(RowWriter *writer, const char *name, json_object *value) {
         if (begin_field(writer, name))
                 append_value(writer, value);
         end_field(writer);
-}
-
-static void append_text(RowWriter *writer, Span text) {
-        JsonWriter json;
-
-        if (writer->style != ROW_STYLE_NDJSON) {
-                append_csv_text(writer, text);
-                return;
-        }
-        json_writer_init(&json, writer->to);
-        json_write_span(&json, text);
-        fail(writer, json_writer_finish(&json));
 }
 
 void row_write_text(RowWriter *writer, const char *name, Span text) {

@@ -25,7 +25,7 @@ typedef enum RowStyle {
 } RowStyle;
 
 typedef enum RowPart {
-        ROW_PART_HEAD, /* in NDJSON only: CSV has no such columns */
+        ROW_PART_HEAD,
         ROW_PART_GROUP,
         ROW_PART_OWN,
         _ROW_PART_MAX,

@@ -7,14 +7,24 @@
 #include "report/row/group-rows.h"
 #include "report/section/section-row.h"
 
+/* Of the first or the second side; two intervals are named by letters. */
+static json_object *side_value(ReportKind kind, const SectionValue *value, unsigned side) {
+        static const char *const names[2][2] = { { "before", "after" }, { "a", "b" } };
+
+        return cell_member(value->value, names[kind == REPORT_INTERVALS][side]);
+}
+
 /* The side that has the value; unknown if neither does. */
-static Span side_of(const SectionValue *value) {
-        bool before = cell_member(value->value, "before"),
-             after = cell_member(value->value, "after");
+static Span side_of(ReportKind kind, const SectionValue *value) {
+        bool before = side_value(kind, value, 0), after = side_value(kind, value, 1);
 
         if (before && after)
                 return SPAN_LITERAL("both");
-        return before ? SPAN_LITERAL("before") : after ? SPAN_LITERAL("after") : (Span){};
+        if (!before && !after)
+                return (Span){};
+        if (kind == REPORT_INTERVALS)
+                return before ? SPAN_LITERAL("a") : SPAN_LITERAL("b");
+        return before ? SPAN_LITERAL("before") : SPAN_LITERAL("after");
 }
 
 /*
@@ -35,6 +45,7 @@ static void write_metric(RowWriter *writer, SectionId id, const SectionRow *row,
         buffer_append(name, value->name.bytes, value->name.n);
         row_write_text(writer, "section", span_of(view_table_name(id)));
         row_write_scratch(writer, "metric");
+        row_write_absent(writer, "rule");
         row_write_text(writer, "unit", span_of(section_unit_name(value->unit)));
 }
 
@@ -64,9 +75,8 @@ static void write_side(RowWriter *writer, RowValueName name, json_object *value,
         group_rows_write_value(writer, name, &columns);
 }
 
-static void write_change(RowWriter *writer, const SectionValue *value) {
-        json_object *before = cell_member(value->value, "before");
-        json_object *after = cell_member(value->value, "after");
+static void write_change(RowWriter *writer, ReportKind kind, const SectionValue *value) {
+        json_object *before = side_value(kind, value, 0), *after = side_value(kind, value, 1);
         json_object *delta = cell_member(value->value, "delta");
         char digits[QUANTITY_CHARS];
         double percent;
@@ -80,6 +90,8 @@ static void write_change(RowWriter *writer, const SectionValue *value) {
                 row_write_double(writer, "percent", percent);
         else
                 row_write_absent(writer, "percent");
+        if (kind == REPORT_INTERVALS)
+                return;
         row_write_value(writer, "per_second", value->rate);
         if (before && after)
                 row_write_bool(writer, "changed", !json_object_equal(before, after));
@@ -90,17 +102,22 @@ static void write_change(RowWriter *writer, const SectionValue *value) {
 
 static void add_value(RowWriter *writer, ReportKind kind, SectionId id, const SectionRow *row,
                       const SectionValue *value) {
-        json_object *before = cell_member(value->value, "before");
-        json_object *after = cell_member(value->value, "after");
+        json_object *before = side_value(kind, value, 0), *after = side_value(kind, value, 1);
         bool absent = report_kind_has_sides(kind) ? !before || !after : !value->value;
 
-        group_rows_begin_group(writer, kind, side_of(value), ROW_SIDE_BOTH, row->json);
+        group_rows_begin_group(writer, kind, side_of(kind, value), ROW_SIDE_BOTH, row->json);
         row_begin(writer, ROW_PART_OWN);
         write_metric(writer, id, row, value);
         if (report_kind_has_sides(kind)) {
-                write_side(writer, ROW_VALUE_BEFORE, before, value->unit);
-                write_side(writer, ROW_VALUE_AFTER, after, value->unit);
-                write_change(writer, value);
+                bool of_intervals = kind == REPORT_INTERVALS;
+
+                write_side(writer, of_intervals ? ROW_VALUE_A : ROW_VALUE_BEFORE, before,
+                           value->unit);
+                write_side(writer, of_intervals ? ROW_VALUE_B : ROW_VALUE_AFTER, after,
+                           value->unit);
+                if (kind == REPORT_INTERVAL)
+                        row_write_absent(writer, "work");
+                write_change(writer, kind, value);
         } else {
                 write_side(writer, ROW_VALUE, value->value, value->unit);
                 row_write_absent(writer, "present");

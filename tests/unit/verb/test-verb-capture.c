@@ -163,7 +163,7 @@ START_TEST(run_keeps_stdout_for_the_rows) {
         begin(ran, 4);
         CTL_RUN(&ctl, "run", "--format", "csv", "--tag=t", "--", "echo", "out");
         ck_assert_int_eq(ctl.status, 0);
-        ck_assert_ptr_eq(strstr(ctl.out, "side,cgroup,process,"), ctl.out);
+        ck_assert_ptr_eq(strstr(ctl.out, "kind,group_by,before_snapshot,"), ctl.out);
         ck_assert_ptr_eq(strstr(ctl.err, "out\necho out: exit 0, "), ctl.err);
         CTL_RUN(&ctl, "run", "--format", "csv", "--tag=t", "-q", "--", "echo", "out");
         ck_assert_str_eq(ctl.err, "out\n");

@@ -423,13 +423,14 @@ static const Exchange row_answers[] = {
 
 START_TEST(rows_of_sections_have_the_columns_of_all) {
         static const char *const lines[] = {
-                ",/a,,,,,,,,cgroup-limits,cpu.max.period,us,,,,,,,,,,,,,,,,,,before: "
+                ",/a,,,,,,,,cgroup-limits,cpu.max.period,,us,,,,,,,,,,,,,,,,,,before: "
                 "x,,,,,,,,,,,,\r\n",
-                "both,/a,,,,,,,,cgroup-limits,cpu.max.cpus,cpus,2.5,,,,,,0.5,,,,,,-2.0,-80,,true,,,"
+                "both,/"
+                "a,,,,,,,,cgroup-limits,cpu.max.cpus,,cpus,2.5,,,,,,0.5,,,,,,-2.0,-80,,true,,,"
                 ",,,,,,,,,,,\r\n",
-                "after,/a,,,,,,,,cgroup-limits,memory.max,bytes,,,,,,,1,,,,,,,,,,,before: "
+                "after,/a,,,,,,,,cgroup-limits,memory.max,,bytes,,,,,,,1,,,,,,,,,,,before: "
                 "x,,,,,,,,,,,,\r\n",
-                "both,,,,,,,,,host-pressure,cpu.some.avg10,percent,100.09,,,,,,0.05,,,,,,-100.04,"
+                "both,,,,,,,,,host-pressure,cpu.some.avg10,,percent,100.09,,,,,,0.05,,,,,,-100.04,"
                 "-99.95004495953641,,true,,,,,,,,,,,,,,\r\n",
         };
 
@@ -464,8 +465,8 @@ START_TEST(a_percent_is_the_same_in_every_format) {
         ck_assert_ptr_nonnull(strstr(ctl.out, "cpu.weight    100   200   100 100\n"));
         ck_assert_ptr_nonnull(strstr(ctl.out, "nr_rejected      4     5     1 25\n"));
         CTL_RUN(&ctl, "compare", "a", "b", "--group-by", "cgroup", "--format", "csv");
-        ck_assert_ptr_nonnull(strstr(ctl.out, "cpu.weight,none,100,,,,,,200,,,,,,100,100,,true,"));
-        ck_assert_ptr_nonnull(strstr(ctl.out, "nr_rejected,none,4,,,,,,5,,,,,,1,25,,true,"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "cpu.weight,,none,100,,,,,,200,,,,,,100,100,,true,"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "nr_rejected,,none,4,,,,,,5,,,,,,1,25,,true,"));
         CTL_RUN(&ctl, "compare", "a", "b", "--group-by", "cgroup", "--threshold", "99");
         ck_assert_ptr_nonnull(strstr(ctl.out, "cpu.weight"));
         ck_assert_ptr_null(strstr(ctl.out, "nr_rejected"));
@@ -476,19 +477,20 @@ END_TEST
 START_TEST(rows_of_sections_are_objects_like_all) {
         begin(shown, 1);
         CTL_RUN(&ctl, "show", "a", "--group-by", "cgroup", "--format", "ndjson");
-        ck_assert_ptr_nonnull(
-                strstr(ctl.out, "\"cgroup\":\"/b\",\"process\":null,\"thread\":null,\"pid\":null,"
-                                "\"tid\":null,\"start_ticks\":null,\"threads\":null,"
-                                "\"section\":\"memory-stat\",\"metric\":\"anon\","
-                                "\"unit\":\"bytes\",\"value\":2048,\"value_min\":null,"
-                                "\"value_max\":null,\"value_text\":null,\"value_count\":null,"
-                                "\"value_total\":null,\"present\":null,\"reason\":null,"
-                                "\"approximate\":null,\"implausible\":null,"
-                                "\"top_tid\":null,\"top_name\":null,\"top_value\":null,"
-                                "\"p50\":null,\"p99\":null}\n"));
-        ck_assert_ptr_nonnull(strstr(ctl.out, "\"metric\":\"memory.high\",\"unit\":\"bytes\","
-                                              "\"value\":null,\"value_min\":null,"
-                                              "\"value_max\":null,\"value_text\":\"max\""));
+        ck_assert_ptr_nonnull(strstr(
+                ctl.out, "\"cgroup\":\"/b\",\"process\":null,\"thread\":null,\"pid\":null,"
+                         "\"tid\":null,\"start_ticks\":null,\"threads\":null,"
+                         "\"section\":\"memory-stat\",\"metric\":\"anon\","
+                         "\"rule\":null,\"unit\":\"bytes\",\"value\":2048,\"value_min\":null,"
+                         "\"value_max\":null,\"value_text\":null,\"value_count\":null,"
+                         "\"value_total\":null,\"present\":null,\"reason\":null,"
+                         "\"approximate\":null,\"implausible\":null,"
+                         "\"top_tid\":null,\"top_name\":null,\"top_value\":null,"
+                         "\"p50\":null,\"p99\":null}\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out,
+                                     "\"metric\":\"memory.high\",\"rule\":null,\"unit\":\"bytes\","
+                                     "\"value\":null,\"value_min\":null,"
+                                     "\"value_max\":null,\"value_text\":\"max\""));
         end();
 }
 END_TEST
@@ -503,7 +505,10 @@ static const Exchange spread[] = { { REPLIES(
 START_TEST(the_spread_of_a_sum_is_in_its_row) {
         begin(spread, 1);
         CTL_RUN(&ctl, "show", "a", "--format", "csv", "--no-legend");
-        expect(0, ",p,,,,,2,primary,minflt,count,7,,,,,,2,,,,12,\"a,b\",6,1,6\r\n", "");
+        expect(0,
+               "state,pcomm,a,,,,,,,,,,,,p,,,,,2,primary,minflt,SumCount,count,7,,,,,,2,,,,12,\"a,"
+               "b\",6,1,6\r\n",
+               "");
         end();
 }
 END_TEST

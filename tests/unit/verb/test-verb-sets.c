@@ -174,6 +174,10 @@ START_TEST(json_is_one_object_with_all_of_it) {
 }
 END_TEST
 
+#define SET_HEAD                                                                             \
+        "sets,pcomm,2,base-1,base-2,h,,,6.1,,1795188901123456789,,1,next-1,next-1,h,,,6.1,," \
+        "1795188901123456789,,0.05,3,"
+
 START_TEST(csv_is_a_row_a_metric) {
         begin(sets, 1);
         CTL_RUN(&ctl, "compare", "--before", "base-1,base-2", "--after", "next-1", "--format",
@@ -182,15 +186,24 @@ START_TEST(csv_is_a_row_a_metric) {
         ck_assert_ptr_null(strstr(ctl.asked, "\"changedOnly\":true"));
         ck_assert_str_eq(
                 ctl.out,
-                "cgroup,process,thread,before_threads,after_threads,section,metric,unit,before_n,"
+                "kind,group_by,before_captures,before_first,before_last,before_host,before_machine_"
+                "id,before_boot_id,before_kernel_release,before_tool_version,before_start_realtime_"
+                "ns,before_end_realtime_ns,"
+                "after_captures,after_first,after_last,after_host,after_machine_id,after_boot_id,"
+                "after_kernel_release,after_tool_version,after_start_realtime_ns,after_end_"
+                "realtime_ns,alpha,tested,"
+                "cgroup,process,thread,before_threads,after_threads,section,metric,rule,unit,"
+                "before_n,"
                 "before_median,before_min,before_max,before_q1,before_q3,after_n,after_median,"
                 "after_min,after_max,after_q1,after_q3,delta,percent,u,p,p_adjusted,significant,"
-                "is_rate,reason,approximate\r\n"
-                ",pool,,4,4,primary,run_time_ns,ns,4,1000000,1,2500.5,1,2,4,1200000,1,2500.5,1,2,"
-                "200000,20,16,0.0286,0.0429,true,true,,\r\n"
-                ",pool,,4,4,primary,nr_threads,count,4,4,1,2500.5,1,2,,,,,,,,,,,,false,false,"
-                "after: gone,\r\n"
-                ",pool,,4,4,derived,cpu_efficiency,ratio,4,0.5,1,2500.5,1,2,4,0.25,1,2500.5,1,2,"
+                "is_rate,reason,approximate\r\n" SET_HEAD
+                ",pool,,4,4,primary,run_time_ns,SumNs,ns,4,1000000,1,2500.5,1,2,4,1200000,1,2500.5,"
+                "1,2,"
+                "200000,20,16,0.0286,0.0429,true,true,,\r\n" SET_HEAD
+                ",pool,,4,4,primary,nr_threads,MaxGaugeCount,count,4,4,1,2500.5,1,2,,,,,,,,,,,,"
+                "false,false,"
+                "after: gone,\r\n" SET_HEAD ",pool,,4,4,derived,cpu_efficiency,Derived,ratio,4,0.5,"
+                "1,2500.5,1,2,4,0.25,1,2500.5,1,2,"
                 "-0.25,,0,0.00001,0.00005,true,false,,\r\n");
         end();
 }
@@ -200,11 +213,13 @@ START_TEST(ndjson_rows_stand_for_themselves) {
         begin(sets, 1);
         CTL_RUN(&ctl, "compare", "--before", "base-1,base-2", "--after", "next-1", "--format",
                 "ndjson");
-        ck_assert_ptr_nonnull(strstr(ctl.out, "{\"before_captures\":2,\"before_first\":\"base-1\","
-                                              "\"before_last\":\"base-2\",\"before_host\":\"h\","
-                                              "\"before_machine_id\":null,\"before_boot_id\":null,"
-                                              "\"before_kernel_release\":\"6.1\","
-                                              "\"before_start_realtime_ns\":1795188901123456789,"));
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "{\"kind\":\"sets\",\"group_by\":\"pcomm\",\"before_captures\":2,"
+                                "\"before_first\":\"base-1\","
+                                "\"before_last\":\"base-2\",\"before_host\":\"h\","
+                                "\"before_machine_id\":null,\"before_boot_id\":null,"
+                                "\"before_kernel_release\":\"6.1\",\"before_tool_version\":null,"
+                                "\"before_start_realtime_ns\":1795188901123456789,"));
         ck_assert_ptr_nonnull(strstr(ctl.out, "\"alpha\":0.05,\"tested\":3,\"cgroup\":null,"
                                               "\"process\":\"pool\""));
         ck_assert_ptr_nonnull(strstr(ctl.out, "\"p_adjusted\":0.0429,\"significant\":true,"

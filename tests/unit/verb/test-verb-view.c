@@ -288,7 +288,8 @@ START_TEST(all_at_once_is_a_tree) {
         CTL_RUN(&ctl, "show", "a", "--group-by", "all", "--columns", "metric,value", "--no-legend");
         ck_assert_ptr_nonnull(strstr(ctl.out, "minflt 9\nmajflt 0\nminflt 6\n"));
         CTL_RUN(&ctl, "show", "a", "--group-by", "all", "--format", "csv", "--no-legend");
-        ck_assert_ptr_eq(strstr(ctl.out, "/b,p,t2,,,,1,primary,minflt,"), ctl.out);
+        ck_assert_ptr_nonnull(strstr(ctl.out, ",/b,p,t2,,,,1,primary,minflt,"));
+        ck_assert(strstr(ctl.out, ",/b,p,t2,") < strchr(ctl.out, '\r'));
         CTL_RUN(&ctl, "show", "a", "--group-by", "all", "--json");
         ck_assert_ptr_nonnull(
                 strstr(ctl.out, "\"groups\":[" LEAF("\"cgroup\":\"/b\",", "p", "t2", "9") ","));
@@ -330,21 +331,33 @@ END_TEST
 /* rows */
 
 static const char compared_names[] =
+        "kind,group_by,before_snapshot,before_host,before_machine_id,before_boot_id,before_kernel_"
+        "release,before_tool_version,before_start_realtime_ns,before_end_realtime_ns,before_start_"
+        "boottime_ns,before_end_boottime_ns,"
+        "after_snapshot,after_host,after_machine_id,after_boot_id,after_kernel_release,after_tool_"
+        "version,after_start_realtime_ns,after_end_realtime_ns,after_start_boottime_ns,after_end_"
+        "boottime_ns,same_boot,elapsed_ns,cpus,"
         "side,cgroup,process,thread,pid,tid,start_ticks,before_threads,after_threads,section,"
-        "metric,unit,before,before_min,before_max,before_text,before_count,before_total,after,"
+        "metric,rule,unit,before,before_min,before_max,before_text,before_count,before_total,after,"
         "after_min,after_max,after_text,after_count,after_total,delta,percent,per_second,changed,"
         "reset,reason,approximate,implausible,before_top_tid,before_top_name,before_top_value,"
         "before_p50,before_p99,"
         "top_tid,top_name,top_value,p50,p99\r\n";
-static const char compared_rows[] =
-        "both,,nginx,,,,,3,4,primary,run_time_ns,ns,1000000000,,,,,,18446744073709551615,,,,,"
+#define COMPARED_HEAD                                                                            \
+        "totals,pcomm,a,h,,,6.1,,1795188901123456789,,,,b,h,,,6.1,,1795188901123456789,,,,true," \
+        "60012000000,,"
+static const char compared_rows[] = COMPARED_HEAD
+        "both,,nginx,,,,,3,4,primary,run_time_ns,SumNs,ns,1000000000,,,,,,18446744073709551615,,,,,"
         ","
-        "18446744072709551615,1844674407270.9551,307445734545.1592,true,false,,,,,,,,,,,,,\r\n"
-        "both,,nginx,,,,,3,4,primary,policy,none,,,,S,3,3,,,,R,2,4,,,,true,false,,,,,,,,,,,,,\r\n"
-        "both,,nginx,,,,,3,4,derived,avg_slice_ns,ns,100.5,,,,,,,,,,,,,,,true,false,,,,,,,,,,,,,"
+        "18446744072709551615,1844674407270.9551,307445734545.1592,true,false,,,,,,,,,,,,,"
+        "\r\n" COMPARED_HEAD "both,,nginx,,,,,3,4,primary,policy,Mode,none,,,,S,3,3,,,,R,2,4,,,,"
+        "true,false,,,,,,,,,,,,,\r\n" COMPARED_HEAD
+        "both,,nginx,,,,,3,4,derived,avg_slice_ns,Derived,ns,100.5,,,,,,,,,,,,,,,true,false,,,,,,,,"
+        ",,,,,"
         "\r\n";
-static const char only_row[] = "before,,gone,,,,,2,,primary,run_time_ns,ns,5000000,,,,,,,,,,,,,,,,,"
-                               "after: there is no such group,,,,,,,,,,,,\r\n";
+static const char only_row[] =
+        COMPARED_HEAD "before,,gone,,,,,2,,primary,run_time_ns,SumNs,ns,5000000,,,,,,,,,,,,,,,,,"
+                      "after: there is no such group,,,,,,,,,,,,\r\n";
 
 START_TEST(compare_csv_is_a_row_a_metric) {
         char expected[4096];
@@ -363,11 +376,11 @@ START_TEST(compare_csv_is_a_row_a_metric) {
 }
 END_TEST
 
-#define ROW_HEAD(side)                                                                          \
-        "\"" side "snapshot\":\"a\",\"" side "host\":\"h\",\"" side "machine_id\":null,\"" side \
-        "boot_id\":null,\"" side "start_realtime_ns\":1795188901123456789,\"" side              \
-        "end_realtime_ns\":null,\"" side "start_boottime_ns\":null,\"" side                     \
-        "end_boottime_ns\":null,"
+#define ROW_HEAD(side)                                                                            \
+        "\"" side "snapshot\":\"a\",\"" side "host\":\"h\",\"" side "machine_id\":null,\"" side   \
+        "boot_id\":null,\"" side "kernel_release\":\"6.1\",\"" side "tool_version\":null,\"" side \
+        "start_realtime_ns\":1795188901123456789,\"" side "end_realtime_ns\":null,\"" side        \
+        "start_boottime_ns\":null,\"" side "end_boottime_ns\":null,"
 
 static const Exchange compared_short[] = { { REPLIES(
         "{\"parameters\":{\"before\":" HEAD("a") ",\"sourcesBefore\":[],\"after\":" HEAD(
@@ -380,13 +393,14 @@ START_TEST(compare_ndjson_is_an_object_a_row) {
         begin(compared_short, 1);
         CTL_RUN(&ctl, "compare", "a", "b", "--format", "ndjson");
         expect(0,
-               "{" ROW_HEAD("before_") ROW_HEAD(
-                       "after_") "\"same_boot\":true,\"elapsed_ns\":5,\"side\":\"after\","
+               "{\"kind\":\"totals\",\"group_by\":\"pcomm\"," ROW_HEAD("before_") ROW_HEAD(
+                       "after_") "\"same_boot\":true,\"elapsed_ns\":5,\"cpus\":null,\"side\":"
+                                 "\"after\","
                                  "\"cgroup\":null,"
                                  "\"process\":\"gone\",\"thread\":null,\"pid\":null,\"tid\":null,"
                                  "\"start_ticks\":null,\"before_threads\":null,\"after_threads\":2,"
-                                 "\"section\":\"primary\",\"metric\":\"run_time_ns\",\"unit\":"
-                                 "\"ns\","
+                                 "\"section\":\"primary\",\"metric\":\"run_time_ns\",\"rule\":"
+                                 "\"SumNs\",\"unit\":\"ns\","
                                  "\"before\":null,\"before_min\":null,\"before_max\":null,\"before_"
                                  "text\":null,"
                                  "\"before_count\":null,\"before_total\":null,\"after\":5000000,"
@@ -441,18 +455,91 @@ START_TEST(show_prints_values) {
 }
 END_TEST
 
+// clang-format off
+static const Exchange two_intervals[] = { { REPLIES(
+        "{\"parameters\":{\"kind\":\"intervals\","
+        "\"a\":{\"before\":" HEAD("a") ",\"after\":" HEAD("b") ",\"elapsedNs\":5},"
+        "\"b\":{\"before\":" HEAD("c") ",\"after\":" HEAD("d") ",\"elapsedNs\":6},"
+        "\"sameBoot\":false,\"hostChanges\":[],"
+        "\"host\":{\"a\":{\"cpus\":2},\"b\":{\"cpus\":4}}},\"continues\":true}\0"
+        "{\"parameters\":{\"groups\":[{\"key\":\"p\",\"process\":\"p\",\"threads\":{\"a\":2,"
+        "\"b\":3},"
+        "\"metrics\":{\"run_time_ns\":{\"a\":1.5,\"b\":3,\"delta\":1.5,\"percent\":100}}}]},"
+        "\"continues\":true}\0"
+        "{\"parameters\":{\"onlyB\":[{\"key\":\"n\",\"process\":\"n\",\"threads\":1,"
+        "\"metrics\":{\"run_time_ns\":{\"value\":7}}}]},\"continues\":true}\0"
+        "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}}") } };
+// clang-format on
+
+/* Each of them has a head, and rates where two snapshots have totals. */
+START_TEST(two_intervals_are_rows_of_a_and_b) {
+        static const char *const parts[] = {
+                "{\"kind\":\"intervals\",\"group_by\":\"pcomm\",\"a_before_snapshot\":\"a\",",
+                ",\"a_after_snapshot\":\"b\",",
+                ",\"a_elapsed_ns\":5,\"a_cpus\":2,\"b_before_snapshot\":\"c\",",
+                ",\"b_elapsed_ns\":6,\"b_cpus\":4,\"same_boot\":false,\"side\":\"both\",",
+                ",\"a_threads\":2,\"b_threads\":3,\"section\":\"primary\",",
+                ",\"unit\":\"ns\",\"a\":1.5,\"a_min\":null,",
+                ",\"b\":3,\"b_min\":null,\"b_max\":null,\"b_text\":null,\"b_count\":null,"
+                "\"b_total\":null,\"delta\":1.5,\"percent\":100,\"reason\":null,"
+                "\"approximate\":null,\"implausible\":null}\n",
+                ",\"side\":\"b\",\"cgroup\":null,\"process\":\"n\",",
+                ",\"a_threads\":null,\"b_threads\":1,",
+                ",\"b\":7,",
+                ",\"reason\":\"A: there is no such group\",",
+        };
+
+        begin(two_intervals, 1);
+        CTL_RUN(&ctl, "compare", "a..b", "c..d", "--format", "ndjson");
+        ck_assert_str_eq(ctl.err, "");
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++)
+                ck_assert_msg(strstr(ctl.out, parts[i]), "%s is not in %s", parts[i], ctl.out);
+        end();
+}
+END_TEST
+
+// clang-format off
+static const Exchange one_interval[] = { { REPLIES(
+        "{\"parameters\":{\"kind\":\"interval\",\"before\":" HEAD("a") ",\"after\":" HEAD("b") ","
+        "\"sourcesBefore\":[],\"sourcesAfter\":[],\"sameBoot\":true,\"elapsedNs\":5,"
+        "\"hostChanges\":[],\"host\":{\"cpus\":2}},\"continues\":true}\0"
+        "{\"parameters\":{\"groups\":[{\"key\":\"p\",\"process\":\"p\",\"threadsBefore\":2,"
+        "\"threadsAfter\":3,\"metrics\":{\"run_time_ns\":{\"before\":1,\"after\":4,\"delta\":3,"
+        "\"work\":9,\"percent\":300,\"perSecond\":0.6,\"changed\":true,\"reset\":false}}}]},"
+        "\"continues\":true}\0"
+        "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}}") } };
+// clang-format on
+
+START_TEST(an_interval_has_its_work_in_its_rows) {
+        begin(one_interval, 1);
+        CTL_RUN(&ctl, "show", "a..b", "--format", "ndjson");
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "{\"kind\":\"interval\","));
+        ck_assert_ptr_nonnull(strstr(ctl.out, ",\"elapsed_ns\":5,\"cpus\":2,\"side\":"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, ",\"work\":9,\"delta\":3,\"percent\":300,"
+                                              "\"per_second\":0.6,"));
+        CTL_RUN(&ctl, "show", "a..b", "--format", "csv");
+        ck_assert_ptr_nonnull(strstr(ctl.out, ",after_total,work,delta,percent,per_second,"));
+        end();
+}
+END_TEST
+
+#define SHOWN_HEAD "state,pcomm,a,h,,,6.1,,1795188901123456789,,,,,"
+
 START_TEST(show_csv_has_columns_of_one_type) {
         begin(shown, 1);
         CTL_RUN(&ctl, "show", "a", "--format", "csv");
         expect(0,
-               "cgroup,process,thread,pid,tid,start_ticks,threads,section,metric,unit,value,"
+               "kind,group_by,snapshot,host,machine_id,boot_id,kernel_release,tool_version,start_"
+               "realtime_ns,end_realtime_ns,start_boottime_ns,end_boottime_ns,cpus,"
+               "cgroup,process,thread,pid,tid,start_ticks,threads,section,metric,rule,unit,value,"
                "value_min,value_max,value_text,value_count,value_total,present,reason,"
                "approximate,implausible,"
-               "top_tid,top_name,top_value,p50,p99\r\n"
-               ",p,t,1,2,3,1,primary,nice,none,2.5,0,5,,,,1,,,,,,,,\r\n"
-               ",p,t,1,2,3,1,primary,cpu_affinity,none,2,2,2,0-1,,,1,,,,,,,,\r\n"
-               ",p,t,1,2,3,1,,new_metric,,,,,,,,0,x,,,,,,,\r\n"
-               ",,,,,,1,primary,minflt,count,1500,,,,,,1,,,,,,,,\r\n",
+               "top_tid,top_name,top_value,p50,p99\r\n" SHOWN_HEAD
+               ",p,t,1,2,3,1,primary,nice,RangeI32,none,2.5,0,5,,,,1,,,,,,,,\r\n" SHOWN_HEAD
+               ",p,t,1,2,3,1,primary,cpu_affinity,Affinity,none,2,2,2,0-1,,,1,,,,,,,,"
+               "\r\n" SHOWN_HEAD ",p,t,1,2,3,1,,new_metric,,,,,,,,,0,x,,,,,,,\r\n" SHOWN_HEAD
+               ",,,,,,1,primary,minflt,SumCount,count,1500,,,,,,1,,,,,,,,\r\n",
                "");
         end();
 }
@@ -472,9 +559,10 @@ START_TEST(csv_quotes_what_must_be_quoted) {
         begin(odd, 1);
         CTL_RUN(&ctl, "show", "a", "--format", "csv", "--no-legend");
         expect(0,
-               ",\"\",,,,,1,,m,,,,,,,,,\"a, b\",,,,,,,\r\n"
-               ",\"say "
-               "\"\"hi\"\"\",,,,,1,,m,,-18446744073709551615,,,,,,,a\uef0a\uef7fb\uefc2\uef9b,,,,,,"
+               "state,pcomm,a,,,,,,,,,,,,\"\",,,,,1,,m,,,,,,,,,,\"a, b\",,,,,,,\r\n"
+               "state,pcomm,a,,,,,,,,,,,,\"say "
+               "\"\"hi\"\"\",,,,,1,,m,,,-18446744073709551615,,,,,,,a\uef0a\uef7fb\uefc2\uef9b,,,,,"
+               ","
                ","
                "\r\n",
                "");
@@ -503,6 +591,8 @@ int main(void) {
         tcase_add_test(view, show_prints_values);
         tcase_add_test(view, compare_csv_is_a_row_a_metric);
         tcase_add_test(view, compare_ndjson_is_an_object_a_row);
+        tcase_add_test(view, two_intervals_are_rows_of_a_and_b);
+        tcase_add_test(view, an_interval_has_its_work_in_its_rows);
         tcase_add_test(view, show_csv_has_columns_of_one_type);
         tcase_add_test(view, csv_quotes_what_must_be_quoted);
         suite_add_tcase(suite, view);

@@ -78,13 +78,24 @@ static bool is_summed(const Case *one, unsigned id) {
                view_wants_metric(&one->view, (MetricId) id);
 }
 
+/*
+ * Of lives, levels cover all threads of a side, and a first delay can have a past that is known to
+ * be 0: other tests tell about these.
+ */
+static bool is_simple_work(unsigned id) {
+        SourceId source = metric_table[id].explained_by;
+
+        return metric_is_cumulative((MetricId) id) && id != METRIC_thread_count &&
+               source != SOURCE_TASKSTATS_DELAY && source != SOURCE_TASKSTATS_IRQ;
+}
+
 static void check_sums(const Case *one, const Answer *answer) {
         const char *key = one->setup.n_sides == 1 ? "value" : "before";
 
         for (unsigned id = 0; id < _METRIC_MAX; id++) {
                 uint64_t before, after, wanted_before, wanted_after;
 
-                if (!is_summed(one, id) || (has_lives(one) && id == METRIC_thread_count))
+                if (!is_summed(one, id) || (has_lives(one) && !is_simple_work(id)))
                         continue;
                 before = sum_of_groups(answer, COMPARISON_GROUPS, id, key);
                 after = sum_of_groups(answer, COMPARISON_GROUPS, id, "after");
@@ -334,6 +345,48 @@ static bool wants(Relation wanted, Relation relation) {
         return wanted == relation || wanted == RELATION_ALL;
 }
 
+/* The parts of time add up to the time alive where nothing is missing. */
+static void check_account(json_object *account) {
+        static const char *const parts[] = { "runningNs", "waitingNs", "storageNs", "blockedNs",
+                                             "asleepNs" };
+        json_object *alive = member(account, "aliveNs");
+        uint64_t sum = 0, wanted;
+
+        if (!alive || !member(account, "asleepNs"))
+                return;
+        wanted = json_object_get_uint64(alive);
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++)
+                sum = number_add_saturating(sum, json_object_get_uint64(member(account, parts[i])));
+        fuzz_expect(sum == wanted, "parts of time do not overlap: %s",
+                    json_object_to_json_string(account));
+}
+
+/* Each group has a row in the overview of the same weight; @answer is without limit. */
+static void check_overview(const Answer *answer) {
+        size_t n_rows = n_groups(answer, COMPARISON_OVERVIEW), n = 0;
+
+        for (unsigned list = 0; list < COMPARISON_OVERVIEW; list++)
+                n += n_groups(answer, (ComparisonList) list);
+        fuzz_expect(n_rows == n, "the overview has every group");
+        for (size_t i = 0; i < n_rows; i++) {
+                json_object *row = group_at(answer, COMPARISON_OVERVIEW, i), *found = NULL;
+                json_object *accounts = member(row, "accounts");
+
+                for (unsigned list = 0; list < COMPARISON_OVERVIEW; list++)
+                        for (size_t k = 0; k < n_groups(answer, (ComparisonList) list); k++) {
+                                json_object *group = group_at(answer, (ComparisonList) list, k);
+
+                                if (is_same_group(group, row, false))
+                                        found = group;
+                        }
+                fuzz_expect(
+                        found && json_object_equal(member(found, "weight"), member(row, "weight")),
+                        "a row of the overview is one of the groups");
+                for (size_t k = 0; k < json_object_array_length(accounts); k++)
+                        check_account(json_object_array_get_idx(accounts, k));
+        }
+}
+
 static void check(const Case *one, Relation wanted) {
         _cleanup_(answer_done) Answer answer = answer_of(one);
         _cleanup_(answer_done) Answer all = {};
@@ -347,6 +400,7 @@ static void check(const Case *one, Relation wanted) {
         check_rows(&all, COMPARISON_GROUPS, one->setup.n_sides == 2);
         check_rows(&all, COMPARISON_ONLY_BEFORE, false);
         check_rows(&all, COMPARISON_ONLY_AFTER, false);
+        check_overview(&all);
         if (wants(wanted, RELATION_ORDER))
                 check_order(one, &answer);
         if (wants(wanted, RELATION_LIMIT))
@@ -365,11 +419,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (size < 8)
                 return 0;
         made_view(&input, &one.view);
+        one.view.overview = true;
         setup = fuzz_take_u8(&input);
         one.setup = (ComparisonSetup){
                 .n_sides = setup & 1 ? 1 : 2,
                 .boots = (Boots) ((setup >> 1) % 3),
                 .elapsed_ns = setup & 0x80 ? 0 : NSEC_PER_SEC,
+                .times = { { true, 2 * NSEC_PER_SEC, 3 * NSEC_PER_SEC, NSEC_PER_SEC / 100 },
+                           { true, 3 * NSEC_PER_SEC, 4 * NSEC_PER_SEC, NSEC_PER_SEC / 100 } },
         };
         n_before = fuzz_take_u8(&input);
         n_after = fuzz_take_u8(&input);

@@ -225,8 +225,10 @@ def account_of_lives(threads, snapshot):
 
 
 def risen(window, name="hiwater_rss_bytes"):
-    """The highest peak that was reached inside; None where none was."""
-    return max((life.after.values[name] for life in window.lives if life.moved(name)), default=None)
+    """The highest peak that was reached inside; None where none was. A process that was born without memory has 0."""
+    reached = [life.after.values[name] for life in window.lives if life.after and name in life.after.values
+               and (life.moved(name) or life.is_born and life.after.tid == life.after.tgid)]
+    return max(reached, default=None)
 
 
 def account_between(window, pair):

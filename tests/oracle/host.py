@@ -31,7 +31,8 @@ class Host:
         begin = {} if self.before is None else (self.before.host_rows(part, item) or {}).get(name)
         if end is None or begin is None:
             return None
-        return sum(end[column] - begin.get(column, 0) for column in columns)
+        growths = [end[column] - begin.get(column, 0) for column in columns]
+        return None if min(growths) < 0 else sum(growths)
 
     def counted(self, part, name):
         """One of the counts of a part."""
@@ -48,18 +49,16 @@ class Host:
         return self.cpu_ns("all", *USED)
 
     def disks(self):
-        """{name: whole disks at the end}; None without the part."""
-        rows = self.after.host_rows("host_disk", "disk")
-        if rows is None or self.before is not None and self.before.host_rows("host_disk", "disk") is None:
+        """Names of the whole disks that were there all the time; None without the part."""
+        sides = [snapshot.host_rows("host_disk", "disk") for snapshot in (self.before or self.after, self.after)]
+        if None in sides:
             return None
-        return [name for name, row in rows.items() if row["kind"] == "disk"]
+        return [name for name, row in sides[1].items() if row["kind"] == "disk" and name in sides[0]]
 
     def moved_bytes(self, *columns):
-        disks = self.disks()
-        if disks is None:
-            return None
-        grown = [self.grown("host_disk", "disk", name, columns) for name in disks]
-        return SECTOR_BYTES * sum(growth for growth in grown if growth is not None)
+        """Of all whole disks; None where a counter of one fell, as of a disk that came anew under an old name."""
+        grown = [self.grown("host_disk", "disk", name, columns) for name in self.disks() or []]
+        return None if self.disks() is None or None in grown else SECTOR_BYTES * sum(grown)
 
     def storage_bytes(self):
         return self.moved_bytes("read_sectors", "written_sectors")

@@ -9,7 +9,9 @@ from reduce import LIMIT, reduced, values_of
 from registry import COUNTERS, DELAY_FAMILIES, METRICS
 
 SEPARATOR = "\x1f"
-DELAYS = [f"{family}_delay_{what}" for family in DELAY_FAMILIES for what in ("count", "total_ns", "max_ns", "min_ns")]
+# Delays of 0 are left out where a thread may have no accounting; each kind was left out as a whole.
+DELAYS = [[f"{family}_delay_{what}" for family in families for what in ("count", "total_ns", "max_ns", "min_ns")]
+          for families in (DELAY_FAMILIES, ["irq"])]
 AXES = {
     "comm-exact": lambda thread: thread.comm,
     "pcomm": lambda thread: thread.pcomm,
@@ -57,9 +59,9 @@ class Life:
         values = self.before.values
         if name in values:
             return values[name]
-        answered = any(f"cpu_delay_{what}" in values for what in ("count", "total_ns"))
-        if name in DELAYS and name in self.after.values and answered and not any(delay in values for delay in DELAYS):
-            return 0
+        for delays in DELAYS:
+            if name in delays and name in self.after.values and "cpu_delay_count" in values:
+                return None if any(delay in values for delay in delays) else 0
         return None
 
     def work(self, name):

@@ -26,7 +26,7 @@ class Row {
     this.reset = (flags & RESET) !== 0;
     this.approximate = {after: (flags & APPROXIMATE_AFTER) !== 0};
     this.approximate.value = this.approximate.before = (flags & APPROXIMATE) !== 0;
-    this.isRate = (flags & RATE) !== 0 || data.kind === "intervals" && Boolean(this.metric.counter);
+    this.isRate = (flags & RATE) !== 0;
     this.reason = data.reason(reason);
     if (!data.isPair)
       [this.value = null, this.present = null, this.spread = null] = values;
@@ -83,6 +83,11 @@ class Data {
 
   get sides() {
     return KINDS[this.kind];
+  }
+
+  // What a column of one side is called.
+  titleOf(side) {
+    return this.kind === "intervals" ? this.sides.names[side === "before" ? 0 : 1] : side;
   }
 
   get isPair() {

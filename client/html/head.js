@@ -113,7 +113,7 @@ function livesText({survived, born, gone, ended, bornAndEnded}) {
   return `${plural(survived, "thread")} survived, ${plural(born, "thread")} born, ` +
     `${plural(ended ?? gone, "thread")} ${ended === undefined ? "gone" : "ended"}${unseen}.` +
     (isNumber(bornAndEnded) ? "" : " What threads did that were born and ended in between is not included, nor " +
-      "what the ended did after BEFORE.");
+      "what the ended did in it.");
 }
 
 function headLines(page) {

@@ -222,9 +222,10 @@ static unsigned flags_of(json_object *entry) {
                 flags |= HTML_ROW_CHANGED;
         if (json_object_get_boolean(cell_member(entry, "reset")))
                 flags |= HTML_ROW_RESET;
-        if (cell_is_approximate(entry, "value") || cell_is_approximate(entry, "before"))
+        if (cell_is_approximate(entry, "value") || cell_is_approximate(entry, "before") ||
+            cell_is_approximate(entry, "a"))
                 flags |= HTML_ROW_APPROXIMATE;
-        if (cell_is_approximate(entry, "after"))
+        if (cell_is_approximate(entry, "after") || cell_is_approximate(entry, "b"))
                 flags |= HTML_ROW_APPROXIMATE_AFTER;
         if (json_object_get_boolean(cell_member(entry, "significant")))
                 flags |= HTML_ROW_SIGNIFICANT;

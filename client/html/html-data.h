@@ -28,10 +28,10 @@
 enum {
         HTML_ROW_CHANGED = 1 << 0,
         HTML_ROW_RESET = 1 << 1,
-        HTML_ROW_APPROXIMATE = 1 << 2, /* the only side, or before */
+        HTML_ROW_APPROXIMATE = 1 << 2, /* the only side, or the first */
         HTML_ROW_APPROXIMATE_AFTER = 1 << 3,
         HTML_ROW_SIGNIFICANT = 1 << 4,
-        HTML_ROW_RATE = 1 << 5, /* of two sets: medians of rates per second */
+        HTML_ROW_RATE = 1 << 5, /* of two intervals or sets: the values are per second */
 };
 
 /*

@@ -79,8 +79,8 @@ class Movers {
         ["impact", "number", share, IMPACT_HINT],
         ["delta", "number", ({row}) => page.formatMoved(row)],
         ["%", "number", ({row}) => cellOf(page.formatPercent(row), "there is no percent of 0")],
-        [sides.names[0].toLowerCase(), "number", value("before")],
-        [sides.names[1].toLowerCase(), "number", value("after")]];
+        [page.data.titleOf("before"), "number", value("before")],
+        [page.data.titleOf("after"), "number", value("after")]];
     return [...first,
       ["share", "number", share, SHARE_HINT],
       [kind === "interval" ? "done" : "value", "number", ({row}) => page.format(row.moved, row.metric)],

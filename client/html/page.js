@@ -11,28 +11,29 @@ class Page {
     this.totals = sumMetrics(data);
   }
 
-  // The text of a VALUE; null where there is none. form: {signed: a delta}
-  format(value, metric, {signed = false} = {}) {
+  // The text of a VALUE; null where there is none. form: {signed: a delta, rate: per second}
+  format(value, metric, {signed = false, rate = false} = {}) {
     if (value === null || value === undefined)
       return null;
-    if (!signed)
-      return formatValue(value, metric, this.raw);
-    return this.raw ? plainNumber(value, true)
-      : formatQuantity(value, metric.unit, {signed, derived: metric.derived});
+    if (this.raw)
+      return signed ? plainNumber(value, true) : formatValue(value, metric, true);
+    if (rate && isNumber(value))
+      return formatQuantity(value, metric.unit, {signed, derived: true}) + "/s";
+    return signed ? formatQuantity(value, metric.unit, {signed, derived: metric.derived}) : formatValue(value, metric, false);
   }
 
   // The "before", "after" or "value" of a row.
   formatSide(row, key) {
-    const text = this.format(row[key], row.metric);
+    const text = this.format(row[key], row.metric, {rate: row.isRate});
     return text !== null && !this.raw && row.approximate[key] ? "~" + text : text;
   }
 
-  formatDelta({before, after, delta, metric}) {
+  formatDelta({before, after, delta, metric, isRate}) {
     if (metric.momentary)
       return null;
     if (before?.mode !== undefined && after?.mode !== undefined)
       return before.mode === after.mode ? "same" : "differs";
-    return this.format(delta, metric, {signed: true});
+    return this.format(delta, metric, {signed: true, rate: isRate});
   }
 
   // "before → after", once where they are equal.
@@ -51,7 +52,7 @@ class Page {
 
   // What a bar is of: also of a group that one side lacks.
   formatMoved(row) {
-    return row.group.side ? this.format(row.moved, row.metric, {signed: true}) : this.formatDelta(row);
+    return row.group.side ? this.format(row.moved, row.metric, {signed: true, rate: row.isRate}) : this.formatDelta(row);
   }
 
   formatPercent({reset, percent, delta, before}) {

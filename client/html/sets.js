@@ -106,9 +106,8 @@ function scatterOf({quartiles: {before, after}}) {
 // The columns of the table of all metrics.
 function setColumns(table) {
   const {page} = table;
-  const rate = (row, value) => value === null || value === undefined ? null
-    : page.raw ? plainNumber(value) : formatQuantity(value, row.metric.unit, {derived: row.isRate || row.metric.derived}) + (row.isRate ? "/s" : "");
-  const median = (key) => table.numbers(key, (row) => row[key], (row) => rate(row, row[key]), (row) => whyAbsent(row, key),
+  const rate = (row, value) => page.format(value ?? null, row.metric, {rate: row.isRate});
+  const median = (key) => table.numbers(key, (row) => row[key], (row) => page.formatSide(row, key), (row) => whyAbsent(row, key),
     {hint: "The median of the samples of this side"});
   const half = (key) => table.numbers(`${key} q1..q3`, (row) => row.quartiles[key]?.q1 ?? null, (row) => {
     const {n, q1, q3} = row.quartiles[key] ?? {n: 0};
@@ -118,8 +117,7 @@ function setColumns(table) {
   return [
     median("before"), half("before"), median("after"), half("after"),
     {title: "samples", width: 14, order: () => null, cell: (row) => scatterOf(row), hint: "Upper: BEFORE, lower: AFTER; the middle half and the median"},
-    table.numbers("delta", (row) => row.delta, (row) => row.delta === null ? null : page.raw ? plainNumber(row.delta, true)
-      : formatQuantity(row.delta, row.metric.unit, {signed: true, derived: row.isRate || row.metric.derived}) + (row.isRate ? "/s" : ""), whyNoDelta),
+    table.numbers("delta", (row) => row.delta, (row) => page.formatDelta(row), whyNoDelta),
     table.percents(),
     {title: "p (adj)", number: true, width: 10, order: (row) => row.adjusted, cell: (row) => cellOf(p(row.adjusted), row.reason)},
     {title: "n", number: true, width: 6, order: (row) => row.quartiles.after?.n ?? 0,

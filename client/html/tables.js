@@ -61,9 +61,7 @@ class MetricTable {
   }
 
   side(key) {
-    const {kind, sides: {names}} = this.page.data;
-    const title = kind === "intervals" ? names[key === "before" ? 0 : 1] : key;
-    return this.numbers(title, (row) => valueNumber(row[key]),
+    return this.numbers(this.page.data.titleOf(key), (row) => valueNumber(row[key]),
       (row) => this.page.formatSide(row, key), (row) => whyAbsent(row, key));
   }
 
@@ -194,7 +192,7 @@ class MetricTable {
       (typeof value === "object" ? "" : unit);
     const spread = (of) => of?.top && `top ${this.topOf(of, metric)}, p50 ${this.page.format(of.p50, metric)}, ` +
       `p99 ${this.page.format(of.p99, metric)}`;
-    const names = data.kind === "intervals" ? data.sides.names : ["before", "after"];
+    const names = ["before", "after"].map((side) => data.titleOf(side));
     const numbers = data.kind === "sets" ? setFacts(row, exactly) : data.isPair
       ? [[names[0], exactly(row.before)], [names[1], exactly(row.after)],
         ["delta", row.delta !== null && plainNumber(row.delta, true) + unit],

@@ -785,7 +785,7 @@ def two_intervals_stand_side_by_side():
                 group.update(weight=-0.01 * number, time=dict(zip("ab", sides)), lives={side: {"survived": 1, "born": 0, "ended": 0, "bornAndEnded": None} for side in "ab"},
                              threads={"a": group.pop("threadsBefore"), "b": group.pop("threadsAfter")})
                 for row in group["rows"]:
-                    row[3:] = row[3:7]
+                    row[1:] = [row[1] | 32, row[2], *row[3:7]]
                 times[group["key"]] = sides
         return {"onlyBefore": [], "onlyAfter": []}.get(member, value)
 
@@ -803,6 +803,8 @@ def two_intervals_stand_side_by_side():
         expect(all(cells[2].startswith("-") or cells[2] == "0%" for _, _, cells in rows), "signs", rows)
         titles, _ = made.rows()
         expect_equal(titles[4:], ["A", "B", "delta", "%"] , "columns")
+        cells = made.browser.run("return Array.from(document.querySelector('#movers tbody tr').cells, (cell) => cell.textContent);")
+        expect(cells[4].endswith("/s") and cells[6].endswith("/s") and cells[7].endswith("/s"), "rates", cells)
         check_widths(made, "two intervals")
 
 

@@ -111,6 +111,10 @@ static const struct {
         { "{\"metrics\":{\"run_time_ns\":{\"a\":1.5,\"b\":3,\"delta\":1.5,\"percent\":100,"
           "\"changed\":true}},\"weight\":-0.25}",
           "{\"weight\":-0.25,\"rows\":[[" RUN_TIME ",1,null,1.5,3,1.5,100]]}" },
+        { "{\"metrics\":{\"run_time_ns\":{\"a\":1,\"b\":3,\"delta\":2,\"percent\":200,"
+          "\"perSecond\":true,"
+          "\"approximate\":\"why\"}}}",
+          "{\"rows\":[[" RUN_TIME ",44,null,1,3,2,200]]}" },
         { "{\"metrics\":{\"run_time_ns\":{\"a\":null,\"b\":3,\"delta\":null,\"percent\":null,"
           "\"reason\":\"r\"}}}",
           "{\"rows\":[[" RUN_TIME ",0,\"r\",null,3]]}" },

@@ -140,12 +140,13 @@ def show_and_compare():
         expect(sum(group["threads"] for group in own["groups"]) > total, "own threads")
         expect_equal(sum(group["threads"] for group in own["groups"]), answer["snapshot"]["threads"], "threads")
 
-        answer = ctl("compare", "a", "b", "--json").json()
+        answer = ctl("compare", "a", "b", "--totals", "--json").json()
+        expect_equal(answer["kind"], "totals", "kind")
         expect({"before", "after", "sameBoot", "elapsedNs", "hostChanges", "groups", "onlyBefore",
                 "onlyAfter", "sections"} <= set(answer), set(answer))
         expect_equal(answer["elapsedNs"],
                      answer["after"]["startBoottimeNs"] - answer["before"]["startBoottimeNs"], "elapsed")
-        exact = ctl("compare", "a", "b", "--json", "--group-by", "comm-exact").json()
+        exact = ctl("compare", "a", "b", "--totals", "--json", "--group-by", "comm-exact").json()
         idle = next(group for group in exact["groups"] if group["key"] == pool)
         expect_equal((idle["threadsBefore"], idle["threadsAfter"]), (6, 6), "threads")
         for name, cell in idle["metrics"].items():
@@ -178,6 +179,42 @@ def show_and_compare():
             expect_equal(sum(group["threads"] for group in groups), total, axis)
         parts = ctl("show", "a", "--json", "--group-by", "thread").json()["groups"][0]
         expect({"pid", "tid", "startTicks"} <= set(parts), set(parts))
+
+
+@test
+def intervals_are_between_two_snapshots():
+    """A..B is what was done between two snapshots, however they are named; what is none is told in one sentence"""
+    with temporary() as directory:
+        ctl = Local(directory / "spool")
+        for tag in "abc":
+            expect_equal(ctl("capture", "--tag", tag).status, 0, "capture")
+        expect_equal(ctl("export", "a", cwd=directory).status, 0, "export")
+        file = directory / "a.ctprof.zst"
+        for text, before, after in (("a..b", "a", "b"), ("a..", "a", "c"), ("..", "b", "c"), ("a..latest~1", "a", "b"),
+                                    (f"{file}..b", "a", "b"), (f"{file}..", "a", "c")):
+            answer = ctl("show", text, "--json").json()
+            expect_equal((answer["kind"], answer["before"]["name"], answer["after"]["name"]),
+                         ("interval", before, after), text)
+            expect_equal(answer["elapsedNs"],
+                         answer["after"]["startBoottimeNs"] - answer["before"]["startBoottimeNs"], text)
+        shown, compared = ctl("show", "a..b", "--json").json(), ctl("compare", "a", "b", "--json").json()
+        expect_equal(shown, compared, "compare of two snapshots of one boot is the interval")
+        expect_equal(ctl("compare", "b", "a", "--json").json()["swapped"], True, "swapped")
+        expect_equal(ctl("show", "a", "--json").json()["kind"], "state", "a snapshot")
+        for words, status, part in ((("show", "b..a"), 1, "a..b"), (("show", "..a"), 1, "a..c"),
+                                    (("show", "a..a"), 1, "same capture"), (("show", "a..nobody"), 1, "nobody"),
+                                    (("show", "a..b", "--totals"), 2, "--totals"),
+                                    (("show", "a", "--window"), 2, "A..B"),
+                                    (("compare", "a", "b", "--threshold", "3"), 2, "A..B C..D"),
+                                    (("compare", "a", "b", "--sort-by", "percent"), 2, "--totals"),
+                                    (("compare", "a", "b", "--columns", "group,%"), 2, "--totals"),
+                                    (("show", "a..b", "--threshold", "3"), 2, "--totals"),
+                                    (("compare", "a..b"), 2, "another interval"),
+                                    (("compare", "a..b", "c"), 2, "one kind"),
+                                    (("run", "--threshold", "3", "--", "false"), 2, "--totals"),
+                                    (("capture", "--tag", "a..b"), 2, ".."), (("rename", "a", "x."), 2, "dot")):
+            result = ctl(*words)
+            expect_equal((result.status, part in result.one_sentence()), (status, True), words, result.err)
 
 
 @test

@@ -140,14 +140,14 @@ def lives_are_not_compared():
         second = run_time()
         expect(second < first, "the second life has worked as long as the first")
         expect_equal(ctl("capture", "--tag", "second").status, 0, "capture")
-        result = ctl("compare", "first", "second", "--group-by", "thread", "--json", "--limit", "0").json()
+        result = ctl("compare", "first", "second", "--totals", "--group-by", "thread", "--json", "--limit", "0").json()
         both = [group for group in result["groups"] if group["tid"] == pid]
         expect_equal(both, [], "two lives in one row")
         for side, time in (("onlyBefore", first), ("onlyAfter", second)):
             (group,) = [group for group in result[side] if group["tid"] == pid]
             expect_equal(group["metrics"]["run_time_ns"]["value"], time, side)
         # The work between the captures is that of lives seen on both sides: of neither.
-        window = ctl("compare", "first", "second", "--window", "--group-by", "comm-exact", "--metrics", "run_time_ns",
+        window = ctl("compare", "first", "second", "--group-by", "comm-exact", "--metrics", "run_time_ns",
                      "--filter", "hostile", "--json", "--limit", "0").json()
         for group in window["groups"]:
             delta = group["metrics"]["run_time_ns"]["delta"]

@@ -103,7 +103,7 @@ def the_pool_that_worked_leads():
                 tids = set(busy.threads("p" + worker))
                 capture(ctl, "b")
                 for axis in AXES:
-                    for options in ([], ["--window"]):
+                    for options in ([], ["--totals"]):
                         groups = compare(ctl, "--group-by", axis, *options)["groups"]
                         expect(leads(axis, groups[0], worker, places[worker], tids), axis, *options,
                                "led by", groups[0]["key"])
@@ -114,7 +114,7 @@ def the_pool_that_worked_leads():
 
 @test
 def lives_are_counted_and_work_is_theirs():
-    """over a window a pool that shrinks shows no negative work but what the kernel counted of those that are left"""
+    """over an interval a pool that shrinks shows no negative work but what the kernel counted of those that are left"""
     with temporary() as directory:
         ctl = Local(directory / "spool")
         with Pools("lives", plives=6, pcalm=2) as pools:
@@ -132,8 +132,8 @@ def lives_are_counted_and_work_is_theirs():
         def pool_of(answer):
             return one((group for group in answer["groups"] if group["key"] == TOKEN + "plives"), "groups of the pool")
 
-        expect(delta(pool_of(compare(ctl, "--group-by", "comm"))) < 0, "without a window it seems to have shrunk")
-        answer = compare(ctl, "--group-by", "comm", "--window")
+        expect(delta(pool_of(compare(ctl, "--group-by", "comm", "--totals"))) < 0, "by totals it seems to have shrunk")
+        answer = compare(ctl, "--group-by", "comm")
         group = pool_of(answer)
         expect_equal((group["survived"], group["born"], group["gone"]), (2, 1, 4), "lives")
         expect_equal((group["threadsBefore"], group["threadsAfter"]), (6, 3), "threads")
@@ -144,7 +144,7 @@ def lives_are_counted_and_work_is_theirs():
         expect_equal((cell["reset"], cell["leftOut"]), (False, 0), "reset, left out")
         expect_equal(cell["spread"]["top"]["value"],
                      max(ns - before.get(tid, 0) for tid, ns in after.items()), "the most work of one")
-        threads = compare(ctl, "--group-by", "thread", "--window")
+        threads = compare(ctl, "--group-by", "thread")
         mine = [group for group in threads["groups"] if group["thread"] == TOKEN + "plives"]
         expect_equal({group["tid"]: delta(group) for group in mine},
                      {tid: ns - before.get(tid, 0) for tid, ns in after.items()}, "work by thread")
@@ -162,12 +162,12 @@ def a_whole_host_adds_up():
         with Pools("extra", pextra=3):
             capture(ctl, "b")
         for axis in AXES:
-            answer = ctl("compare", "a", "b", "--window", "--group-by", axis, "--json").json()
-            window = answer["window"]
-            for life in ("survived", "born", "gone"):
-                total = sum(group[life] for name in ("groups", "onlyBefore") for group in answer[name])
-                expect_equal(total, window[life], axis, life)
-            expect(window["born"] >= 4, axis, window)
+            answer = ctl("compare", "a", "b", "--group-by", axis, "--json").json()
+            lives = answer["lives"]
+            for life, name in (("survived", "survived"), ("born", "born"), ("gone", "ended")):
+                total = sum(group[life] for list_ in ("groups", "onlyBefore") for group in answer[list_])
+                expect_equal(total, lives[name], axis, life)
+            expect(lives["born"] >= 4, axis, lives)
             expect_equal(answer["onlyAfter"], [], axis, "only after")
             for group in answer["groups"]:
                 expect_equal(group["threadsBefore"], group["survived"] + group["gone"], axis, group["key"])
@@ -176,8 +176,8 @@ def a_whole_host_adds_up():
                     if "perSecond" not in cell or "leftOut" not in cell or name == "thread_count" or cell["reset"]:
                         continue
                     expect(cell["delta"] is None or cell["delta"] >= 0, axis, group["key"], name, cell)
-        text = ctl("compare", "a", "b", "--window").out
-        expect(f"{window['survived']} threads lived on, {window['born']} were born" in text, text[:2000])
+        text = ctl("compare", "a", "b").out
+        expect(f"{lives['survived']} threads lived on, {lives['born']} were born" in text, text[:2000])
         expect("not included:" in text, text[:2000])
 
 
@@ -195,7 +195,7 @@ def what_has_no_window():
         result = run(CTPROFCTL, "compare", old, old, "--window")
         expect_equal((result.status, "does not record its boot" in result.one_sentence()), (1, True), result.err)
         result = ctl("show", "a", "--window")
-        expect_equal((result.status, "does not take --window" in result.one_sentence()), (2, True), result.err)
+        expect_equal((result.status, "--window is for an interval" in result.one_sentence()), (2, True), result.err)
 
 
 KINDS = {f"k{letter}": 1 for letter in "ghijklmnopqr"}
@@ -261,7 +261,7 @@ def a_window_of_a_renamed_deployment():
 def without_pairing_there_are_two():
     """--no-pairing leaves both names, and --pair makes one of them again, with all below"""
     with temporary() as directory, renamed(directory) as (ctl, keys):
-        answer = compare(ctl, "--group-by", "cgroup", "--no-pairing")
+        answer = compare(ctl, "--group-by", "cgroup", "--no-pairing", "--totals")
         expect_equal([pair for pair in answer["pairings"] if TOKEN in pair["before"]], [], "pairs")
         expect_equal({group["key"] for group in answer["onlyBefore"]}, set(keys[:2]), "only before")
         expect_equal({group["key"] for group in answer["onlyAfter"]}, set(keys[2:]), "only after")

@@ -78,12 +78,12 @@ def the_thread_that_works_stands_out():
         [(tid, run_time)] = after.items()
         words = ["compare", "a", "b", "--filter", TOKEN + "*", "--metrics", "run_time_ns"]
 
-        row = group_of(ctl(*words, "--json").json())["metrics"]["run_time_ns"]
+        row = group_of(ctl(*words, "--totals", "--json").json())["metrics"]["run_time_ns"]
         top = {"tid": tid, "name": TOKEN + "stuck"}
         expect_equal(row["spread"]["top"], {**top, "value": run_time}, "after")
         expect_equal(row["spreadBefore"]["top"], {**top, "value": before[tid]}, "before")
 
-        row = group_of(ctl(*words, "--window", "--json").json())["metrics"]["run_time_ns"]
+        row = group_of(ctl(*words, "--json").json())["metrics"]["run_time_ns"]
         expect_equal(row["spread"]["top"], {**top, "value": run_time - before[tid]}, "window")
         expect("spreadBefore" not in row, row)
         expect(row["spread"]["top"]["value"] >= BURN_MS * 10**6, row)

@@ -90,6 +90,11 @@ class Caller:
         chosen = {key: make() for key, make in view.items() if key not in fixed and self.maybe(0.25)}
         return {**chosen, **{key: value for key, value in fixed.items() if value is not None}}
 
+    def of_one_side(self, view):
+        """The same without what an interval cannot give."""
+        return {key: value for key, value in view.items()
+                if key != "threshold" and (key, value) != ("sortBy", "percent")}
+
     def order(self):
         if self.maybe(0.5):
             return self.rng.choice(["impact", "delta", "percent", "name"])
@@ -125,8 +130,10 @@ class Caller:
     def show(self):
         reference = self.reference(may_send=True)
         parameters = {"snapshot": reference}
+        if self.maybe(0.3):
+            reference["to"] = {"name": self.some_name()}
         if self.maybe(0.9):
-            parameters["view"] = self.view({"window": None})
+            parameters["view"] = self.of_one_side(self.view({"window": None}))
         return Call(f"{PROFILER}.Show", parameters, more=True, descriptor="fileDescriptor" in reference)
 
     def compare(self):
@@ -134,6 +141,8 @@ class Caller:
         parameters = {"before": before, "after": self.reference()}
         if self.maybe(0.9):
             parameters["view"] = self.view({})
+            if parameters["view"] != self.of_one_side(parameters["view"]) or self.maybe(0.3):
+                parameters["view"] = {**parameters["view"], "totals": True, "window": False}
         return Call(f"{PROFILER}.Compare", parameters, more=True, descriptor="fileDescriptor" in before)
 
     def compare_sets(self):

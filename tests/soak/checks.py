@@ -87,9 +87,10 @@ def check(name, replies):
         _expect(0 <= head.get("processes", 0) <= head.get("threads", 1 << 30), "processes of", head)
     if name in ("Show", "Compare"):
         one_sided = (whole.get("onlyBefore") or []) + (whole.get("onlyAfter") or [])
-        for group in one_sided if name == "Compare" else groups:
+        two_sided = name == "Compare" or whole.get("kind") == "interval"
+        for group in one_sided if two_sided else groups:
             _check_one_sided(group)
-        for group in groups if name == "Compare" else ():
+        for group in groups if two_sided else ():
             _check_two_sided(group)
         keys = [group["key"] for group in groups]
         if not any("tid" in group for group in groups):

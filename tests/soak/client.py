@@ -194,7 +194,7 @@ class Client:
         rng, caller = self.rng, self.caller
         own = rng.random() < 0.5
         names = [caller.some_name(), caller.some_name()]
-        fixed = {"limit": 0, "self": own, "sections": ["primary", "taskstats-delay", "taskstats-accounting"],
+        fixed = {"limit": 0, "self": own, "totals": True, "sections": ["primary", "taskstats-delay", "taskstats-accounting"],
                  **dict.fromkeys(("window", "filter", "threshold", "changedOnly", "metrics"))}
         views = [caller.view({**fixed, "groupBy": axis}) for axis in rng.sample(AXES, 2)]
         two_sided = rng.random() < 0.5

@@ -28,12 +28,15 @@ def view_options(client, two_sided, plain_axes=False):
     if not plain_axes:
         options += [("--sections", lambda: ",".join(client.caller.sample(SECTIONS, 6)))]
     if two_sided and not plain_axes:
-        options += [("--window", None), ("--no-pairing", None), ("--pair", lambda: "/a=/b")]
+        options += [("--no-pairing", None), ("--pair", lambda: "/a=/b")]
     if two_sided:
         options += [("--threshold", lambda: rng.choice(["0", "5", "100.5"]))]
     for option, make in options:
         if rng.random() < 0.2:
             words += [option, make()] if make else [option]
+    needs_sides = "--threshold" in words or "percent" in words
+    if two_sided and not plain_axes and (needs_sides or rng.random() < 0.3):
+        words += ["--totals"]
     return words
 
 

@@ -9,8 +9,12 @@
 #define WORDS ELEMENTSOF(((ThreadSample *) NULL)->present)
 
 /* thread_count is cumulative by its type, but it counts threads and does not measure work. */
+bool metric_is_work(MetricId id) {
+        return metric_is_cumulative(id) && id != METRIC_thread_count;
+}
+
 static bool is_work(unsigned id) {
-        return metric_is_cumulative((MetricId) id) && id != METRIC_thread_count;
+        return metric_is_work((MetricId) id);
 }
 
 int group_window_new(GroupWindow **ret) {
@@ -32,6 +36,12 @@ void life_counts_add(LifeCounts *counts, const ThreadSample *before, const Threa
         counts->survived += before && after;
         counts->born += !before;
         counts->gone += !after;
+}
+
+void life_counts_merge(LifeCounts *counts, const LifeCounts *from) {
+        counts->survived += from->survived;
+        counts->born += from->born;
+        counts->gone += from->gone;
 }
 
 static bool has_any_of(const ThreadSample *sample, SourceId source) {
@@ -263,9 +273,7 @@ static void adopt_falls(GroupWindow *window, GroupWindow *from) {
 }
 
 void group_window_adopt(GroupWindow *window, GroupWindow *from) {
-        window->lives.survived += from->lives.survived;
-        window->lives.born += from->lives.born;
-        window->lives.gone += from->lives.gone;
+        life_counts_merge(&window->lives, &from->lives);
         for (unsigned i = 0; i < ELEMENTSOF(window->moved); i++)
                 window->moved[i] |= from->moved[i];
         adopt_gaps(window, from);

@@ -79,8 +79,11 @@ void group_window_work(const GroupWindow *window, Aggregate *const sides[static 
 /* Survivors that do not take part in the sum because they lack it on one side. */
 uint64_t group_window_left_out(const GroupWindow *window, MetricId id);
 
+/* Sums that grow with what threads do. */
+bool metric_is_work(MetricId id);
 /* Counts one thread; one of the samples may be NULL. */
 void life_counts_add(LifeCounts *counts, const ThreadSample *before, const ThreadSample *after);
+void life_counts_merge(LifeCounts *counts, const LifeCounts *from);
 /*
  * What a survivor had of @id at the earlier snapshot; false when that is not known.
  *

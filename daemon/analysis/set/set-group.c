@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* rows */
 
@@ -69,9 +68,8 @@ int set_group_new(Group *group, const SetRowList *list, SetGroup **ret) {
 
 static void forget_capture(SetGroup *group) {
         group->window = aggregate_free(group->window);
-        group->totals = aggregate_free(group->totals);
-        memset(group->held, 0, sizeof(group->held));
-        memset(group->fallen, 0, sizeof(group->fallen));
+        group_work_done(&group->work);
+        group->work = (GroupWork){ .totals = NULL };
 }
 
 SetGroup *set_group_free(SetGroup *group, const SetRowList *list) {
@@ -88,10 +86,6 @@ SetGroup *set_group_free(SetGroup *group, const SetRowList *list) {
 
 /* one capture */
 
-static void set_bit(uint64_t *words, unsigned id) {
-        words[id / 64] |= UINT64_C(1) << id % 64;
-}
-
 /*
  * The work of a thread in the window is known if the thread is in both captures or was born between
  * them. An older thread that the first capture lacks was overlooked there, and its lifetime totals
@@ -102,89 +96,21 @@ static bool knows_work(const SetCapture *capture, const ThreadSample *before,
         return capture->elapsed_ns > 0 && (before || after->start_ticks >= capture->earlier_ticks);
 }
 
-/* The work of the thread in the window by one sum; false when it is not known. */
-static bool find_work(SetGroup *group, const ThreadSample *before, const ThreadSample *after,
-                      MetricId id, uint64_t *ret) {
-        uint64_t from = 0, to = thread_sample_get(after, id);
-
-        if (before && !life_before(before, after, id, &from))
-                return false;
-        if (to < from) {
-                set_bit(group->fallen, id);
-                return false;
-        }
-        *ret = to - from;
-        return true;
-}
-
-static void keep_work(SetGroup *group, const SetCapture *capture, const ThreadSample *before,
-                      const ThreadSample *after, ThreadSample *work) {
-        bool is_known = knows_work(capture, before, after);
-
-        for (unsigned id = 0; id < _METRIC_MAX; id++) {
-                uint64_t amount = 0;
-
-                if (set_row_kind(id) != SET_ROW_RATE || !thread_sample_has(after, (MetricId) id))
-                        continue;
-                set_bit(group->held, id);
-                if (is_known && find_work(group, before, after, (MetricId) id, &amount))
-                        thread_sample_put(work, (MetricId) id, amount);
-                else
-                        thread_sample_drop(work, (MetricId) id);
-        }
-}
-
-/* Adds up the lifetime totals that differences are computed from. */
-static int fold_totals(SetGroup *group, const ThreadSample *after) {
-        ThreadSample totals;
-        bool has_any = false;
-        int r;
-
-        for (unsigned id = 0; id < _DERIVED_MAX; id++) {
-                const Derived *derived = &derived_table[id];
-
-                if (derived->formula != DERIVED_FORMULA_DIFFERENCE)
-                        continue;
-                for (unsigned i = 0; i < derived->n_inputs; i++) {
-                        MetricId input = derived->inputs[i];
-
-                        if (!thread_sample_has(after, input))
-                                continue;
-                        if (!has_any)
-                                thread_sample_clear(&totals);
-                        has_any = true;
-                        thread_sample_put(&totals, input, thread_sample_get(after, input));
-                }
-        }
-        if (!has_any)
-                return 0;
-        r = group->totals ? 0 : aggregate_new(&group->totals);
-        return r == 0 ? aggregate_fold(group->totals, &totals) : r;
-}
-
 int set_group_fold(SetGroup *group, const SetCapture *capture, const ThreadSample *before,
                    const ThreadSample *after) {
-        ThreadSample work = *after;
-        int r;
+        ThreadSample sample;
 
-        r = group->window ? 0 : aggregate_new(&group->window);
-        if (r == 0)
-                r = fold_totals(group, after);
-        if (r != 0)
-                return r;
         if (before || (capture->has_earlier && after->start_ticks <= capture->earlier_ticks))
                 group->lives_on = true;
-        keep_work(group, capture, before, after, &work);
-        return aggregate_fold(group->window, &work);
+        return group_work_fold(&group->work, &group->window, before, after,
+                               knows_work(capture, before, after), &sample);
 }
 
 int set_group_take(SetGroup *group, const SetRowList *list, const SetCapture *capture,
                    size_t n_captures, size_t index) {
         const SetSight sight = {
                 .window = group->window,
-                .totals = group->totals,
-                .held = group->held,
-                .fallen = group->fallen,
+                .work = &group->work,
                 .elapsed_ns = capture->elapsed_ns,
                 .side = capture->side,
                 .n_captures = n_captures,

@@ -60,8 +60,8 @@ typedef struct SetGroup {
         bool lives_on;
 
         /* The capture being read; NULL: it has no thread of this group so far. */
-        Aggregate *window, *totals; /* owned; as in SetSight */
-        uint64_t held[SET_METRIC_WORDS], fallen[SET_METRIC_WORDS];
+        Aggregate *window; /* owned; as in SetSight */
+        GroupWork work;
 } SetGroup;
 
 _must_check_ int set_group_new(Group *group, const SetRowList *list, SetGroup **ret);

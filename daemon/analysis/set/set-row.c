@@ -118,10 +118,6 @@ SetRowKind set_row_kind(unsigned index) {
                                                                                     : SET_ROW_LEVEL;
 }
 
-static bool has_bit(const uint64_t *words, unsigned id) {
-        return words[id / 64] >> (id % 64) & 1;
-}
-
 static int put(SetRow *row, const SetSight *sight, const Value *value, SetRowKind kind) {
         double number;
 
@@ -141,11 +137,11 @@ static int take_metric(SetRow *row, MetricId id, const SetSight *sight) {
         if (kind == SET_ROW_WORD)
                 return 0;
         if (kind == SET_ROW_RATE) {
-                if (has_bit(sight->held, id))
+                if (group_work_held(sight->work, id))
                         row->seen |= (uint8_t) (1u << sight->side);
-                if (has_bit(sight->fallen, id))
+                if (group_work_fell(sight->work, id))
                         row->reset |= (uint8_t) (1u << sight->side);
-                if (sight->elapsed_ns == 0 || has_bit(sight->fallen, id))
+                if (sight->elapsed_ns == 0 || group_work_fell(sight->work, id))
                         return 0;
         }
         value = aggregate_value(sight->window, id);
@@ -154,7 +150,7 @@ static int take_metric(SetRow *row, MetricId id, const SetSight *sight) {
 
 static bool has_fallen_input(const Derived *derived, const SetSight *sight) {
         for (unsigned i = 0; i < derived->n_inputs; i++)
-                if (has_bit(sight->fallen, derived->inputs[i]))
+                if (group_work_fell(sight->work, derived->inputs[i]))
                         return true;
         return false;
 }
@@ -165,7 +161,7 @@ static bool has_fallen_input(const Derived *derived, const SetSight *sight) {
  */
 static bool find_absent_input(const Derived *derived, const SetSight *sight, MetricId *ret) {
         for (unsigned i = 0; i < derived->n_inputs; i++)
-                if (!has_bit(sight->held, derived->inputs[i])) {
+                if (!group_work_held(sight->work, derived->inputs[i])) {
                         *ret = derived->inputs[i];
                         return true;
                 }
@@ -188,7 +184,7 @@ static int take_derived(SetRow *row, DerivedId id, const SetSight *sight) {
                 row->seen |= (uint8_t) (1u << sight->side);
                 return 0;
         }
-        outcome = derived_value(is_level ? sight->totals : sight->window, id, &value, &input);
+        outcome = derived_value(is_level ? sight->work->totals : sight->window, id, &value, &input);
         row->outcomes[sight->side] = (uint8_t) outcome;
         if (outcome == DERIVED_COMPUTED)
                 return put(row, sight, &value, set_row_kind(row_index(true, id)));

@@ -23,6 +23,7 @@
 #include <stdint.h>
 #include "base/macro.h"
 #include "analysis/group/aggregate.h"
+#include "analysis/group/group-work.h"
 #include "analysis/compare/row.h"
 #include "metric/metric.h"
 
@@ -91,15 +92,11 @@ typedef struct SetRow {
 typedef struct SetSight {
         const Aggregate
                 *window; /* sums count the work in the window, other metrics are the values */
-        const Aggregate *totals; /* inputs of differences; NULL: no thread has them */
-        const uint64_t *held;    /* sums that threads have, with or without a window */
-        const uint64_t *fallen;  /* sums that fell for some thread */
-        uint64_t elapsed_ns;     /* of the window; 0: no window */
+        const GroupWork *work;
+        uint64_t elapsed_ns; /* of the window; 0: no window */
         unsigned side;
         size_t n_captures, capture;
 } SetSight;
-
-#define SET_METRIC_WORDS ((_METRIC_MAX + 63) / 64)
 
 /* Takes the sample of row @index if there is one. 0 or -ENOMEM. */
 _must_check_ int set_row_take(SetRow *row, unsigned index, const SetSight *sight);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * GroupWork
+ *
+ * What the threads of a group did in one interval, where only their work counts: one sample of a
+ * set, or one side of two intervals. The aggregate beside it has a thread for each that is there at
+ * the end. Its sums are the work of those of which it is known; all other metrics are those of the
+ * end. Threads that ended are counted and add nothing, because nobody saw their last work.
+ *
+ * See group-window.h for a group whose values at both ends of one interval are shown.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "analysis/group/aggregate.h"
+#include "analysis/group/group-window.h"
+#include "base/macro.h"
+#include "metric/metric.h"
+#include "snapshot/thread-sample.h"
+
+#define GROUP_WORK_WORDS ((_METRIC_MAX + 63) / 64)
+
+/* Zeroed: of no thread. */
+typedef struct GroupWork {
+        LifeCounts lives;
+        /* Lifetime totals, from which differences are derived; owned; NULL: no thread has them. */
+        Aggregate *totals;
+        uint64_t held[GROUP_WORK_WORDS];   /* sums that threads have, their work known or not */
+        uint64_t fallen[GROUP_WORK_WORDS]; /* sums that fell for some thread: it was reset */
+} GroupWork;
+
+void group_work_done(GroupWork *work);
+/*
+ * Adds one thread that is there at the end. @before is its sample at the beginning; NULL: it was
+ * born since. Its work is not known unless @knows. *ret_sample is what *@sums, made when needed,
+ * gets: names are borrowed from @after. 0 or -ENOMEM.
+ */
+_must_check_ int group_work_fold(GroupWork *work, Aggregate **sums, const ThreadSample *before,
+                                 const ThreadSample *after, bool knows, ThreadSample *ret_sample);
+
+/* Its sum is that of the work, and has a rate; an age only adds up, and is a level of the end. */
+static inline bool group_work_counts(MetricId id) {
+        return metric_is_work(id) && id != METRIC_acct_elapsed_ns;
+}
+static inline bool group_work_held(const GroupWork *work, MetricId id) {
+        return work->held[id / 64] >> id % 64 & 1;
+}
+static inline bool group_work_fell(const GroupWork *work, MetricId id) {
+        return work->fallen[id / 64] >> id % 64 & 1;
+}

@@ -62,6 +62,16 @@ static void warn_axis(const View *view) {
                                         view_axis_name(view->axis));
 }
 
+/* The same of what two intervals do not have. */
+static void warn_states(const View *view) {
+        for (unsigned id = 0; view->has_sections && id < _SECTION_MAX; id++)
+                if (view->tables[id] && !view_table_is_of_states((SectionId) id))
+                        (void) complain(STATUS_DONE,
+                                        "The section \"%s\" has no rows for two intervals: it "
+                                        "counts since the boot.",
+                                        view_table_name((SectionId) id));
+}
+
 static Format format_of(const Options *options) {
         return options_have(options, OPTION_FORMAT) ? options->format : FORMAT_TABLE;
 }
@@ -126,6 +136,8 @@ static int open_sink(GroupView *view) {
                                 "A page is not for a terminal to show: redirect stdout to a file "
                                 "(> report.html).");
         warn_axis(&session->options->view);
+        if (view->form.kind == REPORT_INTERVALS)
+                warn_states(&session->options->view);
         if (session_has_json(session)) {
                 r = sink_json_new(&view->form, &view->sink);
         } else {
@@ -170,9 +182,9 @@ int group_view_refuse_side_columns(const Options *options) {
 static const unsigned possible_kinds[_REPORT_KIND_MAX] = {
         [REPORT_SNAPSHOT] = 1 << REPORT_SNAPSHOT,
         [REPORT_INTERVAL] = 1 << REPORT_INTERVAL,
-        [REPORT_PAIR] = 1 << REPORT_PAIR | 1 << REPORT_INTERVAL | 1 << REPORT_INTERVALS,
-        [REPORT_SETS] = 1 << REPORT_SETS,
         [REPORT_INTERVALS] = 1 << REPORT_INTERVALS,
+        [REPORT_PAIR] = 1 << REPORT_PAIR | 1 << REPORT_INTERVAL,
+        [REPORT_SETS] = 1 << REPORT_SETS,
 };
 
 /* Before the call: a list that no answer could have is refused. */

@@ -57,7 +57,9 @@ static const Members all_members[_REPORT_KIND_MAX] = {
                 .first = { "kind", "a", "b", "sameBoot", "hostChanges", "swapped", "coverage",
                            "host", "limited" },
                 .last_list = GROUP_LIST_ONLY_AFTER,
-                .counts = { COUNTS_OF_PAIRS },
+                .counts = { "hiddenRows", "hiddenGroups", "hiddenOnlyA", "hiddenOnlyB",
+                            "hiddenSections", "rowsAboveThreshold", "pairings",
+                            "hiddenPairings" },
         },
         [REPORT_SETS] = {
                 .first = { "kind", "before", "after", "alpha", "tested", "significant", "leastP",

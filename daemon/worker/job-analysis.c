@@ -18,13 +18,16 @@
 #include "analysis/subject/host-use-read.h"
 #include "analysis/subject/section-feed.h"
 
-/* One call of Show or Compare that is about one snapshot, or about two of them. */
+/* One call of Show or Compare. */
 typedef struct Analysis {
         Work *work;         /* borrowed */
         ViewSubjects *call; /* borrowed */
         unsigned n_sides;
+        Side interval; /* of two intervals: the one that is being read */
+        View sections; /* which sections are shown */
         ComparisonSetup setup;
-        HostUse use; /* what the host did in an interval */
+        HostUse uses
+                [SIDES]; /* what the host did in an interval, under SIDE_AFTER; of two in each */
         Comparison *comparison;
         SectionFeed feed;
         Buffer name; /* scratch: the former name of a cgroup */
@@ -38,6 +41,21 @@ static void analysis_done(Analysis *analysis) {
 
 /* preparing */
 
+static bool of_intervals(const Analysis *analysis) {
+        return analysis->call->kind == VIEW_KIND_INTERVALS;
+}
+
+/*
+ * Of two intervals the sections compare the states at their ends. Those that count since the boot
+ * would say nothing of the intervals, so they are left out.
+ */
+static void analysis_choose_sections(Analysis *analysis) {
+        analysis->sections = analysis->call->view;
+        for (unsigned id = 0; of_intervals(analysis) && id < _SECTION_MAX; id++)
+                if (!view_table_is_of_states((SectionId) id))
+                        analysis->sections.tables[id] = false;
+}
+
 /* Says how the sides are related, and how far the readings of each can be believed. */
 static void analysis_set_up(Analysis *analysis) {
         ComparisonSetup *setup = &analysis->setup;
@@ -48,12 +66,16 @@ static void analysis_set_up(Analysis *analysis) {
                 .elapsed_ns = analysis->call->elapsed_ns,
         };
         for (unsigned i = 0; i < analysis->n_sides; i++) {
-                const Head *head = &analysis->call->subjects[i].head;
+                const Head *head = &view_subjects_end(analysis->call, i)->head;
 
                 setup->defects[i] = kernel_defects_of(head->kernel_release);
                 setup->times[i] = judge_time_of(head);
+                setup->interval_of_ns[i] = view_subjects_elapsed_ns(analysis->call, i);
+                if (of_intervals(analysis))
+                        setup->begins[i] =
+                                judge_time_of(&view_subjects_begin(analysis->call, i)->head);
         }
-        if (setup->boots == BOOTS_SAME)
+        if (setup->boots == BOOTS_SAME && !of_intervals(analysis))
                 setup->interval_ns = judge_interval_ns(setup->times);
 }
 
@@ -78,20 +100,63 @@ static int analysis_on_thread(void *userdata, Side side, const ThreadSample *sam
 }
 
 static int analysis_on_life(void *userdata, const ThreadSample *before, const ThreadSample *after) {
-        return comparison_fold_life(((Analysis *) userdata)->comparison, before, after);
+        Analysis *analysis = userdata;
+
+        if (of_intervals(analysis))
+                return comparison_fold_work(analysis->comparison, analysis->interval, before,
+                                            after);
+        return comparison_fold_life(analysis->comparison, before, after);
+}
+
+/*
+ * Of what is read on @side of a window or alone, sections take what is at the end of an interval.
+ * False: nothing of it.
+ */
+static bool find_side(const Analysis *analysis, Side *side) {
+        bool is_end = *side == SIDE_AFTER;
+
+        if (!of_intervals(analysis))
+                return true;
+        *side = analysis->interval;
+        return is_end;
 }
 
 static int analysis_on_smaps(void *userdata, Side side, const ThreadSample *sample,
                              Span smaps_json) {
-        return section_feed_thread(&((Analysis *) userdata)->feed, side, sample, smaps_json);
+        Analysis *analysis = userdata;
+
+        if (!find_side(analysis, &side))
+                return 0;
+        return section_feed_thread(&analysis->feed, side, sample, smaps_json);
 }
 
 static int analysis_on_cgroup(void *userdata, Side side, Span path, Span stats_json) {
-        return section_feed_cgroup(&((Analysis *) userdata)->feed, side, path, stats_json);
+        Analysis *analysis = userdata;
+
+        if (!find_side(analysis, &side))
+                return 0;
+        return section_feed_cgroup(&analysis->feed, side, path, stats_json);
 }
 
 static int analysis_on_progress(void *userdata, uint64_t n_read, uint64_t n_total) {
         return answer_progress(&((Analysis *) userdata)->work->answer, "reading", n_read, n_total);
+}
+
+/* The numbers of all threads, after their names. */
+static int analysis_read_numbers(Analysis *analysis, AnalysisRead *read) {
+        Subject *subjects = analysis->call->subjects;
+        int r = 0;
+
+        if (comparison_wants_lives(analysis->comparison))
+                return analysis_read_window(read, &subjects[SIDE_BEFORE], &subjects[SIDE_AFTER]);
+        for (unsigned i = 0; i < analysis->n_sides && r == 0; i++) {
+                analysis->interval = (Side) i;
+                r = of_intervals(analysis)
+                            ? analysis_read_window(read, view_subjects_begin(analysis->call, i),
+                                                   view_subjects_end(analysis->call, i))
+                            : analysis_read_side(read, (Side) i, &subjects[i]);
+        }
+        return r;
 }
 
 static int analysis_read_threads(Analysis *analysis, AnalysisRead *read) {
@@ -99,17 +164,11 @@ static int analysis_read_threads(Analysis *analysis, AnalysisRead *read) {
         bool has_census = comparison_wants_census(analysis->comparison);
         int r = 0;
 
-        for (unsigned i = 0; i < analysis->n_sides; i++)
+        for (unsigned i = 0; i < analysis->call->n; i++)
                 analysis_read_expect(read, &subjects[i], has_census ? 2 : 1);
-        for (unsigned i = 0; has_census && i < analysis->n_sides && r == 0; i++)
+        for (unsigned i = 0; has_census && i < analysis->call->n && r == 0; i++)
                 r = analysis_read_names(read, &subjects[i]);
-        if (r != 0)
-                return r;
-        if (comparison_wants_lives(analysis->comparison))
-                return analysis_read_window(read, &subjects[SIDE_BEFORE], &subjects[SIDE_AFTER]);
-        for (unsigned i = 0; i < analysis->n_sides && r == 0; i++)
-                r = analysis_read_side(read, (Side) i, &subjects[i]);
-        return r;
+        return r == 0 ? analysis_read_numbers(analysis, read) : r;
 }
 
 /* A record that the sections cannot read makes its file unreadable. */
@@ -135,16 +194,19 @@ static int analysis_old_name(void *userdata, Span name, Span *ret) {
 
 /* What the hosts did, against which accounts are measured. */
 static int analysis_read_hosts(Analysis *analysis) {
-        Subject *subjects = analysis->call->subjects, *culprit;
         bool is_interval = comparison_wants_lives(analysis->comparison);
+        Subject *subjects = analysis->call->subjects, *culprit;
 
         for (unsigned i = is_interval ? SIDE_AFTER : SIDE_BEFORE; i < analysis->n_sides; i++) {
-                Subject *before = is_interval ? &subjects[SIDE_BEFORE] : NULL;
-                int r = subject_host_use(before, &subjects[i], &culprit, &analysis->use);
+                Subject *before = is_interval              ? &subjects[SIDE_BEFORE]
+                                  : of_intervals(analysis) ? view_subjects_begin(analysis->call, i)
+                                                           : NULL;
+                int r = subject_host_use(before, view_subjects_end(analysis->call, i), &culprit,
+                                         &analysis->uses[i]);
 
                 if (r != 0)
                         return analysis_read_result(analysis, culprit, r);
-                comparison_set_host(analysis->comparison, (Side) i, &analysis->use);
+                comparison_set_host(analysis->comparison, (Side) i, &analysis->uses[i]);
         }
         return 0;
 }
@@ -164,18 +226,18 @@ static int analysis_read(Analysis *analysis) {
 
         r = comparison_new(&analysis->call->view, &analysis->setup, &analysis->comparison);
         if (r == 0)
-                r = section_feed_init(&analysis->feed, &analysis->call->view, analysis->n_sides);
+                r = section_feed_init(&analysis->feed, &analysis->sections, analysis->n_sides);
         if (r != 0)
                 return err_fold(r);
         for (unsigned i = 0; i < analysis->n_sides; i++)
-                section_feed_head(&analysis->feed, i, &analysis->call->subjects[i].head);
+                section_feed_head(&analysis->feed, i, &view_subjects_end(analysis->call, i)->head);
         if (comparison_wants_cgroups(analysis->comparison))
                 visitor.on_cgroup_name = analysis_on_cgroup_name;
         r = analysis_read_threads(analysis, &read);
         if (r != 0)
                 return analysis_read_result(analysis, read.culprit, r);
         for (unsigned i = 0; i < analysis->n_sides; i++) {
-                Subject *subject = &analysis->call->subjects[i];
+                Subject *subject = view_subjects_end(analysis->call, i);
 
                 r = section_feed_subject(&analysis->feed, i, subject);
                 if (r != 0)
@@ -205,7 +267,7 @@ static int analysis_write_changes(Analysis *analysis, JsonWriter *writer) {
         for (unsigned i = 0; i < SIDES; i++)
                 host_facts_init(&facts[i]);
         for (unsigned i = 0; i < SIDES && r == 0; i++) {
-                Subject *subject = &analysis->call->subjects[i];
+                Subject *subject = view_subjects_end(analysis->call, i);
 
                 r = host_facts_flatten(&facts[i], buffer_span(&subject->host), &subject->head);
                 if (r == HOST_CHANGE_E_MALFORMED) {
@@ -233,25 +295,80 @@ static void analysis_write_lives(const Analysis *analysis, JsonWriter *writer) {
         life_counts_write_json(writer, &lives);
 }
 
+static void analysis_write_coverage_of(const Analysis *analysis, Side side, const Subject *from,
+                                       const Subject *to, JsonWriter *writer) {
+        const Head *const heads[SIDES] = { &from->head, &to->head };
+        const HostUse *use = &analysis->uses[side];
+
+        coverage_write_json(writer, comparison_coverage(analysis->comparison, side), use,
+                            coverage_bound_ns(use, heads));
+}
+
 static void analysis_write_coverage(const Analysis *analysis, JsonWriter *writer) {
-        const Head *const heads[SIDES] = { &analysis->call->subjects[SIDE_BEFORE].head,
-                                           &analysis->call->subjects[SIDE_AFTER].head };
+        const Subject *subjects = analysis->call->subjects;
 
         if (!comparison_wants_lives(analysis->comparison)) {
                 json_write_member_null(writer, "coverage");
                 return;
         }
         json_write_key(writer, "coverage");
-        coverage_write_json(writer, comparison_coverage(analysis->comparison), &analysis->use,
-                            coverage_bound_ns(&analysis->use, heads));
+        analysis_write_coverage_of(analysis, SIDE_AFTER, &subjects[SIDE_BEFORE],
+                                   &subjects[SIDE_AFTER], writer);
+}
+
+static void analysis_write_coverages(const Analysis *analysis, JsonWriter *writer) {
+        static const char *const names[SIDES] = { "a", "b" };
+
+        json_write_key(writer, "coverage");
+        json_write_object(writer);
+        for (unsigned i = 0; i < SIDES; i++) {
+                json_write_key(writer, names[i]);
+                analysis_write_coverage_of(analysis, (Side) i,
+                                           view_subjects_begin(analysis->call, i),
+                                           view_subjects_end(analysis->call, i), writer);
+        }
+        json_write_end(writer);
+}
+
+/* One of two intervals. */
+static void analysis_write_interval(const Analysis *analysis, Side side, const char *key,
+                                    JsonWriter *writer) {
+        LifeCounts lives = comparison_lives_of(analysis->comparison, side);
+
+        json_write_key(writer, key);
+        json_write_object(writer);
+        analysis_write_side(writer, view_subjects_begin(analysis->call, side), "before",
+                            "sourcesBefore");
+        analysis_write_side(writer, view_subjects_end(analysis->call, side), "after",
+                            "sourcesAfter");
+        json_write_member_u64(writer, "elapsedNs", view_subjects_elapsed_ns(analysis->call, side));
+        json_write_key(writer, "lives");
+        life_counts_write_json(writer, &lives);
+        json_write_end(writer);
+}
+
+static int analysis_answer_intervals(Analysis *analysis) {
+        JsonWriter *writer = answer_begin(&analysis->work->answer);
+        int r;
+
+        json_write_member_text(writer, "kind", view_kind_name(analysis->call->kind));
+        analysis_write_interval(analysis, SIDE_BEFORE, "a", writer);
+        analysis_write_interval(analysis, SIDE_AFTER, "b", writer);
+        json_write_member_bool(writer, "sameBoot", analysis->setup.boots == BOOTS_SAME);
+        analysis_write_coverages(analysis, writer);
+        r = analysis_write_changes(analysis, writer);
+        return r == 0 ? answer_reply(&analysis->work->answer) : r;
 }
 
 static int analysis_answer_heads(Analysis *analysis) {
         const Subject *before = &analysis->call->subjects[SIDE_BEFORE];
         const Subject *after = &analysis->call->subjects[SIDE_AFTER];
-        JsonWriter *writer = answer_begin(&analysis->work->answer);
+        JsonWriter *writer;
         int r;
 
+        if (of_intervals(analysis))
+                return analysis_answer_intervals(analysis);
+        writer = answer_begin(&analysis->work->answer);
         json_write_member_text(writer, "kind", view_kind_name(analysis->call->kind));
         if (analysis->n_sides == 1) {
                 analysis_write_side(writer, before, "snapshot", "sources");
@@ -348,9 +465,11 @@ static int analysis_answer_lists(Analysis *analysis) {
         if (r == 0)
                 r = analysis_answer_list(analysis, COMPARISON_GROUPS, "groups");
         if (r == 0 && analysis->n_sides > 1)
-                r = analysis_answer_list(analysis, COMPARISON_ONLY_BEFORE, "onlyBefore");
+                r = analysis_answer_list(analysis, COMPARISON_ONLY_BEFORE,
+                                         of_intervals(analysis) ? "onlyA" : "onlyBefore");
         if (r == 0 && analysis->n_sides > 1)
-                r = analysis_answer_list(analysis, COMPARISON_ONLY_AFTER, "onlyAfter");
+                r = analysis_answer_list(analysis, COMPARISON_ONLY_AFTER,
+                                         of_intervals(analysis) ? "onlyB" : "onlyAfter");
         return r;
 }
 
@@ -383,9 +502,11 @@ static int analysis_answer(Analysis *analysis) {
         json_write_key(writer, "hiddenSections");
         section_cuts_write(analysis->feed.sections, writer);
         if (analysis->n_sides > 1 && analysis->call->view.rows) {
-                json_write_member_u64(writer, "hiddenOnlyBefore",
+                json_write_member_u64(writer,
+                                      of_intervals(analysis) ? "hiddenOnlyA" : "hiddenOnlyBefore",
                                       comparison_hidden(comparison, COMPARISON_ONLY_BEFORE));
-                json_write_member_u64(writer, "hiddenOnlyAfter",
+                json_write_member_u64(writer,
+                                      of_intervals(analysis) ? "hiddenOnlyB" : "hiddenOnlyAfter",
                                       comparison_hidden(comparison, COMPARISON_ONLY_AFTER));
         }
         if (analysis->n_sides > 1)
@@ -397,11 +518,12 @@ static int analysis_run(Work *work, ViewSubjects *call) {
         _cleanup_(analysis_done) Analysis analysis = {
                 .work = work,
                 .call = call,
-                .n_sides = call->kind == VIEW_KIND_STATE ? 1 : SIDES,
+                .n_sides = view_subjects_n_sides(call),
         };
         int r;
 
         analysis_set_up(&analysis);
+        analysis_choose_sections(&analysis);
         r = analysis_read(&analysis);
         return r == 0 ? analysis_answer(&analysis) : r;
 }
@@ -413,11 +535,7 @@ static int serve(Work *work, const ViewParameters *parameters) {
 
         view_subjects_init(&call);
         r = view_subjects_open(work, parameters, &call);
-        if (r != 0)
-                return r;
-        if (call.kind == VIEW_KIND_INTERVALS)
-                return work_refuse_parameter(work, "after", "two intervals are not compared yet");
-        return analysis_run(work, &call);
+        return r == 0 ? analysis_run(work, &call) : r;
 }
 
 static int work_show(Work *work) {

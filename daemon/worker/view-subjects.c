@@ -15,6 +15,26 @@ void view_subjects_done(ViewSubjects *subjects) {
                 subject_done(&subjects->subjects[i]);
 }
 
+unsigned view_subjects_n_sides(const ViewSubjects *subjects) {
+        return subjects->kind == VIEW_KIND_STATE ? 1 : SIDES;
+}
+
+Subject *view_subjects_end(ViewSubjects *subjects, unsigned side) {
+        return &subjects->subjects[subjects->kind == VIEW_KIND_INTERVALS ? 2 * side + 1 : side];
+}
+
+Subject *view_subjects_begin(ViewSubjects *subjects, unsigned side) {
+        return &subjects->subjects[2 * side];
+}
+
+uint64_t view_subjects_elapsed_ns(const ViewSubjects *subjects, unsigned side) {
+        const Subject *interval = &subjects->subjects[2 * side];
+
+        if (subjects->kind != VIEW_KIND_INTERVALS)
+                return 0;
+        return interval[1].head.start_boottime_ns - interval[0].head.start_boottime_ns;
+}
+
 /* the references */
 
 static int refuse_sides(Work *work, const ViewParameters *parameters, const SubjectRef *refs) {
@@ -196,6 +216,9 @@ static int choose_kind(Work *work, ViewSubjects *subjects, bool intervals) {
         if (subjects->n == SIDES)
                 relate(subjects);
         subjects->kind = kind_of(subjects, intervals);
+        if (subjects->kind == VIEW_KIND_INTERVALS)
+                subjects->boots = subject_boots(view_subjects_end(subjects, SIDE_BEFORE),
+                                                view_subjects_end(subjects, SIDE_AFTER));
         r = check_window(work, subjects);
         if (r == 0)
                 r = check_one_sided(work, subjects);

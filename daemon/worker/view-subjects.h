@@ -30,12 +30,21 @@ typedef struct ViewSubjects {
         ViewKind kind;
         Subject subjects[VIEW_SUBJECTS_MAX];
         unsigned n;
-        /* How the first two are related in time. */
+        /* How the two sides are related in time; of intervals, their ends. */
         Boots boots;
         bool has_elapsed;
         uint64_t elapsed_ns; /* of one boot, with both start times known; it may be 0 */
         bool swapped;        /* the caller's "before" was the later capture */
 } ViewSubjects;
+
+/* How many sides the view has. */
+unsigned view_subjects_n_sides(const ViewSubjects *subjects);
+/* The snapshot whose state is that of @side: of two intervals, the one at the end. */
+Subject *view_subjects_end(ViewSubjects *subjects, unsigned side);
+/* Of two intervals: the snapshot at which @side begins. */
+Subject *view_subjects_begin(ViewSubjects *subjects, unsigned side);
+/* The length of the interval that is @side; 0 when the sides are snapshots. */
+uint64_t view_subjects_elapsed_ns(const ViewSubjects *subjects, unsigned side);
 
 typedef struct ViewParameters {
         unsigned n_refs;

@@ -70,6 +70,10 @@ const char *view_table_name(SectionId id) {
         return table_names[id];
 }
 
+bool view_table_is_of_states(SectionId id) {
+        return id == SECTION_SMAPS_ROLLUP || id == SECTION_CGROUP_LIMITS;
+}
+
 bool view_wants_table(const View *view, SectionId id) {
         bool has_cgroups = view->axis == VIEW_AXIS_CGROUP || view->axis == VIEW_AXIS_ALL;
 

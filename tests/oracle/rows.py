@@ -55,6 +55,8 @@ def row_complaints(members, kind, row, path):
     always, sometimes = members
     if "value" in row and "value" not in always:
         always, sometimes = METRICS["state"][0] & row.keys(), METRICS["state"][1]  # of a group of one side
+        if kind == "intervals":
+            always = always | {"perSecond"}
     for name in sorted(always - row.keys()):
         yield f"{path} has no member {name!r}"
     for name, value in row.items():
@@ -63,7 +65,7 @@ def row_complaints(members, kind, row, path):
         elif kind == "sets" and name in ("before", "after"):
             if value is not None and set(value) != SAMPLES:
                 yield f"{path}.{name} is no summary of samples: {value!r:.80}"
-        elif kind == "sets" and name == "perSecond":  # whether the samples are rates
+        elif kind in ("sets", "intervals") and name == "perSecond":  # whether the values are rates
             if not isinstance(value, bool):
                 yield f"{path}.{name} is wrong: {value!r:.80}"
         elif not is_right(name, value):

@@ -95,6 +95,8 @@ class Interface:
 
 
 def is_plain(name, value):
+    if name == "object":  # of a type that the comment beside it tells
+        return value is not None
     if name == "float":
         return isinstance(value, (int, float)) and not isinstance(value, bool)
     return isinstance(value, PLAIN[name]) and (name == "bool") == isinstance(value, bool)

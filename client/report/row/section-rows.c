@@ -7,16 +7,14 @@
 #include "report/row/group-rows.h"
 #include "report/section/section-row.h"
 
-/* Of the first or the second side; two intervals are named by letters. */
-static json_object *side_value(ReportKind kind, const SectionValue *value, unsigned side) {
-        static const char *const names[2][2] = { { "before", "after" }, { "a", "b" } };
-
-        return cell_member(value->value, names[kind == REPORT_INTERVALS][side]);
+/* Of the first or the second side; of two intervals, of the end of each. */
+static json_object *side_value(const SectionValue *value, unsigned side) {
+        return cell_member(value->value, side == 0 ? "before" : "after");
 }
 
 /* The side that has the value; unknown if neither does. */
 static Span side_of(ReportKind kind, const SectionValue *value) {
-        bool before = side_value(kind, value, 0), after = side_value(kind, value, 1);
+        bool before = side_value(value, 0), after = side_value(value, 1);
 
         if (before && after)
                 return SPAN_LITERAL("both");
@@ -76,7 +74,7 @@ static void write_side(RowWriter *writer, RowValueName name, json_object *value,
 }
 
 static void write_change(RowWriter *writer, ReportKind kind, const SectionValue *value) {
-        json_object *before = side_value(kind, value, 0), *after = side_value(kind, value, 1);
+        json_object *before = side_value(value, 0), *after = side_value(value, 1);
         json_object *delta = cell_member(value->value, "delta");
         char digits[QUANTITY_CHARS];
         double percent;
@@ -102,7 +100,7 @@ static void write_change(RowWriter *writer, ReportKind kind, const SectionValue 
 
 static void add_value(RowWriter *writer, ReportKind kind, SectionId id, const SectionRow *row,
                       const SectionValue *value) {
-        json_object *before = side_value(kind, value, 0), *after = side_value(kind, value, 1);
+        json_object *before = side_value(value, 0), *after = side_value(value, 1);
         bool absent = report_kind_has_sides(kind) ? !before || !after : !value->value;
 
         group_rows_begin_group(writer, kind, side_of(kind, value), ROW_SIDE_BOTH, row->json);

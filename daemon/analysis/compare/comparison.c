@@ -31,21 +31,36 @@ struct Comparison {
         const SourceTable *sources[SIDES]; /* borrowed */
         ImpactScale scale;
         GroupAccounts accounts;
-        Coverage coverage;
+        Coverage coverages[SIDES];
         GroupList lists[_COMPARISON_LIST_MAX];
         LifeCounts lives;
+        LifeCounts lives_of[SIDES]; /* of two intervals */
         uint64_t n_hidden_rows;
         uint64_t n_rows_above_threshold;
 };
+
+static bool of_intervals(const Comparison *comparison) {
+        return comparison->setup.interval_of_ns[0] > 0;
+}
+
+/* When the interval that is @side was. */
+static Period period_of_side(const ComparisonSetup *setup, unsigned side) {
+        const JudgeTime times[SIDES] = { setup->begins[side], setup->times[side] };
+
+        return period_between(times);
+}
 
 static void init_accounts(Comparison *comparison) {
         const ComparisonSetup *setup = &comparison->setup;
         GroupAccounts *accounts = &comparison->accounts;
 
         accounts->is_interval = comparison_wants_lives(comparison);
+        accounts->of_intervals = of_intervals(comparison);
         accounts->n_sides = setup->n_sides;
         for (unsigned side = 0; side < SIDES; side++) {
-                accounts->periods[side] = period_of_lives(&setup->times[side]);
+                accounts->periods[side] = accounts->of_intervals
+                                                  ? period_of_side(setup, side)
+                                                  : period_of_lives(&setup->times[side]);
                 accounts->defects[side] = setup->defects[side];
         }
         if (accounts->is_interval)
@@ -173,7 +188,7 @@ int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
         int r;
 
         assert(comparison_wants_lives(comparison));
-        coverage_add(&comparison->coverage, before, after);
+        coverage_add(&comparison->coverages[SIDE_AFTER], before, after);
         /* A thread that was ctprof's own in one snapshot is left out of both. */
         if ((before && thread_is_left_out(&comparison->view, before)) ||
             (after && thread_is_left_out(&comparison->view, after)))
@@ -193,6 +208,29 @@ int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
         life_tally_add(&group->tallies[SIDE_AFTER], &comparison->accounts.periods[SIDE_AFTER],
                        before, after);
         life_counts_add(&comparison->lives, before, after);
+        return 0;
+}
+
+int comparison_fold_work(Comparison *comparison, Side side, const ThreadSample *before,
+                         const ThreadSample *after) {
+        ThreadSample sample;
+        Group *group;
+        int r;
+
+        assert(of_intervals(comparison));
+        coverage_add(&comparison->coverages[side], before, after);
+        if ((before && thread_is_left_out(&comparison->view, before)) ||
+            (after && thread_is_left_out(&comparison->view, after)))
+                return 0;
+        r = thread_groups_obtain(&comparison->threads, side, after ? after : before, &group);
+        if (r == 0 && after)
+                r = note_kind(comparison, group, side, after);
+        if (r == 0)
+                r = group_fold_work(group, side, before, after, &sample);
+        if (r != 0)
+                return r;
+        life_tally_add(&group->tallies[side], &comparison->accounts.periods[side], before, after);
+        life_counts_add(&comparison->lives_of[side], before, after);
         return 0;
 }
 
@@ -284,6 +322,7 @@ static GroupLens lens_of(const Comparison *comparison, ComparisonList list) {
                 .threshold = comparison->view.has_threshold && comparison->setup.n_sides > 1 &&
                              list == COMPARISON_GROUPS,
                 .in_order = in_order(comparison),
+                .of_intervals = of_intervals(comparison),
                 .elapsed_ns =
                         comparison->setup.boots == BOOTS_SAME ? comparison->setup.elapsed_ns : 0,
         };
@@ -447,6 +486,12 @@ static void count_hidden_rows(Comparison *comparison) {
         }
 }
 
+static void tell_times(const Comparison *comparison, Group *group) {
+        group->interval_ns = comparison->setup.interval_ns;
+        for (unsigned side = 0; side < SIDES; side++)
+                group->elapsed_ns[side] = comparison->setup.interval_of_ns[side];
+}
+
 int comparison_finish(Comparison *comparison, const SourceTable *const sources[static SIDES]) {
         int r;
 
@@ -458,7 +503,7 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
         if (r != 0)
                 return r;
         for (size_t i = 0; i < comparison->threads.table.n_groups; i++)
-                comparison->threads.table.groups[i]->interval_ns = comparison->setup.interval_ns;
+                tell_times(comparison, comparison->threads.table.groups[i]);
         impact_scale_init(&comparison->scale, &comparison->threads.table);
         uptimes_init(&comparison->uptimes, &comparison->threads.table);
         weigh_groups(comparison);
@@ -520,12 +565,16 @@ void comparison_set_host(Comparison *comparison, Side side, const HostUse *host)
         comparison->accounts.hosts[side] = *host;
 }
 
-const Coverage *comparison_coverage(const Comparison *comparison) {
-        return &comparison->coverage;
+const Coverage *comparison_coverage(const Comparison *comparison, Side side) {
+        return &comparison->coverages[side];
 }
 
 LifeCounts comparison_lives(const Comparison *comparison) {
         return comparison->lives;
+}
+
+LifeCounts comparison_lives_of(const Comparison *comparison, Side side) {
+        return comparison->lives_of[side];
 }
 
 uint64_t comparison_hidden(const Comparison *comparison, ComparisonList list) {

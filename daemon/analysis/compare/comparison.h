@@ -16,7 +16,8 @@
  *                            pattern becomes a key only if two distinct names share it, and that is
  *                            known only after all names were seen
  *     comparison_fold()      for every thread of every side again, sides in any order; or
- *     comparison_fold_life() instead, for every life of a thread, when the view wants a window
+ *     comparison_fold_life() instead, for every life of a thread, when the view wants a window; or
+ *     comparison_fold_work() instead, for every life of a thread in each of two intervals
  *     comparison_set_host()  what the hosts did, where that is known
  *     comparison_finish()    once: reduces and orders everything
  *     comparison_n(), comparison_write(), comparison_hidden_*()
@@ -57,6 +58,12 @@ typedef struct ComparisonSetup {
         uint64_t interval_ns; /* judge_interval_ns(); 0: unknown or different boots */
         KernelDefects defects[SIDES]; /* of the kernels of the sides */
         JudgeTime times[SIDES];       /* of the captures: how long threads were alive */
+        /*
+         * Of two intervals: how long each is, neither 0; a side is what was done in one. Nothing of
+         * elapsed_ns and interval_ns is known then. 0: the sides are snapshots.
+         */
+        uint64_t interval_of_ns[SIDES];
+        JudgeTime begins[SIDES]; /* of the captures at which they begin */
 } ComparisonSetup;
 
 /* The lists of the interface that comparison_write() writes. */
@@ -93,6 +100,10 @@ _must_check_ int comparison_fold(Comparison *comparison, Side side, const Thread
 bool comparison_wants_lives(const Comparison *comparison);
 /* One thread: both samples, or the only one; see MergeLife in analysis/subject/analysis-read.h. */
 _must_check_ int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
+                                      const ThreadSample *after);
+
+/* The same in the interval that is @side. */
+_must_check_ int comparison_fold_work(Comparison *comparison, Side side, const ThreadSample *before,
                                       const ThreadSample *after);
 
 /*
@@ -136,8 +147,13 @@ size_t comparison_n_pairings(const Comparison *comparison);
 void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer);
 /* Counts all threads, also of groups that are not shown; 0 without a window. */
 LifeCounts comparison_lives(const Comparison *comparison);
-/* How much of the host the threads account for; nothing unless threads are followed. */
-const Coverage *comparison_coverage(const Comparison *comparison);
+/*
+ * How much of the host the threads account for: of an interval under SIDE_AFTER, of two under each.
+ * Nothing unless threads are followed.
+ */
+const Coverage *comparison_coverage(const Comparison *comparison, Side side);
+/* The same of the interval that is @side. */
+LifeCounts comparison_lives_of(const Comparison *comparison, Side side);
 /* The former name of a cgroup: see pairing_append_old_name(). */
 _must_check_ int comparison_append_old_cgroup(const Comparison *comparison, Span key, Buffer *name);
 /* How many objects of @list are beyond the limit of the view. */

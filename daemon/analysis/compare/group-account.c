@@ -37,6 +37,8 @@ bool group_account(const GroupAccounts *accounts, const Group *group, unsigned s
         if (accounts->is_interval) {
                 basis.work = work_of_interval(group, &scratch);
                 basis.lives = &group->window->lives;
+        } else if (group->works[side]) {
+                basis.lives = &group->works[side]->lives;
         }
         *ret = account_of(&basis);
         return true;
@@ -93,9 +95,9 @@ void group_write_time(JsonWriter *writer, const GroupAccounts *accounts, const G
                 write_time(writer, accounts, group, side);
         } else {
                 json_write_object(writer);
-                json_write_key(writer, "before");
+                json_write_key(writer, accounts->of_intervals ? "a" : "before");
                 write_time(writer, accounts, group, SIDE_BEFORE);
-                json_write_key(writer, "after");
+                json_write_key(writer, accounts->of_intervals ? "b" : "after");
                 write_time(writer, accounts, group, SIDE_AFTER);
                 json_write_end(writer);
         }

@@ -6,7 +6,8 @@
  *
  * The accounts of the groups of a comparison and their weights (analysis/account). A group has one
  * account for each thing that is compared: of a state or an interval there is one, of two totals
- * one each.
+ * one each, and
+ * so of two intervals.
  */
 
 #include <stdbool.h>
@@ -26,7 +27,8 @@
  */
 typedef struct GroupAccounts {
         bool is_interval;
-        unsigned n_sides; /* of the groups */
+        bool of_intervals; /* the sides are two intervals */
+        unsigned n_sides;  /* of the groups */
         Period periods[SIDES];
         KernelDefects defects[SIDES];
         HostUse hosts[SIDES];

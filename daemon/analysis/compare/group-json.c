@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/compare/group-json.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "analysis/compare/row.h"
@@ -15,12 +16,19 @@ size_t group_lens_n_rows(const GroupLens *lens) {
         return n;
 }
 
-static double impact_of_row(const GroupLens *lens, const Row *row, unsigned side) {
+static double impact_of_row(const GroupLens *lens, const Row *row, const Group *group,
+                            unsigned side) {
+        double rate;
+
         if (row->is_derived || !row->has_number || metric_table[row->id].shape != METRIC_SHAPE_SUM)
                 return IMPACT_NONE;
-        return impact_of(lens->scale, (MetricId) row->id,
-                         side == BOTH_SIDES ? row->delta.integer.magnitude
-                                            : row->values[0].integer.magnitude);
+        if (!row->is_rate)
+                return impact_of(lens->scale, (MetricId) row->id,
+                                 side == BOTH_SIDES ? row->delta.integer.magnitude
+                                                    : row->values[0].integer.magnitude);
+        rate = fabs(side == BOTH_SIDES ? delta_number(&row->delta) : value_number(&row->values[0]));
+        return impact_of_real(lens->scale, (MetricId) row->id,
+                              rate * (double) group_sum_ns(group) / (double) NSEC_PER_SEC);
 }
 
 /* Nobody knows how much a counter did that was reset, so it is above every threshold. */
@@ -41,7 +49,7 @@ static bool init_row(Row *row, const GroupLens *lens, const Group *group, unsign
         if (!row_is_wanted(lens->view, index))
                 return false;
         row_init(row, group, side, index, lens->in_order);
-        row->impact = impact_of_row(lens, row, side);
+        row->impact = impact_of_row(lens, row, group, side);
         if (lens->threshold && !row_is_above(row, lens))
                 return false;
         if (!lens->changed_only)
@@ -75,7 +83,43 @@ void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives) {
         json_write_end(writer);
 }
 
-static void write_threads(JsonWriter *writer, const Group *group, unsigned side) {
+/* The members of a side of two intervals. */
+static const char *const interval_names[SIDES] = { "a", "b" };
+
+static void write_lives(JsonWriter *writer, const Group *group, unsigned side) {
+        static const LifeCounts none = { .survived = 0 };
+        const GroupWork *work = group->works[side];
+
+        life_counts_write_json(writer, work ? &work->lives : &none);
+}
+
+static void write_threads_of_intervals(JsonWriter *writer, const Group *group, unsigned side) {
+        if (side != BOTH_SIDES) {
+                json_write_member_u64(writer, "threads", group->sides[side]->n_threads);
+                json_write_key(writer, "lives");
+                write_lives(writer, group, side);
+                return;
+        }
+        json_write_key(writer, "threads");
+        json_write_object(writer);
+        for (unsigned i = 0; i < SIDES; i++)
+                json_write_member_u64(writer, interval_names[i], group->sides[i]->n_threads);
+        json_write_end(writer);
+        json_write_key(writer, "lives");
+        json_write_object(writer);
+        for (unsigned i = 0; i < SIDES; i++) {
+                json_write_key(writer, interval_names[i]);
+                write_lives(writer, group, i);
+        }
+        json_write_end(writer);
+}
+
+static void write_threads(JsonWriter *writer, const GroupLens *lens, const Group *group,
+                          unsigned side) {
+        if (lens->of_intervals) {
+                write_threads_of_intervals(writer, group, side);
+                return;
+        }
         if (group->window) {
                 json_write_key(writer, "lives");
                 life_counts_write_json(writer, &group->window->lives);
@@ -142,13 +186,18 @@ static void write_spread(JsonWriter *writer, const GroupLens *lens, const Group 
  * "before: ...; after: ...", or one of them, or once what both say. NULL: nothing to say. False if
  * neither says anything.
  */
-static bool join_sides(const char *before, const char *after, char ret_text[static JOINED_BYTES]) {
+static bool join_sides(const GroupLens *lens, const char *before, const char *after,
+                       char ret_text[static JOINED_BYTES]) {
+        const char *first = lens->of_intervals ? "a" : "before";
+        const char *second = lens->of_intervals ? "b" : "after";
+
         if (before && after && strcmp(before, after) == 0)
-                (void) snprintf(ret_text, JOINED_BYTES, "before and after: %s", before);
+                (void) snprintf(ret_text, JOINED_BYTES, "%s and %s: %s", first, second, before);
         else
-                (void) snprintf(ret_text, JOINED_BYTES, "%s%s%s%s%s", before ? "before: " : "",
-                                before ? before : "", before && after ? "; " : "",
-                                after ? "after: " : "", after ? after : "");
+                (void) snprintf(ret_text, JOINED_BYTES, "%s%s%s%s%s%s%s", before ? first : "",
+                                before ? ": " : "", before ? before : "",
+                                before && after ? "; " : "", after ? second : "", after ? ": " : "",
+                                after ? after : "");
         return before || after;
 }
 
@@ -165,7 +214,7 @@ static void write_doubts(JsonWriter *writer, const GroupLens *lens, const Row *r
         if (side != BOTH_SIDES) {
                 if (found[0])
                         json_write_member_text(writer, "approximate", found[0]);
-        } else if (join_sides(found[0], found[1], text)) {
+        } else if (join_sides(lens, found[0], found[1], text)) {
                 json_write_member_text(writer, "approximate", text);
         }
         if (n_implausible > 0)
@@ -180,6 +229,8 @@ static void write_side_row(JsonWriter *writer, const GroupLens *lens, const Grou
         value_write_json(writer, &row->values[0]);
         if (!row->is_derived)
                 json_write_member_u64(writer, "present", row->present);
+        if (lens->of_intervals)
+                json_write_member_bool(writer, "perSecond", row->is_rate);
         if (row->values[0].kind == VALUE_ABSENT)
                 write_reason(writer, absence_of_value(row, 0, lens->sources[side], text));
         write_doubts(writer, lens, row, side);
@@ -247,7 +298,7 @@ static void write_pair_reason(JsonWriter *writer, const GroupLens *lens, const R
         for (unsigned i = 0; i < SIDES; i++)
                 if (row->values[i].kind == VALUE_ABSENT)
                         reasons[i] = absence_of_value(row, i, lens->sources[i], texts[i]);
-        if (!join_sides(reasons[0], reasons[1], text)) {
+        if (!join_sides(lens, reasons[0], reasons[1], text)) {
                 if (row->refuted)
                         (void) snprintf(text, sizeof(text),
                                         "implausible: these threads cannot have done that much in "
@@ -299,11 +350,34 @@ static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Grou
                 write_spread(writer, lens, group, row, 0, "spreadBefore");
 }
 
+/* A sum is its rate, and so no rate stands beside it. */
+static void write_interval_row(JsonWriter *writer, const GroupLens *lens, const Row *row) {
+        static const RowWork none = { .reason = "" };
+        double percent = 0;
+        bool has;
+
+        for (unsigned i = 0; i < SIDES; i++) {
+                json_write_key(writer, interval_names[i]);
+                value_write_json(writer, &row->values[i]);
+        }
+        json_write_key(writer, "delta");
+        delta_write_json(writer, &row->delta);
+        has = row_percent(row, &percent);
+        write_double_or_null(writer, "percent", has, percent);
+        json_write_member_bool(writer, "perSecond", row->is_rate);
+        json_write_member_bool(writer, "changed", row->changed);
+        json_write_member_bool(writer, "reset", row->reset);
+        write_pair_reason(writer, lens, row, &none);
+        write_doubts(writer, lens, row, BOTH_SIDES);
+}
+
 static void write_row(JsonWriter *writer, const GroupLens *lens, const Group *group, const Row *row,
                       unsigned side, const Aggregate *work) {
         json_write_key(writer, row_name(row_index(row->is_derived, row->id)));
         json_write_object(writer);
-        if (side == BOTH_SIDES)
+        if (side == BOTH_SIDES && lens->of_intervals)
+                write_interval_row(writer, lens, row);
+        else if (side == BOTH_SIDES)
                 write_pair_row(writer, lens, group, row, work);
         else
                 write_side_row(writer, lens, group, row, side);
@@ -329,7 +403,7 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
         }
         json_write_object(writer);
         group_write_key(writer, group, lens->view->axis);
-        write_threads(writer, group, side);
+        write_threads(writer, lens, group, side);
         group_write_weight(writer, lens->accounts, group);
         group_write_time(writer, lens->accounts, group, side);
         write_uptime(writer, lens, group, side);
@@ -360,6 +434,8 @@ static const char *only_side(const GroupAccounts *accounts, const Group *group) 
         }
         if (before && after)
                 return NULL;
+        if (accounts->of_intervals)
+                return interval_names[before ? SIDE_BEFORE : SIDE_AFTER];
         return before ? "before" : "after";
 }
 

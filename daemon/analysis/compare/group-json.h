@@ -36,6 +36,7 @@ typedef struct GroupLens {
         bool changed_only; /* hide unchanged rows; with one side, rows without a value */
         bool threshold;    /* hide rows that changed by no more than the threshold of the view */
         bool in_order;
+        bool of_intervals; /* the sides are two intervals */
         uint64_t elapsed_ns;
 } GroupLens;
 

@@ -22,11 +22,11 @@ uint64_t impact_floor(MetricUnit unit) {
         return 1000;
 }
 
-static void add_sums(uint64_t totals[static _METRIC_MAX], const Aggregate *aggregate) {
+static void add_sums(uint64_t totals[static _METRIC_MAX], const Group *group, unsigned side) {
         for (unsigned id = 0; id < _METRIC_MAX; id++)
                 if (metric_table[id].shape == METRIC_SHAPE_SUM)
                         totals[id] = number_add_saturating(totals[id],
-                                                           aggregate_sum(aggregate, (MetricId) id));
+                                                           group_sum(group, side, (MetricId) id));
 }
 
 void impact_scale_init(ImpactScale *scale, const GroupTable *table) {
@@ -35,7 +35,7 @@ void impact_scale_init(ImpactScale *scale, const GroupTable *table) {
         for (size_t i = 0; i < table->n_groups; i++)
                 for (unsigned side = 0; side < SIDES; side++)
                         if (table->groups[i]->sides[side])
-                                add_sums(totals[side], table->groups[i]->sides[side]);
+                                add_sums(totals[side], table->groups[i], side);
         for (unsigned id = 0; id < _METRIC_MAX; id++) {
                 uint64_t larger = MAX_OF(totals[0][id], totals[1][id]);
 
@@ -44,10 +44,14 @@ void impact_scale_init(ImpactScale *scale, const GroupTable *table) {
         }
 }
 
-double impact_of(const ImpactScale *scale, MetricId id, uint64_t magnitude) {
+double impact_of_real(const ImpactScale *scale, MetricId id, double magnitude) {
         if (metric_table[id].shape != METRIC_SHAPE_SUM)
                 return IMPACT_NONE;
-        return (double) magnitude / scale->denominators[id];
+        return magnitude / scale->denominators[id];
+}
+
+double impact_of(const ImpactScale *scale, MetricId id, uint64_t magnitude) {
+        return impact_of_real(scale, id, (double) magnitude);
 }
 
 /* The |delta| of one sum of @group, or its value with one side; false when there is none. */
@@ -55,17 +59,17 @@ static bool movement(const Group *group, unsigned n_sides, MetricId id, uint64_t
         uint64_t before, after;
 
         if (n_sides == 1 || !group->sides[0] || !group->sides[1]) {
-                const Aggregate *only = group->sides[0] ? group->sides[0] : group->sides[1];
+                unsigned only = group->sides[0] ? 0 : 1;
 
-                *ret = aggregate_sum(only, id);
-                return aggregate_has(only, id);
+                *ret = group_sum(group, only, id);
+                return group_has_sum(group, only, id);
         }
-        if (!aggregate_has(group->sides[0], id))
+        if (!group_has_sum(group, 0, id))
                 return false;
-        before = aggregate_sum(group->sides[0], id);
-        if (!aggregate_has(group->sides[1], id) || group_refutes_growth(group, id))
+        before = group_sum(group, 0, id);
+        if (!group_has_sum(group, 1, id) || group_refutes_growth(group, id))
                 return false;
-        after = aggregate_sum(group->sides[1], id);
+        after = group_sum(group, 1, id);
         *ret = after > before ? after - before : before - after;
         return true;
 }

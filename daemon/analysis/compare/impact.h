@@ -32,6 +32,7 @@ uint64_t impact_floor(MetricUnit unit);
 
 /* IMPACT_NONE unless @id is a sum. */
 double impact_of(const ImpactScale *scale, MetricId id, uint64_t magnitude);
+double impact_of_real(const ImpactScale *scale, MetricId id, double magnitude);
 
 /*
  * Finds the largest impact among the rows of the group, and which metric has it; groups are ordered

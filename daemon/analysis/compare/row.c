@@ -76,6 +76,12 @@ MetricUnit row_unit(unsigned index) {
                                    : derived_table[index - _METRIC_MAX].unit;
 }
 
+bool row_has_rate(unsigned index) {
+        if (index < _METRIC_MAX)
+                return group_work_counts((MetricId) index);
+        return derived_table[index - _METRIC_MAX].formula == DERIVED_FORMULA_OFFCPU;
+}
+
 bool row_is_wanted(const View *view, unsigned index) {
         return index < _METRIC_MAX ? view_wants_metric(view, (MetricId) index)
                                    : view_wants_derived(view, (DerivedId) (index - _METRIC_MAX));
@@ -124,6 +130,60 @@ static void init_doubts(Row *row, const Group *group, unsigned side) {
                 row->doubts[i] = group->sides[side == BOTH_SIDES ? i : side]->doubts;
 }
 
+/* The values of one side */
+
+static Value per_second(Value value, uint64_t elapsed_ns) {
+        if (!value_has_number(&value))
+                return (Value){ .kind = VALUE_ABSENT };
+        return (Value){ .kind = VALUE_REAL,
+                        .real = value_number(&value) * (double) NSEC_PER_SEC /
+                                (double) elapsed_ns };
+}
+
+static void set_metric(Row *row, unsigned i, const Group *group, unsigned side) {
+        MetricId id = (MetricId) row->id;
+
+        row->values[i] = aggregate_value(group->sides[side], id);
+        row->works[i] = group->works[side];
+        if (!group->works[side] || !row_has_rate(id))
+                return;
+        row->is_rate = true;
+        if (group_work_fell(group->works[side], id))
+                row->values[i] = (Value){ .kind = VALUE_ABSENT };
+        else
+                row->values[i] = per_second(row->values[i], group->elapsed_ns[side]);
+}
+
+/* A quotient of the work is not known when an input fell for some thread. */
+static bool find_fallen_input(const GroupWork *work, const Derived *derived, MetricId *ret) {
+        for (unsigned i = 0; i < derived->n_inputs; i++)
+                if (group_work_fell(work, derived->inputs[i])) {
+                        *ret = derived->inputs[i];
+                        return true;
+                }
+        return false;
+}
+
+static void set_derived(Row *row, unsigned i, const Group *group, unsigned side) {
+        const Derived *derived = &derived_table[row->id];
+        bool is_level = derived->formula == DERIVED_FORMULA_DIFFERENCE;
+        const Aggregate *sums = group->sides[side];
+        const GroupWork *work = group->works[side];
+
+        row->works[i] = work;
+        if (work && is_level && work->totals)
+                sums = work->totals;
+        if (work && !is_level && find_fallen_input(work, derived, &row->inputs[i])) {
+                row->outcomes[i] = DERIVED_INPUT_ABSENT;
+                return;
+        }
+        row->outcomes[i] =
+                derived_value(sums, (DerivedId) row->id, &row->values[i], &row->inputs[i]);
+        row->is_rate = work && row_has_rate(row_index(true, row->id));
+        if (row->is_rate)
+                row->values[i] = per_second(row->values[i], group->elapsed_ns[side]);
+}
+
 void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool in_order) {
         *row = (Row){ .id = id };
         init_doubts(row, group, side);
@@ -132,13 +192,15 @@ void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, b
                 row->inside = group->window && group_window_moved(group->window, id);
                 row->refuted = group_refutes_growth(group, id);
                 for (unsigned i = 0; i < SIDES; i++)
-                        row->values[i] = aggregate_value(group->sides[i], id);
+                        set_metric(row, i, group, i);
         } else {
-                row->values[0] = aggregate_value(group->sides[side], id);
+                set_metric(row, 0, group, side);
                 row->present = group->sides[side]->present[id];
         }
         init_number(row, side);
         row->reset = in_order && is_reset(row, group, id);
+        for (unsigned i = 0; i < SIDES; i++)
+                row->reset = row->reset || (row->works[i] && group_work_fell(row->works[i], id));
 }
 
 void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id) {
@@ -146,8 +208,7 @@ void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id)
         init_doubts(row, group, side);
         row->window = side == BOTH_SIDES ? group->window : NULL;
         for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++)
-                row->outcomes[i] = derived_value(group->sides[side == BOTH_SIDES ? i : side], id,
-                                                 &row->values[i], &row->inputs[i]);
+                set_derived(row, i, group, side == BOTH_SIDES ? i : side);
         init_number(row, side);
 }
 
@@ -239,13 +300,23 @@ static const char *absence_in_window(const GroupWindow *window, unsigned side, M
         return NULL;
 }
 
+/* The same of the work of one of two intervals. */
+static const char *absence_of_work(const GroupWork *work, MetricId id) {
+        if (group_work_fell(work, id))
+                return "the counter was reset";
+        return group_work_held(work, id) ? "the earlier snapshot lacks it for these threads" : NULL;
+}
+
 static const char *explain(const Row *row, unsigned index, const SourceTable *sources,
                            MetricId id) {
         const char *text;
 
         if (row->doubts[index] && row->doubts[index]->implausible[id] > 0)
                 return "implausible: more than the age of these threads or the interval allows";
-        text = row->window ? absence_in_window(row->window, index, id) : NULL;
+        if (row->works[index])
+                text = absence_of_work(row->works[index], id);
+        else
+                text = row->window ? absence_in_window(row->window, index, id) : NULL;
         return text ? text : absence_of_metric(sources, id);
 }
 

@@ -43,6 +43,8 @@ static inline unsigned row_index(bool is_derived, unsigned id) {
 }
 const char *row_name(unsigned index);
 MetricUnit row_unit(unsigned index);
+/* Of an interval its value is a rate: what grows with what threads do. */
+bool row_has_rate(unsigned index);
 bool row_is_wanted(const View *view, unsigned index);
 /* Taskstats accounting repeats other rows and ranks no groups unless it is named. */
 bool row_ranks(unsigned index);
@@ -57,6 +59,9 @@ typedef struct Row {
         MetricId inputs[SIDES];
         /* The window of the group when both sides are shown; NULL: no window. */
         const GroupWindow *window;
+        /* Of two intervals: the works of the sides shown, whose sums are the work done. */
+        const GroupWork *works[SIDES];
+        bool is_rate; /* the values are per second */
         /* Of the threads of each side; NULL: none of their values is in doubt. */
         const Doubts *doubts[SIDES];
 
@@ -74,6 +79,10 @@ typedef struct Row {
 } Row;
 
 /*
+ * Of two intervals, sums are rates of the work and derived values are those of the work, except
+ * that differences are those of lifetime totals at the end: levels, such as the heap in use. A sum
+ * that fell for some thread is absent.
+ *
  * @side: the side to show, or BOTH_SIDES; the group has it, or both. @in_order: both captures
  * are of one boot and the second is the later one, so a counter that fell was reset.
  */

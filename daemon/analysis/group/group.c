@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/group/group.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,9 @@ static Group *group_free(Group *group) {
         for (unsigned side = 0; side < SIDES; side++) {
                 aggregate_free(group->sides[side]);
                 spread_done(&group->spreads[side]);
+                if (group->works[side])
+                        group_work_done(group->works[side]);
+                free(group->works[side]);
         }
         group_window_free(group->window);
         member_list_done(&group->members);
@@ -136,6 +140,20 @@ int group_fold_life(Group *group, const ThreadSample *before, const ThreadSample
         return r == 0 ? group_window_fold(group->window, group->sides, before, after) : r;
 }
 
+int group_fold_work(Group *group, unsigned side, const ThreadSample *before,
+                    const ThreadSample *after, ThreadSample *ret_sample) {
+        GroupWork *work = group->works[side];
+
+        if (!work) {
+                work = group->works[side] = calloc(1, sizeof(*work));
+                if (!work)
+                        return -ENOMEM;
+        }
+        life_counts_add(&work->lives, before, after);
+        return after ? group_work_fold(work, &group->sides[side], before, after, true, ret_sample)
+                     : 0;
+}
+
 int group_settle_window(Group *group) {
         return group->window ? group_window_settle(group->window, group->sides) : 0;
 }
@@ -157,6 +175,14 @@ int group_adopt(Group *group, unsigned side, Group *from) {
         spread_done(&group->spreads[side]);
         group->spreads[side] = TAKE(from->spreads[side], (Spread){});
         life_tally_merge(&group->tallies[side], &from->tallies[side]);
+        if (from->works[side]) {
+                if (group->works[side]) {
+                        life_counts_merge(&from->works[side]->lives, &group->works[side]->lives);
+                        group_work_done(group->works[side]);
+                        free(group->works[side]);
+                }
+                group->works[side] = TAKE_PTR(from->works[side]);
+        }
         if (group->window && from->window)
                 group_window_adopt(group->window, TAKE_PTR(from->window));
         return 0;
@@ -178,6 +204,28 @@ bool group_refutes_growth(const Group *group, MetricId id) {
         last = aggregate_sum(after, id);
         return last > first && judge_refutes_growth(id, before, after->present[id], last - first,
                                                     group->interval_ns);
+}
+
+/* sums */
+
+uint64_t group_sum_ns(const Group *group) {
+        return MAX_OF(group->elapsed_ns[0], group->elapsed_ns[1]);
+}
+
+uint64_t group_sum(const Group *group, unsigned side, MetricId id) {
+        uint64_t sum = aggregate_sum(group->sides[side], id);
+        uint64_t own_ns = group->elapsed_ns[side], ns = group_sum_ns(group);
+        long double scaled;
+
+        if (own_ns == ns || own_ns == 0 || !group_work_counts(id))
+                return sum;
+        scaled = (long double) sum * (long double) ns / (long double) own_ns;
+        return scaled < (long double) UINT64_MAX ? (uint64_t) scaled : UINT64_MAX;
+}
+
+bool group_has_sum(const Group *group, unsigned side, MetricId id) {
+        return aggregate_has(group->sides[side], id) &&
+               !(group->works[side] && group_work_fell(group->works[side], id));
 }
 
 /* uptime */

@@ -18,6 +18,7 @@
 #include "base/span.h"
 #include "analysis/group/aggregate.h"
 #include "analysis/group/group-window.h"
+#include "analysis/group/group-work.h"
 #include "analysis/group/life-tally.h"
 #include "analysis/group/member-list.h"
 #include "analysis/group/side.h"
@@ -39,13 +40,17 @@ typedef struct Group {
         /* If the label has several parts: their lengths. */
         size_t n_cgroup, n_process;
 
-        Aggregate *sides[SIDES];  /* owned; NULL: no thread on that side */
-        Spread spreads[SIDES];    /* of sums over threads; empty unless the view wants it */
-        uint64_t lives[SIDES];    /* sum of the hashes of its threads, independent of their order */
-        uint64_t life_seed;       /* of those hashes */
-        GroupWindow *window;      /* owned; NULL: threads are not followed */
-        LifeTally tallies[SIDES]; /* of threads that are followed, all under SIDE_AFTER */
-        uint64_t interval_ns;     /* judge_interval_ns() of its sides; 0: not known */
+        Aggregate *sides[SIDES]; /* owned; NULL: no thread on that side */
+        Spread spreads[SIDES];   /* of sums over threads; empty unless the view wants it */
+        uint64_t lives[SIDES];   /* sum of the hashes of its threads, independent of their order */
+        uint64_t life_seed;      /* of those hashes */
+        GroupWindow *window;     /* owned; NULL: threads are not followed */
+        /* Of threads that are followed, all under SIDE_AFTER; of two intervals under each. */
+        LifeTally tallies[SIDES];
+        /* Of two intervals: what beside its aggregate a side is about; owned; NULL: not of them. */
+        GroupWork *works[SIDES];
+        uint64_t elapsed_ns[SIDES]; /* the length of each of two intervals; 0: not of them */
+        uint64_t interval_ns;       /* judge_interval_ns() of its sides; 0: not known */
 
         /* The place in the order of display, set at the end. */
         bool has_weight;
@@ -84,6 +89,12 @@ _must_check_ int group_fold(Group *group, unsigned side, const ThreadSample *sam
 _must_check_ int group_fold_life(Group *group, const ThreadSample *before,
                                  const ThreadSample *after);
 /*
+ * Adds a thread of one of two intervals to that side, as group-work.h says: both samples, or the
+ * only one. *ret_sample is what was added; it is only set for a thread with @after.
+ */
+_must_check_ int group_fold_work(Group *group, unsigned side, const ThreadSample *before,
+                                 const ThreadSample *after, ThreadSample *ret_sample);
+/*
  * Call after all threads are folded and all groups adopted: makes the sides comparable as
  * group-window.h describes.
  */
@@ -102,6 +113,16 @@ bool group_survived(const Group *group);
  * a window each thread was judged by itself.
  */
 bool group_refutes_growth(const Group *group, MetricId id);
+
+/*
+ * A sum on a side that the group has; 0 also when it is absent. Of two intervals it is what the
+ * work would have been at the same rate in the longer one, so that the sides can be compared.
+ */
+uint64_t group_sum(const Group *group, unsigned side, MetricId id);
+/* How long that is; 0 where sums are not of intervals. */
+uint64_t group_sum_ns(const Group *group);
+/* False for a sum that is not known because it fell for some thread. */
+bool group_has_sum(const Group *group, unsigned side, MetricId id);
 
 /*
  * How old the threads of a group are compared with other groups. The start of the youngest thread

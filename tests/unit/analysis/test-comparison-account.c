@@ -310,7 +310,8 @@ START_TEST(coverage_counts_every_thread) {
         ck_assert_int_eq(comparison_fold_life(comparison, &before, &after), 0);
         ck_assert_int_eq(comparison_finish(comparison, no_sources), 0);
         ck_assert_uint_eq(comparison_n(comparison, COMPARISON_GROUPS), 0);
-        ck_assert_uint_eq(coverage_amount(&comparison_coverage(comparison)->survived_ns).n, S(4));
+        ck_assert_uint_eq(
+                coverage_amount(&comparison_coverage(comparison, SIDE_AFTER)->survived_ns).n, S(4));
         comparison_free(comparison);
 }
 END_TEST

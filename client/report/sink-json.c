@@ -62,8 +62,8 @@ static const Members all_members[_REPORT_KIND_MAX] = {
                             "hiddenPairings" },
         },
         [REPORT_SETS] = {
-                .first = { "kind", "before", "after", "alpha", "tested", "significant", "leastP",
-                           "samplesNeeded" },
+                .first = { "kind", "before", "beforeFrom", "after", "afterFrom", "alpha", "tested",
+                           "significant", "leastP", "samplesNeeded" },
                 .last_list = GROUP_LIST_GROUPS,
                 .sources = { "sourcesBefore", "sourcesAfter" },
                 .counts = { "hiddenRows", "hiddenGroups", "groupsOnlyBefore", "groupsOnlyAfter",

@@ -102,7 +102,8 @@
           "Order of groups and rows: weight (default), impact, delta, percent, name, or "       \
           "METRIC[:asc|desc][,...]")                                                            \
         O(BEFORE, "before", 0, REQUIRED, "LIST", TEXT(before, "list"),                          \
-          "Compare sets: the snapshots before, separated by commas; a name may be a glob")      \
+          "Compare sets: the snapshots and intervals before, separated by commas; a name may "    \
+          "be a glob")      \
         O(AFTER, "after", 0, REQUIRED, "LIST", TEXT(after, "list"),                             \
           "Compare sets: the snapshots after, likewise")                                        \
         O(ALPHA, "alpha", 0, REQUIRED, "P", VALUE(alpha),                                       \

@@ -18,7 +18,7 @@ void snapshot_names_done(SnapshotNames *names) {
 
 void snapshot_set_done(SnapshotSet *set) {
         for (size_t i = 0; i < set->n; i++) {
-                reference_done(&set->references[i]);
+                subject_done(&set->subjects[i]);
                 free(set->texts[i]);
         }
         set->n = 0;
@@ -37,14 +37,13 @@ static int add(SnapshotSet *set, char *text) {
 
         if (!text)
                 return complain_errno(-ENOMEM, "read the list of snapshots");
-        if (set->n == ELEMENTSOF(set->references)) {
+        if (set->n == ELEMENTSOF(set->subjects)) {
                 free(text);
                 return complain(STATUS_USAGE, "%s names more than %u snapshots.", set->option,
                                 LIMIT_SNAPSHOTS_PER_CALL);
         }
         set->texts[set->n] = text;
-        set->references[set->n] = REFERENCE_EMPTY;
-        r = reference_open(text, &set->references[set->n]);
+        r = subject_open(text, &set->subjects[set->n]);
         set->n++;
         return r;
 }
@@ -137,34 +136,41 @@ int snapshot_set_parse(SnapshotNames *names, const char *option, const char *lis
         return r;
 }
 
+static size_t count_snapshots(const SnapshotSet *set) {
+        size_t n = set->n;
+
+        for (size_t i = 0; i < set->n; i++)
+                n += set->subjects[i].is_interval;
+        return n;
+}
+
 int snapshot_set_check_pair(const SnapshotSet *before, const SnapshotSet *after) {
         char quoted[QUOTE_BYTES];
+        size_t n;
 
         for (size_t i = 0; i < after->n; i++)
                 if (is_in(before, after->texts[i]))
                         return complain(STATUS_USAGE,
                                         "%s is in both sets: a snapshot is either before or after.",
                                         quote(after->texts[i], quoted));
-        if (before->n + after->n > LIMIT_SNAPSHOTS_PER_CALL)
+        n = count_snapshots(before) + count_snapshots(after);
+        if (n > LIMIT_SNAPSHOTS_PER_CALL)
                 return complain(STATUS_USAGE,
                                 "Two sets have at most %u snapshots together: these have %zu.",
-                                LIMIT_SNAPSHOTS_PER_CALL, before->n + after->n);
+                                LIMIT_SNAPSHOTS_PER_CALL, n);
         return 0;
 }
 
 void snapshot_set_write_json(JsonWriter *writer, const SnapshotSet *set, int *fds, size_t *n_fds) {
         json_write_array(writer);
-        for (size_t i = 0; i < set->n; i++) {
-                reference_write_json(writer, &set->references[i], *n_fds);
-                if (set->references[i].is_file)
-                        fds[(*n_fds)++] = set->references[i].fd;
-        }
+        for (size_t i = 0; i < set->n; i++)
+                subject_write_json(writer, &set->subjects[i], fds, n_fds);
         json_write_end(writer);
 }
 
 bool snapshot_set_is_files(const SnapshotSet *set) {
         for (size_t i = 0; i < set->n; i++)
-                if (!set->references[i].is_file)
+                if (!subject_is_of_files(&set->subjects[i]))
                         return false;
         return true;
 }

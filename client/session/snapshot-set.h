@@ -4,9 +4,9 @@
 /*
  * SnapshotSet
  *
- * The snapshots of one side as a user lists them: names, "latest~N", files, and globs over the
- * names of the spool, separated by commas. The matches of a glob are in the order of their
- * captures; no snapshot is in a set twice.
+ * The snapshots of one side as a user lists them: names, "latest~N", files, intervals between two
+ * of these, and globs over the names of the spool, separated by commas. The matches of a glob are
+ * in the order of their captures; nothing is in a set twice.
  */
 
 #include <json-c/json.h>
@@ -19,8 +19,8 @@
 
 typedef struct SnapshotSet {
         const char *option; /* borrowed: "--before" */
-        Reference references[LIMIT_SNAPSHOTS_PER_CALL];
-        char *texts[LIMIT_SNAPSHOTS_PER_CALL]; /* owned: the texts that the references borrow */
+        SubjectReference subjects[LIMIT_SNAPSHOTS_PER_CALL];
+        char *texts[LIMIT_SNAPSHOTS_PER_CALL]; /* owned: the texts that the subjects borrow */
         size_t n;
 } SnapshotSet;
 
@@ -44,7 +44,7 @@ int snapshot_set_parse(SnapshotNames *names, const char *option, const char *lis
 /* Checks that no snapshot is in both and that they fit into one call. 0 or an exit status. */
 int snapshot_set_check_pair(const SnapshotSet *before, const SnapshotSet *after);
 
-/* An array of SnapshotRef; descriptors of files are appended to @fds. */
+/* An array of SubjectRef; descriptors of files are appended to @fds. */
 void snapshot_set_write_json(JsonWriter *writer, const SnapshotSet *set, int *fds, size_t *n_fds);
 /* True if all are files, so that no daemon is needed. */
 bool snapshot_set_is_files(const SnapshotSet *set);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "worker/work.h"
+#include "worker/view-subjects.h"
 
 #include <stdio.h>
 #include "base/cleanup.h"
@@ -49,6 +49,8 @@ static int check_view(SetAnalysis *sets) {
         else if (sets->view.window)
                 complaint = "comparisons of sets always measure the work between captures: leave "
                             "the window out";
+        else if (sets->view.totals)
+                complaint = "sets are compared by rates and levels, not by totals";
         else if (sets->view.pairs.n > 0)
                 complaint = "cgroups are not paired in sets";
         return complaint ? work_refuse_parameter(sets->work, "view", complaint) : 0;
@@ -71,20 +73,34 @@ static int check_sides(SetAnalysis *sets, const SetParameters *parameters) {
         return 0;
 }
 
+/* A snapshot, or an interval, whose end stands for it. */
+static int open_member(SetAnalysis *sets, SubjectRef *ref, Side side) {
+        Subject *end, *begin;
+        int r;
+
+        r = set_subjects_add(&sets->subjects, side, &end);
+        if (r == 0 && ref->is_interval)
+                r = set_subjects_add_begin(&sets->subjects, &begin);
+        if (r == 0 && !ref->is_interval)
+                return work_open_subject(sets->work, &ref->ends[0], end);
+        if (r == 0)
+                r = work_open_subject(sets->work, &ref->ends[0], begin);
+        if (r == 0)
+                r = work_open_subject(sets->work, &ref->ends[1], end);
+        return r == 0 ? view_subjects_check_interval(sets->work, begin, end) : r;
+}
+
 static int open_side(SetAnalysis *sets, json_object *refs, Side side) {
         int r = 0;
 
         for (size_t i = 0; i < json_object_array_length(refs) && r == 0; i++) {
-                SnapshotRef ref = SNAPSHOT_REF_NONE;
-                Subject *subject;
+                SubjectRef ref = SUBJECT_REF_NONE;
 
-                r = work_decode_ref(sets->work, json_object_array_get_idx(refs, i),
-                                    side_names[side], &ref);
+                r = work_decode_subject_ref(sets->work, json_object_array_get_idx(refs, i),
+                                            side_names[side], &ref);
                 if (r == 0)
-                        r = set_subjects_add(&sets->subjects, side, &subject);
-                if (r == 0)
-                        r = work_open_subject(sets->work, &ref, subject);
-                snapshot_ref_done(&ref);
+                        r = open_member(sets, &ref, side);
+                subject_ref_done(&ref);
         }
         return r;
 }
@@ -152,9 +168,15 @@ static int read_captures(SetAnalysis *sets, AnalysisRead *read) {
                 (void) set_subjects_relate(&sets->subjects, i, &previous);
                 if (previous)
                         analysis_read_expect(read, previous, 1);
+                if (members[i].begin && has_census)
+                        analysis_read_expect(read, members[i].begin, 1);
         }
-        for (size_t i = 0; has_census && i < n && r == 0; i++)
-                r = analysis_read_names(read, members[i].subject);
+        for (size_t i = 0; has_census && i < n && r == 0; i++) {
+                if (members[i].begin)
+                        r = analysis_read_names(read, members[i].begin);
+                if (r == 0)
+                        r = analysis_read_names(read, members[i].subject);
+        }
         for (size_t i = 0; i < n && r == 0; i++) {
                 SetCapture capture = set_subjects_relate(&sets->subjects, i, &previous);
 
@@ -232,12 +254,37 @@ static void write_tests(JsonWriter *writer, const SetFigures *figures) {
                 json_write_null(writer);
 }
 
+/* Where each member of the side begins: null for a snapshot. */
+static void write_begins(const SetAnalysis *sets, unsigned side, const char *key,
+                         JsonWriter *writer) {
+        const SetSubject *members = sets->subjects.members;
+        bool has_any = false;
+
+        for (size_t i = 0; i < sets->subjects.n; i++)
+                has_any = has_any || (members[i].side == side && members[i].begin);
+        if (!has_any)
+                return;
+        json_write_key(writer, key);
+        json_write_array(writer);
+        for (size_t i = 0; i < sets->subjects.n; i++) {
+                if (members[i].side != side)
+                        continue;
+                if (members[i].begin)
+                        json_write_name(writer, span_of(subject_name(members[i].begin)));
+                else
+                        json_write_null(writer);
+        }
+        json_write_end(writer);
+}
+
 static int answer_heads(SetAnalysis *sets) {
         static const char *const source_names[SIDES] = { "sourcesBefore", "sourcesAfter" };
+        static const char *const from_names[SIDES] = { "beforeFrom", "afterFrom" };
         JsonWriter *writer = answer_begin(&sets->work->answer);
 
-        json_write_member_text(writer, "kind", "sets");
+        json_write_member_text(writer, "kind", view_kind_name(VIEW_KIND_SETS));
         for (unsigned side = 0; side < SIDES; side++) {
+                write_begins(sets, side, from_names[side], writer);
                 json_write_key(writer, side_names[side]);
                 json_write_array(writer);
                 for (size_t i = 0; i < sets->subjects.n; i++)

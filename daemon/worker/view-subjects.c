@@ -112,8 +112,7 @@ static int refuse_unordered(Work *work, const Subject *from, const Subject *to) 
         return refuse_window(work, &reason);
 }
 
-/* Checks an interval that the call named by its ends, in which nothing is swapped. */
-static int check_interval(Work *work, const Subject *from, const Subject *to) {
+int view_subjects_check_interval(Work *work, const Subject *from, const Subject *to) {
         const char *first = subject_name(from), *second = subject_name(to);
         _cleanup_(buffer_done) Buffer reason = { .bytes = NULL };
 
@@ -208,9 +207,11 @@ static int choose_kind(Work *work, ViewSubjects *subjects, bool intervals) {
         int r = check_view(work, subjects, intervals);
 
         if (r == 0 && intervals)
-                r = check_interval(work, &subjects->subjects[0], &subjects->subjects[1]);
+                r = view_subjects_check_interval(work, &subjects->subjects[0],
+                                                 &subjects->subjects[1]);
         if (r == 0 && subjects->n > SIDES)
-                r = check_interval(work, &subjects->subjects[2], &subjects->subjects[3]);
+                r = view_subjects_check_interval(work, &subjects->subjects[2],
+                                                 &subjects->subjects[3]);
         if (r != 0)
                 return r;
         if (subjects->n == SIDES)

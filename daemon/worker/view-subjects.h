@@ -37,6 +37,11 @@ typedef struct ViewSubjects {
         bool swapped;        /* the caller's "before" was the later capture */
 } ViewSubjects;
 
+/*
+ * Refuses two snapshots that are not the ends of an interval, the earlier first: NoWindow. In an
+ * interval that a call names nothing is swapped.
+ */
+_must_check_ int view_subjects_check_interval(Work *work, const Subject *from, const Subject *to);
 /* How many sides the view has. */
 unsigned view_subjects_n_sides(const ViewSubjects *subjects);
 /* The snapshot whose state is that of @side: of two intervals, the one at the end. */

@@ -93,14 +93,15 @@ SetGroup *set_group_free(SetGroup *group, const SetRowList *list) {
  */
 static bool knows_work(const SetCapture *capture, const ThreadSample *before,
                        const ThreadSample *after) {
-        return capture->elapsed_ns > 0 && (before || after->start_ticks >= capture->earlier_ticks);
+        return capture->elapsed_ns > 0 && (before || after->start_ticks >= capture->window_ticks);
 }
 
 int set_group_fold(SetGroup *group, const SetCapture *capture, const ThreadSample *before,
                    const ThreadSample *after) {
         ThreadSample sample;
 
-        if (before || (capture->has_earlier && after->start_ticks <= capture->earlier_ticks))
+        if ((before && !capture->is_interval) ||
+            (capture->has_earlier && after->start_ticks <= capture->earlier_ticks))
                 group->lives_on = true;
         return group_work_fold(&group->work, &group->window, before, after,
                                knows_work(capture, before, after), &sample);

@@ -45,10 +45,13 @@ typedef struct SetCapture {
         bool has_earlier;
         uint64_t earlier_ticks;
         /*
-         * The length of the window since then; 0: there is none, because the previous capture is of
-         * the other side.
+         * The length of the window that ends with this capture; 0: there is none, because the
+         * previous capture is of the other side, or of an interval. The window begins with that
+         * capture, or where the interval does that this one ends.
          */
         uint64_t elapsed_ns;
+        uint64_t window_ticks; /* when the window began, in the same unit */
+        bool is_interval;
         KernelDefects defects; /* of the kernel */
 } SetCapture;
 

@@ -9,21 +9,49 @@
 
 #define DEFAULT_USER_HZ 100 /* for heads without user_hz; it is 100 everywhere */
 
+static void free_subject(Subject *subject) {
+        if (!subject)
+                return;
+        subject_done(subject);
+        free(subject);
+}
+
 void set_subjects_done(SetSubjects *subjects) {
         for (size_t i = 0; i < subjects->n; i++) {
-                subject_done(subjects->members[i].subject);
-                free(subjects->members[i].subject);
+                free_subject(subjects->members[i].subject);
+                free_subject(subjects->members[i].begin);
         }
         subjects->n = 0;
 }
 
-int set_subjects_add(SetSubjects *subjects, Side side, Subject **ret) {
+static int new_subject(Subject **ret) {
         Subject *subject = malloc(sizeof(*subject));
 
-        assert(subjects->n < SET_MAX_CAPTURES);
         if (!subject)
                 return -ENOMEM;
         subject_init(subject);
+        *ret = subject;
+        return 0;
+}
+
+int set_subjects_add_begin(SetSubjects *subjects, Subject **ret) {
+        SetSubject *member = &subjects->members[subjects->n - 1];
+        int r;
+
+        assert(subjects->n > 0 && !member->begin);
+        r = new_subject(&member->begin);
+        *ret = member->begin;
+        return r;
+}
+
+int set_subjects_add(SetSubjects *subjects, Side side, Subject **ret) {
+        Subject *subject;
+        int r;
+
+        assert(subjects->n < SET_MAX_CAPTURES);
+        r = new_subject(&subject);
+        if (r != 0)
+                return r;
         subjects->members[subjects->n++] = (SetSubject){
                 .subject = subject,
                 .position = subjects->n_sides[side]++,
@@ -135,6 +163,13 @@ SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subjec
                                .defects = kernel_defects_of(member->subject->head.kernel_release) };
 
         *ret_previous = NULL;
+        if (member->begin) {
+                capture.is_interval = true;
+                capture.window_ticks = start_ticks_of(member->begin);
+                capture.elapsed_ns = member->subject->head.start_boottime_ns -
+                                     member->begin->head.start_boottime_ns;
+                *ret_previous = member->begin;
+        }
         if (member->subject->head.boot_id[0] == '\0' && has_other_without_boot(subjects, index)) {
                 /* They may be of one boot and share all threads. */
                 capture.has_earlier = true;
@@ -145,8 +180,9 @@ SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subjec
                 return capture;
         capture.has_earlier = true;
         capture.earlier_ticks = start_ticks_of(earlier->subject);
-        if (earlier->side != member->side)
+        if (member->begin || earlier->begin || earlier->side != member->side)
                 return capture;
+        capture.window_ticks = capture.earlier_ticks;
         capture.elapsed_ns =
                 member->subject->head.start_boottime_ns - earlier->subject->head.start_boottime_ns;
         *ret_previous = earlier->subject;

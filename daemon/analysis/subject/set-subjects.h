@@ -7,6 +7,9 @@
  * The snapshots of two sets in the order of their captures, and for each the capture at which its
  * window begins: the previous capture of the same boot, unless that is of the other side. Work done
  * while the other side was captured does not belong to this side.
+ *
+ * A member can also be an interval: its window begins where the interval does, and no other window
+ * is made from its ends.
  */
 
 #include <stdbool.h>
@@ -17,7 +20,8 @@
 #include "analysis/subject/subject.h"
 
 typedef struct SetSubject {
-        Subject *subject; /* owned */
+        Subject *subject; /* owned; of an interval its end */
+        Subject *begin;   /* owned; of an interval where it begins; NULL: one snapshot */
         size_t position;  /* its place in the call, per side */
         Side side;
         uint64_t boot_realtime_ns; /* of the first capture of this boot: orders boots */
@@ -32,6 +36,11 @@ typedef struct SetSubjects {
 void set_subjects_done(SetSubjects *subjects);
 /* Adds a subject of @side; the caller opens it. 0 or -ENOMEM. */
 _must_check_ int set_subjects_add(SetSubjects *subjects, Side side, Subject **ret);
+/*
+ * Makes the subject that was added last the end of an interval; the caller opens *ret, where it
+ * begins. 0 or -ENOMEM.
+ */
+_must_check_ int set_subjects_add_begin(SetSubjects *subjects, Subject **ret);
 /*
  * Sorts the subjects; call once. NULL, or the first of two subjects that are the same capture, with
  * the second in *ret_other.

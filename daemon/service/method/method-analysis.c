@@ -101,8 +101,8 @@ int method_compare_sets(Request *request) {
         static const Analysis compare_sets = {
                 .streams = true,
                 .n_parts = 4,
-                .parts = { { "before", PARAMETER_OBJECTS, true, reference_pass_all },
-                           { "after", PARAMETER_OBJECTS, true, reference_pass_all },
+                .parts = { { "before", PARAMETER_OBJECTS, true, reference_pass_subjects },
+                           { "after", PARAMETER_OBJECTS, true, reference_pass_subjects },
                            { "view", PARAMETER_OBJECT, false, pass_value },
                            { "alpha", PARAMETER_NUMBER, false, pass_value } },
         };

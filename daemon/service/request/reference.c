@@ -150,6 +150,32 @@ int reference_pass_subject(Request *request, JsonWriter *writer, const char *key
         return pass_subject(request, writer, key, object);
 }
 
+/* How many snapshots the references name; one that is wrong may count for any number. */
+static size_t count_snapshots(json_object *array) {
+        size_t n = json_object_array_length(array), n_intervals = 0;
+
+        for (size_t i = 0; i < n; i++)
+                if (json_object_object_get_ex(json_object_array_get_idx(array, i), JOB_KEY_TO,
+                                              NULL))
+                        n_intervals++;
+        return n + n_intervals;
+}
+
+int reference_pass_subjects(Request *request, JsonWriter *writer, const char *key,
+                            json_object *array) {
+        int r = 0;
+
+        if (request->n_fds + count_snapshots(array) > LIMIT_SNAPSHOTS_PER_CALL)
+                return request_refuse_parameter(request, key,
+                                                "One call cannot take so many snapshots.");
+        json_write_key(writer, key);
+        json_write_array(writer);
+        for (size_t i = 0; i < json_object_array_length(array) && r == 0; i++)
+                r = pass_subject(request, writer, key, json_object_array_get_idx(array, i));
+        json_write_end(writer);
+        return r;
+}
+
 int reference_pass_all(Request *request, JsonWriter *writer, const char *key, json_object *array) {
         size_t n = json_object_array_length(array);
         int r = 0;

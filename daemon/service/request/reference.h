@@ -54,3 +54,6 @@ _must_check_ int reference_pass_subject(Request *request, JsonWriter *writer, co
  */
 _must_check_ int reference_pass_all(Request *request, JsonWriter *writer, const char *key,
                                     json_object *array);
+/* The same with a SubjectRef for each element. */
+_must_check_ int reference_pass_subjects(Request *request, JsonWriter *writer, const char *key,
+                                         json_object *array);

@@ -56,7 +56,7 @@ static inline void set_run_fold(SetRun *run, const Shot *shot, const Shot *previ
                 capture.elapsed_ns = (shot->at_s - previous->at_s) * NSEC_PER_SEC;
         if (earlier) {
                 capture.has_earlier = true;
-                capture.earlier_ticks = earlier->at_s * SHOT_TICKS;
+                capture.earlier_ticks = capture.window_ticks = earlier->at_s * SHOT_TICKS;
         }
         set_comparison_begin(run->comparison, &capture);
         for (size_t i = 0; i < shot->n_samples; i++)

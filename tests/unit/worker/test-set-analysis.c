@@ -51,6 +51,27 @@ static void ask(size_t n_before, const char *rest, bool more, WorkerConfinement 
         ck_assert_int_eq(answer.status, 0);
 }
 
+/* Asks about intervals of descriptors: two for each of the @n_before members before, and so on. */
+static void ask_intervals(size_t n_before, const char *rest) {
+        char text[8192];
+        size_t n = 0;
+
+        n += (size_t) snprintf(text, sizeof(text), "{\"before\":[");
+        for (size_t i = 0; i + 1 < n_fds; i += 2) {
+                bool is_first = i == 0 || i / 2 == n_before;
+
+                if (i / 2 == n_before)
+                        n += (size_t) snprintf(text + n, sizeof(text) - n, "],\"after\":[");
+                n += (size_t) snprintf(text + n, sizeof(text) - n,
+                                       "%s{\"fileDescriptor\":%zu,\"label\":\"f%zu\",\"to\":{"
+                                       "\"fileDescriptor\":%zu,\"label\":\"f%zu\"}}",
+                                       is_first ? "" : ",", i, i, i + 1, i + 1);
+        }
+        (void) snprintf(text + n, sizeof(text) - n, "]%s}", rest);
+        converse("analysis", METHOD, text, true, fds, n_fds, WORKER_FREE, &answer);
+        ck_assert_int_eq(answer.status, 0);
+}
+
 static json_object *reply_with(const char *key) {
         for (size_t i = 0; i < answer.n; i++)
                 if (json_object_object_get_ex(answer.replies[i], key, NULL))
@@ -75,6 +96,54 @@ static void add_sets(void) {
                 add(&snapshot);
         }
 }
+
+/* Two intervals a side, ten seconds each, a minute apart, each of another load. */
+static void add_intervals(void) {
+        for (unsigned i = 0; i < 8; i++) {
+                FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
+
+                snapshot.boottime_ns = (60 * (i / 2 + 1) + 10 * (i % 2)) * NSEC_PER_SEC;
+                snapshot.run_time_ns = 1000000 * (i / 2 + 1) + i % 2 * 100000 * (i / 2 + 1);
+                add(&snapshot);
+        }
+}
+
+START_TEST(intervals_are_samples_of_their_own) {
+        json_object *group, *row, *froms;
+
+        add_intervals();
+        ask_intervals(2, "");
+        ck_assert_ptr_null(answer.error);
+        ck_assert_str_eq(json_string_at(reply_with("kind"), "kind"), "sets");
+        froms = json_path(reply_with("afterFrom"), "afterFrom", NULL);
+        ck_assert_uint_eq(json_object_array_length(froms), 2);
+        ck_assert_str_eq(json_object_get_string(json_object_array_get_idx(froms, 0)), "f4");
+        group = json_object_array_get_idx(json_path(reply_with("groups"), "groups", NULL), 0);
+        row = json_path(group, "metrics", "run_time_ns", NULL);
+        /* Six times the work of the first thread, a second; the time between them is no window. */
+        ck_assert_int_eq(json_object_get_int(json_path(row, "before", "n", NULL)), 2);
+        ck_assert_double_eq_tol(json_object_get_double(json_path(row, "before", "min", NULL)),
+                                60000, 0.01);
+        ck_assert_double_eq_tol(json_object_get_double(json_path(row, "before", "max", NULL)),
+                                120000, 0.01);
+        ck_assert_double_eq_tol(json_object_get_double(json_path(row, "after", "max", NULL)),
+                                240000, 0.01);
+}
+END_TEST
+
+START_TEST(an_interval_of_a_set_is_in_order) {
+        FixtureSnapshot late = FIXTURE_SNAPSHOT;
+
+        add_intervals();
+        late.boottime_ns = 1000 * NSEC_PER_SEC;
+        (void) close(fds[0]);
+        fds[0] = fixture_snapshot(&late);
+        ask_intervals(2, "");
+        ck_assert_str_eq(answer.error, "io.ctprof.Profiler.NoWindow");
+        ck_assert_str_eq(json_string_at(answer.replies[answer.n - 1], "reason"),
+                         "\"f0\" is later than \"f1\": name \"f1..f0\"");
+}
+END_TEST
 
 START_TEST(heads_come_in_the_order_of_captures) {
         json_object *heads, *group, *row;
@@ -268,6 +337,8 @@ int main(void) {
         TCase *tests = tcase_create("set-analysis");
 
         tcase_add_checked_fixture(tests, setup, teardown);
+        tcase_add_test(tests, intervals_are_samples_of_their_own);
+        tcase_add_test(tests, an_interval_of_a_set_is_in_order);
         tcase_add_loop_test(tests, heads_come_in_the_order_of_captures, 0,
                             ELEMENTSOF(confinements));
         tcase_add_test(tests, the_first_reply_tells_of_the_tests_and_the_last_of_what_is_hidden);

@@ -93,7 +93,9 @@ void impact_rank_group(const ImpactScale *scale, unsigned n_sides, Group *group)
         }
 }
 
-int impact_compare_groups(const Group *left, const Group *right) {
+static int by_rank(const void *a, const void *b) {
+        const Group *left = *(Group *const *) a, *right = *(Group *const *) b;
+
         if (left->rank > right->rank)
                 return -1;
         if (left->rank < right->rank)
@@ -101,10 +103,6 @@ int impact_compare_groups(const Group *left, const Group *right) {
         if (left->rank_row != right->rank_row)
                 return left->rank_row < right->rank_row ? -1 : 1;
         return span_compare(group_key(left), group_key(right));
-}
-
-static int by_rank(const void *a, const void *b) {
-        return impact_compare_groups(*(Group *const *) a, *(Group *const *) b);
 }
 
 void impact_sort_groups(Group **groups, size_t n_groups) {

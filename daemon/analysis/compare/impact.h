@@ -40,8 +40,6 @@ double impact_of_real(const ImpactScale *scale, MetricId id, double magnitude);
  * the values of the first side. IMPACT_NONE when no row has a number.
  */
 void impact_rank_group(const ImpactScale *scale, unsigned n_sides, Group *group);
-/* Which of two groups that were ranked comes first, in the order of impact_sort_groups(). */
-int impact_compare_groups(const Group *left, const Group *right);
 /* Sorts groups for display: by rank, then by the registry order of their best row, then by key. */
 void impact_sort_groups(Group **groups, size_t n_groups);
 /* Sorts one-sided groups: largest run time first, then by key; groups without run time last. */

@@ -156,30 +156,58 @@ static int sort_by_keys(const Order *order, Group **groups, size_t n_groups) {
         return 0;
 }
 
+static bool weigh_the_same(const Group *left, const Group *right) {
+        return left->has_weight == right->has_weight &&
+               (!left->has_weight || !(fabs(left->weight) > fabs(right->weight) ||
+                                       fabs(left->weight) < fabs(right->weight)));
+}
+
 static int by_weight(const void *a, const void *b) {
         const Group *left = *(Group *const *) a, *right = *(Group *const *) b;
 
+        if (weigh_the_same(left, right))
+                return 0;
         if (left->has_weight != right->has_weight)
                 return left->has_weight ? -1 : 1;
-        if (left->has_weight && fabs(left->weight) > fabs(right->weight))
-                return -1;
-        if (left->has_weight && fabs(left->weight) < fabs(right->weight))
-                return 1;
-        return impact_compare_groups(left, right);
+        return fabs(left->weight) > fabs(right->weight) ? -1 : 1;
+}
+
+static void sort_by_impact(const Order *order, Group **groups, size_t n_groups) {
+        for (size_t i = 0; i < n_groups; i++)
+                impact_rank_group(order->scale, order->n_sides, groups[i]);
+        impact_sort_groups(groups, n_groups);
+}
+
+/* Only groups that weigh the same are ranked by impact, which looks at all of their sums. */
+static void sort_by_weight(const Order *order, Group **groups, size_t n_groups) {
+        size_t end;
+
+        if (n_groups > 1)
+                qsort(groups, n_groups, sizeof(*groups), by_weight);
+        for (size_t begin = 0; begin < n_groups; begin = end) {
+                end = begin + 1;
+                while (end < n_groups && weigh_the_same(groups[begin], groups[end]))
+                        end++;
+                if (end - begin > 1)
+                        sort_by_impact(order, groups + begin, end - begin);
+        }
 }
 
 int order_groups(const Order *order, Group **groups, size_t n_groups) {
-        ViewOrder kind = kind_of(order);
-
-        if (kind != VIEW_ORDER_WEIGHT && kind != VIEW_ORDER_IMPACT)
-                return sort_by_keys(order, groups, n_groups);
-        for (size_t i = 0; i < n_groups; i++)
-                impact_rank_group(order->scale, order->n_sides, groups[i]);
-        if (kind == VIEW_ORDER_IMPACT)
-                impact_sort_groups(groups, n_groups);
-        else if (n_groups > 1)
-                qsort(groups, n_groups, sizeof(*groups), by_weight);
-        return 0;
+        switch (kind_of(order)) {
+        case VIEW_ORDER_WEIGHT:
+                sort_by_weight(order, groups, n_groups);
+                return 0;
+        case VIEW_ORDER_IMPACT:
+                sort_by_impact(order, groups, n_groups);
+                return 0;
+        case VIEW_ORDER_DELTA:
+        case VIEW_ORDER_PERCENT:
+        case VIEW_ORDER_NAME:
+        case VIEW_ORDER_METRICS:
+                break;
+        }
+        return sort_by_keys(order, groups, n_groups);
 }
 
 /* rows */

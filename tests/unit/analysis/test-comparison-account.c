@@ -279,6 +279,32 @@ START_TEST(lists_are_merged_in_the_order_of_the_view) {
 }
 END_TEST
 
+/* The three ran equally long; "c" faulted most, and "a" and "b" not at all. */
+START_TEST(equal_weights_are_ordered_by_impact_and_key) {
+        static const Life same[] = { { "b", 1, S(1), S(2) },
+                                     { "heavy", 1, S(1), S(5) },
+                                     { "c", 1, S(1), S(2) },
+                                     { "a", 1, S(1), S(2) } };
+        View view = view_with_overview(true);
+        Compared compared = { .comparison = NULL };
+
+        ck_assert_int_eq(comparison_new(&view, &two_captures, &compared.comparison), 0);
+        for (size_t i = 0; i < ELEMENTSOF(same); i++) {
+                ThreadSample before = sample_of(&same[i], i, same[i].before);
+                ThreadSample after = sample_of(&same[i], i, same[i].after);
+
+                thread_sample_put(&before, METRIC_minflt, 0);
+                thread_sample_put(&after, METRIC_minflt, same[i].name[0] == 'c' ? 90000 : 0);
+                ck_assert_int_eq(comparison_fold_life(compared.comparison, &before, &after), 0);
+        }
+        comparison_set_host(compared.comparison, SIDE_AFTER, &host);
+        compared_end(&compared, no_sources);
+        ck_assert_str_eq(keys_of(&compared, COMPARISON_OVERVIEW), "heavy c a b");
+        ck_assert_str_eq(keys_of(&compared, COMPARISON_GROUPS), "heavy c a b");
+        compared_done(&compared);
+}
+END_TEST
+
 START_TEST(a_view_without_overview_has_none_and_one_without_rows_counts_none) {
         View view = view_with_overview(true);
         Compared compared;
@@ -345,6 +371,7 @@ int main(void) {
         tcase_add_test(kinds, a_state_is_weighed_by_whole_lives);
         tcase_add_loop_test(kinds, lists_are_merged_in_the_order_of_the_view, 0,
                             ELEMENTSOF(merge_rows));
+        tcase_add_test(kinds, equal_weights_are_ordered_by_impact_and_key);
         tcase_add_test(kinds, a_view_without_overview_has_none_and_one_without_rows_counts_none);
         suite_add_tcase(suite, kinds);
         return check_main(suite);

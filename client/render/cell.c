@@ -258,9 +258,8 @@ static int append_per_second(Buffer *cell, json_object *value, const CellStyle *
         return buffer_append_text(cell, "/s");
 }
 
-int cell_append_rate(Buffer *cell, json_object *entry, const CellStyle *style) {
-        return append_per_second(cell, cell_member(entry, "perSecond"), style,
-                                 QUANTITY_FORM_DERIVED_DELTA, true);
+int cell_append_rate(Buffer *cell, json_object *rate, const CellStyle *style) {
+        return append_per_second(cell, rate, style, QUANTITY_FORM_DERIVED_DELTA, true);
 }
 
 int cell_append_per_second(Buffer *cell, json_object *rate, const CellStyle *style) {

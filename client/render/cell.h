@@ -48,8 +48,9 @@ int cell_append_delta(Buffer *cell, json_object *entry, const CellStyle *style);
 bool cell_is_approximate(json_object *entry, const char *side);
 /* "reset" if a counter went back. */
 int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style);
-int cell_append_rate(Buffer *cell, json_object *entry, const CellStyle *style);
-/* A rate without a sign: of times it is CPUs, seconds per second. */
+/* A rate with a sign: of times it is CPUs, seconds per second. */
+int cell_append_rate(Buffer *cell, json_object *rate, const CellStyle *style);
+/* The same without a sign. */
 int cell_append_per_second(Buffer *cell, json_object *rate, const CellStyle *style);
 /* A number that is not a metric, such as a count or an amount of bytes; NULL is "-". */
 int cell_append_number(Buffer *cell, json_object *value, QuantityLadder ladder);

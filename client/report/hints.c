@@ -138,7 +138,7 @@ static int print_ways(const Lines *lines, const Hints *hints) {
                 lines_format(lines, "", "%zu cgroup%s paired by content (--rows lists them)",
                              n_pairings, plural(n_pairings));
         append_more_groups(&line, number_add_saturating(count_of(hints, "hiddenGroups"), n_cut));
-        buffer_append_format(&line, "%severy metric: --rows, --filter, --metrics, --sections",
+        buffer_append_format(&line, "%sby metric: --rows, --filter, --metrics, --sections",
                              line.n > 0 ? "; " : "");
         return lines_print_buffer(lines, "", &line);
 }

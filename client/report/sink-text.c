@@ -240,9 +240,14 @@ static int add_sections(GroupSink *sink, json_object *part) {
 
 /* What belongs to rows by metric. */
 static int end_rows(SinkText *text, json_object *reply) {
-        static const char *const sides[] = { "BEFORE", "AFTER" };
-        static const char *const hidden[] = { "hiddenOnlyBefore", "hiddenOnlyAfter" };
+        static const struct {
+                const char *name, *hidden;
+        } sides[][2] = {
+                { { "BEFORE", "hiddenOnlyBefore" }, { "AFTER", "hiddenOnlyAfter" } },
+                { { "A", "hiddenOnlyA" }, { "B", "hiddenOnlyB" } },
+        };
         const GroupForm *form = text->sink.form;
+        unsigned of_intervals = form->kind == REPORT_INTERVALS;
         int r = 0;
 
         /* Sets have no sections, so that none of them has to be explained. */
@@ -251,8 +256,9 @@ static int end_rows(SinkText *text, json_object *reply) {
         if (r == 0)
                 r = pairing_table_print(form->session, reply);
         for (size_t i = 0; r == 0 && i < 2; i++)
-                r = one_sided_print(&text->only[i], form->session, sides[i],
-                                    json_object_get_uint64(cell_member(reply, hidden[i])));
+                r = one_sided_print(
+                        &text->only[i], form->session, sides[of_intervals][i].name,
+                        json_object_get_uint64(cell_member(reply, sides[of_intervals][i].hidden)));
         return r;
 }
 

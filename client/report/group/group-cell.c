@@ -111,17 +111,24 @@ static bool is_counter(const GroupRow *row) {
         return row->registered && metric_is_cumulative((MetricId) (row->registered - metric_table));
 }
 
+/* The values of two intervals are rates where "perSecond" is true. */
+static bool is_rate(const GroupRow *row) {
+        json_object *rate = cell_member(row->entry, "perSecond");
+
+        return row->kind == REPORT_INTERVALS && json_object_is_type(rate, json_type_boolean) &&
+               json_object_get_boolean(rate);
+}
+
 /* Words of a place or a state are neither the same nor different: there is nothing to compare. */
 static void append_delta(Buffer *cell, const GroupRow *row) {
         const Metric *metric = row->registered;
 
         if (metric && metric_is_momentary((MetricId) (metric - metric_table)))
                 buffer_append_byte(cell, '-');
+        else if (is_rate(row))
+                cell_append_rate(cell, cell_member(row->entry, "delta"), &row->style);
         else
                 cell_append_delta(cell, row->entry, &row->style);
-        if (row->kind == REPORT_INTERVALS && is_counter(row) && !row->style.raw &&
-            cell_member(row->entry, "delta"))
-                buffer_append_text(cell, "/s");
 }
 
 /* sets */
@@ -209,7 +216,7 @@ static void append_side(Buffer *cell, size_t side, const GroupRow *row) {
                 return;
         }
         value = cell_member(row->entry, intervals[side]);
-        if (!is_counter(row)) {
+        if (!is_rate(row)) {
                 append_value(cell, intervals[side], row);
                 return;
         }
@@ -271,7 +278,7 @@ void group_cell_append(Buffer *cell, GroupColumn column, const GroupRow *row) {
                         cell_append_per_second(cell, cell_member(row->entry, "perSecond"),
                                                &row->style);
                 else
-                        cell_append_rate(cell, row->entry, &row->style);
+                        cell_append_rate(cell, cell_member(row->entry, "perSecond"), &row->style);
                 break;
         case GROUP_COLUMN_VALUE:
                 append_value(cell, "value", row);

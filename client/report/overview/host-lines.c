@@ -146,20 +146,19 @@ static bool used_cpus(const HostSide *side, double *ret) {
 /* "1.62 of 2 CPUs", "1.62 → 0.91 of 2 CPUs", "1.62 of 2 → 0.91 of 4 CPUs" */
 static void append_used(Buffer *line, const HostSide sides[], size_t n_sides) {
         bool same = cpus_of(&sides[0]) == cpus_of(&sides[n_sides - 1]);
-        bool known = false;
 
         for (size_t i = 0; i < n_sides; i++) {
                 double used = NAN, cpus = cpus_of(&sides[i]);
 
-                known = used_cpus(&sides[i], &used) || known;
-                if (!known && i + 1 == n_sides) {
+                /* Without a host the coverage tells what was used. */
+                if (!used_cpus(&sides[i], &used) || cpus <= 0) {
                         buffer_truncate(line, 0);
                         return;
                 }
                 if (i > 0)
                         buffer_append_text(line, ARROW);
                 compact_append_cpus(line, used);
-                if (cpus > 0 && (!same || i + 1 == n_sides))
+                if (!same || i + 1 == n_sides)
                         buffer_append_format(line, " of %.0f", cpus);
         }
         buffer_append_text(line, " CPUs");

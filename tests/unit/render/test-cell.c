@@ -68,10 +68,10 @@ static const struct {
         { cell_append_percent, &ns, "{\"before\":9,\"delta\":-7,\"percent\":null,\"reset\":true}",
           "reset" },
         { cell_append_percent, &raw_ns, "{\"before\":2000,\"delta\":1,\"percent\":0.05}", "0.05" },
-        { cell_append_rate, &ns, "{\"perSecond\":1500000.5}", "+0.002 CPUs" },
-        { cell_append_rate, &bytes, "{\"perSecond\":0.25}", "+0.25B/s" },
-        { cell_append_rate, &ns, "{\"perSecond\":null}", "-" },
-        { cell_append_rate, &raw_ns, "{\"perSecond\":0.25}", "0.25" },
+        { cell_append_rate, &ns, "1500000.5", "+0.002 CPUs" },
+        { cell_append_rate, &bytes, "0.25", "+0.25B/s" },
+        { cell_append_rate, &ns, "null", "-" },
+        { cell_append_rate, &raw_ns, "0.25", "0.25" },
 };
 
 START_TEST(values_become_cells) {

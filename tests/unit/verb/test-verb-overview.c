@@ -127,7 +127,7 @@ static const Exchange interval[] = { {
         "limited   /db: memory.max reached 1.2K times, 1 process killed for lack of memory\n"   \
         "limited   the host: 2 processes killed for lack of memory; and 1 more (--verbose)\n"   \
         "changed   kernel.x: 0 \u2192 1\n"
-#define WAYS "every metric: --rows, --filter, --metrics, --sections\n"
+#define WAYS "by metric: --rows, --filter, --metrics, --sections\n"
 
 /* A terminal puts a carriage return in front of each line feed. */
 static void expect_lines(int status, const char *out, const char *err) {
@@ -193,7 +193,7 @@ START_TEST(a_terminal_gets_what_fits) {
                 "TIME: \u2588 running, \u2593 waiting for a CPU, \u2592 storage, \u2591 blocked, "
                 "\u00b7 asleep\n"
                 "~ approximate: IO by delay accounting since Linux 6.12, WRITE in whole pages\n"
-                "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, "
+                "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, "
                 "--sections\n",
                 "");
         CTL_RUN_TERMINAL(&ctl, 120, "compare", "a", "b");
@@ -230,7 +230,7 @@ START_TEST(a_terminal_gets_what_fits) {
                 "\u00b7 asleep\n"
                 "~ approximate: IO by delay accounting since Linux 6.12, WRITE in whole "
                 "pages\n"
-                "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, "
+                "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, "
                 "--sections\n",
                 "");
         end();
@@ -285,7 +285,7 @@ START_TEST(two_intervals_stand_side_by_side) {
                "0        0        -\n"
                "\n"
                "~ approximate: IO by delay accounting since Linux 6.12\n"
-               "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, --sections\n",
+               "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, --sections\n",
                "");
         CTL_RUN_TERMINAL(&ctl, 80, "compare", "a", "b");
         expect_lines(
@@ -321,7 +321,7 @@ START_TEST(two_intervals_stand_side_by_side) {
                 "0\n"
                 "\n"
                 "~ approximate: IO by delay accounting since Linux 6.12\n"
-                "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, "
+                "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, "
                 "--sections\n",
                 "");
         CTL_RUN_TERMINAL(&ctl, 120, "compare", "a", "b");
@@ -360,7 +360,7 @@ START_TEST(two_intervals_stand_side_by_side) {
                 "0        0        -\n"
                 "\n"
                 "~ approximate: IO by delay accounting since Linux 6.12\n"
-                "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, "
+                "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, "
                 "--sections\n",
                 "");
         end();
@@ -397,7 +397,7 @@ START_TEST(lives_have_durations) {
                "new     4 new  -\u219219.8s     -\u219220.4s  0     -\u219240    0     0      0    "
                "    -\n"
                "\n"
-               "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, --sections\n",
+               "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, --sections\n",
                "");
         CTL_RUN_TERMINAL(&ctl, 80, "compare", "a", "b");
         expect_lines(
@@ -415,7 +415,7 @@ START_TEST(lives_have_durations) {
                 " "
                 "    -\n"
                 "\n"
-                "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, "
+                "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, "
                 "--sections\n",
                 "");
         end();
@@ -427,7 +427,7 @@ START_TEST(lives_have_durations) {
                "GROUP THREADS   CPU  WAIT IO SWITCHES READ WRITE MAJFLT PEAK-RSS\n"
                "nginx      12 10.6s 2.00s  0     123K    0 70MiB      0        -\n"
                "\n"
-               "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, --sections\n",
+               "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, --sections\n",
                "");
         CTL_RUN_TERMINAL(&ctl, 80, "show", "a");
         expect_lines(0,
@@ -436,7 +436,7 @@ START_TEST(lives_have_durations) {
                      "GROUP THREADS   CPU  WAIT IO SWITCHES READ WRITE MAJFLT PEAK-RSS\n"
                      "nginx      12 10.6s 2.00s  0     123K    0 70MiB      0        -\n"
                      "\n"
-                     "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, "
+                     "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, "
                      "--sections\n",
                      "");
         CTL_RUN(&ctl, "show", "a", "--raw");
@@ -446,7 +446,7 @@ START_TEST(lives_have_durations) {
                "GROUP THREADS         CPU       WAIT IO SWITCHES READ    WRITE MAJFLT PEAK-RSS\n"
                "nginx      12 10600000000 2000000000  0   123456    0 73400320      0        -\n"
                "\n"
-               "3 more groups (--limit 0); every metric: --rows, --filter, --metrics, --sections\n",
+               "3 more groups (--limit 0); by metric: --rows, --filter, --metrics, --sections\n",
                "");
         end();
 }

@@ -83,11 +83,10 @@ def coverage(lives, before, after):
     parts = {"survivedNs": [], "bornNs": [], "kernelThreadsNs": []}
     stored = []
     for life in lives:
-        work = life.work("run_time_ns")
-        if life.latest.kthread:
-            parts["kernelThreadsNs"].append(work)
-        elif life.survived or life.is_born:
-            parts["bornNs" if life.is_born else "survivedNs"].append(work)
+        if not life.after:  # nobody saw its last work
+            continue
+        kind = "kernelThreadsNs" if life.after.kthread else "bornNs" if life.is_born else "survivedNs"
+        parts[kind].append(life.work("run_time_ns"))
         stored += [life.work("read_bytes"), life.work("write_bytes")]
     # Without a thread of the kind nothing was done.
     told = {name: known_sum(works) if works else 0 for name, works in parts.items()}

@@ -158,7 +158,7 @@ def intervals(first, second, axis):
     pairs = (first, second)
     shown = [{key: window for key, window in side.items() if not window.only_ended} for side in sides]
     if axis == "thread":
-        shown[0] = renamed(*shown)
+        shown[0] = renamed(shown[0], sides[1])
     return {"kind": "intervals",
             "a": intervals_side(first), "b": intervals_side(second),
             **{member: {name: told(follow(*pair), *pair) for name, pair in zip("ab", pairs)}
@@ -274,5 +274,5 @@ def overview_of_totals(pair, axis):
 def overview_of_intervals(first, second, axis):
     sides = [accounts_between(pair, axis) for pair in (first, second)]
     if axis == "thread":
-        sides[0] = renamed(*sides)
+        sides[0] = renamed(sides[0], windows(*second, axis))
     return overview_of(sides, ("a", "b"))

@@ -140,9 +140,24 @@ def pairs_agree():
 
 
 @test
+def intervals_agree():
+    """Two intervals, of one host and of two, are what the files say"""
+    with temporary() as directory, Bench(directory) as bench:
+        others = make_pairs(bench, HOSTS)
+        for number in range(HOSTS):
+            pairs = make_pairs(bench, number)
+            for place, (first, second) in enumerate((pairs, (others[1], pairs[0]))):
+                axis = list(AXES)[(2 * number + place) % len(AXES)]
+                bench.check(answer.intervals(first, second, axis), axis, "compare", range_of(first), range_of(second))
+            others = pairs
+        bench.report()
+
+
+@test
 def overviews_agree():
     """The accounts of groups in the overview, their weights and their order"""
     with temporary() as directory, Bench(directory) as bench:
+        others = make_pairs(bench, HOSTS)
         for number in range(HOSTS // 2):
             pairs = make_pairs(bench, number)
             axis = list(AXES)[number % len(AXES)]
@@ -152,6 +167,10 @@ def overviews_agree():
                                      snapshot=ref(before, after))
                 bench.check_overview(answer.overview_of_totals((before, after), axis), axis, "Compare",
                                      before=ref(before), after=ref(after), totals=True)
+            for first, second in (pairs, (others[1], pairs[0])):
+                bench.check_overview(answer.overview_of_intervals(first, second, axis), axis, "Compare",
+                                     before=ref(*first), after=ref(*second))
+            others = pairs
         bench.report()
 
 

@@ -127,6 +127,10 @@ def single_intervals():
     for view in views():
         shown = check_view("Show", "interval", "show", "before-0..after-0", *view)
         compared = check_view("Compare", "interval", "compare", "before-0", "after-0", *view)
+        for answer in (shown, compared):
+            for member in ("before", "after", "elapsedNs", "lives", "coverage", "hostChanges"):
+                expect(member in answer, member, "is missing")
+            expect("weight" in answer["groups"][0] and "time" in answer["groups"][0], "weight and time")
         expect_equal(shown["groups"], compared["groups"], "both are one interval", *view)
     swapped = check_view("Compare", "interval", "compare", "after-0", "before-0")
     expect_equal(swapped["swapped"], True, "swapped")
@@ -146,7 +150,8 @@ def overviews():
     known = interface()
     first, last = {"name": "before-0"}, {"name": "after-0"}
     calls = (("Show", {"snapshot": first}), ("Show", {"snapshot": {**first, "to": last}}),
-             ("Compare", {"before": first, "after": last}), ("Compare", {"before": first, "after": last, "totals": True}))
+             ("Compare", {"before": first, "after": last}), ("Compare", {"before": first, "after": last, "totals": True}),
+             ("Compare", {"before": {**first, "to": last}, "after": {"name": "before-1", "to": {"name": "after-1"}}}))
     for method, parameters in calls:
         view = {"overview": True, "rows": False, "totals": parameters.pop("totals", False)}
         with SPOOL.daemon.connect() as connection:
@@ -170,6 +175,14 @@ def pairs_of_intervals():
     for group in one["groups"]:
         for name, row in {**group["metrics"], **group["derived"]}.items():
             expect_equal((row["a"], row["changed"]), (row["b"], False), "an interval and itself", group["key"], name)
+
+
+@test
+def sets():
+    """compare of sets"""
+    before, after = (",".join(f"{name}-{variant}" for variant in range(VARIANTS)) for name in ("before", "after"))
+    for axis in set(AXES) - {"thread"}:
+        check_view("CompareSets", "sets", "compare", "--before", before, "--after", after, "--group-by", axis)
 
 
 @test

@@ -201,6 +201,20 @@ def intervals_are_between_two_snapshots():
         expect_equal(shown, compared, "compare of two snapshots of one boot is the interval")
         expect_equal(ctl("compare", "b", "a", "--json").json()["swapped"], True, "swapped")
         expect_equal(ctl("show", "a", "--json").json()["kind"], "state", "a snapshot")
+        pair = ctl("compare", "a..b", "b..c", "--json").json()
+        expect_equal((pair["kind"], pair["a"]["after"]["name"], pair["b"]["after"]["name"]), ("intervals", "b", "c"), "pair")
+        for side, tags in (("a", "ab"), ("b", "bc")):
+            lone = ctl("show", "..".join(tags), "--group-by", "all", "--json").json()
+            both = ctl("compare", "a..b", "b..c", "--group-by", "all", "--json").json()
+            work = {group["key"]: group["metrics"]["run_time_ns"].get("perSecond") for group in lone["groups"]}
+            for group in both["groups"]:
+                rate = group["metrics"]["run_time_ns"][side]
+                if rate is not None and work.get(group["key"]) is not None:
+                    expect(abs(rate - work[group["key"]]) <= 1e-9 * abs(rate), side, group["key"], rate, work[group["key"]])
+        sets = ctl("compare", "--before", "a..b,b..c", "--after", "a..c", "--json")
+        expect_equal((sets.status, "same capture" in sets.one_sentence()), (2, True), sets.err)
+        sets = ctl("compare", "--before", "a..b", "--after", "c,b..latest", "--json")
+        expect_equal((sets.status, "same capture" in sets.one_sentence()), (2, True), sets.err)
         for words, status, part in ((("show", "b..a"), 1, "a..b"), (("show", "..a"), 1, "a..c"),
                                     (("show", "a..a"), 1, "same capture"), (("show", "a..nobody"), 1, "nobody"),
                                     (("show", "a..b", "--totals"), 2, "--totals"),

@@ -42,9 +42,17 @@ static Figures choose_figures(const View *view) {
         return figures;
 }
 
+static json_object *entry_of(json_object *group, MetricId id) {
+        return cell_member(cell_member(group, "metrics"), metric_table[id].name);
+}
+
 static json_object *figure_of(json_object *group, MetricId id) {
-        return cell_member(cell_member(cell_member(group, "metrics"), metric_table[id].name),
-                           "value");
+        return cell_member(entry_of(group, id), "value");
+}
+
+/* Of an interval the value of a sum is a rate. */
+static bool is_rate(json_object *group, MetricId id) {
+        return json_object_get_boolean(cell_member(entry_of(group, id), "perSecond"));
 }
 
 void one_sided_add(OneSided *list, json_object *group) {
@@ -81,9 +89,13 @@ static void add_group(Table *table, json_object *group, const Figures *figures, 
         group_label_append(table_cell(table), group);
         cell_append_number(table_cell(table), cell_member(group, "threads"), QUANTITY_LADDER_NONE);
         for (size_t i = 0; i < figures->n; i++) {
-                const CellStyle style = { .unit = metric_table[figures->ids[i]].unit, .raw = raw };
+                MetricId id = figures->ids[i];
+                const CellStyle style = { .unit = metric_table[id].unit, .raw = raw };
 
-                cell_append_value(table_cell(table), figure_of(group, figures->ids[i]), &style);
+                if (is_rate(group, id) && figure_of(group, id))
+                        cell_append_per_second(table_cell(table), figure_of(group, id), &style);
+                else
+                        cell_append_value(table_cell(table), figure_of(group, id), &style);
         }
         table_end_row(table, 0);
 }

@@ -30,12 +30,15 @@ function headSides({info, kind, sides: {names}}) {
   if (kind === "intervals")
     return [info.a, info.b].map((interval, i) => ({side: names[i], heads: [interval?.before ?? {}, interval?.after ?? {}],
       elapsedNs: interval?.elapsedNs, lives: interval?.lives}));
-  return [info.before, info.after].map((head, i) => ({side: names[i], heads: Array.isArray(head) ? head : [head]}));
+  const from = [info.beforeFrom, info.afterFrom];
+  return [info.before, info.after].map((head, i) =>
+    ({side: names[i], heads: Array.isArray(head) ? head : [head], from: from[i] ?? []}));
 }
 
-function nameOf({heads}) {
-  const names = [heads[0], heads.at(-1)].map(({name}) => printable(name ?? "?"));
-  return heads.length > 1 ? names.join("..") : names[0];
+// From the first to the last; a member of a set that is an interval begins at a name of its own.
+function nameOf({heads, from = []}) {
+  const names = [from[0] ?? heads[0].name, heads.at(-1).name].map((name) => printable(name ?? "?"));
+  return heads.length > 1 || from[0] ? names.join("..") : names[0];
 }
 
 // What all captures of a side say, or what each says, from the first to the last where it is a time.
@@ -63,8 +66,12 @@ function headPart(page) {
   section.querySelector("h2").replaceWith(make("h1", {id: "top-title"}, names.join(" → ")));
   const rows = HEAD_FACTS.map((fact) => make("tr", {}, make("th", {scope: "row"}, fact[0]),
     sides.map((side) => make("td", {}, factOf(side, fact)))));
-  if (sides.some(({heads}) => heads.length > 2))
-    rows.unshift(make("tr", {}, make("th", {scope: "row"}, "captures"), sides.map(({heads}) => make("td", {}, String(heads.length)))));
+  if (data.kind === "sets")
+    rows.unshift(make("tr", {}, make("th", {scope: "row"}, "samples of"), sides.map(({heads, from}) => {
+      const intervals = from.filter(Boolean).length, captures = heads.length - intervals;
+      return make("td", {}, [captures > 0 && plural(captures, "capture"), intervals > 0 && plural(intervals, "interval")]
+        .filter(Boolean).join(", "));
+    })));
   if (sides.some(({elapsedNs}) => elapsedNs !== undefined))
     rows.unshift(make("tr", {}, make("th", {scope: "row"}, "elapsed"),
       sides.map(({elapsedNs}) => make("td", {}, cellOf(isNumber(elapsedNs) ? formatSpan(elapsedNs) : null)))));

@@ -606,7 +606,7 @@ def sets_have_a_page():
             made.browser.open(page)
             expect_equal(made.browser.logs()[0], [], "console")
             head = made.browser.run("return document.getElementById('top').innerText;")
-            expect(f"before-0..before-{n - 1}" in head and f"captures\t{n}\t{n}" in head, head)
+            expect(f"before-0..before-{n - 1}" in head and f"samples of\t{n} captures\t{n} captures" in head, head)
             expect(f"{answer['tested']} rows tested" in head, head)
             expect_equal(f"it takes {answer['samplesNeeded']} samples a side" in head, not succeeds, head)
             expect_equal("no test could succeed" in head, not succeeds, head)
@@ -644,6 +644,18 @@ def sets_have_a_page():
                 });""")
             expect(len(scatter) > 4 and all(scatter), "marks outside of their line", scatter)
             check_widths(made, f"sets of {n}")
+
+            # Intervals as samples, each of which begins at a capture of its own.
+            names = [side.split(",") for side in (before, after)]
+            lists = [f"{side[0]}..{side[1]},{side[1]}..{side[2]}" for side in names]
+            result = run(CTPROFCTL, "compare", "--before", lists[0], "--after", lists[1], "--format", "html")
+            expect_equal((result.status, result.err), (0, ""), "html of intervals")
+            page.write_text(result.out, encoding="utf-8")
+            made.browser.open(page)
+            expect_equal(made.browser.logs()[0], [], "console")
+            head = made.browser.run("return document.getElementById('top').innerText;")
+            expect(re.search(r"before-0\S*\.\.before-2 \u2192 \S*after-0\S*\.\.after-2", head) and "samples of\t2 intervals\t2 intervals" in head, head)
+            check_widths(made, "sets of intervals")
 
 
 PIECE = re.compile(r'(<script type="application/json" class="data">)(.*?)(</script>)', re.S)

@@ -14,10 +14,11 @@ import harness
 
 BOOTS = {
     "first": ("installation", "readings", "scheduler", "confinement", "configuration", "failures", "adversary",
-              "foreign", "parting"),
+              "foreign", "limits", "parting"),
     "second": ("afterwards",),
 }
-
+# Too slow for every boot.
+ONLY_BY_NAME = ("limits",)
 
 
 def timed(function):
@@ -35,6 +36,6 @@ def timed(function):
 register = harness.test
 harness.test = lambda function: register(timed(function))
 for module in BOOTS[sys.argv[1]]:
-    if not sys.argv[2:] or module in ("installation", *sys.argv[2:]):
+    if module in ("installation", *(sys.argv[2:] or set(BOOTS[sys.argv[1]]) - set(ONLY_BY_NAME))):
         importlib.import_module(module)
 harness.main()

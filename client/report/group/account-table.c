@@ -22,7 +22,8 @@ struct AccountTable {
         size_t n_columns;
         Table *table;
         uint64_t n_rows, max_rows;
-        AccountSigns signs; /* those that were printed */
+        double most_read, most_written; /* of a row on a side, in bytes */
+        AccountSigns signs;             /* those that were printed */
 };
 
 static uint64_t elapsed_of(json_object *object) {
@@ -85,12 +86,37 @@ AccountTable *account_table_free(AccountTable *table) {
         return NULL;
 }
 
+static void note_most(double *most, json_object *row, const char *key) {
+        json_object *accounts = cell_member(row, "accounts");
+
+        for (size_t i = 0; i < cell_length(accounts); i++) {
+                json_object *bytes = cell_member(cell_element(accounts, i), key);
+
+                *most = MAX_OF(*most, json_object_get_double(bytes));
+        }
+}
+
+/* Of reads and writes, those of fewer bytes make room first. The table looks when it prints. */
+static void rank_bytes(AccountTable *table, json_object *row) {
+        static const AccountColumn pair[] = { ACCOUNT_COLUMN_READ, ACCOUNT_COLUMN_WRITE };
+        unsigned early = account_column(ACCOUNT_COLUMN_WRITE, table->style.kind).omit;
+        unsigned late = account_column(ACCOUNT_COLUMN_READ, table->style.kind).omit;
+        size_t larger;
+
+        note_most(&table->most_read, row, "readBytes");
+        note_most(&table->most_written, row, "writeBytes");
+        larger = table->most_written > table->most_read;
+        table->columns[pair[larger]].omit = late;
+        table->columns[pair[!larger]].omit = early;
+}
+
 static void add_row(AccountTable *table, json_object *row) {
         json_object *only = cell_member(row, "only");
 
         for (size_t i = ACCOUNT_COLUMN_GROUP + 1; i < table->n_columns; i++)
                 account_cell_append(table_cell(table->table), (AccountColumn) i, row, &table->style,
                                     &table->signs);
+        rank_bytes(table, row);
         table_end_row(table->table, only ? UINT32_C(1) << ACCOUNT_COLUMN_THREADS : 0);
 }
 
@@ -120,6 +146,8 @@ void account_table_omitted(const AccountTable *table, Buffer *names) {
 
 int account_table_print_signs(const AccountTable *table, const Lines *lines) {
         const AccountSigns *signs = &table->signs;
+        bool storage = signs->storage && !table_omits(table->table, ACCOUNT_COLUMN_STORAGE);
+        bool writes = signs->writes && !table_omits(table->table, ACCOUNT_COLUMN_WRITE);
         _cleanup_(buffer_done) Buffer bar = {};
         int r = 0;
 
@@ -127,10 +155,9 @@ int account_table_print_signs(const AccountTable *table, const Lines *lines) {
                 account_bar_legend(&bar, &table->style);
                 r = lines_print_buffer(lines, "", &bar);
         }
-        if (signs->storage || signs->writes)
+        if (storage || writes)
                 lines_format(lines, "", "~ approximate:%s%s%s",
-                             signs->storage ? " IO by delay accounting since Linux 6.12" : "",
-                             signs->storage && signs->writes ? "," : "",
-                             signs->writes ? " WRITE in whole pages" : "");
+                             storage ? " IO by delay accounting since Linux 6.12" : "",
+                             storage && writes ? "," : "", writes ? " WRITE in whole pages" : "");
         return r;
 }

@@ -382,6 +382,37 @@ static const Exchange state[] = { {
 } };
 // clang-format on
 
+// clang-format off
+#define DATABASE_A                                            \
+        THREADS("3", "3", "1")                                \
+        TIMES("19800000000", "9000000000", "0", "true")       \
+        WORK_DONE("9", "20480", "73400320", "true")
+#define DATABASE_B                                            \
+        THREADS("3", "3", "1")                                \
+        TIMES("12800000000", "4000000000", "29400000000", "false") \
+        WORK_DONE("10", "81920", "4571791360", "false")
+static const Exchange writers[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" SIDE("a", "b", "10000000000")
+                ",\"b\":" SIDE("c", "d", "20000000000") ",\"sameBoot\":true,\"hostChanges\":[],"
+                "\"coverage\":{\"a\":" COVERAGE ",\"b\":" COVERAGE "},\"host\":{\"a\":" HOST
+                ",\"b\":" HOST "},\"limited\":{\"a\":[],\"b\":[]}},\"continues\":true}\0"
+                OVERVIEW(ROW("postgres", "", DATABASE_A "," DATABASE_B)) LAST),
+} };
+// clang-format on
+
+START_TEST(of_reads_and_writes_those_of_more_bytes_stay) {
+        begin(writers, 1);
+        CTL_RUN_TERMINAL(&ctl, 66, "compare", "a", "b");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "no room for SWITCH/S, READ/S:"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "WRITE in"));
+        end();
+        begin(intervals, 1);
+        CTL_RUN_TERMINAL(&ctl, 66, "compare", "a", "b");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "no room for SWITCH/S, WRITE/S:"));
+        end();
+}
+END_TEST
+
 START_TEST(lives_have_durations) {
         begin(totals, 1);
         CTL_RUN(&ctl, "compare", "a", "b");
@@ -549,6 +580,7 @@ int main(void) {
         tcase_add_test(kinds, an_interval_begins_with_the_answer);
         tcase_add_test(kinds, a_terminal_gets_what_fits);
         tcase_add_test(kinds, two_intervals_stand_side_by_side);
+        tcase_add_test(kinds, of_reads_and_writes_those_of_more_bytes_stay);
         tcase_add_test(kinds, lives_have_durations);
         tcase_add_test(kinds, the_bar_has_letters_in_other_locales);
         tcase_add_test(kinds, rows_come_when_they_are_asked_for);

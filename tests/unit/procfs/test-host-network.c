@@ -189,7 +189,7 @@ static const char *const wrong_interfaces[] = {
         "bad: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 x\n",
         "bad: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 18446744073709551616\n",
         "bad:\n",
-        ":" NUMBERS,
+        (":" NUMBERS),
         "bad: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16",
 };
 

@@ -313,7 +313,7 @@ def status_tells():
     """status has version, capabilities, sources, spool and jobs"""
     with temporary() as directory, Daemon(directory) as daemon:
         answer = daemon("status", "--json").json()
-        expect_equal(set(answer), {"daemon", "sources", "spool", "jobs"}, "members")
+        expect_equal(set(answer), {"daemon", "sources", "sample", "spool", "jobs"}, "members")
         expect_equal(set(answer["daemon"]), {"version", "uptimeNs", "uid", "capabilities"}, "daemon")
         expect_equal(set(answer["spool"]), {"path", "snapshots", "bytes", "maxBytes", "keepFreeBytes", "freeBytes", "keepFreeFiles", "freeFiles"},
                      "spool")

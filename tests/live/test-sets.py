@@ -150,8 +150,9 @@ def it_is_found_among_all_rows_of_the_host():
     found = significant(reply)
     for metric in PACED:
         expect(("setpool", metric) in found, metric, "is not among", sorted(found))
-    expect(any(row["significant"] for rows in ("metrics", "derived")
-               for row in reply["groups"][0][rows].values()), "significant groups come first")
+    told = [any(row["significant"] for rows in ("metrics", "derived") for row in group[rows].values()) or
+            0 in (group["threadsBefore"], group["threadsAfter"]) for group in reply["groups"]]
+    expect(told == sorted(told, reverse=True), "significant groups and those of one side come first", told)
 
 
 @test

@@ -16,6 +16,8 @@
 #include "analysis/subject/analysis-read.h"
 #include "analysis/subject/host-change.h"
 #include "analysis/subject/host-use-read.h"
+#include "analysis/subject/host-view.h"
+#include "analysis/subject/limit-tally.h"
 #include "analysis/subject/section-feed.h"
 
 /* One call of Show or Compare. */
@@ -26,8 +28,10 @@ typedef struct Analysis {
         Side interval; /* of two intervals: the one that is being read */
         View sections; /* which sections are shown */
         ComparisonSetup setup;
-        HostUse uses
-                [SIDES]; /* what the host did in an interval, under SIDE_AFTER; of two in each */
+        /* What the host did in an interval, under SIDE_AFTER; of two in each. */
+        HostUse uses[SIDES];
+        HostView hosts[SIDES];    /* for the reader */
+        LimitTally limits[SIDES]; /* which cgroups were held back */
         Comparison *comparison;
         SectionFeed feed;
         Buffer name; /* scratch: the former name of a cgroup */
@@ -35,6 +39,10 @@ typedef struct Analysis {
 
 static void analysis_done(Analysis *analysis) {
         section_feed_done(&analysis->feed);
+        for (unsigned i = 0; i < SIDES; i++) {
+                limit_tally_done(&analysis->limits[i]);
+                host_view_done(&analysis->hosts[i]);
+        }
         buffer_done(&analysis->name);
         analysis->comparison = comparison_free(analysis->comparison);
 }
@@ -130,11 +138,22 @@ static int analysis_on_smaps(void *userdata, Side side, const ThreadSample *samp
         return section_feed_thread(&analysis->feed, side, sample, smaps_json);
 }
 
+/* What an interval does to cgroups, whatever the sections make of their records. */
+static int analysis_tally_limits(Analysis *analysis, Side side, Span path, Span stats_json) {
+        if (of_intervals(analysis))
+                return limit_tally_add(&analysis->limits[analysis->interval], side, path,
+                                       stats_json);
+        if (comparison_wants_lives(analysis->comparison))
+                return limit_tally_add(&analysis->limits[SIDE_AFTER], side, path, stats_json);
+        return 0;
+}
+
 static int analysis_on_cgroup(void *userdata, Side side, Span path, Span stats_json) {
         Analysis *analysis = userdata;
+        int r = analysis_tally_limits(analysis, side, path, stats_json);
 
-        if (!find_side(analysis, &side))
-                return 0;
+        if (r != 0 || !find_side(analysis, &side))
+                return r;
         return section_feed_cgroup(&analysis->feed, side, path, stats_json);
 }
 
@@ -171,12 +190,25 @@ static int analysis_read_threads(Analysis *analysis, AnalysisRead *read) {
         return r == 0 ? analysis_read_numbers(analysis, read) : r;
 }
 
-/* A record that the sections cannot read makes its file unreadable. */
+/* What is wrong with a record of the file that is being read; "" for nothing. */
+static const char *analysis_complaint(const Analysis *analysis) {
+        const char *complaint = "";
+
+        if (analysis->feed.malformed)
+                return sections_complaint(analysis->feed.sections);
+        for (unsigned i = 0; i < SIDES && complaint[0] == '\0'; i++)
+                complaint = analysis->limits[i].complaint;
+        return complaint;
+}
+
+/* A record that cannot be read makes its file unreadable. */
 static int analysis_read_result(Analysis *analysis, Subject *subject, int r) {
-        if (r == -EBADMSG && analysis->feed.malformed) {
+        const char *complaint = analysis_complaint(analysis);
+
+        if (r == -EBADMSG && complaint[0] != '\0') {
                 subject->fault = (SnapshotFault){};
-                (void) snprintf(subject->fault.text, sizeof(subject->fault.text), "%s",
-                                sections_complaint(analysis->feed.sections));
+                (void) snprintf(subject->fault.text, sizeof(subject->fault.text), "%.*s",
+                                (int) sizeof(subject->fault.text) - 1, complaint);
                 r = SUBJECT_E_UNREADABLE;
         }
         return work_read_result(analysis->work, subject, r);
@@ -190,6 +222,21 @@ static int analysis_old_name(void *userdata, Span name, Span *ret) {
         r = comparison_append_old_cgroup(analysis->comparison, name, &analysis->name);
         *ret = buffer_span(&analysis->name);
         return r;
+}
+
+/* What the host did, for the reader, in the interval that ends with @side. */
+static int analysis_view_host(Analysis *analysis, Side side, Subject *before) {
+        const Coverage *coverage = comparison_coverage(analysis->comparison, side);
+        HostView *host = &analysis->hosts[side];
+        Subject *culprit;
+        int r;
+
+        r = subject_host_view(before, view_subjects_end(analysis->call, side), &culprit, host);
+        if (r != 0)
+                return analysis_read_result(analysis, culprit, r);
+        host->n_cpus = analysis->uses[side].n_cpus;
+        host->waiting_ns = coverage_amount(&coverage->waiting_ns);
+        return 0;
 }
 
 /* What the hosts did, against which accounts are measured. */
@@ -207,6 +254,10 @@ static int analysis_read_hosts(Analysis *analysis) {
                 if (r != 0)
                         return analysis_read_result(analysis, culprit, r);
                 comparison_set_host(analysis->comparison, (Side) i, &analysis->uses[i]);
+                if (before)
+                        r = analysis_view_host(analysis, (Side) i, before);
+                if (r != 0)
+                        return r;
         }
         return 0;
 }
@@ -251,6 +302,9 @@ static int analysis_read(Analysis *analysis) {
 }
 
 /* answering */
+
+/* As members of objects. */
+static const char *const interval_names[SIDES] = { "a", "b" };
 
 static void analysis_write_side(JsonWriter *writer, const Subject *subject, const char *head,
                                 const char *sources) {
@@ -317,17 +371,49 @@ static void analysis_write_coverage(const Analysis *analysis, JsonWriter *writer
 }
 
 static void analysis_write_coverages(const Analysis *analysis, JsonWriter *writer) {
-        static const char *const names[SIDES] = { "a", "b" };
-
         json_write_key(writer, "coverage");
         json_write_object(writer);
         for (unsigned i = 0; i < SIDES; i++) {
-                json_write_key(writer, names[i]);
+                json_write_key(writer, interval_names[i]);
                 analysis_write_coverage_of(analysis, (Side) i,
                                            view_subjects_begin(analysis->call, i),
                                            view_subjects_end(analysis->call, i), writer);
         }
         json_write_end(writer);
+}
+
+/* The members host and limited. */
+static int analysis_write_host(Analysis *analysis, JsonWriter *writer) {
+        Side side = SIDE_AFTER;
+
+        if (!comparison_wants_lives(analysis->comparison))
+                return 0;
+        json_write_key(writer, "host");
+        host_view_write_json(&analysis->hosts[side], writer);
+        json_write_key(writer, "limited");
+        return limit_tally_write_json(&analysis->limits[side],
+                                      host_view_oom_kills(&analysis->hosts[side]), writer);
+}
+
+static int analysis_write_hosts(Analysis *analysis, JsonWriter *writer) {
+        int r = 0;
+
+        json_write_key(writer, "host");
+        json_write_object(writer);
+        for (unsigned i = 0; i < SIDES; i++) {
+                json_write_key(writer, interval_names[i]);
+                host_view_write_json(&analysis->hosts[i], writer);
+        }
+        json_write_end(writer);
+        json_write_key(writer, "limited");
+        json_write_object(writer);
+        for (unsigned i = 0; i < SIDES && r == 0; i++) {
+                json_write_key(writer, interval_names[i]);
+                r = limit_tally_write_json(&analysis->limits[i],
+                                           host_view_oom_kills(&analysis->hosts[i]), writer);
+        }
+        json_write_end(writer);
+        return r;
 }
 
 /* One of two intervals. */
@@ -356,7 +442,9 @@ static int analysis_answer_intervals(Analysis *analysis) {
         analysis_write_interval(analysis, SIDE_AFTER, "b", writer);
         json_write_member_bool(writer, "sameBoot", analysis->setup.boots == BOOTS_SAME);
         analysis_write_coverages(analysis, writer);
-        r = analysis_write_changes(analysis, writer);
+        r = analysis_write_hosts(analysis, writer);
+        if (r == 0)
+                r = analysis_write_changes(analysis, writer);
         return r == 0 ? answer_reply(&analysis->work->answer) : r;
 }
 
@@ -387,7 +475,9 @@ static int analysis_answer_heads(Analysis *analysis) {
                 json_write_member_bool(writer, "swapped", true);
         analysis_write_lives(analysis, writer);
         analysis_write_coverage(analysis, writer);
-        r = analysis_write_changes(analysis, writer);
+        r = analysis_write_host(analysis, writer);
+        if (r == 0)
+                r = analysis_write_changes(analysis, writer);
         return r == 0 ? answer_reply(&analysis->work->answer) : r;
 }
 
@@ -522,6 +612,8 @@ static int analysis_run(Work *work, ViewSubjects *call) {
         };
         int r;
 
+        for (unsigned i = 0; i < SIDES; i++)
+                limit_tally_init(&analysis.limits[i]);
         analysis_set_up(&analysis);
         analysis_choose_sections(&analysis);
         r = analysis_read(&analysis);

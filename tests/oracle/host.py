@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the whole host did in an interval, from the host's own parts of the documents and from its cgroups."""
 import dataclasses
+import pathlib
 
 from lives import known_sum
 
@@ -101,20 +102,45 @@ def host_of(lives, before, after):
 def limited(before, after):
     """{(cgroup, what held it back): (count, time)} of what happened inside."""
     found = {}
-    stats = [snapshot.document["cgroup_stats"] for snapshot in (before, after)]
-    for path in stats[0].keys() & stats[1].keys():
-        sides = [side[path] for side in stats]
-        throttled = risen(side.get("cpu") or {} for side in sides)
-        periods, usec = throttled("nr_throttled"), throttled("throttled_usec")
-        found[path, "cpu.max"] = periods, usec and 1000 * usec
-        events = risen((side.get("memory") or {}).get("events") or {} for side in sides)
-        for event, what in (("max", "memory.max"), ("high", "memory.high"), ("oom_kill", "oom_kill")):
-            found[path, what] = events(event), None
+    stats = [snapshot.document.get("cgroup_stats") or {} for snapshot in (before, after)]
+    if all(stats):
+        rises = {path: rises_of(stats[0].get(path), end) for path, end in stats[1].items()}
+        for path, told in rises.items():
+            found[path, "cpu.max"] = told["cpu.max"]
+            found.update({(path, what): (count, None) for what, (count, _) in told.items()
+                          if what != "cpu.max" and (count or 0) > below(rises, path, what)})
     found["", "oom_kill"] = Host(before, after).counted("host_memory", "oom_kill"), None
-    return {key: told for key, told in found.items() if told[0]}
+    return {key: told for key, told in found.items() if any(told)}
 
 
-def risen(sides):
-    """A function that tells by how much a counter of two objects rose, or None."""
-    first, last = sides
-    return lambda name: None if None in (first.get(name), last.get(name)) else max(0, last[name] - first[name])
+def rises_of(begin, end):
+    """{what: (count, time)} of one cgroup; @begin is None for one that was made inside."""
+    cpu = risen(begin and (begin.get("cpu") or {}), end.get("cpu") or {})
+    events = risen(begin and events_of(begin), events_of(end))
+    usec = cpu("throttled_usec")
+    return {"cpu.max": (cpu("nr_throttled"), None if usec is None else 1000 * usec),
+            **{what: (events(event), None)
+               for event, what in (("max", "memory.max"), ("high", "memory.high"), ("oom_kill", "oom_kill"))}}
+
+
+def events_of(stats):
+    return (stats.get("memory") or {}).get("events") or {}
+
+
+def below(rises, path, what):
+    """What the cgroups next below @path counted: events of memory count in all cgroups above, too."""
+    return sum(told[what][0] or 0 for other, told in rises.items() if above(rises, other) == path)
+
+
+def above(rises, path):
+    """The next cgroup above @path that was recorded; None without."""
+    parents = [str(parent) for parent in pathlib.PurePosixPath(path).parents]
+    return next((parent for parent in parents if parent in rises), None)
+
+
+def risen(first, last):
+    """A function that tells by how much a counter of two objects rose, or None; it began at 0 when @first is None."""
+    def rise(name):
+        begin, end = 0 if first is None else first.get(name), last.get(name)
+        return None if None in (begin, end) or end < begin else end - begin
+    return rise

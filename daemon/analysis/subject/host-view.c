@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/subject/host-view.h"
+
+#include <stdio.h>
+
+#include "base/number.h"
+
+#define HUNDREDTHS 100.0
+
+void host_view_done(HostView *view) {
+        host_totals_done(&view->difference);
+}
+
+/* reading */
+
+static int read_pressure(Subject *subject, PressureRecord *ret) {
+        char complaint[MEMBER_COMPLAINT_BYTES] = "";
+        int r;
+
+        if (subject->psi.n == 0)
+                return 0;
+        r = pressure_record_scan_text(ret, buffer_span(&subject->psi), complaint);
+        if (r != JSON_E_MALFORMED)
+                return r;
+        subject->fault = (SnapshotFault){};
+        (void) snprintf(subject->fault.text, sizeof(subject->fault.text),
+                        "its pressure of the host: %s", complaint);
+        return SUBJECT_E_UNREADABLE;
+}
+
+int subject_host_view(Subject *before, Subject *after, Subject **ret_culprit, HostView *ret) {
+        Subject *const subjects[SIDES] = { before, after };
+        HostTotals totals[SIDES] = {};
+        int r = 0;
+
+        *ret = (HostView){};
+        for (unsigned i = 0; i < SIDES && r == 0; i++) {
+                *ret_culprit = subjects[i];
+                r = subject_host_totals(subjects[i], &totals[i]);
+                if (r == 0)
+                        r = read_pressure(subjects[i], &ret->pressure[i]);
+        }
+        if (r == 0)
+                r = host_totals_difference(&totals[SIDE_BEFORE], &totals[SIDE_AFTER],
+                                           &ret->difference);
+        if (after->head.has_page_size)
+                ret->page_bytes = amount_of(after->head.page_size);
+        for (unsigned i = 0; i < SIDES; i++)
+                host_totals_done(&totals[i]);
+        return r;
+}
+
+/* numbers */
+
+static Amount amount_of_count(HostCount count) {
+        return count.has ? amount_of(count.value) : (Amount){ .known = false };
+}
+
+static Amount number(const HostView *view, HostPartId part, const char *name) {
+        return amount_of_count(host_totals_number(&view->difference, part, name));
+}
+
+static Amount column(const HostView *view, HostPartId part, const HostCount *counts, unsigned id) {
+        return amount_of_count(host_value(&view->difference, part, id, counts[id]));
+}
+
+static Amount sum(const HostView *view, HostPartId part, unsigned id) {
+        HostCount count = host_totals_sum(&view->difference, part, id);
+
+        return amount_of_count(host_value(&view->difference, part, id, count));
+}
+
+static Amount used_ns(const HostView *view, const HostCount *cpu) {
+        return amount_of_count(
+                host_value(&view->difference, HOST_PART_CPU, HOST_CPU_USER, host_cpu_used(cpu)));
+}
+
+static Amount memory_bytes(const HostView *view, const char *name) {
+        HostCount kib = host_totals_number(&view->difference, HOST_PART_MEMORY, name);
+
+        return amount_of_count(host_value_of_unit(&view->difference, HOST_UNIT_KIB, kib));
+}
+
+static Amount pages_bytes(const HostView *view, const char *name) {
+        Amount pages = number(view, HOST_PART_MEMORY, name);
+
+        if (!pages.known || !view->page_bytes.known)
+                return (Amount){ .known = false };
+        return amount_of(number_multiply_saturating(pages.n, view->page_bytes.n));
+}
+
+Amount host_view_oom_kills(const HostView *view) {
+        return number(view, HOST_PART_MEMORY, "oom_kill");
+}
+
+/* writing */
+
+static void write_cpu_times(const HostView *view, const HostCount *cpu, JsonWriter *writer) {
+        static const struct {
+                const char *key;
+                unsigned column;
+        } rows[] = {
+                { "idleNs", HOST_CPU_IDLE },   { "iowaitNs", HOST_CPU_IOWAIT },
+                { "irqNs", HOST_CPU_IRQ },     { "softirqNs", HOST_CPU_SOFTIRQ },
+                { "stealNs", HOST_CPU_STEAL },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                amount_write_json(writer, rows[i].key,
+                                  column(view, HOST_PART_CPU, cpu, rows[i].column));
+}
+
+static void write_all_cpus(const HostView *view, JsonWriter *writer) {
+        const HostCount *all = view->difference.parts[HOST_PART_CPU].all_cpus;
+
+        amount_write_json(writer, "cpus", view->n_cpus);
+        amount_write_json(writer, "cpuUsedNs", used_ns(view, all));
+        amount_write_json(writer, "userNs", column(view, HOST_PART_CPU, all, HOST_CPU_USER));
+        amount_write_json(writer, "niceNs", column(view, HOST_PART_CPU, all, HOST_CPU_NICE));
+        amount_write_json(writer, "systemNs", column(view, HOST_PART_CPU, all, HOST_CPU_SYSTEM));
+        write_cpu_times(view, all, writer);
+}
+
+static void write_cpus(const HostView *view, JsonWriter *writer) {
+        const HostPart *part = &view->difference.parts[HOST_PART_CPU];
+
+        if (!part->has) {
+                json_write_member_null(writer, "perCpu");
+                return;
+        }
+        json_write_key(writer, "perCpu");
+        json_write_array(writer);
+        for (size_t i = 0; i < MIN_OF(part->n_items, (size_t) HOST_VIEW_MAX_CPUS); i++) {
+                const HostItem *cpu = &part->items[i];
+                uint64_t id;
+
+                if (!number_parse_u64(span_of(cpu->name), &id))
+                        continue;
+                json_write_object(writer);
+                json_write_member_u64(writer, "cpu", id);
+                amount_write_json(writer, "usedNs", used_ns(view, cpu->counts));
+                write_cpu_times(view, cpu->counts, writer);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+}
+
+static void write_load(const HostView *view, JsonWriter *writer) {
+        Amount load = number(view, HOST_PART_CPU, "load1");
+
+        json_write_key(writer, "load1");
+        if (load.known)
+                json_write_double(writer, (double) load.n / HUNDREDTHS);
+        else
+                json_write_null(writer);
+}
+
+static void write_counts(const HostView *view, JsonWriter *writer) {
+        amount_write_json(writer, "waitingNs", view->waiting_ns);
+        amount_write_json(writer, "processesCreated", number(view, HOST_PART_CPU, "processes"));
+        amount_write_json(writer, "contextSwitches", number(view, HOST_PART_CPU, "ctxt"));
+        amount_write_json(writer, "interrupts", number(view, HOST_PART_CPU, "intr"));
+        amount_write_json(writer, "running", number(view, HOST_PART_CPU, "procs_running"));
+        amount_write_json(writer, "blocked", number(view, HOST_PART_CPU, "procs_blocked"));
+        write_load(view, writer);
+}
+
+/* How long some, or all, tasks were held up for the resource; not known when the counter fell. */
+static Amount stalled_ns(const HostView *view, unsigned resource, unsigned half) {
+        Reading usec = reading_delta(
+                view->pressure[SIDE_BEFORE].values[resource][half][PRESSURE_VALUE_TOTAL],
+                view->pressure[SIDE_AFTER].values[resource][half][PRESSURE_VALUE_TOTAL]);
+
+        if (usec.state != READING_NUMBER || usec.negative)
+                return (Amount){ .known = false };
+        return amount_of(number_multiply_saturating(usec.magnitude, NSEC_PER_USEC));
+}
+
+static void write_pressure(const HostView *view, JsonWriter *writer) {
+        static const struct {
+                const char *key;
+                unsigned resource;
+        } rows[] = {
+                { "cpu", PRESSURE_RESOURCE_CPU },
+                { "memory", PRESSURE_RESOURCE_MEMORY },
+                { "io", PRESSURE_RESOURCE_IO },
+        };
+
+        json_write_key(writer, "pressure");
+        json_write_object(writer);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                Amount some = stalled_ns(view, rows[i].resource, PRESSURE_HALF_SOME);
+                Amount full = stalled_ns(view, rows[i].resource, PRESSURE_HALF_FULL);
+
+                json_write_key(writer, rows[i].key);
+                if (!some.known && !full.known) {
+                        json_write_null(writer);
+                        continue;
+                }
+                json_write_object(writer);
+                amount_write_json(writer, "someNs", some);
+                amount_write_json(writer, "fullNs", full);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+}
+
+/*
+ * Requests are those that read and write, and so is the time that they took: flushes and discards
+ * would make an average of unlike things.
+ */
+static void write_disk(const HostView *view, const HostItem *disk, JsonWriter *writer) {
+        const HostCount *counts = disk->counts;
+
+        json_write_object(writer);
+        json_write_member_text(writer, "name", disk->name);
+        amount_write_json(writer, "busyNs",
+                          column(view, HOST_PART_DISK, counts, HOST_DISK_BUSY_MS));
+        amount_write_json(writer, "readBytes",
+                          column(view, HOST_PART_DISK, counts, HOST_DISK_READ_SECTORS));
+        amount_write_json(writer, "writeBytes",
+                          column(view, HOST_PART_DISK, counts, HOST_DISK_WRITTEN_SECTORS));
+        amount_write_json(writer, "requests",
+                          amount_add(column(view, HOST_PART_DISK, counts, HOST_DISK_READS),
+                                     column(view, HOST_PART_DISK, counts, HOST_DISK_WRITES)));
+        amount_write_json(writer, "requestNs",
+                          amount_add(column(view, HOST_PART_DISK, counts, HOST_DISK_READ_MS),
+                                     column(view, HOST_PART_DISK, counts, HOST_DISK_WRITE_MS)));
+        json_write_end(writer);
+}
+
+/* Whole disks; of what kind a disk is may not be known, and then it is better shown than not. */
+static void write_disks(const HostView *view, JsonWriter *writer) {
+        const HostPart *part = &view->difference.parts[HOST_PART_DISK];
+        size_t n = 0;
+
+        if (!part->has) {
+                json_write_member_null(writer, "disks");
+                return;
+        }
+        json_write_key(writer, "disks");
+        json_write_array(writer);
+        for (size_t i = 0; i < part->n_items && n < HOST_VIEW_MAX_DISKS; i++) {
+                const HostItem *disk = &part->items[i];
+
+                if (disk->kind != HOST_KIND_UNKNOWN && !host_kind_is_whole(disk->kind))
+                        continue;
+                write_disk(view, disk, writer);
+                n++;
+        }
+        json_write_end(writer);
+}
+
+static void write_memory(const HostView *view, JsonWriter *writer) {
+        Amount total = memory_bytes(view, "MemTotal");
+        Amount swap_total = memory_bytes(view, "SwapTotal");
+
+        if (!view->difference.parts[HOST_PART_MEMORY].has) {
+                json_write_member_null(writer, "memory");
+                return;
+        }
+        json_write_key(writer, "memory");
+        json_write_object(writer);
+        amount_write_json(writer, "usedBytes",
+                          amount_subtract(total, memory_bytes(view, "MemAvailable")));
+        amount_write_json(writer, "totalBytes", total);
+        amount_write_json(writer, "swapUsedBytes",
+                          amount_subtract(swap_total, memory_bytes(view, "SwapFree")));
+        amount_write_json(writer, "swapTotalBytes", swap_total);
+        amount_write_json(writer, "swapInBytes", pages_bytes(view, "pswpin"));
+        amount_write_json(writer, "swapOutBytes", pages_bytes(view, "pswpout"));
+        amount_write_json(writer, "dirtyBytes", memory_bytes(view, "Dirty"));
+        json_write_end(writer);
+}
+
+static void write_network(const HostView *view, JsonWriter *writer) {
+        if (!view->difference.parts[HOST_PART_NETWORK].has) {
+                json_write_member_null(writer, "network");
+                return;
+        }
+        json_write_key(writer, "network");
+        json_write_object(writer);
+        amount_write_json(writer, "receivedBytes",
+                          sum(view, HOST_PART_NETWORK, HOST_NETWORK_RX_BYTES));
+        amount_write_json(writer, "sentBytes", sum(view, HOST_PART_NETWORK, HOST_NETWORK_TX_BYTES));
+        amount_write_json(writer, "tcpRetransmits",
+                          number(view, HOST_PART_NETWORK, "TcpRetransSegs"));
+        amount_write_json(writer, "listenDrops",
+                          number(view, HOST_PART_NETWORK, "TcpExtListenDrops"));
+        json_write_end(writer);
+}
+
+void host_view_write_json(const HostView *view, JsonWriter *writer) {
+        json_write_object(writer);
+        write_all_cpus(view, writer);
+        write_cpus(view, writer);
+        write_counts(view, writer);
+        write_pressure(view, writer);
+        write_disks(view, writer);
+        write_memory(view, writer);
+        write_network(view, writer);
+        amount_write_json(writer, "oomKills", host_view_oom_kills(view));
+        json_write_end(writer);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * HostView
+ *
+ * What a host did in an interval, for its reader: the member "host" of the replies. Everything
+ * comes from what the two snapshots recorded of their host as a whole, but for the time that
+ * threads waited for a CPU. What a snapshot lacks is null.
+ */
+
+#include "base/macro.h"
+#include "json/json-writer.h"
+#include "analysis/group/amount.h"
+#include "analysis/group/side.h"
+#include "analysis/host/host-totals.h"
+#include "analysis/section/pressure-record.h"
+#include "analysis/subject/subject.h"
+
+/* More are left out, so that a reply has a bound. No kernel has as many CPUs. */
+#define HOST_VIEW_MAX_CPUS 4096
+#define HOST_VIEW_MAX_DISKS 512
+
+/* Zeroed: nothing is known. */
+typedef struct HostView {
+        HostTotals difference;          /* host_totals_difference() */
+        PressureRecord pressure[SIDES]; /* since boot, at both ends */
+        Amount page_bytes;
+        Amount n_cpus;     /* online at the end; for the caller to fill in */
+        Amount waiting_ns; /* of all threads; for the caller to fill in */
+} HostView;
+
+void host_view_done(HostView *view);
+
+/*
+ * Reads two subjects of one boot, the earlier first, after a pass. SUBJECT_E_UNREADABLE with the
+ * fault in *ret_culprit, or -ENOMEM. *ret must be freed in all cases.
+ */
+_must_check_ int subject_host_view(Subject *before, Subject *after, Subject **ret_culprit,
+                                   HostView *ret);
+
+/* How many processes the OOM killer killed on the whole host, its cgroups included. */
+Amount host_view_oom_kills(const HostView *view);
+
+/* Writes the object HostView of the interface. */
+void host_view_write_json(const HostView *view, JsonWriter *writer);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * LimitTally
+ *
+ * Which cgroups a limit held back in an interval: what the kernel counts of that (cpu.stat,
+ * memory.events) in the cgroup records of the two snapshots. Paths are literal, whatever a view
+ * makes of them, and every cgroup counts.
+ *
+ * A cgroup that only the later snapshot has was made inside, so its counters began at 0. One that
+ * is gone took its counters along. A counter that fell belongs to another cgroup of the same path.
+ */
+
+#include <stdbool.h>
+#include "base/macro.h"
+#include "base/span.h"
+#include "json/json-writer.h"
+#include "analysis/group/amount.h"
+#include "analysis/group/side.h"
+#include "analysis/section/count-map.h"
+
+#define LIMIT_TALLY_MAX_WRITTEN 64
+
+typedef struct LimitTally {
+        KeyTree cgroups;  /* by path */
+        bool seen[SIDES]; /* whether the snapshot has any record of a cgroup */
+        char complaint[MEMBER_COMPLAINT_BYTES + 32]; /* after -EBADMSG */
+} LimitTally;
+
+void limit_tally_init(LimitTally *tally);
+void limit_tally_done(LimitTally *tally);
+
+/*
+ * Takes the record of a cgroup as a snapshot has it; it may be null. -EBADMSG with a complaint when
+ * it is not what a capture writes, or -ENOMEM.
+ */
+_must_check_ int limit_tally_add(LimitTally *tally, Side side, Span path, Span stats_json);
+
+/*
+ * Writes an array of Limited of the interface, the heaviest LIMIT_TALLY_MAX_WRITTEN of them:
+ * killed processes, then throttled time, then memory. Null when neither the cgroups of both
+ * snapshots nor @host_oom_kills are known.
+ *
+ * The kernel counts an event of memory in all cgroups above the one in which it happened. A cgroup
+ * whose count those below explain is left out. 0 or -ENOMEM, and then nothing was written.
+ */
+_must_check_ int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills,
+                                        JsonWriter *writer);

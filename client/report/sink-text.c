@@ -35,6 +35,9 @@ typedef struct SinkText {
         OneSided only[2];       /* BEFORE, AFTER */
         SectionTables *sections;
         bool groups_done; /* their table is printed */
+        /* How many groups the filter lets through; not known without one, or of an older daemon. */
+        bool knows_matched;
+        uint64_t n_matched;
 } SinkText;
 
 /* Whether any metric is wanted: a user who names only other sections gets no empty table. */
@@ -110,9 +113,12 @@ static int begin_overview(SinkText *text, json_object *reply, size_t n_lines) {
 static int begin(GroupSink *sink, json_object *reply) {
         const GroupForm *form = sink->form;
         SinkText *text = (SinkText *) sink;
+        json_object *matched = cell_member(reply, "matchedGroups");
         size_t n_lines;
         int r;
 
+        text->knows_matched = matched;
+        text->n_matched = json_object_get_uint64(matched);
         r = session_page(form->session);
         if (r != 0)
                 return r;
@@ -176,6 +182,17 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
         return r;
 }
 
+static bool none_matches(const SinkText *text) {
+        return text->knows_matched && text->n_matched == 0;
+}
+
+static const char *nothing_in_snapshot(const SinkText *text) {
+        if (text->sink.form->session->options->view.n_filter == 0)
+                return "no values";
+        return text->knows_matched ? "no values in groups that match the filter"
+                                   : "no group matches the filter";
+}
+
 /* Headers alone would leave open whether something went wrong. */
 static void print_nothing(const SinkText *text) {
         const Session *session = text->sink.form->session;
@@ -183,10 +200,12 @@ static void print_nothing(const SinkText *text) {
 
         if (!session_is_chatty(session))
                 return;
-        if (text->sink.form->kind == REPORT_SETS)
+        if (none_matches(text))
+                (void) puts("no group matches the filter");
+        else if (text->sink.form->kind == REPORT_SETS)
                 (void) puts("no difference is significant");
         else if (text->sink.form->kind == REPORT_SNAPSHOT)
-                (void) puts(view->n_filter > 0 ? "no group matches the filter" : "no values");
+                (void) puts(nothing_in_snapshot(text));
         else if (view->has_threshold)
                 (void) puts("no row of a group moved by more than the threshold");
         else if (text->only[0].n_groups > 0 || text->only[1].n_groups > 0)
@@ -225,7 +244,7 @@ static int end_groups(SinkText *text) {
                 return r;
         if (!group_table_is_empty(text->table))
                 r = group_table_end(text->table);
-        else if (!text->untested || !set_table_is_untested(text->untested))
+        else if (none_matches(text) || !text->untested || !set_table_is_untested(text->untested))
                 print_nothing(text);
         return r < 0 ? r : print_untested(text);
 }

@@ -433,11 +433,18 @@ static void analysis_write_interval(const Analysis *analysis, Side side, const c
         json_write_end(writer);
 }
 
+static void analysis_write_kind(const Analysis *analysis, JsonWriter *writer) {
+        json_write_member_text(writer, "kind", view_kind_name(analysis->call->kind));
+        if (analysis->call->view.n_filter > 0)
+                json_write_member_u64(writer, "matchedGroups",
+                                      comparison_n_matched(analysis->comparison));
+}
+
 static int analysis_answer_intervals(Analysis *analysis) {
         JsonWriter *writer = answer_begin(&analysis->work->answer);
         int r;
 
-        json_write_member_text(writer, "kind", view_kind_name(analysis->call->kind));
+        analysis_write_kind(analysis, writer);
         analysis_write_interval(analysis, SIDE_BEFORE, "a", writer);
         analysis_write_interval(analysis, SIDE_AFTER, "b", writer);
         json_write_member_bool(writer, "sameBoot", analysis->setup.boots == BOOTS_SAME);
@@ -457,7 +464,7 @@ static int analysis_answer_heads(Analysis *analysis) {
         if (of_intervals(analysis))
                 return analysis_answer_intervals(analysis);
         writer = answer_begin(&analysis->work->answer);
-        json_write_member_text(writer, "kind", view_kind_name(analysis->call->kind));
+        analysis_write_kind(analysis, writer);
         if (analysis->n_sides == 1) {
                 analysis_write_side(writer, before, "snapshot", "sources");
                 analysis_write_coverage(analysis, writer);

@@ -283,6 +283,9 @@ static int answer_heads(SetAnalysis *sets) {
         JsonWriter *writer = answer_begin(&sets->work->answer);
 
         json_write_member_text(writer, "kind", view_kind_name(VIEW_KIND_SETS));
+        if (sets->view.n_filter > 0)
+                json_write_member_u64(writer, "matchedGroups",
+                                      set_comparison_figures(sets->comparison)->n_matched);
         for (unsigned side = 0; side < SIDES; side++) {
                 write_begins(sets, side, from_names[side], writer);
                 json_write_key(writer, side_names[side]);

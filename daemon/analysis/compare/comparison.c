@@ -35,6 +35,7 @@ struct Comparison {
         GroupList lists[_COMPARISON_LIST_MAX];
         LifeCounts lives;
         LifeCounts lives_of[SIDES]; /* of two intervals */
+        uint64_t n_matched;
         uint64_t n_hidden_rows;
         uint64_t n_rows_above_threshold;
 };
@@ -373,6 +374,7 @@ static int fill_lists(Comparison *comparison) {
 
                 if (group_is_empty(group) || !group_passes(group, &comparison->view))
                         continue;
+                comparison->n_matched++;
                 if (list == COMPARISON_GROUPS && (lens.changed_only || lens.threshold) &&
                     !group_lens_has_rows(&lens, group, side_of(comparison, list))) {
                         comparison->n_hidden_rows += comparison->view.rows ? n_rows : 0;
@@ -534,6 +536,10 @@ void comparison_write(const Comparison *comparison, ComparisonList list, size_t 
         }
         group_write_json(writer, &lens, comparison->lists[list].groups[index],
                          side_of(comparison, list));
+}
+
+uint64_t comparison_n_matched(const Comparison *comparison) {
+        return comparison->n_matched;
 }
 
 uint64_t comparison_hidden_rows(const Comparison *comparison) {

@@ -130,6 +130,11 @@ void comparison_write(const Comparison *comparison, ComparisonList list, size_t 
                       JsonWriter *writer);
 
 /*
+ * Groups of all lists that the filter of the view lets through, all of them without a filter; also
+ * those beyond the limit and those that have no row left.
+ */
+uint64_t comparison_n_matched(const Comparison *comparison);
+/*
  * Rows that are hidden. changed_only hides rows that are unchanged or absent on both sides (with
  * one side: absent); the threshold hides rows that changed by no more than it. A group that has no
  * row left is hidden, too, before the limit is applied. Rows of groups beyond the limit, rows that

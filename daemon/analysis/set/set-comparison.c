@@ -204,6 +204,7 @@ static int choose_groups(SetComparison *comparison) {
 
                 if (!group_passes(group->group, &comparison->view))
                         continue;
+                comparison->figures.n_matched++;
                 count_only(comparison, group);
                 if (has_rows(comparison, group) || is_shown_untested(comparison, group))
                         comparison->shown[n_left++] = group;

@@ -83,6 +83,7 @@ typedef struct SetFigures {
         double least_p;
         bool could_succeed;         /* set_family_could_succeed() */
         size_t n_needed;            /* set_family_samples_needed() */
+        uint64_t n_matched;         /* groups that the filter lets through; without one all */
         size_t n_only[SIDES];       /* groups that the other side does not have */
         uint64_t n_hidden_rows;     /* hidden by changed_only (not significant) or the threshold */
         uint64_t n_hidden_groups;   /* beyond the limit */

@@ -222,6 +222,7 @@ START_TEST(the_filter_leaves_groups_out_of_every_list) {
         ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_ONLY_BEFORE), 1);
         ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_ONLY_AFTER), 0);
         ck_assert_uint_eq(comparison_hidden(compared.comparison, COMPARISON_ONLY_BEFORE), 0);
+        ck_assert_uint_eq(comparison_n_matched(compared.comparison), 2);
         compared_done(&compared);
 
         /* The key of a thread contains the name of its process. */
@@ -230,6 +231,33 @@ START_TEST(the_filter_leaves_groups_out_of_every_list) {
         compared = compared_of(&view, &two_sides, sides, no_sources);
         ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_ONLY_BEFORE), 2);
         compared_done(&compared);
+}
+END_TEST
+
+START_TEST(a_group_matches_whether_or_not_it_is_shown) {
+        static const struct {
+                const char *filter;
+                uint64_t n;
+        } rows[] = { { "*", 3 }, { "[ab]", 2 }, { "c", 1 }, { "d", 0 } };
+        ThreadSample samples[] = { thread_of("a", "a", 1), thread_of("b", "b", 2),
+                                   thread_of("c", "c", 3) };
+        const Threads sides[] = { { samples, 3 }, { samples, 3 } };
+        char complaint[VIEW_COMPLAINT_BYTES];
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                View view = view_by("name");
+                Compared compared;
+
+                view.changed_only = i < 2;
+                view.limit = 1;
+                ck_assert_int_eq(
+                        view_set(&view, VIEW_PART_filter, span_of(rows[i].filter), complaint),
+                        VIEW_OK);
+                compared = compared_of(&view, &two_sides, sides, no_sources);
+                ck_assert_uint_eq(comparison_n(compared.comparison, COMPARISON_GROUPS), i == 2);
+                ck_assert_uint_eq(comparison_n_matched(compared.comparison), rows[i].n);
+                compared_done(&compared);
+        }
 }
 END_TEST
 
@@ -245,6 +273,7 @@ int main(void) {
                             ELEMENTSOF(threshold_rows));
         tcase_add_test(selection, modes_and_ratios_are_under_every_threshold);
         tcase_add_test(selection, the_filter_leaves_groups_out_of_every_list);
+        tcase_add_test(selection, a_group_matches_whether_or_not_it_is_shown);
         suite_add_tcase(suite, selection);
         return check_main(suite);
 }

@@ -560,6 +560,7 @@ START_TEST(the_filter_makes_the_family) {
         run = run_of(&view);
         ck_assert_uint_eq(json_object_array_length(run.groups), 2);
         ck_assert_uint_eq(run.figures.n_tested, 2);
+        ck_assert_uint_eq(run.figures.n_matched, 2);
         set_run_done(&run);
 }
 END_TEST

@@ -141,6 +141,36 @@ static const Exchange no_groups[] = { { REPLIES("{\"parameters\":{\"snapshot\":"
              "{\"parameters\":{\"groups\":[],\"sections\":{},\"hiddenRows\":0,"
              "\"hiddenGroups\":0}}") } };
 
+#define MATCHED(n)                                                                                 \
+        {                                                                                          \
+                REPLIES("{\"parameters\":{\"kind\":\"interval\",\"matchedGroups\":" n              \
+                        ",\"before\":" HEAD("a") ",\"sourcesBefore\":[],\"after\":" HEAD(          \
+                                "b") ",\"sourcesAfter\":[],\"sameBoot\":true,\"elapsedNs\":1000}," \
+                                     "\"continues\":true}\0"                                       \
+                                     "{\"parameters\":{\"groups\":[],\"sections\":{},"             \
+                                     "\"hiddenRows\":7,"                                           \
+                                     "\"hiddenGroups\":0}}")                                       \
+        }
+static const Exchange none_match[] = { MATCHED("0") };
+static const Exchange some_match[] = { MATCHED("2") };
+
+START_TEST(that_nothing_matches_and_that_nothing_changed_are_two_sentences) {
+        begin(none_match, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--filter=x");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nno group matches the filter\n"));
+        ck_assert_ptr_null(strstr(ctl.out, "nothing changed"));
+        CTL_RUN(&ctl, "compare", "a", "b", "--filter=x", "-q");
+        ck_assert_ptr_null(strstr(ctl.out, "no group"));
+        end();
+        begin(some_match, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--filter=x");
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "\nnothing changed in groups that match the filter\n"));
+        ck_assert_ptr_null(strstr(ctl.out, "no group matches"));
+        end();
+}
+END_TEST
+
 START_TEST(an_empty_table_is_a_sentence) {
         begin(below, 1);
         CTL_RUN(&ctl, "compare", "a", "b", "--rows");
@@ -580,6 +610,7 @@ int main(void) {
         tcase_add_loop_test(view, a_threshold_decides_the_exit_status, 0, ELEMENTSOF(forms));
         tcase_add_test(view, a_threshold_says_what_it_hides);
         tcase_add_test(view, an_empty_table_is_a_sentence);
+        tcase_add_test(view, that_nothing_matches_and_that_nothing_changed_are_two_sentences);
         tcase_add_test(view, the_view_is_asked_for_as_it_was_given);
         tcase_add_test(view, an_explicit_limit_is_for_json_too);
         tcase_add_test(view, a_swap_of_the_sides_is_told);

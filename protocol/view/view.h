@@ -62,7 +62,8 @@
         F(spread,           "spread",          false,                                              \
           "Also how each sum is spread over the threads of a group.")                              \
         F(changed_only,     "changedOnly",     false,                                              \
-          "Only rows that changed (compare) or have a value (show).")                              \
+          "Only rows that changed (compare) or have a value (show); of groups born in an "         \
+          "interval what they did, and not their constants, unless metrics are named.")            \
         F(self,             "self",            false,                                              \
           "Also the threads of ctprof itself.")
 

@@ -136,9 +136,10 @@ void comparison_write(const Comparison *comparison, ComparisonList list, size_t 
 uint64_t comparison_n_matched(const Comparison *comparison);
 /*
  * Rows that are hidden. changed_only hides rows that are unchanged or absent on both sides (with
- * one side: absent); the threshold hides rows that changed by no more than it. A group that has no
- * row left is hidden, too, before the limit is applied. Rows of groups beyond the limit, rows that
- * the view does not want and one-sided lists do not count, and in a view without rows none do.
+ * one side: absent), and of a group that was born in a window what it did not do
+ * (group_lens_rows()); the threshold hides rows that changed by no more than it. A group that has
+ * no row left is hidden, too, before the limit is applied. Rows of groups beyond the limit, rows
+ * that the view does not want and one-sided lists do not count, and in a view without rows none do.
  */
 uint64_t comparison_hidden_rows(const Comparison *comparison);
 /*

@@ -2,6 +2,7 @@
 #include "analysis/compare/group-json.h"
 
 #include <math.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "analysis/compare/row.h"
@@ -40,6 +41,44 @@ static bool row_is_above(const Row *row, const GroupLens *lens) {
         return row_growth(row, &percent) && percent > lens->view->threshold;
 }
 
+/* All of the group's threads were born between the two snapshots. */
+static bool is_newborn(const Group *group) {
+        return group->window && group->window->lives.survived == 0 &&
+               group->window->lives.gone == 0;
+}
+
+/*
+ * Every thread has a policy, a priority and CPUs. A newborn one's are news where somebody chose
+ * them; so is the memory that it holds.
+ */
+static bool level_is_news(const Row *row) {
+        const Value *value = &row->values[SIDE_AFTER];
+
+        switch (row->id) {
+        case METRIC_policy:
+                return value->mode.count < value->mode.total ||
+                       !span_is((Span){ value->mode.text, value->mode.n_text }, "SCHED_OTHER");
+        case METRIC_nice:
+        case METRIC_rt_priority:
+                return value->range.min.magnitude > 0 || value->range.max.magnitude > 0;
+        default:
+                return metric_table[row->id].rule == METRIC_RULE_SumGaugeBytes &&
+                       value->integer.magnitude > 0;
+        }
+}
+
+/*
+ * Beside a group that was not there, every value has changed. Of what the view did not name, only
+ * what the group did is told: counters, derived values and peaks that are not 0.
+ */
+static bool newborn_tells(const Row *row, const View *view) {
+        if (!row->changed || view->has_metrics)
+                return row->changed;
+        if (row->is_derived || metric_is_cumulative((MetricId) row->id) || row_has_inside(row))
+                return fabs(value_number(&row->values[SIDE_AFTER])) > 0;
+        return level_is_news(row);
+}
+
 /*
  * Initialises row number @index: metrics come first, derived values after them. False when the view
  * does not want the row or hides it.
@@ -54,7 +93,9 @@ static bool init_row(Row *row, const GroupLens *lens, const Group *group, unsign
                 return false;
         if (!lens->changed_only)
                 return true;
-        return side == BOTH_SIDES ? row->changed : row->values[0].kind != VALUE_ABSENT;
+        if (side != BOTH_SIDES)
+                return row->values[0].kind != VALUE_ABSENT;
+        return is_newborn(group) ? newborn_tells(row, lens->view) : row->changed;
 }
 
 size_t group_lens_rows(const GroupLens *lens, const Group *group, unsigned side, Row *ret_rows) {

@@ -42,7 +42,12 @@ typedef struct GroupLens {
 
 /* How many rows of each group the view wants. */
 size_t group_lens_n_rows(const GroupLens *lens);
-/* The rows of @group that are not hidden, in the order of the registry; at most ROW_MAX. */
+/*
+ * The rows of @group that are not hidden, in the order of the registry; at most ROW_MAX. With
+ * changed_only a group whose threads were all born in a window has, unless the view names metrics,
+ * only what they did (counters, derived values, peaks; nothing that is 0), and levels that are not
+ * what any thread has.
+ */
 size_t group_lens_rows(const GroupLens *lens, const Group *group, unsigned side, Row *ret_rows);
 /* At least one row is not hidden. */
 bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned side);

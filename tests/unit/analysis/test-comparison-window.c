@@ -213,6 +213,103 @@ START_TEST(a_group_that_was_born_has_no_past_but_sums) {
 }
 END_TEST
 
+/* What is listed of a group with changed_only, and whether it is. */
+static const struct {
+        MetricId id;
+        uint64_t value;
+        bool tells;
+} newborn_rows[] = {
+        { METRIC_rchar, 4096, true },
+        { METRIC_rchar, 0, false },
+        { METRIC_wait_max, 7, true },
+        { METRIC_wait_max, 0, false },
+        { METRIC_hiwater_rss_bytes, 4096, true },
+        { METRIC_rss_anon_bytes, 4096, true },
+        { METRIC_swap_bytes, 0, false },
+        { METRIC_nice, 0, false },
+        { METRIC_nice, (uint64_t) -5, true },
+        { METRIC_rt_priority, 0, false },
+        { METRIC_rt_priority, 50, true },
+        { METRIC_priority, 20, false },
+        { METRIC_processor, 1, false },
+        { METRIC_nr_threads, 3, false },
+        { METRIC_fair_slice_ns, 3000000, false },
+        { METRIC_policy, 0, false },
+        { METRIC_policy, 1, true },
+};
+
+static bool lists(const Compared *compared, const char *kind, const char *name) {
+        return json_at(compared_group(compared, COMPARISON_GROUPS, "p"), kind, name, END)[0] !=
+               '\0';
+}
+
+START_TEST(a_group_that_was_born_lists_what_it_did) {
+        static const Life lives[MAX_LIVES] = { { 100, NULL, 0, "p", 5 } }; /* a process */
+        const char *name = metric_table[newborn_rows[_i].id].name;
+        View view = window_by(VIEW_AXIS_PCOMM);
+        char complaint[VIEW_COMPLAINT_BYTES];
+        Compared compared;
+        Made made;
+
+        make(lives, &made);
+        thread_sample_put(&made.after[0], newborn_rows[_i].id, newborn_rows[_i].value);
+        compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
+        ck_assert(lists(&compared, "metrics", name)); /* for programs nothing is hidden */
+        compared_done(&compared);
+
+        view.changed_only = true;
+        compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
+        ck_assert(lists(&compared, "metrics", "run_time_ns"));
+        ck_assert_msg(lists(&compared, "metrics", name) == newborn_rows[_i].tells, "%s", name);
+        compared_done(&compared);
+
+        /* What the view names is there if it is not absent. */
+        ck_assert_int_eq(view_set(&view, VIEW_PART_metrics, span_of("priority"), complaint),
+                         VIEW_OK);
+        thread_sample_put(&made.after[0], METRIC_priority, 20);
+        compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
+        ck_assert(lists(&compared, "metrics", "priority"));
+        compared_done(&compared);
+}
+END_TEST
+
+START_TEST(derived_values_of_a_group_that_was_born_are_those_of_its_work) {
+        static const Life lives[MAX_LIVES] = { { 1, NULL, 0, "p", 30 } };
+        View view = window_by(VIEW_AXIS_PCOMM);
+        Compared compared;
+        Made made;
+
+        view.changed_only = true;
+        make(lives, &made);
+        thread_sample_put(&made.after[0], METRIC_wait_time_ns, 10);
+        thread_sample_put(&made.after[0], METRIC_voluntary_csw, 3);
+        thread_sample_put(&made.after[0], METRIC_nonvoluntary_csw, 0);
+        compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
+        ck_assert(lists(&compared, "derived", "cpu_efficiency"));
+        ck_assert(!lists(&compared, "derived", "involuntary_csw_ratio")); /* it is 0 */
+        ck_assert(!lists(&compared, "derived", "avg_wait_ns"));           /* it is absent */
+        ck_assert(!lists(&compared, "metrics", "nonvoluntary_csw"));
+        compared_done(&compared);
+}
+END_TEST
+
+/* A group that lives on tells of each level that moved. */
+START_TEST(levels_of_a_group_that_lived_on_are_listed) {
+        static const Life lives[MAX_LIVES] = { { 1, "p", 1, "p", 5 }, { 2, NULL, 0, "p", 1 } };
+        View view = window_by(VIEW_AXIS_PCOMM);
+        Compared compared;
+        Made made;
+
+        view.changed_only = true;
+        make(lives, &made);
+        thread_sample_put(&made.before[0], METRIC_priority, 39);
+        thread_sample_put(&made.after[0], METRIC_priority, 20);
+        compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
+        ck_assert(lists(&compared, "metrics", "priority"));
+        compared_done(&compared);
+}
+END_TEST
+
 START_TEST(a_group_that_is_gone_is_listed_as_it_stood) {
         static const Life lives[MAX_LIVES] = { { 1, "old", 5, NULL, 0 },
                                                { 2, "old", 6, NULL, 0 },
@@ -545,6 +642,10 @@ int main(void) {
         tcase_add_test(sums, the_spread_is_that_of_the_work);
         suite_add_tcase(suite, sums);
         tcase_add_test(groups, a_group_that_was_born_has_no_past_but_sums);
+        tcase_add_loop_test(groups, a_group_that_was_born_lists_what_it_did, 0,
+                            ELEMENTSOF(newborn_rows));
+        tcase_add_test(groups, derived_values_of_a_group_that_was_born_are_those_of_its_work);
+        tcase_add_test(groups, levels_of_a_group_that_lived_on_are_listed);
         tcase_add_test(groups, a_group_that_is_gone_is_listed_as_it_stood);
         tcase_add_test(groups, lives_are_counted_over_all_groups);
         tcase_add_test(groups, a_life_is_ours_when_either_side_says_so);

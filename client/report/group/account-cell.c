@@ -23,9 +23,9 @@ static const struct {
         Figure figure;
         unsigned omit;
 } columns[_ACCOUNT_COLUMN_MAX] = {
-        [ACCOUNT_COLUMN_GROUP] = { "GROUP", "GROUP" },
-        [ACCOUNT_COLUMN_THREADS] = { "THREADS", "THREADS" },
-        [ACCOUNT_COLUMN_CPU] = { "CPU", "CPU", "runningNs", NULL, FIGURE_TIME },
+        [ACCOUNT_COLUMN_GROUP] = { "GROUP", "GROUP", NULL, NULL, FIGURE_NONE, 0 },
+        [ACCOUNT_COLUMN_THREADS] = { "THREADS", "THREADS", NULL, NULL, FIGURE_NONE, 0 },
+        [ACCOUNT_COLUMN_CPU] = { "CPU", "CPU", "runningNs", NULL, FIGURE_TIME, 0 },
         [ACCOUNT_COLUMN_WAIT] = { "WAIT", "WAIT", "waitingNs", NULL, FIGURE_TIME, 3 },
         [ACCOUNT_COLUMN_STORAGE] = { "IO", "IO", "storageNs", "exact", FIGURE_TIME, 1 },
         [ACCOUNT_COLUMN_SWITCHES] = { "SWITCH/S", "SWITCHES", "switches", NULL, FIGURE_COUNT, 5 },

@@ -175,7 +175,6 @@ int set_table_print(SetTable *set_table) {
                                    .shrink_to = 12,
                                    .keep_end = options->view.axis == VIEW_AXIS_CGROUP },
                 [COLUMN_WEIGHT] = { .header = "WEIGHT", .right = true },
-                [N_COLUMNS - 1] = { .header = "ONLY IN" },
         };
         int r;
 
@@ -185,6 +184,7 @@ int set_table_print(SetTable *set_table) {
                 columns[COLUMN_RATES + i] = (TableColumn){ .header = rates_shown[i].header,
                                                            .right = true,
                                                            .omit = rates_shown[i].omit };
+        columns[N_COLUMNS - 1] = (TableColumn){ .header = "ONLY IN" };
         (void) puts(set_table->untested ? "medians, in order of weight; not tested"
                                         : "only on one side, in order of weight; not tested");
         r = table_new(columns, N_COLUMNS, &set_table->session->terminal,

@@ -191,12 +191,12 @@ static int subtract_numbers(const HostPart *before, const HostPart *after, HostP
         r = ARRAY_RESERVE(ret->numbers, ret->n_numbers_allocated, after->n_numbers);
         for (size_t i = 0; r == 0 && i < after->n_numbers; i++) {
                 const HostNumber *old = find_number(before, &after->numbers[i], i);
+                HostCount none = { .has = false };
                 HostNumber *number = &ret->numbers[ret->n_numbers++];
 
                 *number = after->numbers[i];
-                number->count =
-                        host_count_difference(host_groups[number->group].rule,
-                                              old ? old->count : (HostCount){}, number->count);
+                number->count = host_count_difference(host_groups[number->group].rule,
+                                                      old ? old->count : none, number->count);
         }
         return r;
 }

@@ -9,15 +9,17 @@ static Amount median_of(const SetFamily *family, const SetSamples *samples, unsi
         double values[SET_MAX_CAPTURES];
         size_t n = set_samples_get(samples, family->sides[side], values);
 
-        return n > 0 ? amount_of((uint64_t) (quartiles_of(values, n).median + 0.5))
-                     : (Amount){ .known = false };
+        if (n == 0)
+                return (Amount){ .known = false };
+        return amount_of((uint64_t) (quartiles_of(values, n).median + 0.5));
 }
 
 static Amount rate_of(const SetFamily *family, const SetGroup *group, unsigned side, MetricId id) {
         size_t slot = set_row_list_find(family->list, row_index(false, id));
 
-        return slot == SET_NO_SLOT ? (Amount){ .known = false }
-                                   : median_of(family, &group->rows[slot].samples, side);
+        if (slot == SET_NO_SLOT)
+                return (Amount){ .known = false };
+        return median_of(family, &group->rows[slot].samples, side);
 }
 
 static bool is_exact(const SetFamily *family, const SetGroup *group, unsigned side) {

@@ -510,8 +510,8 @@ START_TEST(two_intervals_are_rows_of_a_and_b) {
                 ",\"b_elapsed_ns\":6,\"b_cpus\":4,\"same_boot\":false,\"side\":\"both\",",
                 ",\"a_threads\":2,\"b_threads\":3,\"section\":\"primary\",",
                 ",\"unit\":\"ns\",\"a\":1.5,\"a_min\":null,",
-                ",\"b\":3,\"b_min\":null,\"b_max\":null,\"b_text\":null,\"b_count\":null,"
-                "\"b_total\":null,\"delta\":1.5,\"percent\":100,\"reason\":null,"
+                ",\"b\":3,\"b_min\":null,\"b_max\":null,\"b_text\":null,\"b_count\":null,",
+                "\"b_total\":null,\"delta\":1.5,\"percent\":100,\"reason\":null,",
                 "\"approximate\":null,\"implausible\":null}\n",
                 ",\"side\":\"b\",\"cgroup\":null,\"process\":\"n\",",
                 ",\"a_threads\":null,\"b_threads\":1,",

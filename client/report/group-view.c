@@ -284,6 +284,17 @@ static void leave_out_tables(View *view) {
                 view->tables[id] = false;
 }
 
+/* A user who asks for some groups wants no tables of the whole host below them. */
+static void leave_out_host(View *view) {
+        static const SectionId of_host[] = { SECTION_HOST_PRESSURE, SECTION_HOST_CPU,
+                                             SECTION_HOST_MEMORY,   SECTION_HOST_DISK,
+                                             SECTION_HOST_NETWORK,  SECTION_SCHED_EXT };
+
+        view->has_sections = true;
+        for (size_t i = 0; i < ELEMENTSOF(of_host); i++)
+                view->tables[of_host[i]] = false;
+}
+
 void group_view_write_parameters(const GroupView *view, JsonWriter *writer) {
         const Options *options = view->form.session->options;
         bool is_machine = session_is_machine(view->form.session);
@@ -301,6 +312,8 @@ void group_view_write_parameters(const GroupView *view, JsonWriter *writer) {
                 if (!view->form.rows || (!session_has_json(view->form.session) &&
                                          parameter.has_metrics && !parameter.has_sections))
                         leave_out_tables(&parameter);
+                else if (!is_machine && parameter.n_filter > 0 && !parameter.has_sections)
+                        leave_out_host(&parameter);
         }
         json_write_key(writer, "view");
         view_write_json(writer, &parameter);

@@ -216,24 +216,19 @@ static bool find_coverage(const HostSide *side, double *ret) {
         return true;
 }
 
-/* "ctprof saw 41 % of 1.62 CPUs: 0.96 went to …" */
+/* "; ctprof saw 41 % of it: 0.96 went to …", after the CPUs that were used */
 static void append_coverage(Buffer *line, const HostSide sides[], size_t n_sides) {
-        double percents[2], used = 0, missed_ns = 0;
         const HostSide *last = &sides[n_sides - 1];
+        double from, to, missed_ns = 0;
+        bool is_first;
 
-        for (size_t i = 0; i < n_sides; i++)
-                if (!find_coverage(&sides[i], &percents[i]))
-                        return;
-        buffer_append_text(line, line->n > 0 ? "; ctprof saw " : "ctprof saw ");
-        append_change(line, compact_append_percent, percents[0], percents[n_sides - 1]);
-        if (n_sides == 2 || !used_cpus(last, &used)) {
-                buffer_append_text(line, " of it");
+        if (!find_coverage(&sides[0], &from) || !find_coverage(last, &to))
                 return;
-        }
-        buffer_append_text(line, " of ");
-        compact_append_cpus(line, used);
-        buffer_append_text(line, " CPUs");
-        if (percents[0] >= FULL_COVERAGE ||
+        is_first = line->n == 0;
+        buffer_append_text(line, is_first ? "ctprof saw " : "; ctprof saw ");
+        append_change(line, compact_append_percent, from, to);
+        buffer_append_text(line, is_first ? " of the CPU time" : " of it");
+        if (n_sides == 2 || to >= FULL_COVERAGE ||
             !number_of(last->coverage, "notAttributedNs", &missed_ns))
                 return;
         buffer_append_text(line, ": ");

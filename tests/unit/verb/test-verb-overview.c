@@ -119,7 +119,7 @@ static const Exchange interval[] = { {
         "on, 13 "                                                                               \
         "born, 9 ended\n"                                                                       \
         "host      1.62 of 2 CPUs (interrupts 4 %, CPU 0 99 %, CPU 1 63 %), 0.84 waiting, "     \
-        "pressure cpu 12 %, 98 new processes/s; ctprof saw 41 % of 1.62 CPUs: 0.96 went to "    \
+        "pressure cpu 12 %, 98 new processes/s; ctprof saw 41 % of it: 0.96 went to "           \
         "threads that ended, and interrupts\n"                                                  \
         "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory 3.2GiB of 7.6GiB, "  \
         "network out 50MiB/s, 12 TCP retransmits/s\n"                                           \
@@ -169,8 +169,8 @@ START_TEST(a_terminal_gets_what_fits) {
                 "interval  a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads: 200\n"
                 "          lived on, 13 born, 9 ended\n"
                 "host      1.62 of 2 CPUs (interrupts 4 %, CPU 0 99 %, CPU 1 63 %), 0.84 waiting,\n"
-                "          pressure cpu 12 %, 98 new processes/s; ctprof saw 41 % of 1.62 CPUs:\n"
-                "          0.96 went to threads that ended, and interrupts\n"
+                "          pressure cpu 12 %, 98 new processes/s; ctprof saw 41 % of it: 0.96\n"
+                "          went to threads that ended, and interrupts\n"
                 "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory 3.2GiB of\n"
                 "          7.6GiB, network out 50MiB/s, 12 TCP retransmits/s\n"
                 "limited   /web.slice: CPU throttled 3.20s in 80 periods\n"
@@ -204,7 +204,7 @@ START_TEST(a_terminal_gets_what_fits) {
                 "on, 13 born, 9 ended\n"
                 "host      1.62 of 2 CPUs (interrupts 4 %, CPU 0 99 %, CPU 1 63 %), 0.84 waiting, "
                 "pressure cpu 12 %, 98 new processes/s;\n"
-                "          ctprof saw 41 % of 1.62 CPUs: 0.96 went to threads that ended, and "
+                "          ctprof saw 41 % of it: 0.96 went to threads that ended, and "
                 "interrupts\n"
                 "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory 3.2GiB of "
                 "7.6GiB, network out 50MiB/s, 12 TCP\n"

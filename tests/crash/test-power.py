@@ -294,7 +294,7 @@ def fill(spool):
         succeed(daemon, "capture", "--tag", "kept")
         for name in os.listdir(daemon.spool):
             shutil.copyfile(daemon.spool / name, spool / name)
-    return ["--max-bytes", str((spool / f"kept{SUFFIX}").stat().st_size * 7 // 2)]
+    return ["--max-bytes", str((spool / f"kept{SUFFIX}").stat().st_blocks * 512 * 7 // 2)]
 
 
 def crowd(daemon):

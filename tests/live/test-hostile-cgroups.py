@@ -217,7 +217,9 @@ def cgroups_come_and_go():
                 # It was there at some time of the capture: made before its end, not left before its beginning.
                 expect(first - 21 <= number <= last, row["cgroup"], "of", first, "to", last)
             told = source(answer, "cgroup-stats")
-            expect_equal((told["state"], source(answer, "cgroup")["state"]), ("ok", "ok"), told)
+            expect_equal(source(answer, "cgroup")["state"], "ok", answer)
+            # Where controllers are in version 1, which is not read, this is said and nothing else.
+            expect(told["state"] == "ok" or "version 1" in told["reason"] and told["other"] + told["denied"] == 0, told)
             expect_equal(told["ok"], len(document["cgroup_stats"]), "cgroups with figures")
             inhabited = {above_it for row in document["rows"] if row["cgroup"] for above_it in above(row["cgroup"])}
             expect_equal(told["ok"] + told["vanished"], len(inhabited), "read or vanished")

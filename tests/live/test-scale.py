@@ -52,7 +52,7 @@ def without_privilege():
         expect(sources["io"]["denied"] > 0 and "CAP_SYS_PTRACE" in sources["io"]["reason"], sources["io"])
         expect_equal(sources["schedstat"]["state"], "ok", sources["schedstat"])
         expect_equal(sources["status"]["state"], "ok", sources["status"])
-        text = ctl("capture", "--tag", "b")
+        text = ctl("capture", "--tag", "b", "--verbose")
         expect("CAP_NET_ADMIN" in text.out + text.err, "the reason is shown", text.out)
         cells = ctl("show", "a", "--json", "--limit", "0").json()["groups"][0]["metrics"]
         expect(cells["blkio_delay_total_ns"]["value"] is None and cells["blkio_delay_total_ns"]["reason"], cells)

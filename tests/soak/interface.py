@@ -87,7 +87,8 @@ class Interface:
                  "int": lambda v: isinstance(v, int) and not isinstance(v, bool) and v in _INTEGERS,
                  "float": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
                  "string": lambda v: isinstance(v, str),
-                 "object": lambda v: isinstance(v, dict)}
+                 # Untyped: the kind of the answer decides, which the comment beside it tells.
+                 "object": lambda v: isinstance(v, (dict, list, int)) and not isinstance(v, bool)}
         if kind in plain:
             if not plain[kind](value):
                 raise Mismatch(f"{where} is no {kind}: {value!r:.60}")
@@ -100,7 +101,7 @@ class Interface:
             for index, element in enumerate(value):
                 self.check(what[1], element, f"{where}[{index}]")
         elif kind == "[string]":
-            self.check(("object",), value, where)
+            self._check_dict(value, where)
             for key, element in value.items():
                 self.check(what[1], element, f"{where}[{key!r}]")
         elif kind == "enum":
@@ -111,8 +112,13 @@ class Interface:
         else:
             self.check(self.types[kind], value, where)
 
+    @staticmethod
+    def _check_dict(value, where):
+        if not isinstance(value, dict):
+            raise Mismatch(f"{where} is no object: {value!r:.60}")
+
     def _check_struct(self, fields, value, where):
-        self.check(("object",), value, where)
+        self._check_dict(value, where)
         for key in value.keys() - fields.keys():
             raise Mismatch(f"{where} has a member that is not described: {key}")
         for key, what in fields.items():

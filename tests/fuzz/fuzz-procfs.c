@@ -8,6 +8,7 @@
  * Aims at: daemon/kernel/procfs/proc-task.c daemon/kernel/procfs/proc-sched.c
  *          daemon/kernel/procfs/kernel-cmdline.c
  *          daemon/kernel/procfs/host-context.c daemon/kernel/procfs/sched-ext.c
+ *          daemon/kernel/memory/process-map.c
  */
 #include "fuzz.h"
 
@@ -15,10 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/sysmacros.h>
 
 #include "base/buffer.h"
 #include "host-files.h"
 #include "oracle.h"
+#include "kernel/memory/process-map.h"
 #include "kernel/procfs/kernel-cmdline.h"
 #include "kernel/procfs/proc-sched.h"
 #include "kernel/procfs/proc-task.h"
@@ -161,6 +164,7 @@ static void read_status(Span text, Reading *ret) {
         PUT_STATUS(threads);
         PUT_STATUS(voluntary_switches);
         PUT_STATUS(nonvoluntary_switches);
+        PUT_STATUS(n_namespaces);
         put_text(ret, SPAN_LITERAL("cpus_allowed"), status.has_cpus_allowed, status.cpus_allowed);
 }
 
@@ -178,8 +182,8 @@ static void check_status(Span text, const Reading *reading) {
                 { "voluntary_switches", "voluntary_ctxt_switches", UINT64_MAX, false },
                 { "nonvoluntary_switches", "nonvoluntary_ctxt_switches", UINT64_MAX, false },
         };
-        uint64_t number = 0;
-        Span value;
+        uint64_t number = 0, pid;
+        Span value, word;
         bool has;
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -188,6 +192,10 @@ static void check_status(Span text, const Reading *reading) {
                       oracle_u64(value, &number) && number <= rows[i].max;
                 expect_number(reading, rows[i].name, has, number);
         }
+        has = oracle_colon_value(text, SPAN_LITERAL("NSpid"), &value) == 1;
+        for (number = 0; has && word_at(value, (unsigned) number + 1, &word); number++)
+                has = oracle_u64(word, &pid) && pid <= INT32_MAX;
+        expect_number(reading, "n_namespaces", has && number > 0, number);
         has = oracle_colon_value(text, SPAN_LITERAL("Kthread"), &value) == 1 &&
               (span_is(value, "0") || span_is(value, "1"));
         expect_number(reading, "kthread", has, has && value.bytes[0] == '1');
@@ -536,6 +544,104 @@ static void check_cmdline(Span text) {
                     "redacting twice is redacting once");
 }
 
+/* maps */
+
+static bool number_of_hex(Span text, uint64_t max, uint64_t *ret) {
+        uint64_t value = 0;
+
+        for (size_t i = 0; i < text.n; i++) {
+                char c = text.bytes[i];
+                uint64_t digit = c >= 'a' ? (uint64_t) (c - 'a') + 10 : (uint64_t) (c - '0');
+
+                if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
+                        return false;
+                if (value >= UINT64_C(1) << 60)
+                        return false;
+                value = 16 * value + digit;
+        }
+        *ret = value;
+        return text.n > 0 && value <= max;
+}
+
+static bool number_pair_of_hex(Span text, char separator, uint64_t max, uint64_t *ret_a,
+                               uint64_t *ret_b) {
+        Span a, b;
+
+        return oracle_split(text, separator, &a, &b) && number_of_hex(a, max, ret_a) &&
+               number_of_hex(b, max, ret_b);
+}
+
+static bool split_mapping(Span line, ProcessMapping *ret) {
+        uint64_t device_major, device_minor;
+        size_t offset = 0;
+        Span words[5];
+
+        for (size_t i = 0; i < ELEMENTSOF(words); i++)
+                if (!oracle_word(line, &offset, &words[i]))
+                        return false;
+        while (offset < line.n && line.bytes[offset] == ' ')
+                offset++;
+        ret->path = (Span){ line.bytes + offset, line.n - offset };
+        if (!number_pair_of_hex(words[0], '-', UINT64_MAX, &ret->start, &ret->end) ||
+            ret->start >= ret->end || words[1].n != 4 ||
+            !number_of_hex(words[2], UINT64_MAX, &ret->offset) ||
+            !number_pair_of_hex(words[3], ':', UINT32_MAX, &device_major, &device_minor) ||
+            !oracle_u64(words[4], &ret->inode))
+                return false;
+        for (unsigned i = 0; i < 4; i++)
+                if (words[1].bytes[i] != "rwxp"[i] && words[1].bytes[i] != "---s"[i])
+                        return false;
+        ret->dev = makedev((unsigned) device_major, (unsigned) device_minor);
+        ret->is_executable = words[1].bytes[2] == 'x';
+        return true;
+}
+
+/* What is printed of the path again is what was printed. */
+static void check_path(const ProcessMapping *mapping) {
+        _cleanup_(buffer_done) Buffer printed = {};
+        char path[PROCESS_MAP_PATH_BYTES];
+
+        if (!process_map_path(mapping, path))
+                return;
+        fuzz_expect(path[0] == '/', "a path begins at the root");
+        for (const char *c = path; *c; c++)
+                (void) (*c == '\n' ? buffer_append_text(&printed, "\\012")
+                                   : buffer_append_byte(&printed, *c));
+        fuzz_expect(span_equal(buffer_span(&printed), mapping->path), "a path is whole");
+}
+
+static void check_maps(Span text) {
+        Cursor cursor = cursor_over(text);
+        ProcessMapping wanted, mapping;
+        uint64_t n = 0, n_lines = 0;
+        size_t offset = 0;
+        Span line;
+
+        for (; oracle_line(text, &offset, &line);) {
+                bool is_mapping = split_mapping(line, &wanted);
+
+                n++;
+                if (is_mapping && wanted.inode == 0)
+                        continue;
+                fuzz_expect(process_map_next(&cursor, &mapping, &n_lines) ==
+                                    (is_mapping ? 0 : TEXT_E_MALFORMED),
+                            "a line is a mapping or malformed");
+                fuzz_expect(n_lines == n, "every line is counted");
+                if (!is_mapping)
+                        continue;
+                fuzz_expect(mapping.start == wanted.start && mapping.end == wanted.end &&
+                                    mapping.offset == wanted.offset && mapping.dev == wanted.dev &&
+                                    mapping.inode == wanted.inode &&
+                                    mapping.is_executable == wanted.is_executable &&
+                                    span_equal(mapping.path, wanted.path),
+                            "a mapping is the line's");
+                check_path(&mapping);
+        }
+        fuzz_expect(process_map_next(&cursor, &mapping, &n_lines) == TEXT_E_ABSENT &&
+                            n_lines == n && cursor_rest(&cursor).n == text.n - offset,
+                    "a torn line is left");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         FuzzInput input = fuzz_input(data, size);
         uint8_t id = fuzz_take_u8(&input);
@@ -547,6 +653,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                         check_grammar(&grammars[i], text, n_lines);
         if (id == 'k')
                 check_cmdline(text);
+        else if (id == 'm')
+                check_maps(text);
         else if (id == 'h')
                 check_host_context(fuzz_input(data + 1, size - 1));
         else if (id == 'x')

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/memory/process-map.h"
+
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "base/number.h"
+
+#define NEWLINE_ESCAPE "\\012"
+
+static unsigned hex_digit(char c) {
+        if (c >= '0' && c <= '9')
+                return (unsigned) (c - '0');
+        return c >= 'a' && c <= 'f' ? 10 + (unsigned) (c - 'a') : 16;
+}
+
+static bool parse_hex(Span text, uint64_t max, uint64_t *ret) {
+        uint64_t value = 0;
+
+        if (text.n == 0)
+                return false;
+        for (size_t i = 0; i < text.n; i++) {
+                unsigned digit = hex_digit(text.bytes[i]);
+
+                if (digit == 16 || value > max >> 4)
+                        return false;
+                value = value << 4 | digit;
+        }
+        *ret = value;
+        return true;
+}
+
+/* "START-END", "MAJOR:MINOR" */
+static bool parse_pair(Span text, char separator, uint64_t max, uint64_t *ret_a, uint64_t *ret_b) {
+        const char *at = text.n > 0 ? memchr(text.bytes, separator, text.n) : NULL;
+        size_t n;
+
+        if (!at)
+                return false;
+        n = (size_t) (at - text.bytes);
+        return parse_hex((Span){ text.bytes, n }, max, ret_a) &&
+               parse_hex((Span){ at + 1, text.n - n - 1 }, max, ret_b);
+}
+
+static bool is_permissions(Span text) {
+        static const char *const letters[] = { "r-", "w-", "x-", "ps" };
+
+        if (text.n != ELEMENTSOF(letters))
+                return false;
+        for (size_t i = 0; i < text.n; i++)
+                if (text.bytes[i] != letters[i][0] && text.bytes[i] != letters[i][1])
+                        return false;
+        return true;
+}
+
+/* "START-END PERMISSIONS OFFSET MAJOR:MINOR INODE", padded with blanks, and the path if any. */
+static bool parse_line(Span line, ProcessMapping *ret) {
+        Cursor words = cursor_over(line);
+        Span range, permissions, offset, device, inode;
+        uint64_t major, minor;
+
+        if (!cursor_word(&words, &range) || !cursor_word(&words, &permissions) ||
+            !cursor_word(&words, &offset) || !cursor_word(&words, &device) ||
+            !cursor_word(&words, &inode))
+                return false;
+        if (!parse_pair(range, '-', UINT64_MAX, &ret->start, &ret->end) || ret->start >= ret->end ||
+            !is_permissions(permissions) || !parse_hex(offset, UINT64_MAX, &ret->offset) ||
+            !parse_pair(device, ':', UINT32_MAX, &major, &minor) ||
+            !number_parse_u64(inode, &ret->inode))
+                return false;
+        ret->is_executable = permissions.bytes[2] == 'x';
+        ret->dev = makedev((unsigned) major, (unsigned) minor);
+        ret->path = cursor_rest(&words);
+        while (ret->path.n > 0 && ret->path.bytes[0] == ' ') {
+                ret->path.bytes++;
+                ret->path.n--;
+        }
+        return true;
+}
+
+int process_map_next(Cursor *cursor, ProcessMapping *ret, uint64_t *ret_n_lines) {
+        ProcessMapping mapping;
+        Span line;
+
+        while (cursor_line(cursor, &line)) {
+                ++*ret_n_lines;
+                if (!parse_line(line, &mapping))
+                        return TEXT_E_MALFORMED;
+                if (mapping.inode == 0)
+                        continue; /* memory of no file */
+                *ret = mapping;
+                return 0;
+        }
+        return TEXT_E_ABSENT;
+}
+
+bool process_map_path(const ProcessMapping *mapping, char ret_path[static PROCESS_MAP_PATH_BYTES]) {
+        const size_t n_escape = strlen(NEWLINE_ESCAPE),
+                     n_suffix = strlen(PROCESS_MAP_DELETED_SUFFIX);
+        Span path = mapping->path;
+        size_t n = 0;
+
+        if (path.n == 0 || path.bytes[0] != '/' || memchr(path.bytes, '\0', path.n))
+                return false;
+        if (path.n >= n_suffix &&
+            memcmp(path.bytes + path.n - n_suffix, PROCESS_MAP_DELETED_SUFFIX, n_suffix) == 0)
+                return false;
+        for (size_t i = 0; i < path.n; n++) {
+                if (n == PROCESS_MAP_PATH_BYTES - 1)
+                        return false;
+                if (path.n - i >= n_escape &&
+                    memcmp(path.bytes + i, NEWLINE_ESCAPE, n_escape) == 0) {
+                        ret_path[n] = '\n';
+                        i += n_escape;
+                } else
+                        ret_path[n] = path.bytes[i++];
+        }
+        ret_path[n] = '\0';
+        return true;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/memory/thread-pointer.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__) && !defined(__ILP32__)
+const uint16_t thread_machine = EM_X86_64;
+#elif defined(__aarch64__) && !defined(__ILP32__)
+const uint16_t thread_machine = EM_AARCH64;
+#else
+const uint16_t thread_machine = EM_NONE;
+#endif
+
+/*
+ * In struct pthread (nptl/descr.h) stand, in this order, the number, an unused number, and the list
+ * with a link to the previous one before its head.
+ */
+#define TID_BEFORE_HEAD 16
+
+/*
+ * x86_64: the thread pointer is the start of struct pthread, and tcbhead_t makes 0x2c0 bytes of it
+ * since 2.4, an ABI that the compiler's stack protector relies on.
+ * aarch64: the thread pointer is its end, so the distance grows with the struct (2.34 to 2.41).
+ */
+#define X86_64_HEAD 0x2e0
+#define AARCH64_HEAD 0xe0
+#define AARCH64_STRUCT_BYTES 1856
+
+/* Where x86_64 has a control block, seen from the head: tcbhead_t leaves no room below. */
+#define SEARCH_LEAST_BYTES 0x100
+
+bool thread_geometry_usual(uint16_t machine, ThreadGeometry *ret) {
+        switch (machine) {
+        case EM_X86_64:
+                *ret = (ThreadGeometry){ -X86_64_HEAD, -TID_BEFORE_HEAD };
+                return true;
+        case EM_AARCH64:
+                *ret = (ThreadGeometry){ AARCH64_STRUCT_BYTES - AARCH64_HEAD, -TID_BEFORE_HEAD };
+                return true;
+        default:
+                return false;
+        }
+}
+
+bool thread_geometry_from(uint16_t machine, const ThreadLayout *layout, ThreadGeometry *ret) {
+        int32_t start;
+
+        if (!layout->is_known || !thread_layout_is_valid(layout))
+                return false;
+        start = -(int32_t) layout->robust_offset;
+        if (machine != EM_X86_64 && machine != EM_AARCH64)
+                return false;
+        *ret = (ThreadGeometry){
+                .pointer = machine == EM_X86_64 ? start : start + (int32_t) layout->sizeof_pthread,
+                .tid = start + (int32_t) layout->tid_offset,
+        };
+        return true;
+}
+
+bool thread_geometry_search(uint16_t machine, const uint64_t *words, size_t n, uint64_t head,
+                            ThreadGeometry *ret) {
+        if (machine != EM_X86_64)
+                return false;
+        /* From the head down: what lies below struct pthread is the thread's own data. */
+        for (size_t back = SEARCH_LEAST_BYTES / 8; back <= n && head >= 8 * back; back++) {
+                const uint64_t *block = words + n - back;
+
+                if (!thread_block_is_sound(machine, block, head - 8 * back))
+                        continue;
+                *ret = (ThreadGeometry){ -(int32_t) (8 * back), -TID_BEFORE_HEAD };
+                return true;
+        }
+        return false;
+}
+
+bool thread_address(uint64_t address, int64_t distance, uint64_t align, uint64_t *ret) {
+        uint64_t sum;
+
+        if (__builtin_add_overflow(address, distance, &sum) || sum == 0 || (sum & (align - 1)) != 0)
+                return false;
+        *ret = sum;
+        return true;
+}
+
+uint32_t thread_block_words(uint16_t machine) {
+        return machine == EM_X86_64 ? THREAD_BLOCK_WORDS : 1;
+}
+
+bool thread_block_is_sound(uint16_t machine, const uint64_t words[static THREAD_BLOCK_WORDS],
+                           uint64_t pointer) {
+        return machine != EM_X86_64 || (words[0] == pointer && words[2] == pointer);
+}
+
+uint64_t thread_block_vector(uint16_t machine, const uint64_t words[static THREAD_BLOCK_WORDS]) {
+        return words[machine == EM_X86_64 ? 1 : 0];
+}
+
+bool thread_vector_places(uint64_t vector, uint64_t module, uint64_t *ret_length, uint64_t *ret) {
+        if (vector % 8 != 0 || module == 0 || module > THREAD_MODULES_MAX)
+                return false;
+        if (vector < 16 || vector > UINT64_MAX - 16 * (module + 1))
+                return false;
+        *ret_length = vector - 16;
+        *ret = vector + 16 * module;
+        return true;
+}
+
+/*
+ * A vector begins as zeros; modules that are there when it is made or brought up to date, which is
+ * when the thread next uses one that it has no block of, are marked by -1 until then.
+ */
+bool thread_vector_is_unused(uint64_t length, uint64_t module, uint64_t word) {
+        return module > length || word == 0 || word == UINT64_MAX;
+}
+
+int thread_robust_list(pid_t tid, uint64_t *ret_head) {
+        void *head = NULL;
+        size_t n = 0;
+
+        if (syscall(SYS_get_robust_list, tid, &head, &n) < 0)
+                return -errno;
+        *ret_head = (uint64_t) (uintptr_t) head;
+        return 0;
+}

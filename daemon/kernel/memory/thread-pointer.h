@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * ThreadPointer
+ *
+ * Finds the thread pointer of somebody else's thread without stopping it. glibc tells the kernel
+ * where each thread keeps its list of robust mutexes: inside of struct pthread, at a distance from
+ * the thread pointer that is the same for all threads of a process. get_robust_list(2) gives that
+ * address to whoever may read the process. What the distance leads to is checked: on x86_64 the
+ * thread control block points to itself, and on every machine the thread's number stands in struct
+ * pthread. Threads without such a list (musl, raw clone(2), vfork(2)) cannot be found so.
+ *
+ * All functions but thread_robust_list() are pure, and answer for either machine.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/macro.h"
+#include "kernel/memory/thread-layout.h"
+
+/* EM_* of the machine that this program was built for; EM_NONE when threads are not found here. */
+extern const uint16_t thread_machine;
+
+/* Distances from the address that get_robust_list(2) tells. */
+typedef struct ThreadGeometry {
+        int32_t pointer; /* the thread pointer */
+        int32_t tid;     /* the thread's number as its own pid namespace has it, 32 bits */
+} ThreadGeometry;
+
+/* What glibc has had since 2.4 on x86_64 and has today on aarch64. False for other machines. */
+bool thread_geometry_usual(uint16_t machine, ThreadGeometry *ret);
+/* What @layout says, if that can be. */
+bool thread_geometry_from(uint16_t machine, const ThreadLayout *layout, ThreadGeometry *ret);
+
+/*
+ * Looks for a control block that points to itself in the @n words that lie just before address
+ * @head, where the usual distance does not lead to one. False on machines that have none.
+ */
+#define THREAD_SEARCH_WORDS 128
+bool thread_geometry_search(uint16_t machine, const uint64_t *words, size_t n, uint64_t head,
+                            ThreadGeometry *ret);
+
+/* @address + @distance; false when that wraps, or is not a multiple of @align, a power of two. */
+bool thread_address(uint64_t address, int64_t distance, uint64_t align, uint64_t *ret);
+
+/* The first words of the control block at the thread pointer: as many as a machine's has. */
+#define THREAD_BLOCK_WORDS 3
+uint32_t thread_block_words(uint16_t machine);
+bool thread_block_is_sound(uint16_t machine, const uint64_t words[static THREAD_BLOCK_WORDS],
+                           uint64_t pointer);
+
+/*
+ * The vector of a thread's blocks of thread-local memory (dtv_t of glibc): pairs of words, of which
+ * number @module begins with the block's address. The word before the pair 0 tells how many there
+ * are.
+ */
+#define THREAD_MODULES_MAX 65536
+uint64_t thread_block_vector(uint16_t machine, const uint64_t words[static THREAD_BLOCK_WORDS]);
+/* False when that cannot be a vector, or @module a number of a module. */
+bool thread_vector_places(uint64_t vector, uint64_t module, uint64_t *ret_length, uint64_t *ret);
+/* The block has not been allocated: the thread has never used the module's memory. */
+bool thread_vector_is_unused(uint64_t length, uint64_t module, uint64_t word);
+
+/* get_robust_list(2). 0 with *ret_head 0 where there is none; -errno. */
+_must_check_ int thread_robust_list(pid_t tid, uint64_t *ret_head);

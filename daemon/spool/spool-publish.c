@@ -180,6 +180,15 @@ static int check_owner(Spool *spool, const char *name, uid_t uid) {
         return r;
 }
 
+/* What is replaced or removed need not be readable; then only its name is known. */
+static void read_old_head(Spool *spool, const char *name, Head *ret) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+
+        if (spool_open_snapshot(spool, name, &fd, ret) != 0)
+                *ret = (Head){};
+        memcpy(ret->name, name, strlen(name) + 1);
+}
+
 /*
  * Both are called under the lock and return when the directory is synced. @dot is "" for an unnamed
  * file.
@@ -286,7 +295,8 @@ static int mark_published(const Spool *spool, int fd) {
 }
 
 /* Under the lock, @fd being synced and marked. */
-static int publish(Spool *spool, int fd, const char *name, bool replace, uid_t uid) {
+static int publish(Spool *spool, int fd, const char *name, bool replace, uid_t uid,
+                   Head *ret_replaced) {
         char dot[DOT_BYTES], file[SPOOL_FILE_BYTES];
         int r;
 
@@ -296,6 +306,8 @@ static int publish(Spool *spool, int fd, const char *name, bool replace, uid_t u
         if (r < 0)
                 return r;
         r = replace ? check_owner(spool, name, uid) : SPOOL_E_NOT_FOUND;
+        if (r == 0 && ret_replaced)
+                read_old_head(spool, name, ret_replaced);
         if (r == SPOOL_E_NOT_FOUND)
                 r = publish_new(spool, fd, dot, file);
         else if (r == 0)
@@ -315,7 +327,8 @@ static int sync_and_lock(Spool *spool, int fd, int *ret_lock) {
         return r < 0 ? spool_explain(spool, r) : spool_lock(spool, ret_lock);
 }
 
-int spool_publish(Spool *spool, int fd, const char *name, bool replace, uid_t uid) {
+int spool_publish(Spool *spool, int fd, const char *name, bool replace, uid_t uid,
+                  Head *ret_replaced) {
         _cleanup_(fd_closep) int lock = -EBADF;
         int r;
 
@@ -324,7 +337,7 @@ int spool_publish(Spool *spool, int fd, const char *name, bool replace, uid_t ui
                 return r;
         r = mark_published(spool, fd);
         if (r == 0)
-                r = publish(spool, fd, name, replace, uid);
+                r = publish(spool, fd, name, replace, uid, ret_replaced);
         return spool_explain(spool, r);
 }
 
@@ -385,7 +398,7 @@ static int publish_copy(Spool *spool, int from, const char *new_name, Head *head
         if (r == 0)
                 r = copy_published(from, to);
         if (r == 0)
-                r = publish(spool, to, new_name, false, 0);
+                r = publish(spool, to, new_name, false, 0, NULL);
         if (r == 0)
                 spool_describe(to, head);
         spool_discard(spool, to);
@@ -399,7 +412,7 @@ static int publish_untagged(Spool *spool, int fd, const char *name, Head *head) 
 
         r = mark_published(spool, fd);
         if (r == 0)
-                r = publish(spool, fd, head->name, false, 0);
+                r = publish(spool, fd, head->name, false, 0, NULL);
         if (r == 0)
                 spool_describe(fd, head);
         if (r != SPOOL_E_EXISTS)
@@ -418,29 +431,45 @@ int spool_publish_untagged(Spool *spool, int fd, const char *name, Head *head) {
 
 /* removing */
 
-static int remove_file(Spool *spool, const char *name, uid_t uid) {
-        _cleanup_(fd_closep) int lock = -EBADF;
+static int remove_file(Spool *spool, const char *name) {
         char file[SPOOL_FILE_BYTES];
-        int r;
 
         if (!spool_file_name(name, file))
                 return SPOOL_E_NOT_FOUND;
-        r = spool_lock(spool, &lock);
-        if (r != 0)
-                return r;
-        r = check_owner(spool, name, uid);
-        if (r != 0)
-                return r;
-        if (unlinkat(spool->dir_fd, file, 0) < 0)
-                return errno == ENOENT ? SPOOL_E_NOT_FOUND : -errno;
+        /* Who else may write to the directory may have been quicker: it is gone all the same. */
+        if (unlinkat(spool->dir_fd, file, 0) < 0 && errno != ENOENT)
+                return -errno;
         spool_note_removed(spool, name);
-        return spool_sync_fd(spool->dir_fd);
+        return 0;
 }
 
-int spool_remove(Spool *spool, const char *name, uid_t uid) {
+/* One lock covers the checks of all and the removal of all. */
+static int remove_snapshots(Spool *spool, Head *heads, size_t n, uid_t uid, size_t *ret_culprit) {
+        _cleanup_(fd_closep) int lock = -EBADF;
+        int r;
+
+        *ret_culprit = 0;
+        r = spool_lock(spool, &lock);
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                *ret_culprit = i;
+                r = check_owner(spool, heads[i].name, uid);
+        }
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                char name[SPOOL_NAME_BYTES];
+
+                *ret_culprit = i;
+                memcpy(name, heads[i].name, sizeof(name));
+                read_old_head(spool, name, &heads[i]);
+                r = remove_file(spool, name);
+        }
+        return r == 0 ? spool_sync_fd(spool->dir_fd) : r;
+}
+
+int spool_remove(Spool *spool, Head *heads, size_t n, uid_t uid, size_t *ret_culprit) {
+        *ret_culprit = 0;
         if (spool->is_unavailable)
                 return SPOOL_E_UNAVAILABLE;
-        return spool_explain(spool, remove_file(spool, name, uid));
+        return spool_explain(spool, remove_snapshots(spool, heads, n, uid, ret_culprit));
 }
 
 /* One lock covers both steps, so the file that is removed is the one that was copied. */

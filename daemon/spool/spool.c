@@ -239,7 +239,7 @@ int spool_read_entry(const Spool *spool, const char *name, SpoolEntry *ret) {
                 return r;
         if (r != 0) {
                 entry.damaged = true;
-                entry.is_unread = r == -EIO;
+                entry.is_unread = r < 0;
                 memcpy(entry.head.name, name, strlen(name) + 1);
                 if (fd >= 0)
                         spool_describe(fd, &entry.head);

@@ -68,7 +68,7 @@ typedef struct SpoolNeed {
 typedef struct SpoolEntry {
         Head head; /* its name is the file's name, and size_bytes is set */
         bool damaged;
-        bool is_unread; /* by an error of the disk, which may be gone when it is read again */
+        bool is_unread; /* by an error of the system, which may be gone when it is read again */
         SnapshotFault fault;
 } SpoolEntry;
 
@@ -175,9 +175,12 @@ _must_check_ int spool_allocated_bytes(int fd, uint64_t *ret);
  * Syncs @fd, marks it as published now, links it as @name, syncs the directory. Marks rise from one
  * snapshot to the next, also when the clock is set back. Without @replace a taken name is
  * SPOOL_E_EXISTS; with it, only a snapshot whose owner is @uid (0: any) is replaced, else
- * SPOOL_E_NOT_OWNER.
+ * SPOOL_E_NOT_OWNER. @ret_replaced may be NULL; it gets the head of the one that was replaced, only
+ * the name if that cannot be read, and nothing if there was none. Call head_done() on it in any
+ * case.
  */
-_must_check_ int spool_publish(Spool *spool, int fd, const char *name, bool replace, uid_t uid);
+_must_check_ int spool_publish(Spool *spool, int fd, const char *name, bool replace, uid_t uid,
+                               Head *ret_replaced);
 /*
  * A free name for an untagged snapshot: @name, "NAME-2", "NAME-3", ... The head contains the name,
  * so it is needed before the file is complete.
@@ -190,7 +193,12 @@ _must_check_ int spool_free_name(Spool *spool, const char *name,
  * Describes the published file in @head.
  */
 _must_check_ int spool_publish_untagged(Spool *spool, int fd, const char *name, Head *head);
-_must_check_ int spool_remove(Spool *spool, const char *name, uid_t uid);
+/*
+ * Removes all snapshots that are named in @heads, or none of them unless the disk fails half-way:
+ * only if each is there and belongs to @uid (0: any). The other members of each head are read from
+ * the file before; of a damaged one there are none. *ret_culprit: which one an error is about.
+ */
+_must_check_ int spool_remove(Spool *spool, Head *heads, size_t n, uid_t uid, size_t *ret_culprit);
 /*
  * Renames the snapshot @name and marks it as tagged: publishes a copy with a new head and the time
  * of publishing of the old file, then removes that, so a crash in between leaves both. Only for its

@@ -71,7 +71,7 @@ static int publish_file(Work *work, const SpoolCall *parameters, Spool *spool,
         if (r != 0)
                 return work_refuse_spool(work, spool, parameters->name, r);
         r = spool_publish(spool, parameters->file, parameters->name, parameters->replace,
-                          parameters->uid);
+                          parameters->uid, NULL);
         if (r != 0)
                 return work_refuse_spool(work, spool, parameters->name, r);
         spool_describe(parameters->file, head);
@@ -159,25 +159,6 @@ static int keeping_check_head(Keeping *keeping) {
                            });
 }
 
-/* Reads the head of the snapshot to be replaced, for the answer; of a damaged one just the name. */
-static int keeping_find_replaced(Keeping *keeping) {
-        _cleanup_(fd_closep) int fd = -EBADF;
-        Head *head = &keeping->replaced;
-        int r;
-
-        if (!keeping->call->replace)
-                return 0;
-        r = spool_open_snapshot(keeping->spool, keeping->head.name, &fd, head);
-        if (r == SPOOL_E_NOT_FOUND)
-                return 0;
-        if (r != 0 && r != SPOOL_E_DAMAGED)
-                return work_refuse_spool(keeping->work, keeping->spool, keeping->head.name, r);
-        if (r == SPOOL_E_DAMAGED)
-                *head = (Head){};
-        memcpy(head->name, keeping->head.name, sizeof(head->name));
-        return 0;
-}
-
 static int keeping_publish(Keeping *keeping, const SpoolLimits *limits) {
         const SpoolCall *call = keeping->call;
         Work *work = keeping->work;
@@ -200,11 +181,9 @@ static int keeping_publish(Keeping *keeping, const SpoolLimits *limits) {
                 (void) !ftruncate(call->file, 0);
                 return work_refuse_spool(work, spool, head->name, r);
         }
-        r = keeping_find_replaced(keeping);
-        if (r != 0)
-                return r;
         if (call->name) {
-                r = spool_publish(spool, call->file, head->name, call->replace, call->uid);
+                r = spool_publish(spool, call->file, head->name, call->replace, call->uid,
+                                  &keeping->replaced);
                 if (r == 0)
                         spool_describe(call->file, head);
         } else {
@@ -298,7 +277,6 @@ static int work_keep(Work *work) {
 typedef struct Removal {
         Work *work; /* borrowed */
         Spool *spool;
-        uid_t uid;
         Head *heads;
         size_t n;
 } Removal;
@@ -310,53 +288,31 @@ static void removal_done(Removal *removal) {
         removal->spool = spool_free(removal->spool);
 }
 
-/* Reads the head of one snapshot and checks that the caller may remove it. */
+/* A snapshot that is named twice is removed once. */
 static int removal_add(Removal *removal, const char *reference) {
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];
-        _cleanup_(fd_closep) int fd = -EBADF;
-        _cleanup_(head_done) Head head = {};
         int r;
 
         r = spool_resolve(removal->spool, span_of(reference), name);
         if (r != 0)
                 return work_refuse_spool(removal->work, removal->spool, reference, r);
-        r = spool_open_snapshot(removal->spool, name, &fd, &head);
-        /* Root may have put a file there that only root can read. */
-        if (r == -EACCES)
-                r = SPOOL_E_DAMAGED;
-        if (r == SPOOL_E_DAMAGED)
-                /* It can be removed too; spool_remove() checks whose it is. */
-                head = (Head){};
-        else if (r == 0 && removal->uid != 0 && head.has_uid && head.uid != removal->uid)
-                r = SPOOL_E_NOT_OWNER;
-        if (r != 0 && r != SPOOL_E_DAMAGED)
-                return work_refuse_spool(removal->work, removal->spool, reference, r);
-
-        /* A snapshot that is named twice is removed once. */
         for (size_t i = 0; i < removal->n; i++)
                 if (strcmp(removal->heads[i].name, name) == 0)
                         return 0;
-        memcpy(head.name, name, sizeof(name));
-        removal->heads[removal->n++] = TAKE(head, (Head){});
+        memcpy(removal->heads[removal->n++].name, name, sizeof(name));
         return 0;
 }
 
-/* Damaged ones come first: only they may still turn out to belong to another user. */
-static int removal_run(Removal *removal) {
+static int removal_run(Removal *removal, uid_t uid) {
+        size_t culprit;
         int r;
 
-        for (unsigned known = 0; known <= 1; known++)
-                for (size_t i = 0; i < removal->n; i++) {
-                        const Head *head = &removal->heads[i];
-
-                        if (head->has_uid != (known == 1))
-                                continue;
-                        r = spool_remove(removal->spool, head->name, removal->uid);
-                        if (r != 0)
-                                return work_refuse_spool(removal->work, removal->spool, head->name,
-                                                         r);
-                }
-        return 0;
+        if (removal->n == 0)
+                return 0;
+        r = spool_remove(removal->spool, removal->heads, removal->n, uid, &culprit);
+        return r == 0 ? 0
+                      : work_refuse_spool(removal->work, removal->spool,
+                                          removal->heads[culprit].name, r);
 }
 
 static int work_remove(Work *work) {
@@ -381,7 +337,6 @@ static int work_remove(Work *work) {
                                          json_type_string))
                         return work_refuse_parameter(work, "names", NULL);
 
-        removal.uid = parameters.uid;
         removal.heads = calloc(n + 1, sizeof(*removal.heads));
         if (!removal.heads)
                 return -ENOMEM;
@@ -395,7 +350,7 @@ static int work_remove(Work *work) {
                 if (r != 0)
                         return r;
         }
-        r = removal_run(&removal);
+        r = removal_run(&removal, parameters.uid);
         if (r == 0)
                 r = work_tell_change(work, removal.spool);
         if (r != 0)

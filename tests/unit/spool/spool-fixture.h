@@ -43,7 +43,7 @@ static inline int make_snapshot(const char *name, uint64_t start_ns, uid_t uid, 
 static inline void put(const char *name, uint64_t start_ns, uid_t uid, bool tagged) {
         int fd = make_snapshot(name, start_ns, uid, tagged);
 
-        ck_assert_int_eq(spool_publish(spool, fd, name, false, uid), 0);
+        ck_assert_int_eq(spool_publish(spool, fd, name, false, uid, NULL), 0);
         (void) close(fd);
 }
 
@@ -56,8 +56,20 @@ static inline void put_import(const char *name, uint64_t start_ns, uid_t uid) {
         head.tagged = true;
         head.imported_from = origin;
         fd = make_of(&head);
-        ck_assert_int_eq(spool_publish(spool, fd, name, false, uid), 0);
+        ck_assert_int_eq(spool_publish(spool, fd, name, false, uid, NULL), 0);
         (void) close(fd);
+}
+
+static inline int remove_one(Spool *from, const char *name, uid_t uid) {
+        Head head = {};
+        size_t culprit;
+        int r;
+
+        (void) snprintf(head.name, sizeof(head.name), "%s", name);
+        r = spool_remove(from, &head, 1, uid, &culprit);
+        ck_assert_uint_eq(culprit, 0);
+        head_done(&head);
+        return r;
 }
 
 static inline bool exists(const char *name) {

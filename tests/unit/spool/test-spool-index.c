@@ -217,7 +217,7 @@ START_TEST(what_jobs_do_is_followed) {
         limits.max_bytes = UINT64_MAX;
         limits.max_age_ns = 1;
         ck_assert_int_eq(spool_make_room(job, &limits, &need, &rotated), 0);
-        ck_assert_int_eq(spool_publish(job, fd, "c", false, 1000), 0);
+        ck_assert_int_eq(spool_publish(job, fd, "c", false, 1000, NULL), 0);
         (void) close(fd);
         job_end(job);
         ck_assert(is_current());
@@ -226,7 +226,7 @@ START_TEST(what_jobs_do_is_followed) {
 
         job = job_new();
         fd = make_snapshot("b", 40, 1000, true);
-        ck_assert_int_eq(spool_publish(job, fd, "b", true, 1000), 0); /* replaces */
+        ck_assert_int_eq(spool_publish(job, fd, "b", true, 1000, NULL), 0); /* replaces */
         (void) close(fd);
         job_end(job);
         ck_assert(is_current());
@@ -239,8 +239,8 @@ START_TEST(what_jobs_do_is_followed) {
         check_view(spool_index_view(spool_index), "b d ");
 
         job = job_new();
-        ck_assert_int_eq(spool_remove(job, "b", 1000), 0);
-        ck_assert_int_eq(spool_remove(job, "d", 1000), 0);
+        ck_assert_int_eq(remove_one(job, "b", 1000), 0);
+        ck_assert_int_eq(remove_one(job, "d", 1000), 0);
         job_end(job);
         ck_assert(is_current());
         check_view(spool_index_view(spool_index), "");
@@ -252,7 +252,7 @@ START_TEST(a_job_that_changed_nothing_tells_nothing) {
 
         put("a", 10, 1000, true);
         ck_assert_ptr_null(change_of(job));
-        ck_assert_int_eq(spool_remove(job, "b", 1000), SPOOL_E_NOT_FOUND);
+        ck_assert_int_eq(remove_one(job, "b", 1000), SPOOL_E_NOT_FOUND);
         ck_assert_ptr_null(change_of(job));
         (void) spool_free(job);
 }
@@ -266,7 +266,7 @@ START_TEST(what_cannot_be_told_is_surveyed) {
         survey();
         job = job_new();
         fd = make_snapshot("a", 10, 1000, true);
-        ck_assert_int_eq(spool_publish(job, fd, "a", false, 1000), 0);
+        ck_assert_int_eq(spool_publish(job, fd, "a", false, 1000, NULL), 0);
         (void) close(fd);
         ck_assert_int_eq(unlinkat(dir.fd, "a" SNAPSHOT_FILE_SUFFIX, 0), 0);
         job_end(job);
@@ -282,7 +282,7 @@ START_TEST(a_change_within_one_tick_is_told) {
 
         put("a", 10, 1000, true);
         survey();
-        ck_assert_int_eq(spool_remove(job, "a", 1000), 0);
+        ck_assert_int_eq(remove_one(job, "a", 1000), 0);
         job->change.after = job->change.before;
         job_end(job);
         check_view(spool_index_view(spool_index), "");
@@ -296,10 +296,10 @@ START_TEST(what_others_do_meanwhile_is_not_overlooked) {
         put("b", 20, 1000, true);
         survey();
         pass_a_tick();
-        ck_assert_int_eq(spool_remove(job, "a", 1000), 0);
+        ck_assert_int_eq(remove_one(job, "a", 1000), 0);
         pass_a_tick();
         put("x", 30, 1000, true); /* between two locks of the job */
-        ck_assert_int_eq(spool_remove(job, "b", 1000), 0);
+        ck_assert_int_eq(remove_one(job, "b", 1000), 0);
         ck_assert_ptr_null(change_of(job));
         (void) spool_free(job);
         ck_assert(!is_current());
@@ -310,7 +310,7 @@ START_TEST(what_others_do_meanwhile_is_not_overlooked) {
         put("y", 40, 1000, true);
         job = job_new();
         pass_a_tick();
-        ck_assert_int_eq(spool_remove(job, "x", 1000), 0);
+        ck_assert_int_eq(remove_one(job, "x", 1000), 0);
         job_end(job);
         ck_assert(!is_current());
         survey();
@@ -327,7 +327,7 @@ START_TEST(a_view_stays_as_it_is) {
         survey();
         view = spool_view_ref(spool_index_view(spool_index));
         job = job_new();
-        ck_assert_int_eq(spool_remove(job, "a", 1000), 0);
+        ck_assert_int_eq(remove_one(job, "a", 1000), 0);
         job_end(job);
         check_view(view, "b a ");
         check_view(spool_index_view(spool_index), "b ");

@@ -42,8 +42,8 @@ START_TEST(a_taken_name_is_refused_and_kept) {
         Head head;
 
         put("x", 10, 1000, true);
-        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 1000), SPOOL_E_EXISTS);
-        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 0), SPOOL_E_EXISTS);
+        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 1000, NULL), SPOOL_E_EXISTS);
+        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 0, NULL), SPOOL_E_EXISTS);
         (void) close(fd);
         ck_assert_uint_eq(count_files(), 1);
         ck_assert_int_eq(spool_open_snapshot(spool, "x", &fd, &head), 0);
@@ -64,12 +64,14 @@ static const struct {
 
 START_TEST(only_owners_replace) {
         int fd = make_snapshot("x", 20, 1000, true);
+        Head head, replaced = {};
         uint64_t start;
-        Head head;
 
         put("x", 10, 1000, true);
-        ck_assert_int_eq(spool_publish(spool, fd, "x", true, replace_rows[_i].uid),
+        ck_assert_int_eq(spool_publish(spool, fd, "x", true, replace_rows[_i].uid, &replaced),
                          replace_rows[_i].expected);
+        ck_assert_uint_eq(replaced.start_realtime_ns, replace_rows[_i].expected == 0 ? 10 : 0);
+        head_done(&replaced);
         (void) close(fd);
         ck_assert_uint_eq(count_files(), 1); /* no dot-name is left */
         ck_assert_int_eq(spool_open_snapshot(spool, "x", &fd, &head), 0);
@@ -82,8 +84,10 @@ END_TEST
 
 START_TEST(replacing_nothing_is_publishing) {
         int fd = make_snapshot("x", 20, 1000, true);
+        Head replaced = {};
 
-        ck_assert_int_eq(spool_publish(spool, fd, "x", true, 1000), 0);
+        ck_assert_int_eq(spool_publish(spool, fd, "x", true, 1000, &replaced), 0);
+        ck_assert_str_eq(replaced.name, "");
         ck_assert(exists("x"));
         (void) close(fd);
 }
@@ -95,7 +99,7 @@ START_TEST(a_reader_keeps_what_it_opened) {
 
         put("x", 10, 1000, true);
         ck_assert_int_eq(spool_open_snapshot(spool, "x", &old, NULL), 0);
-        ck_assert_int_eq(spool_publish(spool, fd, "x", true, 1000), 0);
+        ck_assert_int_eq(spool_publish(spool, fd, "x", true, 1000, NULL), 0);
         ck_assert_int_eq(snapshot_file_verify(old, &head, NULL), 0);
         ck_assert_uint_eq(head.start_realtime_ns, 10);
         head_done(&head);
@@ -117,11 +121,11 @@ START_TEST(names_outside_the_grammar_are_never_files) {
         char free_name[SNAPSHOT_NAME_MAX_CHARS + 1];
         int fd = make_snapshot("x", 20, 1000, true), other;
 
-        ck_assert_int_eq(spool_publish(spool, fd, name, false, 0), -EINVAL);
-        ck_assert_int_eq(spool_publish(spool, fd, name, true, 0), -EINVAL);
+        ck_assert_int_eq(spool_publish(spool, fd, name, false, 0, NULL), -EINVAL);
+        ck_assert_int_eq(spool_publish(spool, fd, name, true, 0, NULL), -EINVAL);
         ck_assert_int_eq(spool_free_name(spool, name, free_name), -EINVAL);
         ck_assert_int_eq(spool_open_snapshot(spool, name, &other, NULL), SPOOL_E_NOT_FOUND);
-        ck_assert_int_eq(spool_remove(spool, name, 0), SPOOL_E_NOT_FOUND);
+        ck_assert_int_eq(remove_one(spool, name, 0), SPOOL_E_NOT_FOUND);
         ck_assert_int_eq(spool_rename(spool, name, "y", 0, NULL), SPOOL_E_NOT_FOUND);
         ck_assert_int_eq(spool_rename(spool, "y", name, 0, NULL), -EINVAL);
         ck_assert_int_eq(spool_resolve(spool, span_of(name), free_name), SPOOL_E_NOT_FOUND);
@@ -193,14 +197,14 @@ START_TEST(named_temporaries_are_published_too) {
         char name[64];
         int fd = make_named(name);
 
-        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 1000), 0);
+        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 1000, NULL), 0);
         ck_assert_uint_eq(count_files(), 1);
         ck_assert(exists("x"));
         (void) close(fd);
 
         fd = make_named(name);
-        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 1000), SPOOL_E_EXISTS);
-        ck_assert_int_eq(spool_publish(spool, fd, "x", true, 1000), 0);
+        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 1000, NULL), SPOOL_E_EXISTS);
+        ck_assert_int_eq(spool_publish(spool, fd, "x", true, 1000, NULL), 0);
         ck_assert_uint_eq(count_files(), 1);
         (void) close(fd);
 }
@@ -216,12 +220,12 @@ START_TEST(discarding_removes_the_name_of_a_temporary_only) {
         (void) close(fd);
 
         fd = make_named(name);
-        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 1000), 0);
+        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 1000, NULL), 0);
         spool_discard(spool, fd);
         (void) close(fd);
         fd = make_snapshot("y", 20, 0, false);
         spool_discard(spool, fd);
-        ck_assert_int_eq(spool_publish(spool, fd, "y", false, 0), 0);
+        ck_assert_int_eq(spool_publish(spool, fd, "y", false, 0, NULL), 0);
         spool_discard(spool, fd);
         (void) close(fd);
         fd = test_dir_file(&dir, "foreign");
@@ -236,7 +240,7 @@ END_TEST
 START_TEST(files_from_elsewhere_are_not_published) {
         int fd = test_dir_file(&dir, "foreign");
 
-        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 0), -EINVAL);
+        ck_assert_int_eq(spool_publish(spool, fd, "x", false, 0, NULL), -EINVAL);
         ck_assert(!exists("x"));
         (void) close(fd);
 }
@@ -246,14 +250,50 @@ END_TEST
 
 START_TEST(only_owners_remove) {
         put("x", 10, 1000, true);
-        ck_assert_int_eq(spool_remove(spool, "x", 1001), SPOOL_E_NOT_OWNER);
+        ck_assert_int_eq(remove_one(spool, "x", 1001), SPOOL_E_NOT_OWNER);
         ck_assert(exists("x"));
-        ck_assert_int_eq(spool_remove(spool, "x", 1000), 0);
+        ck_assert_int_eq(remove_one(spool, "x", 1000), 0);
         ck_assert(!exists("x"));
-        ck_assert_int_eq(spool_remove(spool, "x", 1000), SPOOL_E_NOT_FOUND);
+        ck_assert_int_eq(remove_one(spool, "x", 1000), SPOOL_E_NOT_FOUND);
         put("x", 10, 1000, true);
-        ck_assert_int_eq(spool_remove(spool, "x", 0), 0);
+        ck_assert_int_eq(remove_one(spool, "x", 0), 0);
         ck_assert_uint_eq(count_files(), 0);
+}
+END_TEST
+
+/* The second of two decides. */
+static const struct {
+        const char *second;
+        uid_t uid;
+        int expected;
+} all_rows[] = {
+        { "mine", 1000, 0 },
+        { "of-others", 1000, SPOOL_E_NOT_OWNER },
+        { "of-others", 0, 0 },
+        { "missing", 1000, SPOOL_E_NOT_FOUND },
+};
+
+START_TEST(all_are_removed_or_none) {
+        const int expected = all_rows[_i].expected;
+        Head heads[2] = {};
+        size_t culprit;
+
+        put("first", 10, 1000, true);
+        put("mine", 20, 1000, true);
+        put("of-others", 20, 1001, true);
+        (void) snprintf(heads[0].name, sizeof(heads[0].name), "first");
+        (void) snprintf(heads[1].name, sizeof(heads[1].name), "%s", all_rows[_i].second);
+        ck_assert_int_eq(spool_remove(spool, heads, 2, all_rows[_i].uid, &culprit), expected);
+        ck_assert(exists("first") == (expected != 0));
+        ck_assert_uint_eq(count_files(), expected == 0 ? 1 : 3);
+        if (expected == 0) {
+                ck_assert_uint_eq(heads[0].start_realtime_ns, 10);
+                ck_assert_uint_eq(heads[1].start_realtime_ns, 20);
+        } else {
+                ck_assert_uint_eq(culprit, 1);
+        }
+        head_done(&heads[0]);
+        head_done(&heads[1]);
 }
 END_TEST
 
@@ -261,8 +301,8 @@ START_TEST(a_damaged_file_belongs_to_whose_file_it_is) {
         uid_t stranger = getuid() + 4711;
 
         put_garbage("x" SNAPSHOT_FILE_SUFFIX);
-        ck_assert_int_eq(spool_remove(spool, "x", stranger), SPOOL_E_NOT_OWNER);
-        ck_assert_int_eq(spool_remove(spool, "x", getuid()), 0);
+        ck_assert_int_eq(remove_one(spool, "x", stranger), SPOOL_E_NOT_OWNER);
+        ck_assert_int_eq(remove_one(spool, "x", getuid()), 0);
         ck_assert(!exists("x"));
 }
 END_TEST
@@ -359,11 +399,11 @@ START_TEST(a_stranger_with_the_lock_is_waited_for_only_so_long_and_named) {
                         (int) stranger);
 
         (void) clock_gettime(CLOCK_MONOTONIC, &begin);
-        ck_assert_int_eq(spool_publish(spool, fd, "y", false, 1000), SPOOL_E_UNAVAILABLE);
+        ck_assert_int_eq(spool_publish(spool, fd, "y", false, 1000, NULL), SPOOL_E_UNAVAILABLE);
         (void) clock_gettime(CLOCK_MONOTONIC, &end);
         ck_assert_int_le(end.tv_sec - begin.tv_sec, 5);
         ck_assert_msg(strstr(spool_complaint(spool), expected), "%s", spool_complaint(spool));
-        ck_assert_int_eq(spool_remove(spool, "x", 0), SPOOL_E_UNAVAILABLE);
+        ck_assert_int_eq(remove_one(spool, "x", 0), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_rename(spool, "x", "z", 0, NULL), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_clean(spool), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_make_room(spool, &(SpoolLimits){}, &(SpoolNeed){}, &rotated),
@@ -371,7 +411,7 @@ START_TEST(a_stranger_with_the_lock_is_waited_for_only_so_long_and_named) {
 
         ck_assert_int_eq(kill(stranger, SIGKILL), 0);
         ck_assert_int_eq(waitpid(stranger, NULL, 0), stranger);
-        ck_assert_int_eq(spool_publish(spool, fd, "y", false, 1000), 0);
+        ck_assert_int_eq(spool_publish(spool, fd, "y", false, 1000, NULL), 0);
         (void) close(fd);
         check_list("y x ");
 }
@@ -435,6 +475,7 @@ int main(void) {
         tcase_add_test(publish, discarding_removes_the_name_of_a_temporary_only);
         tcase_add_test(publish, files_from_elsewhere_are_not_published);
         tcase_add_test(remove, only_owners_remove);
+        tcase_add_loop_test(remove, all_are_removed_or_none, 0, ELEMENTSOF(all_rows));
         tcase_add_test(remove, a_damaged_file_belongs_to_whose_file_it_is);
         tcase_add_test(remove, a_renamed_snapshot_is_tagged_and_whole);
         tcase_add_test(remove, renaming_refuses_and_leaves_all_as_it_was);

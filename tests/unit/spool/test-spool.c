@@ -175,9 +175,9 @@ static void check_unavailable(const char *path, const char *part) {
         ck_assert_int_eq(spool_temporary(broken, &fd), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_make_room(broken, &limits, &(SpoolNeed){}, &rotated),
                          SPOOL_E_UNAVAILABLE);
-        ck_assert_int_eq(spool_publish(broken, dir.fd, "a", false, 0), SPOOL_E_UNAVAILABLE);
+        ck_assert_int_eq(spool_publish(broken, dir.fd, "a", false, 0, NULL), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_free_name(broken, "a", name), SPOOL_E_UNAVAILABLE);
-        ck_assert_int_eq(spool_remove(broken, "a", 0), SPOOL_E_UNAVAILABLE);
+        ck_assert_int_eq(remove_one(broken, "a", 0), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_rename(broken, "a", "b", 0, NULL), SPOOL_E_UNAVAILABLE);
         ck_assert_ptr_nonnull(strstr(spool_complaint(broken), part));
         buffer_done(&rotated);

@@ -387,6 +387,10 @@ static const struct {
           "org.varlink.service.InvalidParameter" },
         { "{\"directory\":0," OUTPUT "\"smaps\":1," ME "," LIMITS "}",
           "org.varlink.service.InvalidParameter" },
+        { "{\"directory\":0," OUTPUT "\"heap\":1," ME "," LIMITS "}",
+          "org.varlink.service.InvalidParameter" },
+        { "{\"directory\":0," OUTPUT "\"heap\":true,\"heapCache\":2," ME "," LIMITS "}",
+          "org.varlink.service.InvalidParameter" },
 };
 
 static int empty_file(void) {

@@ -41,8 +41,9 @@ typedef struct JsonInput {
         uint64_t window_offset; /* its offset in the text */
         uint64_t n_left;        /* bytes that may still be fetched */
         size_t max_token_bytes;
-        bool ended;    /* nothing more to fetch */
-        bool too_long; /* because the limit was reached */
+        bool is_checked; /* by another scanner, before */
+        bool ended;      /* nothing more to fetch */
+        bool too_long;   /* because the limit was reached */
 
         JsonRefill refill; /* NULL: the window is the text */
         void *userdata;

@@ -85,6 +85,14 @@ int json_scanner_new_text(Span text, const JsonLimits *limits, JsonScanner **ret
         return 0;
 }
 
+int json_scanner_new_checked(Span text, const JsonLimits *limits, JsonScanner **ret) {
+        int r = json_scanner_new_text(text, limits, ret);
+
+        if (r == 0)
+                (*ret)->input.is_checked = true;
+        return r;
+}
+
 int json_scanner_new_stream(JsonRefill refill, void *userdata, const JsonLimits *limits,
                             JsonScanner **ret) {
         JsonScanner *scanner = malloc(sizeof(*scanner));
@@ -498,6 +506,48 @@ static bool is_closer(JsonToken token) {
         return token == JSON_TOKEN_OBJECT_END || token == JSON_TOKEN_ARRAY_END;
 }
 
+/* Where the string that begins at @at ends; NULL if it does not. */
+static const char *find_quote(const char *at, const char *end) {
+        const char *begin = ++at;
+
+        while ((at = memchr(at, '"', (size_t) (end - at)))) {
+                const char *escapes = at;
+
+                while (escapes > begin && escapes[-1] == '\\')
+                        escapes--;
+                if ((at - escapes) % 2 == 0)
+                        return at;
+                at++;
+        }
+        return NULL;
+}
+
+/* Where the container ends in which @at is; NULL if it does not. */
+static const char *find_closer(const char *at, const char *end) {
+        unsigned depth = 1;
+
+        for (; at < end; at++) {
+                if (*at == '"') {
+                        at = find_quote(at, end);
+                        if (!at)
+                                return NULL;
+                } else if (*at == '{' || *at == '[') {
+                        depth++;
+                } else if ((*at == '}' || *at == ']') && --depth == 0) {
+                        return at;
+                }
+        }
+        return NULL;
+}
+
+/* Goes to the end of a container that was just opened, as if it were empty. */
+static void leap(JsonInput *input) {
+        const char *closer = input->is_checked ? find_closer(input->at, input->end) : NULL;
+
+        if (closer)
+                input->at = closer;
+}
+
 int json_scanner_skip(JsonScanner *scanner) {
         unsigned depth;
         JsonToken token;
@@ -506,6 +556,7 @@ int json_scanner_skip(JsonScanner *scanner) {
         r = begin_value(scanner, &token);
         if (r != 0 || !is_opener(token))
                 return r;
+        leap(&scanner->input);
         depth = scanner->depth;
         while (scanner->depth >= depth) {
                 r = json_scanner_next(scanner, &token);

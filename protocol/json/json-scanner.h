@@ -42,6 +42,11 @@ typedef enum JsonToken {
 
 /* @text is borrowed and must outlive the scanner. */
 _must_check_ int json_scanner_new_text(Span text, const JsonLimits *limits, JsonScanner **ret);
+/*
+ * @text was read before, as json_scanner_raw() copied it: an object or array that
+ * json_scanner_skip() skips is not checked again.
+ */
+_must_check_ int json_scanner_new_checked(Span text, const JsonLimits *limits, JsonScanner **ret);
 _must_check_ int json_scanner_new_stream(JsonRefill refill, void *userdata,
                                          const JsonLimits *limits, JsonScanner **ret);
 JsonScanner *json_scanner_free(JsonScanner *scanner);

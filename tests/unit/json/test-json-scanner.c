@@ -418,6 +418,47 @@ START_TEST(tokens_come_with_their_offsets) {
 }
 END_TEST
 
+/* skipping */
+
+/* [ROW,[ROW],7]: skips the first two. */
+START_TEST(what_was_checked_is_skipped_to_its_end) {
+        char text[2048];
+        int n = snprintf(text, sizeof(text), "[%.*s,[%.*s],7]", (int) y_rows[_i].n,
+                         y_rows[_i].bytes, (int) y_rows[_i].n, y_rows[_i].bytes);
+        JsonScanner *scanner;
+        JsonToken token;
+
+        ck_assert_int_eq(json_scanner_new_checked((Span){ text, (size_t) n }, &limits, &scanner),
+                         0);
+        ck_assert_int_eq(json_scanner_next(scanner, &token), 0);
+        for (unsigned i = 0; i < 2; i++) {
+                ck_assert_int_eq(json_scanner_next(scanner, &token), 0);
+                ck_assert_int_eq(json_scanner_skip(scanner), 0);
+        }
+        ck_assert_int_eq(json_scanner_next(scanner, &token), 0);
+        ck_assert_uint_eq(token, JSON_TOKEN_INTEGER);
+        ck_assert_uint_eq(json_scanner_magnitude(scanner), 7);
+        ck_assert_int_eq(json_scanner_expect(scanner, JSON_TOKEN_ARRAY_END), 0);
+        ck_assert_int_eq(json_scanner_expect(scanner, JSON_TOKEN_END), 0);
+        json_scanner_free(scanner);
+}
+END_TEST
+
+/* It was not checked after all: the complaint is that of the scanner. */
+static const char *const unended_rows[] = { "[1,[2]", "{\"a\":\"]}", "[\"\\\"]", "[1}",
+                                            "{\"a\":1]" };
+
+START_TEST(what_does_not_end_is_refused_although_it_was_checked) {
+        JsonScanner *scanner;
+        JsonToken token;
+
+        ck_assert_int_eq(json_scanner_new_checked(span_of(unended_rows[_i]), &limits, &scanner), 0);
+        ck_assert_int_eq(json_scanner_next(scanner, &token), 0);
+        ck_assert_int_eq(json_scanner_skip(scanner), JSON_E_MALFORMED);
+        json_scanner_free(scanner);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("json-scanner");
         TCase *grammar = tcase_create("grammar");
@@ -436,6 +477,9 @@ int main(void) {
         tcase_add_loop_test(values, strings_are_decoded, 0, ELEMENTSOF(string_rows));
         tcase_add_test(values, every_character_round_trips_through_its_escape);
         tcase_add_test(values, tokens_come_with_their_offsets);
+        tcase_add_loop_test(values, what_was_checked_is_skipped_to_its_end, 0, ELEMENTSOF(y_rows));
+        tcase_add_loop_test(values, what_does_not_end_is_refused_although_it_was_checked, 0,
+                            ELEMENTSOF(unended_rows));
         suite_add_tcase(suite, grammar);
         suite_add_tcase(suite, chunks);
         suite_add_tcase(suite, values);

@@ -331,6 +331,7 @@ static void write_pids(GroupReader *reader) {
         write_number_file(reader, "pids.current", "current");
         write_number_file(reader, "pids.peak", "peak");
         write_limit_file(reader, "pids.max", "max");
+        write_map_file(reader, "pids.events", "events");
         json_write_end(&reader->json);
 }
 

@@ -13,7 +13,7 @@
  *            "weight", "weight_nice"   (cpu.weight, cpu.weight.nice)},
  *    "memory": {"current", "peak", "max", "high", "low", "min", "swap_current", "swap_max"
  *               (memory.*; bytes), "stat": {key: n}, "events": {key: n}},
- *    "pids": {"current", "peak", "max"},
+ *    "pids": {"current", "peak", "max", "events": {key: n}},
  *    "io": {"MAJ:MIN": {"rbytes": n, ...}},
  *    "psi": {...}  (kernel/text/pressure.h)}
  *

@@ -45,7 +45,8 @@ static const struct {
             "\"max_quota_us\":20000,\"max_period_us\":100000,\"max_burst_us\":0,\"weight\":50,"
             "\"weight_nice\":3},",
             "\"memory\":{\"current\":5107712,\"peak\":", "\"max\":67108864,\"high\":50331648,",
-            "\"swap_max\":\"max\",", "\"pids\":{\"current\":1,\"peak\":", "\"max\":20},",
+            "\"swap_max\":\"max\",",
+            "\"pids\":{\"current\":1,\"peak\":", "\"max\":20,\"events\":{\"max\":0}},",
             "\"io\":{\"254:0\":{\"dbytes\":0,\"dios\":0,\"rbytes\":4280320,\"rios\":72,"
             "\"wbytes\":4196352,\"wios\":8}},",
             "\"psi\":{\"cpu\":{\"some\":{\"avg10\":2773,\"avg60\":593,\"avg300\":127,"
@@ -68,7 +69,7 @@ static const struct {
             "\"zswpwb\":0},",
             "\"events\":{\"high\":0,\"low\":0,\"max\":0,\"oom\":0,\"oom_group_kill\":0,"
             "\"oom_kill\":0,\"sock_throttled\":0}},",
-            "\"pids\":{\"current\":1,\"peak\":2,\"max\":20},",
+            "\"pids\":{\"current\":1,\"peak\":2,\"max\":20,\"events\":{\"max\":0}},",
             "\"io\":{\"254:0\":{\"dbytes\":0,\"dios\":0,\"rbytes\":4267008,\"rios\":71,"
             "\"wbytes\":4196352,\"wios\":5}},",
             "\"psi\":{\"cpu\":{\"some\":{\"avg10\":2448,\"avg60\":664,\"avg300\":148,"
@@ -82,7 +83,7 @@ START_TEST(kernels_files_are_read_exactly) {
                 ck_assert_msg(has(fixture_rows[_i].texts[i]), "%s\nnot in\n%.*s",
                               fixture_rows[_i].texts[i], (int) json.n, json.bytes);
         ck_assert(!has("\"stat\":null"));
-        ck_assert_uint_eq(counts.stats[SOURCE_OUTCOME_ok], 19);
+        ck_assert_uint_eq(counts.stats[SOURCE_OUTCOME_ok], 20);
         ck_assert_uint_eq(counts.stats[SOURCE_OUTCOME_malformed], 0);
         ck_assert_uint_eq(counts.pressure[SOURCE_OUTCOME_ok], 3);
 }
@@ -98,7 +99,8 @@ START_TEST(what_a_cgroup_does_not_have_is_null_and_no_failure) {
                 "\"weight\":null,\"weight_nice\":null},\"memory\":{\"current\":13000704,"
                 "\"peak\":null,\"max\":\"max\",\"high\":null,\"low\":null,\"min\":null,"
                 "\"swap_current\":null,\"swap_max\":null,\"stat\":null,\"events\":null},"
-                "\"pids\":{\"current\":null,\"peak\":null,\"max\":null},\"io\":null,"
+                "\"pids\":{\"current\":null,\"peak\":null,\"max\":null,"
+                "\"events\":null},\"io\":null,"
                 "\"psi\":" NULL_PSI "}"));
         ck_assert_uint_eq(counts.stats[SOURCE_OUTCOME_ok], 3);
         for (size_t i = SOURCE_OUTCOME_ok + 1; i < _SOURCE_OUTCOME_MAX; i++)
@@ -173,7 +175,9 @@ static const struct {
         { "memory.stat", "a 1\nb 2", 1, "\"stat\":{\"a\":1}," },
         { "memory.stat", "", 0, "\"stat\":{}," },
         { "memory.events", "oom 1\noom 2\n", 1, "\"events\":{}}" },
-        { "pids.max", "max\n", 0, "\"max\":\"max\"}" },
+        { "pids.max", "max\n", 0, "\"max\":\"max\"," },
+        { "pids.events", "max 7\n", 0, "\"events\":{\"max\":7}}" },
+        { "pids.events", "max -7\n", 1, "\"events\":{}}" },
         { "io.stat", "", 0, "\"io\":{}," },
         { "io.stat", "8:0 rios=x\n", 1, "\"io\":{\"8:0\":{}}," },
 };

@@ -97,16 +97,19 @@ static int append_raw(Buffer *cell, json_object *value) {
         return buffer_append(cell, rounded, rounded[n - 1] == '.' ? n - 1 : n);
 }
 
-/* Ticks of the clock that user space sees, which is the same wherever ctprof runs. */
-#define USER_HZ 100
+/* Ticks of the clock that user space sees. */
+static uint32_t user_hz_of(const CellStyle *style) {
+        return style->user_hz > 0 ? style->user_hz : 100;
+}
 
-static Quantity ns_of_ticks(Quantity ticks) {
-        const uint64_t ns = NSEC_PER_SEC / USER_HZ;
-        uint64_t part = (uint64_t) ((double) ticks.fraction / 0x1p53 * (double) ns);
+static Quantity ns_of_ticks(Quantity ticks, uint32_t user_hz) {
+        uint64_t seconds = ticks.whole / user_hz, rest = ticks.whole % user_hz;
+        double fraction = (double) ticks.fraction / 0x1p53;
+        uint64_t part = (uint64_t) (((double) rest + fraction) * NSEC_PER_SEC / user_hz);
 
         return quantity_of_signed(
                 ticks.negative,
-                number_add_saturating(number_multiply_saturating(ticks.whole, ns), part));
+                number_add_saturating(number_multiply_saturating(seconds, NSEC_PER_SEC), part));
 }
 
 static int append_quantity(Buffer *cell, json_object *value, const CellStyle *style,
@@ -119,7 +122,7 @@ static int append_quantity(Buffer *cell, json_object *value, const CellStyle *st
         if (style->raw)
                 return append_raw(cell, value);
         if (style->unit == METRIC_UNIT_TICKS)
-                quantity = ns_of_ticks(quantity);
+                quantity = ns_of_ticks(quantity, user_hz_of(style));
         return buffer_append(cell, text,
                              quantity_format(quantity, unit_ladders[style->unit],
                                              style->derived ? derived_form : form, text));
@@ -238,9 +241,10 @@ int cell_append_percent(Buffer *cell, json_object *entry, const CellStyle *style
 }
 
 /* Nanoseconds, or ticks, a second: so many CPUs. */
-static int append_cpus(Buffer *cell, Quantity rate, MetricUnit unit, bool is_signed) {
-        double cpus = ((double) rate.whole + (double) rate.fraction / 0x1p53) /
-                      (unit == METRIC_UNIT_TICKS ? USER_HZ : (double) NSEC_PER_SEC);
+static int append_cpus(Buffer *cell, Quantity rate, const CellStyle *style, bool is_signed) {
+        double cpus =
+                ((double) rate.whole + (double) rate.fraction / 0x1p53) /
+                (style->unit == METRIC_UNIT_TICKS ? user_hz_of(style) : (double) NSEC_PER_SEC);
 
         return buffer_append_format(cell, is_signed ? "%+.3f CPUs" : "%.3f CPUs",
                                     rate.negative ? -cpus : cpus);
@@ -253,7 +257,7 @@ static int append_per_second(Buffer *cell, json_object *value, const CellStyle *
         if (style->raw || !cell_quantity(value, &rate))
                 return append_quantity(cell, value, style, form, form);
         if (style->unit == METRIC_UNIT_NS || style->unit == METRIC_UNIT_TICKS)
-                return append_cpus(cell, rate, style->unit, is_signed);
+                return append_cpus(cell, rate, style, is_signed);
         append_quantity(cell, value, style, form, form);
         return buffer_append_text(cell, "/s");
 }

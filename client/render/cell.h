@@ -11,6 +11,7 @@
 
 #include <json-c/json.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include "base/buffer.h"
 #include "base/macro.h"
 #include "metric/metric.h"
@@ -20,6 +21,7 @@ typedef struct CellStyle {
         MetricUnit unit;
         bool derived;
         bool raw;
+        uint32_t user_hz; /* ticks a second; 0: not known, which on almost every host is 100 */
 } CellStyle;
 
 /* NULL if the member is missing or null. */

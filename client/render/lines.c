@@ -12,16 +12,40 @@
 
 #define GAP 2
 #define MIN_TEXT_COLUMNS 20
+#define ARROW "\u2192"
+#define ELLIPSIS "\u2026"
 
-/* How many bytes of @text go on a line of @n_columns: up to the last blank, if there is one. */
+/* Whether the word that ends at @end stays with the next one: a number, or an arrow. */
+static bool keeps_next(const char *text, size_t end) {
+        size_t begin = end;
+
+        while (begin > 0 && text[begin - 1] != ' ')
+                begin--;
+        if (span_is((Span){ text + begin, end - begin }, ARROW))
+                return true;
+        if (begin < end && strchr("(~<+-", text[begin]))
+                begin++;
+        return begin < end && text[begin] >= '0' && text[begin] <= '9' &&
+               begin + strspn(text + begin, "0123456789.,KMGT") == end && text[end - 1] != ',';
+}
+
+/*
+ * How many bytes of @text go on a line of @n_columns: up to the last blank, if there is one, and
+ * rather to one that does not part a number from what it counts ("35 %", "2.00 CPUs").
+ */
 static size_t break_at(const char *text, size_t n_columns) {
-        size_t n = printable_fit(text, n_columns), blank = n;
+        size_t n = printable_fit(text, n_columns), last = 0;
 
         if (text[n] == '\0')
                 return n;
-        while (blank > 0 && text[blank] != ' ')
-                blank--;
-        return blank > 0 ? blank : n;
+        for (size_t blank = n; blank > 0; blank--) {
+                if (text[blank] != ' ')
+                        continue;
+                if (!keeps_next(text, blank))
+                        return blank;
+                last = MAX_OF(last, blank);
+        }
+        return last > 0 ? last : n;
 }
 
 static size_t indent_of(const Lines *lines) {
@@ -35,7 +59,39 @@ size_t lines_text_columns(const Lines *lines) {
                                                                             : SIZE_MAX;
 }
 
-void lines_print(const Lines *lines, const char *label, const char *text) {
+/* Where the line behind the one of @n bytes begins. */
+static size_t next_line(const char *text, size_t n) {
+        return n + strspn(text + n, " ");
+}
+
+bool lines_cut(const Lines *lines, const char *text) {
+        size_t columns = lines_text_columns(lines);
+
+        if (lines->max_lines == 0 || columns == SIZE_MAX)
+                return false;
+        for (size_t i = 0; i < lines->max_lines; i++)
+                text += next_line(text, break_at(text, columns));
+        return text[0] != '\0';
+}
+
+/* As much of the last line as stays in front of an ellipsis: up to a comma, or else to a blank. */
+static size_t cut_at(const char *text, size_t n_columns) {
+        for (size_t i = printable_fit(text, n_columns - 2); i > 0; i--)
+                if (text[i - 1] == ',' && text[i] == ' ')
+                        return i + 1;
+        return break_at(text, n_columns - 1);
+}
+
+static void cut(const Lines *lines, const char *text, Buffer *ret) {
+        size_t columns = lines_text_columns(lines), last = 0;
+
+        for (size_t i = 1; i < lines->max_lines; i++)
+                last += next_line(text + last, break_at(text + last, columns));
+        buffer_append(ret, text, last + cut_at(text + last, columns));
+        buffer_append_text(ret, ELLIPSIS);
+}
+
+static void print_text(const Lines *lines, const char *label, const char *text) {
         size_t indent = indent_of(lines), columns = lines_text_columns(lines), n;
         size_t width = printable_width(label), n_text = strlen(text);
         bool wraps = columns < SIZE_MAX;
@@ -58,11 +114,22 @@ void lines_print(const Lines *lines, const char *label, const char *text) {
                         (void) fprintf(lines->out, "%*s",
                                        (int) (indent > width ? indent - width : width > 0), "");
                 (void) fprintf(lines->out, "%.*s\n", (int) n, text);
-                n += strspn(text + n, " ");
-                n = MIN_OF(n, n_text);
+                n = MIN_OF(next_line(text, n), n_text);
                 text += n;
                 n_text -= n;
         }
+}
+
+void lines_print(const Lines *lines, const char *label, const char *text) {
+        _cleanup_(buffer_done) Buffer shorter = {};
+        const char *shortened;
+
+        if (lines_cut(lines, text)) {
+                cut(lines, text, &shorter);
+                if (buffer_terminate(&shorter, &shortened) == 0)
+                        text = shortened;
+        }
+        print_text(lines, label, text);
 }
 
 int lines_print_buffer(const Lines *lines, const char *label, Buffer *text) {

@@ -5,10 +5,11 @@
  * Lines
  *
  * Lines with labels: the block above a table, the output of info and status. On a terminal they are
- * broken between words, with the text in a column of its own that begins in the next line if the
- * label is too long; a pipe gets whole lines.
+ * broken between words, but not behind a number, which stays with what it counts. The text has a
+ * column of its own that begins in the next line if the label is too long. A pipe gets whole lines.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include "base/buffer.h"
@@ -19,8 +20,11 @@ typedef struct Lines {
         FILE *out;
         const Terminal *terminal;
         size_t label_columns; /* the width that labels are padded to */
+        size_t max_lines;     /* a text that takes more of a terminal is cut; 0: none is */
 } Lines;
 
+/* Whether lines_print() would cut the text. */
+bool lines_cut(const Lines *lines, const char *text);
 /* How wide a text may be that is not broken; SIZE_MAX if none is. */
 size_t lines_text_columns(const Lines *lines);
 

@@ -129,8 +129,9 @@ static int open_sink(GroupView *view) {
         if (options_have(session->options, OPTION_FORMAT) && session_has_json(session))
                 return complain(STATUS_USAGE,
                                 "--format and --json are two forms of one result: give either.");
-        if (options_have(session->options, OPTION_FORMULAS) && format != FORMAT_CSV)
-                return complain(STATUS_USAGE, "--formulas is for --format csv.");
+        if (options_have(session->options, OPTION_FORMULAS) && format != FORMAT_CSV &&
+            format != FORMAT_NDJSON)
+                return complain(STATUS_USAGE, "--formulas is for --format csv and ndjson.");
         if (forms[format].is_page && session->terminal.out)
                 return complain(STATUS_USAGE,
                                 "A page is not for a terminal to show: redirect stdout to a file "
@@ -286,13 +287,13 @@ static void leave_out_tables(View *view) {
 
 /* A user who asks for some groups wants no tables of the whole host below them. */
 static void leave_out_host(View *view) {
-        static const SectionId of_host[] = { SECTION_HOST_PRESSURE, SECTION_HOST_CPU,
-                                             SECTION_HOST_MEMORY,   SECTION_HOST_DISK,
-                                             SECTION_HOST_NETWORK,  SECTION_SCHED_EXT };
-
         view->has_sections = true;
-        for (size_t i = 0; i < ELEMENTSOF(of_host); i++)
-                view->tables[of_host[i]] = false;
+        for (unsigned i = 0; i < _SECTION_MAX; i++) {
+                SectionAbout about = view_table_about((SectionId) i);
+
+                if (about == SECTION_ABOUT_HOST || about == SECTION_ABOUT_HOST_PART)
+                        view->tables[i] = false;
+        }
 }
 
 void group_view_write_parameters(const GroupView *view, JsonWriter *writer) {

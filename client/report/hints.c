@@ -113,10 +113,18 @@ static int print_omitted_columns(const Hints *hints, const Lines *lines) {
         return buffer_failure(&accounts) < 0 ? buffer_failure(&accounts) : buffer_failure(&rows);
 }
 
-static void append_more_groups(Buffer *line, uint64_t n) {
+static void append_more_groups(Buffer *line, const Hints *hints) {
+        bool cuts = hints->accounts && !hints->form->rows; /* rows by metric follow of the others */
+        uint64_t n_cut = cuts ? account_table_hidden(hints->accounts) : 0;
+        uint64_t n_idle = hints->accounts ? account_table_idle(hints->accounts) : 0;
+        uint64_t n = number_add_saturating(count_of(hints, "hiddenGroups"), n_cut);
+
         if (n > 0)
                 buffer_append_format(line, "%llu more group%s (--limit 0)", (unsigned long long) n,
                                      plural(n));
+        if (n_idle > 0)
+                buffer_append_format(line, "%s%llu group%s without activity", n > 0 ? "; " : "",
+                                     (unsigned long long) n_idle, plural(n_idle));
 }
 
 /* How many rows and groups are left, of a view that has rows. */
@@ -124,20 +132,19 @@ static int print_left(const Lines *lines, const Hints *hints) {
         _cleanup_(buffer_done) Buffer line = {};
 
         print_hidden_rows(lines->out, hints);
-        append_more_groups(&line, count_of(hints, "hiddenGroups"));
+        append_more_groups(&line, hints);
         return line.n > 0 ? lines_print_buffer(lines, "", &line) : 0;
 }
 
 /* How many groups are left, and how to see each metric of those that are shown. */
 static int print_ways(const Lines *lines, const Hints *hints) {
-        uint64_t n_cut = hints->accounts ? account_table_hidden(hints->accounts) : 0;
         size_t n_pairings = cell_length(cell_member(hints->reply, "pairings"));
         _cleanup_(buffer_done) Buffer line = {};
 
         if (n_pairings > 0)
                 lines_format(lines, "", "%zu cgroup%s paired by content (--rows lists them)",
                              n_pairings, plural(n_pairings));
-        append_more_groups(&line, number_add_saturating(count_of(hints, "hiddenGroups"), n_cut));
+        append_more_groups(&line, hints);
         buffer_append_format(&line, "%sby metric: --rows, --filter, --metrics, --sections",
                              line.n > 0 ? "; " : "");
         return lines_print_buffer(lines, "", &line);
@@ -160,10 +167,10 @@ static int write_hints(const Lines *lines, const Hints *hints) {
         return r;
 }
 
-int hints_print(const Hints *hints) {
+int hints_print(const Hints *hints, FILE *out) {
         const Session *session = hints->form->session;
         _cleanup_(freep) char *text = NULL;
-        Lines lines = { NULL, &session->terminal, 0 };
+        Lines lines = { NULL, &session->terminal, 0, 0 };
         size_t n = 0;
         int r;
 
@@ -176,6 +183,6 @@ int hints_print(const Hints *hints) {
         if (fclose(lines.out) != 0)
                 return -ENOMEM;
         if (r == 0 && n > 0)
-                (void) printf("\n%s", text);
+                (void) fprintf(out, "\n%s", text);
         return r;
 }

@@ -8,6 +8,7 @@
  */
 
 #include <json-c/json.h>
+#include <stdio.h>
 #include "base/macro.h"
 #include "report/group/account-table.h"
 #include "report/group/group-table.h"
@@ -25,4 +26,4 @@ typedef struct Hints {
 } Hints;
 
 /* Nothing if the user wants no hints. 0, -ENOMEM, or the first failed write. */
-_must_check_ int hints_print(const Hints *hints);
+_must_check_ int hints_print(const Hints *hints, FILE *out);

@@ -68,24 +68,21 @@ static void free_sink(GroupSink *sink) {
         free(sink);
 }
 
-static RowStyle style_of(const Options *options) {
-        if (options->format != FORMAT_CSV)
-                return ROW_STYLE_NDJSON;
-        return options_have(options, OPTION_FORMULAS) ? ROW_STYLE_CSV_FORMULAS : ROW_STYLE_CSV;
-}
-
 int sink_rows_new(const GroupForm *form, GroupSink **ret) {
         static const GroupSinkType type = { .begin = begin,
                                             .groups = add_groups,
                                             .sections = add_sections,
                                             .end = end,
                                             .free = free_sink };
+        const Options *options = form->session->options;
         SinkRows *rows = malloc(sizeof(*rows));
 
         if (!rows)
                 return -ENOMEM;
         rows->sink = (GroupSink){ &type, form };
-        row_writer_init(&rows->writer, style_of(form->session->options), stdout);
+        row_writer_init(&rows->writer,
+                        options->format == FORMAT_CSV ? ROW_STYLE_CSV : ROW_STYLE_NDJSON,
+                        options_have(options, OPTION_FORMULAS), stdout);
         *ret = &rows->sink;
         return 0;
 }

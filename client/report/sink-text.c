@@ -9,6 +9,7 @@
 #include "render/cell.h"
 #include "render/lines.h"
 #include "report/group/account-table.h"
+#include "report/group/group-cell.h"
 #include "report/group/group-table.h"
 #include "report/group/group-tree.h"
 #include "report/group/one-sided.h"
@@ -21,12 +22,17 @@
 /* Lines of a first screen that are no groups: blank ones, headers, hints, and the next prompt. */
 #define OTHER_LINES 5
 #define SCREEN_LINES 24 /* what a first screen has at least, whatever the terminal says */
-#define MIN_GROUPS 8
+#define MIN_GROUPS 8    /* for which lines above them are cut */
 
 typedef struct SinkText {
         GroupSink sink;
-        AccountTable *accounts; /* the overview; NULL: there is none */
-        bool accounts_begun;    /* it has a row, be it of a command */
+        bool fits;              /* the view is one screen: all rows are waited for */
+        size_t n_head_lines;    /* above the tables */
+        json_object *first;     /* the first reply; owned, as the next two */
+        json_object *command;   /* a row of the overview; NULL: none */
+        json_object *kept;      /* rows of the overview that are waited for */
+        bool has_groups;        /* as many of them as a screen should have found room */
+        AccountTable *accounts; /* the overview; NULL: there is none, or not yet */
         bool has_overview;      /* it has a group */
         bool accounts_done;     /* it is printed */
         GroupTable *table;      /* rows by metric */
@@ -35,6 +41,7 @@ typedef struct SinkText {
         OneSided only[2];       /* BEFORE, AFTER */
         SectionTables *sections;
         bool groups_done; /* their table is printed */
+        uint32_t user_hz;
         /* How many groups the filter lets through; not known without one, or of an older daemon. */
         bool knows_matched;
         uint64_t n_matched;
@@ -51,13 +58,25 @@ static bool wants_groups(const View *view) {
         return false;
 }
 
-/* Prints what stands above the tables; *ret_n is the number of lines. */
-static int print_head(const GroupForm *form, json_object *reply, size_t *ret_n) {
-        const Terminal *terminal = &form->session->terminal;
+static size_t count_lines(const char *text, size_t n) {
+        size_t n_lines = 0;
+
+        for (size_t i = 0; i < n; i++)
+                n_lines += text[i] == '\n';
+        return n_lines;
+}
+
+static size_t screen_lines(const Session *session) {
+        return MAX_OF(session->terminal.rows, (size_t) SCREEN_LINES);
+}
+
+/* What stands above the tables as @ret_text, owned by the caller. @max_lines: of each line. */
+static int format_head(const GroupForm *form, json_object *reply, size_t max_lines, char **ret_text,
+                       size_t *ret_n) {
         _cleanup_(freep) char *text = NULL;
-        size_t n_text, n = 0;
-        FILE *head = open_memstream(&text, &n_text);
-        const Lines lines = { head, terminal, OVERVIEW_LABEL_COLUMNS };
+        size_t n;
+        FILE *head = open_memstream(&text, &n);
+        const Lines lines = { head, &form->session->terminal, OVERVIEW_LABEL_COLUMNS, max_lines };
         int r;
 
         if (!head)
@@ -70,15 +89,27 @@ static int print_head(const GroupForm *form, json_object *reply, size_t *ret_n) 
                 return -ENOMEM;
         if (r != 0)
                 return r;
-        for (size_t i = 0; i < n_text; i++)
-                n += text[i] == '\n';
+        *ret_text = TAKE_PTR(text);
         *ret_n = n;
-        return fwrite(text, 1, n_text, stdout) == n_text ? 0 : -errno;
+        return 0;
+}
+
+/* Prints what stands above the tables; text->n_head_lines is the number of lines. */
+static int print_head(SinkText *text) {
+        _cleanup_(freep) char *head = NULL;
+        size_t n;
+        int r;
+
+        r = format_head(text->sink.form, text->first, 0, &head, &n);
+        if (r != 0)
+                return r;
+        text->n_head_lines = count_lines(head, n);
+        return fwrite(head, 1, n, stdout) == n ? 0 : -errno;
 }
 
 /* How many groups a first screen has room for below @n_lines; a pipe and a limit have all. */
 static uint64_t count_room(const Session *session, size_t n_lines) {
-        size_t screen = MAX_OF(session->terminal.rows, (size_t) SCREEN_LINES);
+        size_t screen = screen_lines(session);
 
         if (!session->terminal.out || options_have(session->options, OPTION_LIMIT))
                 return UINT64_MAX;
@@ -86,47 +117,50 @@ static uint64_t count_room(const Session *session, size_t n_lines) {
         return screen > n_lines + MIN_GROUPS ? screen - n_lines : MIN_GROUPS;
 }
 
-/* An empty line stands above the overview, and above rows by metric. */
-static void begin_table(bool *begun) {
-        if (!*begun)
-                (void) putchar('\n');
-        *begun = true;
-}
-
-/* @n_lines: of the head. */
-static int begin_overview(SinkText *text, json_object *reply, size_t n_lines) {
+static int new_accounts(const SinkText *text, uint64_t max_rows, FILE *out, AccountTable **ret) {
         const GroupForm *form = text->sink.form;
-        json_object *command = form->command ? form->command(form->lead_userdata) : NULL;
         int r;
 
-        r = account_table_new(form->session, form->kind, reply,
-                              count_room(form->session, n_lines + (command != NULL)),
-                              &text->accounts);
-        if (r == 0 && command) {
-                begin_table(&text->accounts_begun);
-                account_table_add_command(text->accounts, command);
-        }
-        (void) json_object_put(command);
+        r = account_table_new(form->session, form->kind, text->first, max_rows, out, ret);
+        if (r == 0 && text->command)
+                account_table_add_command(*ret, text->command);
         return r;
+}
+
+static int begin_overview(SinkText *text) {
+        const GroupForm *form = text->sink.form;
+        uint64_t room;
+
+        text->command = form->command ? form->command(form->lead_userdata) : NULL;
+        if (text->fits) {
+                text->kept = json_object_new_array();
+                return text->kept ? 0 : -ENOMEM;
+        }
+        room = count_room(form->session, text->n_head_lines + (text->command != NULL));
+        return new_accounts(text, room, stdout, &text->accounts);
 }
 
 static int begin(GroupSink *sink, json_object *reply) {
         const GroupForm *form = sink->form;
         SinkText *text = (SinkText *) sink;
         json_object *matched = cell_member(reply, "matchedGroups");
-        size_t n_lines;
         int r;
 
+        text->fits = form->overview && !form->rows && form->session->terminal.out &&
+                     !options_have(form->session->options, OPTION_LIMIT);
+        text->user_hz = group_user_hz(reply);
         text->knows_matched = matched;
         text->n_matched = json_object_get_uint64(matched);
         r = session_page(form->session);
         if (r != 0)
                 return r;
-        r = print_head(form, reply, &n_lines);
+        text->first = json_object_get(reply);
+        r = text->fits ? 0 : print_head(text);
         if (r == 0 && form->overview)
-                r = begin_overview(text, reply, n_lines);
+                r = begin_overview(text);
         if (r == 0)
-                r = group_table_new(form->session, &form->columns, form->kind, &text->table);
+                r = group_table_new(form->session, &form->columns, form->kind, text->user_hz,
+                                    &text->table);
         if (r == 0 && form->kind == REPORT_SETS)
                 r = set_table_new(form->session, reply, &text->untested);
         return r != 0 ? r : section_tables_new(form->session, form->kind, &text->sections);
@@ -135,10 +169,14 @@ static int begin(GroupSink *sink, json_object *reply) {
 static int add_accounts(GroupSink *sink, json_object *rows) {
         SinkText *text = (SinkText *) sink;
 
-        for (size_t i = 0; text->accounts && i < cell_length(rows); i++) {
-                begin_table(&text->accounts_begun);
-                text->has_overview = true;
-                account_table_add(text->accounts, cell_element(rows, i));
+        text->has_overview = text->has_overview || cell_length(rows) > 0;
+        for (size_t i = 0; i < cell_length(rows); i++) {
+                json_object *row = cell_element(rows, i);
+
+                if (text->accounts)
+                        account_table_add(text->accounts, row);
+                else if (json_object_array_add(text->kept, json_object_get(row)) != 0)
+                        return -ENOMEM;
         }
         return 0;
 }
@@ -151,7 +189,13 @@ static int end_overview(SinkText *text) {
         if (text->accounts_done)
                 return 0;
         text->accounts_done = true;
-        if (text->accounts_begun)
+        /* Of a daemon that knows of no overview there are rows by metric, which fit no screen. */
+        if (text->fits && !text->has_overview) {
+                r = print_head(text);
+                if (r == 0)
+                        r = new_accounts(text, 0, stdout, &text->accounts);
+        }
+        if (r == 0 && text->accounts)
                 r = account_table_end(text->accounts);
         if ((form->rows || !text->has_overview) && wants_groups(&form->session->options->view))
                 (void) putchar('\n');
@@ -276,32 +320,123 @@ static int end_rows(SinkText *text, json_object *reply) {
                 r = pairing_table_print(form->session, reply);
         for (size_t i = 0; r == 0 && i < 2; i++)
                 r = one_sided_print(
-                        &text->only[i], form->session, sides[of_intervals][i].name,
+                        &text->only[i], form->session, sides[of_intervals][i].name, text->user_hz,
                         json_object_get_uint64(cell_member(reply, sides[of_intervals][i].hidden)));
+        return r;
+}
+
+static Hints hints_of(const SinkText *text, json_object *reply) {
+        return (Hints){
+                .form = text->sink.form,
+                .accounts = text->accounts,
+                .rows = text->sink.form->rows ? text->table : NULL,
+                .untested = text->untested,
+                .sections = text->sections,
+                .reply = reply,
+        };
+}
+
+/* The overview with at most @max_rows groups, and the hints below it, as a text. */
+static int format_below(SinkText *text, json_object *reply, size_t max_rows, char **ret_text,
+                        size_t *ret_n) {
+        _cleanup_(freep) char *below = NULL;
+        size_t n;
+        FILE *out = open_memstream(&below, &n);
+        int r;
+
+        if (!out)
+                return -ENOMEM;
+        text->accounts = account_table_free(text->accounts);
+        r = new_accounts(text, max_rows, out, &text->accounts);
+        for (size_t i = 0; r == 0 && i < cell_length(text->kept); i++)
+                account_table_add(text->accounts, cell_element(text->kept, i));
+        if (r == 0)
+                r = account_table_end(text->accounts);
+        if (r == 0) {
+                const Hints hints = hints_of(text, reply);
+
+                r = hints_print(&hints, out);
+        }
+        if (fclose(out) != 0)
+                return -ENOMEM;
+        if (r != 0)
+                return r;
+        *ret_text = TAKE_PTR(below);
+        *ret_n = n;
+        return 0;
+}
+
+/*
+ * The same with as many groups as leave room for the hints and the next prompt below @n_lines. What
+ * the hints say depends on the rows, so they are made until they fit.
+ */
+static int format_fitting(SinkText *text, json_object *reply, size_t n_lines, char **ret_text,
+                          size_t *ret_n) {
+        size_t screen = screen_lines(text->sink.form->session);
+        size_t max_rows = cell_length(text->kept);
+
+        for (;;) {
+                _cleanup_(freep) char *below = NULL;
+                size_t n, n_all;
+                int r;
+
+                r = format_below(text, reply, max_rows, &below, &n);
+                if (r != 0)
+                        return r;
+                n_all = n_lines + count_lines(below, n) + 1;
+                text->has_groups = max_rows >= MIN_GROUPS || max_rows == cell_length(text->kept);
+                if (n_all <= screen || max_rows <= 1) {
+                        *ret_text = TAKE_PTR(below);
+                        *ret_n = n;
+                        return 0;
+                }
+                max_rows = max_rows > n_all - screen ? max_rows - (n_all - screen) : 1;
+        }
+}
+
+/* Prints a first screen. Lines above the groups are cut where these would have too little room. */
+static int print_screen(SinkText *text, json_object *reply) {
+        static const size_t cuts[] = { 0, 3, 2 };
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(cuts); i++) {
+                _cleanup_(freep) char *head = NULL, *below = NULL;
+                size_t n_head, n_below;
+
+                r = format_head(text->sink.form, text->first, cuts[i], &head, &n_head);
+                if (r == 0)
+                        r = format_fitting(text, reply, count_lines(head, n_head), &below,
+                                           &n_below);
+                if (r != 0 || (!text->has_groups && i + 1 < ELEMENTSOF(cuts)))
+                        continue;
+                if (fwrite(head, 1, n_head, stdout) != n_head ||
+                    fwrite(below, 1, n_below, stdout) != n_below)
+                        return -errno;
+                return 0;
+        }
         return r;
 }
 
 static int end(GroupSink *sink, json_object *reply) {
         SinkText *text = (SinkText *) sink;
-        const Hints hints = {
-                .form = sink->form,
-                .accounts = text->accounts,
-                .rows = sink->form->rows ? text->table : NULL,
-                .untested = text->untested,
-                .sections = text->sections,
-                .reply = reply,
-        };
+        Hints hints;
         int r;
 
         r = end_groups(text);
+        if (r == 0 && text->fits && text->has_overview)
+                return print_screen(text, reply);
         if (r == 0 && sink->form->rows)
                 r = end_rows(text, reply);
-        return r < 0 ? r : hints_print(&hints);
+        hints = hints_of(text, reply);
+        return r < 0 ? r : hints_print(&hints, stdout);
 }
 
 static void free_sink(GroupSink *sink) {
         SinkText *text = (SinkText *) sink;
 
+        (void) json_object_put(text->first);
+        (void) json_object_put(text->command);
+        (void) json_object_put(text->kept);
         text->accounts = account_table_free(text->accounts);
         text->table = group_table_free(text->table);
         group_tree_done(&text->tree);

@@ -63,6 +63,8 @@
           "reading it stalls large ones (default: ctprofd.conf(5), there small)")               \
         O(NO_SMAPS, "no-smaps", 0, NONE, "", GIVEN,                                             \
           "The same as --smaps=none")                                                           \
+        O(NO_HEAP, "no-heap", 0, NONE, "", GIVEN,                                               \
+          "Do not read the counters of jemalloc, which are in the memory of processes")         \
         O(OUTPUT, "output", 0, REQUIRED, "FILE", TEXT(output_path, "path"),                     \
           "Write the snapshot to FILE (\"-\": stdout) instead of the spool")                    \
         O(SINCE, "since", 0, REQUIRED, "TIME", TIME(since_realtime_ns),                         \
@@ -78,7 +80,8 @@
           "table (default), csv or ndjson (a row for each group and metric, see "               \
           "ctprof-rows(5)), or html (one page for a browser: redirect it into a file)")         \
         O(FORMULAS, "formulas", 0, NONE, "", GIVEN,                                             \
-          "With csv: keep = + - @ in front of texts, which spreadsheets take for formulas")     \
+          "With csv and ndjson: keep = + - @ in front of texts, which spreadsheets take for "   \
+          "formulas")                                                                           \
         O(GROUP_BY, "group-by", 0, REQUIRED, "AXIS", VIEW_PART(axis),                       \
           "Group threads by one of:" VIEW_AXES(OPTION_NAMED) " (default: pcomm)")               \
         O(NO_THREAD_NORMALIZE, "no-thread-normalize", 0, NONE, "",                              \

@@ -36,6 +36,8 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
         if (options_have(options, OPTION_REPLACE))
                 json_write_member_bool(writer, "replace", true);
         write_smaps(writer, options);
+        if (options_have(options, OPTION_NO_HEAP))
+                json_write_member_bool(writer, "heap", false);
         if (ret_fd)
                 json_write_member_bool(writer, "anonymous", true);
         return session_call_one(session, &call, ret, ret_fd);

@@ -48,6 +48,7 @@ static const struct {
         { "backend", "backend", NULL, FACT_TEXT },
         { "smaps of", "smapsMode", NULL, FACT_TEXT },
         { "small up to", "smapsMaxRssBytes", NULL, FACT_BYTES },
+        { "heap wanted", "heapRequested", NULL, FACT_BOOL },
         { "size", "sizeBytes", NULL, FACT_BYTES },
         { "took", "cost", "wallNs", FACT_NS },
         { "CPU time", "cost", "cpuNs", FACT_NS },
@@ -153,7 +154,7 @@ static int print_host_fact(void *userdata, const char *path, json_object *value)
 }
 
 static int print_host(const Session *session, json_object *host) {
-        Lines lines = { stdout, &session->terminal, 0 };
+        Lines lines = { stdout, &session->terminal, 0, 0 };
         int r;
 
         if (!json_object_is_type(host, json_type_object))
@@ -164,7 +165,7 @@ static int print_host(const Session *session, json_object *host) {
 }
 
 static int print_info(Session *session, json_object *reply) {
-        const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS };
+        const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS, 0 };
         int r;
 
         r = session_page(session);

@@ -123,7 +123,7 @@ static void print_sample(const Lines *lines, json_object *sample) {
 }
 
 static int print_status(Session *session, json_object *reply) {
-        const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS };
+        const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS, 0 };
         json_object *jobs = cell_member(reply, "jobs");
         int r;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "capture/heap/heap-reasons.h"
 #include "capture/scene/backend.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "kernel/procfs/procfs.h"
@@ -251,6 +252,5 @@ void source_report_write(const SourceReport *report, SourceTable *ret) {
         judge_cgroup_pressure(report, &sources[SOURCE_CGROUP_PRESSURE]);
         judge_sched_ext(report, &sources[SOURCE_SCHED_EXT]);
         judge_host_parts(report, sources);
-        source_set(&sources[SOURCE_JEMALLOC], SOURCE_STATE_UNAVAILABLE,
-                   "this version does not read allocator counters");
+        heap_explain(report->heap, &sources[SOURCE_JEMALLOC]);
 }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "capture/heap/heap.h"
 #include "capture/host-record.h"
 #include "capture/rollup.h"
 #include "capture/scene/backend.h"
@@ -19,6 +20,7 @@ typedef struct SourceReport {
         const Gates *gates;
         const Tally *tally; /* of everything: threads, cgroups and host */
         const RollupBudget *smaps;
+        const Heap *heap;
         int cgroup_mount;      /* 0, CGROUPFS_E_NO_MOUNT, CGROUPFS_E_DENIED, -errno */
         const char *cgroup_v1; /* of cgroup_v1_read() */
         int sched_ext;         /* of sched_ext_read() */

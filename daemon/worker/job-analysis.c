@@ -249,7 +249,7 @@ static int analysis_read_hosts(Analysis *analysis) {
                                   : of_intervals(analysis) ? view_subjects_begin(analysis->call, i)
                                                            : NULL;
                 int r = subject_host_use(before, view_subjects_end(analysis->call, i), &culprit,
-                                         &analysis->uses[i]);
+                                         &analysis->uses[i], &analysis->hosts[i].difference);
 
                 if (r != 0)
                         return analysis_read_result(analysis, culprit, r);
@@ -349,13 +349,25 @@ static void analysis_write_lives(const Analysis *analysis, JsonWriter *writer) {
         life_counts_write_json(writer, &lives);
 }
 
+/* Work is known of threads whose run time both snapshots have: the first without says why. */
+static const char *absence_of_run_times(const Subject *from, const Subject *to,
+                                        char ret_text[static ABSENCE_BYTES]) {
+        const SourceTable *sources = subject_sources(from);
+
+        if (sources && sources->sources[metric_table[METRIC_run_time_ns].explained_by].state ==
+                               SOURCE_STATE_OK)
+                sources = subject_sources(to);
+        return absence_of_metric(sources, METRIC_run_time_ns, ret_text);
+}
+
 static void analysis_write_coverage_of(const Analysis *analysis, Side side, const Subject *from,
                                        const Subject *to, JsonWriter *writer) {
         const Head *const heads[SIDES] = { &from->head, &to->head };
         const HostUse *use = &analysis->uses[side];
+        char absence[ABSENCE_BYTES];
 
         coverage_write_json(writer, comparison_coverage(analysis->comparison, side), use,
-                            coverage_bound_ns(use, heads));
+                            coverage_bound_ns(use, heads), absence_of_run_times(from, to, absence));
 }
 
 static void analysis_write_coverage(const Analysis *analysis, JsonWriter *writer) {

@@ -58,8 +58,10 @@ static int ktstr_write_end(Conversion *conversion) {
         JsonWriter *writer = &conversion->writer;
         int r;
 
-        ktstr_write_summaries(writer, subject->has_sources ? &subject->sources : NULL,
-                              &subject->head);
+        r = ktstr_write_summaries(writer, buffer_span(&subject->probe_summary),
+                                  subject->has_sources ? &subject->sources : NULL, &subject->head);
+        if (r != 0)
+                return r;
         json_write_key(writer, "psi");
         r = ktstr_write_psi(writer, buffer_span(&subject->psi));
         if (r != 0)

@@ -229,6 +229,9 @@ static int rewriting_run(Rewriting *rewriting) {
                 r = snapshot_writer_object(rewriting->document, SNAPSHOT_SECTION_SCHED_EXT,
                                            buffer_span(&subject->sched_ext));
         if (r == 0)
+                r = snapshot_writer_object(rewriting->document, SNAPSHOT_SECTION_PROBE_SUMMARY,
+                                           buffer_span(&subject->probe_summary));
+        if (r == 0)
                 r = snapshot_writer_end(rewriting->document, &subject->sources, &rewriting->head);
         if (r == 0)
                 r = snapshot_file_writer_finish(rewriting->file, &rewriting->head, &n_bytes);

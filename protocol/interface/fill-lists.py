@@ -31,7 +31,7 @@ def read_lists(paths):
             row = ast.literal_eval(text)
             lists.setdefault(row.pop("list"), []).append(row)
     lists["default-sections"] = [row for row in lists["sections"] if row["default"]]
-    lists["cgroup-sections"] = [row for row in lists["sections"] if row["cgroups"] == "true"]
+    lists["cgroup-sections"] = [row for row in lists["sections"] if row["about"] == "CGROUPS"]
     for verb in lists.get("verbs", []):
         taken = set(re.findall(r"OPTION_(\w+)", verb["options"]))
         verb["options"] = join((row for row in lists["options"] if row["id"] in taken), "--")

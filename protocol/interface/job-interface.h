@@ -15,6 +15,7 @@
 #define JOB_METHOD_CAPTURE JOB_INTERFACE ".Capture" /* take a snapshot */
 #define JOB_METHOD_KEEP JOB_INTERFACE ".Keep"       /* publish what a capture has written */
 #define JOB_METHOD_PROBE JOB_INTERFACE ".Probe"     /* the state of every source */
+#define JOB_METHOD_FILES JOB_INTERFACE ".Files"     /* answer questions about files of others */
 #define JOB_METHOD_CONVERT JOB_INTERFACE ".Convert" /* a snapshot in another format */
 #define JOB_METHOD_IMPORT JOB_INTERFACE ".Import"   /* a verified copy of a file from outside */
 #define JOB_METHOD_PUBLISH JOB_INTERFACE ".Publish" /* give such a copy its name in the spool */
@@ -31,6 +32,13 @@
  * the main process alone.
  */
 #define JOB_KEY_SPOOL_CHANGE "spoolChange"
+
+/*
+ * A reply of a capture job with a descriptor, before its last one, has this as true. It is for the
+ * main process alone, which starts a job of JOB_METHOD_FILES with the descriptor as its "socket".
+ */
+#define JOB_KEY_FILES "files"
+#define JOB_KEY_SOCKET "socket"
 
 /* A oneway call that may follow the call a job serves: come to an end and answer. */
 #define JOB_METHOD_STOP JOB_INTERFACE ".Stop"
@@ -69,6 +77,9 @@
 #define JOB_KEY_SMAPS_MODE "smapsMode"
 #define JOB_KEY_SMAPS_MAX_RSS "smapsMaxRssBytes"
 #define JOB_KEY_SMAPS_LIMIT_NS "smapsLimitNs"
+#define JOB_KEY_HEAP "heap"
+#define JOB_KEY_HEAP_LIMIT_NS "heapLimitNs"
+#define JOB_KEY_HEAP_CACHE "heapCache" /* descriptor: what captures keep for each other */
 #define JOB_KEY_SELF_PIDS "selfPids"
 #define JOB_KEY_ROTATED "rotated" /* names that had to make room */
 #define JOB_KEY_SOURCES "sources" /* what the capture said of them; part of the answer */

@@ -74,6 +74,7 @@ static const HeadMember members[] = {
         MEMBER("taskstatsVersion", U32,  END,   taskstats_version, IF(has_taskstats_version)),
         MEMBER("smapsMode",        TEXT, START, smaps_mode,        ALWAYS),
         MEMBER("smapsMaxRssBytes", U64,  START, smaps_max_rss_bytes, IF(has_smaps_max_rss)),
+        MEMBER("heapRequested",    BOOL, START, heap_requested,    IF(has_heap_requested)),
 };
 // clang-format on
 

@@ -57,6 +57,7 @@ typedef struct Head {
         char smaps_mode[32]; /* a name of smaps-mode.h, or that of a later version */
         bool has_smaps_max_rss;
         uint64_t smaps_max_rss_bytes; /* the bound of the mode "small" */
+        bool has_heap_requested, heap_requested;
 
         /*
          * Owned; JSON object with the origin's name, uid, hostName. NULL: the snapshot was captured

@@ -188,6 +188,12 @@ static int read_sched_ext(void *userdata, DocumentReader *document) {
         return read_object(reader, reader->visitor->on_sched_ext);
 }
 
+static int read_probe_summary(void *userdata, DocumentReader *document) {
+        SnapshotReader *reader = userdata;
+
+        return read_object(reader, reader->visitor->on_probe_summary);
+}
+
 static int begin_cgroups(void *userdata, DocumentReader *document) {
         return document_map(document);
 }
@@ -219,6 +225,8 @@ const DocumentSection snapshot_sections[_SNAPSHOT_SECTION_MAX] = {
                                        .next = next_cgroup },
         [SNAPSHOT_SECTION_PRESSURE] = { "psi", DOCUMENT_OBJECT, .read = read_psi },
         [SNAPSHOT_SECTION_SCHED_EXT] = { "sched_ext", DOCUMENT_OBJECT, .read = read_sched_ext },
+        [SNAPSHOT_SECTION_PROBE_SUMMARY] = { "probe_summary", DOCUMENT_OBJECT,
+                                             .read = read_probe_summary },
 };
 
 /* members */
@@ -290,14 +298,23 @@ static int read_end(void *userdata, DocumentReader *document) {
 }
 
 static const DocumentMember members[] = {
-        { "formatVersion", read_version },   { "captured_at_unix_ns", read_captured },
-        { "toolVersion", check_text },       { "hostName", check_text },
-        { "machineId", check_text },         { "bootId", check_text },
-        { "kernelRelease", check_text },     { "startRealtimeNs", check_number },
-        { "startBoottimeNs", check_number }, { "user_hz", check_number },
-        { "page_size", check_number },       { "smapsRequested", check_bool },
-        { "smapsMode", check_text },         { "smapsMaxRssBytes", check_number },
-        { "sources", read_sources },         { "end", read_end },
+        { "formatVersion", read_version },
+        { "captured_at_unix_ns", read_captured },
+        { "toolVersion", check_text },
+        { "hostName", check_text },
+        { "machineId", check_text },
+        { "bootId", check_text },
+        { "kernelRelease", check_text },
+        { "startRealtimeNs", check_number },
+        { "startBoottimeNs", check_number },
+        { "user_hz", check_number },
+        { "page_size", check_number },
+        { "smapsRequested", check_bool },
+        { "smapsMode", check_text },
+        { "smapsMaxRssBytes", check_number },
+        { "heapRequested", check_bool },
+        { "sources", read_sources },
+        { "end", read_end },
 };
 
 static int end_document(void *userdata, DocumentReader *document) {

@@ -38,6 +38,8 @@ typedef struct SnapshotVisitor {
         int (*on_host_part)(void *userdata, HostPartId part, Span json);
         int (*on_psi)(void *userdata, Span json);
         int (*on_sched_ext)(void *userdata, Span json);
+        /* What was counted while reading the counters of allocators. */
+        int (*on_probe_summary)(void *userdata, Span json);
         int (*on_sources)(void *userdata, const SourceTable *sources);
 } SnapshotVisitor;
 

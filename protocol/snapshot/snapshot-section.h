@@ -20,6 +20,7 @@ typedef enum SnapshotSection {
         SNAPSHOT_SECTION_CGROUPS,
         SNAPSHOT_SECTION_PRESSURE,
         SNAPSHOT_SECTION_SCHED_EXT,
+        SNAPSHOT_SECTION_PROBE_SUMMARY,
         _SNAPSHOT_SECTION_MAX,
 } SnapshotSection;
 

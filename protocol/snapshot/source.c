@@ -58,6 +58,8 @@ void source_write_json(JsonWriter *writer, SourceId id, const Source *source) {
         json_write_member_text(writer, "state", source_state_name(source->state));
         if (source->state != SOURCE_STATE_OK && source->reason[0] != '\0')
                 write_reason(writer, span_of(source->reason));
+        if (source->switched_off)
+                json_write_member_bool(writer, "switchedOff", true);
         for (unsigned i = 0; i < _SOURCE_OUTCOME_MAX; i++)
                 json_write_member_u64(writer, outcome_names[i], source->counts[i]);
         if (source->implausible > 0)
@@ -104,6 +106,8 @@ static int on_member(void *userdata, JsonScanner *scanner, Span key) {
 
         if (outcome < _SOURCE_OUTCOME_MAX)
                 return json_scanner_u64(scanner, &source->counts[outcome]);
+        if (span_is(key, "switchedOff"))
+                return json_scanner_bool(scanner, &source->switched_off);
 
         if (!is_name && !is_state && !span_is(key, "reason"))
                 return json_scanner_skip(scanner);

@@ -44,6 +44,7 @@ typedef struct Source {
         SourceState state;
         uint64_t counts[_SOURCE_OUTCOME_MAX];
         char reason[SOURCE_REASON_BYTES]; /* "" when ok */
+        bool switched_off; /* what is unsupported only has to be switched on, as the reason says */
         /* Values that an analysis left out as impossible; not recorded in files. */
         uint64_t implausible;
 } Source;
@@ -58,7 +59,7 @@ const char *source_state_name(SourceState state);
 /* Every requested source but jemalloc is ok or not applicable. */
 bool source_table_is_complete(const SourceTable *table);
 
-/* One SOURCE object of the command-line contract: name, state, reason unless ok, the six counts. */
+/* One SOURCE of the contract: name, state, reason unless ok, switchedOff if true, six counts. */
 void source_write_json(JsonWriter *writer, SourceId id, const Source *source);
 /* The array of all of them, in the order of the list. */
 void source_table_write_json(JsonWriter *writer, const SourceTable *table);

@@ -16,9 +16,9 @@ static const char *const axis_names[] = { VIEW_AXES(AXIS_NAME) };
 static const char *const axis_headers[] = { VIEW_AXES(AXIS_HEADER) };
 
 #define TABLE_NAME(id, name, ...) name,
-#define TABLE_NEEDS_CGROUPS(id, name, needs_cgroups, text) needs_cgroups,
+#define TABLE_ABOUT(id, name, about, text) SECTION_ABOUT_##about,
 static const char *const table_names[] = { SECTIONS(TABLE_NAME) };
-static const bool table_needs_cgroups[] = { SECTIONS(TABLE_NEEDS_CGROUPS) };
+static const SectionAbout table_abouts[] = { SECTIONS(TABLE_ABOUT) };
 
 #define NUMBER_ROW(member, key_, default_, noun_, zero_, text) \
         [VIEW_NUMBER_##member] = { (key_), offsetof(View, member), (noun_), (zero_) },
@@ -70,6 +70,10 @@ const char *view_table_name(SectionId id) {
         return table_names[id];
 }
 
+SectionAbout view_table_about(SectionId id) {
+        return table_abouts[id];
+}
+
 bool view_table_is_of_states(SectionId id) {
         return id == SECTION_SMAPS_ROLLUP || id == SECTION_CGROUP_LIMITS;
 }
@@ -77,7 +81,7 @@ bool view_table_is_of_states(SectionId id) {
 bool view_wants_table(const View *view, SectionId id) {
         bool has_cgroups = view->axis == VIEW_AXIS_CGROUP || view->axis == VIEW_AXIS_ALL;
 
-        return view->tables[id] && (has_cgroups || !table_needs_cgroups[id]);
+        return view->tables[id] && (has_cgroups || table_abouts[id] != SECTION_ABOUT_CGROUPS);
 }
 
 bool view_filter_matches(const View *view, Span text) {

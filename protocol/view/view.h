@@ -178,6 +178,7 @@ bool view_wants_metric(const View *view, MetricId id);
 bool view_wants_derived(const View *view, DerivedId id);
 
 const char *view_table_name(SectionId id);
+SectionAbout view_table_about(SectionId id);
 /* True if its rows are states, of which two intervals have one at each end. */
 bool view_table_is_of_states(SectionId id);
 /* True if the section is wanted and can have rows on this axis. */

@@ -47,6 +47,39 @@ size_t account_kind_n_sides(ReportKind kind) {
         return kind == REPORT_PAIR || kind == REPORT_INTERVALS ? 2 : 1;
 }
 
+static json_object *account_of(json_object *row, size_t side) {
+        return cell_element(cell_member(row, "accounts"), side);
+}
+
+static unsigned long long count_of(json_object *account, const char *key) {
+        return json_object_get_uint64(cell_member(account, key));
+}
+
+static bool account_is_idle(json_object *account) {
+        Quantity running;
+
+        if (!cell_quantity(cell_member(account, columns[ACCOUNT_COLUMN_CPU].key), &running))
+                return false;
+        for (size_t i = 0; i < _ACCOUNT_COLUMN_MAX; i++)
+                if (columns[i].key &&
+                    json_object_get_double(cell_member(account, columns[i].key)) > 0)
+                        return false;
+        return count_of(account, "born") == 0 && count_of(account, "ended") == 0;
+}
+
+bool account_row_is_idle(json_object *row) {
+        size_t n = cell_length(cell_member(row, "accounts"));
+        json_object *first = account_of(row, 0);
+
+        if (cell_member(row, "only"))
+                return false;
+        for (size_t i = 0; i < n; i++)
+                if (!account_is_idle(account_of(row, i)) ||
+                    count_of(account_of(row, i), "threads") != count_of(first, "threads"))
+                        return false;
+        return n > 0;
+}
+
 TableColumn account_column(AccountColumn column, ReportKind kind) {
         bool is_text = column == ACCOUNT_COLUMN_GROUP || column == ACCOUNT_COLUMN_BAR;
 
@@ -59,10 +92,6 @@ TableColumn account_column(AccountColumn column, ReportKind kind) {
         };
 }
 
-static json_object *account_of(json_object *row, size_t side) {
-        return cell_element(cell_member(row, "accounts"), side);
-}
-
 /* "before" and "a" are the first side. */
 static bool is_only(json_object *row, const char *name, const char *letter) {
         Span only = cell_string(cell_member(row, "only"));
@@ -71,10 +100,6 @@ static bool is_only(json_object *row, const char *name, const char *letter) {
 }
 
 /* threads: "12", "12 +3 −1", "12→14", "4 new", "2 gone" */
-
-static unsigned long long count_of(json_object *account, const char *key) {
-        return json_object_get_uint64(cell_member(account, key));
-}
 
 /* What is gone has no threads at the end, but those that ended. */
 static void append_gone(Buffer *cell, json_object *account) {

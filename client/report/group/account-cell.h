@@ -46,6 +46,11 @@ typedef struct AccountSigns {
 
 /* 2 if cells have two values, else 1. */
 size_t account_kind_n_sides(ReportKind kind);
+/*
+ * Whether the group of an OverviewRow did nothing on any side and is as it was: no figure of it is
+ * above 0, and that it did not run is known.
+ */
+bool account_row_is_idle(json_object *row);
 TableColumn account_column(AccountColumn column, ReportKind kind);
 /*
  * Appends a cell, whose column is not the group, of an OverviewRow; adds to @signs. An account may

@@ -21,7 +21,10 @@ struct AccountTable {
         TableColumn columns[_ACCOUNT_COLUMN_MAX];
         size_t n_columns;
         Table *table;
-        uint64_t n_rows, max_rows;
+        FILE *out;
+        bool begun;    /* it has a row, be it of a command */
+        bool has_idle; /* groups without activity are rows as well */
+        uint64_t n_rows, n_idle, max_rows;
         double most_read, most_written; /* of a row on a side, in bytes */
         AccountSigns signs;             /* those that were printed */
 };
@@ -47,7 +50,7 @@ static AccountStyle style_of(const Session *session, ReportKind kind, json_objec
 }
 
 int account_table_new(const Session *session, ReportKind kind, json_object *reply,
-                      uint64_t max_rows, AccountTable **ret) {
+                      uint64_t max_rows, FILE *out, AccountTable **ret) {
         _cleanup_(account_table_freep) AccountTable *table = malloc(sizeof(*table));
         int r;
 
@@ -56,7 +59,10 @@ int account_table_new(const Session *session, ReportKind kind, json_object *repl
         *table = (AccountTable){
                 .session = session,
                 .style = style_of(session, kind, reply),
+                .out = out,
                 .max_rows = max_rows,
+                .has_idle = session->options->view.n_filter > 0 ||
+                            options_have(session->options, OPTION_ALL_ROWS),
                 /* A bar is for eyes; one cannot show two sides, and in whole lives all sleep. */
                 .n_columns = session->terminal.out && kind == REPORT_INTERVAL ? _ACCOUNT_COLUMN_MAX
                                                                               : ACCOUNT_COLUMN_BAR,
@@ -69,7 +75,7 @@ int account_table_new(const Session *session, ReportKind kind, json_object *repl
                 session->options->view.axis == VIEW_AXIS_CGROUP ||
                 session->options->view.axis == VIEW_AXIS_ALL;
         r = table_new(table->columns, table->n_columns, &session->terminal, session_legend(session),
-                      stdout, &table->table);
+                      out, &table->table);
         if (r < 0)
                 return r;
         if (options_have(session->options, OPTION_WRAP))
@@ -110,6 +116,13 @@ static void rank_bytes(AccountTable *table, json_object *row) {
         table->columns[pair[!larger]].omit = early;
 }
 
+/* An empty line stands above the first row. */
+static void begin_row(AccountTable *table) {
+        if (!table->begun)
+                (void) fputc('\n', table->out);
+        table->begun = true;
+}
+
 static void add_row(AccountTable *table, json_object *row) {
         json_object *only = cell_member(row, "only");
 
@@ -121,19 +134,29 @@ static void add_row(AccountTable *table, json_object *row) {
 }
 
 void account_table_add(AccountTable *table, json_object *row) {
+        if (!table->has_idle && account_row_is_idle(row)) {
+                table->n_idle++;
+                return;
+        }
         if (table->n_rows++ >= table->max_rows)
                 return;
+        begin_row(table);
         group_label_append(table_cell(table->table), row);
         add_row(table, row);
 }
 
 void account_table_add_command(AccountTable *table, json_object *row) {
+        begin_row(table);
         cell_append_text(table_cell(table->table), cell_member(row, "key"));
         add_row(table, row);
 }
 
 int account_table_end(AccountTable *table) {
-        return table_end(table->table);
+        return table->begun ? table_end(table->table) : 0;
+}
+
+uint64_t account_table_idle(const AccountTable *table) {
+        return table->n_idle;
 }
 
 uint64_t account_table_hidden(const AccountTable *table) {

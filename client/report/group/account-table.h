@@ -18,6 +18,7 @@
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
@@ -29,10 +30,12 @@ typedef struct AccountTable AccountTable;
 
 /*
  * @reply: the first one, which says how long the intervals were. @max_rows: how many rows are
- * printed; the others are counted. @session is borrowed.
+ * printed; the others are counted, and so are groups without activity, unless the user asked for
+ * these groups. An empty line stands above the table, if it has a row. @session and @out are
+ * borrowed.
  */
 _must_check_ int account_table_new(const Session *session, ReportKind kind, json_object *reply,
-                                   uint64_t max_rows, AccountTable **ret);
+                                   uint64_t max_rows, FILE *out, AccountTable **ret);
 AccountTable *account_table_free(AccountTable *table);
 DEFINE_CLEANUP(AccountTable *, account_table_free);
 
@@ -47,8 +50,10 @@ void account_table_add_command(AccountTable *table, json_object *row);
 /* Prints the rest. 0, -ENOMEM, or the first failed write. */
 _must_check_ int account_table_end(AccountTable *table);
 
-/* After the end. How many rows were added but not printed. */
+/* After the end. How many groups with activity were added but not printed. */
 uint64_t account_table_hidden(const AccountTable *table);
+/* How many without any were left out. */
+uint64_t account_table_idle(const AccountTable *table);
 /* As table_omitted(). */
 void account_table_omitted(const AccountTable *table, Buffer *names);
 /* Sentences about signs that the table has: the parts of the bar, and what "~" means. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "metric/metric.h"
 #include "render/printable.h"
 
@@ -21,10 +22,30 @@ Span group_metric_text(const char *metric) {
         return text;
 }
 
-GroupRow group_row_of(ReportKind kind, const char *metric, json_object *entry, bool raw) {
+uint32_t group_user_hz(json_object *reply) {
+        json_object *b = cell_member(reply, "b");
+        json_object *const heads[] = {
+                cell_member(reply, "snapshot"), cell_member(reply, "after"),
+                cell_member(b, "after"), cell_element(cell_member(reply, "after"), 0), /* of sets */
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(heads); i++) {
+                int64_t hz = json_object_get_int64(cell_member(heads[i], "userHz"));
+
+                if (hz > 0 && hz <= (int64_t) NSEC_PER_SEC)
+                        return (uint32_t) hz;
+        }
+        return 0;
+}
+
+GroupRow group_row_of(ReportKind kind, const char *metric, json_object *entry, bool raw,
+                      uint32_t user_hz) {
         MetricId id = metric_find(span_of(metric));
         DerivedId derived = id < _METRIC_MAX ? _DERIVED_MAX : derived_find(span_of(metric));
-        GroupRow row = { .kind = kind, .metric = metric, .entry = entry, .style = { .raw = raw } };
+        GroupRow row = { .kind = kind,
+                         .metric = metric,
+                         .entry = entry,
+                         .style = { .raw = raw, .user_hz = user_hz } };
 
         if (id < _METRIC_MAX) {
                 row.registered = &metric_table[id];

@@ -20,7 +20,11 @@ typedef struct GroupRow {
 } GroupRow;
 
 /* @entry is borrowed. */
-GroupRow group_row_of(ReportKind kind, const char *metric, json_object *entry, bool raw);
+GroupRow group_row_of(ReportKind kind, const char *metric, json_object *entry, bool raw,
+                      uint32_t user_hz);
+
+/* Ticks a second, as the heads of the first reply have it; 0 where none does. */
+uint32_t group_user_hz(json_object *reply);
 /*
  * Whether a row says nothing that another one of the group does not say: a second name of a counter
  * whose first name has a value, or the peak of lives in an interval in which it did not rise.

@@ -16,6 +16,7 @@ struct GroupTable {
         TableColumn table_columns[_GROUP_COLUMN_MAX];
         Table *table;
         bool raw;
+        uint32_t user_hz;
         Buffer label;      /* of the group whose rows are added */
         Buffer next_label; /* of its rows behind the first one, if that differs */
         Buffer threads;
@@ -23,7 +24,7 @@ struct GroupTable {
 };
 
 int group_table_new(const Session *session, const GroupColumns *columns, ReportKind kind,
-                    GroupTable **ret) {
+                    uint32_t user_hz, GroupTable **ret) {
         _cleanup_(group_table_freep) GroupTable *table = NULL;
         const Options *options = session->options;
         int r;
@@ -33,7 +34,8 @@ int group_table_new(const Session *session, const GroupColumns *columns, ReportK
                 return -ENOMEM;
         *table = (GroupTable){ .columns = *columns,
                                .kind = kind,
-                               .raw = options_have(options, OPTION_RAW) };
+                               .raw = options_have(options, OPTION_RAW),
+                               .user_hz = user_hz };
         for (size_t i = 0; i < columns->n; i++) {
                 TableColumn *column = &table->table_columns[i];
 
@@ -171,7 +173,8 @@ static void add_rows(GroupTable *table, json_object *metrics) {
         if (!json_object_is_type(metrics, json_type_object))
                 return;
         json_object_object_foreachC(metrics, member) {
-                GroupRow row = group_row_of(table->kind, member.key, member.val, table->raw);
+                GroupRow row = group_row_of(table->kind, member.key, member.val, table->raw,
+                                            table->user_hz);
                 uint32_t bold = 0;
 
                 if (group_row_is_idle(&row, metrics))

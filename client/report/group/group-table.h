@@ -20,7 +20,7 @@ typedef struct GroupTable GroupTable;
 
 /* @columns is copied, @session borrowed. */
 _must_check_ int group_table_new(const Session *session, const GroupColumns *columns,
-                                 ReportKind kind, GroupTable **ret);
+                                 ReportKind kind, uint32_t user_hz, GroupTable **ret);
 GroupTable *group_table_free(GroupTable *table);
 DEFINE_CLEANUP(GroupTable *, group_table_free);
 

@@ -85,12 +85,15 @@ void one_sided_done(OneSided *list) {
         *list = (OneSided){};
 }
 
-static void add_group(Table *table, json_object *group, const Figures *figures, bool raw) {
+static void add_group(Table *table, json_object *group, const Figures *figures, bool raw,
+                      uint32_t user_hz) {
         group_label_append(table_cell(table), group);
         cell_append_number(table_cell(table), cell_member(group, "threads"), QUANTITY_LADDER_NONE);
         for (size_t i = 0; i < figures->n; i++) {
                 MetricId id = figures->ids[i];
-                const CellStyle style = { .unit = metric_table[id].unit, .raw = raw };
+                const CellStyle style = { .unit = metric_table[id].unit,
+                                          .raw = raw,
+                                          .user_hz = user_hz };
 
                 if (is_rate(group, id) && figure_of(group, id))
                         cell_append_per_second(table_cell(table), figure_of(group, id), &style);
@@ -111,7 +114,7 @@ static const char *figure_name(MetricId id, bool raw, char buffer[static NAME_BY
 }
 
 int one_sided_print(const OneSided *list, const Session *session, const char *side,
-                    uint64_t n_hidden) {
+                    uint32_t user_hz, uint64_t n_hidden) {
         _cleanup_(table_freep) Table *table = NULL;
         bool raw = options_have(session->options, OPTION_RAW);
         uint64_t n_groups = number_add_saturating(list->n_groups, n_hidden);
@@ -140,7 +143,7 @@ int one_sided_print(const OneSided *list, const Session *session, const char *si
         if (options_have(session->options, OPTION_WRAP))
                 table_set_wrap(table);
         for (size_t i = 0; i < list->n_kept; i++)
-                add_group(table, list->groups[i], &figures, raw);
+                add_group(table, list->groups[i], &figures, raw, user_hz);
         r = table_end(table);
         if (r == 0 && n_groups > list->n_kept)
                 (void) printf("and %llu more that ran less\n",

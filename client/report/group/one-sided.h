@@ -33,4 +33,4 @@ void one_sided_done(OneSided *list);
  * more groups were not sent. 0, -ENOMEM, or the first failed write.
  */
 _must_check_ int one_sided_print(const OneSided *list, const Session *session, const char *side,
-                                 uint64_t n_hidden);
+                                 uint32_t user_hz, uint64_t n_hidden);

@@ -17,6 +17,9 @@
 #define LEAST_NETWORK 1024.0 /* bytes a second */
 #define FULL_COVERAGE 95     /* percent: the rest needs no words */
 
+#define ELLIPSIS "\u2026"
+#define MAX_FIRST_ITEMS 5
+
 static bool number_of(json_object *object, const char *key, double *ret) {
         json_object *value = cell_member(object, key);
         Quantity quantity;
@@ -145,23 +148,20 @@ static bool used_cpus(const HostSide *side, double *ret) {
 
 /* "1.62 of 2 CPUs", "1.62 → 0.91 of 2 CPUs", "1.62 of 2 → 0.91 of 4 CPUs" */
 static void append_used(Buffer *line, const HostSide sides[], size_t n_sides) {
-        bool same = cpus_of(&sides[0]) == cpus_of(&sides[n_sides - 1]);
+        double used[2] = {}, cpus = cpus_of(&sides[0]), last_cpus = cpus_of(&sides[n_sides - 1]);
 
-        for (size_t i = 0; i < n_sides; i++) {
-                double used = NAN, cpus = cpus_of(&sides[i]);
-
-                /* Without a host the coverage tells what was used. */
-                if (!used_cpus(&sides[i], &used) || cpus <= 0) {
-                        buffer_truncate(line, 0);
+        /* Without a host the coverage tells what was used. */
+        for (size_t i = 0; i < n_sides; i++)
+                if (!used_cpus(&sides[i], &used[i]) || cpus_of(&sides[i]) <= 0)
                         return;
-                }
-                if (i > 0)
-                        buffer_append_text(line, ARROW);
-                compact_append_cpus(line, used);
-                if (!same || i + 1 == n_sides)
-                        buffer_append_format(line, " of %.0f", cpus);
+        if (cpus != last_cpus) {
+                compact_append_cpus(line, used[0]);
+                buffer_append_format(line, " of %.0f" ARROW, cpus);
+                compact_append_cpus(line, used[1]);
+        } else {
+                append_change(line, compact_append_cpus, used[0], used[n_sides - 1]);
         }
-        buffer_append_text(line, " CPUs");
+        buffer_append_format(line, " of %.0f CPUs", last_cpus);
 }
 
 typedef struct Extreme {
@@ -216,12 +216,27 @@ static bool find_coverage(const HostSide *side, double *ret) {
         return true;
 }
 
+/* Of both sides, because "from nothing" would be wrong: nobody measured it. */
+static bool lacks_run_times(const HostSide sides[], size_t n_sides) {
+        for (size_t i = 0; i < n_sides; i++) {
+                double used;
+
+                if (number_of(sides[i].coverage, "cpuUsedNs", &used) && used > 0 &&
+                    !cell_member(sides[i].coverage, "attributedNs"))
+                        return true;
+        }
+        return false;
+}
+
 /* "; ctprof saw 41 % of it: 0.96 went to …", after the CPUs that were used */
 static void append_coverage(Buffer *line, const HostSide sides[], size_t n_sides) {
         const HostSide *last = &sides[n_sides - 1];
         double from, to, missed_ns = 0;
         bool is_first;
 
+        if (line->n > 0 && lacks_run_times(sides, n_sides))
+                buffer_append_text(line,
+                                   "; whose work it was is not known: no thread has a run time");
         if (!find_coverage(&sides[0], &from) || !find_coverage(last, &to))
                 return;
         is_first = line->n == 0;
@@ -236,7 +251,8 @@ static void append_coverage(Buffer *line, const HostSide sides[], size_t n_sides
         buffer_append_text(line, " went to threads that ended, and interrupts");
 }
 
-static int print_first(const Lines *lines, const HostSide sides[], size_t n_sides) {
+/* The first line with the first @n_items of what is not about the CPUs themselves. */
+static int format_first(Buffer *line, const HostSide sides[], size_t n_sides, size_t n_items) {
         static const Item shares[] = {
                 { interrupts, LEAST_SHARE, "interrupts ", "", compact_append_percent, 100 },
                 { steal, LEAST_SHARE, "stolen ", "", compact_append_percent, 100 },
@@ -249,21 +265,45 @@ static int print_first(const Lines *lines, const HostSide sides[], size_t n_side
                 { io_pressure, LEAST_SHARE, "pressure io ", "", compact_append_percent, 100 },
                 { new_processes, 0.1, "", " new processes/s", compact_append_count, 1 },
         };
-        _cleanup_(buffer_done) Buffer line = {}, inner = {};
+        _Static_assert(ELEMENTSOF(items) == MAX_FIRST_ITEMS, "all of them fit a wide terminal");
+        _cleanup_(buffer_done) Buffer inner = {};
 
-        append_used(&line, sides, n_sides);
-        for (size_t i = 0; line.n > 0 && i < ELEMENTSOF(shares); i++)
+        append_used(line, sides, n_sides);
+        for (size_t i = 0; line->n > 0 && i < ELEMENTSOF(shares); i++)
                 append_item(&inner, &shares[i], sides, n_sides);
-        if (n_sides == 1 && line.n > 0)
+        if (n_sides == 1 && line->n > 0)
                 append_spread(&inner, &sides[0]);
         if (inner.n > 0)
-                buffer_append_format(&line, " (%.*s)", (int) inner.n, inner.bytes);
-        for (size_t i = 0; i < ELEMENTSOF(items); i++)
-                append_item(&line, &items[i], sides, n_sides);
-        append_coverage(&line, sides, n_sides);
-        if (buffer_failure(&inner) < 0)
-                return buffer_failure(&inner);
-        return line.n > 0 ? lines_print_buffer(lines, HOST_LABEL, &line) : 0;
+                buffer_append_format(line, " (%.*s)", (int) inner.n, inner.bytes);
+        for (size_t i = 0; i < MIN_OF(n_items, ELEMENTSOF(items)); i++)
+                append_item(line, &items[i], sides, n_sides);
+        if (n_items < ELEMENTSOF(items))
+                buffer_append_text(line, line->n > 0 ? ", " ELLIPSIS : ELLIPSIS);
+        append_coverage(line, sides, n_sides);
+        return buffer_failure(&inner);
+}
+
+/* Coverage is the last thing to go where there is no room for all of it. */
+static int print_first(const Lines *lines, const HostSide sides[], size_t n_sides) {
+        _cleanup_(buffer_done) Buffer line = {};
+
+        for (size_t n_items = MAX_FIRST_ITEMS;; n_items--) {
+                const char *text;
+                int r;
+
+                buffer_clear(&line);
+                r = format_first(&line, sides, n_sides, n_items);
+                if (r == 0)
+                        r = buffer_terminate(&line, &text);
+                if (r != 0)
+                        return r;
+                if (text[0] == '\0')
+                        return 0;
+                if (n_items == 0 || !lines_cut(lines, text)) {
+                        lines_print(lines, HOST_LABEL, text);
+                        return 0;
+                }
+        }
 }
 
 /* the second line */

@@ -9,13 +9,14 @@
  */
 
 #include <json-c/json.h>
-#include <stdbool.h>
+#include <stddef.h>
 #include "base/macro.h"
 #include "render/lines.h"
 
 /*
- * @limited: an array of the interface. What it says of one cgroup is one line, of three cgroups at
- * most; with @all each entry is a line. @label stands in front of each. 0 or -ENOMEM.
+ * @limited: an array of the interface. A terminal has it as one text of at most @max_lines lines,
+ * with the ends of long names, and the number of entries that have no room; a pipe has a line for
+ * each of the first three cgroups. @max_lines 0: each entry is a line of its own. 0 or -ENOMEM.
  */
 _must_check_ int limited_lines_print(const Lines *lines, const char *label, json_object *limited,
-                                     bool all);
+                                     size_t max_lines);

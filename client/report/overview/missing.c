@@ -69,6 +69,18 @@ static bool is_imperfect(json_object *source) {
                (strcmp(state, "partial") == 0 || strcmp(state, "unavailable") == 0);
 }
 
+/* A setting of the kernel keeps it from being counted, which is no lack of the kernel's. */
+static bool is_switched_off(json_object *source) {
+        return json_object_get_boolean(cell_member(source, "switchedOff"));
+}
+
+/* "off" for what is unsupported only until somebody switches it on. */
+static const char *failure_text(json_object *source, unsigned kind) {
+        return strcmp(failures[kind].key, "unsupported") == 0 && is_switched_off(source)
+                       ? "off"
+                       : failures[kind].text;
+}
+
 /* The kinds of failures that occurred, a bit for each. */
 static unsigned kinds_of(json_object *source) {
         unsigned kinds = 0;
@@ -84,7 +96,7 @@ static bool is_alike(json_object *a, json_object *b, bool verbose) {
         if (!a || !b || strcmp(string_of(a, "state"), string_of(b, "state")) != 0)
                 return false;
         return verbose ? strcmp(string_of(a, "reason"), string_of(b, "reason")) == 0
-                       : kinds_of(a) == kinds_of(b);
+                       : kinds_of(a) == kinds_of(b) && is_switched_off(a) == is_switched_off(b);
 }
 
 /*
@@ -221,7 +233,7 @@ static void append_failures(Buffer *text, const Finding *finding) {
                         }
                         buffer_append_byte(text, ' ');
                 }
-                buffer_append_text(text, failures[i].text);
+                buffer_append_text(text, failure_text(source, i));
                 is_first = false;
         }
 }

@@ -16,6 +16,8 @@
 #include "report/overview/missing.h"
 #include "report/overview/set-overview.h"
 
+#define LIMITED_LINES 2 /* of all intervals together */
+
 static const char *string_of(json_object *object, const char *key) {
         json_object *value = cell_member(object, key);
 
@@ -174,7 +176,8 @@ static int print_interval(const Lines *lines, json_object *reply, bool verbose) 
         if (r == 0)
                 r = host_lines_print(lines, &side, 1);
         if (r == 0)
-                r = limited_lines_print(lines, "limited", cell_member(reply, "limited"), verbose);
+                r = limited_lines_print(lines, "limited", cell_member(reply, "limited"),
+                                        verbose ? 0 : LIMITED_LINES);
         if (r == 0)
                 r = change_lines_print(lines, cell_member(reply, "hostChanges"), verbose);
         return r < 0 ? r : missing_print_reply(lines, reply, verbose);
@@ -185,6 +188,7 @@ static int print_intervals(const Lines *lines, json_object *reply, bool verbose)
                                  *const limited_labels[] = { "limited A", "limited B" };
         json_object *host = cell_member(reply, "host"), *limited = cell_member(reply, "limited");
         json_object *coverage = cell_member(reply, "coverage"), *other = NULL;
+        size_t max_lines = LIMITED_LINES;
         HostSide sides[2];
         int r = 0;
 
@@ -198,9 +202,12 @@ static int print_intervals(const Lines *lines, json_object *reply, bool verbose)
         }
         if (r == 0)
                 r = host_lines_print(lines, sides, 2);
+        if (cell_length(cell_member(limited, "a")) > 0 &&
+            cell_length(cell_member(limited, "b")) > 0)
+                max_lines /= 2;
         for (size_t i = 0; r == 0 && i < 2; i++)
                 r = limited_lines_print(lines, limited_labels[i], cell_member(limited, keys[i]),
-                                        verbose);
+                                        verbose ? 0 : max_lines);
         if (r == 0)
                 r = change_lines_print(lines, cell_member(reply, "hostChanges"), verbose);
         return r < 0 ? r : missing_print_reply(lines, reply, verbose);

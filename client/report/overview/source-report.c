@@ -53,7 +53,7 @@ static int print_reason(const Lines *lines, json_object *source) {
 }
 
 static int print_reasons(const Session *session, json_object *sources) {
-        const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS };
+        const Lines lines = { stdout, &session->terminal, LABEL_COLUMNS, 0 };
         bool first = true;
         int r = 0;
 

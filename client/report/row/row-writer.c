@@ -10,8 +10,8 @@
 #include "render/cell.h"
 #include "wire/message-object.h"
 
-void row_writer_init(RowWriter *writer, RowStyle style, FILE *out) {
-        *writer = (RowWriter){ .style = style, .out = out };
+void row_writer_init(RowWriter *writer, RowStyle style, bool formulas, FILE *out) {
+        *writer = (RowWriter){ .style = style, .formulas = formulas, .out = out };
 }
 
 void row_writer_done(RowWriter *writer) {
@@ -63,10 +63,14 @@ static bool is_formula(Span text) {
 }
 
 /*
- * Hidden characters are escaped as bytes that are not UTF-8 are, in both styles, so that tables of
- * both can be joined by names. A character of @doubled is written twice.
+ * Formulas and hidden characters are escaped as bytes that are not UTF-8 are, in both styles, so
+ * that tables of both can be joined by names. A character of @doubled is written twice.
  */
-static void append_visible(Buffer *to, Span text, const char *doubled) {
+static void append_harmless(const RowWriter *writer, Buffer *to, Span text, const char *doubled) {
+        if (!writer->formulas && is_formula(text)) {
+                name_escape_byte(to, (unsigned char) text.bytes[0]);
+                text = (Span){ text.bytes + 1, text.n - 1 };
+        }
         while (text.n > 0) {
                 size_t n = hidden_character(text, NULL);
 
@@ -90,24 +94,20 @@ static void append_csv_text(RowWriter *writer, Span text) {
 
         if (quotes)
                 buffer_append_byte(to, '"');
-        if (writer->style == ROW_STYLE_CSV && is_formula(text)) {
-                name_escape_byte(to, (unsigned char) text.bytes[0]);
-                text = (Span){ text.bytes + 1, text.n - 1 };
-        }
-        append_visible(to, text, "\"");
+        append_harmless(writer, to, text, "\"");
         if (quotes)
                 buffer_append_byte(to, '"');
 }
 
-/* The same text as in CSV, but for formulas, which JSON does not have. */
+/* The same text as in CSV. */
 static void append_json_text(RowWriter *writer, Span text) {
-        _cleanup_(buffer_done) Buffer visible = {};
+        _cleanup_(buffer_done) Buffer harmless = {};
         JsonWriter json;
 
-        append_visible(&visible, text, "");
-        fail(writer, buffer_failure(&visible));
+        append_harmless(writer, &harmless, text, "");
+        fail(writer, buffer_failure(&harmless));
         json_writer_init(&json, writer->to);
-        json_write_span(&json, (Span){ visible.n > 0 ? visible.bytes : "", visible.n });
+        json_write_span(&json, (Span){ harmless.n > 0 ? harmless.bytes : "", harmless.n });
         fail(writer, json_writer_finish(&json));
 }
 

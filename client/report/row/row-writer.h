@@ -19,8 +19,7 @@
 #include "base/span.h"
 
 typedef enum RowStyle {
-        ROW_STYLE_CSV,          /* no text is a formula to a spreadsheet */
-        ROW_STYLE_CSV_FORMULAS, /* texts that spreadsheets take for formulas stay as they are */
+        ROW_STYLE_CSV,
         ROW_STYLE_NDJSON,
 } RowStyle;
 
@@ -33,6 +32,7 @@ typedef enum RowPart {
 
 typedef struct RowWriter {
         RowStyle style;
+        bool formulas;
         FILE *out;   /* borrowed */
         bool naming; /* writes the names of fields instead of values: the first line of CSV */
         Buffer parts[_ROW_PART_MAX];
@@ -41,7 +41,8 @@ typedef struct RowWriter {
         int error;      /* the first failed write, -errno */
 } RowWriter;
 
-void row_writer_init(RowWriter *writer, RowStyle style, FILE *out);
+/* Without @formulas the first character of a text that a spreadsheet takes for one is escaped. */
+void row_writer_init(RowWriter *writer, RowStyle style, bool formulas, FILE *out);
 void row_writer_done(RowWriter *writer);
 /* 0, or the first failure of all calls so far. */
 _must_check_ int row_writer_failure(const RowWriter *writer);

@@ -38,7 +38,7 @@ static void write_metric(RowWriter *writer, SectionId id, const SectionRow *row,
         if (row->resource)
                 buffer_append_format(name, "%.*s.%.*s.", (int) resource.n, resource.bytes,
                                      (int) half.n, half.bytes);
-        if (section_is_of_host(id) && row->item)
+        if (section_is_host_part(id) && row->item)
                 buffer_append_format(name, "%.*s.", (int) item.n, item.bytes);
         buffer_append(name, value->name.bytes, value->name.n);
         row_write_text(writer, "section", span_of(view_table_name(id)));

@@ -60,7 +60,7 @@ void section_cell_delta(Buffer *cell, json_object *value, SectionUnit unit, bool
         append_number(cell, cell_member(value, "delta"), unit, true, raw);
 }
 
-void section_cell_rate(Buffer *cell, json_object *rate, SectionUnit unit, bool raw) {
+void section_cell_rate(Buffer *cell, json_object *rate, SectionUnit unit, SectionId id, bool raw) {
         char text[QUANTITY_CHARS];
         Quantity quantity;
 
@@ -69,6 +69,8 @@ void section_cell_rate(Buffer *cell, json_object *rate, SectionUnit unit, bool r
         } else if (raw) {
                 buffer_append_text(cell,
                                    json_object_to_json_string_ext(rate, JSON_C_TO_STRING_PLAIN));
+        } else if (id == SECTION_HOST_CPU && unit == SECTION_UNIT_NS) {
+                cell_append_per_second(cell, rate, &(const CellStyle){ .unit = METRIC_UNIT_NS });
         } else {
                 buffer_append(cell, text,
                               quantity_format(quantity, ladders[unit], QUANTITY_FORM_VALUE, text));

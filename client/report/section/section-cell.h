@@ -19,8 +19,8 @@ void section_cell_value(Buffer *cell, json_object *value, SectionUnit unit, bool
 void section_cell_delta(Buffer *cell, json_object *value, SectionUnit unit, bool raw);
 /* "-" for a unit without amounts. Returns whether the value changed by half or more. */
 bool section_cell_percent(Buffer *cell, json_object *value, SectionUnit unit, bool raw);
-/* Per second. */
-void section_cell_rate(Buffer *cell, json_object *rate, SectionUnit unit, bool raw);
+/* Per second; of times of CPUs so many CPUs. */
+void section_cell_rate(Buffer *cell, json_object *rate, SectionUnit unit, SectionId id, bool raw);
 /* "BEFORE→AFTER", or one value if they are equal. */
 void section_cell_change(Buffer *cell, json_object *value, SectionUnit unit, bool raw);
 

@@ -68,8 +68,8 @@ const char *section_item_noun(SectionId id, uint64_t n) {
         return n == 1 ? "row" : "rows";
 }
 
-bool section_is_of_host(SectionId id) {
-        return id >= SECTION_HOST_CPU && id <= SECTION_HOST_NETWORK;
+bool section_is_host_part(SectionId id) {
+        return id < _SECTION_MAX && view_table_about(id) == SECTION_ABOUT_HOST_PART;
 }
 
 /* Where a value is in a row, and its name. */

@@ -82,8 +82,8 @@ typedef struct SectionRow {
 const char *section_item(SectionId id);
 /* The word for @n of them: "cgroups". */
 const char *section_item_noun(SectionId id, uint64_t n);
-/* Whether that is a part of the host, or null for the host as a whole. */
-bool section_is_of_host(SectionId id);
+/* Whether that is in a part of the host, or null for the whole of that part. */
+bool section_is_host_part(SectionId id);
 SectionRow section_row_read(SectionId id, json_object *row);
 /* The section with this name in replies; _SECTION_MAX for one that only a newer daemon knows. */
 SectionId section_find(const char *name);

@@ -138,7 +138,7 @@ static void add_item(SectionTables *tables, SectionId id, const SectionRow *row)
 
         if (!section_item(id))
                 return;
-        if (section_is_of_host(id) && !row->item)
+        if (section_is_host_part(id) && !row->item)
                 buffer_append_text(table_cell(tables->table), "all");
         else if (name.n == 0)
                 buffer_append_text(table_cell(tables->table), "\"\"");
@@ -155,8 +155,9 @@ static void end_pair(SectionTables *tables, const SectionValue *value) {
         bool large;
 
         section_cell_delta(table_cell(tables->table), value->value, value->unit, tables->raw);
-        if (section_is_of_host(tables->id)) {
-                section_cell_rate(table_cell(tables->table), value->rate, value->unit, tables->raw);
+        if (section_is_host_part(tables->id)) {
+                section_cell_rate(table_cell(tables->table), value->rate, value->unit, tables->id,
+                                  tables->raw);
                 table_end_row(tables->table, 0);
                 return;
         }
@@ -186,7 +187,7 @@ static void open_values(SectionTables *tables, SectionId id) {
                                                           .right = true,
                                                           .shrink_to = NAME_SHRUNK });
                 add_number_column(tables, "delta");
-                add_number_column(tables, section_is_of_host(id) ? "rate" : "%");
+                add_number_column(tables, section_is_host_part(id) ? "rate" : "%");
         } else {
                 add_column(tables, (TableColumn){ .header = "value",
                                                   .right = true,

@@ -6,7 +6,14 @@
 
 static const Amount unknown = { .known = false };
 
-static Amount sum_of(const Aggregate *work, MetricId id) {
+static Amount sum_of(const AccountBasis *basis, MetricId id) {
+        const Aggregate *work = basis->work;
+
+        if (work && basis->window) {
+                WindowSum sum = group_window_sum(basis->window, basis->sides, id);
+
+                return sum.present > 0 ? amount_of(sum.value) : unknown;
+        }
         if (!work || !aggregate_has(work, id) || aggregate_is_saturated(work, id))
                 return unknown;
         return amount_of(aggregate_sum(work, id));
@@ -22,11 +29,11 @@ static uint64_t without(uint64_t whole, Amount part) {
 static void account_for_storage(Account *account, const AccountBasis *basis) {
         const MetricId delay = METRIC_blkio_delay_total_ns;
 
-        account->storage_ns = sum_of(basis->work, METRIC_iowait_sum);
+        account->storage_ns = sum_of(basis, METRIC_iowait_sum);
         account->storage_exact = account->storage_ns.known;
         if (account->storage_ns.known)
                 return;
-        account->storage_ns = sum_of(basis->work, delay);
+        account->storage_ns = sum_of(basis, delay);
         if (!account->storage_ns.known)
                 return;
         account->storage_exact = !kernel_defects_of_metric(basis->defects, delay) &&
@@ -53,11 +60,11 @@ static void account_for_rest(Account *account) {
 static void account_for_time(Account *account, const AccountBasis *basis) {
         if (basis->work && basis->period->known)
                 account->alive_ns = amount_of(basis->tally->alive_ns);
-        account->running_ns = sum_of(basis->work, METRIC_run_time_ns);
-        account->waiting_ns = sum_of(basis->work, METRIC_wait_time_ns);
+        account->running_ns = sum_of(basis, METRIC_run_time_ns);
+        account->waiting_ns = sum_of(basis, METRIC_wait_time_ns);
         account_for_storage(account, basis);
-        account->blocked_ns = amount_subtract(sum_of(basis->work, METRIC_block_sum),
-                                              sum_of(basis->work, METRIC_iowait_sum));
+        account->blocked_ns =
+                amount_subtract(sum_of(basis, METRIC_block_sum), sum_of(basis, METRIC_iowait_sum));
         account_for_rest(account);
 }
 
@@ -75,14 +82,13 @@ static bool writes_are_plausible(Amount written, const HostUse *host) {
 /* all of it */
 
 Account account_of(const AccountBasis *basis) {
-        const Aggregate *work = basis->work;
         Account account = {
                 .threads = basis->n_threads,
-                .switches = amount_add(sum_of(work, METRIC_voluntary_csw),
-                                       sum_of(work, METRIC_nonvoluntary_csw)),
-                .read_bytes = sum_of(work, METRIC_read_bytes),
-                .write_bytes = sum_of(work, METRIC_write_bytes),
-                .major_faults = sum_of(work, METRIC_majflt),
+                .switches = amount_add(sum_of(basis, METRIC_voluntary_csw),
+                                       sum_of(basis, METRIC_nonvoluntary_csw)),
+                .read_bytes = sum_of(basis, METRIC_read_bytes),
+                .write_bytes = sum_of(basis, METRIC_write_bytes),
+                .major_faults = sum_of(basis, METRIC_majflt),
                 .peak_rss_bytes = basis->tally->risen_rss_bytes,
         };
 

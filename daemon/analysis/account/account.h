@@ -34,11 +34,17 @@
 /* What an account is made of; all borrowed for the call. */
 typedef struct AccountBasis {
         /*
-         * The sums are the work of the period; NULL if nothing is known of it, as when all threads
-         * ended: group_window_work(), or samples of life_work() folded, or in whole lives the
-         * totals. No metric but sums is used.
+         * The sums are the work of the period: samples of life_work() folded, or in whole lives the
+         * totals. NULL if nothing is known of it, as when all threads ended. No metric but sums is
+         * used.
          */
         const Aggregate *work;
+        /*
+         * Of a group that is followed from one snapshot to the other, where @work is the later of
+         * @sides: the work is group_window_sum(). NULL otherwise.
+         */
+        const GroupWindow *window;
+        Aggregate *const *sides;
         uint64_t n_threads;      /* at the end */
         const LifeCounts *lives; /* of an interval; NULL: whole lives */
         const LifeTally *tally;

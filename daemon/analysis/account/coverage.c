@@ -3,6 +3,7 @@
 
 #include "analysis/group/group-window.h"
 #include "analysis/group/judge.h"
+#include "base/macro.h"
 #include "base/number.h"
 
 static void add(CoverageSum *sum, const ThreadSample *before, const ThreadSample *after,
@@ -54,12 +55,26 @@ Amount coverage_bound_ns(const HostUse *host, const Head *const heads[static SID
         return amount_of(number_multiply_saturating(bound, host->n_cpus.n));
 }
 
+/* The parts that are known. No thread was born, perhaps, but that is no work that anybody knows. */
+static Amount attributed_ns(const Coverage *coverage) {
+        const CoverageSum *const parts[] = { &coverage->survived_ns, &coverage->born_ns,
+                                             &coverage->kernel_ns };
+        CoverageSum all = {};
+
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
+                all.n_threads += parts[i]->n_threads;
+                all.n_known += parts[i]->n_known;
+                all.sum = number_add_saturating(all.sum, parts[i]->sum);
+        }
+        return coverage_amount(&all);
+}
+
 void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const HostUse *host,
-                         Amount bound_ns) {
+                         Amount bound_ns, const char *absence) {
         Amount survived = coverage_amount(&coverage->survived_ns);
         Amount born = coverage_amount(&coverage->born_ns);
         Amount kernel = coverage_amount(&coverage->kernel_ns);
-        Amount attributed = amount_add_known(amount_add_known(survived, born), kernel);
+        Amount attributed = attributed_ns(coverage);
 
         json_write_object(writer);
         amount_write_json(writer, "cpuUsedNs", host->cpu_used_ns);
@@ -77,5 +92,7 @@ void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const Hos
         amount_write_json(writer, "storageAttributedBytes",
                           amount_add_known(coverage_amount(&coverage->read_bytes),
                                            coverage_amount(&coverage->write_bytes)));
+        if (!attributed.known)
+                json_write_member_text(writer, "reason", absence);
         json_write_end(writer);
 }

@@ -44,6 +44,9 @@ Amount coverage_amount(const CoverageSum *sum);
  */
 Amount coverage_bound_ns(const HostUse *host, const Head *const heads[static SIDES]);
 
-/* Writes the object Coverage of the interface. */
+/*
+ * Writes the object Coverage of the interface. @absence says why run times are not known, where
+ * those of no thread are.
+ */
 void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const HostUse *host,
-                         Amount bound_ns);
+                         Amount bound_ns, const char *absence);

@@ -12,14 +12,6 @@ void group_accounts_scale(GroupAccounts *accounts) {
                         &accounts->hosts[side], period_elapsed_ns(&accounts->periods[side]));
 }
 
-/* What the threads of a group that is followed did; NULL when all of them ended. */
-static const Aggregate *work_of_interval(const Group *group, Aggregate *scratch) {
-        if (!group->sides[SIDE_AFTER])
-                return NULL;
-        group_window_work(group->window, group->sides, scratch);
-        return scratch;
-}
-
 bool group_account(const GroupAccounts *accounts, const Group *group, unsigned side, Account *ret) {
         const Aggregate *aggregate = group->sides[side];
         AccountBasis basis = {
@@ -30,12 +22,12 @@ bool group_account(const GroupAccounts *accounts, const Group *group, unsigned s
                 .defects = accounts->defects[side],
                 .host = &accounts->hosts[side],
         };
-        Aggregate scratch;
 
         if (!accounts->is_interval && !aggregate)
                 return false;
         if (accounts->is_interval) {
-                basis.work = work_of_interval(group, &scratch);
+                basis.window = group->window;
+                basis.sides = group->sides;
                 basis.lives = &group->window->lives;
         } else if (group->works[side]) {
                 basis.lives = &group->works[side]->lives;

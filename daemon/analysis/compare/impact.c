@@ -23,10 +23,17 @@ uint64_t impact_floor(MetricUnit unit) {
 }
 
 static void add_sums(uint64_t totals[static _METRIC_MAX], const Group *group, unsigned side) {
-        for (unsigned id = 0; id < _METRIC_MAX; id++)
-                if (metric_table[id].shape == METRIC_SHAPE_SUM)
-                        totals[id] = number_add_saturating(totals[id],
-                                                           group_sum(group, side, (MetricId) id));
+        bool is_scaled = group_is_scaled(group, side);
+
+        for (unsigned i = 0; i < _METRIC_MAX; i++) {
+                MetricId id = (MetricId) i;
+
+                if (metric_table[i].shape != METRIC_SHAPE_SUM)
+                        continue;
+                totals[i] = number_add_saturating(
+                        totals[i], is_scaled ? group_sum(group, side, id)
+                                             : aggregate_sum(group->sides[side], id));
+        }
 }
 
 void impact_scale_init(ImpactScale *scale, const GroupTable *table) {

@@ -260,6 +260,8 @@ static const char *absence_despite_source(MetricId id) {
         if (id == METRIC_hiwater_rss_bytes || id == METRIC_hiwater_vm_bytes ||
             id == METRIC_acct_rss_mb_us || id == METRIC_acct_vm_mb_us)
                 return "these threads have no memory of their own";
+        if (metric->explained_by == SOURCE_JEMALLOC)
+                return "not applicable: no thread of this group uses jemalloc";
         if (metric->class == METRIC_CLASS_FAIR_POLICY)
                 return "the scheduling policy of these threads has none";
         if (metric->section == METRIC_SECTION_TASKSTATS_DELAY &&
@@ -268,7 +270,16 @@ static const char *absence_despite_source(MetricId id) {
         return "this kernel does not give it for these threads";
 }
 
-const char *absence_of_metric(const SourceTable *sources, MetricId id) {
+/* Most processes do not use jemalloc, so that the source was partial explains few of them. */
+static const char *absence_of_allocator(const Source *source, char ret_text[static ABSENCE_BYTES]) {
+        (void) snprintf(ret_text, ABSENCE_BYTES,
+                        "no thread of this group uses jemalloc, or none could be read: %s",
+                        source->reason);
+        return ret_text;
+}
+
+const char *absence_of_metric(const SourceTable *sources, MetricId id,
+                              char ret_text[static ABSENCE_BYTES]) {
         const Source *source;
 
         if (!sources)
@@ -276,6 +287,9 @@ const char *absence_of_metric(const SourceTable *sources, MetricId id) {
         source = &sources->sources[metric_table[id].explained_by];
         if (source->state == SOURCE_STATE_OK)
                 return absence_despite_source(id);
+        if (metric_table[id].explained_by == SOURCE_JEMALLOC &&
+            source->state == SOURCE_STATE_PARTIAL)
+                return absence_of_allocator(source, ret_text);
         return source->reason[0] != '\0' ? source->reason : source_state_name(source->state);
 }
 
@@ -307,8 +321,8 @@ static const char *absence_of_work(const GroupWork *work, MetricId id) {
         return group_work_held(work, id) ? "the earlier snapshot lacks it for these threads" : NULL;
 }
 
-static const char *explain(const Row *row, unsigned index, const SourceTable *sources,
-                           MetricId id) {
+static const char *explain(const Row *row, unsigned index, const SourceTable *sources, MetricId id,
+                           char ret_text[static ABSENCE_BYTES]) {
         const char *text;
 
         if (row->doubts[index] && row->doubts[index]->implausible[id] > 0)
@@ -317,7 +331,7 @@ static const char *explain(const Row *row, unsigned index, const SourceTable *so
                 text = absence_of_work(row->works[index], id);
         else
                 text = row->window ? absence_in_window(row->window, index, id) : NULL;
-        return text ? text : absence_of_metric(sources, id);
+        return text ? text : absence_of_metric(sources, id, ret_text);
 }
 
 void derived_format_zero(const Derived *derived, char ret_text[static ABSENCE_BYTES]) {
@@ -332,9 +346,11 @@ void derived_format_zero(const Derived *derived, char ret_text[static ABSENCE_BY
 
 const char *absence_of_value(const Row *row, unsigned index, const SourceTable *sources,
                              char ret_text[static ABSENCE_BYTES]) {
+        char text[ABSENCE_BYTES];
+
         if (!row->is_derived)
                 (void) snprintf(ret_text, ABSENCE_BYTES, "%s",
-                                explain(row, index, sources, (MetricId) row->id));
+                                explain(row, index, sources, (MetricId) row->id, text));
         else if (row->outcomes[index] == DERIVED_DENOMINATOR_ZERO)
                 derived_format_zero(&derived_table[row->id], ret_text);
         else if (row->outcomes[index] == DERIVED_INPUT_SATURATED)
@@ -343,7 +359,7 @@ const char *absence_of_value(const Row *row, unsigned index, const SourceTable *
         else
                 (void) snprintf(ret_text, ABSENCE_BYTES, "no %s: %s",
                                 metric_table[row->inputs[index]].name,
-                                explain(row, index, sources, row->inputs[index]));
+                                explain(row, index, sources, row->inputs[index], text));
         return ret_text;
 }
 

@@ -112,8 +112,9 @@ bool row_per_second(const Row *row, uint64_t elapsed_ns, double *ret);
 
 /* Why a quotient has no value: which of its inputs are 0. */
 void derived_format_zero(const Derived *derived, char ret_text[static ABSENCE_BYTES]);
-/* @sources of the side; NULL when its file records none. */
-const char *absence_of_metric(const SourceTable *sources, MetricId id);
+/* @sources of the side; NULL when its file records none. @ret_text: room for it. */
+const char *absence_of_metric(const SourceTable *sources, MetricId id,
+                              char ret_text[static ABSENCE_BYTES]);
 /* Explains values[@index] of @row, which must be absent. Returns @ret_text. */
 const char *absence_of_value(const Row *row, unsigned index, const SourceTable *sources,
                              char ret_text[static ABSENCE_BYTES]);

@@ -58,6 +58,12 @@ static const Shape sched_ext[] = {
         IS("hotplug_seq", NUMBER), IS("enable_seq", NUMBER),
         {},
 };
+static const Shape probe_summary[] = {
+        IS("tgids_walked", NUMBER), IS("jemalloc_detected", NUMBER),
+        IS("probed_ok", NUMBER), IS("failed", NUMBER),
+        IS("dominant_failure", TEXT_OR_NULL), IS("privilege_dominant", BOOL),
+        {},
+};
 static const Shape heap_state[] = {
         IS("active_bytes", NUMBER_IF), IS("allocated_bytes", NUMBER_IF),
         IS("resident_bytes", NUMBER_IF), IS("mapped_bytes", NUMBER_IF),
@@ -143,26 +149,6 @@ static bool is_dominant(uint64_t part, uint64_t whole) {
         return whole > 0 && part >= whole - part;
 }
 
-static void ktstr_write_probe(JsonWriter *writer, const Source *source, const Head *head) {
-        const Tally tallies[] = {
-                { "dwarf-parse-failure", source->counts[SOURCE_OUTCOME_malformed] },
-                { "process-vm-readv", source->counts[SOURCE_OUTCOME_other] },
-                { "ptrace-seize", source->counts[SOURCE_OUTCOME_denied] },
-        };
-        uint64_t n_ok = source->counts[SOURCE_OUTCOME_ok];
-        uint64_t n_failed = tally_sum(tallies, ELEMENTSOF(tallies));
-
-        json_write_object(writer);
-        json_write_member_u64(writer, "tgids_walked", head->has_processes ? head->processes : 0);
-        json_write_member_u64(writer, "jemalloc_detected", number_add_saturating(n_ok, n_failed));
-        json_write_member_u64(writer, "probed_ok", n_ok);
-        json_write_member_u64(writer, "failed", n_failed);
-        ktstr_write_dominant(writer, "dominant_failure", tallies, ELEMENTSOF(tallies));
-        json_write_member_bool(writer, "privilege_dominant",
-                               is_dominant(source->counts[SOURCE_OUTCOME_denied], n_failed));
-        json_write_end(writer);
-}
-
 /* Threads that ended during the capture are not failures of reading. */
 static uint64_t source_failures(const Source *source) {
         uint64_t n = 0;
@@ -218,17 +204,22 @@ static void ktstr_write_taskstats(JsonWriter *writer, const Source *source) {
         json_write_end(writer);
 }
 
-void ktstr_write_summaries(JsonWriter *writer, const SourceTable *sources, const Head *head) {
+int ktstr_write_summaries(JsonWriter *writer, Span probe_json, const SourceTable *sources,
+                          const Head *head) {
+        int r;
+
+        json_write_key(writer, "probe_summary");
+        r = ktstr_write_or_null(writer, probe_summary, probe_json);
+        if (r != 0)
+                return r;
         if (!sources) {
-                json_write_member_null(writer, "probe_summary");
                 json_write_member_null(writer, "parse_summary");
                 json_write_member_null(writer, "taskstats_summary");
-                return;
+                return 0;
         }
-        json_write_key(writer, "probe_summary");
-        ktstr_write_probe(writer, &sources->sources[SOURCE_JEMALLOC], head);
         json_write_key(writer, "parse_summary");
         ktstr_write_parse(writer, sources, head);
         json_write_key(writer, "taskstats_summary");
         ktstr_write_taskstats(writer, &sources->sources[SOURCE_TASKSTATS]);
+        return 0;
 }

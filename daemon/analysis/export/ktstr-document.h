@@ -23,7 +23,8 @@ _must_check_ int ktstr_write_psi(JsonWriter *writer, Span psi_json);
 _must_check_ int ktstr_write_sched_ext(JsonWriter *writer, Span sched_ext_json);
 
 /*
- * Writes the members probe_summary, parse_summary and taskstats_summary from the counts of the
- * sources; all are null if @sources is NULL.
+ * Writes the members probe_summary, null for an empty @probe_json, and parse_summary and
+ * taskstats_summary, made of the counts of the sources and null if @sources is NULL. 0 or -ENOMEM.
  */
-void ktstr_write_summaries(JsonWriter *writer, const SourceTable *sources, const Head *head);
+_must_check_ int ktstr_write_summaries(JsonWriter *writer, Span probe_json,
+                                       const SourceTable *sources, const Head *head);

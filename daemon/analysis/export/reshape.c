@@ -82,6 +82,8 @@ static bool reshape_leaves_out(ShapeKind kind, json_object *value) {
         case SHAPE_FLOOR_OR_NULL:
         case SHAPE_AVERAGE:
         case SHAPE_TEXT:
+        case SHAPE_TEXT_OR_NULL:
+        case SHAPE_BOOL:
         case SHAPE_NUMBERS:
         case SHAPE_OBJECT:
                 break;
@@ -118,6 +120,16 @@ static void reshape_value(JsonWriter *writer, const Shape *shape, json_object *v
                 json_write_span(writer, json_object_is_type(value, json_type_string)
                                                 ? reshape_text(value)
                                                 : SPAN_LITERAL(""));
+                break;
+        case SHAPE_TEXT_OR_NULL:
+                if (json_object_is_type(value, json_type_string))
+                        json_write_span(writer, reshape_text(value));
+                else
+                        json_write_null(writer);
+                break;
+        case SHAPE_BOOL:
+                json_write_bool(writer, json_object_is_type(value, json_type_boolean) &&
+                                                json_object_get_boolean(value));
                 break;
         case SHAPE_NUMBERS:
                 reshape_numbers(writer, value);

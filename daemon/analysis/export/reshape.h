@@ -21,6 +21,8 @@ typedef enum ShapeKind {
         SHAPE_FLOOR_OR_NULL,  /* as above, but "max" becomes 2^64-1 */
         SHAPE_AVERAGE,        /* unsigned, clipped to 16 bits; 0 when absent */
         SHAPE_TEXT,           /* "" when absent */
+        SHAPE_TEXT_OR_NULL,   /* null when absent */
+        SHAPE_BOOL,           /* false when absent */
         SHAPE_NUMBERS,        /* an object of unsigned numbers, others dropped; {} when absent */
         SHAPE_OBJECT, /* an object described by the rows below; if absent, all of them are */
 

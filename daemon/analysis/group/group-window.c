@@ -8,11 +8,6 @@
 
 #define WORDS ELEMENTSOF(((ThreadSample *) NULL)->present)
 
-/* thread_count is cumulative by its type, but it counts threads and does not measure work. */
-bool metric_is_work(MetricId id) {
-        return metric_is_cumulative(id) && id != METRIC_thread_count;
-}
-
 static bool is_work(unsigned id) {
         return metric_is_work((MetricId) id);
 }
@@ -162,10 +157,15 @@ static int match_sums(GroupWindow *window, const ThreadSample *read, ThreadSampl
                         uint64_t from;
                         int r;
 
-                        in_before = life_before(read, after, (MetricId) id, &from);
                         in_after = thread_sample_has(after, (MetricId) id);
-                        if (in_before)
-                                thread_sample_put(before, (MetricId) id, from);
+                        in_before = thread_sample_has(read, (MetricId) id);
+                        if (in_before) {
+                                from = thread_sample_get(read, (MetricId) id);
+                        } else {
+                                in_before = life_before(read, after, (MetricId) id, &from);
+                                if (in_before)
+                                        thread_sample_put(before, (MetricId) id, from);
+                        }
                         if (!is_work(id)) {
                                 if (in_before && in_after)
                                         note_move(window, id, from,
@@ -291,23 +291,33 @@ bool group_window_moved(const GroupWindow *window, MetricId id) {
         return window->moved[id / 64] >> id % 64 & 1;
 }
 
+WindowSum group_window_sum(const GroupWindow *window, Aggregate *const sides[static SIDES],
+                           MetricId id) {
+        const Aggregate *before = sides[SIDE_BEFORE], *after = sides[SIDE_AFTER];
+        uint32_t n_fell = window->falls ? window->falls->n[id] : 0;
+        uint64_t lost = window->falls ? window->falls->lost[id] : 0;
+
+        /* What is left of a sum that stopped at 2^64-1 is not known. */
+        if (!metric_is_work(id) || after->present[id] <= n_fell ||
+            aggregate_is_saturated(after, id))
+                return (WindowSum){ .present = 0 };
+        /* Between the steps this may wrap; in the end it is a sum of growths. */
+        return (WindowSum){
+                .value = aggregate_sum(after, id) + lost - aggregate_sum(before, id),
+                .present = after->present[id] - n_fell,
+        };
+}
+
 void group_window_work(const GroupWindow *window, Aggregate *const sides[static SIDES],
                        Aggregate *ret) {
-        const Aggregate *before = sides[SIDE_BEFORE], *after = sides[SIDE_AFTER];
+        const Aggregate *after = sides[SIDE_AFTER];
 
         *ret = (Aggregate){ .n_threads = after->n_threads, .doubts = after->doubts };
         for (unsigned i = 0; i < _METRIC_MAX; i++) {
-                MetricId id = (MetricId) i;
-                uint32_t n_fell = window->falls ? window->falls->n[i] : 0;
-                uint64_t lost = window->falls ? window->falls->lost[i] : 0;
+                WindowSum sum = group_window_sum(window, sides, (MetricId) i);
 
-                /* What is left of a sum that stopped at 2^64-1 is not known. */
-                if (!is_work(i) || after->present[i] <= n_fell || aggregate_is_saturated(after, id))
-                        continue;
-                /* Between the steps this may wrap; in the end it is a sum of growths. */
-                aggregate_put_sum(ret, id,
-                                  aggregate_sum(after, id) + lost - aggregate_sum(before, id),
-                                  after->present[i] - n_fell);
+                if (sum.present > 0)
+                        aggregate_put_sum(ret, (MetricId) i, sum.value, sum.present);
         }
 }
 

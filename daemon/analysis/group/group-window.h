@@ -76,11 +76,24 @@ bool group_window_moved(const GroupWindow *window, MetricId id);
  */
 void group_window_work(const GroupWindow *window, Aggregate *const sides[static SIDES],
                        Aggregate *ret);
+/* The work done of one sum, as group_window_work() puts it, for who needs few of them. */
+typedef struct WindowSum {
+        uint64_t value;
+        uint32_t present; /* threads that it is of; 0: it is not known */
+} WindowSum;
+
+WindowSum group_window_sum(const GroupWindow *window, Aggregate *const sides[static SIDES],
+                           MetricId id);
 /* Survivors that do not take part in the sum because they lack it on one side. */
 uint64_t group_window_left_out(const GroupWindow *window, MetricId id);
 
-/* Sums that grow with what threads do. */
-bool metric_is_work(MetricId id);
+/*
+ * Sums that grow with what threads do. thread_count is cumulative by its type, but it counts
+ * threads and does not measure work.
+ */
+static inline bool metric_is_work(MetricId id) {
+        return metric_is_cumulative(id) && id != METRIC_thread_count;
+}
 /* Counts one thread; one of the samples may be NULL. */
 void life_counts_add(LifeCounts *counts, const ThreadSample *before, const ThreadSample *after);
 void life_counts_merge(LifeCounts *counts, const LifeCounts *from);

@@ -212,14 +212,18 @@ uint64_t group_sum_ns(const Group *group) {
         return MAX_OF(group->elapsed_ns[0], group->elapsed_ns[1]);
 }
 
+bool group_is_scaled(const Group *group, unsigned side) {
+        return group->elapsed_ns[side] != 0 && group->elapsed_ns[side] != group_sum_ns(group);
+}
+
 uint64_t group_sum(const Group *group, unsigned side, MetricId id) {
         uint64_t sum = aggregate_sum(group->sides[side], id);
-        uint64_t own_ns = group->elapsed_ns[side], ns = group_sum_ns(group);
         long double scaled;
 
-        if (own_ns == ns || own_ns == 0 || !group_work_counts(id))
+        if (!group_is_scaled(group, side) || !group_work_counts(id))
                 return sum;
-        scaled = (long double) sum * (long double) ns / (long double) own_ns;
+        scaled = (long double) sum * (long double) group_sum_ns(group) /
+                 (long double) group->elapsed_ns[side];
         return scaled < (long double) UINT64_MAX ? (uint64_t) scaled : UINT64_MAX;
 }
 

@@ -119,6 +119,8 @@ bool group_refutes_growth(const Group *group, MetricId id);
  * work would have been at the same rate in the longer one, so that the sides can be compared.
  */
 uint64_t group_sum(const Group *group, unsigned side, MetricId id);
+/* The sums of that side are not what group_sum() says. */
+bool group_is_scaled(const Group *group, unsigned side);
 /* How long that is; 0 where sums are not of intervals. */
 uint64_t group_sum_ns(const Group *group);
 /* False for a sum that is not known because it fell for some thread. */

@@ -131,7 +131,7 @@ int member_scan_text(Span json, JsonOnMember on_member, void *userdata,
         _cleanup_(json_scanner_freep) JsonScanner *scanner = NULL;
         int r;
 
-        r = json_scanner_new_text(json, &limits, &scanner);
+        r = json_scanner_new_checked(json, &limits, &scanner);
         if (r != 0)
                 return r;
         r = member_scan_value(scanner, on_member, userdata);

@@ -63,7 +63,8 @@ _must_check_ int member_scan_value(JsonScanner *scanner, JsonOnMember on_member,
 #define MEMBER_COMPLAINT_BYTES 192
 
 /*
- * A whole text that is one such value. JSON_E_MALFORMED: *ret_complaint tells what and where.
+ * A whole text that is one such value, as the reader of the document took it. JSON_E_MALFORMED:
+ * *ret_complaint tells what and where.
  */
 _must_check_ int member_scan_text(Span json, JsonOnMember on_member, void *userdata,
                                   char ret_complaint[static MEMBER_COMPLAINT_BYTES]);

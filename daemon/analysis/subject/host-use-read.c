@@ -53,17 +53,13 @@ HostUse host_use_since_boot(const HostTotals *totals) {
         return use;
 }
 
-int host_use_between(const HostTotals *before, const HostTotals *after, HostUse *ret) {
-        HostTotals difference = {};
-        int r = host_totals_difference(before, after, &difference);
+HostUse host_use_between(const HostTotals *before, const HostTotals *after,
+                         const HostTotals *difference) {
+        HostUse use = use_of(difference);
 
-        if (r == 0) {
-                *ret = use_of(&difference);
-                ret->n_cpus = n_cpus_of(after);
-                ret->dirty_growth_bytes = amount_subtract(dirty_bytes(after), dirty_bytes(before));
-        }
-        host_totals_done(&difference);
-        return r;
+        use.n_cpus = n_cpus_of(after);
+        use.dirty_growth_bytes = amount_subtract(dirty_bytes(after), dirty_bytes(before));
+        return use;
 }
 
 /* The number of CPUs in the host context, which every version records. */
@@ -82,8 +78,9 @@ static int n_cpus_of_context(const Subject *subject, Amount *ret) {
         return r == HOST_CHANGE_E_MALFORMED ? 0 : r; /* who needs the context says so */
 }
 
-int subject_host_use(Subject *before, Subject *after, Subject **ret_culprit, HostUse *ret) {
-        HostTotals earlier = {}, later = {};
+int subject_host_use(Subject *before, Subject *after, Subject **ret_culprit, HostUse *ret,
+                     HostTotals *ret_difference) {
+        HostTotals earlier = {}, later = {}, difference = {};
         int r;
 
         *ret_culprit = after;
@@ -93,12 +90,16 @@ int subject_host_use(Subject *before, Subject *after, Subject **ret_culprit, Hos
                 r = subject_host_totals(before, &earlier);
         }
         if (r == 0 && before)
-                r = host_use_between(&earlier, &later, ret);
-        else if (r == 0)
-                *ret = host_use_since_boot(&later);
+                r = host_totals_difference(&earlier, &later, &difference);
+        if (r == 0)
+                *ret = before ? host_use_between(&earlier, &later, &difference)
+                              : host_use_since_boot(&later);
         if (r == 0 && !ret->n_cpus.known)
                 r = n_cpus_of_context(after, &ret->n_cpus);
         host_totals_done(&earlier);
         host_totals_done(&later);
+        if (ret_difference)
+                *ret_difference = TAKE(difference, (HostTotals){});
+        host_totals_done(&difference);
         return r;
 }

@@ -16,12 +16,14 @@
 
 /* Since the boot. */
 HostUse host_use_since_boot(const HostTotals *totals);
-/* Between two snapshots of one boot, the earlier first. 0 or -ENOMEM. */
-_must_check_ int host_use_between(const HostTotals *before, const HostTotals *after, HostUse *ret);
+/* Between two snapshots of one boot, the earlier first. @difference: host_totals_difference(). */
+HostUse host_use_between(const HostTotals *before, const HostTotals *after,
+                         const HostTotals *difference);
 
 /*
  * The same of subjects, after a pass; without @before, since the boot. SUBJECT_E_UNREADABLE with
- * the fault in *ret_culprit, or -ENOMEM.
+ * the fault in *ret_culprit, or -ENOMEM. What it comes from between two is in *ret_difference,
+ * which may be NULL; call host_totals_done() on it in any case.
  */
 _must_check_ int subject_host_use(Subject *before, Subject *after, Subject **ret_culprit,
-                                  HostUse *ret);
+                                  HostUse *ret, HostTotals *ret_difference);

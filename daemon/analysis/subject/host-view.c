@@ -28,25 +28,16 @@ static int read_pressure(Subject *subject, PressureRecord *ret) {
         return SUBJECT_E_UNREADABLE;
 }
 
-int subject_host_view(Subject *before, Subject *after, Subject **ret_culprit, HostView *ret) {
+int subject_host_view(Subject *before, Subject *after, Subject **ret_culprit, HostView *view) {
         Subject *const subjects[SIDES] = { before, after };
-        HostTotals totals[SIDES] = {};
         int r = 0;
 
-        *ret = (HostView){};
         for (unsigned i = 0; i < SIDES && r == 0; i++) {
                 *ret_culprit = subjects[i];
-                r = subject_host_totals(subjects[i], &totals[i]);
-                if (r == 0)
-                        r = read_pressure(subjects[i], &ret->pressure[i]);
+                r = read_pressure(subjects[i], &view->pressure[i]);
         }
-        if (r == 0)
-                r = host_totals_difference(&totals[SIDE_BEFORE], &totals[SIDE_AFTER],
-                                           &ret->difference);
         if (after->head.has_page_size)
-                ret->page_bytes = amount_of(after->head.page_size);
-        for (unsigned i = 0; i < SIDES; i++)
-                host_totals_done(&totals[i]);
+                view->page_bytes = amount_of(after->head.page_size);
         return r;
 }
 

@@ -23,7 +23,7 @@
 
 /* Zeroed: nothing is known. */
 typedef struct HostView {
-        HostTotals difference;          /* host_totals_difference() */
+        HostTotals difference;          /* for the caller to fill in: subject_host_use() */
         PressureRecord pressure[SIDES]; /* since boot, at both ends */
         Amount page_bytes;
         Amount n_cpus;     /* online at the end; for the caller to fill in */
@@ -33,11 +33,11 @@ typedef struct HostView {
 void host_view_done(HostView *view);
 
 /*
- * Reads two subjects of one boot, the earlier first, after a pass. SUBJECT_E_UNREADABLE with the
- * fault in *ret_culprit, or -ENOMEM. *ret must be freed in all cases.
+ * Reads the rest from two subjects of one boot, the earlier first, after a pass.
+ * SUBJECT_E_UNREADABLE with the fault in *ret_culprit, or -ENOMEM.
  */
 _must_check_ int subject_host_view(Subject *before, Subject *after, Subject **ret_culprit,
-                                   HostView *ret);
+                                   HostView *view);
 
 /* How many processes the OOM killer killed on the whole host, its cgroups included. */
 Amount host_view_oom_kills(const HostView *view);

@@ -17,17 +17,19 @@ typedef enum Limit {
         LIMIT_CPU,
         LIMIT_MEMORY_MAX,
         LIMIT_MEMORY_HIGH,
+        LIMIT_PIDS,
         _LIMIT_MAX
 } Limit;
 
 static const struct {
         const char *name;
-        const char *event; /* of memory.events */
+        const char *controller, *event; /* a key of its events; NULL: it has none */
 } limits[_LIMIT_MAX] = {
-        [LIMIT_OOM_KILL] = { "oom_kill", "oom_kill" },
-        [LIMIT_CPU] = { "cpu.max", NULL },
-        [LIMIT_MEMORY_MAX] = { "memory.max", "max" },
-        [LIMIT_MEMORY_HIGH] = { "memory.high", "high" },
+        [LIMIT_OOM_KILL] = { "oom_kill", "memory", "oom_kill" },
+        [LIMIT_CPU] = { "cpu.max", "cpu", NULL },
+        [LIMIT_MEMORY_MAX] = { "memory.max", "memory", "max" },
+        [LIMIT_MEMORY_HIGH] = { "memory.high", "memory", "high" },
+        [LIMIT_PIDS] = { "pids.max", "pids", "max" },
 };
 
 typedef struct Counters {
@@ -64,6 +66,12 @@ void limit_tally_done(LimitTally *tally) {
 
 /* reading */
 
+/* Where the events of a controller go. */
+typedef struct EventScan {
+        Counters *counters;
+        const char *controller;
+} EventScan;
+
 static int scan_cpu(void *userdata, JsonScanner *scanner, Span key) {
         Counters *counters = userdata;
 
@@ -75,25 +83,33 @@ static int scan_cpu(void *userdata, JsonScanner *scanner, Span key) {
 }
 
 static int scan_event(void *userdata, JsonScanner *scanner, Span key) {
-        Counters *counters = userdata;
+        const EventScan *scan = userdata;
 
         for (unsigned i = 0; i < _LIMIT_MAX; i++)
-                if (limits[i].event && span_is(key, limits[i].event))
-                        return reading_scan(&counters->counts[i], scanner, READING_KIND_COUNT);
+                if (limits[i].event && strcmp(limits[i].controller, scan->controller) == 0 &&
+                    span_is(key, limits[i].event))
+                        return reading_scan(&scan->counters->counts[i], scanner,
+                                            READING_KIND_COUNT);
         return json_scanner_skip(scanner);
 }
 
-static int scan_memory(void *userdata, JsonScanner *scanner, Span key) {
+static int scan_controller(void *userdata, JsonScanner *scanner, Span key) {
         if (span_is(key, "events"))
                 return member_scan_value(scanner, scan_event, userdata);
         return json_scanner_skip(scanner);
 }
 
 static int scan_record(void *userdata, JsonScanner *scanner, Span key) {
+        static const char *const controllers[] = { "memory", "pids" };
+
         if (span_is(key, "cpu"))
                 return member_scan_value(scanner, scan_cpu, userdata);
-        if (span_is(key, "memory"))
-                return member_scan_value(scanner, scan_memory, userdata);
+        for (size_t i = 0; i < ELEMENTSOF(controllers); i++) {
+                EventScan scan = { userdata, controllers[i] };
+
+                if (span_is(key, controllers[i]))
+                        return member_scan_value(scanner, scan_controller, &scan);
+        }
         return json_scanner_skip(scanner);
 }
 
@@ -176,9 +192,26 @@ static void add_up(LimitTally *tally) {
         }
 }
 
-/* Throttling is counted in the cgroup with the limit alone, events of memory in all above, too. */
+/* Throttling is counted in the cgroup with the limit alone, events in all above, too. */
 static bool is_explained(const Cgroup *cgroup, Limit limit, uint64_t count) {
         return limit != LIMIT_CPU && cgroup->below[limit] >= count;
+}
+
+/* What happened in @cgroup and in none below it. */
+static uint64_t own_count(const Cgroup *cgroup, Limit limit) {
+        uint64_t count = count_of(cgroup, limit).n;
+
+        return count > cgroup->below[limit] ? count - cgroup->below[limit] : 0;
+}
+
+/* What the host counted and no cgroup: each event of a cgroup is one of the host as well. */
+static Amount left_for_host(LimitTally *tally, Limit limit, Amount host) {
+        for (KeyNode *node = tally->cgroups.first; node; node = node->next) {
+                uint64_t own = own_count(cgroup_of(node), limit);
+
+                host.n = host.n > own ? host.n - own : 0;
+        }
+        return host;
 }
 
 /* choosing */
@@ -254,9 +287,11 @@ int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills, JsonWriter 
                 json_write_null(writer);
                 return 0;
         }
-        r = add_line(&list, (Line){ SPAN_LITERAL(""), LIMIT_OOM_KILL, host_oom_kills, {} });
-        if (has_cgroups)
+        if (has_cgroups) {
                 add_up(tally);
+                host_oom_kills = left_for_host(tally, LIMIT_OOM_KILL, host_oom_kills);
+        }
+        r = add_line(&list, (Line){ SPAN_LITERAL(""), LIMIT_OOM_KILL, host_oom_kills, {} });
         for (KeyNode *node = tally->cgroups.first; has_cgroups && node && r == 0; node = node->next)
                 r = list_cgroup(&list, cgroup_of(node), node->key);
         if (r == 0) {

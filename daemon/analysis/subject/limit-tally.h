@@ -5,8 +5,8 @@
  * LimitTally
  *
  * Which cgroups a limit held back in an interval: what the kernel counts of that (cpu.stat,
- * memory.events) in the cgroup records of the two snapshots. Paths are literal, whatever a view
- * makes of them, and every cgroup counts.
+ * memory.events, pids.events) in the cgroup records of the two snapshots. Paths are literal,
+ * whatever a view makes of them, and every cgroup counts.
  *
  * A cgroup that only the later snapshot has was made inside, so its counters began at 0. One that
  * is gone took its counters along. A counter that fell belongs to another cgroup of the same path.
@@ -39,11 +39,12 @@ _must_check_ int limit_tally_add(LimitTally *tally, Side side, Span path, Span s
 
 /*
  * Writes an array of Limited of the interface, the heaviest LIMIT_TALLY_MAX_WRITTEN of them:
- * killed processes, then throttled time, then memory. Null when neither the cgroups of both
- * snapshots nor @host_oom_kills are known.
+ * killed processes, then throttled time, then memory, then pids. Null when neither the cgroups of
+ * both snapshots nor @host_oom_kills are known.
  *
- * The kernel counts an event of memory in all cgroups above the one in which it happened. A cgroup
- * whose count those below explain is left out. 0 or -ENOMEM, and then nothing was written.
+ * The kernel counts an event in all cgroups above the one in which it happened, too. A cgroup whose
+ * count those below explain is left out, and so are kills of the host that a cgroup has. 0 or
+ * -ENOMEM, and then nothing was written.
  */
 _must_check_ int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills,
                                         JsonWriter *writer);

@@ -33,7 +33,8 @@ int set_host_find(SetSubjects *subjects, unsigned side, HostUse *ret, Subject **
                 if (subjects->members[i].side != side)
                         continue;
                 capture = set_subjects_relate(subjects, i, &previous);
-                r = subject_host_use(previous, subjects->members[i].subject, ret_culprit, &use);
+                r = subject_host_use(previous, subjects->members[i].subject, ret_culprit, &use,
+                                     NULL);
                 if (r != 0 || !previous)
                         continue;
                 add_rate(&read, use.disk_read_bytes, capture.elapsed_ns);

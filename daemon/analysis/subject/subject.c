@@ -26,6 +26,7 @@ void subject_init(Subject *subject) {
         for (unsigned i = 0; i < _HOST_PART_MAX; i++)
                 buffer_init(&subject->host_parts[i], LIMIT_VALUE_BYTES);
         buffer_init(&subject->sched_ext, LIMIT_VALUE_BYTES);
+        buffer_init(&subject->probe_summary, LIMIT_VALUE_BYTES);
 }
 
 void subject_done(Subject *subject) {
@@ -36,6 +37,7 @@ void subject_done(Subject *subject) {
         for (unsigned i = 0; i < _HOST_PART_MAX; i++)
                 buffer_done(&subject->host_parts[i]);
         buffer_done(&subject->sched_ext);
+        buffer_done(&subject->probe_summary);
 }
 
 void fault_of_errno(SnapshotFault *fault, int error) {
@@ -182,6 +184,12 @@ static int pass_on_sched_ext(void *userdata, Span json) {
         return subject_keep(pass->subject, &pass->subject->sched_ext, json);
 }
 
+static int pass_on_probe_summary(void *userdata, Span json) {
+        SubjectPass *pass = userdata;
+
+        return subject_keep(pass->subject, &pass->subject->probe_summary, json);
+}
+
 static int pass_on_sources(void *userdata, const SourceTable *sources) {
         SubjectPass *pass = userdata;
 
@@ -303,6 +311,7 @@ int subject_pass_new(Subject *subject, const SubjectVisitor *visitor, void *user
                               .on_host_part = pass_on_host_part,
                               .on_psi = pass_on_psi,
                               .on_sched_ext = pass_on_sched_ext,
+                              .on_probe_summary = pass_on_probe_summary,
                               .on_sources = pass_on_sources },
         };
         subject->read_error = 0;

@@ -38,9 +38,9 @@ typedef struct Subject {
 
         /* after the first pass */
         bool passed;
-        Buffer host, psi, sched_ext;       /* one JSON value each; empty for null */
-        Buffer host_parts[_HOST_PART_MAX]; /* the same; see subject_host_totals() */
-        bool has_sources;                  /* otherwise the table says that none are recorded */
+        Buffer host, psi, sched_ext, probe_summary; /* one JSON value each; empty for null */
+        Buffer host_parts[_HOST_PART_MAX];          /* the same; see subject_host_totals() */
+        bool has_sources; /* otherwise the table says that none are recorded */
         SourceTable sources;
 
         /* Set when reading failed, to distinguish it from an error of the visitor. */

@@ -12,6 +12,12 @@
         "threads by other numbers"
 #define NO_SCHED "this kernel has no /proc/PID/sched: it was built without CONFIG_SCHED_DEBUG"
 
+/* What only a setting of this kernel keeps from being counted. */
+static bool schedstats_are_off(const Gates *gates) {
+        return gates->has_file[SOURCE_SCHED] && !gates->only_processes &&
+               gates->has_sysctl_schedstats && !gates->schedstats_on;
+}
+
 static const char *schedstats_reason(const Gates *gates) {
         if (!gates->has_file[SOURCE_SCHED])
                 return NO_SCHED;
@@ -19,7 +25,7 @@ static const char *schedstats_reason(const Gates *gates) {
                 return REASON_ONLY_PROCESSES;
         if (!gates->has_sysctl_schedstats)
                 return "this kernel was built without CONFIG_SCHEDSTATS";
-        if (!gates->schedstats_on)
+        if (schedstats_are_off(gates))
                 return "schedstats are off: sysctl kernel.sched_schedstats=1";
         return "schedstats were switched on or off during the capture";
 }
@@ -58,6 +64,12 @@ static bool taskstats_answers(const Gates *gates) {
         return gates->taskstats_asked && gates->taskstats == 0;
 }
 
+/* As schedstats_are_off(). */
+static bool delays_are_off(const Gates *gates) {
+        return taskstats_answers(gates) && gates->has_delay_members && !gates->only_processes &&
+               gates->delay_trust == DELAY_TRUST_COUNTED;
+}
+
 static const char *delay_reason(const Gates *gates, SourceOutcome cause) {
         if (!taskstats_answers(gates) || cause != SOURCE_OUTCOME_unsupported)
                 return taskstats_reason(gates, cause);
@@ -65,17 +77,20 @@ static const char *delay_reason(const Gates *gates, SourceOutcome cause) {
                 return "this kernel was built without CONFIG_TASK_DELAY_ACCT";
         if (gates->only_processes)
                 return REASON_ONLY_PROCESSES;
-        if (gates->delay_trust == DELAY_TRUST_COUNTED)
+        if (delays_are_off(gates))
                 return "delay accounting is off: boot with delayacct, or sysctl "
                        "kernel.task_delayacct=1 for tasks started from then on";
         return "threads without any delay may predate kernel.task_delayacct=1: boot with delayacct "
                "to account all threads from their start";
 }
 
+static bool irq_time_is_unknown(const Gates *gates) {
+        return taskstats_answers(gates) && !(gates->has_delay_members && gates->only_processes) &&
+               !gates->irq_time_accounted && !gates->has_pressure;
+}
+
 static const char *irq_reason(const Gates *gates, SourceOutcome cause) {
-        if (taskstats_answers(gates) && cause == SOURCE_OUTCOME_unsupported &&
-            !(gates->has_delay_members && gates->only_processes) && !gates->irq_time_accounted &&
-            !gates->has_pressure)
+        if (cause == SOURCE_OUTCOME_unsupported && irq_time_is_unknown(gates))
                 return "without /proc/pressure/irq it is unknown whether interrupt time is "
                        "accounted: boot with psi=1 (a kernel built with "
                        "CONFIG_IRQ_TIME_ACCOUNTING)";
@@ -115,6 +130,20 @@ static const char *find_reason(const Gates *gates, SourceId id, SourceOutcome ca
         }
 }
 
+/* Whether the reason of what is unsupported names a setting, and not what the kernel lacks. */
+static bool is_switched_off(const Gates *gates, SourceId id) {
+        switch ((unsigned) id) {
+        case SOURCE_SCHEDSTATS:
+                return schedstats_are_off(gates);
+        case SOURCE_TASKSTATS_DELAY:
+                return delays_are_off(gates);
+        case SOURCE_TASKSTATS_IRQ:
+                return delays_are_off(gates) && !irq_time_is_unknown(gates);
+        default:
+                return false;
+        }
+}
+
 static void judge_irq(const Gates *gates, Source *source) {
         if (source->counts[SOURCE_OUTCOME_ok] > 0 && !gates->irq_time_accounted)
                 source_set(source, SOURCE_STATE_PARTIAL,
@@ -139,6 +168,7 @@ void procfs_explain(const Gates *gates, const Tally *tally, SourceId id, SourceO
 
         if (reason)
                 source_set(source, source->state, "%s", reason);
+        source->switched_off = cause == SOURCE_OUTCOME_unsupported && is_switched_off(gates, id);
         if (id == SOURCE_STAT && tally->processes_hidden)
                 source_set(source, SOURCE_STATE_PARTIAL,
                            "/proc is mounted with hidepid: processes of other users are hidden "

@@ -21,16 +21,71 @@ START_TEST(absence_is_explained_by_the_source) {
         SourceTable sources = { .sources = { { .state = SOURCE_STATE_OK } } };
         Source *source = &sources.sources[metric_table[METRIC_rchar].explained_by];
         Source no_reason = { .state = SOURCE_STATE_NOT_REQUESTED };
+        char text[ABSENCE_BYTES];
 
-        ck_assert_str_eq(absence_of_metric(NULL, METRIC_rchar), "not recorded by this file");
-        ck_assert_str_eq(absence_of_metric(&sources, METRIC_rchar),
+        ck_assert_str_eq(absence_of_metric(NULL, METRIC_rchar, text), "not recorded by this file");
+        ck_assert_str_eq(absence_of_metric(&sources, METRIC_rchar, text),
                          "this kernel does not give it for these threads");
         *source = (Source){ .state = SOURCE_STATE_PARTIAL, .reason = "run as root" };
-        ck_assert_str_eq(absence_of_metric(&sources, METRIC_rchar), "run as root");
-        ck_assert_str_eq(absence_of_metric(&sources, METRIC_minflt),
+        ck_assert_str_eq(absence_of_metric(&sources, METRIC_rchar, text), "run as root");
+        ck_assert_str_eq(absence_of_metric(&sources, METRIC_minflt, text),
                          "this kernel does not give it for these threads");
         *source = no_reason;
-        ck_assert_str_eq(absence_of_metric(&sources, METRIC_rchar), "not-requested");
+        ck_assert_str_eq(absence_of_metric(&sources, METRIC_rchar, text), "not-requested");
+}
+END_TEST
+
+static const struct {
+        Source source;
+        const char *text, *derived;
+} allocator_rows[] = {
+        { { .state = SOURCE_STATE_OK },
+          "not applicable: no thread of this group uses jemalloc",
+          "no allocated_bytes: not applicable: no thread of this group uses jemalloc" },
+        { { .state = SOURCE_STATE_NOT_APPLICABLE,
+            .reason = "no process of this host uses jemalloc" },
+          "no process of this host uses jemalloc",
+          "no allocated_bytes: no process of this host uses jemalloc" },
+        { { .state = SOURCE_STATE_PARTIAL, .reason = "2 threads" },
+          "no thread of this group uses jemalloc, or none could be read: 2 threads",
+          "no allocated_bytes: no thread of this group uses jemalloc, or none could be read: 2 "
+          "threads" },
+        { { .state = SOURCE_STATE_UNAVAILABLE, .reason = "run as root" },
+          "run as root",
+          "no allocated_bytes: run as root" },
+        { { .state = SOURCE_STATE_NOT_REQUESTED },
+          "not-requested",
+          "no allocated_bytes: not-requested" },
+};
+
+/* It is never 0: a thread that uses another allocator has not allocated nothing. */
+START_TEST(threads_without_the_allocator_have_no_counters) {
+        ThreadSample sample = thread_of("p", "t", 1);
+        SourceTable sources = {};
+        char text[ABSENCE_BYTES];
+        Row row;
+
+        sources.sources[SOURCE_JEMALLOC] = allocator_rows[_i].source;
+        ck_assert_int_eq(group_fold(group, 0, &sample), 0);
+        row_init_metric(&row, group, 0, METRIC_allocated_bytes, false);
+        ck_assert_int_eq(row.values[0].kind, VALUE_ABSENT);
+        ck_assert_str_eq(absence_of_value(&row, 0, &sources, text), allocator_rows[_i].text);
+        row_init_derived(&row, group, 0, DERIVED_live_heap_estimate);
+        ck_assert_int_eq(row.values[0].kind, VALUE_ABSENT);
+        ck_assert_str_eq(absence_of_value(&row, 0, &sources, text), allocator_rows[_i].derived);
+}
+END_TEST
+
+START_TEST(some_with_it_are_enough_for_a_sum) {
+        ThreadSample with = thread_of("p", "t", 1), without = thread_of("p", "t", 2);
+        Row row;
+
+        thread_sample_put(&with, METRIC_allocated_bytes, 0);
+        ck_assert_int_eq(group_fold(group, 0, &with), 0);
+        ck_assert_int_eq(group_fold(group, 0, &without), 0);
+        row_init_metric(&row, group, 0, METRIC_allocated_bytes, false);
+        ck_assert_int_ne(row.values[0].kind, VALUE_ABSENT);
+        ck_assert_uint_eq(row.present, 1);
 }
 END_TEST
 
@@ -86,6 +141,9 @@ int main(void) {
         tcase_add_test(reasons, absence_is_explained_by_the_source);
         tcase_add_loop_test(reasons, derived_values_say_what_is_missing, 0,
                             ELEMENTSOF(absence_rows));
+        tcase_add_loop_test(reasons, threads_without_the_allocator_have_no_counters, 0,
+                            ELEMENTSOF(allocator_rows));
+        tcase_add_test(reasons, some_with_it_are_enough_for_a_sum);
         tcase_add_test(reasons, the_longest_reason_fits);
         suite_add_tcase(suite, reasons);
         return check_main(suite);

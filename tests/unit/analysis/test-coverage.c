@@ -32,7 +32,7 @@ static void add(Coverage *coverage, char kind, uint64_t before, uint64_t after) 
 static const char *text_of(const Coverage *coverage, const HostUse *host, Amount bound_ns) {
         JsonWriter writer;
 
-        coverage_write_json(json_text_begin(&writer), coverage, host, bound_ns);
+        coverage_write_json(json_text_begin(&writer), coverage, host, bound_ns, "why");
         return json_text_end(&writer);
 }
 
@@ -74,7 +74,24 @@ START_TEST(what_nobody_measured_is_not_zero) {
                          "{\"cpuUsedNs\":null,\"attributedNs\":null,\"survivedNs\":null,"
                          "\"bornNs\":null,\"endedNs\":null,\"bornAndEndedNs\":null,"
                          "\"kernelThreadsNs\":null,\"notAttributedNs\":null,\"boundNs\":null,"
-                         "\"storageUsedBytes\":null,\"storageAttributedBytes\":null}");
+                         "\"storageUsedBytes\":null,\"storageAttributedBytes\":null,"
+                         "\"reason\":\"why\"}");
+}
+END_TEST
+
+/* That none was born is known, but it is not what the host's CPUs were used for. */
+START_TEST(parts_without_threads_are_no_account_of_the_others) {
+        const HostUse host = { .cpu_used_ns = amount_of(1000) };
+        Coverage coverage = {};
+
+        add(&coverage, 'u', NONE, NONE);
+        add(&coverage, 'k', NONE, NONE);
+        ck_assert_str_eq(text_of(&coverage, &host, amount_of(9)),
+                         "{\"cpuUsedNs\":1000,\"attributedNs\":null,\"survivedNs\":null,"
+                         "\"bornNs\":0,\"endedNs\":null,\"bornAndEndedNs\":null,"
+                         "\"kernelThreadsNs\":null,\"notAttributedNs\":null,\"boundNs\":9,"
+                         "\"storageUsedBytes\":null,\"storageAttributedBytes\":null,"
+                         "\"reason\":\"why\"}");
 }
 END_TEST
 
@@ -118,6 +135,7 @@ int main(void) {
 
         tcase_add_test(parts, each_thread_counts_in_one_part);
         tcase_add_test(parts, what_nobody_measured_is_not_zero);
+        tcase_add_test(parts, parts_without_threads_are_no_account_of_the_others);
         tcase_add_test(parts, threads_may_account_for_more_than_the_host_counted);
         tcase_add_test(parts, the_bound_is_two_ticks_and_the_captures_on_each_cpu);
         suite_add_tcase(suite, parts);

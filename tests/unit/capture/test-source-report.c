@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/macro.h"
@@ -15,6 +16,21 @@ static SourceReport report;
 static SourceTable table;
 static RollupBudget smaps;
 static HostRecord record;
+static CaptureHost host;
+static Heap *heap;
+
+static void make_heap(bool wanted) {
+        const HeapOptions options = {
+                .wanted = wanted,
+                .limit_ns = 100 * NSEC_PER_MSEC,
+                .cache_fd = -EBADF,
+        };
+
+        heap = heap_free(heap);
+        host = (CaptureHost){ .system = &capture_system_kernel, .gates = gates };
+        ck_assert_int_eq(heap_new(&options, &host, &heap), 0);
+        report.heap = heap;
+}
 
 static void setup(void) {
         gates = (Gates){ .taskstats_asked = true,
@@ -36,6 +52,11 @@ static void setup(void) {
         smaps.mode = SMAPS_MODE_SMALL;
         smaps.max_rss_bytes = 256 << 20;
         smaps.limit_ns = NSEC_PER_SEC;
+        make_heap(true);
+}
+
+static void teardown(void) {
+        heap = heap_free(heap);
 }
 
 static const Source *judge(SourceId id) {
@@ -227,11 +248,121 @@ START_TEST(a_fully_readable_host_is_complete_without_jemalloc) {
         for (unsigned id = 0; id < _SOURCE_MAX; id++)
                 if (id != SOURCE_JEMALLOC)
                         tally_add(&tally, (SourceId) id, SOURCE_OUTCOME_ok);
+        tally_add(&tally, SOURCE_JEMALLOC, SOURCE_OUTCOME_denied);
         ck_assert_int_eq(judge(SOURCE_JEMALLOC)->state, SOURCE_STATE_UNAVAILABLE);
         ck_assert(source_table_is_complete(&table));
         tally.processes_hidden = true;
         (void) judge(SOURCE_STAT);
         ck_assert(!source_table_is_complete(&table));
+}
+END_TEST
+
+static const struct {
+        HeapSummary summary;
+        uint64_t counts[_SOURCE_OUTCOME_MAX];
+        bool has_sys_ptrace, in_user_namespace;
+        SourceState state;
+        const char *reason;
+} heap_rows[] = {
+        { {},
+          {},
+          false,
+          false,
+          SOURCE_STATE_NOT_APPLICABLE,
+          "no process of this host uses jemalloc" },
+        /* Its threads all ended: that is no lack of processes with it. */
+        { { .n_detected = 1 },
+          { [SOURCE_OUTCOME_vanished] = 3 },
+          false,
+          false,
+          SOURCE_STATE_OK,
+          "" },
+        { { .n_detected = 1, .n_ok = 3 },
+          { [SOURCE_OUTCOME_ok] = 3, [SOURCE_OUTCOME_vanished] = 3 },
+          false,
+          false,
+          SOURCE_STATE_OK,
+          "" },
+        { { .failures = { [HEAP_FAILURE_PERMISSION] = 9 } },
+          { [SOURCE_OUTCOME_denied] = 30 },
+          false,
+          false,
+          SOURCE_STATE_UNAVAILABLE,
+          "reading the memory of other processes needs CAP_SYS_PTRACE: run ctprofd as root or as "
+          "ctprofd.service" },
+        { { .failures = { [HEAP_FAILURE_PERMISSION] = 9 } },
+          { [SOURCE_OUTCOME_denied] = 30 },
+          true,
+          false,
+          SOURCE_STATE_UNAVAILABLE,
+          "the memory of some processes is refused even with CAP_SYS_PTRACE: a security policy "
+          "protects them" },
+        { { .failures = { [HEAP_FAILURE_PERMISSION] = 9 } },
+          { [SOURCE_OUTCOME_denied] = 30 },
+          true,
+          true,
+          SOURCE_STATE_UNAVAILABLE,
+          "capabilities of a user namespace do not reach the processes outside of it: run ctprofd "
+          "as root or as ctprofd.service" },
+        /* The most frequent one that is a gap; a setting goes before. */
+        { { .n_detected = 1,
+            .n_ok = 1,
+            .failures = { [HEAP_FAILURE_TID_MISMATCH] = 2,
+                          [HEAP_FAILURE_MAPS_READ] = 1,
+                          [HEAP_FAILURE_IDENTITY_CHANGED] = 7,
+                          [HEAP_FAILURE_THREAD_EXITED] = 8 } },
+          { [SOURCE_OUTCOME_ok] = 1, [SOURCE_OUTCOME_other] = 3, [SOURCE_OUTCOME_vanished] = 15 },
+          false,
+          false,
+          SOURCE_STATE_PARTIAL,
+          "2 threads (tid-mismatch): what was found in their memory is of another thread" },
+        { { .failures = { [HEAP_FAILURE_MAPS_READ] = 5, [HEAP_FAILURE_TIME_BUDGET] = 1 } },
+          { [SOURCE_OUTCOME_other] = 6 },
+          false,
+          false,
+          SOURCE_STATE_UNAVAILABLE,
+          "the time budget of 100 ms was used up and 1 process was left out: HeapTime= of "
+          "ctprofd.conf sets it, --no-heap skips all" },
+};
+
+START_TEST(counters_of_allocators_tell_what_stands_in_their_way) {
+        gates.has_sys_ptrace = heap_rows[_i].has_sys_ptrace;
+        gates.in_user_namespace = heap_rows[_i].in_user_namespace;
+        make_heap(true);
+        heap_add_summary(heap, &heap_rows[_i].summary);
+        tally_add_counts(&tally, SOURCE_JEMALLOC, heap_rows[_i].counts);
+        ck_assert_int_eq(judge(SOURCE_JEMALLOC)->state, heap_rows[_i].state);
+        ck_assert_str_eq(judge(SOURCE_JEMALLOC)->reason, heap_rows[_i].reason);
+}
+END_TEST
+
+/* Every failure that makes a source partial has words that fit. */
+START_TEST(every_failure_has_a_reason) {
+        HeapFailure failure = (HeapFailure) _i;
+        HeapSummary summary = { .n_detected = 1 };
+        const char *reason;
+
+        if (heap_failure_outcome(failure) == SOURCE_OUTCOME_vanished)
+                return;
+        summary.failures[failure] = UINT64_MAX;
+        heap_add_summary(heap, &summary);
+        tally_add(&tally, SOURCE_JEMALLOC, SOURCE_OUTCOME_ok);
+        tally_add(&tally, SOURCE_JEMALLOC, heap_failure_outcome(failure));
+        reason = judge(SOURCE_JEMALLOC)->reason;
+        ck_assert_int_eq(judge(SOURCE_JEMALLOC)->state, SOURCE_STATE_PARTIAL);
+        ck_assert_uint_gt(strlen(reason), 30);
+        ck_assert_uint_lt(strlen(reason), SOURCE_REASON_BYTES - 1);
+        ck_assert_ptr_null(strstr(reason, "(null)"));
+}
+END_TEST
+
+START_TEST(counters_that_were_not_asked_for_are_not_missing) {
+        make_heap(false);
+        ck_assert_int_eq(judge(SOURCE_JEMALLOC)->state, SOURCE_STATE_NOT_REQUESTED);
+        gates.foreign_pids = true;
+        make_heap(true);
+        ck_assert_int_eq(judge(SOURCE_JEMALLOC)->state, SOURCE_STATE_UNAVAILABLE);
+        ck_assert_ptr_nonnull(strstr(judge(SOURCE_JEMALLOC)->reason, "another pid namespace"));
 }
 END_TEST
 
@@ -280,7 +411,7 @@ int main(void) {
         Suite *suite = suite_create("source-report");
         TCase *states = tcase_create("states");
 
-        tcase_add_checked_fixture(states, setup, NULL);
+        tcase_add_checked_fixture(states, setup, teardown);
         tcase_add_test(states, a_user_namespace_is_named_as_the_cause);
         tcase_add_test(states, a_proc_of_processes_only_is_named_as_the_cause);
         tcase_add_loop_test(states, the_counts_decide_the_state_of_every_ordinary_source, 0,
@@ -293,6 +424,10 @@ int main(void) {
         tcase_add_test(states, cgroup_pressure_that_nobody_has_is_explained_by_the_hosts);
         tcase_add_test(states, a_missing_scheduler_class_does_not_apply);
         tcase_add_test(states, a_fully_readable_host_is_complete_without_jemalloc);
+        tcase_add_loop_test(states, counters_of_allocators_tell_what_stands_in_their_way, 0,
+                            ELEMENTSOF(heap_rows));
+        tcase_add_loop_test(states, every_failure_has_a_reason, 0, _HEAP_FAILURE_MAX);
+        tcase_add_test(states, counters_that_were_not_asked_for_are_not_missing);
         tcase_add_loop_test(states, a_network_that_is_not_the_hosts_says_whose_it_is, 0,
                             ELEMENTSOF(network_rows));
         tcase_add_test(states, tallies_add_up);

@@ -11,6 +11,8 @@ static const CellStyle ns = { .unit = METRIC_UNIT_NS };
 static const CellStyle derived_ns = { .unit = METRIC_UNIT_NS, .derived = true };
 static const CellStyle ratio = { .unit = METRIC_UNIT_RATIO, .derived = true };
 static const CellStyle raw_ns = { .unit = METRIC_UNIT_NS, .raw = true };
+static const CellStyle ticks = { .unit = METRIC_UNIT_TICKS };
+static const CellStyle fast_ticks = { .unit = METRIC_UNIT_TICKS, .user_hz = 1024 };
 static const CellStyle none = { .unit = METRIC_UNIT_NONE };
 static const CellStyle bytes = { .unit = METRIC_UNIT_BYTES };
 
@@ -34,6 +36,11 @@ static const struct {
         { cell_append_value, &raw_ns, "2.00000000001", "2" },
         { cell_append_value, &raw_ns, "1e+20", "100000000000000000000" },
         { cell_append_value, &ratio, "0.8735", "0.874" },
+        { cell_append_value, &ticks, "250", "2.500s" },
+        { cell_append_value, &fast_ticks, "256", "250.000ms" },
+        { cell_append_rate, &ticks, "150", "+1.500 CPUs" },
+        { cell_append_rate, &fast_ticks, "1536", "+1.500 CPUs" },
+        { cell_append_per_second, &fast_ticks, "512", "0.500 CPUs" },
         { cell_append_value, &none, "{\"min\":0,\"max\":15}", "[0, 15]" },
         { cell_append_value, &none, "{\"min\":-20,\"max\":-20}", "-20" },
         { cell_append_value, &none, "{\"mode\":\"R\",\"count\":1,\"total\":2}", "R (1/2)" },

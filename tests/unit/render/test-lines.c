@@ -42,6 +42,35 @@ static const struct {
         { &narrow, 4, "a", "a-word-of-more-than-one-whole-line",
           "a     a-word-of-more-than-one-\n"
           "      whole-line\n" },
+        { &narrow, 4, "a", "pressure of the cpu 11 %, then",
+          "a     pressure of the cpu\n"
+          "      11 %, then\n" },
+        { &narrow, 4, "a", "ctprof saw 31 % of 2.00 CPUs, 3.1K threads",
+          "a     ctprof saw 31 % of\n"
+          "      2.00 CPUs, 3.1K threads\n" },
+        { &narrow, 4, "a", "all of two words, ~12 IO/s",
+          "a     all of two words,\n"
+          "      ~12 IO/s\n" },
+        { &narrow, 4, "a", "this one is of (12 threads)",
+          "a     this one is of\n"
+          "      (12 threads)\n" },
+        { &narrow, 4, "a", "pressure, then 12 \u2192 6 new, end",
+          "a     pressure, then\n"
+          "      12 \u2192 6 new, end\n" },
+        /* what is behind a comma, or no number, is another thing */
+        { &narrow, 4, "a", "all cpus are: 0, 1, 2, 3, 4",
+          "a     all cpus are: 0, 1, 2,\n"
+          "      3, 4\n" },
+        { &narrow, 4, "a", "the 6.1.0-amd64 kernel, x86",
+          "a     the 6.1.0-amd64 kernel,\n"
+          "      x86\n" },
+        { &narrow, 4, "a", "named ending in 10.2s from",
+          "a     named ending in 10.2s\n"
+          "      from\n" },
+        /* numbers alone are broken where they fit */
+        { &narrow, 4, "a", "10 20 30 40 50 60 70 80 90 99",
+          "a     10 20 30 40 50 60 70 80\n"
+          "      90 99\n" },
         { &narrow, 20, "a", "no room to wrap is no reason to cut",
           "a                     no room to wrap is no reason to cut\n" },
         { &narrow, 0, "",
@@ -54,11 +83,48 @@ START_TEST(lines_fit_a_terminal_and_stay_whole_in_a_pipe) {
         char *text = NULL;
         size_t n_text;
         FILE *out = open_memstream(&text, &n_text);
-        const Lines lines = { out, rows[_i].terminal, rows[_i].label_columns };
+        const Lines lines = { out, rows[_i].terminal, rows[_i].label_columns, 0 };
 
         lines_print(&lines, rows[_i].label, rows[_i].text);
         ck_assert_int_eq(fclose(out), 0);
         ck_assert_str_eq(text, rows[_i].printed);
+        free(text);
+}
+END_TEST
+
+static const struct {
+        size_t max_lines;
+        bool is_cut;
+        const char *text, *printed;
+} cut_rows[] = {
+        { 0, false, "as many lines as it takes, because nobody asked for fewer of them",
+          "a     as many lines as it\n"
+          "      takes, because nobody\n"
+          "      asked for fewer of them\n" },
+        { 2, false, "two lines are what it takes and what there is",
+          "a     two lines are what it\n"
+          "      takes and what there is\n" },
+        { 2, true, "two lines, and then one and two and three more words",
+          "a     two lines, and then one\n"
+          "      and two and three more…\n" },
+        { 2, true, "two lines, and then one, two, three and many more words",
+          "a     two lines, and then one,\n"
+          "      two, …\n" },
+        { 1, true, "one-word-that-is-longer-than-the-line", "a     one-word-that-is-longer…\n" },
+};
+
+START_TEST(a_text_of_too_many_lines_is_cut) {
+        char *text = NULL;
+        size_t n_text;
+        FILE *out = open_memstream(&text, &n_text);
+        const Lines lines = { out, &narrow, 4, cut_rows[_i].max_lines };
+        const Lines piped = { out, &a_pipe, 4, cut_rows[_i].max_lines };
+
+        ck_assert_int_eq(lines_cut(&lines, cut_rows[_i].text), cut_rows[_i].is_cut);
+        ck_assert(!lines_cut(&piped, cut_rows[_i].text));
+        lines_print(&lines, "a", cut_rows[_i].text);
+        ck_assert_int_eq(fclose(out), 0);
+        ck_assert_str_eq(text, cut_rows[_i].printed);
         free(text);
 }
 END_TEST
@@ -135,6 +201,7 @@ int main(void) {
         (void) setlocale(LC_CTYPE, "C.UTF-8");
         tcase_add_loop_test(lines, lines_fit_a_terminal_and_stay_whole_in_a_pipe, 0,
                             ELEMENTSOF(rows));
+        tcase_add_loop_test(lines, a_text_of_too_many_lines_is_cut, 0, ELEMENTSOF(cut_rows));
         tcase_add_loop_test(progress, progress_is_one_line_without_surprises, 0,
                             ELEMENTSOF(progress_rows));
         tcase_add_test(progress, progress_is_for_terminals);

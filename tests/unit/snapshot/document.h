@@ -46,7 +46,7 @@ typedef struct Visited {
         size_t n_threads;
         Span paths[MAX_VISITS], stats[MAX_VISITS];
         size_t n_cgroups;
-        Span host, host_parts[_HOST_PART_MAX], psi, sched_ext;
+        Span host, host_parts[_HOST_PART_MAX], psi, sched_ext, probe_summary;
         SourceTable sources;
         unsigned n_hosts, n_psis, n_sched_exts, n_sources;
         char order[MAX_VISITS]; /* a letter a visit */
@@ -139,6 +139,14 @@ static inline int visited_sched_ext(void *userdata, Span json) {
         return 0;
 }
 
+static inline int visited_probe_summary(void *userdata, Span json) {
+        Visited *visited = userdata;
+
+        visited->probe_summary = visited_copy(visited, json);
+        visited_note(visited, 'm');
+        return 0;
+}
+
 static inline int visited_sources(void *userdata, const SourceTable *sources) {
         Visited *visited = userdata;
 
@@ -155,6 +163,7 @@ static const SnapshotVisitor visited_all = {
         .on_host_part = visited_host_part,
         .on_psi = visited_psi,
         .on_sched_ext = visited_sched_ext,
+        .on_probe_summary = visited_probe_summary,
         .on_sources = visited_sources,
 };
 

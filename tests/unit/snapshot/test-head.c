@@ -75,6 +75,8 @@ static Head full_head(void) {
                 .smaps_mode = "small",
                 .has_smaps_max_rss = true,
                 .smaps_max_rss_bytes = 0,
+                .has_heap_requested = true,
+                .heap_requested = false,
                 .imported_from = origin,
                 .has_allocated = true,
                 .allocated_bytes = 4096,
@@ -99,7 +101,8 @@ START_TEST(a_full_head_is_written_as_the_contract_says) {
                 "\"publishedRealtimeNs\":9,\"uid\":4294967295,"
                 "\"backend\":\"procfs\",\"complete\":false,\"userHz\":100,\"pageSize\":4096,"
                 "\"documentBytes\":18446744073709551615,\"taskstatsVersion\":16,"
-                "\"smapsMode\":\"small\",\"smapsMaxRssBytes\":0,\"smapsRequested\":true,"
+                "\"smapsMode\":\"small\",\"smapsMaxRssBytes\":0,\"heapRequested\":false,"
+                "\"smapsRequested\":true,"
                 "\"cost\":{\"wallNs\":6,\"cpuNs\":7,\"peakRssBytes\":8},"
                 "\"importedFrom\":{\"name\":\"elsewhere\",\"uid\":7,\"hostName\":\"far\"}}"));
         buffer_done(&json);

@@ -242,14 +242,16 @@ START_TEST(members_are_handed_out_in_the_order_found) {
                 "\"host_memory\":null,\"host_disk\":{\"f\":7},\"host_network\":{\"g\":8},"
                 "\"threads\":{\"columns\":[" ID_COLUMNS "],\"rows\":[[1,1,0]]},"
                 "\"cgroup_stats\":{\"/\\uefff\":{\"b\":2}},\"psi\":{\"c\":3},"
-                "\"sched_ext\":{\"d\":4},\"sources\":[],\"extra\":[1e5],\"captured_at_unix_ns\":5}",
-                " { \"sched_ext\" : {\"d\": 4} , \"sources\":[ ],\"cgroup_stats\":{ \"/\\uefff\" "
+                "\"sched_ext\":{\"d\":4},\"probe_summary\":{\"i\":9},\"sources\":[],"
+                "\"extra\":[1e5],\"captured_at_unix_ns\":5}",
+                " { \"sched_ext\" : {\"d\": 4} , \"probe_summary\":{\"i\":9}, \"sources\":[ "
+                "],\"cgroup_stats\":{ \"/\\uefff\" "
                 ":{ \"b\": 2 }}, \"host_network\":{\"g\":8},\"psi\":{\"c\":3}, "
                 "\"host_disk\":{\"f\":7}, \"host_cpu\" : {\"e\": 6}, \"host\" : { \"a\" :1}, "
                 "\"captured_at_unix_ns\" : 5, \"threads\":{\"columns\":[" ID_COLUMNS
                 "],\"note\":{},\"rows\":[[1,1,0]]}, \"formatVersion\": 1 }\n",
         };
-        static const char *const orders[] = { "h023tcpxs", "xsc3p20ht" };
+        static const char *const orders[] = { "h023tcpxms", "xmsc3p20ht" };
 
         for (size_t i = 0; i < ELEMENTSOF(documents); i++) {
                 Visited *visited = read_well(documents[i]);
@@ -263,6 +265,7 @@ START_TEST(members_are_handed_out_in_the_order_found) {
                 ck_assert(span_is(visited->stats[0], "{\"b\":2}"));
                 ck_assert(span_is(visited->psi, "{\"c\":3}"));
                 ck_assert(span_is(visited->sched_ext, "{\"d\":4}"));
+                ck_assert(span_is(visited->probe_summary, "{\"i\":9}"));
                 ck_assert_uint_eq(visited->captured_ns, 5);
                 ck_assert_uint_eq(visited->version, 1);
                 visited_free(visited);
@@ -310,9 +313,10 @@ START_TEST(cgroups_whose_hashes_collide_are_two) {
 END_TEST
 
 START_TEST(null_values_are_not_handed_out) {
-        Visited *visited = read_well("{\"formatVersion\":1,\"host\":null,\"psi\":null,"
-                                     "\"sched_ext\":null,\"cgroup_stats\":{},"
-                                     "\"threads\":{\"columns\":[],\"rows\":[]}}");
+        Visited *visited =
+                read_well("{\"formatVersion\":1,\"host\":null,\"psi\":null,"
+                          "\"sched_ext\":null,\"probe_summary\":null,\"cgroup_stats\":{},"
+                          "\"threads\":{\"columns\":[],\"rows\":[]}}");
 
         ck_assert_str_eq(visited->order, "");
         ck_assert_uint_eq(visited->captured_ns, 0);
@@ -402,6 +406,7 @@ static const struct {
         { "{\"formatVersion\":1,\"startBoottimeNs\":\"1\"}", "startBoottimeNs: " },
         { "{\"formatVersion\":1,\"user_hz\":null}", "user_hz: " },
         { "{\"formatVersion\":1,\"smapsRequested\":1}", "smapsRequested: " },
+        { "{\"formatVersion\":1,\"heapRequested\":\"no\"}", "heapRequested: " },
         { "{\"formatVersion\":1,\"smapsMode\":1}", "smapsMode: " },
         { "{\"formatVersion\":1,\"smapsMaxRssBytes\":\"1\"}", "smapsMaxRssBytes: " },
         { "{\"formatVersion\":1,\"host\":[]}", "host: " },
@@ -668,13 +673,14 @@ static const SnapshotVisitor refusing_rows[] = {
         { .on_thread = refuse_thread },   { .on_cgroup = refuse_cgroup },
         { .on_host = refuse_value },      { .on_psi = refuse_value },
         { .on_sched_ext = refuse_value }, { .on_sources = refuse_sources },
-        { .on_host_part = refuse_part },
+        { .on_host_part = refuse_part },  { .on_probe_summary = refuse_value },
 };
 
 #define EVERYTHING                                                                       \
         "{\"formatVersion\":1,\"host\":{},\"host_disk\":{},"                             \
         "\"threads\":{\"columns\":[" ID_COLUMNS                                          \
         "],\"rows\":[[1,1,0]]},\"cgroup_stats\":{\"/\":{}},\"psi\":{},\"sched_ext\":{}," \
+        "\"probe_summary\":{},"                                                          \
         "\"sources\":[]}"
 
 START_TEST(a_visitor_can_stop_the_reading) {

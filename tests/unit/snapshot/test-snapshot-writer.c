@@ -141,6 +141,14 @@ static const char *const members[] = {
         "cgroup_stats",
         "psi",
         "sched_ext",
+        "probe_summary",
+        "tgids_walked",
+        "jemalloc_detected",
+        "probed_ok",
+        "failed",
+        "dominant_failure",
+        "privilege_dominant",
+        "failures",
         "sources",
         "end",
         "endRealtimeNs",
@@ -164,6 +172,7 @@ static const char *const members[] = {
         "documentBytes",
         "smapsMode",
         "smapsMaxRssBytes",
+        "heapRequested",
         "importedFrom",
 };
 
@@ -183,7 +192,7 @@ START_TEST(an_empty_document_has_all_its_members) {
                 "\"host_network\":null,\"threads\":{\"columns\":[\"tid\",\"tgid\",\"ppid\",";
         static const char middle[] =
                 "\"swap_bytes\"],\"rows\":[]},\"cgroup_stats\":{},\"psi\":null,"
-                "\"sched_ext\":null,\"sources\":[{\"name\":\"stat\",";
+                "\"sched_ext\":null,\"probe_summary\":null,\"sources\":[{\"name\":\"stat\",";
         static const char end[] = "],\"end\":{\"endRealtimeNs\":12,\"threads\":0,\"processes\":0}}";
         Buffer document;
 
@@ -329,6 +338,9 @@ START_TEST(values_made_elsewhere_stand_where_they_belong) {
         ck_assert_int_eq(snapshot_writer_object(writer, SNAPSHOT_SECTION_SCHED_EXT,
                                                 SPAN_LITERAL("{\"x\":4}")),
                          0);
+        ck_assert_int_eq(snapshot_writer_object(writer, SNAPSHOT_SECTION_PROBE_SUMMARY,
+                                                SPAN_LITERAL("{\"y\":5}")),
+                         0);
         ck_assert_int_eq(snapshot_writer_end(writer, &sources, &head), 0);
         ck_assert_int_eq(buffer_terminate(&document, &text), 0);
         ck_assert_ptr_nonnull(strstr(text, "\"host\":{\"h\":1},\"host_cpu\":null,"
@@ -337,7 +349,8 @@ START_TEST(values_made_elsewhere_stand_where_they_belong) {
         ck_assert_ptr_nonnull(strstr(text, "\"rows\":[[1],[2],[3]]}"));
         ck_assert_ptr_nonnull(
                 strstr(text, "\"cgroup_stats\":{\"/\":{},\"/\xee\xbf\xbf\\\"\":{\"c\":2}},"));
-        ck_assert_ptr_nonnull(strstr(text, "\"psi\":{\"p\":3},\"sched_ext\":{\"x\":4},"));
+        ck_assert_ptr_nonnull(strstr(text, "\"psi\":{\"p\":3},\"sched_ext\":{\"x\":4},"
+                                           "\"probe_summary\":{\"y\":5},"));
         buffer_done(&document);
 }
 END_TEST

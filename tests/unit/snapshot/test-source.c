@@ -32,6 +32,13 @@ START_TEST(a_source_is_written_as_the_contract_says) {
                   "{\"name\":\"io\",\"state\":\"unavailable\",\"reason\":\"needs \\\"root\\\"\","
                   "\"ok\":0,\"denied\":0,\"vanished\":0,\"unsupported\":0,\"malformed\":0,"
                   "\"other\":0}" },
+                { { .state = SOURCE_STATE_UNAVAILABLE,
+                    .counts = { 0, 0, 0, 4, 0, 0 },
+                    .reason = "off: turn it on",
+                    .switched_off = true },
+                  "{\"name\":\"io\",\"state\":\"unavailable\",\"reason\":\"off: turn it on\","
+                  "\"switchedOff\":true,\"ok\":0,\"denied\":0,\"vanished\":0,"
+                  "\"unsupported\":4,\"malformed\":0,\"other\":0}" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -58,6 +65,7 @@ START_TEST(a_table_survives_a_round_trip) {
                 Source *source = &written.sources[id];
 
                 source->state = (SourceState) (id % _SOURCE_STATE_MAX);
+                source->switched_off = id % 3 == 0;
                 for (unsigned k = 0; k < _SOURCE_OUTCOME_MAX; k++)
                         source->counts[k] = k == 0 ? UINT64_MAX : id * 10 + k;
                 if (source->state != SOURCE_STATE_OK)
@@ -72,6 +80,7 @@ START_TEST(a_table_survives_a_round_trip) {
         for (unsigned id = 0; id < _SOURCE_MAX; id++) {
                 ck_assert_uint_eq(read.sources[id].state, written.sources[id].state);
                 ck_assert_str_eq(read.sources[id].reason, written.sources[id].reason);
+                ck_assert_int_eq(read.sources[id].switched_off, written.sources[id].switched_off);
                 ck_assert_mem_eq(read.sources[id].counts, written.sources[id].counts,
                                  sizeof(read.sources[id].counts));
         }

@@ -166,7 +166,7 @@ void ctl_run(Ctl *ctl, const char *const words[]) {
 }
 
 void ctl_run_terminal(Ctl *ctl, const char *const words[], unsigned short columns) {
-        const struct winsize size = { .ws_row = 25, .ws_col = columns };
+        const struct winsize size = { .ws_row = 24, .ws_col = columns };
         char socket_path[TEMPORARY_PATH_BYTES], asked[TEMPORARY_PATH_BYTES];
         pid_t daemon, client;
         int master = -EBADF;

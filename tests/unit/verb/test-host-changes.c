@@ -37,7 +37,7 @@ START_TEST(what_changed_alike_on_every_cpu_is_one_line) {
         char *text = NULL;
         size_t n = 0;
         FILE *out = open_memstream(&text, &n);
-        const Lines lines = { out, &pipe, 8 };
+        const Lines lines = { out, &pipe, 8, 0 };
 
         ck_assert_int_eq(change_lines_print(&lines, changes, true), 0);
         (void) fclose(out);
@@ -72,7 +72,7 @@ START_TEST(what_changed_is_one_line) {
         char *text = NULL;
         size_t n = 0;
         FILE *out = open_memstream(&text, &n);
-        const Lines lines = { out, &terminal, 8 };
+        const Lines lines = { out, &terminal, 8, 0 };
 
         ck_assert_int_eq(change_lines_print(&lines, changes, false), 0);
         (void) fclose(out);

@@ -17,6 +17,12 @@
 #define IO SOURCE("io", "partial", COUNTS(109, 13, 0, 0, 0))
 #define IO_OTHER SOURCE("io", "partial", COUNTS(110, 14, 0, 0, 0))
 #define SCHEDSTATS SOURCE("schedstats", "unavailable", COUNTS(0, 0, 122, 0, 0))
+#define SWITCHED_OFF                                                             \
+        "{\"name\":\"schedstats\",\"state\":\"unavailable\",\"reason\":\"why\"," \
+        "\"switchedOff\":true," COUNTS(0, 0, 122, 0, 0) "}"
+#define PARTLY_OFF                                                                \
+        "{\"name\":\"taskstats-delay\",\"state\":\"partial\",\"reason\":\"why\"," \
+        "\"switchedOff\":true," COUNTS(9, 2, 113, 0, 0) "}"
 #define SMAPS SOURCE("smaps_rollup", "partial", COUNTS(41, 1, 0, 0, 2))
 #define JEMALLOC SOURCE("jemalloc", "unavailable", COUNTS(0, 0, 122, 0, 0))
 #define VERSION_0(name)     \
@@ -45,6 +51,16 @@ static const struct {
           false,
           "missing   schedstats: unsupported; io: 13 of 122 threads refused; smaps_rollup: 1 of 44 "
           "processes refused, 2 not read (--verbose)\n" },
+        /* what a setting would turn on is supported */
+        { { "[" FINE("stat") "," SWITCHED_OFF "," PARTLY_OFF "]" },
+          0,
+          false,
+          "missing   schedstats: off; taskstats-delay: 2 of 124 threads refused, 113 off "
+          "(--verbose)\n" },
+        { { "[" FINE("stat") "," SWITCHED_OFF "]", "[" FINE("stat") "," SCHEDSTATS "]" },
+          0,
+          false,
+          "missing   schedstats before: off; schedstats after: unsupported (--verbose)\n" },
         { { "[" FINE("stat") "," SOURCE("taskstats-delay", "partial", COUNTS(5, 0, 0, 0, 0)) "]" },
           0,
           false,
@@ -137,7 +153,7 @@ START_TEST(what_is_missing_is_one_line_and_its_reasons_are_lines) {
         char *text = NULL;
         size_t n = 0;
         FILE *out = open_memstream(&text, &n);
-        const Lines lines = { out, &terminal, 8 };
+        const Lines lines = { out, &terminal, 8, 0 };
 
         for (; missing.n_sides < MISSING_MAX_SIDES && rows[_i].sources[missing.n_sides];
              missing.n_sides++)
@@ -161,7 +177,7 @@ START_TEST(no_way_is_told_where_there_is_none) {
         char *text = NULL;
         size_t n = 0;
         FILE *out = open_memstream(&text, &n);
-        const Lines lines = { out, &pipe, 8 };
+        const Lines lines = { out, &pipe, 8, 0 };
 
         ck_assert_int_eq(missing_print(&lines, &missing), 0);
         (void) fclose(out);
@@ -192,7 +208,7 @@ START_TEST(every_snapshot_of_a_view_is_a_side) {
         char *text = NULL;
         size_t n = 0;
         FILE *out = open_memstream(&text, &n);
-        const Lines lines = { out, &pipe, 8 };
+        const Lines lines = { out, &pipe, 8, 0 };
 
         ck_assert_int_eq(missing_print_reply(&lines, reply, false), 0);
         (void) fclose(out);

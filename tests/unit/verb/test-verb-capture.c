@@ -39,19 +39,20 @@ END_TEST
 
 static const struct {
         const char *option, *parameters;
-} smaps_rows[] = {
+} reading_rows[] = {
         { "--smaps", "{\"smaps\":true}" },
         { "--smaps=all", "{\"smaps\":true}" },
         { "--smaps=small", "{\"smapsMode\":\"small\"}" },
         { "--smaps=none", "{\"smaps\":false}" },
         { "--no-smaps", "{\"smaps\":false}" },
+        { "--no-heap", "{\"heap\":false}" },
         { "--quiet", "{}" }, /* neither: the daemon decides */
 };
 
-START_TEST(whether_smaps_is_read_is_said_or_left_to_the_daemon) {
+START_TEST(what_is_read_besides_is_said_or_left_to_the_daemon) {
         begin(captured, 1);
-        CTL_RUN(&ctl, "capture", smaps_rows[_i].option);
-        ck_assert_ptr_nonnull(strstr(ctl.asked, smaps_rows[_i].parameters));
+        CTL_RUN(&ctl, "capture", reading_rows[_i].option);
+        ck_assert_ptr_nonnull(strstr(ctl.asked, reading_rows[_i].parameters));
         end();
 }
 END_TEST
@@ -195,8 +196,8 @@ int main(void) {
 
         tcase_add_test(take, capture_tells_what_was_taken_and_what_is_missing);
         tcase_add_test(take, verbose_capture_tells_why_it_is_missing);
-        tcase_add_loop_test(take, whether_smaps_is_read_is_said_or_left_to_the_daemon, 0,
-                            ELEMENTSOF(smaps_rows));
+        tcase_add_loop_test(take, what_is_read_besides_is_said_or_left_to_the_daemon, 0,
+                            ELEMENTSOF(reading_rows));
         tcase_add_test(take, capture_json_is_the_contract);
         tcase_add_test(take, capture_json_tells_what_went_for_it);
         tcase_add_test(take, quiet_says_nothing);

@@ -125,7 +125,7 @@ static const Exchange interval[] = { {
         "network out 50MiB/s, 12 TCP retransmits/s\n"                                           \
         "limited   /web.slice: CPU throttled 3.20s in 80 periods\n"                             \
         "limited   /db: memory.max reached 1.2K times, 1 process killed for lack of memory\n"   \
-        "limited   the host: 2 processes killed for lack of memory; and 1 more (--verbose)\n"   \
+        "limited   the host: 2 processes killed for lack of memory; 1 more (--verbose)\n"       \
         "changed   kernel.x: 0 \u2192 1\n"
 #define WAYS "by metric: --rows, --filter, --metrics, --sections\n"
 
@@ -166,18 +166,15 @@ START_TEST(a_terminal_gets_what_fits) {
         CTL_RUN_TERMINAL(&ctl, 80, "compare", "a", "b");
         expect_lines(
                 0,
-                "interval  a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads: 200\n"
-                "          lived on, 13 born, 9 ended\n"
+                "interval  a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads:\n"
+                "          200 lived on, 13 born, 9 ended\n"
                 "host      1.62 of 2 CPUs (interrupts 4 %, CPU 0 99 %, CPU 1 63 %), 0.84 waiting,\n"
-                "          pressure cpu 12 %, 98 new processes/s; ctprof saw 41 % of it: 0.96\n"
-                "          went to threads that ended, and interrupts\n"
+                "          pressure cpu 12 %, 98 new processes/s; ctprof saw 41 % of it:\n"
+                "          0.96 went to threads that ended, and interrupts\n"
                 "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory 3.2GiB of\n"
                 "          7.6GiB, network out 50MiB/s, 12 TCP retransmits/s\n"
-                "limited   /web.slice: CPU throttled 3.20s in 80 periods\n"
-                "limited   /db: memory.max reached 1.2K times, 1 process killed for lack of\n"
-                "          memory\n"
-                "limited   the host: 2 processes killed for lack of memory; and 1 more\n"
-                "          (--verbose)\n"
+                "limited   /web.slice: CPU throttled 3.20s in 80 periods; /db: memory.max reached\n"
+                "          1.2K times, 1 process killed for lack of memory; 2 more (--verbose)\n"
                 "changed   kernel.x: 0 \u2192 1\n"
                 "\n"
                 "GROUP     THREADS  CPU WAIT    IO SWITCH/S READ/S WRITE/S MAJFLT/S TIME\n"
@@ -209,11 +206,10 @@ START_TEST(a_terminal_gets_what_fits) {
                 "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory 3.2GiB of "
                 "7.6GiB, network out 50MiB/s, 12 TCP\n"
                 "          retransmits/s\n"
-                "limited   /web.slice: CPU throttled 3.20s in 80 periods\n"
-                "limited   /db: memory.max reached 1.2K times, 1 process killed for lack of "
-                "memory\n"
-                "limited   the host: 2 processes killed for lack of memory; and 1 more "
-                "(--verbose)\n"
+                "limited   /web.slice: CPU throttled 3.20s in 80 periods; /db: memory.max "
+                "reached 1.2K times, 1 process killed for lack\n"
+                "          of memory; the host: 2 processes killed for lack of memory; /x: "
+                "pids.max reached 1 time\n"
                 "changed   kernel.x: 0 \u2192 1\n"
                 "\n"
                 "GROUP     THREADS  CPU WAIT    IO SWITCH/S READ/S WRITE/S MAJFLT/S PEAK-RSS TIME\n"
@@ -271,7 +267,7 @@ START_TEST(two_intervals_stand_side_by_side) {
                "\u2192 25MiB/s, 12 \u2192 6 TCP retransmits/s\n"
                "limited B /web.slice: CPU throttled 3.20s in 80 periods\n"
                "limited B /db: memory.max reached 1.2K times, 1 process killed for lack of memory\n"
-               "limited B the host: 2 processes killed for lack of memory; and 1 more (--verbose)\n"
+               "limited B the host: 2 processes killed for lack of memory; 1 more (--verbose)\n"
                "\n"
                "GROUP         THREADS       CPU   WAIT      IO SWITCH/S   READ/S       WRITE/S "
                "MAJFLT/S PEAK-RSS\n"
@@ -290,8 +286,8 @@ START_TEST(two_intervals_stand_side_by_side) {
         CTL_RUN_TERMINAL(&ctl, 80, "compare", "a", "b");
         expect_lines(
                 0,
-                "A         a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads: 200\n"
-                "          lived on, 13 born, 9 ended\n"
+                "A         a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads:\n"
+                "          200 lived on, 13 born, 9 ended\n"
                 "B         c..d: 20.000s from 2026-11-20 15:35:01 UTC, 213 threads: 200 lived on,\n"
                 "          13 born, 9 ended\n"
                 "host      1.62 \u2192 0.81 of 2 CPUs (interrupts 4 % \u2192 2 %), 0.84 \u2192 "
@@ -303,11 +299,8 @@ START_TEST(two_intervals_stand_side_by_side) {
                 "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms \u2192 vda busy 22 %,\n"
                 "          5.0MiB/s, 170 requests/s of 1.2ms, memory 3.2GiB of 7.6GiB, network\n"
                 "          out 50MiB \u2192 25MiB/s, 12 \u2192 6 TCP retransmits/s\n"
-                "limited B /web.slice: CPU throttled 3.20s in 80 periods\n"
-                "limited B /db: memory.max reached 1.2K times, 1 process killed for lack of\n"
-                "          memory\n"
-                "limited B the host: 2 processes killed for lack of memory; and 1 more\n"
-                "          (--verbose)\n"
+                "limited B /web.slice: CPU throttled 3.20s in 80 periods; /db: memory.max reached\n"
+                "          1.2K times, 1 process killed for lack of memory; 2 more (--verbose)\n"
                 "\n"
                 "GROUP         THREADS       CPU   WAIT      IO SWITCH/S   READ/S       WRITE/S\n"
                 "nginx              12 1.06\u21920.59   0.20       0 12K\u21921.2K        0 "
@@ -341,11 +334,10 @@ START_TEST(two_intervals_stand_side_by_side) {
                 "5.0MiB/s, 170 requests/s of 1.2ms, memory\n"
                 "          3.2GiB of 7.6GiB, network out 50MiB \u2192 25MiB/s, 12 \u2192 6 TCP "
                 "retransmits/s\n"
-                "limited B /web.slice: CPU throttled 3.20s in 80 periods\n"
-                "limited B /db: memory.max reached 1.2K times, 1 process killed for lack of "
-                "memory\n"
-                "limited B the host: 2 processes killed for lack of memory; and 1 more "
-                "(--verbose)\n"
+                "limited B /web.slice: CPU throttled 3.20s in 80 periods; /db: memory.max "
+                "reached 1.2K times, 1 process killed for lack\n"
+                "          of memory; the host: 2 processes killed for lack of memory; /x: "
+                "pids.max reached 1 time\n"
                 "\n"
                 "GROUP         THREADS       CPU   WAIT      IO SWITCH/S   READ/S       WRITE/S "
                 "MAJFLT/S PEAK-RSS\n"
@@ -399,6 +391,182 @@ static const Exchange writers[] = { {
                 OVERVIEW(ROW("postgres", "", DATABASE_A "," DATABASE_B)) LAST),
 } };
 // clang-format on
+
+// clang-format off
+/* @running, and how many threads were born. */
+#define STILL(running, born, switches, written) \
+        THREADS("3", born, "0") TIMES(running, "0", "0", "true") \
+        WORK_DONE(switches, "null", written, "true")
+#define PAIR_HEAD                                                                          \
+        "{\"parameters\":{\"kind\":\"interval\",\"before\":" HEAD("a") ",\"after\":" HEAD( \
+                "b") ",\"sameBoot\":true,\"elapsedNs\":10000000000,"                       \
+                     "\"sourcesBefore\":[],\"sourcesAfter\":[]},\"continues\":true}\0"
+
+static const Exchange idle[] = { {
+        REPLIES(PAIR_HEAD
+                OVERVIEW(ROW("nginx", "", NGINX) "," ROW("still", "", STILL("0", "0", "0", "0")))
+                OVERVIEW(ROW("ran", "", STILL("1", "0", "0", "0")) ","
+                         ROW("switched", "", STILL("0", "0", "1", "0")) ","
+                         ROW("wrote", "", STILL("0", "0", "0", "1")) ","
+                         ROW("born", "", STILL("0", "1", "0", "0")) ","
+                         ROW("new", ",\"only\":\"after\"", STILL("0", "0", "0", "0")) ","
+                         ROW("unknown", "", STILL("null", "0", "0", "0")) ","
+                         ROW("asleep", "", STILL("0", "0", "0", "null"))) LAST),
+} };
+static const Exchange all_idle[] = { {
+        REPLIES(PAIR_HEAD
+                OVERVIEW(ROW("still", "", STILL("0", "0", "0", "0")))
+                "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}}"),
+} };
+// clang-format on
+
+/* What is not known to have done nothing may have done something. */
+START_TEST(groups_without_activity_are_counted) {
+        static const char *const rows[] = { "nginx ", "ran ", "switched ", "wrote ",
+                                            "born ",  "new ", "unknown " };
+
+        begin(idle, 1);
+        for (unsigned on_terminal = 0; on_terminal < 2; on_terminal++) {
+                if (on_terminal)
+                        CTL_RUN_TERMINAL(&ctl, 120, "compare", "a", "b");
+                else
+                        CTL_RUN(&ctl, "compare", "a", "b");
+                for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                        ck_assert_ptr_nonnull(strstr(ctl.out, rows[i]));
+                ck_assert_ptr_null(strstr(ctl.out, "still "));
+                ck_assert_ptr_null(strstr(ctl.out, "asleep "));
+                ck_assert_ptr_nonnull(strstr(
+                        ctl.out,
+                        "3 more groups (--limit 0); 2 groups without activity; by metric: "));
+        }
+        /* a user who names groups gets them */
+        CTL_RUN(&ctl, "compare", "a", "b", "--filter=*");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nstill "));
+        ck_assert_ptr_null(strstr(ctl.out, "without activity"));
+        CTL_RUN(&ctl, "compare", "a", "b", "--all-rows");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nstill "));
+        end();
+}
+END_TEST
+
+START_TEST(a_host_at_rest_has_no_table) {
+        begin(all_idle, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        expect(0,
+               "interval  a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads\n"
+               "\n"
+               "1 group without activity; " WAYS,
+               "");
+        end();
+}
+END_TEST
+
+// clang-format off
+/* Everything that can stand above the groups, and thirty of them. */
+#define LONG "a-name-of-sixty-four-characters-is-the-longest-that-there-can-b"
+#define LONG_HEAD(name) \
+        "{\"name\":\"" LONG name "\",\"hostName\":\"" LONG "\",\"kernelRelease\":\"6.1.0-" LONG \
+        "\",\"threads\":213,\"startRealtimeNs\":1795188901123456789}"
+#define REFUSED \
+        "[{\"name\":\"io\",\"state\":\"partial\",\"reason\":\"why\",\"ok\":1,\"denied\":12}]"
+#define FULL_SIDE(before, after) \
+        "{\"before\":" LONG_HEAD(before) ",\"sourcesBefore\":" REFUSED ",\"after\":" \
+        LONG_HEAD(after) ",\"sourcesAfter\":[],\"elapsedNs\":10000000000," \
+        "\"lives\":" LIVES("200", "13", "9") "}"
+#define FULL_HOST(n) \
+        "{\"cpus\":" n ",\"cpuUsedNs\":1" n "200000000,\"softirqNs\":8" n "0000000," \
+        "\"stealNs\":9" n "0000000,\"perCpu\":[{\"cpu\":0,\"usedNs\":9900000000}," \
+        "{\"cpu\":1,\"usedNs\":1}],\"waitingNs\":8" n "00000000,\"processesCreated\":98" n "," \
+        "\"pressure\":{\"cpu\":{\"someNs\":1" n "00000000}," \
+        "\"memory\":{\"someNs\":2" n "00000000}," \
+        "\"io\":{\"someNs\":3" n "00000000}},\"disks\":[{\"name\":\"vda\"," \
+        "\"busyNs\":4" n "00000000," \
+        "\"readBytes\":" n "000,\"writeBytes\":104857600,\"requests\":34" n "," \
+        "\"requestNs\":4080000000}]," \
+        "\"memory\":{\"usedBytes\":3" n "35973837,\"totalBytes\":8160437862," \
+        "\"swapUsedBytes\":3" n "0," \
+        "\"swapTotalBytes\":1000,\"swapInBytes\":" n "000,\"swapOutBytes\":" n "00000}," \
+        "\"network\":" \
+        "{\"receivedBytes\":1" n "000000,\"sentBytes\":5" n "4288000," \
+        "\"tcpRetransmits\":1" n "0," \
+        "\"listenDrops\":" n "0}}"
+#define FULL_LIMITED \
+        "[{\"cgroup\":\"/system.slice/" LONG "\",\"what\":\"cpu.max\",\"count\":80," \
+        "\"ns\":3200000000}," \
+        "{\"cgroup\":\"/db\",\"what\":\"memory.max\",\"count\":1204,\"ns\":null}," \
+        "{\"cgroup\":\"/db\",\"what\":\"oom_kill\",\"count\":1,\"ns\":null}," \
+        "{\"cgroup\":\"\",\"what\":\"oom_kill\",\"count\":2,\"ns\":null}]"
+#define CHANGES \
+        "\"hostChanges\":[{\"key\":\"kernel.x\",\"before\":\"" LONG "\",\"after\":\"1\"}," \
+        "{\"key\":\"kernel.y\",\"before\":\"0\",\"after\":\"" LONG "\"}]"
+#define SIX(a, accounts) \
+        OVERVIEW(ROW(LONG a "1", "", accounts) "," ROW(LONG a "2", "", accounts) "," \
+                 ROW(LONG a "3", "", accounts) "," ROW(LONG a "4", "", accounts) "," \
+                 ROW(LONG a "5", "", accounts) "," ROW(LONG a "0", "", accounts))
+#define THIRTY(accounts) \
+        SIX("a", accounts) SIX("b", accounts) SIX("c", accounts) SIX("d", accounts) \
+        SIX("e", accounts)
+#define FULL_LAST \
+        "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":1234," \
+        "\"pairings\":[{\"before\":\"/a\",\"after\":\"/b\"}]}}"
+
+static const Exchange full_interval[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"interval\",\"before\":" LONG_HEAD("a")
+                ",\"after\":" LONG_HEAD("b") ",\"sameBoot\":true,\"elapsedNs\":10000000000,"
+                "\"lives\":" LIVES("200", "13", "9") "," CHANGES ",\"sourcesBefore\":" REFUSED
+                ",\"sourcesAfter\":[],\"coverage\":" COVERAGE ",\"host\":" FULL_HOST("2")
+                ",\"limited\":" FULL_LIMITED "},\"continues\":true}\0"
+                THIRTY(POSTGRES) FULL_LAST),
+} };
+static const Exchange full_intervals[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" FULL_SIDE("a", "b")
+                ",\"b\":" FULL_SIDE("c", "d") ",\"sameBoot\":true," CHANGES ","
+                "\"coverage\":{\"a\":" COVERAGE ",\"b\":" COVERAGE "},\"host\":{\"a\":"
+                FULL_HOST("2") ",\"b\":" FULL_HOST("3") "},\"limited\":{\"a\":" FULL_LIMITED
+                ",\"b\":" FULL_LIMITED "}},\"continues\":true}\0"
+                THIRTY(POSTGRES "," SYSBENCH_B) FULL_LAST),
+} };
+static const Exchange full_totals[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"totals\",\"before\":" LONG_HEAD("a")
+                ",\"after\":" LONG_HEAD("b") ",\"sameBoot\":true,\"elapsedNs\":10000000000,"
+                CHANGES ",\"sourcesBefore\":" REFUSED ",\"sourcesAfter\":[]},\"continues\":true}\0"
+                THIRTY(POSTGRES "," SYSBENCH_B) FULL_LAST),
+} };
+// clang-format on
+
+static const struct {
+        const Exchange *exchange;
+        size_t columns, least_groups;
+} screen_rows[] = {
+        { full_interval, 80, 4 },  { full_interval, 120, 7 },  { full_interval, 200, 6 },
+        { full_intervals, 80, 3 }, { full_intervals, 120, 4 }, { full_intervals, 200, 5 },
+        { full_totals, 80, 8 },    { full_totals, 120, 8 },    { full_totals, 200, 8 },
+};
+
+static size_t count(const char *text, const char *what) {
+        size_t n = 0;
+
+        while ((text = strstr(text, what))) {
+                n++;
+                text++;
+        }
+        return n;
+}
+
+/* The terminal has 24 lines, the last of them for the next prompt. */
+START_TEST(whatever_there_is_to_say_is_one_screen_with_some_groups) {
+        size_t n_groups;
+
+        begin(screen_rows[_i].exchange, 1);
+        CTL_RUN_TERMINAL(&ctl, (unsigned short) screen_rows[_i].columns, "compare", "a", "b");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_uint_le(count(ctl.out, "\n"), 23);
+        n_groups = count(ctl.out, "\na-name-of-") + count(ctl.out, "\n\u2026");
+        ck_assert_msg(n_groups >= screen_rows[_i].least_groups, "%zu groups in\n%s", n_groups,
+                      ctl.out);
+        end();
+}
+END_TEST
 
 START_TEST(of_reads_and_writes_those_of_more_bytes_stay) {
         begin(writers, 1);
@@ -580,6 +748,10 @@ int main(void) {
         tcase_add_test(kinds, an_interval_begins_with_the_answer);
         tcase_add_test(kinds, a_terminal_gets_what_fits);
         tcase_add_test(kinds, two_intervals_stand_side_by_side);
+        tcase_add_test(kinds, groups_without_activity_are_counted);
+        tcase_add_test(kinds, a_host_at_rest_has_no_table);
+        tcase_add_loop_test(kinds, whatever_there_is_to_say_is_one_screen_with_some_groups, 0,
+                            ELEMENTSOF(screen_rows));
         tcase_add_test(kinds, of_reads_and_writes_those_of_more_bytes_stay);
         tcase_add_test(kinds, lives_have_durations);
         tcase_add_test(kinds, the_bar_has_letters_in_other_locales);

@@ -336,16 +336,17 @@ START_TEST(info_tells_all_there_is) {
 }
 END_TEST
 
-static const Exchange of_small[] = { { REPLIES("{\"parameters\":{\"snapshot\":{\"name\":\"a\","
-                                               "\"smapsMode\":\"small\",\"smapsMaxRssBytes\":"
-                                               "268435456},\"host\":null,\"sources\":" SOURCES
-                                               "}}") } };
+static const Exchange of_small[] = { { REPLIES(
+        "{\"parameters\":{\"snapshot\":{\"name\":\"a\","
+        "\"smapsMode\":\"small\",\"smapsMaxRssBytes\":"
+        "268435456,\"heapRequested\":true},\"host\":null,\"sources\":" SOURCES "}}") } };
 
-START_TEST(info_tells_of_which_processes_the_rollup_was_read) {
+START_TEST(info_tells_what_the_capture_was_asked_to_read) {
         begin(of_small, 1);
         CTL_RUN(&ctl, "info", "a");
         ck_assert_int_eq(ctl.status, 0);
-        ck_assert_ptr_nonnull(strstr(ctl.out, "smaps of      small\nsmall up to   256.000MiB\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "smaps of      small\nsmall up to   256.000MiB\n"
+                                              "heap wanted   yes\n"));
         end();
 }
 END_TEST
@@ -551,7 +552,7 @@ int main(void) {
         tcase_add_test(keep, import_sends_the_file);
         tcase_add_test(keep, import_asks_for_a_name_where_the_files_is_none);
         tcase_add_test(keep, info_tells_all_there_is);
-        tcase_add_test(keep, info_tells_of_which_processes_the_rollup_was_read);
+        tcase_add_test(keep, info_tells_what_the_capture_was_asked_to_read);
         tcase_add_test(keep, status_tells_how_the_daemon_is);
         tcase_add_test(keep, status_does_not_call_uncounted_inodes_none);
         tcase_add_test(keep, status_names_the_capabilities_that_matter);

@@ -171,6 +171,18 @@ START_TEST(that_nothing_matches_and_that_nothing_changed_are_two_sentences) {
 }
 END_TEST
 
+START_TEST(json_says_how_many_groups_the_filter_lets_through) {
+        begin(some_match, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--filter=x", "--json");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "{\"kind\":\"interval\",\"matchedGroups\":2,"));
+        end();
+        begin(compared, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--json");
+        ck_assert_ptr_null(strstr(ctl.out, "matchedGroups"));
+        end();
+}
+END_TEST
+
 START_TEST(an_empty_table_is_a_sentence) {
         begin(below, 1);
         CTL_RUN(&ctl, "compare", "a", "b", "--rows");
@@ -449,6 +461,29 @@ START_TEST(compare_ndjson_is_an_object_a_row) {
 }
 END_TEST
 
+/* A login shell. */
+static const Exchange dashed[] = { { REPLIES(
+        "{\"parameters\":{\"snapshot\":{\"name\":\"a\"},\"sources\":[]},\"continues\":true}\0"
+        "{\"parameters\":{\"groups\":[{\"key\":\"-bash\",\"process\":\"-bash\",\"threads\":1,"
+        "\"metrics\":{\"minflt\":{\"value\":1}}}]},\"continues\":true}\0"
+        "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}}") } };
+
+START_TEST(both_forms_of_rows_escape_formulas_alike) {
+        begin(dashed, 1);
+        CTL_RUN(&ctl, "show", "a", "--format=csv");
+        ck_assert_ptr_nonnull(strstr(ctl.out, ",\uef2dbash,"));
+        CTL_RUN(&ctl, "show", "a", "--format=ndjson");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\"process\":\"\uef2dbash\","));
+        CTL_RUN(&ctl, "show", "a", "--format=csv", "--formulas");
+        ck_assert_ptr_nonnull(strstr(ctl.out, ",-bash,"));
+        CTL_RUN(&ctl, "show", "a", "--format=ndjson", "--formulas");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\"process\":\"-bash\","));
+        CTL_RUN(&ctl, "show", "a", "--json", "--formulas");
+        ck_assert_int_eq(ctl.status, 2);
+        end();
+}
+END_TEST
+
 /* show */
 
 static const Exchange shown[] = { { REPLIES("{\"parameters\":{\"snapshot\":" HEAD(
@@ -464,6 +499,22 @@ static const Exchange shown[] = { { REPLIES("{\"parameters\":{\"snapshot\":" HEA
              "},"
              "\"continues\":true}\0"
              "{\"parameters\":{\"sections\":{},\"hiddenRows\":1,\"hiddenGroups\":0}}") } };
+
+/* An alpha, of which no snapshot exists, counts 1024 ticks a second. */
+static const Exchange ticking[] = { { REPLIES(
+        "{\"parameters\":{\"snapshot\":{\"name\":\"a\",\"userHz\":1024},\"sources\":[]},"
+        "\"continues\":true}\0"
+        "{\"parameters\":{\"groups\":[{\"key\":\"p\",\"process\":\"p\",\"threads\":1,\"metrics\":{"
+        "\"utime_clock_ticks\":{\"value\":2560}}}]},\"continues\":true}\0"
+        "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}}") } };
+
+START_TEST(ticks_are_as_long_as_the_head_says) {
+        begin(ticking, 1);
+        CTL_RUN(&ctl, "show", "a", "--rows");
+        ck_assert_ptr_nonnull(strstr(ctl.out, " utime  2.500s\n"));
+        end();
+}
+END_TEST
 
 START_TEST(show_prints_values) {
         begin(shown, 1);
@@ -611,6 +662,7 @@ int main(void) {
         tcase_add_test(view, a_threshold_says_what_it_hides);
         tcase_add_test(view, an_empty_table_is_a_sentence);
         tcase_add_test(view, that_nothing_matches_and_that_nothing_changed_are_two_sentences);
+        tcase_add_test(view, json_says_how_many_groups_the_filter_lets_through);
         tcase_add_test(view, the_view_is_asked_for_as_it_was_given);
         tcase_add_test(view, an_explicit_limit_is_for_json_too);
         tcase_add_test(view, a_swap_of_the_sides_is_told);
@@ -619,6 +671,8 @@ int main(void) {
         tcase_add_loop_test(view, compare_fits_a_terminal, 79, 82);
         tcase_add_test(view, all_at_once_is_a_tree);
         tcase_add_test(view, wrap_shows_names_whole);
+        tcase_add_test(view, both_forms_of_rows_escape_formulas_alike);
+        tcase_add_test(view, ticks_are_as_long_as_the_head_says);
         tcase_add_test(view, show_prints_values);
         tcase_add_test(view, compare_csv_is_a_row_a_metric);
         tcase_add_test(view, compare_ndjson_is_an_object_a_row);

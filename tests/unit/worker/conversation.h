@@ -99,6 +99,11 @@ static inline void conversation_receive(FrameStream *stream, Conversation *ret) 
                         reply_done(&reply);
                         continue;
                 }
+                /* Nobody parses files: its descriptor is closed with the next reply. */
+                if (reply.continues && json_object_object_get(reply.parameters, JOB_KEY_FILES)) {
+                        reply_done(&reply);
+                        continue;
+                }
                 ck_assert_uint_lt(ret->n, CONVERSATION_MAX_REPLIES);
                 ret->replies[ret->n++] = json_object_get(reply.parameters);
                 ret->finished = !reply.continues;

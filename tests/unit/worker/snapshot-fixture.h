@@ -214,6 +214,14 @@ static inline int fixture_snapshot(const FixtureSnapshot *snapshot) {
                 snapshot_writer_object(writer, SNAPSHOT_SECTION_PRESSURE,
                                        SPAN_LITERAL("{\"cpu\":{\"some\":{\"avg10\":150}}}")),
                 0);
+        ck_assert_int_eq(
+                snapshot_writer_object(
+                        writer, SNAPSHOT_SECTION_PROBE_SUMMARY,
+                        SPAN_LITERAL("{\"tgids_walked\":9,\"jemalloc_detected\":2,\"probed_ok\":7,"
+                                     "\"failed\":3,\"dominant_failure\":\"permission\","
+                                     "\"privilege_dominant\":true,"
+                                     "\"failures\":{\"permission\":3}}")),
+                0);
         ck_assert_int_eq(snapshot_writer_end(writer, &sources, &head), 0);
         ck_assert_int_eq(snapshot_file_writer_finish(file, &head, &n_bytes), 0);
         (void) snapshot_writer_free(writer);

@@ -195,6 +195,31 @@ START_TEST(oneway_gets_nothing) {
 }
 END_TEST
 
+/* Also from a job whose caller did not ask for more: it is not for the caller. */
+START_TEST(a_note_may_carry_a_descriptor) {
+        int pipe_fds[2], fd;
+        char byte = 'x';
+        Line line;
+
+        line_open(&line, _i);
+        ck_assert_int_eq(pipe(pipe_fds), 0);
+        json_write_member_bool(answer_begin(&line.answer), "files", true);
+        ck_assert_int_eq(answer_note_descriptor(&line.answer, pipe_fds[1]), 0);
+        expect(&line, "{\"parameters\":{\"files\":true},\"continues\":true}");
+        fd = frame_stream_take_fd(line.theirs, 0);
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(write(fd, &byte, 1), 1);
+        ck_assert_int_eq(read(pipe_fds[0], &byte, 1), 1);
+        (void) close(fd);
+        ck_assert_int_eq(read(pipe_fds[0], &byte, 1), 0); /* ours is closed */
+        (void) answer_begin(&line.answer);
+        ck_assert_int_eq(answer_final(&line.answer), 0);
+        expect(&line, "{\"parameters\":{}}");
+        (void) close(pipe_fds[0]);
+        line_done(&line);
+}
+END_TEST
+
 START_TEST(a_reply_past_the_bound_fails_and_an_error_still_fits) {
         JsonWriter *writer;
         Line line;
@@ -230,6 +255,7 @@ int main(void) {
         tcase_add_test(replies, oneway_gets_nothing);
         tcase_add_test(replies, a_reply_past_the_bound_fails_and_an_error_still_fits);
         tcase_add_loop_test(replies, a_descriptor_is_closed_whatever_happens, 0, 2);
+        tcase_add_loop_test(replies, a_note_may_carry_a_descriptor, 0, 2);
         tcase_add_loop_test(progress, progress_is_for_who_asked_and_rare, 0, 2);
         tcase_add_test(progress, a_total_that_is_not_known_is_left_out);
         tcase_add_loop_test(peer, a_peer_that_hung_up_is_noticed, 0, 2);

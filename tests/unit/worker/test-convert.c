@@ -188,8 +188,8 @@ static const struct {
                   "\"cpufreq_governor\":{\"0\":\"performance\",\"10\":\"powersave\","
                   "\"9\":\"powersave\"},\"kernel_release\":\"6.12.1\"}" },
         { "probe_summary",
-          "{\"tgids_walked\":1,\"jemalloc_detected\":0,\"probed_ok\":0,\"failed\":0,"
-          "\"dominant_failure\":null,\"privilege_dominant\":false}" },
+          "{\"tgids_walked\":9,\"jemalloc_detected\":2,\"probed_ok\":7,\"failed\":3,"
+          "\"dominant_failure\":\"permission\",\"privilege_dominant\":true}" },
         { "parse_summary", "{\"tids_walked\":3,\"read_failures\":2,"
                            "\"read_failures_by_file\":{\"io\":2},\"dominant_read_failure\":\"io\","
                            "\"kernel_config_dominant\":true,\"negative_dotted_values\":0}" },

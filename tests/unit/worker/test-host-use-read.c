@@ -49,6 +49,16 @@ static void scan_host(HostTotals *totals, unsigned ticks, unsigned sectors, unsi
         scan(totals, HOST_PART_MEMORY, text);
 }
 
+static HostUse use_between(void) {
+        HostTotals difference;
+        HostUse use;
+
+        ck_assert_int_eq(host_totals_difference(&before, &after, &difference), 0);
+        use = host_use_between(&before, &after, &difference);
+        host_totals_done(&difference);
+        return use;
+}
+
 static void check_amount(const char *what, Amount amount, uint64_t wanted) {
         ck_assert_msg(amount.known == (wanted != NONE), "%s", what);
         if (wanted != NONE)
@@ -78,7 +88,7 @@ START_TEST(between_two_snapshots_differences_count) {
 
         scan_host(&before, 90, 40, 3);
         scan_host(&after, 140, 50, 5);
-        ck_assert_int_eq(host_use_between(&before, &after, &use), 0);
+        use = use_between();
         check(&use, (uint64_t[]){ 2, 500000000, 0, 5120, 2048 });
 }
 END_TEST
@@ -88,7 +98,7 @@ START_TEST(memory_that_was_written_back_did_not_grow) {
 
         scan_host(&before, 90, 40, 300);
         scan_host(&after, 90, 40, 5);
-        ck_assert_int_eq(host_use_between(&before, &after, &use), 0);
+        use = use_between();
         check(&use, (uint64_t[]){ 2, 0, 0, 0, 0 });
 }
 END_TEST
@@ -99,7 +109,7 @@ START_TEST(what_one_side_lacks_is_not_known) {
 
         check(&use, nothing);
         scan_host(&after, 140, 50, 5);
-        ck_assert_int_eq(host_use_between(&before, &after, &use), 0);
+        use = use_between();
         check(&use, (uint64_t[]){ 2, NONE, NONE, NONE, NONE });
 }
 END_TEST
@@ -125,7 +135,7 @@ START_TEST(the_context_tells_the_number_of_cpus) {
 
                 subject_init(&subject);
                 buffer_append(&subject.host, rows[i].json, strlen(rows[i].json));
-                ck_assert_int_eq(subject_host_use(NULL, &subject, &culprit, &use), 0);
+                ck_assert_int_eq(subject_host_use(NULL, &subject, &culprit, &use, NULL), 0);
                 check_amount(rows[i].json, use.n_cpus, rows[i].n);
                 check_amount("used", use.cpu_used_ns, NONE);
                 subject_done(&subject);
@@ -140,7 +150,8 @@ START_TEST(a_part_that_no_capture_writes_is_refused) {
         subject_init(&earlier);
         subject_init(&later);
         buffer_append(&earlier.host_parts[HOST_PART_DISK], "7", 1);
-        ck_assert_int_eq(subject_host_use(&earlier, &later, &culprit, &use), SUBJECT_E_UNREADABLE);
+        ck_assert_int_eq(subject_host_use(&earlier, &later, &culprit, &use, NULL),
+                         SUBJECT_E_UNREADABLE);
         ck_assert_ptr_eq(culprit, &earlier);
         subject_done(&earlier);
         subject_done(&later);

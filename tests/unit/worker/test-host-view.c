@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/subject/host-use-read.h"
 #include "analysis/subject/host-view.h"
 
 #include "check-main.h"
@@ -31,9 +32,11 @@ static json_object *view(void) {
         Subject *culprit;
         JsonWriter writer;
         json_object *object;
-        HostView host;
+        HostView host = {};
+        HostUse use;
         Buffer text;
 
+        ck_assert_int_eq(subject_host_use(&before, &after, &culprit, &use, &host.difference), 0);
         ck_assert_int_eq(subject_host_view(&before, &after, &culprit, &host), 0);
         host.n_cpus = amount_of(3);
         buffer_init(&text, 0);
@@ -200,7 +203,7 @@ END_TEST
 
 START_TEST(pressure_that_no_capture_writes_is_refused) {
         Subject *culprit = NULL;
-        HostView host;
+        HostView host = {};
 
         set(&after.psi, "[]");
         ck_assert_int_eq(subject_host_view(&before, &after, &culprit, &host), SUBJECT_E_UNREADABLE);

@@ -161,13 +161,48 @@ START_TEST(the_heaviest_come_first) {
         add_events(SIDE_AFTER, "/c", 1000, 20, 1);
         add_events(SIDE_BEFORE, "/d", 0, 0, 0);
         add_events(SIDE_AFTER, "/d", 0, 21, 0);
-        check_lines(amount_of(2),
+        check_lines(amount_of(3),
                     (const char *const[]){
                             LINE("", "oom_kill", "2", "null"), LINE("/c", "oom_kill", "1", "null"),
                             LINE("/b", "cpu.max", "1", "6000"), LINE("/a", "cpu.max", "90", "5000"),
                             LINE("/d", "memory.max", "21", "null"),
                             LINE("/c", "memory.max", "20", "null"),
                             LINE("/c", "memory.high", "1000", "null"), NULL });
+}
+END_TEST
+
+static void add_killed(const char *path, unsigned killed) {
+        add_events(SIDE_BEFORE, path, 0, 0, 7);
+        add_events(SIDE_AFTER, path, 0, 0, 7 + killed);
+}
+
+/* The host counts every kill, and so do all cgroups above. */
+START_TEST(a_kill_is_told_once_with_its_cgroup) {
+        add_killed("/", 0);
+        add_killed("/a", 1);
+        add_killed("/a/b", 1);
+        add_killed("/c", 2);
+        check_lines(amount_of(3),
+                    (const char *const[]){ LINE("/c", "oom_kill", "2", "null"),
+                                           LINE("/a/b", "oom_kill", "1", "null"), NULL });
+        check_lines(amount_of(5),
+                    (const char *const[]){ LINE("", "oom_kill", "2", "null"),
+                                           LINE("/c", "oom_kill", "2", "null"),
+                                           LINE("/a/b", "oom_kill", "1", "null"), NULL });
+        /* the cgroups were read a little later than the host */
+        check_lines(amount_of(2),
+                    (const char *const[]){ LINE("/c", "oom_kill", "2", "null"),
+                                           LINE("/a/b", "oom_kill", "1", "null"), NULL });
+}
+END_TEST
+
+/* /a had a cgroup that is gone, with one kill; /a/b has the other two. */
+START_TEST(a_kill_in_a_cgroup_that_is_gone_is_in_the_one_above) {
+        add_killed("/a", 3);
+        add_killed("/a/b", 2);
+        check_lines(amount_of(3),
+                    (const char *const[]){ LINE("/a", "oom_kill", "3", "null"),
+                                           LINE("/a/b", "oom_kill", "2", "null"), NULL });
 }
 END_TEST
 
@@ -206,6 +241,19 @@ START_TEST(without_cgroups_on_both_sides_nothing_is_known_of_them) {
 }
 END_TEST
 
+/* A key of one controller is none of another; pids come last. */
+START_TEST(a_limit_of_pids_is_told) {
+        add(SIDE_BEFORE, "/a", "{\"pids\":{\"max\":20,\"events\":{\"max\":4,\"high\":1}}}");
+        add(SIDE_AFTER, "/a", "{\"pids\":{\"max\":20,\"events\":{\"max\":6,\"high\":3}}}");
+        add(SIDE_BEFORE, "/old", "{\"pids\":{\"max\":20}}");
+        add(SIDE_AFTER, "/old", "{\"pids\":{\"max\":20,\"events\":null}}");
+        add_events(SIDE_BEFORE, "/b", 0, 1, 0);
+        add_events(SIDE_AFTER, "/b", 1, 1, 0);
+        check_lines(UNKNOWN, (const char *const[]){ LINE("/b", "memory.high", "1", "null"),
+                                                    LINE("/a", "pids.max", "2", "null"), NULL });
+}
+END_TEST
+
 START_TEST(a_record_of_another_shape_is_refused) {
         ck_assert_int_eq(limit_tally_add(&tally, SIDE_AFTER, SPAN_LITERAL("/a"),
                                          SPAN_LITERAL("{\"cpu\":[1]}")),
@@ -229,8 +277,11 @@ int main(void) {
         tcase_add_test(t, the_next_cgroup_above_may_be_further_up);
         tcase_add_test(t, throttling_is_of_the_cgroup_itself);
         tcase_add_test(t, the_heaviest_come_first);
+        tcase_add_test(t, a_kill_is_told_once_with_its_cgroup);
+        tcase_add_test(t, a_kill_in_a_cgroup_that_is_gone_is_in_the_one_above);
         tcase_add_test(t, no_more_than_the_heaviest_are_written);
         tcase_add_test(t, without_cgroups_on_both_sides_nothing_is_known_of_them);
+        tcase_add_test(t, a_limit_of_pids_is_told);
         tcase_add_test(t, a_record_of_another_shape_is_refused);
         suite_add_tcase(suite, t);
         return check_main(suite);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/overview/host-lines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/number.h"
+#include "check-main.h"
+
+#define HOST "\"host\":{\"cpus\":2,\"cpuUsedNs\":16200000000}"
+#define COVERAGE(attributed) \
+        "\"coverage\":{\"cpuUsedNs\":16200000000,\"attributedNs\":" attributed "}"
+#define UNKNOWN "\"coverage\":{\"cpuUsedNs\":16200000000,\"attributedNs\":null,\"reason\":\"why\"}"
+
+/* Intervals of ten seconds. */
+static const struct {
+        const char *sides[2], *text;
+} rows[] = {
+        { { "{}" }, "" },
+        { { "{" HOST "}" }, "host      1.62 of 2 CPUs\n" },
+        { { "{" HOST "," COVERAGE("16200000000") "}" },
+          "host      1.62 of 2 CPUs; ctprof saw 100 % of it\n" },
+        { { "{" HOST "," UNKNOWN "}" },
+          "host      1.62 of 2 CPUs; whose work it was is not known: no thread has a run time\n" },
+        { { "{" HOST "," COVERAGE("8100000000") "}", "{" HOST "," UNKNOWN "}" },
+          "host      1.62 of 2 CPUs; whose work it was is not known: no thread has a run time\n" },
+        { { "{" HOST "," COVERAGE("8100000000") "}", "{" HOST "," COVERAGE("16200000000") "}" },
+          "host      1.62 of 2 CPUs; ctprof saw 50 % \u2192 100 % of it\n" },
+};
+
+START_TEST(coverage_is_told_as_far_as_it_is_known) {
+        json_object *json[2] = {};
+        Terminal pipe = {};
+        HostSide sides[2];
+        char *text = NULL;
+        size_t n = 0, n_sides = 0;
+        FILE *out = open_memstream(&text, &n);
+        const Lines lines = { out, &pipe, 8, 0 };
+
+        for (; n_sides < 2 && rows[_i].sides[n_sides]; n_sides++) {
+                json[n_sides] = json_tokener_parse(rows[_i].sides[n_sides]);
+                sides[n_sides] = (HostSide){
+                        .host = json_object_object_get(json[n_sides], "host"),
+                        .coverage = json_object_object_get(json[n_sides], "coverage"),
+                        .elapsed_ns = 10 * NSEC_PER_SEC,
+                };
+        }
+        ck_assert_int_eq(host_lines_print(&lines, sides, n_sides), 0);
+        (void) fclose(out);
+        ck_assert_str_eq(text, rows[_i].text);
+        free(text);
+        for (size_t i = 0; i < n_sides; i++)
+                (void) json_object_put(json[i]);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("host-lines");
+        TCase *coverage = tcase_create("coverage");
+
+        tcase_add_loop_test(coverage, coverage_is_told_as_far_as_it_is_known, 0, ELEMENTSOF(rows));
+        suite_add_tcase(suite, coverage);
+        return check_main(suite);
+}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "capture/cgroups.h"
+#include "capture/heap/heap-reader.h"
 #include "capture/scene/process-memory.h"
 #include "snapshot/snapshot-writer.h"
 
@@ -14,10 +15,11 @@ struct BatchReader {
         Scene *scene;           /* owned */
         CgroupSet cgroups;
         Rollup rollup;
+        HeapReader *heap; /* owned */
 };
 
 int batch_reader_new(const Backend *backend, const CaptureHost *host, RollupBudget *smaps,
-                     BatchReader **ret) {
+                     Heap *heap, BatchReader **ret) {
         _cleanup_(batch_reader_freep) BatchReader *reader = calloc(1, sizeof(*reader));
         int r;
 
@@ -28,6 +30,8 @@ int batch_reader_new(const Backend *backend, const CaptureHost *host, RollupBudg
         r = scene_new(host, &reader->scene);
         if (r == 0)
                 r = backend->reader_new(reader->scene, &reader->threads);
+        if (r == 0)
+                r = heap_reader_new(heap, reader->scene, &reader->heap);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(reader);
@@ -37,12 +41,15 @@ int batch_reader_new(const Backend *backend, const CaptureHost *host, RollupBudg
 void batch_reader_close(BatchReader *reader) {
         reader->backend->reader_free(TAKE_PTR(reader->threads));
         rollup_done(&reader->rollup);
+        if (reader->heap)
+                heap_reader_close(reader->heap);
 }
 
 BatchReader *batch_reader_free(BatchReader *reader) {
         if (!reader)
                 return NULL;
         batch_reader_close(reader);
+        reader->heap = heap_reader_free(reader->heap);
         reader->scene = scene_free(reader->scene);
         cgroup_set_done(&reader->cgroups);
         free(reader);
@@ -50,15 +57,6 @@ BatchReader *batch_reader_free(BatchReader *reader) {
 }
 
 /* rows */
-
-/* A ctprof that another user runs is not on the list; its executable tells. */
-static bool is_self(const CaptureHost *host, const ThreadSample *sample) {
-        for (size_t i = 0; i < host->n_self_pids; i++)
-                if (host->self_pids[i] == sample->tgid)
-                        return true;
-        return host->has_self_exe && sample->has_exe && sample->exe_dev == host->self_exe_dev &&
-               sample->exe_inode == host->self_exe_inode;
-}
 
 static int encode_row(BatchReader *reader, const BatchProcess *process, ThreadSlot *slot,
                       Span pcomm, Span smaps) {
@@ -69,7 +67,7 @@ static int encode_row(BatchReader *reader, const BatchProcess *process, ThreadSl
         int r;
 
         sample->tgid = process->tgid;
-        sample->self = is_self(scene->host, sample);
+        sample->self = capture_host_owns(scene->host, process->tgid, sample);
         sample->comm = scene_text(scene, slot->comm);
         sample->cpus = scene_text(scene, slot->cpus);
         sample->cgroup = scene_text(scene, slot->cgroup);
@@ -113,6 +111,7 @@ static void finish_process(BatchReader *reader, BatchProcess *process) {
         cgroups_read_membership(scene, process, &reader->cgroups);
         process_memory_read(scene, process);
         smaps = rollup_read(&reader->rollup, scene, process);
+        heap_reader_read(reader->heap, process);
         reader->backend->confirm(reader->threads, process);
 
         if (process->is_split && process->has_leader)
@@ -146,7 +145,8 @@ void batch_reader_read(BatchReader *reader, Batch *batch) {
         scene_end(scene);
 }
 
-int batch_reader_merge(const BatchReader *reader, Tally *tally, CgroupSet *cgroups) {
+int batch_reader_merge(const BatchReader *reader, Tally *tally, Heap *heap, CgroupSet *cgroups) {
+        heap_add_summary(heap, heap_reader_summary(reader->heap));
         tally_merge(tally, &reader->scene->tally);
         return cgroup_set_merge(cgroups, &reader->cgroups);
 }

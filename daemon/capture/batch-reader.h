@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "capture/cgroups.h"
+#include "capture/heap/heap.h"
 #include "capture/rollup.h"
 #include "capture/scene/backend.h"
 
@@ -19,7 +20,7 @@ typedef struct BatchReader BatchReader;
 
 /* -ENOMEM. */
 _must_check_ int batch_reader_new(const Backend *backend, const CaptureHost *host,
-                                  RollupBudget *smaps, BatchReader **ret);
+                                  RollupBudget *smaps, Heap *heap, BatchReader **ret);
 /* Closes its descriptors and ends its threads. */
 void batch_reader_close(BatchReader *reader);
 BatchReader *batch_reader_free(BatchReader *reader);
@@ -28,5 +29,9 @@ DEFINE_CLEANUP(BatchReader *, batch_reader_free);
 /* Sets the results of @batch. */
 void batch_reader_read(BatchReader *reader, Batch *batch);
 
-/* Adds the counts of this reader, and the cgroups that the threads of its rows live in. -ENOMEM. */
-_must_check_ int batch_reader_merge(const BatchReader *reader, Tally *tally, CgroupSet *cgroups);
+/*
+ * Adds the counts of this reader, those of the heap step to @heap, and the cgroups that the threads
+ * of its rows live in. -ENOMEM.
+ */
+_must_check_ int batch_reader_merge(const BatchReader *reader, Tally *tally, Heap *heap,
+                                    CgroupSet *cgroups);

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "capture/cgroups.h"
+#include "capture/heap/heap.h"
 #include "capture/host-record.h"
 #include "capture/procfs/procfs-backend.h"
 #include "capture/source-report.h"
@@ -40,22 +41,25 @@ typedef struct Capture {
         CgroupSet cgroups;
         Tally tally;
         RollupBudget smaps;
+        Heap *heap; /* owned */
         Pace pace;
         int cgroup_mount, sched_ext;
         char cgroup_v1[CGROUP_V1_TEXT_BYTES];
         uint64_t begin_ns, begin_cpu_ns;
-        Buffer host_json, pressure_json, sched_ext_json;
+        Buffer host_json, pressure_json, sched_ext_json, probe_json;
         HostRecord record;
 } Capture;
 
 static void capture_done(Capture *capture) {
         capture->writer = snapshot_writer_free(capture->writer);
+        capture->heap = heap_free(capture->heap);
         capture->host.cgroupfs = cgroupfs_free(capture->host.cgroupfs);
         cgroup_set_done(&capture->cgroups);
         host_record_done(&capture->record);
         buffer_done(&capture->host_json);
         buffer_done(&capture->pressure_json);
         buffer_done(&capture->sched_ext_json);
+        buffer_done(&capture->probe_json);
 }
 
 /* time and cost */
@@ -167,6 +171,8 @@ static int look_around(Capture *capture, Head *head) {
                         smaps_mode_name(options->smaps));
         head->has_smaps_max_rss = options->smaps == SMAPS_MODE_SMALL;
         head->smaps_max_rss_bytes = options->smaps_max_rss_bytes;
+        head->heap_requested = options->heap;
+        head->has_heap_requested = true;
         head->has_taskstats_version = capture->host.gates.taskstats_version != 0;
         head->taskstats_version = capture->host.gates.taskstats_version;
         return 0;
@@ -198,12 +204,39 @@ static int read_sched_ext(Capture *capture) {
         return json_writer_finish(&json);
 }
 
+/* Before the workers, and when the gates are known. A probe tries it, whatever is wanted. */
+static int open_heap(Capture *capture, bool is_trial) {
+        const CaptureOptions *options = capture->options;
+        const HeapOptions heap = {
+                .wanted = options->heap || is_trial,
+                .limit_ns = options->heap_limit_ns,
+                .cache_fd = options->heap_cache_fd,
+                .open_files = options->open_files,
+                .userdata = options->pace.userdata,
+                .is_trial = is_trial,
+        };
+
+        return heap_new(&heap, &capture->host, &capture->heap);
+}
+
+static int close_heap(Capture *capture) {
+        JsonWriter json;
+
+        heap_keep(capture->heap);
+        if (heap_state(capture->heap) != HEAP_STATE_READING)
+                return 0;
+        json_writer_init(&json, &capture->probe_json);
+        heap_summary_write_json(&json, heap_summary(capture->heap));
+        return json_writer_finish(&json);
+}
+
 static int finish(Capture *capture, Head *head, SourceTable *ret_sources) {
         const SourceReport report = {
                 .backend = capture->backend,
                 .gates = &capture->host.gates,
                 .tally = &capture->tally,
                 .smaps = &capture->smaps,
+                .heap = capture->heap,
                 .cgroup_mount = capture->cgroup_mount,
                 .cgroup_v1 = capture->cgroup_v1,
                 .record = &capture->record,
@@ -224,6 +257,9 @@ static int finish(Capture *capture, Head *head, SourceTable *ret_sources) {
         if (r == 0)
                 r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_SCHED_EXT,
                                            buffer_span(&capture->sched_ext_json));
+        if (r == 0)
+                r = snapshot_writer_object(capture->writer, SNAPSHOT_SECTION_PROBE_SUMMARY,
+                                           buffer_span(&capture->probe_json));
         if (r == 0)
                 r = snapshot_writer_end(capture->writer, &sources, head);
         if (r == 0)
@@ -258,6 +294,8 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
         if (r == 0)
                 r = look_around(&capture, head);
         if (r == 0)
+                r = open_heap(&capture, only != 0);
+        if (r == 0)
                 r = snapshot_writer_begin(capture.writer, head);
         if (r == 0)
                 r = snapshot_writer_object(capture.writer, SNAPSHOT_SECTION_HOST,
@@ -270,7 +308,10 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
         if (r != 0)
                 return r;
         walk.backend = capture.backend;
+        walk.heap = capture.heap;
         r = walk_run(&walk, capture.writer, &capture.tally, &capture.cgroups);
+        if (r == 0)
+                r = close_heap(&capture);
         if (r == 0 && capture.host.cgroupfs)
                 r = cgroups_write(&capture.host, &capture.cgroups, &capture.pace, capture.writer,
                                   &capture.tally);

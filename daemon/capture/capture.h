@@ -41,7 +41,16 @@ typedef struct CaptureOptions {
         SmapsMode smaps;              /* of which processes smaps_rollup is read */
         uint64_t smaps_max_rss_bytes; /* the bound of SMAPS_MODE_SMALL */
         uint64_t smaps_limit_ns;      /* time for that, of all workers together */
-        const pid_t *self_pids;       /* processes that belong to ctprof */
+        bool heap;                    /* read the counters of allocators */
+        uint64_t heap_limit_ns;       /* time for that, of all workers together */
+        int heap_cache_fd;            /* borrowed; negative: there is none */
+        /*
+         * Gets the other end of a pair to a job that parses files of others; called once, when
+         * there is the first file to parse. Consumes @peer_fd in any case. -errno when there will
+         * be no such job. NULL: there is none. Called with the userdata of @pace.
+         */
+        int (*open_files)(void *userdata, int peer_fd);
+        const pid_t *self_pids; /* processes that belong to ctprof */
         size_t n_self_pids;
 
         Pace pace;

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "capture/scene/patient-thread.h"
 #include "capture/scene/scene.h"
 #include "metric/smaps-mode.h"
 
@@ -24,11 +25,9 @@ typedef struct RollupBudget {
         _Atomic uint64_t spent_ns;
 } RollupBudget;
 
-typedef struct RollupThread RollupThread;
-
 typedef struct Rollup {
-        RollupBudget *budget; /* borrowed */
-        RollupThread *thread; /* owned; NULL until it is needed */
+        RollupBudget *budget;  /* borrowed */
+        PatientThread *thread; /* owned; NULL until it is needed */
 } Rollup;
 
 void rollup_init(Rollup *rollup, RollupBudget *budget);

@@ -45,7 +45,8 @@ static void *run_worker(void *userdata) {
 
         if (system->begin_worker)
                 system->begin_worker(system->userdata);
-        r = batch_reader_new(options->backend, options->host, options->smaps, &own->reader);
+        r = batch_reader_new(options->backend, options->host, options->smaps, options->heap,
+                             &own->reader);
         while ((batch = batch_ring_take(own->ring))) {
                 if (r == 0)
                         batch_reader_read(own->reader, batch);
@@ -77,7 +78,8 @@ static int start_workers(Walk *walk) {
         (void) pthread_sigmask(SIG_SETMASK, &before, NULL);
         if (walk->n_threads > 0)
                 return 0;
-        return batch_reader_new(options->backend, options->host, options->smaps, &walk->reader);
+        return batch_reader_new(options->backend, options->host, options->smaps, options->heap,
+                                &walk->reader);
 }
 
 /* Ends the threads. Batches that no thread has taken yet are dropped. */
@@ -181,9 +183,10 @@ int walk_run(const WalkOptions *options, SnapshotWriter *writer, Tally *tally, C
         r = walk_threads(&walk);
         join_workers(&walk);
         if (r == 0 && walk.reader)
-                r = batch_reader_merge(walk.reader, tally, cgroups);
+                r = batch_reader_merge(walk.reader, tally, options->heap, cgroups);
         for (size_t i = 0; r == 0 && i < WALK_MAX_WORKERS; i++)
                 if (walk.threads[i].reader)
-                        r = batch_reader_merge(walk.threads[i].reader, tally, cgroups);
+                        r = batch_reader_merge(walk.threads[i].reader, tally, options->heap,
+                                               cgroups);
         return r;
 }

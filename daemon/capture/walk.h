@@ -11,6 +11,7 @@
 
 #include "base/macro.h"
 #include "capture/cgroups.h"
+#include "capture/heap/heap.h"
 #include "capture/pace.h"
 #include "capture/rollup.h"
 #include "capture/scene/backend.h"
@@ -24,6 +25,7 @@ typedef struct WalkOptions {
         unsigned n_workers; /* 0, or no thread can be started: the calling thread reads all */
         pid_t only;         /* that process and the first one; 0: all */
         RollupBudget *smaps;
+        Heap *heap;
         Pace *pace;
 } WalkOptions;
 

@@ -63,7 +63,8 @@ _must_check_ int config_set(Config *config, SettingId id, Span value, const char
 
 bool config_is_set(const Config *config, SettingId id);
 /*
- * Bytes, nanoseconds, a count or a SmapsMode; QUANTITY_INFINITY for "infinity", and for automatic.
+ * Bytes, nanoseconds, a count, 0 or 1 of a BOOL, or a SmapsMode; QUANTITY_INFINITY for "infinity",
+ * and for automatic.
  */
 uint64_t config_get(const Config *config, SettingId id);
 

@@ -42,6 +42,10 @@
           0, QUANTITY_INFINITY, LIMIT_SMAPS_MAX_RSS_BYTES)                                         \
         S(SMAPS_TIME, "Capture", "SmapsTime", TIME,                                                \
           NSEC_PER_MSEC, SETTING_DAY_NS, LIMIT_SMAPS_NS)                                           \
+        S(HEAP, "Capture", "Heap", BOOL,                                                           \
+          0, 1, 1)                                                                                 \
+        S(HEAP_TIME, "Capture", "HeapTime", TIME,                                                  \
+          NSEC_PER_MSEC, SETTING_DAY_NS, LIMIT_HEAP_NS)                                            \
         S(JOB_MEMORY, "Jobs", "MemoryMax", SIZE,                                                   \
           64 * SETTING_MIB, SETTING_TIB, LIMIT_JOB_MEMORY_BYTES)                                   \
         S(CAPTURE_TIME, "Jobs", "CaptureTime", TIME,                                               \

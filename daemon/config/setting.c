@@ -19,22 +19,35 @@ const Setting settings[_SETTING_MAX] = {
 #undef SETTING_ROW
 };
 
-/* The setting was a boolean once: its words stand for the modes that are nearest to them. */
-static bool parse_smaps_mode(Span text, uint64_t *ret) {
-        static const struct {
-                SmapsMode mode;
-                const char *words[5];
-        } rows[] = {
-                { SMAPS_MODE_NONE, { "no", "false", "off", "0", "n" } },
-                { SMAPS_MODE_SMALL, { "yes", "true", "on", "1", "y" } },
+/* The words of systemd's files. */
+static bool parse_bool(Span text, uint64_t *ret) {
+        static const char *const words[2][5] = {
+                { "no", "false", "off", "0", "n" },
+                { "yes", "true", "on", "1", "y" },
         };
 
+        for (unsigned value = 0; value < ELEMENTSOF(words); value++)
+                for (size_t i = 0; i < ELEMENTSOF(words[value]); i++)
+                        if (span_is(text, words[value][i])) {
+                                *ret = value;
+                                return true;
+                        }
+        return false;
+}
+
+static void format_bool(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
+        (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%s", value ? "yes" : "no");
+}
+
+/* The setting was a boolean once: its words stand for the modes that are nearest to them. */
+static bool parse_smaps_mode(Span text, uint64_t *ret) {
         *ret = smaps_mode_find(text);
-        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
-                for (size_t k = 0; k < ELEMENTSOF(rows[i].words); k++)
-                        if (span_is(text, rows[i].words[k]))
-                                *ret = rows[i].mode;
-        return *ret != _SMAPS_MODE_MAX;
+        if (*ret != _SMAPS_MODE_MAX)
+                return true;
+        if (!parse_bool(text, ret))
+                return false;
+        *ret = *ret ? SMAPS_MODE_SMALL : SMAPS_MODE_NONE;
+        return true;
 }
 
 static void format_smaps_mode(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
@@ -54,6 +67,7 @@ static const struct {
         [SETTING_TIME] = { quantity_parse_time, quantity_format_time,
                            "a time like 90s or 1h 30min" },
         [SETTING_COUNT] = { number_parse_u64, format_count, "a number" },
+        [SETTING_BOOL] = { parse_bool, format_bool, "yes or no" },
         [SETTING_SMAPS_MODE] = { parse_smaps_mode, format_smaps_mode, "all, small or none" },
 };
 

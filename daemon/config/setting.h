@@ -17,6 +17,7 @@ typedef enum SettingType {
         SETTING_SIZE,
         SETTING_TIME,
         SETTING_COUNT,
+        SETTING_BOOL,       /* 0 or 1 */
         SETTING_SMAPS_MODE, /* a SmapsMode */
 } SettingType;
 

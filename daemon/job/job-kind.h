@@ -21,12 +21,13 @@
 #define JOB_ANY_MEMORY UINT64_MAX
 
 /*
- * A capture needs these for other users' processes and for taskstats. Before, under sudo, the last
- * one opens a spool that does not belong to root.
+ * A capture needs these for other users' processes and for taskstats, and the last one to open the
+ * very files that a process has mapped. Before, under sudo, DAC_OVERRIDE opens a spool that does
+ * not belong to root.
  */
 #define JOB_READING_CAPABILITIES                                          \
         (SANDBOX_CAPABILITY(NET_ADMIN) | SANDBOX_CAPABILITY(SYS_PTRACE) | \
-         SANDBOX_CAPABILITY(DAC_READ_SEARCH))
+         SANDBOX_CAPABILITY(DAC_READ_SEARCH) | SANDBOX_CAPABILITY(CHECKPOINT_RESTORE))
 #define JOB_CAPTURE_CAPABILITIES (JOB_READING_CAPABILITIES | SANDBOX_CAPABILITY(DAC_OVERRIDE))
 /* For a spool, or files in it, of somebody else; a job gives up those that it does not need. */
 #define JOB_SPOOL_CAPABILITIES \
@@ -36,8 +37,12 @@
 // clang-format off
 #define JOB_KINDS(K)                                                                               \
         K(CAPTURE,  "capture",  WHOLE, LIMIT_CAPTURE_NS,  JOB_ANY_MEMORY,                          \
-          JOB_CAPTURE_CAPABILITIES, WHEN_READY, SANDBOX_READ_FILES | SANDBOX_OBSERVE,              \
+          JOB_CAPTURE_CAPABILITIES, WHEN_READY,                                                    \
+          SANDBOX_READ_FILES | SANDBOX_OBSERVE | SANDBOX_READ_MEMORY,                              \
           JOB_READING_CAPABILITIES, false, false)                                                  \
+        K(FILES,    "files",    WHOLE, LIMIT_CAPTURE_NS,  LIMIT_FILE_JOB_BYTES,                    \
+          0,                        AT_ONCE,    SANDBOX_RECEIVE_FILES,                             \
+          0,                        true,  false)                                                  \
         K(ANALYSIS, "analysis", WHOLE, LIMIT_ANALYSIS_NS, JOB_ANY_MEMORY,                          \
           0,                        AT_ONCE,    0,                                                 \
           0,                        true,  false)                                                  \

@@ -140,6 +140,10 @@ WorkshopCounts workshop_count(const Workshop *workshop, uid_t uid) {
                 bool is_stuck = job_is_stuck(job), is_of_user = job_uid(job) == uid;
                 bool is_hangable = is_stuck || job_terms_of(job)->reads_foreign;
 
+                if (job_terms_of(job) == job_terms(JOB_FILES)) {
+                        counts.n_files++;
+                        continue;
+                }
                 counts.n_stuck += is_stuck;
                 counts.n_stuck_of_user += is_stuck && is_of_user;
                 counts.n_hangable += is_hangable;

@@ -61,6 +61,11 @@ typedef struct WorkshopCounts {
          * files: also those that were killed or have answered and are not gone yet.
          */
         size_t n_hangable, n_hangable_of_user;
+        /*
+         * They parse files for captures, also those that were killed and are not gone yet. They
+         * count here and nowhere else: what one hangs in is not a file of the caller.
+         */
+        size_t n_files;
 } WorkshopCounts;
 
 WorkshopCounts workshop_count(const Workshop *workshop, uid_t uid);

@@ -32,8 +32,8 @@
 #include "wire/limits.h"
 
 #define PROFILER_SOCKET_NAME "varlink"
-/* This version makes no kernel objects, so objects of another version are closed. */
-#define PROFILER_LAYOUT "none"
+/* Of what the vault holds (service/method/heap-aid.h); that of another version is closed. */
+#define PROFILER_LAYOUT "heap-1"
 
 /* What a step of the start returns besides a negative errno. */
 enum {
@@ -407,6 +407,7 @@ static int open_service(Profiler *profiler) {
                 .event = profiler->event,
                 .disposal = profiler->disposal,
                 .workshop = profiler->workshop,
+                .vault = profiler->vault,
                 .spool = profiler->spool,
                 .settings = settings_of_service(profiler->config, spool_dir_fd(profiler->spool)),
                 .on_activity = on_activity,

@@ -110,6 +110,8 @@ DeskSettings settings_of_service(const Config *config, int spool_fd) {
         settings.smaps = (SmapsMode) config_get(config, SETTING_SMAPS);
         settings.smaps_max_rss_bytes = config_get(config, SETTING_SMAPS_MAX_RSS);
         settings.smaps_ns = config_get(config, SETTING_SMAPS_TIME);
+        settings.heap = config_get(config, SETTING_HEAP) != 0;
+        settings.heap_ns = config_get(config, SETTING_HEAP_TIME);
         settings.capture_ns = config_get(config, SETTING_CAPTURE_TIME);
         settings.analysis_ns = config_get(config, SETTING_ANALYSIS_TIME);
         settings.captures.max_waiting = count_of(config, SETTING_CAPTURES_WAITING);

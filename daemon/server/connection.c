@@ -109,6 +109,10 @@ bool connection_is_full(const Connection *connection) {
                (n_queued > 0 && user_is_near(connection));
 }
 
+bool connection_has_room(const Connection *connection, size_t n_bytes) {
+        return !connection_is_full(connection) && takes_reply(connection, n_bytes);
+}
+
 void *connection_call_data(const Connection *connection) {
         return connection->call_data;
 }
@@ -261,11 +265,14 @@ static void end_call(Connection *connection) {
         run_next(connection);
 }
 
-void connection_forward(Connection *connection, Span frame, bool continues, const int *fds,
+void connection_forward(Connection *connection, Span frame, ReplyKind kind, const int *fds,
                         size_t n_fds) {
         assert(connection->in_flight);
-        queue_reply(connection, frame, fds, n_fds);
-        if (!continues)
+        if (kind == REPLY_LAST_OF_CHANGE)
+                queue_frame(connection, frame, fds, n_fds);
+        else
+                queue_reply(connection, frame, fds, n_fds);
+        if (kind != REPLY_PART)
                 end_call(connection);
 }
 

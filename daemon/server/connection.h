@@ -13,7 +13,9 @@
  * yet, the values of the call in flight, what its request holds, and unread replies. From half of
  * the user's bound on, whoever sends is asked to pause; past the bound, what comes next is answered
  * with Busy and its connection ends. So a user who does not read only hinders itself. A user
- * without unread replies is always sent one, however large it is.
+ * without unread replies is always sent one, however large it is. Busy says that nothing was done,
+ * so the last reply of a call that may have changed something is sent past the bound, too: there is
+ * one on each connection, whose next call is refused.
  *
  * Replying only queues. A connection is written to, found dead and freed from its own event
  * sources, never below a caller, so every function here may be called from on_call and on_drained.
@@ -157,6 +159,18 @@ void connection_reply(Connection *connection, Span parameters, const int *fds, s
 /* A reply with more to follow; only to a caller that set "more". */
 void connection_continue(Connection *connection, Span parameters);
 void connection_error(Connection *connection, WireError error, const WireErrorDetail *detail);
+
+typedef enum ReplyKind {
+        REPLY_PART, /* more follow */
+        REPLY_LAST,
+        REPLY_LAST_OF_CHANGE, /* never replaced by Busy */
+} ReplyKind;
+
 /* A complete reply frame, as a job made it. */
-void connection_forward(Connection *connection, Span frame, bool continues, const int *fds,
+void connection_forward(Connection *connection, Span frame, ReplyKind kind, const int *fds,
                         size_t n_fds);
+/*
+ * There is room for a reply of so many bytes that may be left out: a call does not end because
+ * nobody reads how far it is.
+ */
+bool connection_has_room(const Connection *connection, size_t n_bytes);

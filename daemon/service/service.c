@@ -8,6 +8,7 @@
 #include "job/workshop.h"
 #include "log/log.h"
 #include "service/method/clean.h"
+#include "service/method/heap-aid.h"
 #include "service/method/method.h"
 #include "service/method/survey.h"
 
@@ -202,6 +203,7 @@ int service_new(const ServiceSetup *setup, Service **ret) {
                 .desk = {
                         .disposal = setup->disposal,
                         .workshop = setup->workshop,
+                        .vault = setup->vault,
                         .spool = setup->spool,
                         .settings = setup->settings,
                 },
@@ -221,6 +223,7 @@ int service_new(const ServiceSetup *setup, Service **ret) {
         workshop_watch_killed(setup->workshop, on_killed, service);
         workshop_watch_changed(setup->workshop, on_jobs_changed, &service->desk);
         queue_set_gate(service->desk.queues[QUEUE_READING], may_read, service);
+        heap_aid_prepare(setup->vault);
 
         *ret = TAKE_PTR(service);
         return 0;

@@ -21,6 +21,7 @@ typedef struct ServiceSetup {
         sd_event *event;
         Disposal *disposal; /* borrowed: closes descriptors that callers sent */
         Workshop *workshop; /* borrowed */
+        Vault *vault;       /* borrowed */
         Spool *spool;       /* borrowed */
         DeskSettings settings;
         /* Called after jobs started or ended; may be NULL. */

@@ -82,6 +82,12 @@ int answer_note(Answer *answer) {
         return answer_send_parameters(answer, true, NULL);
 }
 
+int answer_note_descriptor(Answer *answer, int fd) {
+        _cleanup_(fd_closep) int owned = fd;
+
+        return answer_send_parameters(answer, true, &owned);
+}
+
 int answer_final(Answer *answer) {
         return answer_send_parameters(answer, false, NULL);
 }

@@ -44,6 +44,8 @@ _must_check_ int answer_reply(Answer *answer);
  * caller, and announces another.
  */
 _must_check_ int answer_note(Answer *answer);
+/* The same with @fd as descriptor 0. Takes over @fd in any case. */
+_must_check_ int answer_note_descriptor(Answer *answer, int fd);
 /* Sends the reply that was begun as the last one. */
 _must_check_ int answer_final(Answer *answer);
 /* The same with @fd as descriptor 0. Takes over @fd in any case. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,9 @@ typedef struct CaptureParameters {
         bool tagged, replace, anonymous;
         const char *smaps_mode; /* a name of smaps-mode.h */
         uint64_t smaps_max_rss_bytes, smaps_limit_ns;
+        bool heap;
+        uint64_t heap_limit_ns;
+        int heap_cache; /* owned; negative: none */
         uid_t uid;
         json_object *self_pids;
 } CaptureParameters;
@@ -39,7 +43,9 @@ typedef struct CaptureParameters {
                               .output = -EBADF,                                 \
                               .smaps_mode = "small",                            \
                               .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES, \
-                              .smaps_limit_ns = LIMIT_SMAPS_NS })
+                              .smaps_limit_ns = LIMIT_SMAPS_NS,                 \
+                              .heap_limit_ns = LIMIT_HEAP_NS,                   \
+                              .heap_cache = -EBADF })
 
 /*
  * One snapshot on its way from the kernel into a file. A spool job gives the file its name: this
@@ -48,6 +54,8 @@ typedef struct CaptureParameters {
  */
 typedef struct Recording {
         Work *work; /* borrowed */
+        /* Of the answer, while threads of the capture may ask for a job that parses files. */
+        pthread_mutex_t lock;
         const CaptureParameters *parameters;
         SpoolLimits limits;
         Spool *spool; /* NULL: anonymous */
@@ -67,6 +75,7 @@ typedef struct Recording {
 static void recording_init(Recording *recording, Work *work, const CaptureParameters *parameters) {
         *recording = (Recording){
                 .work = work,
+                .lock = PTHREAD_MUTEX_INITIALIZER,
                 .parameters = parameters,
                 .file = parameters->output,
                 .proc_fd = -EBADF,
@@ -82,6 +91,7 @@ static void recording_done(Recording *recording) {
         recording->proc_fd = fd_close(recording->proc_fd);
         recording->sys_fd = fd_close(recording->sys_fd);
         free(recording->self_pids);
+        (void) pthread_mutex_destroy(&recording->lock);
         head_done(&recording->head);
         buffer_done(&recording->rotated);
 }
@@ -185,6 +195,11 @@ static int recording_decode_pids(Recording *recording, json_object *array) {
         return 0;
 }
 
+/* One of them is for the files that processes have mapped, and for nothing else. */
+static uint64_t recording_capabilities(const Recording *recording) {
+        return recording->parameters->heap ? UINT64_MAX : ~SANDBOX_CAPABILITY(CHECKPOINT_RESTORE);
+}
+
 /* What cannot be opened any more in the sandbox, and then enters it. */
 static int recording_open_kernel(Recording *recording) {
         int r;
@@ -195,7 +210,7 @@ static int recording_open_kernel(Recording *recording) {
         /* Without /sys its readings are absent. */
         recording->sys_fd = open("/sys", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         r = ready_system_new(CAPTURE_DEFAULT_WORKERS, &recording->system);
-        return r == 0 ? work_confine(recording->work, UINT64_MAX) : r;
+        return r == 0 ? work_confine(recording->work, recording_capabilities(recording)) : r;
 }
 
 /* capture */
@@ -214,13 +229,32 @@ static void recording_progress(void *userdata, const char *phase, uint64_t done,
         Recording *recording = userdata;
 
         /* Errors are ignored: recording_cancelled() notices that the peer has hung up. */
+        (void) pthread_mutex_lock(&recording->lock);
         (void) !answer_progress(&recording->work->answer, phase, done, total);
+        (void) pthread_mutex_unlock(&recording->lock);
 }
 
 static bool recording_cancelled(void *userdata) {
         Recording *recording = userdata;
+        bool has_peer;
 
-        return !answer_has_peer(&recording->work->answer);
+        (void) pthread_mutex_lock(&recording->lock);
+        has_peer = answer_has_peer(&recording->work->answer);
+        (void) pthread_mutex_unlock(&recording->lock);
+        return !has_peer;
+}
+
+/* The main process starts the job, or closes @peer_fd, which ends the room that asks. */
+static int recording_open_files(void *userdata, int peer_fd) {
+        Recording *recording = userdata;
+        Answer *answer = &recording->work->answer;
+        int r;
+
+        (void) pthread_mutex_lock(&recording->lock);
+        json_write_member_bool(answer_begin(answer), JOB_KEY_FILES, true);
+        r = answer_note_descriptor(answer, peer_fd);
+        (void) pthread_mutex_unlock(&recording->lock);
+        return r;
 }
 
 static CaptureOptions recording_options(Recording *recording) {
@@ -232,6 +266,10 @@ static CaptureOptions recording_options(Recording *recording) {
                 .smaps = smaps_mode_find(span_of(recording->parameters->smaps_mode)),
                 .smaps_max_rss_bytes = recording->parameters->smaps_max_rss_bytes,
                 .smaps_limit_ns = recording->parameters->smaps_limit_ns,
+                .heap = recording->parameters->heap,
+                .heap_limit_ns = recording->parameters->heap_limit_ns,
+                .heap_cache_fd = recording->parameters->heap_cache,
+                .open_files = recording_open_files,
                 .self_pids = recording->self_pids,
                 .n_self_pids = recording->n_self_pids,
                 .pace = { .progress = recording_progress,
@@ -376,6 +414,11 @@ static int work_capture(Work *work) {
                   offsetof(CaptureParameters, smaps_max_rss_bytes) },
                 { JOB_KEY_SMAPS_LIMIT_NS, PARAMETER_U64, false,
                   offsetof(CaptureParameters, smaps_limit_ns) },
+                { JOB_KEY_HEAP, PARAMETER_BOOL, false, offsetof(CaptureParameters, heap) },
+                { JOB_KEY_HEAP_LIMIT_NS, PARAMETER_U64, false,
+                  offsetof(CaptureParameters, heap_limit_ns) },
+                { JOB_KEY_HEAP_CACHE, PARAMETER_DESCRIPTOR, false,
+                  offsetof(CaptureParameters, heap_cache) },
                 { JOB_KEY_ANONYMOUS, PARAMETER_BOOL, false,
                   offsetof(CaptureParameters, anonymous) },
                 { JOB_KEY_UID, PARAMETER_UID, true, offsetof(CaptureParameters, uid) },
@@ -392,6 +435,7 @@ static int work_capture(Work *work) {
                 r = capture_start(work, &parameters);
         spool_parameters_done(&parameters.spool);
         parameters.output = fd_close(parameters.output);
+        parameters.heap_cache = fd_close(parameters.heap_cache);
         return r;
 }
 

@@ -47,6 +47,10 @@
 #define LIMIT_HELD_OBJECTS 32u /* of the kernel; FileDescriptorStoreMax= of the unit is the same */
 #define LIMIT_SMAPS_NS (5 * NSEC_PER_SEC)                  /* for smaps_rollup in one capture */
 #define LIMIT_SMAPS_MAX_RSS_BYTES (256ull * 1024u * 1024u) /* of a process of which it is read */
+#define LIMIT_FILE_JOBS 4u /* that parse files for captures: one, and those killed in vain */
+#define LIMIT_FILE_JOB_BYTES (32ull * 1024u * 1024u)  /* RLIMIT_DATA of one */
+#define LIMIT_HEAP_CACHE_BYTES (4ull * 1024u * 1024u) /* what captures keep for each other */
+#define LIMIT_HEAP_NS (100 * NSEC_PER_MSEC) /* for counters of allocators in one capture */
 #define LIMIT_CAPTURE_NS (600 * NSEC_PER_SEC)
 #define LIMIT_LENT_BYTES (1536ull * 1024u * 1024u) /* files in memory that callers have open */
 #define LIMIT_LENT_BYTES_PER_UID (1024ull * 1024u * 1024u) /* the same of one user */

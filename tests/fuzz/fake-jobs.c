@@ -84,10 +84,10 @@ static void destroy(Job *job) {
 }
 
 static void tell(Job *job, FakeJobAct act, Span frame) {
-        bool continues = act == FAKE_JOB_PART;
+        bool continues = act == FAKE_JOB_PART || act == FAKE_JOB_NOTE;
 
         job->in_event = true;
-        if (act == FAKE_JOB_END)
+        if (act == FAKE_JOB_END || act == FAKE_JOB_YOUNGEST_END)
                 job->events->on_end(job, "The job died.", job->userdata);
         else
                 job->events->on_reply(job, frame, continues, act == FAKE_JOB_ERROR, job->userdata);
@@ -109,8 +109,11 @@ static Job *find_job(FakeJobAct act) {
         Job *found = NULL;
 
         for (Job *job = jobs; job; job = job->next)
-                if (!job->paused && (act != FAKE_JOB_PART || job->order.more))
+                if (!job->paused && (act != FAKE_JOB_PART || job->order.more)) {
                         found = job;
+                        if (act == FAKE_JOB_YOUNGEST_END)
+                                break;
+                }
         return found;
 }
 
@@ -123,15 +126,19 @@ bool fake_jobs_act(FakeJobAct act, Span parameters) {
         job = find_job(act);
         if (!job)
                 return false;
-        if (parameters.n == 0 && act != FAKE_JOB_PART)
+        if (act == FAKE_JOB_NOTE)
+                parameters = SPAN_LITERAL("{\"files\":true}");
+        else if (parameters.n == 0 && act != FAKE_JOB_PART)
                 parameters = result_of(job);
         buffer_init(&frame, 0);
         if (act == FAKE_JOB_ERROR)
                 r = error_encode(&frame, "io.ctprof.Profiler.SnapshotUnreadable", parameters);
         else
-                r = reply_encode(&frame, parameters, act == FAKE_JOB_PART);
+                r = reply_encode(&frame, parameters, act == FAKE_JOB_PART || act == FAKE_JOB_NOTE);
         fuzz_expect(r == 0, "memory");
-        if (act == FAKE_JOB_FILE)
+        /* What was not taken goes with the next reply. */
+        job->fd = fd_close(job->fd);
+        if (act == FAKE_JOB_FILE || act == FAKE_JOB_NOTE)
                 job->fd = eventfd(0, EFD_CLOEXEC);
         tell(job, act, buffer_span(&frame));
         buffer_done(&frame);

@@ -17,7 +17,9 @@ typedef enum FakeJobAct {
         FAKE_JOB_RESULT, /* the last reply */
         FAKE_JOB_FILE,   /* the same with a descriptor */
         FAKE_JOB_ERROR,
-        FAKE_JOB_END, /* without a last reply */
+        FAKE_JOB_END,          /* without a last reply */
+        FAKE_JOB_YOUNGEST_END, /* the same of the last that started */
+        FAKE_JOB_NOTE,         /* it asks for a job that parses files */
 } FakeJobAct;
 
 /* Jobs that have neither ended nor been freed. */

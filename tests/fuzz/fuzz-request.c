@@ -9,6 +9,8 @@
  *     =SIZES      in what pieces bytes are sent from here on (fuzz-cuts.h)
  *     %N          the next call comes with N descriptors
  *     .p .r .f .e .x   a job gives a part, its result, a file, an error, or dies
+ *     .n          a job asks for another that parses files
+ *     .y          the youngest job dies
  *     :{...       a job gives this as its result
  *     -           the next job does not start
  *     ~           the caller reads
@@ -24,7 +26,8 @@
  *          daemon/service/desk/record.c, daemon/service/request/request.c,
  *          daemon/service/request/order.c, daemon/service/request/reference.c,
  *          daemon/service/request/transfer.c, protocol/interface/parameters.c,
- *          daemon/service/method/clean.c, daemon/service/method/method.c,
+ *          daemon/service/method/clean.c, daemon/service/method/heap-aid.c,
+ *          daemon/service/method/method.c,
  *          daemon/service/method/method-analysis.c, daemon/service/method/method-capture.c,
  *          daemon/service/method/method-change.c, daemon/service/method/method-export.c,
  *          daemon/service/method/method-import.c, daemon/service/method/method-list.c,
@@ -46,6 +49,7 @@
 #include "fake-jobs.h"
 #include "fuzz-cuts.h"
 #include "fuzz.h"
+#include "job/vault.h"
 #include "json/json-scanner.h"
 #include "log/log.h"
 #include "plain.h"
@@ -78,6 +82,7 @@ typedef struct Scene {
         sd_event *event;
         Service *service;
         Disposal *disposal;
+        Vault *vault;
         Server *server;
         Caller callers[MAX_CALLERS];
         unsigned current;
@@ -117,7 +122,7 @@ static void add_snapshot(const char *name, bool tagged) {
                             snapshot_file_writer_new(fd, &writer) == 0 &&
                             snapshot_file_writer_write(writer, "{}", 2) == 0 &&
                             snapshot_file_writer_finish(writer, &head, &n_bytes) == 0 &&
-                            spool_publish(spool, fd, name, false, 0) == 0,
+                            spool_publish(spool, fd, name, false, 0, NULL) == 0,
                     "a snapshot can be put into the spool");
         (void) snapshot_file_writer_free(writer);
 }
@@ -200,6 +205,8 @@ static void scene_init(Scene *scene) {
         setup.event = scene->event;
         fuzz_expect(disposal_new(scene->event, &scene->disposal) == 0, "disposal_new");
         setup.disposal = scene->disposal;
+        fuzz_expect(vault_new("fuzz", &scene->vault) == 0, "vault_new");
+        setup.vault = scene->vault;
         fuzz_expect(service_new(&setup, &scene->service) == 0, "service_new");
         fill_index(service_desk(scene->service)->index);
         fuzz_expect(server_new(scene->event, scene->disposal, &limits, &service_events,
@@ -215,6 +222,7 @@ static void scene_done(Scene *scene) {
         service_stop(scene->service);
         scene->server = server_free(scene->server);
         scene->service = service_free(scene->service);
+        scene->vault = vault_free(scene->vault);
         scene->disposal = disposal_free(scene->disposal);
         scene->event = sd_event_unref(scene->event);
 }
@@ -390,9 +398,10 @@ static void send_beginning(Scene *scene, Span bytes) {
 /* lines */
 
 static void act(Scene *scene, Span word) {
-        static const char letters[] = { 'p', 'r', 'f', 'e', 'x' };
-        static const FakeJobAct acts[] = { FAKE_JOB_PART, FAKE_JOB_RESULT, FAKE_JOB_FILE,
-                                           FAKE_JOB_ERROR, FAKE_JOB_END };
+        static const char letters[] = { 'p', 'r', 'f', 'e', 'x', 'n', 'y' };
+        static const FakeJobAct acts[] = { FAKE_JOB_PART,        FAKE_JOB_RESULT, FAKE_JOB_FILE,
+                                           FAKE_JOB_ERROR,       FAKE_JOB_END,    FAKE_JOB_NOTE,
+                                           FAKE_JOB_YOUNGEST_END };
 
         for (size_t i = 0; i < sizeof(letters); i++)
                 if (word.n > 0 && word.bytes[0] == letters[i])

@@ -82,7 +82,10 @@ static void write_ktstr(const SnapshotRecord *record, Buffer *document) {
                             "a cgroup can be written");
         }
         json_write_end(&writer);
-        ktstr_write_summaries(&writer, record->has_sources ? &record->sources : NULL, &head);
+        fuzz_expect(ktstr_write_summaries(&writer, record->probe_summary,
+                                          record->has_sources ? &record->sources : NULL,
+                                          &head) == 0,
+                    "summaries can be written");
         json_write_key(&writer, "psi");
         fuzz_expect(ktstr_write_psi(&writer, record->psi) == 0, "pressure can be written");
         json_write_key(&writer, "sched_ext");

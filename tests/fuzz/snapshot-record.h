@@ -32,7 +32,7 @@ typedef struct SnapshotRecord {
         size_t n_threads; /* kept; further ones are only counted by the reader */
         RecordCgroup cgroups[RECORD_MAX_CGROUPS];
         size_t n_cgroups;
-        Span host, host_parts[_HOST_PART_MAX], psi, sched_ext;
+        Span host, host_parts[_HOST_PART_MAX], psi, sched_ext, probe_summary;
         bool has_sources;
         SourceTable sources;
 
@@ -123,6 +123,12 @@ static inline int record_on_sched_ext(void *userdata, Span json) {
         return record_value(record, &record->sched_ext, json);
 }
 
+static inline int record_on_probe_summary(void *userdata, Span json) {
+        SnapshotRecord *record = userdata;
+
+        return record_value(record, &record->probe_summary, json);
+}
+
 static inline int record_on_sources(void *userdata, const SourceTable *sources) {
         SnapshotRecord *record = userdata;
 
@@ -140,6 +146,7 @@ static inline SnapshotRecord *snapshot_record_read(FuzzPieces pieces) {
                 .on_host_part = record_on_host_part,
                 .on_psi = record_on_psi,
                 .on_sched_ext = record_on_sched_ext,
+                .on_probe_summary = record_on_probe_summary,
                 .on_sources = record_on_sources,
         };
         _cleanup_(snapshot_reader_freep) SnapshotReader *reader = NULL;
@@ -206,6 +213,7 @@ static inline bool record_threads_equal(const SnapshotRecord *a, const SnapshotR
 static inline bool record_rest_equal(const SnapshotRecord *a, const SnapshotRecord *b) {
         if (a->n_cgroups != b->n_cgroups || !record_name_equal(a->host, b->host) ||
             !record_name_equal(a->psi, b->psi) || !record_name_equal(a->sched_ext, b->sched_ext) ||
+            !record_name_equal(a->probe_summary, b->probe_summary) ||
             a->captured_ns != b->captured_ns)
                 return false;
         for (size_t i = 0; i < a->n_cgroups; i++)
@@ -282,6 +290,8 @@ static inline void snapshot_record_write(const SnapshotRecord *record, Buffer *d
         fuzz_expect(snapshot_writer_object(writer, SNAPSHOT_SECTION_PRESSURE, record->psi) == 0 &&
                             snapshot_writer_object(writer, SNAPSHOT_SECTION_SCHED_EXT,
                                                    record->sched_ext) == 0 &&
+                            snapshot_writer_object(writer, SNAPSHOT_SECTION_PROBE_SUMMARY,
+                                                   record->probe_summary) == 0 &&
                             snapshot_writer_end(writer, &record->sources, &head) == 0,
                     "a document can be ended");
         fuzz_expect(snapshot_writer_bytes(writer) == document->n, "every byte is counted");

@@ -78,6 +78,7 @@ static void take_stat(ThreadSlot *slot, const ProcStat *stat) {
 
         slot->state = stat->state;
         slot->policy = proc_stat_has(stat, PROC_STAT_policy) ? stat->policy : -1;
+        slot->is_kernel_worker = proc_stat_is_worker(stat);
         slot->has_space = proc_stat_has(stat, PROC_STAT_vsize) && stat->vsize != 0;
         slot->start_stack = proc_stat_has(stat, PROC_STAT_start_stack) ? stat->start_stack : 0;
         slot->num_threads = proc_stat_has(stat, PROC_STAT_num_threads) && stat->num_threads > 0
@@ -330,7 +331,7 @@ void task_reader_read_status(TaskReader *reader, ThreadSlot *slot) {
                 thread_sample_put(sample, METRIC_voluntary_csw, status.voluntary_switches);
         if (status.has_nonvoluntary_switches)
                 thread_sample_put(sample, METRIC_nonvoluntary_csw, status.nonvoluntary_switches);
-        process_memory_put(sample, &status);
+        process_memory_put(slot, &status);
         sample->has_owner = status.has_uid && status.has_gid;
         sample->uid = status.uid;
         sample->gid = status.gid;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "kernel/memory/thread-pointer.h"
 
 /*
  * Not glibc's wrapper, which does not tell how many bytes the kernel wrote: only these are the
@@ -43,6 +44,10 @@ static void kernel_close_taskstats(void *handle) {
         taskstats_free(handle);
 }
 
+static int kernel_find_robust_list(void *userdata, pid_t tid, uint64_t *ret_head) {
+        return thread_robust_list(tid, ret_head);
+}
+
 static int kernel_open_cgroups(void *userdata, int proc_fd, Cgroupfs **ret) {
         return cgroupfs_open(proc_fd, ret);
 }
@@ -68,6 +73,8 @@ const CaptureSystem capture_system_kernel = {
         .open_taskstats = kernel_open_taskstats,
         .query_taskstats = kernel_query_taskstats,
         .close_taskstats = kernel_close_taskstats,
+        .read_memory = process_memory_read_kernel,
+        .find_robust_list = kernel_find_robust_list,
         .open_cgroups = kernel_open_cgroups,
         .now_ns = kernel_now_ns,
         .begin_worker = kernel_begin_worker,

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "kernel/cgroupfs/cgroupfs.h"
+#include "kernel/memory/process-words.h"
 #include "kernel/taskstats/taskstats.h"
 
 typedef struct CaptureSystem {
@@ -36,6 +37,14 @@ typedef struct CaptureSystem {
         int (*query_taskstats)(void *handle, const pid_t *tids, size_t n_tids,
                                TaskstatsAnswer *answers);
         void (*close_taskstats)(void *handle);
+
+        /*
+         * Memory of other processes, as process_memory_read_kernel(); and where a thread keeps its
+         * list of robust mutexes, as thread_robust_list(). NULL: cannot be asked here. These two
+         * can be called after the capture has ended, by a thread that was left behind.
+         */
+        ProcessMemoryRead read_memory;
+        int (*find_robust_list)(void *userdata, pid_t tid, uint64_t *ret_head);
 
         /* As cgroupfs_open(). NULL: no hierarchy is mounted. */
         int (*open_cgroups)(void *userdata, int proc_fd, Cgroupfs **ret);

@@ -24,7 +24,13 @@ const ThreadSlot *process_memory_find(Scene *scene, const BatchProcess *process)
         return NULL;
 }
 
-void process_memory_put(ThreadSample *sample, const ProcStatus *status) {
+void process_memory_put(ThreadSlot *slot, const ProcStatus *status) {
+        ThreadSample *sample = &slot->sample;
+
+        slot->has_library_code = status->has_library_code;
+        slot->library_code = status->library_code;
+        slot->has_nested = status->has_n_namespaces;
+        slot->is_nested = status->n_namespaces > 1;
         if (status->has_rss_anon)
                 thread_sample_put(sample, METRIC_rss_anon_bytes, status->rss_anon);
         if (status->has_rss_file)
@@ -65,7 +71,10 @@ static void put_peak(Scene *scene, const BatchProcess *process, const ProcStatus
                                           status->rss_peak);
 }
 
-/* Whether it fails, and why, is told of the leader, which will lack the counts. */
+/*
+ * Whether it fails, and why, is told of the leader, which will lack the counts. A leader that has
+ * gone meanwhile is dropped like any other thread that goes while it is being read.
+ */
 static void read_status(Scene *scene, const BatchProcess *process, const ThreadSlot *holder,
                         ThreadSlot *leader) {
         ProcStatus status;
@@ -79,11 +88,13 @@ static void read_status(Scene *scene, const BatchProcess *process, const ThreadS
         r = procfs_read(holder->fd, "status", scene->file, sizeof(scene->file), &n);
         if (r != 0) {
                 thread_slot_note(leader, SOURCE_STATUS, text_file_outcome(r));
+                if (holder == leader && (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED))
+                        thread_slot_vanish(leader);
                 return;
         }
         if (proc_status_parse((Span){ scene->file, n }, &status) != 0)
                 thread_slot_note(leader, SOURCE_STATUS, SOURCE_OUTCOME_malformed);
-        process_memory_put(&leader->sample, &status);
+        process_memory_put(leader, &status);
         put_peak(scene, process, &status);
 }
 

@@ -24,8 +24,8 @@
  */
 const ThreadSlot *process_memory_find(Scene *scene, const BatchProcess *process);
 
-/* Puts the counts that @status has into @sample. */
-void process_memory_put(ThreadSample *sample, const ProcStatus *status);
+/* Puts what @status has of the process into the slot of one of its threads. */
+void process_memory_put(ThreadSlot *slot, const ProcStatus *status);
 
 /*
  * Gives the leader the counts of the process, and takes them from all other threads. Reads status

@@ -53,6 +53,15 @@ ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process) {
         return NULL;
 }
 
+/* A ctprof that another user runs is not on the list; its executable tells. */
+bool capture_host_owns(const CaptureHost *host, pid_t tgid, const ThreadSample *sample) {
+        for (size_t i = 0; i < host->n_self_pids; i++)
+                if (host->self_pids[i] == tgid)
+                        return true;
+        return host->has_self_exe && sample->has_exe && sample->exe_dev == host->self_exe_dev &&
+               sample->exe_inode == host->self_exe_inode;
+}
+
 TextPlace scene_add_text(Scene *scene, Span text) {
         size_t at = scene->texts.n;
 

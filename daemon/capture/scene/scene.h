@@ -136,11 +136,19 @@ typedef struct ThreadSlot {
         bool kept;      /* its row will be written */
         bool vanished;  /* it went while it was being read */
         bool has_space; /* it has an address space, as far as is known */
+        /* It works for the process within the kernel (io_uring, vhost) and runs no code of it. */
+        bool is_kernel_worker;
         char state;
         int64_t policy;
         uint64_t num_threads; /* of the process; 0 unknown */
         uint64_t start_stack; /* of the address space; 0 unknown */
         uint64_t seen_ns;     /* CLOCK_MONOTONIC, just after its identity had been read */
+        /*
+         * What its status file told of its process: bytes mapped to be executed, and whether it
+         * lives in a pid namespace below that of this /proc.
+         */
+        bool has_library_code, has_nested, is_nested;
+        uint64_t library_code;
 
         uint8_t outcomes[_SOURCE_MAX]; /* SourceOutcome + 1; 0: not tried */
         TextPlace comm, cpus, cgroup;
@@ -179,6 +187,9 @@ TextPlace scene_add_text(Scene *scene, Span text);
 static inline Span scene_text(const Scene *scene, TextPlace place) {
         return place.is_set ? (Span){ scene->texts.bytes + place.at, place.n } : (Span){ NULL, 0 };
 }
+
+/* Whether the process, of which @sample is a thread, belongs to ctprof. */
+bool capture_host_owns(const CaptureHost *host, pid_t tgid, const ThreadSample *sample);
 
 static inline void thread_slot_note(ThreadSlot *slot, SourceId source, SourceOutcome outcome) {
         slot->outcomes[source] = (uint8_t) (outcome + 1);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include "job/sandbox/sandbox-grant.h"
 
 #define ANY(call) \
@@ -86,6 +87,16 @@ static const SandboxCall calls_observe[] = {
 };
 
 /*
+ * Reading alone: no memory is written, and no process is stopped. A pair of sockets that nobody
+ * else can reach is the way to a job that parses files.
+ */
+static const SandboxCall calls_read_memory[] = {
+        ANY("process_vm_readv"), ANY("get_robust_list"),
+        WITH("socketpair", 0, AF_UNIX),
+        {},
+};
+
+/*
  * To write, a file has to be a new one: a filter cannot see the path, which may be that of
  * /proc/PID/mem, of a device or of another file of the user. For O_TMPFILE the path is a directory.
  */
@@ -120,6 +131,7 @@ const SandboxCallGroup sandbox_call_groups[] = {
 #endif
         { SANDBOX_READ_FILES, calls_read_files },
         { SANDBOX_OBSERVE, calls_observe },
+        { SANDBOX_READ_MEMORY, calls_read_memory },
         { SANDBOX_CHANGE_NAMES, calls_change_names },
         { 0, NULL },
 };

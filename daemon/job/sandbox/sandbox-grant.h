@@ -9,9 +9,11 @@
  */
 
 typedef enum SandboxGrant {
-        SANDBOX_READ_FILES = 1 << 0,   /* open files to read them, look at files and directories */
-        SANDBOX_OBSERVE = 1 << 1,      /* what a capture needs: threads of its own, affinity */
-        SANDBOX_CHANGE_NAMES = 1 << 2, /* make files; link, rename and remove names */
+        SANDBOX_READ_FILES = 1 << 0,    /* open files to read them, look at files and directories */
+        SANDBOX_OBSERVE = 1 << 1,       /* what a capture needs: threads of its own, affinity */
+        SANDBOX_CHANGE_NAMES = 1 << 2,  /* make files; link, rename and remove names */
+        SANDBOX_READ_MEMORY = 1 << 3,   /* that of other processes, and send files to be parsed */
+        SANDBOX_RECEIVE_FILES = 1 << 4, /* take a few descriptors from a socket */
 } SandboxGrant;
 
 /* The architectures on which struct stat is the one that the kernel fills for fstat(2). */

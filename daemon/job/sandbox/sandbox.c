@@ -17,10 +17,13 @@
 #include "job/sandbox/sandbox-calls.h"
 
 /*
- * One and a half times the memory that building the largest filter needed when it was last
- * measured.
+ * A quarter more than the memory that building the largest filter needed when it was last measured,
+ * and below the 128 KiB from which on a piece is a mapping of its own.
  */
 #define SANDBOX_FILTER_BYTES (120u * 1024u)
+
+/* The number of descriptors of a process that receives some. */
+#define SANDBOX_RECEIVED_MAX 32
 
 static cap_t sandbox_cap_free(cap_t capabilities) {
         if (capabilities)
@@ -101,6 +104,8 @@ static int sandbox_set_limits(unsigned grants, uint64_t max_file_bytes) {
          */
         if (r == 0 && grants == 0)
                 r = sandbox_limit(RLIMIT_NOFILE, 1);
+        if (r == 0 && grants == SANDBOX_RECEIVE_FILES)
+                r = sandbox_limit(RLIMIT_NOFILE, SANDBOX_RECEIVED_MAX);
         if (r == 0 && max_file_bytes > 0)
                 r = sandbox_limit(RLIMIT_FSIZE, max_file_bytes);
         if (r != 0)

@@ -37,8 +37,9 @@ _must_check_ int sandbox_limit_capabilities(uint64_t keep);
 /*
  * Enters the sandbox: no core dump, no output to what were stdin, stdout and stderr, no file longer
  * than @max_file_bytes (0: as before), the capabilities @keep and no other, and only the system
- * calls that @grants (SandboxGrant) allow. Without grants there is no new descriptor either. A
- * refused call fails with EPERM, or with ENOSYS where the C library then makes one that is allowed.
+ * calls that @grants (SandboxGrant) allow. Without grants there is no new descriptor either, and
+ * with SANDBOX_RECEIVE_FILES alone there are a few that somebody sends. A refused call fails with
+ * EPERM, or with ENOSYS where the C library then makes one that is allowed.
  *
  * This applies to the calling thread and those it starts, so call it before there are others.
  * 0, SANDBOX_E_NO_FILTER, or the negative errno of the step that failed.

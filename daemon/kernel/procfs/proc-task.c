@@ -116,7 +116,9 @@ int proc_stat_parse(Span text, ProcStat *ret) {
         K(rss_anon,              "RssAnon")                                                        \
         K(rss_file,              "RssFile")                                                        \
         K(rss_shmem,             "RssShmem")                                                       \
-        K(swap,                  "VmSwap")
+        K(swap,                  "VmSwap")                                                         \
+        K(library_code,          "VmLib")                                                          \
+        K(n_namespaces,          "NSpid")
 // clang-format on
 
 /* Each parses the value of its line; false when it is malformed. */
@@ -215,6 +217,21 @@ static bool parse_rss_shmem(Span value, ProcStatus *status) {
 
 static bool parse_swap(Span value, ProcStatus *status) {
         return parse_size(value, &status->swap);
+}
+
+static bool parse_library_code(Span value, ProcStatus *status) {
+        return parse_size(value, &status->library_code);
+}
+
+static bool parse_n_namespaces(Span value, ProcStatus *status) {
+        Cursor words = cursor_over(value);
+        pid_t pid;
+        Span word;
+
+        for (status->n_namespaces = 0; cursor_word(&words, &word); status->n_namespaces++)
+                if (!parse_pid(word, &pid))
+                        return false;
+        return status->n_namespaces > 0;
 }
 
 #define STATUS_ID(member, key) STATUS_##member,

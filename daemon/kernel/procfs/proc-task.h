@@ -28,7 +28,10 @@
  * other fields is present or absent by itself.
  */
 
-#define PROC_STAT_PF_KTHREAD 0x00200000u /* include/linux/sched.h: in flags */
+/* include/linux/sched.h: in flags */
+#define PROC_STAT_PF_IO_WORKER 0x00000010u   /* since 5.12; before, of a CPU of a guest */
+#define PROC_STAT_PF_USER_WORKER 0x00004000u /* since 6.4 */
+#define PROC_STAT_PF_KTHREAD 0x00200000u
 
 // clang-format off
 /*        member       type      field of proc(5), and the metric that it is */
@@ -74,6 +77,15 @@ static inline bool proc_stat_is_kthread(const ProcStat *stat) {
         return proc_stat_has(stat, PROC_STAT_flags) && (stat->flags & PROC_STAT_PF_KTHREAD) != 0;
 }
 
+/*
+ * A thread that the kernel made to work for the process, if it has none of what a C library gives
+ * to threads: before 5.12 the flag meant something else.
+ */
+static inline bool proc_stat_is_worker(const ProcStat *stat) {
+        return proc_stat_has(stat, PROC_STAT_flags) &&
+               (stat->flags & (PROC_STAT_PF_IO_WORKER | PROC_STAT_PF_USER_WORKER)) != 0;
+}
+
 _must_check_ int proc_stat_parse(Span text, ProcStat *ret);
 
 /*
@@ -87,6 +99,7 @@ typedef struct ProcStatus {
         bool has_state, has_tgid, has_ppid, has_uid, has_gid, has_kthread, has_threads;
         bool has_cpus_allowed, has_voluntary_switches, has_nonvoluntary_switches;
         bool has_rss_peak, has_rss_anon, has_rss_file, has_rss_shmem, has_swap;
+        bool has_library_code, has_n_namespaces;
         char state;   /* R S D T t X Z P I */
         bool kthread; /* printed by 6.12 but not 6.1; proc_stat_is_kthread() works on all */
         pid_t tgid;
@@ -99,6 +112,12 @@ typedef struct ProcStatus {
         uint64_t nonvoluntary_switches;
         /* Of the whole process, in bytes; not printed for a task without an address space. */
         uint64_t rss_peak, rss_anon, rss_file, rss_shmem, swap;
+        uint64_t library_code; /* mapped to be executed, in bytes, without the program itself */
+        /*
+         * How many numbers the task has (NSpid): one in the reader's pid namespace, and one in each
+         * nested one it lives in.
+         */
+        unsigned n_namespaces;
 } ProcStatus;
 
 _must_check_ int proc_status_parse(Span text, ProcStatus *ret);

@@ -17,6 +17,8 @@ DeskSettings desk_default_settings(void) {
                 .smaps = SMAPS_MODE_SMALL,
                 .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES,
                 .smaps_ns = LIMIT_SMAPS_NS,
+                .heap = true,
+                .heap_ns = LIMIT_HEAP_NS,
                 .capture_ns = LIMIT_CAPTURE_NS,
                 .analysis_ns = LIMIT_ANALYSIS_NS,
                 .captures = {

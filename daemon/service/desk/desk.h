@@ -22,6 +22,7 @@
 
 typedef struct Disposal Disposal;
 typedef struct Request Request;
+typedef struct Vault Vault;
 typedef struct Workshop Workshop;
 
 /* The queues: for jobs that add to the spool, that read, that change what is there. */
@@ -39,6 +40,8 @@ typedef struct DeskSettings {
         SmapsMode smaps;                  /* for a capture that does not say */
         uint64_t smaps_max_rss_bytes;     /* the bound of SMAPS_MODE_SMALL */
         uint64_t smaps_ns;                /* budget of smaps_rollup in one capture */
+        bool heap;                        /* counters of allocators, likewise */
+        uint64_t heap_ns;                 /* budget of these */
         uint64_t capture_ns, analysis_ns; /* time limits of jobs */
         QueueLimits captures, analyses;   /* QUEUE_CHANGING: those of analyses, one at a time */
 } DeskSettings;
@@ -46,6 +49,7 @@ typedef struct DeskSettings {
 typedef struct Desk {
         Disposal *disposal; /* borrowed: closes descriptors that callers sent */
         Workshop *workshop; /* borrowed */
+        Vault *vault;       /* borrowed */
         Spool *spool;       /* borrowed */
         SpoolIndex *index;  /* of @spool */
         DeskSettings settings;

@@ -10,6 +10,7 @@
 #include "base/name.h"
 #include "job/workshop.h"
 #include "service/method/clean.h"
+#include "service/method/heap-aid.h"
 #include "service/request/order.h"
 #include "service/request/reservation.h"
 #include "service/request/transfer.h"
@@ -28,17 +29,21 @@ typedef struct CaptureFields {
         OptionalBool wants_smaps;
         const char *smaps_mode; /* NULL: not given */
         SmapsMode smaps;
+        OptionalBool wants_heap;
+        bool heap;
 } CaptureFields;
 
 typedef struct CaptureState {
         CaptureFields fields;
         const Spool *spool; /* borrowed; @file is there, unless the capture is anonymous */
         int file;           /* owned; ours beside those of the jobs */
+        HeapAid heap;       /* until the capture job has ended */
 } CaptureState;
 
 static void state_free(void *pointer) {
         CaptureState *state = pointer;
 
+        heap_aid_done(&state->heap);
         if (state->file >= 0 && state->spool)
                 spool_discard(state->spool, state->file);
         (void) fd_close(state->file);
@@ -107,10 +112,16 @@ static int add_file(Request *request, JsonWriter *writer, const CaptureState *st
         return fd < 0 ? -errno : request_add_fd(request, writer, key, fd);
 }
 
+static bool on_note(Request *request, Span frame) {
+        CaptureState *state = request->state;
+
+        return heap_aid_take(&state->heap, request, frame);
+}
+
 /* Drop progress for a caller that does not read it: a capture must not pause and delay others. */
 static int on_progress(Request *request, Span frame) {
-        if (!connection_is_full(request->connection))
-                connection_forward(request->connection, frame, true, NULL, 0);
+        if (connection_has_room(request->connection, frame.n + 1))
+                connection_forward(request->connection, frame, REPLY_PART, NULL, 0);
         return 0;
 }
 
@@ -145,6 +156,8 @@ static int check_fields(Request *request, CaptureFields *fields) {
                                             .subject = span_of(fields->tag),
                                             .reason = complaint,
                                     });
+        fields->heap =
+                fields->wants_heap.is_set ? fields->wants_heap.value : request->desk->settings.heap;
         return choose_smaps(request, fields);
 }
 
@@ -188,10 +201,11 @@ static int keep(Request *request, json_object *reply) {
 }
 
 static int on_captured(Request *request, Span frame) {
-        const CaptureState *state = request->state;
+        CaptureState *state = request->state;
         json_object *reply, *sources;
         int r;
 
+        heap_aid_done(&state->heap);
         if (state->fields.anonymous) {
                 r = reservation_lend(request, state->file);
                 return r == 0 ? request_forward(request, frame) : r;
@@ -223,6 +237,8 @@ static int prepare(Request *request) {
                 r = open_file(request, state);
         if (r == 0)
                 r = add_file(request, &writer, state, JOB_KEY_OUTPUT);
+        if (r == 0 && state->fields.heap)
+                r = heap_aid_write(request, &writer);
         if (r != 0)
                 return r;
         return request_end_order(request, &writer, JOB_METHOD_CAPTURE, JOB_CAPTURE);
@@ -234,10 +250,12 @@ int method_capture(Request *request) {
                 { "replace", PARAMETER_BOOL, false, offsetof(CaptureFields, replace) },
                 { "smaps", PARAMETER_OPTIONAL_BOOL, false, offsetof(CaptureFields, wants_smaps) },
                 { "smapsMode", PARAMETER_TEXT, false, offsetof(CaptureFields, smaps_mode) },
+                { "heap", PARAMETER_OPTIONAL_BOOL, false, offsetof(CaptureFields, wants_heap) },
                 { "anonymous", PARAMETER_BOOL, false, offsetof(CaptureFields, anonymous) },
         };
         static const Stage stage = {
                 .prepare = prepare,
+                .on_note = on_note,
                 .on_part = on_progress,
                 .on_result = on_captured,
                 .keeps_place = true,

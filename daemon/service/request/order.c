@@ -7,6 +7,9 @@
 #include "service/request/reservation.h"
 #include "wire/message.h"
 
+#define WAITING "{\"progress\":{\"phase\":\"waiting\",\"done\":0}}"
+#define ENVELOPE_BYTES 64 /* of a reply, at most */
+
 void request_begin_order(Request *request, JsonWriter *writer) {
         request_close_fds(request);
         buffer_clear(&request->text);
@@ -86,10 +89,9 @@ int request_enqueue(Request *request, QueueKind queue, const Stage *stage) {
                 return r;
         request->queue = queue;
         request->stage = stage;
-        if (request->more && stage->tells_progress && queue_is_busy(line))
-                connection_continue(request->connection,
-                                    SPAN_LITERAL("{\"progress\":{\"phase\":\"waiting\","
-                                                 "\"done\":0}}"));
+        if (request->more && stage->tells_progress && queue_is_busy(line) &&
+            connection_has_room(request->connection, sizeof(WAITING) + ENVELOPE_BYTES))
+                connection_continue(request->connection, SPAN_LITERAL(WAITING));
         r = queue_add(line, &request->entry, request->uid);
         if (r != QUEUE_OK)
                 return refuse_waiting(request, r);

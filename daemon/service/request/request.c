@@ -167,6 +167,11 @@ int request_decode(Request *request, const Parameter *table, size_t n_table, voi
 
 /* answers */
 
+/* Errors of a call that changes something, too: its job may have ended in the middle of it. */
+static ReplyKind kind_of_last(const Request *request) {
+        return request->method->record == RECORD_NOTHING ? REPLY_LAST : REPLY_LAST_OF_CHANGE;
+}
+
 /* Takes the descriptors over, also when there is no connection to send them to. */
 static void end(Request *request, Span frame, bool is_error, const int *fds, size_t n_fds) {
         assert(!request->is_over);
@@ -180,7 +185,7 @@ static void end(Request *request, Span frame, bool is_error, const int *fds, siz
                       },
                       frame, is_error, desk_now_ns());
         if (request->connection)
-                connection_forward(request->connection, frame, false, fds, n_fds);
+                connection_forward(request->connection, frame, kind_of_last(request), fds, n_fds);
         else
                 for (size_t i = 0; i < n_fds; i++)
                         (void) fd_close(fds[i]);
@@ -305,17 +310,21 @@ static bool take_change(Request *request, Span frame) {
         return true;
 }
 
+static bool take_note(Request *request, Span frame) {
+        return request->stage->on_note && request->stage->on_note(request, frame);
+}
+
 static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *userdata) {
         Request *request = userdata;
         int r = 0;
 
-        if (continues && take_change(request, frame))
+        if (continues && (take_change(request, frame) || take_note(request, frame)))
                 return;
         if (continues && request->more) {
                 if (request->stage->on_part)
                         r = request->stage->on_part(request, frame);
                 else
-                        connection_forward(request->connection, frame, true, NULL, 0);
+                        connection_forward(request->connection, frame, REPLY_PART, NULL, 0);
                 if (request->connection && connection_is_full(request->connection))
                         pause_job(request);
         } else if (!continues) {

@@ -47,6 +47,11 @@ typedef struct Method {
 typedef struct Stage {
         /* Called when its turn has come: writes an order that would get old in the queue. */
         int (*prepare)(Request *request);
+        /*
+         * A reply with more to follow, first: true when it is for us alone and the caller does not
+         * get it.
+         */
+        bool (*on_note)(Request *request, Span frame);
         /* A reply with more to follow. */
         int (*on_part)(Request *request, Span frame);
         /* The last reply, a success: answer, or submit the next job. */

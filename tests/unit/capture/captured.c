@@ -131,6 +131,8 @@ void captured_init(Captured *captured, const Tree *tree, FakeSystem *fake) {
                         .smaps = SMAPS_MODE_SMALL,
                         .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES,
                         .smaps_limit_ns = LIMIT_SMAPS_NS,
+                        .heap_limit_ns = LIMIT_HEAP_NS,
+                        .heap_cache_fd = -EBADF,
                 },
         };
 }
@@ -148,6 +150,7 @@ void captured_done(Captured *captured) {
         buffer_done(&captured->cgroups);
         buffer_done(&captured->psi);
         buffer_done(&captured->sched_ext);
+        buffer_done(&captured->probe_summary);
         for (unsigned i = 0; i < _HOST_PART_MAX; i++)
                 buffer_done(&captured->host_parts[i]);
         head_done(&captured->head);
@@ -233,6 +236,12 @@ static int on_sched_ext(void *userdata, Span json) {
         return buffer_append(&captured->sched_ext, json.bytes, json.n);
 }
 
+static int on_probe_summary(void *userdata, Span json) {
+        Captured *captured = userdata;
+
+        return buffer_append(&captured->probe_summary, json.bytes, json.n);
+}
+
 static int on_host_part(void *userdata, HostPartId part, Span json) {
         Captured *captured = userdata;
 
@@ -258,6 +267,7 @@ static void read_back(Captured *captured) {
                 .on_host_part = on_host_part,
                 .on_psi = on_psi,
                 .on_sched_ext = on_sched_ext,
+                .on_probe_summary = on_probe_summary,
                 .on_sources = on_sources,
         };
         _cleanup_(snapshot_reader_freep) SnapshotReader *reader = NULL;
@@ -277,6 +287,7 @@ void captured_run(Captured *captured) {
         buffer_clear(&captured->cgroups);
         buffer_clear(&captured->psi);
         buffer_clear(&captured->sched_ext);
+        buffer_clear(&captured->probe_summary);
         for (unsigned i = 0; i < _HOST_PART_MAX; i++)
                 buffer_clear(&captured->host_parts[i]);
         captured->result = capture_run(&captured->options, take_bytes, captured, &captured->head,

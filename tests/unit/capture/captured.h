@@ -61,7 +61,7 @@ typedef struct Captured {
         CapturedThread *threads;
         size_t n_threads, n_allocated;
         Buffer cgroups; /* paths, each followed by a newline, in the order of the document */
-        Buffer psi, sched_ext, host_parts[_HOST_PART_MAX];
+        Buffer psi, sched_ext, probe_summary, host_parts[_HOST_PART_MAX];
         int sink_error; /* the sink's error once it has taken sink_bytes */
         size_t sink_bytes;
 } Captured;

@@ -78,7 +78,7 @@ START_TEST(the_peak_of_a_process_is_read_from_its_status) {
 END_TEST
 
 START_TEST(without_a_status_the_peak_is_that_of_taskstats) {
-        tree_delete(&tree, "proc/10/task/10/status");
+        tree_write_text(&tree, "proc/10/task/10/status", "not this file\n");
         capture();
         for (pid_t tid = 10; tid <= 12; tid++)
                 ck_assert_uint_eq(captured_value(&captured, tid, METRIC_hiwater_rss_bytes),
@@ -289,6 +289,8 @@ START_TEST(a_delay_of_zero_is_a_measurement_only_when_every_thread_is_accounted)
                                       0, 3, 0);
         ck_assert_str_eq(captured.sources.sources[SOURCE_TASKSTATS_DELAY].reason,
                          delay_rows[_i].reason);
+        ck_assert_int_eq(captured.sources.sources[SOURCE_TASKSTATS_DELAY].switched_off,
+                         strcmp(delay_rows[_i].sysctl, "0") == 0);
 }
 END_TEST
 

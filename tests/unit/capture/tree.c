@@ -145,7 +145,10 @@ static void write_stat(const Tree *tree, const char *path, const TreeThread *thr
                 text + n, sizeof(text) - (size_t) n,
                 ") %c 1 1 1 0 -1 %u %u 0 12 0 13 14 0 0 20 -5 %d 0 %llu %d 3 "
                 "18446744073709551615 1 1 %u 0 0 0 0 0 0 0 0 0 17 1 0 %d 0 0 0 0 0 0 0 0 0 0 0\n",
-                thread->state ? thread->state : 'S', thread->kthread ? 0x00200000u | 64u : 64u,
+                thread->state ? thread->state : 'S',
+                thread->kthread ? 0x00200000u | 64u
+                : thread->flags ? thread->flags
+                                : 64u,
                 thread->minflt ? thread->minflt : 11, thread->num_threads ? thread->num_threads : 1,
                 (unsigned long long) (thread->start ? thread->start
                                                     : 1000u + (unsigned) thread->tid),
@@ -161,7 +164,7 @@ static void write_status(const Tree *tree, const char *path, const TreeThread *t
                 (void) snprintf(memory, sizeof(memory),
                                 "VmHWM:\t      21 kB\nRssAnon:\t%8llu kB\nRssFile:\t       2 "
                                 "kB\nRssShmem:\t       3 kB\n"
-                                "VmSwap:\t       4 kB\n",
+                                "VmSwap:\t       4 kB\nVmLib:\t     100 kB\n",
                                 thread->anon_kib ? thread->anon_kib
                                                  : (unsigned long long) thread->tid);
         tree_write_text(tree, path,

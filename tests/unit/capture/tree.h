@@ -54,6 +54,7 @@ typedef struct TreeThread {
         int num_threads; /* 1 */
         unsigned minflt; /* 11 */
         unsigned start_stack;
+        unsigned flags;     /* 64 */
         const char *cgroup; /* "/" */
         /* kB in status, beside 2 of files, 3 of shared memory and 4 in swap; the tid. */
         unsigned long long anon_kib;

@@ -15,15 +15,17 @@ static const struct {
         const char *cpus;
         uint64_t voluntary, nonvoluntary;
         uint64_t anon_kib, file_kib, shmem_kib; /* resident */
+        uint64_t library_kib;
+        unsigned n_namespaces;
 } fixture_rows[] = {
         { "proc/6.1-schedstats/177/task/177/status", 'R', 177, 1, 0, 0, false, 1, "0-1", 2, 71, 244,
-          2908, 0 },
+          2908, 0, 1596, 1 },
         { "proc/6.12-schedstats/245/task/245/status", 'R', 245, 1, 0, 0, true, 1, "0-1", 3, 77, 276,
-          3168, 0 },
-        { "proc/7.2-scx/1/task/1/status", 'S', 1, 0, 0, 0, true, 1, "0-1", 549, 364, 2624, 10744,
-          0 },
+          3168, 0, 1668, 1 },
+        { "proc/7.2-scx/1/task/1/status", 'S', 1, 0, 0, 0, true, 1, "0-1", 549, 364, 2624, 10744, 0,
+          12116, 1 },
         { "proc/edge-names/100/task/101/status", 'S', 100, 1, 1000, 100, false, 6, "0-3", 6, 3, 0,
-          0, 0 }, /* its memory is not printed */
+          0, 0, 0, 0 }, /* its memory is not printed */
 };
 
 START_TEST(kernels_files_are_read_exactly) {
@@ -56,6 +58,10 @@ START_TEST(kernels_files_are_read_exactly) {
         ck_assert_uint_eq(status.rss_file, fixture_rows[_i].file_kib * 1024);
         ck_assert_uint_eq(status.rss_shmem, fixture_rows[_i].shmem_kib * 1024);
         ck_assert_uint_eq(status.swap, 0);
+        ck_assert(status.has_library_code == status.has_rss_anon);
+        ck_assert_uint_eq(status.library_code, fixture_rows[_i].library_kib * 1024);
+        ck_assert(status.has_n_namespaces == (fixture_rows[_i].n_namespaces != 0));
+        ck_assert_uint_eq(status.n_namespaces, fixture_rows[_i].n_namespaces);
         fixture_free(text);
 }
 END_TEST
@@ -147,6 +153,26 @@ START_TEST(a_key_twice_is_absent) {
 }
 END_TEST
 
+static const struct {
+        const char *text;
+        unsigned n; /* 0: absent and malformed */
+} namespace_rows[] = {
+        { "NSpid:\t1234\n", 1 },       { "NSpid:\t1234\t17\t1\n", 3 }, { "NSpid:\t0\n", 1 },
+        { "NSpid:\t\n", 0 },           { "NSpid:\t1234\tx\n", 0 },     { "NSpid:\t-1\n", 0 },
+        { "NSpid:\t2147483648\n", 0 },
+};
+
+START_TEST(a_task_has_a_number_in_each_namespace) {
+        ProcStatus status;
+        int r = proc_status_parse(span_of(namespace_rows[_i].text), &status);
+
+        ck_assert_int_eq(r, namespace_rows[_i].n != 0 ? 0 : PROCFS_E_MALFORMED);
+        ck_assert(status.has_n_namespaces == (namespace_rows[_i].n != 0));
+        if (status.has_n_namespaces)
+                ck_assert_uint_eq(status.n_namespaces, namespace_rows[_i].n);
+}
+END_TEST
+
 START_TEST(kernel_threads_say_so) {
         ProcStatus status;
 
@@ -167,6 +193,8 @@ int main(void) {
         tcase_add_loop_test(parse, a_bad_line_drops_its_key_only, 0, ELEMENTSOF(bad_lines));
         tcase_add_test(parse, a_file_without_any_key_is_none);
         tcase_add_test(parse, a_key_twice_is_absent);
+        tcase_add_loop_test(parse, a_task_has_a_number_in_each_namespace, 0,
+                            ELEMENTSOF(namespace_rows));
         tcase_add_test(parse, kernel_threads_say_so);
         suite_add_tcase(suite, parse);
         return check_main(suite);

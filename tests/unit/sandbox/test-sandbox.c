@@ -163,11 +163,101 @@ static bool has_no_capability(const Belongings *belongings) {
         return refused(setuid(12345)) && !refused((long) getuid());
 }
 
-static const struct {
+static int receive_descriptor(int socket) {
+        union {
+                char bytes[CMSG_SPACE(sizeof(int))];
+                struct cmsghdr head;
+        } control;
+        char byte;
+        struct iovec bytes = { &byte, 1 };
+        struct msghdr message = {
+                .msg_iov = &bytes,
+                .msg_iovlen = 1,
+                .msg_control = &control,
+                .msg_controllen = sizeof(control),
+        };
+        const struct cmsghdr *part;
+        int fd;
+
+        if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1)
+                return -errno;
+        part = CMSG_FIRSTHDR(&message);
+        if (!part)
+                return -EBADF;
+        memcpy(&fd, CMSG_DATA(part), sizeof(fd));
+        return fd;
+}
+
+static bool send_descriptor(int socket, int fd) {
+        union {
+                char bytes[CMSG_SPACE(sizeof(int))];
+                struct cmsghdr head;
+        } control = { .bytes = { 0 } };
+        char byte = 'x';
+        struct iovec bytes = { &byte, 1 };
+        struct msghdr message = {
+                .msg_iov = &bytes,
+                .msg_iovlen = 1,
+                .msg_control = &control,
+                .msg_controllen = sizeof(control),
+        };
+
+        control.head.cmsg_level = SOL_SOCKET;
+        control.head.cmsg_type = SCM_RIGHTS;
+        control.head.cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+        /* Whatever other processes of this user have in flight counts for our limit, too. */
+        for (unsigned i = 0; i < 1000000; i++) {
+                if (sendmsg(socket, &message, MSG_NOSIGNAL) == 1)
+                        return true;
+                if (errno != ETOOMANYREFS)
+                        return false;
+                (void) sched_yield();
+        }
+        return false;
+}
+
+static bool receives_files(const Belongings *belongings) {
+        char byte = 0;
+        int fd;
+
+        /* One after the other for as long as it wants. */
+        for (unsigned i = 0; i < 1000; i++) {
+                if (!send_descriptor(belongings->sockets[0], belongings->file))
+                        return false;
+                fd = receive_descriptor(belongings->sockets[1]);
+                if (fd < 0 || pwrite(fd, "y", 1, 0) != 1 || pread(fd, &byte, 1, 0) != 1 ||
+                    byte != 'y' || close(fd) != 0)
+                        return false;
+        }
+        return true;
+}
+
+static bool receives_few_files_at_once(const Belongings *belongings) {
+        unsigned n = 0;
+
+        while (n < 1000) {
+                if (!send_descriptor(belongings->sockets[0], belongings->file))
+                        return false;
+                if (receive_descriptor(belongings->sockets[1]) < 0)
+                        break;
+                n++;
+        }
+        return n > 0 && n < 32;
+}
+
+static bool receives_no_file(const Belongings *belongings) {
+        return send_descriptor(belongings->sockets[0], belongings->file) &&
+               receive_descriptor(belongings->sockets[1]) < 0;
+}
+
+typedef struct DeedRow {
         const char *name;
         Deed deed;
         bool by_filter; /* only the seccomp filter refuses it */
-} deeds[] = {
+} DeedRow;
+
+static const DeedRow deeds[] = {
         { "reads_and_writes_what_is_open", reads_and_writes_what_is_open, false },
         { "talks_over_a_socket", talks_over_a_socket, false },
         { "allocates", allocates, false },
@@ -182,6 +272,23 @@ static const struct {
         { "cannot_touch_others", cannot_touch_others, true },
         { "cannot_make_code", cannot_make_code, true },
         { "writes_no_file_past_the_limit", writes_no_file_past_the_limit, false },
+        { "has_no_capability", has_no_capability, false },
+        { "receives_no_file", receives_no_file, false },
+};
+
+/* In the sandbox of a job that gets files sent. */
+static const DeedRow receiving_deeds[] = {
+        { "receives_files", receives_files, false },
+        { "receives_few_files_at_once", receives_few_files_at_once, false },
+        { "cannot_open", cannot_open, true },
+        { "cannot_duplicate", cannot_duplicate, true },
+        { "cannot_look_up", cannot_look_up, true },
+        { "has_no_standard_descriptors", has_no_standard_descriptors, false },
+        { "cannot_start_a_program", cannot_start_a_program, true },
+        { "cannot_fork", cannot_fork, true },
+        { "cannot_reach_the_network", cannot_reach_the_network, true },
+        { "cannot_touch_others", cannot_touch_others, true },
+        { "cannot_make_code", cannot_make_code, true },
         { "has_no_capability", has_no_capability, false },
 };
 
@@ -199,13 +306,13 @@ static int belongings_open(Belongings *ret) {
         return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ret->sockets);
 }
 
-static int child_of(Deed deed, bool by_filter) {
+static int child_of(Deed deed, bool by_filter, unsigned grants) {
         Belongings belongings;
         int r;
 
         if (belongings_open(&belongings) != 0)
                 return CHILD_NO_ENTRY;
-        r = sandbox_enter(0, 0, FILE_LIMIT_BYTES);
+        r = sandbox_enter(grants, 0, FILE_LIMIT_BYTES);
         if (r != 0 && r != SANDBOX_E_NO_FILTER)
                 return CHILD_NO_ENTRY;
         if (r == SANDBOX_E_NO_FILTER && by_filter)
@@ -222,7 +329,7 @@ static int status_of(pid_t pid) {
         return WEXITSTATUS(status);
 }
 
-START_TEST(inside_a_process) {
+static void expect_deed(const DeedRow *row, unsigned grants) {
         pid_t pid;
         int status;
 
@@ -230,10 +337,18 @@ START_TEST(inside_a_process) {
                 return;
         pid = fork();
         if (pid == 0)
-                sandbox_exit(child_of(deeds[_i].deed, deeds[_i].by_filter));
+                sandbox_exit(child_of(row->deed, row->by_filter, grants));
         status = status_of(pid);
-        ck_assert_msg(status == CHILD_OK || status == CHILD_NO_FILTER, "%s: %d", deeds[_i].name,
-                      status);
+        ck_assert_msg(status == CHILD_OK || status == CHILD_NO_FILTER, "%s: %d", row->name, status);
+}
+
+START_TEST(inside_a_process) {
+        expect_deed(&deeds[_i], 0);
+}
+END_TEST
+
+START_TEST(inside_a_process_that_receives_files) {
+        expect_deed(&receiving_deeds[_i], SANDBOX_RECEIVE_FILES);
 }
 END_TEST
 
@@ -268,7 +383,6 @@ static const struct {
         CALL(execve, NOWHERE, 0, 0),
         CALL(execveat, -1, NOWHERE, 0, 0, 0),
         CALL(ptrace, -1, -1, 0, 0),
-        CALL(process_vm_readv, -1, 0, 0, 0, 0),
         CALL(process_vm_writev, -1, 0, 0, 0, 0),
         CALL(kcmp, -1, -1, 99, 0, 0),
         CALL(pidfd_open, -1, 0),
@@ -279,7 +393,6 @@ static const struct {
         CALL(perf_event_open, NOWHERE, 0, 0, -1, 0),
         /* sockets and descriptors */
         CALL(socket, -1, 0, 0),
-        CALL(socketpair, -1, 0, 0, NOWHERE),
         CALL(connect, -1, 0, 0),
         CALL(bind, -1, 0, 0),
         CALL(listen, -1, 0),
@@ -378,6 +491,13 @@ static const struct {
         GRANTED(SANDBOX_CHANGE_NAMES, utimensat, -1, 0, 0, 0),
         GRANTED(SANDBOX_OBSERVE, unshare, CLONE_FILES),
         GRANTED(SANDBOX_OBSERVE, recvmmsg, -1, 0, 0, 0, 0),
+        GRANTED(SANDBOX_READ_MEMORY, process_vm_readv, -1, 0, 0, 0, 0),
+        GRANTED(SANDBOX_READ_MEMORY, get_robust_list, -1, NOWHERE, NOWHERE),
+        GRANTED(SANDBOX_READ_MEMORY, socketpair, AF_UNIX, -1, 0, NOWHERE),
+        /* nobody: a pair that reaches further */
+        GRANTED(0, socketpair, AF_INET, -1, 0, NOWHERE),
+        GRANTED(0, socketpair, AF_NETLINK, SOCK_RAW, 0, NOWHERE),
+        GRANTED(0, socketpair, -1, -1, 0, NOWHERE),
         /* nobody: a file that is there already is not opened to write it */
         GRANTED(0, openat, -1, NOWHERE, O_WRONLY),
         GRANTED(0, openat, -1, NOWHERE, O_RDWR),
@@ -558,6 +678,8 @@ int main(void) {
         TCase *capabilities = tcase_create("capabilities");
 
         tcase_add_loop_test(enter, inside_a_process, 0, ELEMENTSOF(deeds));
+        tcase_add_loop_test(enter, inside_a_process_that_receives_files, 0,
+                            ELEMENTSOF(receiving_deeds));
         tcase_add_loop_test(enter, every_kind_of_job_makes_only_its_own_calls, 0,
                             ELEMENTSOF(kinds));
         tcase_add_test(capabilities, named_capabilities_stay_and_the_others_go);

@@ -308,10 +308,10 @@ START_TEST(replies_with_more_to_follow_keep_the_call_open) {
         DESK_SEND(fd, "{\"method\":\"x.Hold\",\"more\":true}");
         desk_turn(&desk);
         connection_continue(desk.held, desk_parameters(number, sizeof(number), 1));
-        connection_forward(desk.held, SPAN_LITERAL("{\"parameters\":{},\"continues\":true}"), true,
-                           NULL, 0);
+        connection_forward(desk.held, SPAN_LITERAL("{\"parameters\":{},\"continues\":true}"),
+                           REPLY_PART, NULL, 0);
         ck_assert_int_eq(connection_state(desk.held), CONNECTION_CALLED);
-        connection_forward(desk.held, SPAN_LITERAL("{\"parameters\":{}}"), false, NULL, 0);
+        connection_forward(desk.held, SPAN_LITERAL("{\"parameters\":{}}"), REPLY_LAST, NULL, 0);
         ck_assert_int_eq(connection_state(desk.held), CONNECTION_READING);
         desk_turn(&desk);
         ck_assert_str_eq(desk_receive(fd, text, sizeof(text)),
@@ -460,7 +460,7 @@ static unsigned fill(Connection *connection) {
         memset(reply, ' ', sizeof(reply));
         memcpy(reply, "{\"parameters\":{},\"continues\":true}", 34);
         while (desk.n_hangups == 0 && !connection_is_full(connection)) {
-                connection_forward(connection, (Span){ reply, sizeof(reply) }, true, NULL, 0);
+                connection_forward(connection, (Span){ reply, sizeof(reply) }, REPLY_PART, NULL, 0);
                 desk_turn(&desk);
                 n++;
         }
@@ -543,8 +543,8 @@ START_TEST(an_answer_past_every_bound_breaks_the_connection_only) {
         memset(space, ' ', limits.connection.max_queued_bytes);
         DESK_SEND(fd, "{\"method\":\"x.Hold\"}");
         desk_turn(&desk);
-        connection_forward(desk.held, (Span){ space, limits.connection.max_queued_bytes }, true,
-                           NULL, 0);
+        connection_forward(desk.held, (Span){ space, limits.connection.max_queued_bytes },
+                           REPLY_PART, NULL, 0);
         ck_assert_uint_eq(desk.n_hangups, 0); /* not from within the reply function */
         ck_assert_uint_eq(server_n_connections(desk.server), 1);
         desk_turn(&desk);

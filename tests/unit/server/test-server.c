@@ -219,6 +219,38 @@ START_TEST(a_reply_past_the_bound_is_busy_when_others_are_unread) {
 }
 END_TEST
 
+START_TEST(the_answer_to_a_change_is_sent_past_the_bound) {
+        static char reply[300000];
+        ServerLimits little = limits;
+        Connection *first;
+        Desk small;
+        int a, b;
+
+        memset(reply, 'x', sizeof(reply));
+        little.max_bytes_per_uid = sizeof(reply);
+        desk_init(&small, &little);
+        a = desk_connect(&small);
+        b = desk_connect(&small);
+        DESK_SEND(a, "{\"method\":\"x.Hold\"}");
+        desk_turn(&small);
+        first = small.held;
+        DESK_SEND(b, "{\"method\":\"x.Hold\"}");
+        desk_turn(&small);
+        connection_forward(first, (Span){ reply, sizeof(reply) }, REPLY_LAST, NULL, 0);
+        ck_assert(!connection_has_room(small.held, 1));
+        connection_forward(small.held, SPAN_LITERAL("{\"parameters\":{}}"), REPLY_LAST_OF_CHANGE,
+                           NULL, 0);
+        /* Whoever reads none of these gets no more of them. */
+        DESK_SEND(b, "{\"method\":\"x.Hold\"}");
+        desk_turn(&small);
+        ck_assert_ptr_nonnull(strstr(desk_receive(b, text, sizeof(text)),
+                                     "{\"parameters\":{}}|{\"error\":\"io.ctprof.Profiler.Busy\""));
+        fd_close(a);
+        fd_close(b);
+        desk_done(&small);
+}
+END_TEST
+
 START_TEST(all_users_together_hold_so_much_and_the_largest_goes) {
         ServerLimits little = limits;
         Desk small;
@@ -347,6 +379,7 @@ int main(void) {
 
         tcase_add_checked_fixture(server, setup, teardown);
         tcase_add_test(server, one_user_gets_so_many_connections_and_then_an_error);
+        tcase_add_test(server, the_answer_to_a_change_is_sent_past_the_bound);
         tcase_add_test(server, all_users_together_get_so_many_connections);
         tcase_add_test(server, one_user_has_so_many_bytes_under_way_over_all_connections);
         tcase_add_test(server, a_reply_nobody_reads_counts_and_what_drains_it_goes_on);

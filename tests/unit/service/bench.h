@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "job/vault.h"
 #include "job/workshop.h"
 #include "log/log.h"
 #include "server/server.h"
@@ -31,6 +32,7 @@ typedef struct Bench {
         Spool *spool;
         Disposal *disposal;
         Workshop *workshop;
+        Vault *vault;
         Service *service;
         Server *server;
         unsigned n_running, n_waiting;
@@ -58,6 +60,8 @@ static inline void bench_open(Bench *bench, const char *spool_path) {
         setup.event = bench->event;
         setup.disposal = bench->disposal;
         setup.workshop = bench->workshop;
+        ck_assert_int_eq(vault_new("test", &bench->vault), 0);
+        setup.vault = bench->vault;
         setup.spool = bench->spool;
         setup.settings = desk_default_settings();
         setup.settings.spool = (SpoolLimits){ .max_bytes = 1 << 20, .max_age_ns = 5 };
@@ -78,6 +82,7 @@ static inline void bench_close(Bench *bench) {
         server_free(bench->server);
         service_free(bench->service);
         workshop_free(bench->workshop);
+        vault_free(bench->vault);
         disposal_free(bench->disposal);
         spool_free(bench->spool);
         sd_event_unref(bench->event);
@@ -119,7 +124,7 @@ static inline void bench_add(Bench *bench, const char *name, uint64_t start_real
         ck_assert_int_eq(snapshot_file_writer_write(writer, "{}", 2), 0);
         ck_assert_int_eq(snapshot_file_writer_finish(writer, &head, &n_bytes), 0);
         snapshot_file_writer_free(writer);
-        ck_assert_int_eq(spool_publish(bench->spool, fd, name, false, 0), 0);
+        ck_assert_int_eq(spool_publish(bench->spool, fd, name, false, 0, NULL), 0);
         fd_close(fd);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -70,7 +71,91 @@ static void reply_given(const Call *call, const char *member) {
         reply_given_in(call, before, "");
 }
 
+/* Asks the main process for a job that parses files. Returns our end of the pair to it. */
+static int ask_for_files(void) {
+        int pair[2];
+
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+                _exit(9);
+        reply_with("{\"files\":true}", true, &pair[1], 1);
+        return pair[0];
+}
+
+/* What comes back for @word: the same from a job that serves, "" when nobody has the socket. */
+static const char *exchange(int socket, const char *word) {
+        static char text[64];
+        ssize_t n;
+
+        (void) send(socket, word, strlen(word), MSG_NOSIGNAL);
+        n = recv(socket, text, sizeof(text) - 1, 0);
+        text[n > 0 ? n : 0] = '\0';
+        return text;
+}
+
+/*
+ * What a capture named "files-WORDS" does, for each word up to a dot: "ask" for a job, "bare": the
+ * same without a socket, or tell the job the word and note in brackets what comes back.
+ */
+static void ask_files(const char *words, char *ret, size_t n) {
+        char word[32];
+        int socket = -1;
+
+        for (; *words; words += strcspn(words, ".") + (words[strcspn(words, ".")] == '.')) {
+                (void) snprintf(word, sizeof(word), "%.*s", (int) strcspn(words, "."), words);
+                if (strcmp(word, "ask") == 0)
+                        socket = ask_for_files();
+                else if (strcmp(word, "bare") == 0)
+                        reply("{\"files\":true}", true);
+                else
+                        (void) snprintf(ret + strlen(ret), n - strlen(ret), "[%s]",
+                                        exchange(socket, word));
+        }
+}
+
+/* The job: answers with what it is told. */
+static void serve_files(const Call *call) {
+        json_object *value = json_object_object_get(call->parameters, "socket");
+        int socket = frame_stream_take_fd(stream, (size_t) json_object_get_int(value));
+        char text[64];
+        ssize_t n;
+
+        while ((n = recv(socket, text, sizeof(text), 0)) > 0) {
+                if (n == 3 && memcmp(text, "die", 3) == 0)
+                        _exit(7);
+                if (n == 4 && memcmp(text, "fail", 4) == 0) {
+                        (void) close(socket);
+                        fail("io.ctprof.Profiler.JobFailed", "{\"reason\":\"no\"}");
+                        return;
+                }
+                (void) send(socket, text, (size_t) n, MSG_NOSIGNAL);
+                if (n == 4 && memcmp(text, "hang", 4) == 0)
+                        (void) pause();
+        }
+        reply("{}", false);
+}
+
+/* What the last capture left in the cache, and whether it could be made longer or shorter. */
+static void use_cache(const Call *call, char *ret, size_t n) {
+        json_object *value = json_object_object_get(call->parameters, "heapCache");
+        char text[8] = "";
+        struct stat status;
+        int fd;
+
+        if (!value) {
+                (void) snprintf(ret, n, "none");
+                return;
+        }
+        fd = frame_stream_take_fd(stream, (size_t) json_object_get_int(value));
+        if (fstat(fd, &status) != 0 || pread(fd, text, sizeof(text) - 1, 0) < 0 ||
+            pwrite(fd, "kept", 5, 0) != 5)
+                _exit(8);
+        (void) snprintf(ret, n, "[%s] of %lld, %s", text, (long long) status.st_size,
+                        ftruncate(fd, 0) == 0 || ftruncate(fd, 2 * status.st_size) == 0 ? "changed"
+                                                                                        : "fixed");
+}
+
 static void capture(const Call *call) {
+        char note[128] = "";
         const char *name = text_of(call->parameters, "name");
         char member[256];
         int fd;
@@ -90,9 +175,14 @@ static void capture(const Call *call) {
                 reply_with("{\"fileDescriptor\":0}", false, &fd, 1);
                 return;
         }
+        if (strncmp(name, "files-", 6) == 0)
+                ask_files(name + 6, note, sizeof(note));
+        if (strcmp(name, "cache") == 0)
+                use_cache(call, note, sizeof(note));
         /* The order comes back with that of the second job, as its sources. */
-        (void) snprintf(member, sizeof(member), "\"snapshot\":{\"name\":\"%s\"},\"sources\":[{",
-                        name);
+        (void) snprintf(member, sizeof(member),
+                        "\"snapshot\":{\"name\":\"%s\"},\"sources\":[{\"note\":\"%s\",", name,
+                        note);
         reply_given_in(call, member, "}]");
 }
 
@@ -171,6 +261,8 @@ static void act(const Call *call) {
 
         if (strcmp(method, "Capture") == 0)
                 capture(call);
+        else if (strcmp(method, "Files") == 0)
+                serve_files(call);
         else if (strcmp(method, "Keep") == 0)
                 keep(call);
         else if (strcmp(method, "Record") == 0 || strcmp(method, "Deaf") == 0)

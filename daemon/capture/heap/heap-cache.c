@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/heap/heap-cache.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/hash.h"
+#include "base/index.h"
+
+/* Files of one capture that are kept until it is written. */
+#define MAX_FILES_IN_MEMORY (2 * HEAP_CACHE_MAX_FILES)
+
+#define CACHE_VERSION 1
+static const char cache_magic[8] = "ctpheap";
+
+/* the file: a header, the records of files, the records of processes */
+
+typedef struct CacheHeader {
+        char magic[8];
+        uint32_t version;
+        uint32_t n_file_bytes, n_process_bytes; /* of a record */
+        uint32_t n_files, n_processes;
+        uint32_t unused;
+        uint64_t sequence;                       /* of captures */
+        unsigned char digest[HASH_DIGEST_BYTES]; /* of the whole, with this as zeros */
+} CacheHeader;
+
+typedef struct FileKey {
+        FileIdentity identity;
+        uint64_t question;
+} FileKey;
+
+typedef struct FileRecord {
+        FileKey key;
+        uint64_t used; /* number of the capture that asked for it last */
+        FileAnswer answer;
+} FileRecord;
+
+/* Keys are compared byte by byte. */
+_Static_assert(sizeof(FileKey) == 6 * sizeof(uint64_t), "the key of a file has no padding");
+_Static_assert(sizeof(HeapProcessKey) == 6 * sizeof(uint64_t),
+               "the key of a process has no padding");
+
+typedef struct ProcessTable {
+        HeapProcess *items; /* owned */
+        size_t n, n_allocated;
+        Index index;
+} ProcessTable;
+
+struct HeapCache {
+        pthread_mutex_t lock;
+        uint64_t sequence;
+        FileRecord *files; /* owned */
+        size_t n_files, n_files_allocated;
+        Index file_index;
+        ProcessTable known; /* by earlier captures */
+        ProcessTable seen;  /* by this one */
+};
+
+int heap_cache_new(HeapCache **ret) {
+        HeapCache *cache = calloc(1, sizeof(*cache));
+
+        if (!cache)
+                return -ENOMEM;
+        (void) pthread_mutex_init(&cache->lock, NULL);
+        *ret = cache;
+        return 0;
+}
+
+static void process_table_done(ProcessTable *table) {
+        free(table->items);
+        index_done(&table->index);
+}
+
+HeapCache *heap_cache_free(HeapCache *cache) {
+        if (!cache)
+                return NULL;
+        free(cache->files);
+        index_done(&cache->file_index);
+        process_table_done(&cache->known);
+        process_table_done(&cache->seen);
+        (void) pthread_mutex_destroy(&cache->lock);
+        free(cache);
+        return NULL;
+}
+
+/* tables */
+
+static Span file_key(const void *owner, size_t element) {
+        const FileRecord *files = owner;
+
+        return (Span){ (const char *) &files[element].key, sizeof(files[element].key) };
+}
+
+static size_t find_file(const HeapCache *cache, const FileKey *key) {
+        return index_find(&cache->file_index, (Span){ (const char *) key, sizeof(*key) }, file_key,
+                          cache->files);
+}
+
+static int add_file(HeapCache *cache, const FileRecord *record) {
+        int r;
+
+        if (cache->n_files == MAX_FILES_IN_MEMORY || find_file(cache, &record->key) != INDEX_NONE)
+                return 0;
+        r = ARRAY_RESERVE(cache->files, cache->n_files_allocated, cache->n_files + 1);
+        if (r == 0)
+                r = index_add(&cache->file_index,
+                              (Span){ (const char *) &record->key, sizeof(record->key) },
+                              cache->n_files);
+        if (r == 0)
+                cache->files[cache->n_files++] = *record;
+        return r;
+}
+
+static Span process_key(const void *owner, size_t element) {
+        const HeapProcess *processes = owner;
+
+        return (Span){ (const char *) &processes[element].key, sizeof(processes[element].key) };
+}
+
+static const HeapProcess *find_process(const ProcessTable *table, const HeapProcessKey *key) {
+        size_t i = index_find(&table->index, (Span){ (const char *) key, sizeof(*key) },
+                              process_key, table->items);
+
+        return i == INDEX_NONE ? NULL : &table->items[i];
+}
+
+static int add_process(ProcessTable *table, const HeapProcess *process) {
+        int r;
+
+        if (table->n == HEAP_CACHE_MAX_PROCESSES || find_process(table, &process->key))
+                return 0;
+        r = ARRAY_RESERVE(table->items, table->n_allocated, table->n + 1);
+        if (r == 0)
+                r = index_add(&table->index,
+                              (Span){ (const char *) &process->key, sizeof(process->key) },
+                              table->n);
+        if (r == 0)
+                table->items[table->n++] = *process;
+        return r;
+}
+
+/* loading */
+
+static int read_whole(int fd, void *memory, size_t n, uint64_t offset) {
+        size_t n_read = 0;
+
+        while (n_read < n) {
+                ssize_t n_more =
+                        pread(fd, (char *) memory + n_read, n - n_read, (off_t) (offset + n_read));
+
+                if (n_more < 0 && errno == EINTR)
+                        continue;
+                if (n_more <= 0)
+                        return n_more < 0 ? -errno : -EBADMSG;
+                n_read += (size_t) n_more;
+        }
+        return 0;
+}
+
+static bool is_ours(const CacheHeader *header) {
+        return memcmp(header->magic, cache_magic, sizeof(cache_magic)) == 0 &&
+               header->version == CACHE_VERSION && header->n_file_bytes == sizeof(FileRecord) &&
+               header->n_process_bytes == sizeof(HeapProcess) &&
+               header->n_files <= HEAP_CACHE_MAX_FILES &&
+               header->n_processes <= HEAP_CACHE_MAX_PROCESSES;
+}
+
+static size_t cache_bytes(const CacheHeader *header) {
+        return sizeof(*header) + header->n_files * sizeof(FileRecord) +
+               header->n_processes * sizeof(HeapProcess);
+}
+
+/* The digest is in the header, at the beginning of @bytes, and is left as zeros. */
+static bool take_digest(char *bytes, size_t n) {
+        unsigned char was[HASH_DIGEST_BYTES], is[HASH_DIGEST_BYTES];
+        char *place = bytes + offsetof(CacheHeader, digest);
+
+        memcpy(was, place, sizeof(was));
+        memset(place, 0, sizeof(was));
+        hash_digest((Span){ bytes, n }, is);
+        return memcmp(was, is, sizeof(was)) == 0;
+}
+
+static int take_records(HeapCache *cache, const CacheHeader *header, const char *bytes) {
+        const char *at = bytes + sizeof(*header);
+        HeapProcess process;
+        FileRecord file;
+        int r = 0;
+
+        cache->sequence = header->sequence + 1;
+        for (uint32_t i = 0; i < header->n_files && r == 0; i++, at += sizeof(file)) {
+                memcpy(&file, at, sizeof(file));
+                r = add_file(cache, &file);
+        }
+        for (uint32_t i = 0; i < header->n_processes && r == 0; i++, at += sizeof(process)) {
+                memcpy(&process, at, sizeof(process));
+                r = add_process(&cache->known, &process);
+        }
+        return r;
+}
+
+int heap_cache_load(HeapCache *cache, int fd) {
+        _cleanup_(freep) char *bytes = NULL;
+        CacheHeader header;
+        size_t n;
+
+        if (read_whole(fd, &header, sizeof(header), 0) != 0 || !is_ours(&header))
+                return 0;
+        n = cache_bytes(&header);
+        bytes = malloc(n);
+        if (!bytes)
+                return -ENOMEM;
+        if (read_whole(fd, bytes, n, 0) != 0 || memcmp(bytes, &header, sizeof(header)) != 0 ||
+            !take_digest(bytes, n))
+                return 0;
+        return take_records(cache, &header, bytes);
+}
+
+/* storing */
+
+static int latest_first(const void *a, const void *b) {
+        uint64_t used_a = ((const FileRecord *) a)->used, used_b = ((const FileRecord *) b)->used;
+
+        return (used_a < used_b) - (used_a > used_b);
+}
+
+/* As many records as fit into a file of @n_max bytes: a file costs more to parse than a process. */
+static CacheHeader make_header(const HeapCache *cache, uint64_t n_max) {
+        CacheHeader header = {
+                .version = CACHE_VERSION,
+                .n_file_bytes = sizeof(FileRecord),
+                .n_process_bytes = sizeof(HeapProcess),
+                .sequence = cache->sequence,
+        };
+        uint64_t n_files = MIN_OF(cache->n_files, (size_t) HEAP_CACHE_MAX_FILES);
+        uint64_t n_room = n_max - sizeof(header);
+
+        memcpy(header.magic, cache_magic, sizeof(cache_magic));
+        header.n_files = (uint32_t) MIN_OF(n_files, n_room / sizeof(FileRecord));
+        n_room -= header.n_files * sizeof(FileRecord);
+        header.n_processes =
+                (uint32_t) MIN_OF((uint64_t) cache->seen.n, n_room / sizeof(HeapProcess));
+        return header;
+}
+
+static int write_whole(int fd, const char *bytes, size_t n) {
+        size_t n_written = 0;
+
+        while (n_written < n) {
+                ssize_t n_more = pwrite(fd, bytes + n_written, n - n_written, (off_t) n_written);
+
+                if (n_more < 0 && errno == EINTR)
+                        continue;
+                if (n_more < 0)
+                        return -errno;
+                n_written += (size_t) n_more;
+        }
+        return 0;
+}
+
+int heap_cache_store(HeapCache *cache, int fd) {
+        _cleanup_(buffer_done) Buffer buffer;
+        unsigned char digest[HASH_DIGEST_BYTES];
+        CacheHeader header;
+        struct stat status;
+
+        buffer_init(&buffer, 0);
+        if (fstat(fd, &status) < 0)
+                return -errno;
+        if (status.st_size < (off_t) sizeof(header))
+                return -ENOSPC;
+        if (cache->n_files > 0)
+                qsort(cache->files, cache->n_files, sizeof(*cache->files), latest_first);
+        header = make_header(cache, (uint64_t) status.st_size);
+        (void) buffer_append(&buffer, &header, sizeof(header));
+        (void) buffer_append(&buffer, cache->files, header.n_files * sizeof(FileRecord));
+        (void) buffer_append(&buffer, cache->seen.items, header.n_processes * sizeof(HeapProcess));
+        if (buffer_failure(&buffer) != 0)
+                return buffer_failure(&buffer);
+        hash_digest(buffer_span(&buffer), digest);
+        memcpy(buffer.bytes + offsetof(CacheHeader, digest), digest, sizeof(digest));
+        return write_whole(fd, buffer.bytes, buffer.n);
+}
+
+/* use */
+
+static FileKey make_file_key(const FileIdentity *identity, FileQuestion question) {
+        return (FileKey){ .identity = *identity, .question = question };
+}
+
+bool heap_cache_find_file(HeapCache *cache, const FileIdentity *identity, FileQuestion question,
+                          void *ret_answer) {
+        const FileKey key = make_file_key(identity, question);
+        size_t i;
+
+        (void) pthread_mutex_lock(&cache->lock);
+        i = find_file(cache, &key);
+        if (i != INDEX_NONE) {
+                cache->files[i].used = cache->sequence;
+                memcpy(ret_answer, &cache->files[i].answer, file_answer_bytes(question));
+        }
+        (void) pthread_mutex_unlock(&cache->lock);
+        return i != INDEX_NONE;
+}
+
+int heap_cache_put_file(HeapCache *cache, const FileIdentity *identity, FileQuestion question,
+                        const void *answer) {
+        FileRecord record = {
+                .key = make_file_key(identity, question),
+                .used = cache->sequence,
+        };
+        int r;
+
+        memcpy(&record.answer, answer, file_answer_bytes(question));
+        (void) pthread_mutex_lock(&cache->lock);
+        r = add_file(cache, &record);
+        (void) pthread_mutex_unlock(&cache->lock);
+        return r;
+}
+
+bool heap_cache_find_process(HeapCache *cache, const HeapProcessKey *key, HeapProcess *ret) {
+        const HeapProcess *found;
+
+        (void) pthread_mutex_lock(&cache->lock);
+        found = find_process(&cache->seen, key);
+        if (!found) {
+                found = find_process(&cache->known, key);
+                /* Without memory for it, it is only looked at again. */
+                if (found)
+                        (void) !add_process(&cache->seen, found);
+        }
+        if (found)
+                *ret = *found;
+        (void) pthread_mutex_unlock(&cache->lock);
+        return found;
+}
+
+int heap_cache_put_process(HeapCache *cache, const HeapProcess *process) {
+        int r;
+
+        (void) pthread_mutex_lock(&cache->lock);
+        r = add_process(&cache->seen, process);
+        (void) pthread_mutex_unlock(&cache->lock);
+        return r;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * HeapCache
+ *
+ * What captures found out and need not find out again: what was learned of each file, and of each
+ * process which plans lead to its counters, or that it has none. It lies in a memory file that
+ * outlives the capture: read when one begins, written when it ends. Its records have a fixed size
+ * and there are only so many, so the file is bounded. A file that is torn because two captures
+ * wrote it, or is of another version, counts as empty.
+ *
+ * Files are known by FileIdentity; a process by when it began and by everything that changes when
+ * it executes another program or maps more code. Several threads may use one cache.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "capture/heap/heap-plan.h"
+#include "capture/heap/module-file.h"
+#include "file/file-question.h"
+#include "kernel/memory/thread-pointer.h"
+
+#define HEAP_CACHE_MAX_FILES 4096
+#define HEAP_CACHE_MAX_PROCESSES 16384
+#define HEAP_CACHE_MAX_PLANS 2 /* a process with more is looked at each time */
+
+typedef struct HeapProcessKey {
+        uint64_t start_ticks; /* of the leader */
+        uint64_t exe_dev, exe_inode;
+        uint64_t start_stack;  /* of its address space */
+        uint64_t library_code; /* bytes mapped to be executed, without the program */
+        uint64_t tgid;
+} HeapProcessKey;
+
+typedef struct HeapProcess {
+        HeapProcessKey key;
+        uint32_t verdict; /* HeapVerdict; the plans are there for HEAP_READY */
+        uint32_t n_plans;
+        ThreadGeometry geometry;
+        HeapPlan plans[HEAP_CACHE_MAX_PLANS];
+} HeapProcess;
+
+typedef struct HeapCache HeapCache;
+
+_must_check_ int heap_cache_new(HeapCache **ret); /* -ENOMEM */
+HeapCache *heap_cache_free(HeapCache *cache);
+DEFINE_CLEANUP(HeapCache *, heap_cache_free);
+
+/*
+ * What is in @fd, if it is a cache of ours; otherwise the cache stays empty. Does not move the
+ * file's position. -ENOMEM.
+ */
+_must_check_ int heap_cache_load(HeapCache *cache, int fd);
+/*
+ * Writes the files, and the processes that were found or put since the cache was loaded: the others
+ * have ended. -errno; what is in the file then is not read as a cache. Only heap_cache_free() comes
+ * after.
+ */
+_must_check_ int heap_cache_store(HeapCache *cache, int fd);
+
+/* The answer to a question about a file, of the question's size. */
+bool heap_cache_find_file(HeapCache *cache, const FileIdentity *identity, FileQuestion question,
+                          void *ret_answer);
+/* A full cache forgets the file that was of no use for the longest time. -ENOMEM. */
+_must_check_ int heap_cache_put_file(HeapCache *cache, const FileIdentity *identity,
+                                     FileQuestion question, const void *answer);
+
+bool heap_cache_find_process(HeapCache *cache, const HeapProcessKey *key, HeapProcess *ret);
+/* Nothing is put into a full one. -ENOMEM. */
+_must_check_ int heap_cache_put_process(HeapCache *cache, const HeapProcess *process);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/heap/module-list.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* Of a run that has no executable mapping so far, as many are kept. */
+#define RUN_MAX_PIECES 64
+
+void module_list_begin(ModuleList *list) {
+        list->n = list->n_pieces = list->n_path_bytes = 0;
+        list->has_run = list->run_is_executable = list->is_full = false;
+}
+
+/* The run at hand becomes a module, or is forgotten. */
+static void end_run(ModuleList *list) {
+        const Module *run = &list->modules[list->n];
+
+        if (!list->has_run)
+                return;
+        list->has_run = false;
+        if (list->run_is_executable) {
+                list->n++;
+                return;
+        }
+        list->n_pieces = run->first;
+        list->n_path_bytes = run->path_at;
+}
+
+/* The first path names the module; the mappings after it have the same. */
+static void begin_run(ModuleList *list, const ProcessMapping *mapping) {
+        Module *run = &list->modules[list->n];
+        Span path = mapping->path;
+
+        if (path.n > sizeof(list->paths) - list->n_path_bytes)
+                path.n = 0;
+        *run = (Module){
+                .dev = mapping->dev,
+                .inode = mapping->inode,
+                .first = (uint32_t) list->n_pieces,
+                .path_at = (uint32_t) list->n_path_bytes,
+                .n_path = (uint32_t) path.n,
+        };
+        if (path.n > 0)
+                memcpy(list->paths + list->n_path_bytes, path.bytes, path.n);
+        list->n_path_bytes += path.n;
+        list->has_run = true;
+        list->run_is_executable = false;
+}
+
+void module_list_add(ModuleList *list, const ProcessMapping *mapping) {
+        Module *run = &list->modules[list->n];
+
+        if (list->has_run && (run->dev != mapping->dev || run->inode != mapping->inode)) {
+                end_run(list);
+                run = &list->modules[list->n];
+        }
+        if (list->n == MODULE_LIST_MAX) {
+                list->is_full |= mapping->is_executable;
+                return;
+        }
+        if (!list->has_run)
+                begin_run(list, mapping);
+        if (!list->run_is_executable && run->n == RUN_MAX_PIECES) {
+                /* Windows onto a file that is read: the first of them are not a module's. */
+                ModulePiece *pieces = &list->pieces[run->first];
+
+                memmove(pieces, pieces + 1, --run->n * sizeof(*pieces));
+                list->n_pieces--;
+        }
+        if (list->n_pieces == MODULE_LIST_MAX_PIECES) {
+                list->is_full = true;
+                return;
+        }
+        list->pieces[list->n_pieces++] = (ModulePiece){
+                .start = mapping->start,
+                .end = mapping->end,
+                .offset = mapping->offset,
+                .is_executable = mapping->is_executable,
+        };
+        run->n++;
+        list->run_is_executable |= mapping->is_executable;
+}
+
+int module_list_end(ModuleList *list) {
+        end_run(list);
+        return list->is_full ? TEXT_E_TOO_LARGE : 0;
+}
+
+/* reading */
+
+/* Takes the whole lines of the @n bytes in list->text; returns how many bytes they are. */
+static int take_lines(ModuleList *list, size_t n, uint64_t *n_lines, size_t *ret_n) {
+        Cursor cursor = cursor_over((Span){ list->text, n });
+        ProcessMapping mapping;
+        int r;
+
+        while ((r = process_map_next(&cursor, &mapping, n_lines)) == 0) {
+                module_list_add(list, &mapping);
+                if (*n_lines > MODULE_LIST_MAX_LINES)
+                        return TEXT_E_TOO_LARGE;
+        }
+        if (r != TEXT_E_ABSENT)
+                return r;
+        *ret_n = n - cursor_rest(&cursor).n;
+        return 0;
+}
+
+/* The kernel prints whole lines, about a page of them in one call. */
+static int read_lines(ModuleList *list, int fd) {
+        uint64_t n_lines = 0;
+        size_t n = 0, n_taken;
+        ssize_t n_read;
+        int r;
+
+        for (;;) {
+                do
+                        n_read = read(fd, list->text + n, sizeof(list->text) - n);
+                while (n_read < 0 && errno == EINTR);
+                if (n_read < 0)
+                        return text_file_code(errno);
+                if (n_read == 0)
+                        break;
+                n += (size_t) n_read;
+                r = take_lines(list, n, &n_lines, &n_taken);
+                if (r != 0)
+                        return r;
+                n -= n_taken;
+                memmove(list->text, list->text + n_taken, n);
+                if (n == sizeof(list->text) || n_lines > MODULE_LIST_MAX_LINES)
+                        return TEXT_E_TOO_LARGE;
+        }
+        if (n > 0)
+                return TEXT_E_MALFORMED;
+        return n_lines == 0 ? TEXT_E_VANISHED : 0;
+}
+
+int module_list_read(ModuleList *list, int dir_fd) {
+        _cleanup_(fd_closep) int fd = openat(dir_fd, "maps", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        int r, r_end;
+
+        module_list_begin(list);
+        if (fd < 0)
+                return text_file_code(errno);
+        r = read_lines(list, fd);
+        r_end = module_list_end(list);
+        return r != 0 ? r : r_end;
+}
+
+/* modules */
+
+ProcessMapping module_list_mapping(const ModuleList *list, const Module *module) {
+        const ModulePiece *piece = &list->pieces[module->first];
+
+        return (ProcessMapping){
+                .start = piece->start,
+                .end = piece->end,
+                .offset = piece->offset,
+                .is_executable = piece->is_executable,
+                .dev = module->dev,
+                .inode = module->inode,
+                .path = { list->paths + module->path_at, module->n_path },
+        };
+}
+
+bool module_list_is_named(const ModuleList *list, const Module *module, const char *name) {
+        const char *path = list->paths + module->path_at;
+        size_t n = strlen(name);
+
+        return module->n_path > n && path[module->n_path - n - 1] == '/' &&
+               memcmp(path + module->n_path - n, name, n) == 0;
+}
+
+/* The piece at or behind number @i that has @address; module->n when there is none. */
+static size_t find_piece(const ModulePiece *pieces, size_t i, size_t n, uint64_t address) {
+        while (i < n && !(address >= pieces[i].start && address < pieces[i].end))
+                i++;
+        return i;
+}
+
+bool module_list_place(const ModuleList *list, const Module *module, const HeapLayout *layout,
+                       uint64_t page_bytes, size_t *at, uint64_t *ret_bias) {
+        const ModulePiece *pieces = &list->pieces[module->first];
+        uint64_t first_vaddr = layout->first_vaddr & ~(page_bytes - 1);
+        uint64_t first_offset = layout->first_offset & ~(page_bytes - 1);
+
+        for (size_t i = *at; i < module->n; i++) {
+                uint64_t bias = pieces[i].start - first_vaddr;
+                bool has_code = false;
+                size_t image;
+
+                if (pieces[i].offset != first_offset || (layout->is_fixed && bias != 0))
+                        continue;
+                image = find_piece(pieces, i, module->n, bias + layout->tls_vaddr);
+                for (size_t k = i; image < module->n && k <= image; k++)
+                        has_code |= pieces[k].is_executable;
+                if (!has_code)
+                        continue;
+                *at = image + 1;
+                *ret_bias = bias;
+                return true;
+        }
+        return false;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/scene/patient-thread.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct PatientThread {
+        const PatientWork *work; /* borrowed: a constant */
+        pthread_t thread;
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        bool asked;       /* work is to be done or being done; one piece at a time */
+        bool ended;       /* nothing more will be asked */
+        bool left_behind; /* the owner is gone: the thread frees this when its call ends */
+        max_align_t memory[];
+};
+
+static void destroy(PatientThread *thread) {
+        if (thread->work->done)
+                thread->work->done(thread->memory);
+        (void) pthread_cond_destroy(&thread->changed);
+        (void) pthread_mutex_destroy(&thread->lock);
+        free(thread);
+}
+
+static void *run(void *userdata) {
+        PatientThread *thread = userdata;
+        bool left_behind;
+
+        (void) pthread_mutex_lock(&thread->lock);
+        while (!thread->ended) {
+                if (!thread->asked) {
+                        (void) pthread_cond_wait(&thread->changed, &thread->lock);
+                        continue;
+                }
+                (void) pthread_mutex_unlock(&thread->lock);
+                thread->work->run(thread->memory);
+                (void) pthread_mutex_lock(&thread->lock);
+                thread->asked = false;
+                (void) pthread_cond_signal(&thread->changed);
+        }
+        left_behind = thread->left_behind;
+        (void) pthread_mutex_unlock(&thread->lock);
+        if (left_behind)
+                destroy(thread);
+        return NULL;
+}
+
+static int start(PatientThread *thread) {
+        sigset_t all, before;
+        int r;
+
+        (void) sigfillset(&all);
+        (void) pthread_sigmask(SIG_SETMASK, &all, &before);
+        r = pthread_create(&thread->thread, NULL, run, thread);
+        (void) pthread_sigmask(SIG_SETMASK, &before, NULL);
+        return -r;
+}
+
+int patient_thread_new(const PatientWork *work, PatientThread **ret) {
+        PatientThread *thread = calloc(1, sizeof(*thread) + work->n_bytes);
+        pthread_condattr_t attributes;
+        int r;
+
+        if (!thread)
+                return -ENOMEM;
+        thread->work = work;
+        (void) pthread_mutex_init(&thread->lock, NULL);
+        (void) pthread_condattr_init(&attributes);
+        (void) pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        (void) pthread_cond_init(&thread->changed, &attributes);
+        (void) pthread_condattr_destroy(&attributes);
+
+        r = start(thread);
+        if (r < 0) {
+                destroy(thread);
+                return r;
+        }
+        *ret = thread;
+        return 0;
+}
+
+PatientThread *patient_thread_free(PatientThread *thread) {
+        pthread_t number;
+        bool left_behind;
+
+        if (!thread)
+                return NULL;
+        number = thread->thread;
+        (void) pthread_mutex_lock(&thread->lock);
+        left_behind = thread->left_behind = thread->asked;
+        thread->ended = true;
+        (void) pthread_cond_signal(&thread->changed);
+        (void) pthread_mutex_unlock(&thread->lock);
+        if (left_behind)
+                (void) pthread_detach(number);
+        else {
+                (void) pthread_join(number, NULL);
+                destroy(thread);
+        }
+        return NULL;
+}
+
+void *patient_thread_memory(PatientThread *thread) {
+        return thread->memory;
+}
+
+static struct timespec find_end(uint64_t limit_ns) {
+        struct timespec now;
+        uint64_t ns;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &now);
+        ns = (uint64_t) now.tv_nsec + limit_ns % NSEC_PER_SEC;
+        return (struct timespec){
+                .tv_sec = now.tv_sec + (time_t) (limit_ns / NSEC_PER_SEC + ns / NSEC_PER_SEC),
+                .tv_nsec = (long) (ns % NSEC_PER_SEC),
+        };
+}
+
+int patient_thread_run(PatientThread *thread, uint64_t limit_ns) {
+        const struct timespec end = find_end(limit_ns);
+        int r = 0;
+
+        (void) pthread_mutex_lock(&thread->lock);
+        assert(!thread->asked);
+        thread->asked = true;
+        (void) pthread_cond_signal(&thread->changed);
+        while (r == 0 && thread->asked)
+                r = pthread_cond_timedwait(&thread->changed, &thread->lock, &end);
+        r = thread->asked ? -ETIMEDOUT : 0;
+        (void) pthread_mutex_unlock(&thread->lock);
+        return r;
+}

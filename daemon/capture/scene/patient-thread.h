@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * PatientThread
+ *
+ * A thread of its own for calls that may never return. The kernel takes the target's mmap lock for
+ * what is read of its memory, and the owner of the target can keep that lock taken for as long as
+ * he likes: it is enough that somebody maps memory while another thread waits for a page of a file
+ * system that does not answer. Such a call cannot be interrupted, but its thread can be left
+ * behind. So the thread works in memory of its own, which it frees itself when that happens.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/macro.h"
+
+/* A kind of work: how much memory it needs, and what is done there. */
+typedef struct PatientWork {
+        size_t n_bytes;
+        /* On the thread, with the memory, which is all that it may use. */
+        void (*run)(void *memory);
+        /* Releases what the memory owns, once, on whichever thread is last; may be NULL. */
+        void (*done)(void *memory);
+} PatientWork;
+
+typedef struct PatientThread PatientThread;
+
+/*
+ * Starts the thread, which shares the descriptors of the calling one and handles no signals; its
+ * memory is zeroed. -errno.
+ */
+_must_check_ int patient_thread_new(const PatientWork *work, PatientThread **ret);
+/* A thread that still works is left behind; it ends with its call, or with the process. */
+PatientThread *patient_thread_free(PatientThread *thread);
+
+/* Where questions are put and answers found, between two calls of patient_thread_run(). */
+void *patient_thread_memory(PatientThread *thread);
+
+/*
+ * Lets the thread work once. -ETIMEDOUT when that took longer than @limit_ns: then
+ * patient_thread_free() is the only call left.
+ */
+_must_check_ int patient_thread_run(PatientThread *thread, uint64_t limit_ns);

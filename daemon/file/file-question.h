@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * FileQuestion
+ *
+ * What a process with privileges asks about a file that belongs to somebody else, and lets a file
+ * job answer, which has none. A question is a FileAsked with the descriptor of the file; the answer
+ * is a FileAnswered and, where its result is 0, the bytes that the question is for. Each is one
+ * message of a SOCK_SEQPACKET pair, and they take turns. To ask something else, add a row.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include "kernel/memory/heap-layout.h"
+#include "kernel/memory/thread-layout.h"
+
+/* id, type of the answer, and what finds it: int (const ByteSource *, TYPE *) */
+#define FILE_QUESTIONS(Q)                            \
+        Q(HEAP_LAYOUT, HeapLayout, heap_layout_find) \
+        Q(THREAD_LAYOUT, ThreadLayout, thread_layout_find)
+
+#define FILE_QUESTION_ID(id, ...) FILE_QUESTION_##id,
+typedef enum FileQuestion { FILE_QUESTIONS(FILE_QUESTION_ID) _FILE_QUESTION_MAX } FileQuestion;
+
+/* Plain data, of any of the types. */
+#define FILE_ANSWER_MEMBER(id, type, find) type id;
+typedef union FileAnswer {
+        FILE_QUESTIONS(FILE_ANSWER_MEMBER)
+} FileAnswer;
+
+typedef struct FileAsked {
+        uint32_t id; /* comes back with the answer */
+        uint32_t question;
+} FileAsked;
+
+/*
+ * 0, or why there is no answer: -EINVAL when not exactly one descriptor came, -EOPNOTSUPP for an
+ * unknown question, -EBADF for what is not a regular file, and what reading the file failed with.
+ */
+typedef struct FileAnswered {
+        uint32_t id;
+        int32_t result;
+} FileAnswered;
+
+/* The length of the type of an answer; 0 for an unknown question. */
+size_t file_answer_bytes(uint32_t question);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "capture/heap/heap-failure.h"
+
+START_TEST(names_are_distinct_and_in_the_manual) {
+        char manual[256 * 1024], name[64];
+        FILE *file = fopen(TESTS_DIR "/../man/snapshot.5", "r");
+        size_t n;
+
+        ck_assert_ptr_nonnull(file);
+        n = fread(manual, 1, sizeof(manual) - 1, file);
+        manual[n] = '\0';
+        fclose(file);
+        for (unsigned i = 0; i < _HEAP_FAILURE_MAX; i++) {
+                const char *from = heap_failure_name((HeapFailure) i);
+                char *to = name;
+
+                for (unsigned k = 0; k < i; k++)
+                        ck_assert_str_ne(from, heap_failure_name((HeapFailure) k));
+                to += sprintf(to, "\n.B ");
+                for (; *from; from++)
+                        to += sprintf(to, *from == '-' ? "\\-" : "%c", *from);
+                sprintf(to, "\n");
+                ck_assert_msg(heap_failure_is_benign((HeapFailure) i) ||
+                                      strstr(manual, name) != NULL,
+                              "%s", heap_failure_name((HeapFailure) i));
+        }
+}
+END_TEST
+
+START_TEST(every_verdict_but_two_is_a_failure) {
+        for (unsigned i = 0; i < _HEAP_VERDICT_MAX; i++) {
+                HeapFailure failure = heap_failure_of_verdict((HeapVerdict) i);
+
+                if (i == HEAP_READY || i == HEAP_NOT_JEMALLOC) {
+                        ck_assert_int_eq(failure, HEAP_FAILURE_NONE);
+                        continue;
+                }
+                ck_assert_int_lt(failure, _HEAP_FAILURE_MAX);
+                ck_assert_str_eq(heap_failure_name(failure), heap_verdict_name((HeapVerdict) i));
+                ck_assert(!heap_failure_is_benign(failure));
+        }
+}
+END_TEST
+
+static const char *to_json(const HeapSummary *summary, Buffer *buffer) {
+        JsonWriter writer;
+        const char *text;
+
+        buffer_clear(buffer);
+        json_writer_init(&writer, buffer);
+        heap_summary_write_json(&writer, summary);
+        ck_assert_int_eq(json_writer_finish(&writer), 0);
+        ck_assert_int_eq(buffer_terminate(buffer, &text), 0);
+        return text;
+}
+
+static const struct {
+        HeapSummary summary;
+        const char *json;
+} json_rows[] = {
+        { {},
+          "{\"tgids_walked\":0,\"jemalloc_detected\":0,\"probed_ok\":0,\"failed\":0,"
+          "\"dominant_failure\":null,\"privilege_dominant\":false,\"failures\":{}}" },
+        /* What ends meanwhile is no failure. */
+        { { .n_walked = 9,
+            .n_detected = 2,
+            .n_ok = 5,
+            .failures = { [HEAP_FAILURE_PID_MISSING] = 3, [HEAP_FAILURE_THREAD_EXITED] = 4 } },
+          "{\"tgids_walked\":9,\"jemalloc_detected\":2,\"probed_ok\":5,\"failed\":0,"
+          "\"dominant_failure\":null,\"privilege_dominant\":false,\"failures\":{}}" },
+        { { .failures = { [HEAP_FAILURE_PERMISSION] = 2, [HEAP_FAILURE_MAPS_READ] = 2 } },
+          "{\"tgids_walked\":0,\"jemalloc_detected\":0,\"probed_ok\":0,\"failed\":4,"
+          "\"dominant_failure\":\"maps-read-failure\",\"privilege_dominant\":true,"
+          "\"failures\":{\"permission\":2,\"maps-read-failure\":2}}" },
+        { { .failures = { [HEAP_FAILURE_PERMISSION] = 2,
+                          [HEAP_FAILURE_TID_MISMATCH] = 3,
+                          [HEAP_FAILURE_THREAD_EXITED] = 9 } },
+          "{\"tgids_walked\":0,\"jemalloc_detected\":0,\"probed_ok\":0,\"failed\":5,"
+          "\"dominant_failure\":\"tid-mismatch\",\"privilege_dominant\":false,"
+          "\"failures\":{\"permission\":2,\"tid-mismatch\":3}}" },
+};
+
+START_TEST(a_summary_tells_the_most_frequent_failure) {
+        _cleanup_(buffer_done) Buffer buffer = {};
+
+        ck_assert_str_eq(to_json(&json_rows[_i].summary, &buffer), json_rows[_i].json);
+}
+END_TEST
+
+START_TEST(summaries_of_workers_add_up) {
+        _cleanup_(buffer_done) Buffer buffer = {};
+        HeapSummary sum = json_rows[1].summary;
+
+        heap_summary_merge(&sum, &json_rows[2].summary);
+        heap_summary_merge(&sum, &json_rows[3].summary);
+        ck_assert_uint_eq(heap_summary_n_failed(&sum), 9);
+        ck_assert_int_eq(heap_summary_dominant(&sum), HEAP_FAILURE_PERMISSION);
+        ck_assert_uint_eq(sum.failures[HEAP_FAILURE_THREAD_EXITED], 13);
+        ck_assert_str_eq(to_json(&sum, &buffer),
+                         "{\"tgids_walked\":9,\"jemalloc_detected\":2,\"probed_ok\":5,\"failed\":9,"
+                         "\"dominant_failure\":\"permission\",\"privilege_dominant\":false,"
+                         "\"failures\":{\"permission\":4,\"maps-read-failure\":2,"
+                         "\"tid-mismatch\":3}}");
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("heap-failure");
+        TCase *failures = tcase_create("failures"), *summary = tcase_create("summary");
+
+        tcase_add_test(failures, names_are_distinct_and_in_the_manual);
+        tcase_add_test(failures, every_verdict_but_two_is_a_failure);
+        suite_add_tcase(suite, failures);
+        tcase_add_loop_test(summary, a_summary_tells_the_most_frequent_failure, 0,
+                            ELEMENTSOF(json_rows));
+        tcase_add_test(summary, summaries_of_workers_add_up);
+        suite_add_tcase(suite, summary);
+        return check_main(suite);
+}

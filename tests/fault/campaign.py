@@ -195,6 +195,16 @@ class HeapCampaign(Campaign):
         fired, self.site = self.rig.heap.disarm()
         return fired, calls
 
+    def attempt(self, fault=None):
+        """Allocations are counted, and a few more or less before them shift the one that fails."""
+        try:
+            return super().attempt(fault)
+        except Broken:
+            if "libseccomp" not in self.site:
+                raise
+            self.revive()
+            return "not reached", self.site, []  # see faults()
+
     def record(self):
         for _ in range(2):
             self.attempt()

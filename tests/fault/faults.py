@@ -116,6 +116,8 @@ ERRORS = {
     "sendto": ["ENOMEM", "EINTR", "EAGAIN", "EPERM"],
     "recvfrom": ["ENOMEM", "EINTR", "EAGAIN"],
     "recvmmsg": ["ENOMEM", "EINTR", "EAGAIN"],
+    "process_vm_readv": ["EPERM", "ESRCH", "EFAULT", "ENOMEM"],
+    "get_robust_list": ["EPERM", "ESRCH"],
 }
 
 EPOLL_CTL_ADD = "1"

@@ -5,6 +5,7 @@ Speaks the protocol of /dev/fuse itself (include/uapi/linux/fuse.h): no library,
 """
 import errno
 import os
+import select
 import struct
 import subprocess
 import threading
@@ -16,13 +17,15 @@ SILENT = {FORGET, BATCH_FORGET, INTERRUPT}
 DIRECT_IO = 1
 ROOT = 1
 STUCK_PAGE = object()
+STUCK_OPEN = object()
 
 
 class Fuse:
     """Files by name: an errno as number, bytes, or None for one that never answers a read.
 
     None is answered with EIO when the file system is closed, so that nobody waits for ever. STUCK_PAGE is
-    the same for a file that is mapped. @silent_flush: so is what others ask for when they close a file.
+    the same for a file that is mapped; STUCK_OPEN is such a one that only this process can open. @silent_flush: so
+    is what others ask for when they close a file.
     """
 
     def __init__(self, directory, files, silent_flush=False):
@@ -32,6 +35,8 @@ class Fuse:
         self.waiting = threading.Event()
         self.silent_flush = silent_flush
         self._pending = []
+        self._ended = threading.Event()
+        self._lock = threading.Lock()  # of what is pending, and whether anything may become so
         try:
             self._fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
         except OSError as error:
@@ -51,17 +56,22 @@ class Fuse:
 
     def release(self):
         """Answers whoever waits with EIO; files that never answered do so from now on."""
-        self.silent_flush = False
-        self.contents = [errno.EIO if content in (None, STUCK_PAGE) else content for content in self.contents]
-        for unique in self._pending:
-            self._answer(unique, error=errno.EIO)
-        self._pending.clear()
+        with self._lock:
+            self.silent_flush = False
+            self.contents = [errno.EIO if content in (None, STUCK_PAGE, STUCK_OPEN) else content
+                             for content in self.contents]
+            for unique in self._pending:
+                self._answer(unique, error=errno.EIO)
+            self._pending.clear()
 
     def close(self):
         self.release()
         subprocess.run(["umount", "-l", str(self.directory)], check=True)
         # The connection ends with its last mount; whoever still waits is answered with an error.
         self._thread.join(20)
+        # Or with its descriptor, whose number another file has then: the thread must not go on with that.
+        self._ended.set()
+        self._thread.join()
         os.close(self._fd)
 
     def __enter__(self):
@@ -93,20 +103,44 @@ class Fuse:
         node = self.names.index(name) + 2
         self._answer(unique, struct.pack("=QQQQII", node, 0, 1000, 1000, 0, 0) + self._attributes(node))
 
+    def _leave(self, unique):
+        """Without an answer; in the lock."""
+        self._pending.append(unique)
+        self.waiting.set()
+
+    def _open(self, unique, node, pid):
+        with self._lock:
+            content = self.contents[node - 2]
+            if content is STUCK_OPEN and pid != os.getpid():
+                self._leave(unique)
+                return
+        flags = 0 if content in (STUCK_PAGE, STUCK_OPEN) or isinstance(content, bytes) else DIRECT_IO
+        self._answer(unique, struct.pack("=QIi", 0, flags, 0))
+
     def _read(self, unique, node, body):
         _, offset, size = struct.unpack_from("=QQI", body)
-        content = self.contents[node - 2]
-        if content in (None, STUCK_PAGE):
-            self._pending.append(unique)
-            self.waiting.set()
-        elif isinstance(content, int):
+        with self._lock:
+            content = self.contents[node - 2]
+            if content in (None, STUCK_PAGE, STUCK_OPEN):
+                self._leave(unique)
+                return
+        if isinstance(content, int):
             self._answer(unique, error=content)
         else:
             self._answer(unique, content[offset:offset + size])
 
+    def _flush(self, unique, pid):
+        with self._lock:
+            if self.silent_flush and pid != os.getpid():
+                self._leave(unique)
+                return
+        self._answer(unique)
+
     def _serve(self):
-        while True:
+        os.set_blocking(self._fd, False)
+        while not self._ended.is_set():
             try:
+                select.select([self._fd], [], [], 0.1)
                 request = os.read(self._fd, 1 << 17)
             except OSError as error:
                 if error.errno in (errno.EINTR, errno.ENOENT, errno.EAGAIN):
@@ -124,17 +158,12 @@ class Fuse:
         elif code == GETATTR:
             self._answer(unique, struct.pack("=QII", 1000, 0, 0) + self._attributes(node))
         elif code == OPEN:
-            content = self.contents[node - 2]
-            flags = 0 if content is STUCK_PAGE or isinstance(content, bytes) else DIRECT_IO
-            self._answer(unique, struct.pack("=QIi", 0, flags, 0))
+            self._open(unique, node, pid)
         elif code == READ:
             self._read(unique, node, body)
         elif code == RELEASE:
             self._answer(unique)
-        elif code == FLUSH and self.silent_flush and pid != os.getpid():
-            self._pending.append(unique)
-            self.waiting.set()
         elif code == FLUSH:
-            self._answer(unique)
+            self._flush(unique, pid)
         elif code not in SILENT:
             self._answer(unique, error=errno.ENOSYS)

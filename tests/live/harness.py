@@ -203,6 +203,21 @@ class Daemon:
         self.close()
 
 
+@contextlib.contextmanager
+def replaced_program(directory):
+    """A process whose program is deleted while it runs, as by an upgrade."""
+    program = directory / "replaced"
+    shutil.copy("/bin/sleep", program)
+    program.chmod(0o755)
+    with subprocess.Popen([program, "600"]) as process:
+        try:
+            wait_until(lambda: os.readlink(f"/proc/{process.pid}/exe") == str(program), what="the program")
+            program.unlink()
+            yield
+        finally:
+            process.kill()
+
+
 class Idle:
     """Threads that do nothing until closed."""
 

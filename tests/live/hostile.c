@@ -17,6 +17,11 @@
  *     hostile traced                  a child that stands still for its tracer
  *     hostile reuse                   a child; another one with the same number takes its place for
  *                                     each line of input
+ *     hostile namesakes LIFE_US       a thread "large", then a thread "small" with its number, and
+ *                                     so on; only the large ones allocate MARK_BYTES, and more
+ *
+ * The leaders of the two programs that execute each other, exec-0 and exec-1, have allocated and
+ * freed MARK_BYTES once and twice.
  *
  * Each writes one line with the ids of the processes that matter when it is ready, and ends with
  * its standard input. Only the bomb must be ended from outside, by its cgroup.
@@ -29,6 +34,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +50,7 @@
 #define STACK_BYTES (64 * 1024)
 #define MAX_CHILDREN 1024
 #define WRITTEN_BYTES 1000
+#define MARK_BYTES (1 << 20)
 
 static pthread_attr_t small_stack;
 static pid_t children[MAX_CHILDREN];
@@ -74,6 +81,14 @@ static void wait_for_end(void) {
 
         while (read(STDIN_FILENO, &byte, 1) > 0)
                 continue;
+}
+
+static void allocate_marks(unsigned n) {
+        for (unsigned i = 0; i < n; i++) {
+                void *volatile memory = malloc(MARK_BYTES);
+
+                free(memory);
+        }
 }
 
 static void start_thread(void *(*function)(void *), void *argument) {
@@ -203,6 +218,7 @@ static void exec_in_turn(char **arguments) {
                                                        arguments[3], arguments[4], NULL });
                 fail(arguments[2]);
         }
+        allocate_marks(1 + (unsigned) (arguments[2][strlen(arguments[2]) - 1] - '0'));
         start_thread(end_with_input, NULL);
         start_thread(sleep_on, NULL);
         start_thread(execute, &exec);
@@ -335,6 +351,47 @@ static void live_again(void) {
         children[n_children++] = pid;
 }
 
+/* namesakes */
+
+static unsigned namesake_life_us;
+static pid_t namesake;
+
+static void *live_as_namesake(void *argument) {
+        bool is_large = argument != NULL;
+
+        (void) prctl(PR_SET_NAME, is_large ? "large" : "small");
+        namesake = gettid();
+        if (is_large)
+                allocate_marks(2);
+        sleep_us(namesake_life_us);
+        return NULL;
+}
+
+/* In a pid namespace of its own the next number is what the last one was set to, plus one. */
+static void be_namesakes(unsigned life_us) {
+        pthread_t thread;
+        bool is_large = true;
+
+        namesake_life_us = life_us;
+        start_thread(end_with_input, NULL);
+        ready(&(pid_t){ getpid() }, 1);
+        for (;; is_large = !is_large) {
+                if (namesake != 0) {
+                        char text[16];
+                        int n = snprintf(text, sizeof(text), "%d", (int) namesake - 1);
+                        int fd = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
+
+                        if (fd < 0 || write(fd, text, (size_t) n) != n)
+                                fail("ns_last_pid");
+                        (void) close(fd);
+                }
+                if (pthread_create(&thread, &small_stack, live_as_namesake,
+                                   is_large ? &namesake : NULL) != 0)
+                        fail("pthread_create");
+                (void) pthread_join(thread, NULL);
+        }
+}
+
 int main(int argc, char **argv) {
         const char *mode = argc > 1 ? argv[1] : "";
 
@@ -357,6 +414,8 @@ int main(int argc, char **argv) {
                 stand_still(-1);
         else if (strcmp(mode, "reuse") == 0)
                 live_again();
+        else if (strcmp(mode, "namesakes") == 0 && argc == 3)
+                be_namesakes(number(argv[2]));
         else if (strcmp(mode, "traced") == 0)
                 stand_still(PTRACE_TRACEME);
         else

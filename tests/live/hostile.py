@@ -60,12 +60,12 @@ def on_terminal(*command, columns=80):
 class Actor:
     """A process of hostile.c that says when it is ready, and the pids it names."""
 
-    def __init__(self, *words, cgroup=None, executable=HOSTILE):
+    def __init__(self, *words, cgroup=None, executable=HOSTILE, env=None):
         command = [str(word) for word in (executable, *words)]
         if cgroup:
             command = cgroup.enter(command)
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL)
+                                        stderr=subprocess.DEVNULL, env={**os.environ, **(env or {})})
         line = self.process.stdout.readline()
         if not line:
             self.close()
@@ -94,10 +94,10 @@ class Actor:
 class Storm(Actor):
     """@n threads of one process that are born and die all the time, each after about @life_us."""
 
-    def __init__(self, directory, n, life_us):
+    def __init__(self, directory, n, life_us, env=None):
         self.table = directory / f"storm-{n}-{life_us}"
         self.n = n
-        super().__init__("storm", self.table, n, life_us)
+        super().__init__("storm", self.table, n, life_us, env=env)
 
     def tids(self):
         """The thread of each slot now, as the threads themselves say; 0 while there is none."""
@@ -111,14 +111,14 @@ class Execs(Actor):
     bytes, that of the other to CPU 1 and has written 2,000. Needs two CPUs.
     """
 
-    def __init__(self, directory, us):
+    def __init__(self, directory, us, env=None):
         if not {0, 1} <= os.sched_getaffinity(0):
             raise Skip("needs CPUs 0 and 1")
         paths = [directory / "exec-0", directory / "exec-1"]
         for path in paths:
             if not path.exists():
                 path.symlink_to(HOSTILE)
-        super().__init__("exec", *paths, us)
+        super().__init__("exec", *paths, us, env=env)
 
 
 class ForkBomb:

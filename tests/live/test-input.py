@@ -496,7 +496,7 @@ def nothing_is_left():
             daemon("import", directory / f"n{number}.zst", "--tag", f"i{number}")
             daemon("remove", f"n{number}", f"i{number}")
         wait_until(lambda: daemon.descriptors() <= before, 10, "descriptors to be closed")
-        expect_equal(daemon.children(), [], "jobs")
+        wait_until(lambda: not daemon.children(), what="the end of the last job")
         expect_equal(sorted(os.listdir(daemon.spool)), ["warm.ctprof.zst"], "spool")
 
 

@@ -190,9 +190,11 @@ def hostile_names_come_back():
         for name in HOSTILE:
             expect(as_csv(name) in got, repr(name), sorted(got))
         objects = read_objects(rows_of("ndjson", "show", [path], "thread", "--no-thread-normalize"))
+        expect([row[names.index("process")] for row in rows] == [row["process"] or "" for row in objects], "both forms")
+        objects = read_objects(rows_of("ndjson", "show", [path], "thread", "--no-thread-normalize", "--formulas"))
         expect({as_csv(name, "$^") for name in HOSTILE} <= {row["process"] for row in objects}, "ndjson")
         names, *rows = read_csv(rows_of("csv", "show", [path], "thread", "--no-thread-normalize", "--formulas"))
-        expect([row[names.index("process")] for row in rows] == [row["process"] or "" for row in objects], "both forms")
+        expect([row[names.index("process")] for row in rows] == [row["process"] or "" for row in objects], "formulas")
 
 
 @test
@@ -238,8 +240,8 @@ def nothing_is_a_formula():
         got = {row[names.index("process")] for row in rows}
         for name in FORMULAS:
             expect(as_csv(name, "$^") in got, repr(name), sorted(got))
-        result = run(CTPROFCTL, "show", after, "--format", "ndjson", "--formulas", env={"CTPROFD": CTPROFD})
-        expect_equal((result.status, result.one_sentence()), (2, "--formulas is for --format csv."), "ndjson")
+        result = run(CTPROFCTL, "show", after, "--format", "html", "--formulas", env={"CTPROFD": CTPROFD})
+        expect_equal((result.status, result.one_sentence()), (2, "--formulas is for --format csv and ndjson."), "html")
 
 
 @test

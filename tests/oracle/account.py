@@ -91,7 +91,7 @@ def coverage(lives, before, after):
     # Without a thread of the kind nothing was done.
     told = {name: known_sum(works) if works else 0 for name, works in parts.items()}
     used = host.used_ns()
-    attributed = known_sum(told.values())
+    attributed = known_sum(works) if (works := sum(parts.values(), [])) else 0
     return {**told, "cpuUsedNs": used, "attributedNs": attributed, "endedNs": None, "bornAndEndedNs": None,
             "notAttributedNs": None if used is None or attributed is None else max(0, used - attributed),
             "boundNs": host.bound_ns(), "storageUsedBytes": host.storage_bytes(),

@@ -103,13 +103,16 @@ def limited(before, after):
     """{(cgroup, what held it back): (count, time)} of what happened inside."""
     found = {}
     stats = [snapshot.document.get("cgroup_stats") or {} for snapshot in (before, after)]
+    in_cgroups = 0  # processes killed: the host counts them, too
     if all(stats):
         rises = {path: rises_of(stats[0].get(path), end) for path, end in stats[1].items()}
         for path, told in rises.items():
             found[path, "cpu.max"] = told["cpu.max"]
+            in_cgroups += max(0, (told["oom_kill"][0] or 0) - below(rises, path, "oom_kill"))
             found.update({(path, what): (count, None) for what, (count, _) in told.items()
                           if what != "cpu.max" and (count or 0) > below(rises, path, what)})
-    found["", "oom_kill"] = Host(before, after).counted("host_memory", "oom_kill"), None
+    killed = Host(before, after).counted("host_memory", "oom_kill")
+    found["", "oom_kill"] = killed if killed is None else max(0, killed - in_cgroups), None
     return {key: told for key, told in found.items() if any(told)}
 
 
@@ -117,18 +120,20 @@ def rises_of(begin, end):
     """{what: (count, time)} of one cgroup; @begin is None for one that was made inside."""
     cpu = risen(begin and (begin.get("cpu") or {}), end.get("cpu") or {})
     events = risen(begin and events_of(begin), events_of(end))
+    pids = risen(begin and events_of(begin, "pids"), events_of(end, "pids"))
     usec = cpu("throttled_usec")
     return {"cpu.max": (cpu("nr_throttled"), None if usec is None else 1000 * usec),
             **{what: (events(event), None)
-               for event, what in (("max", "memory.max"), ("high", "memory.high"), ("oom_kill", "oom_kill"))}}
+               for event, what in (("max", "memory.max"), ("high", "memory.high"), ("oom_kill", "oom_kill"))},
+            "pids.max": (pids("max"), None)}
 
 
-def events_of(stats):
-    return (stats.get("memory") or {}).get("events") or {}
+def events_of(stats, controller="memory"):
+    return (stats.get(controller) or {}).get("events") or {}
 
 
 def below(rises, path, what):
-    """What the cgroups next below @path counted: events of memory count in all cgroups above, too."""
+    """What the cgroups next below @path counted: events count in all cgroups above, too."""
     return sum(told[what][0] or 0 for other, told in rises.items() if above(rises, other) == path)
 
 

@@ -129,8 +129,9 @@ class Host:
         self.kinds = {"sda": "disk", "sda1": "partition", "dm-0": "stacked", "nvme0n1": "disk", "loop0": "loop"}
         self.disks = {name: [rng.randrange(10**6) for _ in range(17)] for name in self.kinds}
         self.oom_kills = rng.randrange(9)
-        # Of each cgroup: periods throttled, for how many us, and the events high, max and oom_kill of memory.
-        self.limited = {path: [rng.randrange(1000) for _ in range(5)] for path in CGROUPS[1:]}
+        # Of each cgroup: periods throttled, for how many us, and the events high, max and oom_kill of memory,
+        # and max of pids.
+        self.limited = {path: [rng.randrange(1000) for _ in range(6)] for path in CGROUPS[1:]}
         self.dirty_kib = rng.randrange(10**5)
         self._drop_sources()
         while len(self.workers) < threads:
@@ -226,7 +227,7 @@ class Host:
         for counts in self.limited.values():
             for index in range(len(counts)):
                 counts[index] += rng.choice([0, 0, 0, rng.randrange(1, 5000)])
-        self.oom_kills += rng.choice([0, 0, 1])
+        self.oom_kills += rng.choice([0, 0, 1, 20000])
 
     def _work(self, time_ns):
         rng = self.rng
@@ -276,8 +277,8 @@ class Host:
         return {path: {"cpu": {"usage_usec": 1, "nr_periods": throttled * 2, "nr_throttled": throttled,
                                "throttled_usec": usec},
                        "memory": {"current": 1, "events": {"high": high, "max": most, "oom_kill": killed}},
-                       "pids": {"current": 1}, "io": {}, "psi": None}
-                for path, (throttled, usec, high, most, killed) in sorted(self.limited.items())}
+                       "pids": {"current": 1, "events": {"max": pids}}, "io": {}, "psi": None}
+                for path, (throttled, usec, high, most, killed, pids) in sorted(self.limited.items())}
 
     def rows(self):
         workers = sorted(self.workers.values(), key=lambda worker: (worker.tgid, worker.tid))

@@ -114,6 +114,8 @@ class Caller:
             parameters["smaps"] = self.maybe(0.5)
         elif self.maybe(0.3):
             parameters["smapsMode"] = self.rng.choice(["all", "small", "none"])
+        if self.maybe(0.3):
+            parameters["heap"] = self.maybe(0.5)
         if self.maybe(0.15):
             parameters["anonymous"] = True
             changes = ()

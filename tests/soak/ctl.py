@@ -45,8 +45,10 @@ def _names(client):
 
 
 def _sets(client):
-    names = client.rng.sample(client.caller.names, min(6, len(client.caller.names))) or ["latest", "latest~1"]
-    return ["--before", ",".join(names[::2]), "--after", ",".join(names[1::2] or ["latest"])]
+    names = client.rng.sample(client.caller.names, min(6, len(client.caller.names)))
+    if len(names) < 3:
+        names = ["latest", "latest~1", "latest~2"]  # two sets of one are a pair, which other rules hold for
+    return ["--before", ",".join(names[::2]), "--after", ",".join(names[1::2])]
 
 
 def command(client):

@@ -302,8 +302,7 @@ class Soak:
         with self.daemon.connect() as connection:
             heads = [head for reply in call(connection, f"{PROFILER}.List", more=True)
                      for head in reply["parameters"]["snapshots"]]
-            results = [result for reply in call(connection, f"{PROFILER}.Verify", {"snapshots": []}, more=True)
-                       for result in reply["parameters"]["results"]]
+            results = self._verified(connection)
         bad = [result for result in results if not result["ok"]]
         figures = f"{len(results)} of {len(heads)}" + (f": {bad[:3]}" if bad else "")
         yield "every snapshot verifies", not bad and len(results) == len(heads), figures
@@ -311,6 +310,16 @@ class Soak:
         faults = self.ledger.judge(heads)
         told = ", ".join(f"{n} {what}" for what, n in sorted(self.ledger.counts.items()) if what[0].islower())
         yield "the spool is as acknowledged", not faults, "; ".join(faults[:5]) or told
+
+    @staticmethod
+    def _verified(connection):
+        """What Verify says of all snapshots; on a host that has no room for the job yet, a moment later."""
+        for _ in range(5):
+            replies = list(call(connection, f"{PROFILER}.Verify", {"snapshots": []}, more=True))
+            if "error" not in replies[-1]:
+                return [result for reply in replies for result in reply["parameters"]["results"]]
+            time.sleep(1)
+        raise AssertionError(f"Verify is refused: {replies[-1]}")
 
     def _judge_answers(self):
         outcomes = self.record.outcomes

@@ -1,24 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Settings of the administrator, and the timer that is off by default."""
-import pathlib
-
 import machine
 from harness import expect, expect_equal, run, test, wait_until
 from machine import ctl, systemctl
 
-SETTINGS = pathlib.Path("/etc/ctprof/ctprofd.conf.d/50-check.conf")
-
-
-def reload(text):
-    """Writes a file of settings and has the daemon read it."""
-    SETTINGS.parent.mkdir(parents=True, exist_ok=True)
-    SETTINGS.write_text(text, encoding="ascii")
-    systemctl("reload", machine.SERVICE)
-
 
 def complaints():
     return [entry["MESSAGE"] for entry in machine.journal(f"_SYSTEMD_UNIT={machine.SERVICE}")
-            if str(SETTINGS) in entry["MESSAGE"]]
+            if str(machine.SETTINGS) in entry["MESSAGE"]]
 
 
 def budget():
@@ -29,19 +18,16 @@ def budget():
 def settings():
     """a reload takes new settings over, and a wrong line is named and changes nothing"""
     pid = machine.main_pid()
-    try:
-        reload("[Spool]\nMaxBytes=3M\n")
+    with machine.settings("[Spool]\nMaxBytes=3M\n"):
         wait_until(lambda: budget() == 3 << 20, 20, "the budget of the settings")
-        reload("[Spool]\nMaxBites=1M\nMaxBytes=many\n")
+        machine.reload("[Spool]\nMaxBites=1M\nMaxBytes=many\n")
         wait_until(lambda: len(complaints()) >= 2, 20, "a word about two wrong lines")
         machine.comment("\n".join(complaints()))
         for line in (2, 3):
-            expect(any(f"{SETTINGS}:{line}" in complaint for complaint in complaints()), "line", line, "is not named")
+            where = f"{machine.SETTINGS}:{line}"
+            expect(any(where in complaint for complaint in complaints()), where, "is not named")
         expect_equal(budget(), 3 << 20, "budget after wrong lines")
         expect_equal(int(machine.shown("MainPID")), pid, "the daemon")
-    finally:
-        SETTINGS.unlink()
-        systemctl("reload", machine.SERVICE)
 
 
 @test

@@ -20,7 +20,8 @@ PACKAGES = os.environ.get("CTPROF_PACKAGES")
 LAST = "before-reboot"
 RESULTS = pathlib.Path(os.environ.get("CTPROF_RESULTS", "/results"))
 DROPIN = pathlib.Path(f"/run/systemd/system/{SERVICE}.d/50-check.conf")
-CAPABILITIES = ("CAP_NET_ADMIN", "CAP_SYS_PTRACE", "CAP_DAC_READ_SEARCH")
+SETTINGS = pathlib.Path("/etc/ctprof/ctprofd.conf.d/50-check.conf")
+CAPABILITIES = ("CAP_NET_ADMIN", "CAP_SYS_PTRACE", "CAP_DAC_READ_SEARCH", "CAP_CHECKPOINT_RESTORE")
 
 
 def comment(text):
@@ -95,6 +96,29 @@ def dropin(*lines):
     finally:
         DROPIN.unlink()
         restart()
+
+
+def reload(text):
+    """Writes a file of settings and has the daemon read it."""
+    SETTINGS.parent.mkdir(parents=True, exist_ok=True)
+    SETTINGS.write_text(text, encoding="ascii")
+    systemctl("reload-or-restart", SERVICE)
+
+
+@contextlib.contextmanager
+def settings(text):
+    """The daemon under other settings of its own."""
+    try:
+        reload(text)
+        yield
+    finally:
+        SETTINGS.unlink()
+        systemctl("reload-or-restart", SERVICE)
+
+
+def time_for_heaps():
+    """An emulated processor is too slow for what HeapTime= leaves by itself."""
+    return settings("[Capture]\nHeapTime=1min\n")
 
 
 def jobs(pid):

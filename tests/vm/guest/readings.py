@@ -17,7 +17,8 @@ THREADS = 300
 PROCESSES = 6
 UNIT = "idle-check.service"
 
-# What this version lacks for good; everything else has to be read in full.
+# The first capture of a host has to find out everything, and may not find the time; everything else has to be read in
+# full.
 UNAVAILABLE = {"jemalloc"}
 # What needs a switch on the kernel's command line to be there for all threads.
 SWITCHED = {"schedstats", "taskstats-delay", "host-pressure", "cgroup-pressure"}

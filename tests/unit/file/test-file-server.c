@@ -188,8 +188,9 @@ START_TEST(a_question_has_one_descriptor) {
 }
 END_TEST
 
+/* valgrind opens /proc/self/exe itself, and for reading. */
 static int open_path(void) {
-        return open("/proc/self/exe", O_PATH | O_CLOEXEC);
+        return open("/etc/passwd", O_PATH | O_CLOEXEC);
 }
 
 static int open_directory(void) {

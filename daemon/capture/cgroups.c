@@ -2,8 +2,10 @@
 #include "capture/cgroups.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/buffer.h"
@@ -19,6 +21,7 @@ void cgroup_set_done(CgroupSet *set) {
                 free(set->entries[i]);
         free(set->entries);
         index_done(&set->index);
+        index_done(&set->index_of_ids);
         cgroup_set_init(set);
 }
 
@@ -45,7 +48,7 @@ int cgroup_set_add(CgroupSet *set, Span path, CgroupEntry **ret) {
         bytes = (char *) (entry + 1);
         if (path.n > 0)
                 memcpy(bytes, path.bytes, path.n);
-        *entry = (CgroupEntry){ .path = { bytes, path.n } };
+        *entry = (CgroupEntry){ .path = { bytes, path.n }, .number = set->n_entries };
         r = index_add(&set->index, path, set->n_entries);
         if (r < 0) {
                 free(entry);
@@ -109,12 +112,15 @@ int cgroup_set_sort(const CgroupSet *set, CgroupEntry ***ret, size_t *ret_n) {
  * Reads which cgroup @slot is in. When it cannot be told, *ret stays as it is, and either the slot
  * vanished or the reason was counted.
  */
-static void read_cgroup(Scene *scene, ThreadSlot *slot, TextPlace *ret) {
+static void read_cgroup(Scene *scene, const BatchProcess *process, ThreadSlot *slot,
+                        TextPlace *ret) {
         ProcCgroup cgroup;
         size_t n;
         int r;
 
-        r = procfs_read(slot->fd, "cgroup", scene->file, sizeof(scene->file), &n);
+        r = scene_open_thread(scene, process, slot);
+        if (r == 0)
+                r = procfs_read(slot->fd, "cgroup", scene->file, sizeof(scene->file), &n);
         if (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED) {
                 thread_slot_vanish(slot);
                 return;
@@ -129,6 +135,68 @@ static void read_cgroup(Scene *scene, ThreadSlot *slot, TextPlace *ret) {
                   cgroup.has_path ? SOURCE_OUTCOME_ok : SOURCE_OUTCOME_unsupported);
         if (cgroup.has_path)
                 *ret = scene_add_text(scene, cgroup.path);
+}
+
+/* ids */
+
+static Span id_of(const void *owner, size_t element) {
+        const CgroupEntry *entry = ((const CgroupSet *) owner)->entries[element];
+
+        return (Span){ (const char *) &entry->id, sizeof(entry->id) };
+}
+
+/* Whether the directory at @path is that of the cgroup with this id. */
+static bool has_id(const CaptureHost *host, Span path, uint64_t id) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        struct statx directory;
+
+        return host->cgroupfs && !cgroup_path_is_outside(path) &&
+               cgroupfs_open_group(host->cgroupfs, path, &fd) == 0 &&
+               statx(fd, "", AT_EMPTY_PATH, STATX_INO, &directory) == 0 && directory.stx_ino == id;
+}
+
+/*
+ * The thread may have moved since its id was read, and a path can be made anew: only what the
+ * directory confirms is remembered.
+ */
+static void learn_id(Scene *scene, CgroupSet *set, Span path, uint64_t id) {
+        CgroupEntry *entry;
+        int r = cgroup_set_add(set, path, &entry);
+
+        if (r == 0 && entry->id == 0 && has_id(scene->host, path, id)) {
+                entry->id = id;
+                r = index_add(&set->index_of_ids, id_of(set, entry->number), entry->number);
+        }
+        if (r < 0)
+                scene->error = r;
+}
+
+static void find_group(Scene *scene, const BatchProcess *process, ThreadSlot *slot,
+                       CgroupSet *set) {
+        const Span id = { (const char *) &slot->cgroup_id, sizeof(slot->cgroup_id) };
+        size_t found = index_find(&set->index_of_ids, id, id_of, set);
+
+        if (found != INDEX_NONE) {
+                tally_add(&scene->tally, SOURCE_CGROUP, SOURCE_OUTCOME_ok);
+                slot->cgroup = scene_add_text(scene, set->entries[found]->path);
+                return;
+        }
+        read_cgroup(scene, process, slot, &slot->cgroup);
+        if (slot->cgroup.is_set)
+                learn_id(scene, set, scene_text(scene, slot->cgroup), slot->cgroup_id);
+}
+
+/* Siblings mostly are in the cgroup of the one before. */
+static void find_groups(Scene *scene, const BatchProcess *process, CgroupSet *set) {
+        ThreadSlot *slots = scene_threads(scene, process);
+
+        for (size_t i = 0; i < process->n; i++) {
+                if (i > 0 && slots[i].cgroup_id == slots[i - 1].cgroup_id &&
+                    slots[i - 1].cgroup.is_set)
+                        slots[i].cgroup = slots[i - 1].cgroup;
+                else if (slots[i].kept)
+                        find_group(scene, process, &slots[i], set);
+        }
 }
 
 /* A cgroup whose type cannot be read may be threaded: each thread is asked then. */
@@ -182,11 +250,15 @@ void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSe
                 tally_add(&scene->tally, SOURCE_CGROUP, SOURCE_OUTCOME_unsupported);
                 return;
         }
+        if (slots[0].cgroup_id != 0) {
+                find_groups(scene, process, set);
+                return;
+        }
         do { /* until one is read that has not vanished */
                 spokesman = find_spokesman(process, slots);
                 if (!spokesman)
                         return;
-                read_cgroup(scene, spokesman, &place);
+                read_cgroup(scene, process, spokesman, &place);
         } while (spokesman->vanished);
         if (!place.is_set)
                 return;
@@ -198,7 +270,7 @@ void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSe
                 if (threading == CGROUP_THREADING_WHOLE || &slots[i] == spokesman)
                         slots[i].cgroup = place;
                 else
-                        read_cgroup(scene, &slots[i], &slots[i].cgroup);
+                        read_cgroup(scene, process, &slots[i], &slots[i].cgroup);
         }
 }
 

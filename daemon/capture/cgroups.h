@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "base/index.h"
 #include "base/macro.h"
 #include "base/span.h"
@@ -25,7 +26,9 @@ typedef enum CgroupThreading {
 } CgroupThreading;
 
 typedef struct CgroupEntry {
-        Span path; /* owned by the set; stays where it is until the set is done */
+        Span path;   /* owned by the set; stays where it is until the set is done */
+        uint64_t id; /* the number of its directory, which tasks know; 0: not known */
+        size_t number;
         CgroupThreading threading;
         bool inhabited; /* a thread that was kept lives in it or below it */
 } CgroupEntry;
@@ -34,7 +37,8 @@ typedef struct CgroupEntry {
 typedef struct CgroupSet {
         CgroupEntry **entries; /* owned, and so is each entry */
         size_t n_entries, n_allocated;
-        Index index; /* by path */
+        Index index;        /* by path */
+        Index index_of_ids; /* of the entries whose id is known */
 } CgroupSet;
 
 static inline void cgroup_set_init(CgroupSet *set) {
@@ -55,7 +59,8 @@ _must_check_ int cgroup_set_sort(const CgroupSet *set, CgroupEntry ***ret, size_
 /*
  * Sets the cgroup of all kept threads of @process: of one of them for all, unless the cgroup allows
  * the threads of a process to be spread. @set remembers which do. A thread that turns out to be
- * gone vanishes.
+ * gone vanishes. Where the slots have the ids of their cgroups, @set remembers the paths, so that
+ * one thread of each cgroup is asked.
  */
 void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSet *set);
 

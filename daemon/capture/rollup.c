@@ -101,7 +101,7 @@ static bool is_too_large(const Rollup *rollup, Scene *scene, const BatchProcess 
 }
 
 TextPlace rollup_read(Rollup *rollup, Scene *scene, const BatchProcess *process) {
-        const ThreadSlot *slot = process_memory_find(scene, process);
+        ThreadSlot *slot = process_memory_find(scene, process);
         SourceOutcome outcome;
         Span text;
         int r;
@@ -113,7 +113,9 @@ TextPlace rollup_read(Rollup *rollup, Scene *scene, const BatchProcess *process)
         else if (is_too_large(rollup, scene, process))
                 outcome = SOURCE_OUTCOME_other;
         else {
-                r = ask(rollup, scene->host->system, slot->fd, &text);
+                r = scene_open_thread(scene, process, slot);
+                if (r == 0)
+                        r = ask(rollup, scene->host->system, slot->fd, &text);
                 if (r == 0)
                         return add_rollup(scene, text);
                 outcome = text_file_outcome(r);

@@ -48,8 +48,8 @@ const HeapSummary *heap_reader_summary(const HeapReader *reader) {
 typedef struct HeapTarget {
         const BatchProcess *process;
         ThreadSlot *slots;
-        const ThreadSlot *leader;  /* NULL: in another batch, which counts the process */
-        const ThreadSlot *speaker; /* a living thread, to reach the process by */
+        ThreadSlot *leader;  /* NULL: in another batch, which counts the process */
+        ThreadSlot *speaker; /* a living thread, to reach the process by */
         bool is_nested;
         bool has_key;
         HeapProcessKey key;
@@ -60,7 +60,7 @@ static bool is_living(const ThreadSlot *slot) {
 }
 
 /* The leader if it lives; otherwise its address space lives on with another thread. */
-static const ThreadSlot *find_speaker(const HeapTarget *target) {
+static ThreadSlot *find_speaker(const HeapTarget *target) {
         if (target->leader && is_living(target->leader))
                 return target->leader;
         for (size_t i = 0; i < target->process->n; i++)
@@ -146,9 +146,9 @@ static HeapFailure confirm(HeapReader *reader, const HeapTarget *target) {
         size_t n;
 
         for (size_t i = 0; i < target->process->n; i++) {
-                const ThreadSlot *slot = &target->slots[i];
+                ThreadSlot *slot = &target->slots[i];
 
-                if (!is_living(slot) ||
+                if (!is_living(slot) || scene_open_thread(scene, target->process, slot) != 0 ||
                     procfs_read(slot->fd, "stat", scene->file, sizeof(scene->file), &n) != 0 ||
                     proc_stat_parse((Span){ scene->file, n }, &now) != 0 || now.state == 'Z' ||
                     now.state == 'X')
@@ -223,10 +223,11 @@ static size_t put_requests(CounterRequest *request, const HeapTarget *target,
  * Counters are found by a thread's number, which another thread of its process may have by now. Its
  * directory is its own, and is empty when it has exited.
  */
-static bool is_still_there(const ThreadSlot *slot) {
+static bool is_still_there(Scene *scene, const BatchProcess *process, ThreadSlot *slot) {
         struct statx file;
 
-        return statx(slot->fd, "stat", AT_STATX_DONT_SYNC, 0, &file) == 0;
+        return scene_open_thread(scene, process, slot) == 0 &&
+               statx(slot->fd, "stat", AT_STATX_DONT_SYNC, 0, &file) == 0;
 }
 
 static void take_counters(HeapReader *reader, const HeapTarget *target,
@@ -244,7 +245,8 @@ static void take_counters(HeapReader *reader, const HeapTarget *target,
                 if (counters->failure == HEAP_FAILURE_NO_THREAD_POINTER && slot->is_kernel_worker)
                         continue; /* it has no counters */
                 failure = counters->failure;
-                if (failure == HEAP_FAILURE_NONE && !is_still_there(slot))
+                if (failure == HEAP_FAILURE_NONE &&
+                    !is_still_there(reader->bench.scene, target->process, slot))
                         failure = HEAP_FAILURE_THREAD_EXITED;
                 if (failure != HEAP_FAILURE_NONE) {
                         note_failure(slot, failure);
@@ -359,6 +361,10 @@ void heap_reader_read(HeapReader *reader, const BatchProcess *process) {
         reader->summary.n_walked += target.leader != NULL;
         if (!target.speaker)
                 return;
+        if (scene_open_thread(scene, process, target.speaker) != 0) {
+                fail_process(reader, &target, HEAP_FAILURE_PID_MISSING);
+                return;
+        }
         /* The kernel shows its stack only to those who may read its map. */
         if (target.speaker->start_stack == 0) {
                 fail_process(reader, &target, HEAP_FAILURE_PERMISSION);

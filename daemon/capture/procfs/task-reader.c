@@ -9,18 +9,13 @@
 #include "kernel/procfs/proc-sched.h"
 #include "kernel/procfs/proc-task.h"
 
-/* include/uapi/linux/sched.h */
-#define POLICY_FIFO 1
-#define POLICY_RR 2
-#define POLICY_DEADLINE 6
-
 /* The kernel's mask has a bit for each CPU it was built for: at most 8192 in any distribution. */
 #define FIRST_MASK_WORDS (8192 / CPU_LIST_WORD_BITS)
 
 void task_reader_init(TaskReader *reader, Scene *scene) {
         reader->scene = scene;
         reader->n_words = FIRST_MASK_WORDS;
-        reader->n_last_words = 0;
+        affinity_text_init(&reader->affinity);
 }
 
 /*
@@ -135,35 +130,8 @@ static int ask_affinity(TaskReader *reader, pid_t tid, size_t *ret_n_words) {
         }
 }
 
-/* The text of reader->mask; a mask equal to the last one is not formatted again. */
-static int format_affinity(TaskReader *reader, size_t n_words, Span *ret, size_t *ret_n_cpus) {
-        size_t n_bytes = n_words * sizeof(*reader->mask), n_chars;
-        int r;
-
-        if (n_words == reader->n_last_words &&
-            memcmp(reader->mask, reader->last_mask, n_bytes) == 0) {
-                *ret = (Span){ reader->last_text, reader->n_last_text };
-                *ret_n_cpus = reader->n_last_cpus;
-                return 0;
-        }
-        r = cpu_list_format(reader->mask, n_words, reader->long_text, sizeof(reader->long_text),
-                            &n_chars, ret_n_cpus);
-        if (r != 0)
-                return r;
-        *ret = (Span){ reader->long_text, n_chars };
-        if (n_chars <= sizeof(reader->last_text)) {
-                memcpy(reader->last_mask, reader->mask, n_bytes);
-                memcpy(reader->last_text, reader->long_text, n_chars);
-                reader->n_last_words = n_words;
-                reader->n_last_text = n_chars;
-                reader->n_last_cpus = *ret_n_cpus;
-        }
-        return 0;
-}
-
 static void read_affinity(TaskReader *reader, ThreadSlot *slot) {
-        size_t n_words = 0, n_cpus = 0;
-        Span text;
+        size_t n_words = 0;
         int r;
 
         if (!reader->scene->host->system->read_affinity ||
@@ -177,14 +145,7 @@ static void read_affinity(TaskReader *reader, ThreadSlot *slot) {
                 thread_slot_note(slot, SOURCE_AFFINITY, text_file_outcome(text_file_code(-r)));
                 return;
         }
-        /* A mask without CPUs belongs to a thread that is being moved, or to none. */
-        if (format_affinity(reader, n_words, &text, &n_cpus) != 0 || n_cpus == 0) {
-                thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_malformed);
-                return;
-        }
-        thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_ok);
-        thread_sample_put(&slot->sample, METRIC_cpu_affinity, n_cpus);
-        slot->cpus = scene_add_text(reader->scene, text);
+        affinity_text_put(&reader->affinity, reader->scene, slot, reader->mask, n_words);
 }
 
 /* sched */
@@ -221,10 +182,6 @@ static const struct {
         { PROC_SCHED_sum_block_runtime, METRIC_block_sum }, /* not before 5.16 */
         { PROC_SCHED_slice, METRIC_fair_slice_ns },
 };
-
-static bool is_realtime(int64_t policy) {
-        return policy == POLICY_FIFO || policy == POLICY_RR || policy == POLICY_DEADLINE;
-}
 
 /*
  * A negative value is an error of the kernel's accounting. Only counters of schedstats have it.
@@ -263,10 +220,7 @@ static void read_sched(TaskReader *reader, ThreadSlot *slot) {
                 thread_sample_put(sample, METRIC_voluntary_sleep_ns, sleep);
         if (sched.has_ext_enabled)
                 thread_sample_put(sample, METRIC_ext_enabled, sched.ext_enabled);
-        if (reader->scene->host->gates.realtime_waits_broken && is_realtime(slot->policy)) {
-                thread_sample_drop(sample, METRIC_wait_max);
-                thread_sample_drop(sample, METRIC_wait_sum);
-        }
+        scene_drop_broken_waits(reader->scene, slot);
 }
 
 /* io */

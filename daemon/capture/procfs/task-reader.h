@@ -7,20 +7,14 @@
  * Reads the files of one thread into its slot, cheap ones first. It allocates nothing per thread.
  */
 
+#include "capture/scene/affinity-text.h"
 #include "capture/scene/scene.h"
-#include "kernel/text/cpu-list.h"
-
-#define TASK_READER_TEXT_BYTES 1024 /* a longer CPU list is formatted anew each time */
 
 typedef struct TaskReader {
-        Scene *scene; /* borrowed */
-
-        /* The last affinity and its text: nearly all threads of a host have the same. */
-        unsigned long mask[CPU_LIST_MAX_WORDS], last_mask[CPU_LIST_MAX_WORDS];
-        size_t n_words; /* a size that the kernel accepts */
-        size_t n_last_words, n_last_text, n_last_cpus;
-        char last_text[TASK_READER_TEXT_BYTES];
-        char long_text[8 * CPU_LIST_MAX_CPUS / 2];
+        Scene *scene;                           /* borrowed */
+        unsigned long mask[CPU_LIST_MAX_WORDS]; /* the affinity of the thread at hand */
+        size_t n_words;                         /* a size that the kernel accepts */
+        AffinityText affinity;
 } TaskReader;
 
 void task_reader_init(TaskReader *reader, Scene *scene);

@@ -10,9 +10,9 @@ static const MetricId metrics[] = {
         METRIC_swap_bytes,
 };
 
-const ThreadSlot *process_memory_find(Scene *scene, const BatchProcess *process) {
-        const ThreadSlot *leader = scene_find_leader(scene, process);
-        const ThreadSlot *slots = scene_threads(scene, process);
+ThreadSlot *process_memory_find(Scene *scene, const BatchProcess *process) {
+        ThreadSlot *leader = scene_find_leader(scene, process);
+        ThreadSlot *slots = scene_threads(scene, process);
 
         if (!leader || !leader->kept)
                 return NULL;
@@ -75,7 +75,7 @@ static void put_peak(Scene *scene, const BatchProcess *process, const ProcStatus
  * Whether it fails, and why, is told of the leader, which will lack the counts. A leader that has
  * gone meanwhile is dropped like any other thread that goes while it is being read.
  */
-static void read_status(Scene *scene, const BatchProcess *process, const ThreadSlot *holder,
+static void read_status(Scene *scene, const BatchProcess *process, ThreadSlot *holder,
                         ThreadSlot *leader) {
         ProcStatus status;
         size_t n;
@@ -85,7 +85,9 @@ static void read_status(Scene *scene, const BatchProcess *process, const ThreadS
                 thread_slot_note(leader, SOURCE_STATUS, SOURCE_OUTCOME_unsupported);
                 return;
         }
-        r = procfs_read(holder->fd, "status", scene->file, sizeof(scene->file), &n);
+        r = scene_open_thread(scene, process, holder);
+        if (r == 0)
+                r = procfs_read(holder->fd, "status", scene->file, sizeof(scene->file), &n);
         if (r != 0) {
                 thread_slot_note(leader, SOURCE_STATUS, text_file_outcome(r));
                 if (holder == leader && (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED))
@@ -105,7 +107,7 @@ static void read_peak(Scene *scene, const BatchProcess *process) {
         size_t n;
 
         for (size_t i = 0; i < process->n; i++) {
-                if (!has_peak(&slots[i]) ||
+                if (!has_peak(&slots[i]) || scene_open_thread(scene, process, &slots[i]) != 0 ||
                     procfs_read(slots[i].fd, "status", scene->file, sizeof(scene->file), &n) != 0 ||
                     proc_status_parse((Span){ scene->file, n }, &status) != 0)
                         continue; /* it has ended: its siblings may have not */
@@ -115,7 +117,7 @@ static void read_peak(Scene *scene, const BatchProcess *process) {
 }
 
 void process_memory_read(Scene *scene, const BatchProcess *process) {
-        const ThreadSlot *holder = process_memory_find(scene, process);
+        ThreadSlot *holder = process_memory_find(scene, process);
         ThreadSlot *leader = scene_find_leader(scene, process);
         ThreadSlot *slots = scene_threads(scene, process);
 

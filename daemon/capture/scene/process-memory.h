@@ -22,7 +22,7 @@
  * A thread of the process that still has its memory: an exited leader has none, but its siblings
  * have. NULL when there is none in this batch, and when the leader is not in it.
  */
-const ThreadSlot *process_memory_find(Scene *scene, const BatchProcess *process);
+ThreadSlot *process_memory_find(Scene *scene, const BatchProcess *process);
 
 /* Puts what @status has of the process into the slot of one of its threads. */
 void process_memory_put(ThreadSlot *slot, const ProcStatus *status);

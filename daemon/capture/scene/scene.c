@@ -2,8 +2,17 @@
 #include "capture/scene/scene.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "kernel/procfs/proc-task.h"
+
+/* include/uapi/linux/sched.h */
+#define POLICY_FIFO 1
+#define POLICY_RR 2
+#define POLICY_DEADLINE 6
 
 int scene_new(const CaptureHost *host, Scene **ret) {
         Scene *scene = calloc(1, sizeof(*scene));
@@ -44,6 +53,31 @@ void scene_end(Scene *scene) {
         scene->batch = NULL;
 }
 
+int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slot) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        char path[64];
+        ProcStat stat;
+        size_t n;
+        int r;
+
+        if (slot->fd >= 0)
+                return 0;
+        (void) snprintf(path, sizeof(path), "%d/task/%d", process->tgid, slot->tid);
+        fd = openat(scene->host->proc_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return text_file_code(errno);
+        r = procfs_read(fd, "stat", scene->file, sizeof(scene->file), &n);
+        if (r != 0)
+                return r;
+        r = proc_stat_parse((Span){ scene->file, n }, &stat);
+        if (!stat.has_identity)
+                return r;
+        if (stat.pid != slot->tid || stat.starttime != slot->sample.start_ticks)
+                return TEXT_E_VANISHED;
+        slot->fd = TAKE_FD(fd);
+        return 0;
+}
+
 ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process) {
         ThreadSlot *slots = scene_threads(scene, process);
 
@@ -51,6 +85,17 @@ ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process) {
                 if (slots[i].tid == process->tgid)
                         return &slots[i];
         return NULL;
+}
+
+static bool is_realtime(int64_t policy) {
+        return policy == POLICY_FIFO || policy == POLICY_RR || policy == POLICY_DEADLINE;
+}
+
+void scene_drop_broken_waits(const Scene *scene, ThreadSlot *slot) {
+        if (!scene->host->gates.realtime_waits_broken || !is_realtime(slot->policy))
+                return;
+        thread_sample_drop(&slot->sample, METRIC_wait_max);
+        thread_sample_drop(&slot->sample, METRIC_wait_sum);
 }
 
 /* A ctprof that another user runs is not on the list; its executable tells. */

@@ -44,6 +44,7 @@ typedef struct BatchProcess {
         uint64_t start_ticks;
         char name[BATCH_NAME_BYTES];
         size_t n_name;
+        const void *evidence; /* as of Batch, of the process; NULL: none */
 
         size_t n_kept; /* result: rows */
 } BatchProcess;
@@ -55,6 +56,8 @@ typedef struct BatchProcess {
  */
 typedef struct Batch {
         pid_t tids[BATCH_MAX_THREADS];
+        /* What the walk knows of each thread, for its backend's reader; borrowed from the walk. */
+        const void *evidence[BATCH_MAX_THREADS];
         size_t n_tids;
         BatchProcess processes[BATCH_MAX_THREADS];
         size_t n_processes;
@@ -114,6 +117,8 @@ typedef struct CaptureHost {
         /* Processes that belong to ctprof, and the executable that other instances of it run. */
         const pid_t *self_pids; /* borrowed */
         size_t n_self_pids;
+        int sys_fd;  /* borrowed; may be negative */
+        int task_fd; /* of the loaded task iterator; borrowed; negative: there is none */
         bool has_self_exe;
         uint64_t self_exe_dev, self_exe_inode;
 } CaptureHost;
@@ -127,14 +132,16 @@ typedef struct TextPlace {
 typedef struct ThreadSlot {
         pid_t tid;
         /*
-         * O_PATH of /proc/TGID/task/TID, owned, -EBADF when it was not opened. All files of a
-         * thread are read through it: once the thread is gone it answers nothing, so two lives of a
-         * tid cannot mix. (Only the leader's number passes from task to task within the life of a
-         * process, when another thread executes a program.)
+         * O_PATH of /proc/TGID/task/TID, owned, -EBADF when it was not opened: see
+         * scene_open_thread(). All files of a thread are read through it: once the thread is gone
+         * it answers nothing, so two lives of a tid cannot mix. (Only the leader's number passes
+         * from task to task within the life of a process, when another thread executes a program.)
          */
         int fd;
-        bool kept;      /* its row will be written */
-        bool vanished;  /* it went while it was being read */
+        bool kept;     /* its row will be written */
+        bool vanished; /* it went while it was being read */
+        /* All of its row was read at one moment: that it goes later takes nothing from it. */
+        bool is_settled;
         bool has_space; /* it has an address space, as far as is known */
         /* It works for the process within the kernel (io_uring, vhost) and runs no code of it. */
         bool is_kernel_worker;
@@ -149,6 +156,7 @@ typedef struct ThreadSlot {
          */
         bool has_library_code, has_nested, is_nested;
         uint64_t library_code;
+        uint64_t cgroup_id; /* 0: the backend does not know it */
 
         uint8_t outcomes[_SOURCE_MAX]; /* SourceOutcome + 1; 0: not tried */
         TextPlace comm, cpus, cgroup;
@@ -179,6 +187,11 @@ void scene_end(Scene *scene);
 static inline ThreadSlot *scene_threads(Scene *scene, const BatchProcess *process) {
         return &scene->slots[process->first];
 }
+/*
+ * Opens slot->fd for a backend that needs no files, if it is not open yet. 0, or as
+ * text_file_read(); TEXT_E_VANISHED also when another thread has the number by now.
+ */
+_must_check_ int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slot);
 /* The slot of the leader; NULL when it is not in this batch. */
 ThreadSlot *scene_find_leader(Scene *scene, const BatchProcess *process);
 
@@ -188,6 +201,9 @@ static inline Span scene_text(const Scene *scene, TextPlace place) {
         return place.is_set ? (Span){ scene->texts.bytes + place.at, place.n } : (Span){ NULL, 0 };
 }
 
+/* Drops wait times that this kernel gets wrong, of a thread whose policy is known. */
+void scene_drop_broken_waits(const Scene *scene, ThreadSlot *slot);
+
 /* Whether the process, of which @sample is a thread, belongs to ctprof. */
 bool capture_host_owns(const CaptureHost *host, pid_t tgid, const ThreadSample *sample);
 
@@ -196,6 +212,8 @@ static inline void thread_slot_note(ThreadSlot *slot, SourceId source, SourceOut
 }
 /* A reading showed that the thread has gone. */
 static inline void thread_slot_vanish(ThreadSlot *slot) {
+        if (slot->is_settled)
+                return;
         slot->vanished = true;
         slot->kept = false;
 }

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * KernelType
+ *
+ * The kernel's types as our programs need them: only the members that they read, in any order. Each
+ * access is recorded, and libbpf finds the member in the types of the running kernel when a program
+ * is loaded (CO-RE), so that no header of the building machine's kernel is needed. A member that a
+ * kernel lacks must be asked for with bpf_core_field_exists() before it is read. A type that a
+ * kernel may lack must not be named at all: libbpf would look for it in modules, for which it takes
+ * CAP_SYS_ADMIN.
+ *
+ * A name that ends in three underscores and a word is another kernel's form of the same type.
+ * Numbers are unsigned wherever their size changed or may change: libbpf adjusts the size of such a
+ * load, but does not load a program for which it would have to extend a sign.
+ */
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+/* Of the helpers' declarations. */
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+
+#define PF_KTHREAD 0x00200000u
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct seq_file {
+        int unused;
+};
+
+struct bpf_iter_meta {
+        struct seq_file *seq;
+};
+
+struct thread_info {
+        __u32 cpu;
+};
+
+struct uw_tls {
+        unsigned long tp_value;
+};
+
+struct thread_struct {
+        unsigned long fsbase; /* x86 */
+};
+
+struct thread_struct___arm64 {
+        struct uw_tls uw;
+};
+
+struct sched_statistics {
+        __u64 wait_max, wait_count, wait_sum, iowait_count, iowait_sum, sleep_max;
+        __s64 sum_sleep_runtime;
+        __u64 block_max;
+        __s64 sum_block_runtime;
+        __s64 exec_max;
+        __u64 slice_max;
+        __u64 nr_failed_migrations_affine, nr_failed_migrations_running, nr_failed_migrations_hot,
+                nr_forced_migrations;
+        __u64 nr_wakeups, nr_wakeups_sync, nr_wakeups_migrate, nr_wakeups_local, nr_wakeups_remote,
+                nr_wakeups_affine, nr_wakeups_affine_attempts;
+        __u64 core_forceidle_sum;
+};
+
+struct sched_entity {
+        __u64 sum_exec_runtime, nr_migrations, slice;
+};
+
+struct sched_ext_entity {
+        __u32 flags;
+};
+
+struct sched_info {
+        unsigned long pcount;
+        unsigned long long run_delay, max_run_delay, min_run_delay;
+};
+
+struct prev_cputime {
+        __u64 utime, stime;
+};
+
+struct task_io_accounting {
+        __u64 rchar, wchar, syscr, syscw, read_bytes, write_bytes, cancelled_write_bytes;
+};
+
+struct task_delay_info {
+        __u64 blkio_delay, blkio_delay_max, blkio_delay_min;
+        __u64 swapin_delay, swapin_delay_max, swapin_delay_min;
+        __u64 freepages_delay, freepages_delay_max, freepages_delay_min;
+        __u64 thrashing_delay, thrashing_delay_max, thrashing_delay_min;
+        __u64 compact_delay, compact_delay_max, compact_delay_min;
+        __u64 wpcopy_delay, wpcopy_delay_max, wpcopy_delay_min;
+        __u64 irq_delay, irq_delay_max, irq_delay_min;
+        __u32 blkio_count, swapin_count, freepages_count, thrashing_count, compact_count,
+                wpcopy_count, irq_count;
+};
+
+struct super_block {
+        __u32 s_dev;
+};
+
+struct inode {
+        struct super_block *i_sb;
+        unsigned long i_ino;
+};
+
+struct file {
+        struct inode *f_inode;
+};
+
+struct percpu_counter {
+        __s64 count;
+        __s32 *counters; /* of each CPU: at this address + the offset of the CPU */
+};
+
+struct mm_struct {
+        unsigned long hiwater_rss, hiwater_vm, total_vm, exec_vm, start_code, end_code, start_stack;
+        struct percpu_counter rss_stat[4];
+        struct file *exe_file;
+};
+
+/* Up to 6.1. */
+typedef struct {
+        long counter;
+} atomic_long_t;
+struct mm_rss_stat {
+        atomic_long_t count[4];
+};
+struct mm_struct___single {
+        struct mm_rss_stat rss_stat;
+};
+
+struct signal_struct {
+        __u32 nr_threads;
+};
+
+struct kernfs_node {
+        __u64 id;
+};
+
+struct cgroup {
+        struct kernfs_node *kn;
+};
+
+struct css_set {
+        struct cgroup *dfl_cgrp;
+};
+
+typedef struct {
+        __u32 val;
+} kuid_t;
+typedef struct {
+        __u32 val;
+} kgid_t;
+struct cred {
+        kuid_t uid;
+        kgid_t gid;
+};
+
+struct pid {
+        __u32 level;
+};
+
+struct cpumask {
+        unsigned long bits[1];
+};
+
+struct task_struct {
+        struct thread_info thread_info;
+        struct thread_struct thread;
+        __u32 __state, exit_state, flags, policy, rt_priority;
+        int prio, static_prio;
+        __u32 pid, tgid;
+        char comm[16];
+        __u64 start_time, start_boottime;
+        struct task_struct *group_leader, *real_parent;
+        struct signal_struct *signal;
+        struct pid *thread_pid;
+        const struct cred *real_cred;
+        struct css_set *cgroups;
+        struct mm_struct *mm;
+        const struct cpumask *cpus_ptr;
+        struct sched_entity se;
+        struct sched_ext_entity scx;
+        struct sched_statistics stats;
+        struct sched_info sched_info;
+        __u64 utime, stime;
+        struct prev_cputime prev_cputime;
+        unsigned long nvcsw, nivcsw, min_flt, maj_flt;
+        struct task_io_accounting ioac;
+        __u64 acct_rss_mem1, acct_vm_mem1;
+        struct task_delay_info *delays;
+};
+
+struct task_struct___arm64 {
+        struct thread_struct___arm64 thread;
+};
+
+/* Up to 5.13. */
+struct task_struct___state {
+        unsigned long state;
+};
+
+/* Up to 5.15 on x86. */
+struct task_struct___cpu {
+        __u32 cpu;
+};
+
+struct bpf_array {
+        void *pptrs[1];
+};
+
+struct bpf_iter__task {
+        struct bpf_iter_meta *meta;
+        struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+/* include/uapi/linux/bpf.h */
+enum {
+        BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+};
+enum bpf_func_id {
+        BPF_FUNC_map_lookup_percpu_elem = 195, /* since 5.19 */
+};

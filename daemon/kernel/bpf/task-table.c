@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/bpf/task-table.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The kernel fills at most 32 KiB in one read, whatever the room. */
+#define READ_BYTES (32u * 1024u)
+
+typedef struct TaskPlace {
+        uint64_t key; /* process, thread */
+        size_t at;    /* in the bytes */
+} TaskPlace;
+
+struct TaskTable {
+        Buffer bytes;
+        TaskPlace *places; /* owned */
+        size_t n, n_allocated;
+};
+
+TaskTable *task_table_free(TaskTable *table) {
+        if (!table)
+                return NULL;
+        buffer_done(&table->bytes);
+        free(table->places);
+        free(table);
+        return NULL;
+}
+
+size_t task_table_count(const TaskTable *table) {
+        return table->n;
+}
+
+/* records */
+
+static const size_t part_bytes[] = { sizeof(TaskMemory), sizeof(TaskDelays),
+                                     sizeof(TaskSchedstats) };
+
+_Static_assert(sizeof(TaskRecord) % 8 == 0 && sizeof(TaskMemory) % 8 == 0 &&
+                       sizeof(TaskDelays) % 8 == 0 && sizeof(TaskSchedstats) % 8 == 0,
+               "members are aligned wherever a record begins");
+
+/* The bytes of a record's affinity: what its other parts leave. False when they do not fit. */
+static bool measure_affinity(const TaskRecord *record, size_t *ret_n) {
+        size_t n = sizeof(*record);
+
+        for (unsigned i = 0; i < ELEMENTSOF(part_bytes); i++)
+                if (record->parts & (unsigned) TASK_PART_MEMORY << i)
+                        n += part_bytes[i];
+        if (record->n_bytes < n || (record->n_bytes - n) % 8 != 0)
+                return false;
+        *ret_n = record->n_bytes - n;
+        return *ret_n == 0 || record->parts & TASK_PART_AFFINITY;
+}
+
+static bool is_record(const TaskRecord *record, size_t n_left) {
+        size_t n_affinity;
+
+        return record->n_bytes <= n_left && (record->parts & ~(unsigned) TASK_PARTS) == 0 &&
+               record->tid - 1 < INT32_MAX && record->tgid - 1 < INT32_MAX &&
+               measure_affinity(record, &n_affinity);
+}
+
+Task task_of(const TaskRecord *record) {
+        const char *at = (const char *) (record + 1);
+        Task task = { .record = record };
+        size_t n_affinity = 0;
+
+        (void) measure_affinity(record, &n_affinity);
+        if (n_affinity > 0) {
+                task.affinity = (const void *) at;
+                task.n_affinity_words = n_affinity / 8;
+                at += n_affinity;
+        }
+        if (task.record->parts & TASK_PART_MEMORY) {
+                task.memory = (const void *) at;
+                at += sizeof(*task.memory);
+        }
+        if (task.record->parts & TASK_PART_DELAYS) {
+                task.delays = (const void *) at;
+                at += sizeof(*task.delays);
+        }
+        if (task.record->parts & TASK_PART_SCHEDSTATS)
+                task.schedstats = (const void *) at;
+        return task;
+}
+
+Task task_table_get(const TaskTable *table, size_t index) {
+        return task_of((const void *) (table->bytes.bytes + table->places[index].at));
+}
+
+static uint64_t key_of(uint32_t tgid, uint32_t tid) {
+        return (uint64_t) tgid << 32 | tid;
+}
+
+size_t task_table_search(const TaskTable *table, pid_t tgid, pid_t tid) {
+        uint64_t key = key_of((uint32_t) tgid, (uint32_t) tid);
+        size_t begin = 0, end = table->n;
+
+        while (begin < end) {
+                size_t middle = begin + (end - begin) / 2;
+
+                if (table->places[middle].key < key)
+                        begin = middle + 1;
+                else
+                        end = middle;
+        }
+        return begin;
+}
+
+/* the table */
+
+static int add_place(TaskTable *table, const TaskRecord *record, size_t at) {
+        if (table->n == table->n_allocated) {
+                size_t n = MAX_OF(2 * table->n_allocated, (size_t) 1024);
+                TaskPlace *places = reallocarray(table->places, n, sizeof(*places));
+
+                if (!places)
+                        return -ENOMEM;
+                table->places = places;
+                table->n_allocated = n;
+        }
+        table->places[table->n++] = (TaskPlace){ key_of(record->tgid, record->tid), at };
+        return 0;
+}
+
+static int compare_places(const void *a, const void *b) {
+        const TaskPlace *x = a, *y = b;
+
+        return (x->key > y->key) - (x->key < y->key);
+}
+
+static int find_places(TaskTable *table) {
+        size_t at = 0;
+
+        while (at < table->bytes.n) {
+                const TaskRecord *record = (const void *) (table->bytes.bytes + at);
+                size_t n_left = table->bytes.n - at;
+                int r;
+
+                if (n_left < sizeof(*record) || !is_record(record, n_left))
+                        return -EBADMSG;
+                r = add_place(table, record, at);
+                if (r < 0)
+                        return r;
+                at += record->n_bytes;
+        }
+        if (table->n > 0)
+                qsort(table->places, table->n, sizeof(*table->places), compare_places);
+        return 0;
+}
+
+int task_table_parse(Buffer *records, TaskTable **ret) {
+        _cleanup_(task_table_freep) TaskTable *table = calloc(1, sizeof(*table));
+        int r;
+
+        if (!table)
+                return -ENOMEM;
+        table->bytes = *records;
+        *records = (Buffer){};
+        r = find_places(table);
+        if (r == 0)
+                *ret = TAKE_PTR(table);
+        return r;
+}
+
+int task_iterator_open(int link_fd) {
+        union bpf_attr attribute = { .iter_create = { .link_fd = (uint32_t) link_fd } };
+        long fd = syscall(SYS_bpf, BPF_ITER_CREATE, &attribute, sizeof(attribute));
+
+        return fd < 0 ? -errno : (int) fd;
+}
+
+int task_table_read(int link_fd, TaskTable **ret) {
+        _cleanup_(buffer_done) Buffer records = {};
+        _cleanup_(fd_closep) int fd = task_iterator_open(link_fd);
+        ssize_t n;
+
+        if (fd < 0)
+                return fd;
+        do {
+                char *room;
+                int r = buffer_reserve(&records, READ_BYTES, &room);
+
+                if (r < 0)
+                        return r;
+                n = read(fd, room, READ_BYTES);
+                if (n > 0)
+                        records.n += (size_t) n;
+                /* EAGAIN: the kernel gives way to others after many tasks without a record. */
+        } while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
+        return n < 0 ? -errno : task_table_parse(&records, ret);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * TaskValue
+ *
+ * What procfs and taskstats make of the numbers in a task before they show them. Both backends must
+ * give the same values, so this is done as the kernel does it.
+ */
+
+#include <stdint.h>
+#include "kernel/bpf/task-table.h"
+
+/* The letter of the state: one of "RSDTtXZPI" (fs/proc/array.c, get_task_state()). */
+char task_state(const TaskRecord *record);
+
+/*
+ * CPU time in user and kernel mode, in ns. What the kernel samples is scaled so that the sum is the
+ * precise run time, and so that neither part ever falls (kernel/sched/cputime.c, cputime_adjust()).
+ */
+void task_cpu_times(const TaskRecord *record, uint64_t *ret_user_ns, uint64_t *ret_system_ns);
+
+/* A device number of the kernel, as stat(2) has it. */
+uint64_t task_device(uint64_t kernel_device);
+
+/*
+ * Bytes mapped to be executed, without the program itself (fs/proc/task_mmu.c, VmLib); @page_bytes
+ * is the size of a page.
+ */
+uint64_t task_library_code(const TaskMemory *memory, uint64_t page_bytes);
+
+/* Pages, resident: of files, anonymous and shared memory. A sum below 0 is 0. */
+uint64_t task_resident(const TaskMemory *memory);

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The task iterator: one run for each thread of the host, in ascending order of thread ids. The
+ * kernel holds the task while it runs, so that a record is never of two tasks. It takes no lock, as
+ * procfs does not for most of these numbers either: members of one record can be some nanoseconds
+ * apart.
+ *
+ * When the reader's buffer is full, the kernel takes back what a run has written and runs it again
+ * for the same task; so a program changes nothing.
+ */
+#include "kernel/bpf/task-record.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Set before loading. */
+const volatile __u32 n_cpus = 1;           /* that the kernel has places for */
+const volatile __u32 n_affinity_bytes = 8; /* a multiple of 8 */
+
+/* Its elements lie where the kernel puts objects of each CPU: see find_cpu_offset(). */
+struct {
+        __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+        __uint(max_entries, 1);
+        __type(key, __u32);
+        __type(value, __u64);
+} landmark SEC(".maps");
+
+#define MAX_AFFINITY_BYTES 64 /* larger masks are read in pieces of this size */
+#define MAX_CPUS 8192
+
+static __always_inline __u32 read_state(const struct task_struct *task) {
+        if (bpf_core_field_exists(task->__state))
+                return task->__state;
+        return (__u32) ((const struct task_struct___state *) task)->state;
+}
+
+static __always_inline __u32 read_processor(const struct task_struct *task) {
+        if (bpf_core_field_exists(task->thread_info.cpu))
+                return task->thread_info.cpu;
+        return ((const struct task_struct___cpu *) task)->cpu;
+}
+
+/* include/linux/sched/ext.h: in scx.flags */
+#define SCX_TASK_STATE_MASK (3u << 8)
+#define SCX_TASK_ENABLED (3u << 8)
+
+static __always_inline __u32 read_ext(const struct task_struct *task) {
+        if (!bpf_core_field_exists(task->scx))
+                return 0;
+        return TASK_HAS_EXT |
+               ((task->scx.flags & SCX_TASK_STATE_MASK) == SCX_TASK_ENABLED ? TASK_IS_EXT : 0);
+}
+
+/* Where a C library keeps what belongs to the thread. */
+static __always_inline __u32 read_thread_pointer(TaskRecord *record, struct task_struct *task) {
+        const struct task_struct___arm64 *arm64 = (const void *) task;
+
+        if (bpf_core_field_exists(task->thread.fsbase))
+                record->thread_pointer = task->thread.fsbase;
+        else if (bpf_core_field_exists(arm64->thread.uw.tp_value))
+                record->thread_pointer = arm64->thread.uw.tp_value;
+        else
+                return 0;
+        return TASK_HAS_THREAD_POINTER;
+}
+
+static __always_inline __u32 read_io(TaskRecord *record, const struct task_struct *task) {
+        __u32 has = 0;
+
+        if (bpf_core_field_exists(task->ioac.rchar)) {
+                record->rchar = task->ioac.rchar;
+                record->wchar = task->ioac.wchar;
+                record->syscr = task->ioac.syscr;
+                record->syscw = task->ioac.syscw;
+                has |= TASK_HAS_IO_CALLS;
+        }
+        if (bpf_core_field_exists(task->ioac.read_bytes)) {
+                record->read_bytes = task->ioac.read_bytes;
+                record->write_bytes = task->ioac.write_bytes;
+                record->cancelled_write_bytes = task->ioac.cancelled_write_bytes;
+                has |= TASK_HAS_IO_BYTES;
+        }
+        return has;
+}
+
+static __always_inline __u32 read_scheduling(TaskRecord *record, const struct task_struct *task) {
+        __u32 has = read_ext(task);
+
+        record->run_ns = task->se.sum_exec_runtime;
+        record->n_migrations = task->se.nr_migrations;
+        if (bpf_core_field_exists(task->se.slice)) {
+                record->slice_ns = task->se.slice;
+                has |= TASK_HAS_SLICE;
+        }
+        if (bpf_core_field_exists(task->sched_info.run_delay)) {
+                record->run_delay_ns = task->sched_info.run_delay;
+                record->n_runs = task->sched_info.pcount;
+                has |= TASK_HAS_RUN_DELAY;
+        }
+        if (bpf_core_field_exists(task->sched_info.max_run_delay)) {
+                record->run_delay_max_ns = task->sched_info.max_run_delay;
+                record->run_delay_min_ns = task->sched_info.min_run_delay;
+                has |= TASK_HAS_RUN_DELAY_PEAKS;
+        }
+        return has;
+}
+
+/*
+ * Several threads share an address space. It is described once, with the leader, or, when that has
+ * ended, with each thread that is left.
+ */
+static __always_inline int describes_memory(struct task_struct *task) {
+        struct mm_struct *mm = task->mm;
+
+        if (!mm || (task->flags & PF_KTHREAD))
+                return 0;
+        return task->group_leader->mm != mm || task->pid == task->tgid;
+}
+
+/* The record itself, and what follows it. */
+static __noinline int write_record(struct bpf_iter__task *context, __u32 parts) {
+        struct task_struct *task = context->task;
+        TaskRecord record = {};
+        __u32 has;
+
+        if (!task)
+                return 0;
+        record.n_bytes = sizeof(record) + (parts & TASK_PART_AFFINITY ? n_affinity_bytes : 0) +
+                         (parts & TASK_PART_MEMORY ? sizeof(TaskMemory) : 0) +
+                         (parts & TASK_PART_DELAYS ? sizeof(TaskDelays) : 0) +
+                         (parts & TASK_PART_SCHEDSTATS ? sizeof(TaskSchedstats) : 0);
+        record.parts = parts;
+        record.tid = task->pid;
+        record.tgid = task->tgid;
+        record.ppid = task->real_parent->tgid;
+        record.uid = task->real_cred->uid.val;
+        record.gid = task->real_cred->gid.val;
+        __builtin_memcpy(record.comm, task->comm, sizeof(record.comm));
+        record.start_boottime_ns = task->start_boottime;
+        record.start_ns = task->start_time;
+        record.seen_ns = bpf_ktime_get_ns();
+
+        record.state = read_state(task);
+        record.exit_state = task->exit_state;
+        record.flags = task->flags;
+        record.policy = task->policy;
+        record.priority = task->prio;
+        record.static_priority = task->static_prio;
+        record.rt_priority = task->rt_priority;
+        record.processor = read_processor(task);
+        record.n_threads = task->signal->nr_threads;
+        record.level = task->thread_pid->level;
+
+        has = read_scheduling(&record, task) | read_io(&record, task) |
+              read_thread_pointer(&record, task);
+        record.n_voluntary = task->nvcsw;
+        record.n_involuntary = task->nivcsw;
+        record.n_minor_faults = task->min_flt;
+        record.n_major_faults = task->maj_flt;
+        record.user_ns = task->utime;
+        record.system_ns = task->stime;
+        if (bpf_core_field_exists(task->prev_cputime.utime)) {
+                record.prev_user_ns = task->prev_cputime.utime;
+                record.prev_system_ns = task->prev_cputime.stime;
+                has |= TASK_HAS_PREV_TIMES;
+        }
+        if (bpf_core_field_exists(task->acct_rss_mem1)) {
+                record.rss_integral = task->acct_rss_mem1;
+                record.vm_integral = task->acct_vm_mem1;
+                has |= TASK_HAS_INTEGRALS;
+        }
+        if (bpf_core_field_exists(task->cgroups)) {
+                record.cgroup = task->cgroups->dfl_cgrp->kn->id;
+                has |= TASK_HAS_CGROUP;
+        }
+        if (task->mm)
+                has |= TASK_HAS_SPACE;
+        record.has = has;
+        return bpf_seq_write(context->meta->seq, &record, sizeof(record));
+}
+
+static __noinline int write_affinity(struct bpf_iter__task *context) {
+        struct task_struct *task = context->task;
+        __u64 words[MAX_AFFINITY_BYTES / sizeof(__u64)] = {};
+        const char *mask;
+        __u32 n;
+
+        if (!task)
+                return 0;
+        mask = (const char *) task->cpus_ptr;
+        for (__u32 at = 0; at < MAX_CPUS / 8 && at < n_affinity_bytes; at += MAX_AFFINITY_BYTES) {
+                n = n_affinity_bytes - at;
+                if (n > MAX_AFFINITY_BYTES)
+                        n = MAX_AFFINITY_BYTES;
+                (void) bpf_probe_read_kernel(words, n, mask + at);
+                (void) bpf_seq_write(context->meta->seq, words, n);
+        }
+        return 0;
+}
+
+/* A pointer as a number that can be calculated with. */
+static __always_inline __u64 address_of(const void *pointer) {
+        const void *volatile copy = pointer;
+        __u64 address = 0;
+
+        (void) bpf_probe_read_kernel(&address, sizeof(address), (const void *) &copy);
+        return address;
+}
+
+/*
+ * An object of each CPU has one address, to which each CPU has another number to add. The kernel
+ * tells a program neither of these numbers. But of a map of such objects it hands out the pointers
+ * for each CPU, and the map holds the common address: the number is the difference.
+ */
+static __always_inline __u64 read_common_address(void) {
+        __u64 place = address_of(&landmark) + bpf_core_field_offset(struct bpf_array, pptrs);
+        __u64 address = 0;
+
+        (void) bpf_probe_read_kernel(&address, sizeof(address), (const void *) place);
+        return address;
+}
+
+/* A place is found at loading time only where the index is a constant. */
+#define READ_COUNTER(kind)                                            \
+        do {                                                          \
+                memory->resident[kind] = mm->rss_stat[kind].count;    \
+                counters[kind] = (__u64) mm->rss_stat[kind].counters; \
+        } while (0)
+
+/* Since 6.2 each CPU has a part of the count of pages that it has not passed on yet. */
+static __always_inline __u64 sum_resident(TaskMemory *memory, struct mm_struct *mm) {
+        __u64 common = read_common_address(), counters[_TASK_MEMORY_MAX];
+        __u32 zero = 0;
+
+        READ_COUNTER(TASK_MEMORY_FILE);
+        READ_COUNTER(TASK_MEMORY_ANON);
+        READ_COUNTER(TASK_MEMORY_SWAP);
+        READ_COUNTER(TASK_MEMORY_SHMEM);
+        for (__u32 cpu = 0; cpu < MAX_CPUS && cpu < n_cpus; cpu++) {
+                const __u64 *place = bpf_map_lookup_percpu_elem(&landmark, &zero, cpu);
+                __u64 offset;
+
+                if (!place)
+                        break;
+                offset = address_of(place) - common;
+                for (__u32 kind = 0; kind < _TASK_MEMORY_MAX; kind++) {
+                        __s32 part = 0;
+
+                        (void) bpf_probe_read_kernel(&part, sizeof(part),
+                                                     (const void *) (counters[kind] + offset));
+                        memory->resident[kind] += part;
+                }
+        }
+        return TASK_MEMORY_HAS_RESIDENT;
+}
+
+/* Pages by kind, as the kernel itself shows them from 6.16 on. */
+static __always_inline __u64 read_resident(TaskMemory *memory, struct mm_struct *mm) {
+        /* The verifier of 6.1 refuses to look into an atomic_long_t. */
+        const struct mm_struct___single *single = (const void *) mm;
+
+        if (bpf_core_field_exists(mm->rss_stat[0].count))
+                return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_map_lookup_percpu_elem)
+                               ? sum_resident(memory, mm)
+                               : 0;
+        (void) bpf_core_read(memory->resident, sizeof(memory->resident), &single->rss_stat.count);
+        return TASK_MEMORY_HAS_RESIDENT;
+}
+
+static __noinline int write_memory(struct bpf_iter__task *context) {
+        struct task_struct *task = context->task;
+        TaskMemory memory = {};
+        struct mm_struct *mm;
+        struct file *exe;
+
+        if (!task)
+                return 0;
+        mm = task->mm;
+        if (mm) {
+                memory.has = read_resident(&memory, mm);
+                memory.rss_peak = mm->hiwater_rss;
+                memory.vm_peak = mm->hiwater_vm;
+                memory.vm = mm->total_vm;
+                memory.executable = mm->exec_vm;
+                memory.code_begin = mm->start_code;
+                memory.code_end = mm->end_code;
+                memory.stack_begin = mm->start_stack;
+                exe = mm->exe_file;
+                if (exe) {
+                        memory.exe_inode = exe->f_inode->i_ino;
+                        memory.exe_dev = exe->f_inode->i_sb->s_dev;
+                        memory.has |= TASK_MEMORY_HAS_EXE;
+                }
+        }
+        return bpf_seq_write(context->meta->seq, &memory, sizeof(memory));
+}
+
+#define READ_DELAY(id, word)                                                   \
+        if (bpf_core_field_exists(info->word##_delay)) {                       \
+                delays.kinds[TASK_DELAY_##id].count = info->word##_count;      \
+                delays.kinds[TASK_DELAY_##id].total_ns = info->word##_delay;   \
+                delays.has |= 1u << TASK_DELAY_##id;                           \
+        }                                                                      \
+        if (bpf_core_field_exists(info->word##_delay_max)) {                   \
+                delays.kinds[TASK_DELAY_##id].max_ns = info->word##_delay_max; \
+                delays.kinds[TASK_DELAY_##id].min_ns = info->word##_delay_min; \
+                delays.has_peaks |= 1u << TASK_DELAY_##id;                     \
+        }
+
+static __noinline int write_delays(struct bpf_iter__task *context) {
+        struct task_struct *task = context->task;
+        const struct task_delay_info *info;
+        TaskDelays delays = {};
+
+        if (!task || !bpf_core_field_exists(task->delays))
+                return 0;
+        info = task->delays;
+        if (info) {
+                TASK_DELAY_KINDS(READ_DELAY)
+        }
+        return bpf_seq_write(context->meta->seq, &delays, sizeof(delays));
+}
+
+#define READ_SCHEDSTAT(name) stats.name = (__u64) task->stats.name;
+
+static __noinline int write_schedstats(struct bpf_iter__task *context) {
+        struct task_struct *task = context->task;
+        TaskSchedstats stats = {};
+
+        if (!task || !bpf_core_field_exists(task->stats.wait_sum))
+                return 0;
+        TASK_SCHEDSTATS(READ_SCHEDSTAT)
+        if (bpf_core_field_exists(task->stats.core_forceidle_sum)) {
+                stats.core_forceidle_sum = task->stats.core_forceidle_sum;
+                stats.has_core_forceidle_sum = 1;
+        }
+        return bpf_seq_write(context->meta->seq, &stats, sizeof(stats));
+}
+
+static __always_inline __u32 choose_parts(struct task_struct *task) {
+        __u32 parts = TASK_PART_AFFINITY;
+
+        if (describes_memory(task))
+                parts |= TASK_PART_MEMORY;
+        if (bpf_core_field_exists(task->delays) && task->delays)
+                parts |= TASK_PART_DELAYS;
+        if (bpf_core_field_exists(task->stats.wait_sum))
+                parts |= TASK_PART_SCHEDSTATS;
+        return parts;
+}
+
+SEC("iter/task")
+int read_task(struct bpf_iter__task *context) {
+        struct task_struct *task = context->task;
+        __u32 parts;
+
+        if (!task) /* the last call */
+                return 0;
+        parts = choose_parts(task);
+        (void) write_record(context, parts);
+        (void) write_affinity(context);
+        if (parts & TASK_PART_MEMORY)
+                (void) write_memory(context);
+        if (parts & TASK_PART_DELAYS)
+                (void) write_delays(context);
+        if (parts & TASK_PART_SCHEDSTATS)
+                (void) write_schedstats(context);
+        return 0;
+}

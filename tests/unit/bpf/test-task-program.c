@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/*
+ * The program in the running kernel: what it says of threads of this process is what procfs says.
+ * The threads sleep, so that nothing changes between the two.
+ */
+
+#include "check-main.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+#include "base/macro.h"
+#include "kernel/bpf/task-program.h"
+#include "kernel/bpf/task-table.h"
+#include "kernel/bpf/task-value.h"
+#include "kernel/procfs/proc-sched.h"
+#include "kernel/procfs/proc-task.h"
+
+#define N_SLEEPERS 32
+#define TICK_NS UINT64_C(10000000) /* USER_HZ is 100 on all architectures that we know */
+
+static int link_fd = -EBADF;
+static TaskTable *table;
+
+/* threads that sleep */
+
+typedef struct Sleeper {
+        pthread_t thread;
+        pid_t tid;
+        sem_t is_ready, go_on;
+} Sleeper;
+
+static Sleeper sleepers[N_SLEEPERS];
+
+static void *run_sleeper(void *userdata) {
+        Sleeper *sleeper = userdata;
+        const size_t index = (size_t) (sleeper - sleepers);
+        struct sched_param idle = {};
+        char name[TASK_COMM_BYTES];
+        cpu_set_t cpus;
+
+        sleeper->tid = (pid_t) syscall(SYS_gettid);
+        (void) snprintf(name, sizeof(name), "sleeper) %zu\n", index);
+        (void) pthread_setname_np(pthread_self(), name);
+        /* They differ in what the program has to tell apart. */
+        if (index % 3 == 1)
+                (void) sched_setscheduler(0, index % 2 ? SCHED_BATCH : SCHED_IDLE, &idle);
+        CPU_ZERO(&cpus);
+        CPU_SET(index % 2, &cpus);
+        if (index % 4 == 2)
+                (void) sched_setaffinity(0, sizeof(cpus), &cpus);
+        for (volatile unsigned i = 0; i < 20000 * index; i++)
+                ;
+        sem_post(&sleeper->is_ready);
+        sem_wait(&sleeper->go_on);
+        return NULL;
+}
+
+static bool is_asleep(pid_t tid) {
+        char path[64], text[PROCFS_BUFFER_BYTES];
+        ProcStat stat;
+        size_t n;
+
+        (void) snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+        return procfs_read(AT_FDCWD, path, text, sizeof(text), &n) == 0 &&
+               proc_stat_parse((Span){ text, n }, &stat) == 0 && stat.state == 'S';
+}
+
+static void start_sleepers(void) {
+        for (size_t i = 0; i < N_SLEEPERS; i++) {
+                sem_init(&sleepers[i].is_ready, 0, 0);
+                sem_init(&sleepers[i].go_on, 0, 0);
+                ck_assert_int_eq(
+                        pthread_create(&sleepers[i].thread, NULL, run_sleeper, &sleepers[i]), 0);
+        }
+        for (size_t i = 0; i < N_SLEEPERS; i++) {
+                sem_wait(&sleepers[i].is_ready);
+                while (!is_asleep(sleepers[i].tid))
+                        (void) sched_yield();
+        }
+}
+
+static void end_sleepers(void) {
+        for (size_t i = 0; i < N_SLEEPERS; i++)
+                sem_post(&sleepers[i].go_on);
+        for (size_t i = 0; i < N_SLEEPERS; i++) {
+                (void) pthread_join(sleepers[i].thread, NULL);
+                sem_destroy(&sleepers[i].is_ready);
+                sem_destroy(&sleepers[i].go_on);
+        }
+}
+
+static void setup(void) {
+        start_sleepers();
+        ck_assert_int_eq(task_table_read(link_fd, &table), 0);
+}
+
+static void teardown(void) {
+        table = task_table_free(table);
+        end_sleepers();
+}
+
+static Task find_task(const TaskTable *tasks, pid_t tid) {
+        for (size_t i = 0; i < task_table_count(tasks); i++) {
+                Task task = task_table_get(tasks, i);
+
+                if (task.record->tid == (unsigned) tid)
+                        return task;
+        }
+        ck_abort_msg("the iterator has no thread %d", tid);
+}
+
+/* a file of one of them */
+
+static char text[PROCFS_BUFFER_BYTES];
+
+static bool read_file(pid_t tid, const char *name, Span *ret) {
+        char path[64];
+        size_t n;
+        int r;
+
+        (void) snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, name);
+        r = procfs_read(AT_FDCWD, path, text, sizeof(text), &n);
+        ck_assert(r == 0 || r == PROCFS_E_ABSENT);
+        *ret = (Span){ text, n };
+        return r == 0;
+}
+
+#define EQUAL(a, b)                                                                          \
+        ck_assert_msg((long long) (a) == (long long) (b), "%.16s: " #a " %lld, " #b " %lld", \
+                      record->comm, (long long) (a), (long long) (b))
+
+START_TEST(identity_and_cpu_times_are_those_of_stat) {
+        const pid_t tid = sleepers[_i].tid;
+        const TaskRecord *record = find_task(table, tid).record;
+        uint64_t user_ns, system_ns;
+        ProcStat stat;
+        Span file;
+
+        ck_assert(read_file(tid, "stat", &file));
+        ck_assert_int_eq(proc_stat_parse(file, &stat), 0);
+        ck_assert(stat.comm.n < TASK_COMM_BYTES &&
+                  memcmp(record->comm, stat.comm.bytes, stat.comm.n) == 0 &&
+                  record->comm[stat.comm.n] == '\0');
+        EQUAL(record->tgid, getpid());
+        EQUAL(record->ppid, stat.ppid);
+        EQUAL(record->start_boottime_ns / TICK_NS, stat.starttime);
+        EQUAL(record->n_threads, stat.num_threads);
+        EQUAL(task_state(record), stat.state);
+        EQUAL(record->flags, stat.flags);
+        EQUAL(record->priority - 100, stat.priority);
+        EQUAL(record->static_priority - 120, stat.nice);
+        EQUAL(record->rt_priority, stat.rt_priority);
+        EQUAL(record->policy, stat.policy);
+        EQUAL(record->processor, stat.processor);
+        EQUAL(record->n_minor_faults, stat.minflt);
+        EQUAL(record->n_major_faults, stat.majflt);
+        task_cpu_times(record, &user_ns, &system_ns);
+        EQUAL(user_ns / TICK_NS, stat.utime);
+        EQUAL(system_ns / TICK_NS, stat.stime);
+}
+END_TEST
+
+START_TEST(switches_and_owner_are_those_of_status) {
+        const pid_t tid = sleepers[_i].tid;
+        const TaskRecord *record = find_task(table, tid).record;
+        ProcStatus status;
+        Span file;
+
+        ck_assert(read_file(tid, "status", &file));
+        ck_assert_int_eq(proc_status_parse(file, &status), 0);
+        EQUAL(record->uid, status.uid);
+        EQUAL(record->gid, status.gid);
+        EQUAL(record->n_voluntary, status.voluntary_switches);
+        EQUAL(record->n_involuntary, status.nonvoluntary_switches);
+        EQUAL(record->level + 1, status.n_namespaces);
+}
+END_TEST
+
+START_TEST(run_and_wait_times_are_those_of_schedstat) {
+        const pid_t tid = sleepers[_i].tid;
+        const TaskRecord *record = find_task(table, tid).record;
+        ProcSchedstat schedstat;
+        Span file;
+
+        if (!read_file(tid, "schedstat", &file)) {
+                ck_assert(!(record->has & TASK_HAS_RUN_DELAY));
+                return;
+        }
+        ck_assert_int_eq(proc_schedstat_parse(file, &schedstat), 0);
+        EQUAL(record->run_ns, schedstat.run_time_ns);
+        EQUAL(record->run_delay_ns, schedstat.wait_time_ns);
+        EQUAL(record->n_runs, schedstat.timeslices);
+}
+END_TEST
+
+START_TEST(calls_and_bytes_are_those_of_io) {
+        const pid_t tid = sleepers[_i].tid;
+        const TaskRecord *record = find_task(table, tid).record;
+        ProcIo io;
+        Span file;
+
+        if (!read_file(tid, "io", &file)) {
+                ck_assert(!(record->has & TASK_HAS_IO_BYTES));
+                return;
+        }
+        ck_assert_int_eq(proc_io_parse(file, &io), 0);
+        EQUAL(record->rchar, io.values[PROC_IO_rchar]);
+        EQUAL(record->wchar, io.values[PROC_IO_wchar]);
+        EQUAL(record->syscr, io.values[PROC_IO_syscr]);
+        EQUAL(record->syscw, io.values[PROC_IO_syscw]);
+        EQUAL(record->read_bytes, io.values[PROC_IO_read_bytes]);
+        EQUAL(record->write_bytes, io.values[PROC_IO_write_bytes]);
+        EQUAL(record->cancelled_write_bytes, io.values[PROC_IO_cancelled_write_bytes]);
+}
+END_TEST
+
+#define EQUAL_SCHEDSTAT(name)                          \
+        if (proc_sched_has(&sched, PROC_SCHED_##name)) \
+                EQUAL(task.schedstats->name, sched.values[PROC_SCHED_##name]);
+
+START_TEST(scheduling_is_that_of_sched) {
+        const pid_t tid = sleepers[_i].tid;
+        const Task task = find_task(table, tid);
+        const TaskRecord *record = task.record;
+        ProcSched sched;
+        Span file;
+
+        if (!read_file(tid, "sched", &file))
+                return; /* this kernel has no such file */
+        ck_assert_int_eq(proc_sched_parse(file, &sched), 0);
+        EQUAL(record->n_migrations, sched.values[PROC_SCHED_nr_migrations]);
+        if (proc_sched_has(&sched, PROC_SCHED_slice))
+                EQUAL(record->slice_ns, sched.values[PROC_SCHED_slice]);
+        if (sched.has_ext_enabled)
+                EQUAL((record->has & TASK_IS_EXT) != 0, sched.ext_enabled);
+        EQUAL((record->has & TASK_HAS_EXT) != 0, sched.has_ext_enabled);
+        if (sched.has_schedstats) {
+                ck_assert_ptr_nonnull(task.schedstats);
+                TASK_SCHEDSTATS(EQUAL_SCHEDSTAT)
+        }
+}
+END_TEST
+
+START_TEST(affinity_is_that_of_the_system_call) {
+        const pid_t tid = sleepers[_i].tid;
+        const Task task = find_task(table, tid);
+        cpu_set_t cpus;
+
+        ck_assert_int_eq(sched_getaffinity(tid, sizeof(cpus), &cpus), 0);
+        ck_assert_uint_gt(task.n_affinity_words, 0);
+        /* The call leaves out CPUs that are not active. */
+        for (size_t i = 0; i < task.n_affinity_words && i < CPU_SETSIZE / 64; i++) {
+                uint64_t word;
+
+                memcpy(&word, (const char *) &cpus + 8 * i, 8);
+                ck_assert_uint_eq(task.affinity[i] & word, word);
+        }
+        ck_assert_uint_eq(task.affinity[0] & 3, ((const uint64_t *) (const void *) &cpus)[0] & 3);
+}
+END_TEST
+
+START_TEST(memory_is_told_once_for_a_process) {
+        const Task leader = find_task(table, getpid());
+        struct stat exe;
+
+        ck_assert_ptr_nonnull(leader.memory);
+        ck_assert_int_eq(stat("/proc/self/exe", &exe), 0);
+        ck_assert(leader.memory->has & TASK_MEMORY_HAS_EXE);
+        ck_assert_uint_eq(leader.memory->exe_inode, exe.st_ino);
+        ck_assert_uint_gt(leader.memory->vm, 0);
+        ck_assert_uint_ge(MAX_OF(leader.memory->vm_peak, leader.memory->vm), leader.memory->vm);
+        for (size_t i = 0; i < N_SLEEPERS; i++) {
+                Task task = find_task(table, sleepers[i].tid);
+
+                ck_assert_ptr_null(task.memory);
+                ck_assert(task.record->has & TASK_HAS_SPACE);
+        }
+}
+END_TEST
+
+/* What the kernel has not added up yet, and does not show, before 6.16: per CPU. */
+static uint64_t find_slack(void) {
+        unsigned n_cpus = (unsigned) sysconf(_SC_NPROCESSORS_CONF), major = 0, minor = 0;
+        struct utsname host;
+
+        ck_assert_int_eq(uname(&host), 0);
+        ck_assert_int_eq(sscanf(host.release, "%u.%u", &major, &minor), 2);
+        return major > 6 || (major == 6 && minor >= 16)
+                       ? 0
+                       : (uint64_t) MAX_OF(32u, 2 * n_cpus) * n_cpus * 4096;
+}
+
+static void expect_pages(int64_t n_pages, uint64_t shown_bytes, const char *kind) {
+        int64_t n_bytes = n_pages * sysconf(_SC_PAGESIZE), shown = (int64_t) shown_bytes;
+
+        ck_assert_msg(llabs(n_bytes - shown) <= (long long) find_slack(), "%s: %lld, shown %lld",
+                      kind, (long long) n_bytes, (long long) shown);
+}
+
+START_TEST(resident_pages_are_those_of_status) {
+        _cleanup_(task_table_freep) TaskTable *own = NULL;
+        pid_t pid = fork();
+        ProcStatus status;
+        char path[64];
+        Task child;
+        size_t n;
+
+        if (pid == 0) {
+                (void) pause();
+                _exit(0);
+        }
+        ck_assert_int_gt(pid, 0);
+        (void) snprintf(path, sizeof(path), "/proc/%d/status", pid);
+        do
+                ck_assert(procfs_read(AT_FDCWD, path, text, sizeof(text), &n) == 0 &&
+                          proc_status_parse((Span){ text, n }, &status) == 0);
+        while (status.state != 'S');
+        ck_assert_int_eq(task_table_read(link_fd, &own), 0);
+        ck_assert(procfs_read(AT_FDCWD, path, text, sizeof(text), &n) == 0 &&
+                  proc_status_parse((Span){ text, n }, &status) == 0);
+        (void) kill(pid, SIGKILL);
+        (void) waitpid(pid, NULL, 0);
+
+        child = find_task(own, pid);
+        ck_assert_ptr_nonnull(child.memory);
+        ck_assert(child.memory->has & TASK_MEMORY_HAS_RESIDENT);
+        expect_pages(child.memory->resident[TASK_MEMORY_FILE], status.rss_file, "file");
+        expect_pages(child.memory->resident[TASK_MEMORY_ANON], status.rss_anon, "anon");
+        expect_pages(child.memory->resident[TASK_MEMORY_SHMEM], status.rss_shmem, "shmem");
+        expect_pages(child.memory->resident[TASK_MEMORY_SWAP], status.swap, "swap");
+        expect_pages((int64_t) MAX_OF(child.memory->rss_peak, task_resident(child.memory)),
+                     status.rss_peak, "peak");
+        ck_assert_uint_eq(task_library_code(child.memory, (uint64_t) sysconf(_SC_PAGESIZE)),
+                          status.library_code);
+}
+END_TEST
+
+START_TEST(threads_of_the_kernel_have_no_memory) {
+        size_t n_kernel = 0;
+
+        for (size_t i = 0; i < task_table_count(table); i++) {
+                Task task = task_table_get(table, i);
+
+                if (!(task.record->flags & 0x00200000u)) /* PF_KTHREAD */
+                        continue;
+                n_kernel++;
+                ck_assert_ptr_null(task.memory);
+        }
+        ck_assert_uint_gt(n_kernel, 0);
+}
+END_TEST
+
+/* Two readers do not disturb each other: nothing is shared between passes. */
+static void *read_again(void *userdata) {
+        for (unsigned i = 0; i < 50; i++) {
+                TaskTable *own = NULL;
+                size_t n_found = 0;
+
+                if (task_table_read(link_fd, &own) != 0)
+                        return NULL;
+                for (size_t k = 0; k < task_table_count(own); k++) {
+                        const TaskRecord *record = task_table_get(own, k).record;
+
+                        n_found += record->tgid == (unsigned) getpid() &&
+                                   memcmp(record->comm, "sleeper", 7) == 0;
+                }
+                own = task_table_free(own);
+                if (n_found != N_SLEEPERS)
+                        return NULL;
+        }
+        return userdata;
+}
+
+START_TEST(several_may_read_at_a_time) {
+        pthread_t threads[4];
+
+        for (size_t i = 0; i < ELEMENTSOF(threads); i++)
+                ck_assert_int_eq(pthread_create(&threads[i], NULL, read_again, &threads), 0);
+        for (size_t i = 0; i < ELEMENTSOF(threads); i++) {
+                void *result;
+
+                (void) pthread_join(threads[i], &result);
+                ck_assert_ptr_eq(result, &threads);
+        }
+}
+END_TEST
+
+/* loading */
+
+START_TEST(a_build_without_it_says_so) {
+        char reason[TASK_PROGRAM_REASON_BYTES] = "";
+        int fd = -EBADF, r;
+
+        r = task_program_load(&fd, reason);
+        ck_assert_int_ge(r, 0);
+        if (!HAS_BPF) {
+                ck_assert_int_eq(r, TASK_PROGRAM_E_NOT_BUILT);
+        }
+        ck_assert(r == 0 || (fd < 0 && strlen(reason) > 20));
+        (void) fd_close(fd);
+}
+END_TEST
+
+static Suite *make_suite(bool is_loaded) {
+        Suite *suite = suite_create("task-program");
+        TCase *tcase = tcase_create("loading");
+
+        tcase_add_test(tcase, a_build_without_it_says_so);
+        suite_add_tcase(suite, tcase);
+        if (!is_loaded)
+                return suite;
+        tcase = tcase_create("parity");
+        tcase_add_unchecked_fixture(tcase, setup, teardown);
+        tcase_add_loop_test(tcase, identity_and_cpu_times_are_those_of_stat, 0, N_SLEEPERS);
+        tcase_add_loop_test(tcase, switches_and_owner_are_those_of_status, 0, N_SLEEPERS);
+        tcase_add_loop_test(tcase, run_and_wait_times_are_those_of_schedstat, 0, N_SLEEPERS);
+        tcase_add_loop_test(tcase, calls_and_bytes_are_those_of_io, 0, N_SLEEPERS);
+        tcase_add_loop_test(tcase, scheduling_is_that_of_sched, 0, N_SLEEPERS);
+        tcase_add_loop_test(tcase, affinity_is_that_of_the_system_call, 0, N_SLEEPERS);
+        tcase_add_test(tcase, memory_is_told_once_for_a_process);
+        tcase_add_test(tcase, resident_pages_are_those_of_status);
+        tcase_add_test(tcase, threads_of_the_kernel_have_no_memory);
+        tcase_add_test(tcase, several_may_read_at_a_time);
+        suite_add_tcase(suite, tcase);
+        return suite;
+}
+
+int main(void) {
+        char reason[TASK_PROGRAM_REASON_BYTES];
+        int r = task_program_load(&link_fd, reason);
+
+        /* A refusal is a mistake of the program or of this kernel: somebody has to look at it. */
+        if (r < 0 || r == TASK_PROGRAM_E_REFUSED) {
+                printf("Bail out! %s\n", r < 0 ? strerror(-r) : reason);
+                return EXIT_FAILURE;
+        }
+        if (r > 0)
+                printf("# without parity: %s\n", reason);
+        r = check_main(make_suite(r == 0));
+        (void) fd_close(link_fd);
+        return r;
+}

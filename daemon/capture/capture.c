@@ -15,6 +15,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "capture/bpf/bpf-backend.h"
 #include "capture/cgroups.h"
 #include "capture/heap/heap.h"
 #include "capture/host-record.h"
@@ -30,6 +31,7 @@
 
 /* In order of preference: the first one that works on this host is used. procfs always does. */
 static const Backend *const backends[] = {
+        &bpf_backend,
         &procfs_backend,
 };
 
@@ -272,6 +274,8 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
         _cleanup_(capture_done) Capture capture = {
                 .options = options,
                 .host = { .proc_fd = options->proc_fd,
+                          .sys_fd = options->sys_fd,
+                          .task_fd = options->task_fd,
                           .system = options->system,
                           .self_pids = options->self_pids,
                           .n_self_pids = options->n_self_pids },

@@ -35,6 +35,7 @@
 
 typedef struct CaptureOptions {
         int proc_fd, sys_fd; /* borrowed; @sys_fd may be negative */
+        int task_fd; /* of task_program_load(); borrowed; negative: all is read from files */
         const CaptureSystem *system;
         /* Worker threads; 0: everything is read by the calling thread. */
         unsigned n_workers;

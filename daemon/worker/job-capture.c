@@ -268,6 +268,7 @@ static CaptureOptions recording_options(Recording *recording) {
                 .smaps_limit_ns = recording->parameters->smaps_limit_ns,
                 .heap = recording->parameters->heap,
                 .heap_limit_ns = recording->parameters->heap_limit_ns,
+                .task_fd = -EBADF,
                 .heap_cache_fd = recording->parameters->heap_cache,
                 .open_files = recording_open_files,
                 .self_pids = recording->self_pids,

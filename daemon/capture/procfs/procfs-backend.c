@@ -91,6 +91,23 @@ static int procfs_walk_new(const CaptureHost *host, pid_t only, Tally *tally, vo
         return 0;
 }
 
+int procfs_walk_one(const CaptureHost *host, pid_t pid, Tally *tally, void **ret) {
+        ProcfsWalk *walk = calloc(1, sizeof(*walk));
+
+        if (walk)
+                walk->processes.ids = malloc(sizeof(pid));
+        if (!walk || !walk->processes.ids) {
+                procfs_walk_free(walk);
+                return -ENOMEM;
+        }
+        walk->host = host;
+        walk->tally = tally;
+        walk->processes.ids[walk->processes.n_ids++] = pid;
+        walk->processes.n_allocated = 1;
+        *ret = walk;
+        return 0;
+}
+
 /* Name and start time of a process that is read in several batches. */
 static void read_leader(ProcfsWalk *walk) {
         BatchProcess *process = &walk->process;

@@ -9,3 +9,6 @@
 #include "capture/scene/backend.h"
 
 extern const Backend procfs_backend;
+
+/* A walk through the threads of process @pid alone. As Backend.walk_new. */
+_must_check_ int procfs_walk_one(const CaptureHost *host, pid_t pid, Tally *tally, void **ret);

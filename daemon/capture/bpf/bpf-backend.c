@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/bpf/bpf-backend.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "capture/bpf/task-sample.h"
+#include "capture/procfs/procfs-backend.h"
+#include "capture/procfs/procfs-reasons.h"
+#include "capture/scene/affinity-text.h"
+#include "kernel/bpf/task-table.h"
+#include "kernel/procfs/proc-task.h"
+#include "kernel/procfs/proc-walk.h"
+
+/* include/linux/sched.h */
+#define PF_WQ_WORKER 0x00000020u
+
+/* The numbers in a task are of the initial pid namespace; those of this /proc must be the same. */
+static bool bpf_probe(const CaptureHost *host) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+
+        if (host->task_fd < 0 || host->gates.foreign_pids)
+                return false;
+        fd = task_iterator_open(host->task_fd);
+        return fd >= 0;
+}
+
+/*
+ * the walk: through the table, which is sorted by process and thread
+ *
+ * There are hosts whose kernel keeps processes from BPF programs. The kernel also counts all
+ * threads: when the table has fewer, the processes of /proc that it lacks are read from files, in
+ * batches of their own.
+ */
+
+typedef struct BpfWalk {
+        const CaptureHost *host;
+        Tally *tally;
+        TaskTable *tasks; /* owned */
+        size_t at;        /* the next one */
+        pid_t only;       /* 0: all */
+        bool is_within;   /* the process at hand was begun in an earlier batch */
+        BatchProcess process;
+        ProcWalk missing; /* processes that the table lacks */
+        size_t n_filled;  /* of these: those before were read */
+        void *files;      /* owned: the walk through one of them, or NULL */
+} BpfWalk;
+
+static pid_t process_at(const BpfWalk *walk, size_t at) {
+        return (pid_t) task_table_get(walk->tasks, at).record->tgid;
+}
+
+static void bpf_walk_free(void *userdata) {
+        BpfWalk *walk = userdata;
+
+        if (!walk)
+                return;
+        procfs_backend.walk_free(walk->files);
+        proc_walk_done(&walk->missing);
+        walk->tasks = task_table_free(walk->tasks);
+        free(walk);
+}
+
+/* The second number of the fourth word: threads that exist. 0 when it cannot be told. */
+static uint64_t count_threads(const CaptureHost *host) {
+        char text[128];
+        uint64_t n = 0;
+        const char *slash;
+        size_t n_chars;
+
+        if (text_file_read(host->proc_fd, "loadavg", text, sizeof(text) - 1, &n_chars) != 0)
+                return 0;
+        text[n_chars] = '\0';
+        slash = strchr(text, '/');
+        if (!slash || !number_parse_u64((Span){ slash + 1, strspn(slash + 1, "0123456789") }, &n))
+                return 0;
+        return n;
+}
+
+static bool is_in_table(const BpfWalk *walk, pid_t tgid) {
+        size_t at = task_table_search(walk->tasks, tgid, 0);
+
+        return at < task_table_count(walk->tasks) && process_at(walk, at) == tgid;
+}
+
+/* Leaves in walk->missing what the table lacks. Without a list nothing is filled in. */
+static int find_missing(BpfWalk *walk) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        size_t n = 0;
+        int r;
+
+        r = text_file_open_directory(walk->host->proc_fd, ".", &fd);
+        if (r == 0)
+                r = proc_walk_list(&walk->missing, fd);
+        if (r != 0)
+                return r < 0 ? r : 0;
+        for (size_t i = 0; i < walk->missing.n_ids; i++)
+                if (!is_in_table(walk, walk->missing.ids[i]))
+                        walk->missing.ids[n++] = walk->missing.ids[i];
+        walk->missing.n_ids = n;
+        return 0;
+}
+
+static int read_tasks(BpfWalk *walk) {
+        uint64_t n_before = count_threads(walk->host), n_after;
+        int r = task_table_read(walk->host->task_fd, &walk->tasks);
+
+        if (r < 0)
+                return r;
+        n_after = count_threads(walk->host);
+        return task_table_count(walk->tasks) < MIN_OF(n_before, n_after) ? find_missing(walk) : 0;
+}
+
+static int bpf_walk_new(const CaptureHost *host, pid_t only, Tally *tally, void **ret) {
+        BpfWalk *walk = calloc(1, sizeof(*walk));
+        int r;
+
+        if (!walk)
+                return -ENOMEM;
+        walk->host = host;
+        walk->tally = tally;
+        walk->only = only;
+        proc_walk_init(&walk->missing);
+        r = read_tasks(walk);
+        if (r < 0) {
+                bpf_walk_free(walk);
+                return r;
+        }
+        *ret = walk;
+        return 0;
+}
+
+/* Of a sample of the host, the process that was asked for and the first one are read. */
+static bool is_wanted(const BpfWalk *walk, pid_t tgid) {
+        return walk->only == 0 || tgid == walk->only || tgid == 1;
+}
+
+/* How many threads of the process at hand follow; past a batch it does not matter how many more. */
+static size_t count_siblings(const BpfWalk *walk) {
+        pid_t tgid = process_at(walk, walk->at);
+        size_t n = 0;
+
+        while (n <= BATCH_MAX_THREADS && walk->at + n < task_table_count(walk->tasks) &&
+               process_at(walk, walk->at + n) == tgid)
+                n++;
+        return n;
+}
+
+/* What is known of the process: its memory stands with the leader, or with those it left. */
+static void begin_process(BpfWalk *walk, size_t n) {
+        pid_t tgid = process_at(walk, walk->at);
+        size_t at = task_table_search(walk->tasks, tgid, tgid);
+        const TaskRecord *leader = NULL;
+
+        if (at < task_table_count(walk->tasks)) {
+                Task task = task_table_get(walk->tasks, at);
+
+                if (task.record->tid == (uint32_t) tgid)
+                        leader = task.record;
+        }
+        walk->process = (BatchProcess){ .tgid = tgid };
+        if (leader)
+                walk->process.evidence = task_of(leader).memory;
+        for (size_t i = 0; i < n && !walk->process.evidence; i++)
+                walk->process.evidence = task_table_get(walk->tasks, walk->at + i).memory;
+        if (n <= BATCH_MAX_THREADS)
+                return;
+        walk->process.is_split = true;
+        if (!leader)
+                return;
+        walk->process.has_leader = true;
+        walk->process.n_name = strnlen(leader->comm, sizeof(leader->comm));
+        memcpy(walk->process.name, leader->comm, walk->process.n_name);
+}
+
+static void add_process(BpfWalk *walk, Batch *batch, size_t n) {
+        BatchProcess *added = &batch->processes[batch->n_processes++];
+
+        *added = walk->process;
+        added->first = batch->n_tids;
+        added->n = n;
+        for (size_t i = 0; i < n; i++) {
+                const TaskRecord *record = task_table_get(walk->tasks, walk->at + i).record;
+
+                batch->tids[batch->n_tids] = (pid_t) record->tid;
+                batch->evidence[batch->n_tids++] = record;
+        }
+        walk->at += n;
+}
+
+/* The next process that is missing and comes before @tgid; 0 when there is none. */
+static pid_t next_missing(BpfWalk *walk, pid_t tgid) {
+        for (; walk->n_filled < walk->missing.n_ids; walk->n_filled++) {
+                pid_t missing = walk->missing.ids[walk->n_filled];
+
+                if (missing > tgid)
+                        return 0;
+                if (is_wanted(walk, missing))
+                        return missing;
+        }
+        return 0;
+}
+
+/* Fills the batch with threads of process @tgid, which has no record. At its end there are none. */
+static int fill_from_files(BpfWalk *walk, pid_t tgid, Batch *batch) {
+        int r = walk->files ? 0 : procfs_walk_one(walk->host, tgid, walk->tally, &walk->files);
+
+        if (r == 0)
+                r = procfs_backend.walk_next(walk->files, batch);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < batch->n_tids; i++)
+                batch->evidence[i] = NULL;
+        if (batch->n_tids == 0) {
+                procfs_backend.walk_free(TAKE_PTR(walk->files));
+                walk->n_filled++;
+        }
+        return 0;
+}
+
+static int bpf_walk_next(void *userdata, Batch *batch) {
+        BpfWalk *walk = userdata;
+        size_t n_all = task_table_count(walk->tasks);
+
+        for (;;) {
+                pid_t tgid = walk->at < n_all ? process_at(walk, walk->at) : INT32_MAX;
+                pid_t missing = walk->is_within ? 0 : next_missing(walk, tgid);
+                size_t n_left, n;
+                int r;
+
+                if (missing != 0 && batch->n_tids == 0) {
+                        r = fill_from_files(walk, missing, batch);
+                        if (r < 0)
+                                return r;
+                        if (batch->n_tids > 0)
+                                break;
+                        continue;
+                }
+                if (missing != 0 || walk->at == n_all)
+                        break;
+                n_left = count_siblings(walk);
+                if (!is_wanted(walk, tgid)) {
+                        walk->at += n_left;
+                        continue;
+                }
+                if (!walk->is_within)
+                        begin_process(walk, n_left);
+                /* A process is divided only when no batch could hold it. */
+                n = MIN_OF(n_left, (size_t) BATCH_MAX_THREADS);
+                if (batch->n_tids + n > BATCH_MAX_THREADS)
+                        break;
+                add_process(walk, batch, n);
+                walk->is_within = n < n_left;
+        }
+        batch->n_walked = walk->at;
+        batch->n_listed = n_all;
+        return 0;
+}
+
+/* reading */
+
+typedef struct BpfReader {
+        Scene *scene;
+        void *files; /* owned: the reader of batches whose threads have no records */
+        AffinityText affinity;
+        unsigned long mask[CPU_LIST_MAX_WORDS];
+        size_t n_online_words; /* 0: not known */
+        unsigned long online[CPU_LIST_MAX_WORDS];
+} BpfReader;
+
+/* sched_getaffinity(2) leaves out CPUs that are not online. */
+static void read_online(BpfReader *reader) {
+        Scene *scene = reader->scene;
+        size_t n, n_cpus;
+
+        if (scene->host->sys_fd < 0 ||
+            text_file_read(scene->host->sys_fd, "devices/system/cpu/online", scene->file,
+                           sizeof(scene->file), &n) != 0)
+                return;
+        while (n > 0 && scene->file[n - 1] == '\n')
+                n--;
+        if (cpu_list_parse((Span){ scene->file, n }, reader->online, &n_cpus) == 0)
+                reader->n_online_words = CPU_LIST_MAX_WORDS;
+}
+
+static int bpf_reader_new(Scene *scene, void **ret) {
+        BpfReader *reader = calloc(1, sizeof(*reader));
+
+        if (!reader)
+                return -ENOMEM;
+        reader->scene = scene;
+        affinity_text_init(&reader->affinity);
+        read_online(reader);
+        *ret = reader;
+        return 0;
+}
+
+static void bpf_reader_free(void *userdata) {
+        BpfReader *reader = userdata;
+
+        if (!reader)
+                return;
+        procfs_backend.reader_free(reader->files);
+        free(reader);
+}
+
+static bool has_records(const Scene *scene) {
+        return scene->batch->n_tids == 0 || scene->batch->evidence[0];
+}
+
+static void read_affinity(BpfReader *reader, ThreadSlot *slot, const Task *task) {
+        size_t n = MIN_OF(task->n_affinity_words, (size_t) CPU_LIST_MAX_WORDS);
+
+        for (size_t i = 0; i < n; i++) {
+                reader->mask[i] = task->affinity[i];
+                if (i < reader->n_online_words)
+                        reader->mask[i] &= reader->online[i];
+        }
+        affinity_text_put(&reader->affinity, reader->scene, slot, reader->mask, n);
+}
+
+/*
+ * Threads of the kernel can have longer names than a task has room for, and workers tell with
+ * theirs what they did last (fs/proc/array.c, proc_task_name()). Where the file is gone, the short
+ * name does.
+ */
+static bool may_be_longer(const TaskRecord *record) {
+        return record->flags & PROC_STAT_PF_KTHREAD &&
+               (record->flags & PF_WQ_WORKER ||
+                strnlen(record->comm, TASK_COMM_BYTES) == TASK_COMM_BYTES - 1);
+}
+
+static Span read_name(BpfReader *reader, const BatchProcess *process, ThreadSlot *slot,
+                      const TaskRecord *record) {
+        Scene *scene = reader->scene;
+        char path[64];
+        size_t n;
+
+        (void) snprintf(path, sizeof(path), "%d/comm", slot->tid);
+        if (!may_be_longer(record) || process->n > 1 ||
+            text_file_read(scene->host->proc_fd, path, scene->file, sizeof(scene->file), &n) != 0 ||
+            n < 2)
+                return (Span){ record->comm, strnlen(record->comm, TASK_COMM_BYTES) };
+        return (Span){ scene->file, n - 1 };
+}
+
+static void read_process(BpfReader *reader, const BatchProcess *process) {
+        Scene *scene = reader->scene;
+        ThreadSlot *slots = scene_threads(scene, process);
+
+        for (size_t i = 0; i < process->n; i++) {
+                const TaskRecord *record = scene->batch->evidence[process->first + i];
+                const Task task = task_of(record);
+
+                task_sample_take(scene, &slots[i], &task, process->evidence);
+                read_affinity(reader, &slots[i], &task);
+                slots[i].comm =
+                        scene_add_text(scene, read_name(reader, process, &slots[i], record));
+        }
+}
+
+static void bpf_read_batch(void *userdata) {
+        BpfReader *reader = userdata;
+        Scene *scene = reader->scene;
+
+        if (has_records(scene)) {
+                for (size_t i = 0; i < scene->batch->n_processes; i++)
+                        read_process(reader, &scene->batch->processes[i]);
+                return;
+        }
+        if (!reader->files)
+                scene->error = procfs_backend.reader_new(scene, &reader->files);
+        if (scene->error == 0)
+                procfs_backend.read(reader->files);
+}
+
+/* A record is of one task. */
+static void bpf_confirm(void *userdata, const BatchProcess *process) {
+        BpfReader *reader = userdata;
+
+        if (!has_records(reader->scene))
+                procfs_backend.confirm(reader->files, process);
+}
+
+static void bpf_explain(const Gates *gates, const Tally *tally, SourceId id, SourceOutcome cause,
+                        Source *source) {
+        procfs_explain(gates, tally, id, cause, source);
+        if (id == SOURCE_TASKSTATS_DELAY && cause == SOURCE_OUTCOME_unsupported &&
+            gates->delay_trust == DELAY_TRUST_YOUNG)
+                source_set(source, source->state,
+                           "threads that were started before kernel.task_delayacct=1 have no delay "
+                           "accounting: boot with delayacct to account all from their start");
+}
+
+const Backend bpf_backend = {
+        .name = "bpf",
+        .probe = bpf_probe,
+        .walk_new = bpf_walk_new,
+        .walk_next = bpf_walk_next,
+        .walk_free = bpf_walk_free,
+        .reader_new = bpf_reader_new,
+        .read = bpf_read_batch,
+        .confirm = bpf_confirm,
+        .reader_free = bpf_reader_free,
+        .explain = bpf_explain,
+};

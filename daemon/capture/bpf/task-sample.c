@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/bpf/task-sample.h"
+
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "base/number.h"
+#include "kernel/bpf/task-value.h"
+#include "kernel/procfs/proc-task.h"
+
+#define USER_HZ_NS (NSEC_PER_SEC / 100) /* on all architectures that we know */
+#define PRIORITY_OF_FAIR 100            /* include/linux/sched/prio.h: MAX_RT_PRIO */
+#define PRIORITY_OF_NICE_0 120
+
+/* include/uapi/linux/sched.h */
+#define POLICY_NORMAL 0
+#define POLICY_BATCH 3
+#define POLICY_EXT 7
+
+/* stat */
+
+static void take_identity(ThreadSlot *slot, const TaskRecord *record) {
+        ThreadSample *sample = &slot->sample;
+
+        sample->tid = slot->tid;
+        sample->start_ticks = record->start_boottime_ns / USER_HZ_NS;
+        sample->has_ppid = sample->has_kthread = sample->has_owner = true;
+        sample->ppid = (pid_t) record->ppid;
+        sample->kthread = (record->flags & PROC_STAT_PF_KTHREAD) != 0;
+        sample->uid = record->uid;
+        sample->gid = record->gid;
+
+        slot->state = task_state(record);
+        slot->policy = record->policy;
+        slot->is_kernel_worker =
+                (record->flags & (PROC_STAT_PF_IO_WORKER | PROC_STAT_PF_USER_WORKER)) != 0;
+        slot->has_space = (record->has & TASK_HAS_SPACE) != 0 && !sample->kthread;
+        slot->num_threads = record->n_threads;
+        slot->seen_ns = record->seen_ns;
+        slot->is_nested = record->level > 0;
+        slot->cgroup_id = record->has & TASK_HAS_CGROUP ? record->cgroup : 0;
+}
+
+static void take_stat(ThreadSlot *slot, const TaskRecord *record) {
+        ThreadSample *sample = &slot->sample;
+        uint64_t user_ns, system_ns;
+
+        task_cpu_times(record, &user_ns, &system_ns);
+        thread_sample_put(sample, METRIC_state, (uint64_t) (unsigned char) slot->state);
+        thread_sample_put(sample, METRIC_policy, record->policy);
+        thread_sample_put(sample, METRIC_priority,
+                          (uint64_t) (int64_t) (record->priority - PRIORITY_OF_FAIR));
+        thread_sample_put(sample, METRIC_nice,
+                          (uint64_t) (int64_t) (record->static_priority - PRIORITY_OF_NICE_0));
+        thread_sample_put(sample, METRIC_rt_priority, record->rt_priority);
+        thread_sample_put(sample, METRIC_processor, record->processor);
+        thread_sample_put(sample, METRIC_minflt, record->n_minor_faults);
+        thread_sample_put(sample, METRIC_majflt, record->n_major_faults);
+        thread_sample_put(sample, METRIC_utime_clock_ticks, user_ns / USER_HZ_NS);
+        thread_sample_put(sample, METRIC_stime_clock_ticks, system_ns / USER_HZ_NS);
+        thread_slot_note(slot, SOURCE_STAT, SOURCE_OUTCOME_ok);
+}
+
+/* status, io */
+
+static SourceOutcome outcome_of(bool is_there) {
+        return is_there ? SOURCE_OUTCOME_ok : SOURCE_OUTCOME_unsupported;
+}
+
+static void take_counts(ThreadSlot *slot, const TaskRecord *record) {
+        ThreadSample *sample = &slot->sample;
+
+        thread_sample_put(sample, METRIC_voluntary_csw, record->n_voluntary);
+        thread_sample_put(sample, METRIC_nonvoluntary_csw, record->n_involuntary);
+        thread_slot_note(slot, SOURCE_STATUS, SOURCE_OUTCOME_ok);
+
+        if (record->has & TASK_HAS_IO_CALLS) {
+                thread_sample_put(sample, METRIC_rchar, record->rchar);
+                thread_sample_put(sample, METRIC_wchar, record->wchar);
+                thread_sample_put(sample, METRIC_syscr, record->syscr);
+                thread_sample_put(sample, METRIC_syscw, record->syscw);
+        }
+        if (record->has & TASK_HAS_IO_BYTES) {
+                thread_sample_put(sample, METRIC_read_bytes, record->read_bytes);
+                thread_sample_put(sample, METRIC_write_bytes, record->write_bytes);
+                thread_sample_put(sample, METRIC_cancelled_write_bytes,
+                                  record->cancelled_write_bytes);
+        }
+        thread_slot_note(slot, SOURCE_IO, outcome_of(record->has & TASK_HAS_IO_BYTES));
+}
+
+/* schedstat, sched */
+
+static bool shows_slice(uint32_t policy) {
+        return policy == POLICY_NORMAL || policy == POLICY_BATCH || policy == POLICY_EXT;
+}
+
+static void take_scheduling(ThreadSlot *slot, const TaskRecord *record) {
+        ThreadSample *sample = &slot->sample;
+
+        if (record->has & TASK_HAS_RUN_DELAY) {
+                thread_sample_put(sample, METRIC_run_time_ns, record->run_ns);
+                thread_sample_put(sample, METRIC_wait_time_ns, record->run_delay_ns);
+                thread_sample_put(sample, METRIC_timeslices, record->n_runs);
+        }
+        thread_slot_note(slot, SOURCE_SCHEDSTAT, outcome_of(record->has & TASK_HAS_RUN_DELAY));
+
+        thread_sample_put(sample, METRIC_nr_migrations, record->n_migrations);
+        if (record->has & TASK_HAS_SLICE && shows_slice(record->policy))
+                thread_sample_put(sample, METRIC_fair_slice_ns, record->slice_ns);
+        if (record->has & TASK_HAS_EXT)
+                thread_sample_put(sample, METRIC_ext_enabled, (record->has & TASK_IS_EXT) != 0);
+        thread_slot_note(slot, SOURCE_SCHED, SOURCE_OUTCOME_ok);
+}
+
+#define SAME_NAME(name) \
+        { METRIC_##name, offsetof(TaskSchedstats, name) }
+static const struct {
+        MetricId metric;
+        size_t at;
+} schedstat_rows[] = {
+        SAME_NAME(sleep_max),
+        SAME_NAME(block_max),
+        SAME_NAME(exec_max),
+        SAME_NAME(slice_max),
+        SAME_NAME(wait_max),
+        SAME_NAME(wait_sum),
+        SAME_NAME(wait_count),
+        SAME_NAME(iowait_sum),
+        SAME_NAME(iowait_count),
+        SAME_NAME(nr_failed_migrations_affine),
+        SAME_NAME(nr_failed_migrations_running),
+        SAME_NAME(nr_failed_migrations_hot),
+        SAME_NAME(nr_forced_migrations),
+        SAME_NAME(nr_wakeups),
+        SAME_NAME(nr_wakeups_sync),
+        SAME_NAME(nr_wakeups_migrate),
+        SAME_NAME(nr_wakeups_local),
+        SAME_NAME(nr_wakeups_remote),
+        SAME_NAME(nr_wakeups_affine),
+        SAME_NAME(nr_wakeups_affine_attempts),
+        { METRIC_block_sum, offsetof(TaskSchedstats, sum_block_runtime) },
+};
+
+/* The kernel has the members whether or not they are counted: the sysctl says which it is. */
+static void take_schedstats(const Scene *scene, ThreadSlot *slot, const TaskSchedstats *stats) {
+        const Gates *gates = &scene->host->gates;
+        ThreadSample *sample = &slot->sample;
+        bool is_negative = false;
+
+        if (!stats || !gates->has_sysctl_schedstats || !gates->schedstats_on) {
+                thread_slot_note(slot, SOURCE_SCHEDSTATS, SOURCE_OUTCOME_unsupported);
+                return;
+        }
+        for (size_t i = 0; i < ELEMENTSOF(schedstat_rows); i++) {
+                const uint64_t *value =
+                        (const void *) ((const char *) stats + schedstat_rows[i].at);
+
+                /* A negative value is an error of the kernel's accounting. */
+                if (*value > INT64_MAX)
+                        is_negative = true;
+                else
+                        thread_sample_put(sample, schedstat_rows[i].metric, *value);
+        }
+        /* The kernel adds time blocked to the time asleep as well, and to that first. */
+        if (stats->sum_sleep_runtime <= INT64_MAX && stats->sum_block_runtime <= INT64_MAX)
+                thread_sample_put(sample, METRIC_voluntary_sleep_ns,
+                                  stats->sum_sleep_runtime - MIN_OF(stats->sum_sleep_runtime,
+                                                                    stats->sum_block_runtime));
+        if (stats->has_core_forceidle_sum)
+                thread_sample_put(sample, METRIC_core_forceidle_sum, stats->core_forceidle_sum);
+        scene_drop_broken_waits(scene, slot);
+        thread_slot_note(slot, SOURCE_SCHEDSTATS,
+                         is_negative ? SOURCE_OUTCOME_malformed : SOURCE_OUTCOME_ok);
+}
+
+/* taskstats */
+
+/* It cuts times to microseconds, and integrals to what fits. */
+static void take_accounting(ThreadSlot *slot, const TaskRecord *record) {
+        uint64_t user_ns = record->user_ns / NSEC_PER_USEC * NSEC_PER_USEC;
+        uint64_t system_ns = record->system_ns / NSEC_PER_USEC * NSEC_PER_USEC;
+        uint64_t real_ns = number_add_saturating(record->user_ns, record->system_ns);
+        uint64_t page_bytes = (uint64_t) sysconf(_SC_PAGESIZE);
+        ThreadSample *sample = &slot->sample;
+
+        thread_sample_put(sample, METRIC_acct_run_real_ns, real_ns);
+        thread_sample_put(sample, METRIC_acct_run_scaled_ns, real_ns);
+        thread_sample_put(sample, METRIC_acct_run_virtual_ns, record->run_ns);
+        thread_sample_put(sample, METRIC_acct_utime_ns, user_ns);
+        thread_sample_put(sample, METRIC_acct_stime_ns, system_ns);
+        thread_sample_put(sample, METRIC_acct_utime_scaled_ns, user_ns);
+        thread_sample_put(sample, METRIC_acct_stime_scaled_ns, system_ns);
+        thread_sample_put(sample, METRIC_acct_elapsed_ns,
+                          (record->seen_ns - MIN_OF(record->start_ns, record->seen_ns)) /
+                                  NSEC_PER_USEC * NSEC_PER_USEC);
+        if (record->has & TASK_HAS_INTEGRALS && !sample->kthread) {
+                thread_sample_put(sample, METRIC_acct_rss_mb_us,
+                                  record->rss_integral * page_bytes / (1000 * 1024));
+                thread_sample_put(sample, METRIC_acct_vm_mb_us,
+                                  record->vm_integral * page_bytes / (1000 * 1024));
+        }
+        if (record->has & TASK_HAS_RUN_DELAY) {
+                thread_sample_put(sample, METRIC_cpu_delay_count, record->n_runs);
+                thread_sample_put(sample, METRIC_cpu_delay_total_ns, record->run_delay_ns);
+        }
+        if (record->has & TASK_HAS_RUN_DELAY_PEAKS) {
+                thread_sample_put(sample, METRIC_cpu_delay_max_ns, record->run_delay_max_ns);
+                thread_sample_put(sample, METRIC_cpu_delay_min_ns, record->run_delay_min_ns);
+        }
+        thread_slot_note(slot, SOURCE_TASKSTATS, SOURCE_OUTCOME_ok);
+}
+
+#define DELAY_ROW(id, word)                                                                \
+        [TASK_DELAY_##id] = { METRIC_##word##_delay_count, METRIC_##word##_delay_total_ns, \
+                              METRIC_##word##_delay_max_ns, METRIC_##word##_delay_min_ns },
+static const struct {
+        MetricId count, total, max, min;
+} delay_rows[_TASK_DELAY_MAX] = { TASK_DELAY_KINDS(DELAY_ROW) };
+
+static void put_delay(ThreadSample *sample, const TaskDelays *delays, unsigned kind) {
+        const TaskDelay *delay = &delays->kinds[kind];
+
+        thread_sample_put(sample, delay_rows[kind].count, delay->count);
+        thread_sample_put(sample, delay_rows[kind].total, delay->total_ns);
+        if (!(delays->has_peaks & 1u << kind))
+                return;
+        thread_sample_put(sample, delay_rows[kind].max, delay->max_ns);
+        thread_sample_put(sample, delay_rows[kind].min, delay->min_ns);
+}
+
+static bool has_counted(const TaskDelays *delays) {
+        for (unsigned kind = 0; kind < _TASK_DELAY_MAX; kind++)
+                if (delays->kinds[kind].count != 0)
+                        return true;
+        return false;
+}
+
+/* As an irq delay of 0: without interrupt accounting it is no measurement. */
+static void take_irq_delay(ThreadSlot *slot, const Gates *gates, const TaskDelays *delays,
+                           bool is_accounted) {
+        if (!delays || !(delays->has & 1u << TASK_DELAY_IRQ)) {
+                if (!delays && (gates->irq_time_accounted || !gates->has_pressure))
+                        thread_slot_note(slot, SOURCE_TASKSTATS_IRQ, SOURCE_OUTCOME_unsupported);
+                return;
+        }
+        if (delays->kinds[TASK_DELAY_IRQ].count != 0 ||
+            (is_accounted && gates->irq_time_accounted)) {
+                put_delay(&slot->sample, delays, TASK_DELAY_IRQ);
+                thread_slot_note(slot, SOURCE_TASKSTATS_IRQ, SOURCE_OUTCOME_ok);
+        } else if (gates->irq_time_accounted || !gates->has_pressure)
+                thread_slot_note(slot, SOURCE_TASKSTATS_IRQ, SOURCE_OUTCOME_unsupported);
+}
+
+/*
+ * A thread has an accounting block if delay accounting was on when it was forked. So here, other
+ * than with taskstats, its zeros are known to be measurements; but not while accounting is off.
+ */
+static void take_delays(ThreadSlot *slot, const Gates *gates, const TaskDelays *delays) {
+        bool is_accounted =
+                delays && (gates->delay_trust != DELAY_TRUST_COUNTED || has_counted(delays));
+
+        for (unsigned kind = 0; is_accounted && kind < _TASK_DELAY_MAX; kind++)
+                if (kind != TASK_DELAY_IRQ && delays->has & 1u << kind)
+                        put_delay(&slot->sample, delays, kind);
+        thread_slot_note(slot, SOURCE_TASKSTATS_DELAY, outcome_of(is_accounted));
+        take_irq_delay(slot, gates, delays, is_accounted);
+}
+
+/* memory: with every thread that has the space, as the leader may have ended */
+
+static uint64_t to_bytes(int64_t n_pages, uint64_t page_bytes) {
+        return n_pages > 0 ? number_multiply_saturating((uint64_t) n_pages, page_bytes) : 0;
+}
+
+static void take_memory(ThreadSlot *slot, const TaskMemory *memory) {
+        uint64_t page_bytes = (uint64_t) sysconf(_SC_PAGESIZE), peak;
+        ThreadSample *sample = &slot->sample;
+
+        peak = MAX_OF(memory->vm_peak, memory->vm);
+        thread_sample_put(sample, METRIC_hiwater_vm_bytes,
+                          number_multiply_saturating(peak, page_bytes));
+        if (memory->has & TASK_MEMORY_HAS_EXE) {
+                sample->has_exe = true;
+                sample->exe_dev = task_device(memory->exe_dev);
+                sample->exe_inode = memory->exe_inode;
+        }
+        slot->start_stack = memory->stack_begin;
+        slot->has_library_code = true;
+        slot->library_code = task_library_code(memory, page_bytes);
+        if (!(memory->has & TASK_MEMORY_HAS_RESIDENT))
+                return; /* process_memory_read() reads them */
+        peak = MAX_OF(memory->rss_peak, task_resident(memory));
+        thread_sample_put(sample, METRIC_hiwater_rss_bytes,
+                          number_multiply_saturating(peak, page_bytes));
+        thread_sample_put(sample, METRIC_rss_anon_bytes,
+                          to_bytes(memory->resident[TASK_MEMORY_ANON], page_bytes));
+        thread_sample_put(sample, METRIC_rss_file_bytes,
+                          to_bytes(memory->resident[TASK_MEMORY_FILE], page_bytes));
+        thread_sample_put(sample, METRIC_rss_shmem_bytes,
+                          to_bytes(memory->resident[TASK_MEMORY_SHMEM], page_bytes));
+        thread_sample_put(sample, METRIC_swap_bytes,
+                          to_bytes(memory->resident[TASK_MEMORY_SWAP], page_bytes));
+}
+
+void task_sample_take(const Scene *scene, ThreadSlot *slot, const Task *task,
+                      const TaskMemory *memory) {
+        const Gates *gates = &scene->host->gates;
+
+        thread_sample_clear(&slot->sample);
+        take_identity(slot, task->record);
+        take_stat(slot, task->record);
+        take_counts(slot, task->record);
+        take_scheduling(slot, task->record);
+        take_schedstats(scene, slot, task->schedstats);
+        take_accounting(slot, task->record);
+        take_delays(slot, gates, task->delays);
+        if (memory && slot->has_space)
+                take_memory(slot, memory);
+        slot->kept = slot->is_settled = true;
+}

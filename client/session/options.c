@@ -97,6 +97,14 @@ static int take_smaps(Taking *taking) {
                       taking->quoted);
 }
 
+static int take_backend(Taking *taking) {
+        taking->options->backend = backend_choice_find(span_of(taking->value));
+        if (taking->options->backend != _BACKEND_CHOICE_MAX)
+                return 0;
+        return refuse(taking->complaint, "--backend=%s is none: it is auto, procfs or bpf.",
+                      taking->quoted);
+}
+
 /* Seconds with up to nine decimals. */
 static bool parse_seconds(const char *text, uint64_t *ret_ns) {
         const char *point = strchr(text, '.');

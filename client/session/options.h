@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/macro.h"
+#include "metric/backend-choice.h"
 #include "metric/smaps-mode.h"
 #include "view/view.h"
 #include "render/json-out.h"
@@ -54,7 +55,8 @@ typedef struct Options {
 
         const char *tag;
         const char *output_path;
-        SmapsMode smaps; /* when it was given */
+        SmapsMode smaps;       /* when it was given */
+        BackendChoice backend; /* likewise */
         uint64_t since_realtime_ns, until_realtime_ns;
         Format format;
 

@@ -38,6 +38,8 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
         write_smaps(writer, options);
         if (options_have(options, OPTION_NO_HEAP))
                 json_write_member_bool(writer, "heap", false);
+        if (options_have(options, OPTION_BACKEND))
+                json_write_member_text(writer, "backend", backend_choice_name(options->backend));
         if (ret_fd)
                 json_write_member_bool(writer, "anonymous", true);
         return session_call_one(session, &call, ret, ret_fd);

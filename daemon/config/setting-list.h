@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include "base/macro.h"
 #include "config/quantity.h"
+#include "metric/backend-choice.h"
 #include "metric/smaps-mode.h"
 #include "wire/limits.h"
 
@@ -36,6 +37,8 @@
           1, 50000, LIMIT_SNAPSHOTS)                                                               \
         S(SNAPSHOTS_PER_USER, "Spool", "MaxSnapshotsPerUser", COUNT,                               \
           1, 50000, LIMIT_SNAPSHOTS_PER_UID)                                                       \
+        S(BACKEND, "Capture", "Backend", BACKEND_CHOICE,                                           \
+          BACKEND_CHOICE_AUTO, BACKEND_CHOICE_BPF, BACKEND_CHOICE_PROCFS)                          \
         S(SMAPS, "Capture", "Smaps", SMAPS_MODE,                                                   \
           SMAPS_MODE_NONE, SMAPS_MODE_ALL, SMAPS_MODE_SMALL)                                       \
         S(SMAPS_MAX_RSS, "Capture", "SmapsMaxRss", SIZE,                                           \

@@ -54,6 +54,15 @@ static void format_smaps_mode(uint64_t value, char ret[static QUANTITY_TEXT_BYTE
         (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%s", smaps_mode_name((SmapsMode) value));
 }
 
+static bool parse_backend(Span text, uint64_t *ret) {
+        *ret = backend_choice_find(text);
+        return *ret != _BACKEND_CHOICE_MAX;
+}
+
+static void format_backend(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
+        (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%s", backend_choice_name((BackendChoice) value));
+}
+
 static void format_count(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
         (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%" PRIu64, value);
 }
@@ -68,6 +77,7 @@ static const struct {
                            "a time like 90s or 1h 30min" },
         [SETTING_COUNT] = { number_parse_u64, format_count, "a number" },
         [SETTING_BOOL] = { parse_bool, format_bool, "yes or no" },
+        [SETTING_BACKEND_CHOICE] = { parse_backend, format_backend, "auto, procfs or bpf" },
         [SETTING_SMAPS_MODE] = { parse_smaps_mode, format_smaps_mode, "all, small or none" },
 };
 

@@ -19,6 +19,7 @@ typedef enum SettingType {
         SETTING_COUNT,
         SETTING_BOOL,       /* 0 or 1 */
         SETTING_SMAPS_MODE, /* a SmapsMode */
+        SETTING_BACKEND_CHOICE,
 } SettingType;
 
 typedef struct Setting {

@@ -29,6 +29,7 @@
         (SANDBOX_CAPABILITY(NET_ADMIN) | SANDBOX_CAPABILITY(SYS_PTRACE) | \
          SANDBOX_CAPABILITY(DAC_READ_SEARCH) | SANDBOX_CAPABILITY(CHECKPOINT_RESTORE))
 #define JOB_CAPTURE_CAPABILITIES (JOB_READING_CAPABILITIES | SANDBOX_CAPABILITY(DAC_OVERRIDE))
+#define JOB_LOADING_CAPABILITIES (SANDBOX_CAPABILITY(BPF) | SANDBOX_CAPABILITY(PERFMON))
 /* For a spool, or files in it, of somebody else; a job gives up those that it does not need. */
 #define JOB_SPOOL_CAPABILITIES \
         (SANDBOX_CAPABILITY(DAC_READ_SEARCH) | SANDBOX_CAPABILITY(DAC_OVERRIDE))
@@ -38,8 +39,11 @@
 #define JOB_KINDS(K)                                                                               \
         K(CAPTURE,  "capture",  WHOLE, LIMIT_CAPTURE_NS,  JOB_ANY_MEMORY,                          \
           JOB_CAPTURE_CAPABILITIES, WHEN_READY,                                                    \
-          SANDBOX_READ_FILES | SANDBOX_OBSERVE | SANDBOX_READ_MEMORY,                              \
+          SANDBOX_READ_FILES | SANDBOX_OBSERVE | SANDBOX_READ_MEMORY | SANDBOX_ITERATE,            \
           JOB_READING_CAPABILITIES, false, false)                                                  \
+        K(LOAD,     "load",     WHOLE, LIMIT_LOAD_NS,     JOB_ANY_MEMORY,                          \
+          JOB_LOADING_CAPABILITIES, AT_ONCE,    SANDBOX_READ_FILES | SANDBOX_LOAD_PROGRAMS,        \
+          JOB_LOADING_CAPABILITIES, false, false)                                                  \
         K(FILES,    "files",    WHOLE, LIMIT_CAPTURE_NS,  LIMIT_FILE_JOB_BYTES,                    \
           0,                        AT_ONCE,    SANDBOX_RECEIVE_FILES,                             \
           0,                        true,  false)                                                  \

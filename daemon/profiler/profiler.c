@@ -32,8 +32,8 @@
 #include "wire/limits.h"
 
 #define PROFILER_SOCKET_NAME "varlink"
-/* Of what the vault holds (service/method/heap-aid.h); that of another version is closed. */
-#define PROFILER_LAYOUT "heap-1"
+/* Of what the vault holds (service/method); that of another version is closed. */
+#define PROFILER_LAYOUT "heap-1-tasks-1"
 
 /* What a step of the start returns besides a negative errno. */
 enum {
@@ -133,7 +133,7 @@ static int reload(Profiler *profiler) {
         r = settings_load(profiler->options, profiler->connected, &config);
         if (r != SETTINGS_OK)
                 return r;
-        settings = settings_of_service(config, spool_dir_fd(profiler->spool));
+        settings = settings_of_service(config, spool_dir_fd(profiler->spool), profiler->connected);
         limits = settings_of_server(config);
         r = server_set_limits(profiler->server, &limits);
         if (r < 0)
@@ -409,7 +409,8 @@ static int open_service(Profiler *profiler) {
                 .workshop = profiler->workshop,
                 .vault = profiler->vault,
                 .spool = profiler->spool,
-                .settings = settings_of_service(profiler->config, spool_dir_fd(profiler->spool)),
+                .settings = settings_of_service(profiler->config, spool_dir_fd(profiler->spool),
+                                                profiler->connected),
                 .on_activity = on_activity,
                 .userdata = profiler,
         };

@@ -34,6 +34,7 @@ typedef struct CaptureParameters {
         bool heap;
         uint64_t heap_limit_ns;
         int heap_cache; /* owned; negative: none */
+        int tasks;      /* owned: the task iterator; negative: none */
         uid_t uid;
         json_object *self_pids;
 } CaptureParameters;
@@ -45,7 +46,8 @@ typedef struct CaptureParameters {
                               .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES, \
                               .smaps_limit_ns = LIMIT_SMAPS_NS,                 \
                               .heap_limit_ns = LIMIT_HEAP_NS,                   \
-                              .heap_cache = -EBADF })
+                              .heap_cache = -EBADF,                             \
+                              .tasks = -EBADF })
 
 /*
  * One snapshot on its way from the kernel into a file. A spool job gives the file its name: this
@@ -268,7 +270,7 @@ static CaptureOptions recording_options(Recording *recording) {
                 .smaps_limit_ns = recording->parameters->smaps_limit_ns,
                 .heap = recording->parameters->heap,
                 .heap_limit_ns = recording->parameters->heap_limit_ns,
-                .task_fd = -EBADF,
+                .task_fd = recording->parameters->tasks,
                 .heap_cache_fd = recording->parameters->heap_cache,
                 .open_files = recording_open_files,
                 .self_pids = recording->self_pids,
@@ -420,6 +422,7 @@ static int work_capture(Work *work) {
                   offsetof(CaptureParameters, heap_limit_ns) },
                 { JOB_KEY_HEAP_CACHE, PARAMETER_DESCRIPTOR, false,
                   offsetof(CaptureParameters, heap_cache) },
+                { JOB_KEY_TASKS, PARAMETER_DESCRIPTOR, false, offsetof(CaptureParameters, tasks) },
                 { JOB_KEY_ANONYMOUS, PARAMETER_BOOL, false,
                   offsetof(CaptureParameters, anonymous) },
                 { JOB_KEY_UID, PARAMETER_UID, true, offsetof(CaptureParameters, uid) },
@@ -437,6 +440,7 @@ static int work_capture(Work *work) {
         spool_parameters_done(&parameters.spool);
         parameters.output = fd_close(parameters.output);
         parameters.heap_cache = fd_close(parameters.heap_cache);
+        parameters.tasks = fd_close(parameters.tasks);
         return r;
 }
 

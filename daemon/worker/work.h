@@ -59,6 +59,7 @@ extern const WorkMethod work_verify_methods[];   /* job-verify.c */
 extern const WorkMethod work_convert_methods[];  /* job-convert.c */
 extern const WorkMethod work_import_methods[];   /* job-import.c */
 extern const WorkMethod work_capture_methods[];  /* job-capture.c */
+extern const WorkMethod work_load_methods[];     /* job-load.c */
 extern const WorkMethod work_files_methods[];    /* job-files.c */
 extern const WorkMethod work_spool_methods[];    /* job-spool.c */
 extern const WorkMethod work_survey_methods[];   /* job-survey.c */

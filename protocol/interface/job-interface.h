@@ -15,6 +15,7 @@
 #define JOB_METHOD_CAPTURE JOB_INTERFACE ".Capture" /* take a snapshot */
 #define JOB_METHOD_KEEP JOB_INTERFACE ".Keep"       /* publish what a capture has written */
 #define JOB_METHOD_PROBE JOB_INTERFACE ".Probe"     /* the state of every source */
+#define JOB_METHOD_LOAD JOB_INTERFACE ".Load"       /* BPF programs into the kernel */
 #define JOB_METHOD_FILES JOB_INTERFACE ".Files"     /* answer questions about files of others */
 #define JOB_METHOD_CONVERT JOB_INTERFACE ".Convert" /* a snapshot in another format */
 #define JOB_METHOD_IMPORT JOB_INTERFACE ".Import"   /* a verified copy of a file from outside */
@@ -80,6 +81,9 @@
 #define JOB_KEY_HEAP "heap"
 #define JOB_KEY_HEAP_LIMIT_NS "heapLimitNs"
 #define JOB_KEY_HEAP_CACHE "heapCache" /* descriptor: what captures keep for each other */
+#define JOB_KEY_TASKS \
+        "tasks" /* descriptor: the task iterator, as a job of JOB_METHOD_LOAD made it */
+#define JOB_KEY_REASON "reason" /* why there is none */
 #define JOB_KEY_SELF_PIDS "selfPids"
 #define JOB_KEY_ROTATED "rotated" /* names that had to make room */
 #define JOB_KEY_SOURCES "sources" /* what the capture said of them; part of the answer */

@@ -2,6 +2,7 @@
 #include "job/sandbox/sandbox-calls.h"
 
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -96,6 +97,21 @@ static const SandboxCall calls_read_memory[] = {
         {},
 };
 
+static const SandboxCall calls_iterate[] = {
+        WITH("bpf", 0, BPF_ITER_CREATE),
+        {},
+};
+
+/* What libbpf asks: what this kernel has, maps and types of the program, and the program itself. */
+static const SandboxCall calls_load_programs[] = {
+        WITH("bpf", 0, BPF_MAP_CREATE), WITH("bpf", 0, BPF_MAP_UPDATE_ELEM),
+        WITH("bpf", 0, BPF_MAP_FREEZE), WITH("bpf", 0, BPF_BTF_LOAD),
+        WITH("bpf", 0, BPF_PROG_LOAD), WITH("bpf", 0, BPF_PROG_BIND_MAP),
+        WITH("bpf", 0, BPF_LINK_CREATE), WITH("bpf", 0, BPF_OBJ_GET_INFO_BY_FD),
+        ANY("uname"), ANY("prlimit64"), ANY("setrlimit"), ANY("ugetrlimit"), ANY("getrlimit"),
+        {},
+};
+
 /*
  * To write, a file has to be a new one: a filter cannot see the path, which may be that of
  * /proc/PID/mem, of a device or of another file of the user. For O_TMPFILE the path is a directory.
@@ -132,6 +148,8 @@ const SandboxCallGroup sandbox_call_groups[] = {
         { SANDBOX_READ_FILES, calls_read_files },
         { SANDBOX_OBSERVE, calls_observe },
         { SANDBOX_READ_MEMORY, calls_read_memory },
+        { SANDBOX_ITERATE, calls_iterate },
+        { SANDBOX_LOAD_PROGRAMS, calls_load_programs },
         { SANDBOX_CHANGE_NAMES, calls_change_names },
         { 0, NULL },
 };

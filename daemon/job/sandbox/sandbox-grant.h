@@ -14,6 +14,8 @@ typedef enum SandboxGrant {
         SANDBOX_CHANGE_NAMES = 1 << 2,  /* make files; link, rename and remove names */
         SANDBOX_READ_MEMORY = 1 << 3,   /* that of other processes, and send files to be parsed */
         SANDBOX_RECEIVE_FILES = 1 << 4, /* take a few descriptors from a socket */
+        SANDBOX_ITERATE = 1 << 5,       /* begin passes of BPF iterators that others have loaded */
+        SANDBOX_LOAD_PROGRAMS = 1 << 6, /* load BPF programs, as far as capabilities allow */
 } SandboxGrant;
 
 /* The architectures on which struct stat is the one that the kernel fills for fstat(2). */

@@ -14,6 +14,7 @@ uint64_t desk_now_ns(void) {
 
 DeskSettings desk_default_settings(void) {
         return (DeskSettings) {
+                .backend = BACKEND_CHOICE_PROCFS,
                 .smaps = SMAPS_MODE_SMALL,
                 .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES,
                 .smaps_ns = LIMIT_SMAPS_NS,

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 #include "base/macro.h"
+#include "metric/backend-choice.h"
 #include "metric/smaps-mode.h"
 #include "service/desk/lent.h"
 #include "service/desk/queue.h"
@@ -34,10 +35,13 @@ typedef enum QueueKind {
         _QUEUE_KIND_MAX,
 } QueueKind;
 
+#define DESK_REFUSAL_BYTES 256
+
 /* What an administrator may choose, and change while calls are served. */
 typedef struct DeskSettings {
         SpoolLimits spool;
-        SmapsMode smaps;                  /* for a capture that does not say */
+        BackendChoice backend;            /* for a capture that does not say */
+        SmapsMode smaps;                  /* likewise */
         uint64_t smaps_max_rss_bytes;     /* the bound of SMAPS_MODE_SMALL */
         uint64_t smaps_ns;                /* budget of smaps_rollup in one capture */
         bool heap;                        /* counters of allocators, likewise */
@@ -59,6 +63,8 @@ typedef struct Desk {
         Recorder recorder;
         sd_event_source *turn;
         Lent *lent;
+        /* Why threads cannot be read through BPF; "" while that was not tried, or works. */
+        char bpf_refusal[DESK_REFUSAL_BYTES];
         bool is_cleaned;   /* the spool, or it will be before anything is added */
         bool is_cleaning;  /* a request to do so exists */
         bool is_surveying; /* a request that fills the index exists */

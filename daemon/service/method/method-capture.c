@@ -11,6 +11,7 @@
 #include "job/workshop.h"
 #include "service/method/clean.h"
 #include "service/method/heap-aid.h"
+#include "service/method/task-aid.h"
 #include "service/request/order.h"
 #include "service/request/reservation.h"
 #include "service/request/transfer.h"
@@ -27,7 +28,9 @@ typedef struct CaptureFields {
         const char *tag;
         bool replace, anonymous;
         OptionalBool wants_smaps;
-        const char *smaps_mode; /* NULL: not given */
+        const char *backend_name; /* NULL: not given */
+        BackendChoice backend;
+        const char *smaps_mode; /* likewise */
         SmapsMode smaps;
         OptionalBool wants_heap;
         bool heap;
@@ -143,8 +146,20 @@ static int choose_smaps(Request *request, CaptureFields *fields) {
         return 0;
 }
 
+static int choose_backend(Request *request, CaptureFields *fields) {
+        fields->backend = request->desk->settings.backend;
+        if (!fields->backend_name)
+                return 0;
+        fields->backend = backend_choice_find(span_of(fields->backend_name));
+        return fields->backend == _BACKEND_CHOICE_MAX
+                       ? request_refuse_parameter(request, "backend",
+                                                  "It is \"auto\", \"procfs\" or \"bpf\".")
+                       : 0;
+}
+
 static int check_fields(Request *request, CaptureFields *fields) {
         const char *complaint;
+        int r;
 
         if (fields->replace && !fields->tag)
                 return request_refuse_parameter(request, "replace",
@@ -158,7 +173,8 @@ static int check_fields(Request *request, CaptureFields *fields) {
                                     });
         fields->heap =
                 fields->wants_heap.is_set ? fields->wants_heap.value : request->desk->settings.heap;
-        return choose_smaps(request, fields);
+        r = choose_backend(request, fields);
+        return r == 0 ? choose_smaps(request, fields) : r;
 }
 
 /* What both jobs have to know. */
@@ -219,30 +235,77 @@ static int on_captured(Request *request, Span frame) {
 }
 
 /* The order is written late because it lists the processes of the jobs that run by then. */
-static int prepare(Request *request) {
+static int write_order(Request *request, JsonWriter *writer) {
         CaptureState *state = request->state;
-        JsonWriter writer;
         int r;
 
-        request_begin_order(request, &writer);
-        write_identity(request, &writer);
-        json_write_member_text(&writer, JOB_KEY_SMAPS_MODE, smaps_mode_name(state->fields.smaps));
-        json_write_member_bool(&writer, JOB_KEY_ANONYMOUS, state->fields.anonymous);
-        write_own_pids(request, &writer);
-        json_write_member_u64(&writer, JOB_KEY_SMAPS_MAX_RSS,
+        request_begin_order(request, writer);
+        write_identity(request, writer);
+        json_write_member_text(writer, JOB_KEY_SMAPS_MODE, smaps_mode_name(state->fields.smaps));
+        json_write_member_bool(writer, JOB_KEY_ANONYMOUS, state->fields.anonymous);
+        write_own_pids(request, writer);
+        json_write_member_u64(writer, JOB_KEY_SMAPS_MAX_RSS,
                               request->desk->settings.smaps_max_rss_bytes);
-        json_write_member_u64(&writer, JOB_KEY_SMAPS_LIMIT_NS, request->desk->settings.smaps_ns);
-        r = state->fields.anonymous ? 0 : request_add_spool(request, &writer);
+        json_write_member_u64(writer, JOB_KEY_SMAPS_LIMIT_NS, request->desk->settings.smaps_ns);
+        r = state->fields.anonymous ? 0 : request_add_spool(request, writer);
         if (r == 0)
                 r = open_file(request, state);
         if (r == 0)
-                r = add_file(request, &writer, state, JOB_KEY_OUTPUT);
+                r = add_file(request, writer, state, JOB_KEY_OUTPUT);
         if (r == 0 && state->fields.heap)
-                r = heap_aid_write(request, &writer);
-        if (r != 0)
-                return r;
-        return request_end_order(request, &writer, JOB_METHOD_CAPTURE, JOB_CAPTURE);
+                r = heap_aid_write(request, writer);
+        return r == 0 ? task_aid_write(request, writer, state->fields.backend) : r;
 }
+
+static const Stage capturing;
+
+/* With what was loaded, or without. */
+static int go_on(Request *request) {
+        JsonWriter writer;
+        int r = write_order(request, &writer);
+
+        return r == 0 ? request_continue(request, &writer, JOB_METHOD_CAPTURE, JOB_CAPTURE,
+                                         &capturing)
+                      : r;
+}
+
+static int on_loaded(Request *request, Span frame) {
+        task_aid_take(request, frame);
+        return go_on(request);
+}
+
+static int on_not_loaded(Request *request, Span frame) {
+        task_aid_refuse(request->desk, "the job that loads BPF programs failed");
+        return go_on(request);
+}
+
+static int prepare(Request *request) {
+        static const Stage loading = {
+                .on_result = on_loaded,
+                .on_failure = on_not_loaded,
+                .keeps_place = true,
+        };
+        const CaptureState *state = request->state;
+        JsonWriter writer;
+        int r;
+
+        if (task_aid_must_load(request->desk, state->fields.backend)) {
+                request->stage = &loading;
+                request_begin_order(request, &writer);
+                return request_end_order(request, &writer, JOB_METHOD_LOAD, JOB_LOAD);
+        }
+        r = write_order(request, &writer);
+        return r == 0 ? request_end_order(request, &writer, JOB_METHOD_CAPTURE, JOB_CAPTURE) : r;
+}
+
+static const Stage capturing = {
+        .prepare = prepare,
+        .on_note = on_note,
+        .on_part = on_progress,
+        .on_result = on_captured,
+        .keeps_place = true,
+        .tells_progress = true,
+};
 
 int method_capture(Request *request) {
         static const Parameter table[] = {
@@ -250,16 +313,9 @@ int method_capture(Request *request) {
                 { "replace", PARAMETER_BOOL, false, offsetof(CaptureFields, replace) },
                 { "smaps", PARAMETER_OPTIONAL_BOOL, false, offsetof(CaptureFields, wants_smaps) },
                 { "smapsMode", PARAMETER_TEXT, false, offsetof(CaptureFields, smaps_mode) },
+                { "backend", PARAMETER_TEXT, false, offsetof(CaptureFields, backend_name) },
                 { "heap", PARAMETER_OPTIONAL_BOOL, false, offsetof(CaptureFields, wants_heap) },
                 { "anonymous", PARAMETER_BOOL, false, offsetof(CaptureFields, anonymous) },
-        };
-        static const Stage stage = {
-                .prepare = prepare,
-                .on_note = on_note,
-                .on_part = on_progress,
-                .on_result = on_captured,
-                .keeps_place = true,
-                .tells_progress = true,
         };
         CaptureFields *fields;
         CaptureState *state;
@@ -277,5 +333,5 @@ int method_capture(Request *request) {
         if (r != 0)
                 return r;
         clean_spool(request->desk);
-        return request_enqueue(request, QUEUE_ADDING, &stage);
+        return request_enqueue(request, QUEUE_ADDING, &capturing);
 }

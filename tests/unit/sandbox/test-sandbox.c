@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -494,6 +495,13 @@ static const struct {
         GRANTED(SANDBOX_READ_MEMORY, process_vm_readv, -1, 0, 0, 0, 0),
         GRANTED(SANDBOX_READ_MEMORY, get_robust_list, -1, NOWHERE, NOWHERE),
         GRANTED(SANDBOX_READ_MEMORY, socketpair, AF_UNIX, -1, 0, NOWHERE),
+        GRANTED(SANDBOX_ITERATE, bpf, BPF_ITER_CREATE, 0, 0),
+        GRANTED(SANDBOX_LOAD_PROGRAMS, bpf, BPF_LINK_CREATE, 0, 0),
+        GRANTED(SANDBOX_LOAD_PROGRAMS, bpf, BPF_MAP_FREEZE, 0, 0),
+        /* nobody: objects that others have loaded */
+        GRANTED(0, bpf, BPF_BTF_GET_NEXT_ID, 0, 0),
+        GRANTED(0, bpf, BPF_PROG_GET_FD_BY_ID, 0, 0),
+        GRANTED(0, bpf, BPF_OBJ_GET, 0, 0),
         /* nobody: a pair that reaches further */
         GRANTED(0, socketpair, AF_INET, -1, 0, NOWHERE),
         GRANTED(0, socketpair, AF_NETLINK, SOCK_RAW, 0, NOWHERE),

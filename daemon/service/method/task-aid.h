@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * TaskAid
+ *
+ * What the main process does so that a capture can read threads through BPF: before the first
+ * capture that wants to, a job loads the program and ends; the vault holds what it loaded, and each
+ * capture borrows that. A refusal is remembered, for it is not tried again until a restart.
+ */
+
+#include <stdbool.h>
+#include "base/macro.h"
+#include "service/request/order.h"
+
+/* Whether a capture with this choice has to wait for a job that loads. */
+bool task_aid_must_load(const Desk *desk, BackendChoice choice);
+/* @frame: what that job answers, with a descriptor or with a reason. */
+void task_aid_take(Request *request, Span frame);
+/* Files are read from now on. */
+void task_aid_refuse(Desk *desk, const char *reason);
+
+/*
+ * The member of a capture's order. REQUEST_ANSWERED when BPF was asked for and there is none: the
+ * caller is told why.
+ */
+_must_check_ int task_aid_write(Request *request, JsonWriter *writer, BackendChoice choice);

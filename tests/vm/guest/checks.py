@@ -13,7 +13,7 @@ import time
 import harness
 
 BOOTS = {
-    "first": ("installation", "readings", "heap", "scheduler", "confinement", "configuration", "failures", "adversary",
+    "first": ("installation", "readings", "backends", "heap", "scheduler", "confinement", "configuration", "failures", "adversary",
               "foreign", "limits", "parting"),
     "second": ("afterwards",),
 }

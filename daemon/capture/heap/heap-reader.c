@@ -296,16 +296,15 @@ static bool read_threads(HeapReader *reader, const HeapTarget *target, HeapExami
 
 static void examine_and_read(HeapReader *reader, const HeapTarget *target) {
         HeapExamination examination;
-        HeapFailure failure;
 
         heap_examine(&reader->bench, &reader->table, target->speaker, &examination);
-        failure = examination.failure;
-        /* Something may be missing because the process is no more. */
-        if (failure != HEAP_FAILURE_NONE && confirm(reader, target) != HEAP_FAILURE_NONE)
-                failure = confirm(reader, target);
-        if (failure != HEAP_FAILURE_NONE)
-                fail_process(reader, target, failure);
-        else if (examination.n_plans > 0)
+        if (examination.failure != HEAP_FAILURE_NONE) {
+                /* Something may be missing because the process is no more. */
+                HeapFailure identity = confirm(reader, target);
+
+                fail_process(reader, target,
+                             identity != HEAP_FAILURE_NONE ? identity : examination.failure);
+        } else if (examination.n_plans > 0)
                 (void) read_threads(reader, target, &examination, false);
         keep(reader, target, &examination);
 }

@@ -23,7 +23,6 @@ typedef struct RoomAnswer {
 
 struct FileRoom {
         pthread_mutex_t lock; /* of everything below; held while a question is on its way */
-        unsigned n_references;
         int (*open)(void *userdata, int peer_fd);
         void *userdata;
         /*
@@ -55,7 +54,6 @@ int file_room_new(int (*open)(void *userdata, int peer_fd), void *userdata, File
         if (!room)
                 return -ENOMEM;
         *room = (FileRoom){
-                .n_references = 1,
                 .open = open,
                 .userdata = userdata,
                 .shelf = { -EBADF, -EBADF },
@@ -70,13 +68,6 @@ int file_room_new(int (*open)(void *userdata, int peer_fd), void *userdata, File
                 room->is_gone = true;
         *ret = room;
         return 0;
-}
-
-FileRoom *file_room_ref(FileRoom *room) {
-        (void) pthread_mutex_lock(&room->lock);
-        room->n_references++;
-        (void) pthread_mutex_unlock(&room->lock);
-        return room;
 }
 
 /*
@@ -111,23 +102,15 @@ static int leave(FileRoom *room) {
 }
 
 FileRoom *file_room_free(FileRoom *room) {
-        bool is_last;
-
         if (!room)
                 return NULL;
-        (void) pthread_mutex_lock(&room->lock);
-        (void) leave(room);
         /* The other side is told now, whoever else has a copy of the shelf. */
         if (room->is_open && take_end(room, 0) == 0)
                 room->fd = fd_close(room->fd);
         for (unsigned i = 0; i < ELEMENTSOF(room->shelf); i++)
                 room->shelf[i] = fd_close(room->shelf[i]);
-        is_last = --room->n_references == 0;
-        (void) pthread_mutex_unlock(&room->lock);
-        if (is_last) {
-                (void) pthread_mutex_destroy(&room->lock);
-                free(room);
-        }
+        (void) pthread_mutex_destroy(&room->lock);
+        free(room);
         return NULL;
 }
 

@@ -34,12 +34,7 @@ enum {
  */
 _must_check_ int file_room_new(int (*open)(void *userdata, int peer_fd), void *userdata,
                                FileRoom **ret);
-/* For another thread, which then frees it too. */
-FileRoom *file_room_ref(FileRoom *room);
-/*
- * Ends the room: when this returns @open is not running and will not be called again, and whoever
- * still has a reference finds it gone. Waits for a question that is on its way, until its deadline.
- */
+/* After the last question of any thread. The other side sees that nobody asks any more. */
 FileRoom *file_room_free(FileRoom *room);
 DEFINE_CLEANUP(FileRoom *, file_room_free);
 

@@ -70,6 +70,7 @@ START_TEST(an_answer_is_what_the_file_says) {
         ck_assert_uint_eq(layout.verdict, HEAP_NOT_JEMALLOC);
         ck_assert_uint_eq(host.n_opened, 1);
         ck_assert_ptr_null(file_room_free(room));
+        ck_assert_ptr_null(file_room_free(NULL));
         ck_assert_int_eq(served_join(&host.served), 0);
         (void) close(program);
 }
@@ -655,30 +656,6 @@ START_TEST(who_waits_behind_another_has_a_deadline_too) {
 }
 END_TEST
 
-/* life */
-
-START_TEST(who_has_a_reference_finds_it_gone) {
-        int program = open_program();
-        FileRoom *room, *other;
-        HeapLayout layout;
-        Host host = {};
-
-        ck_assert_int_eq(file_room_new(open_served, &host, &room), 0);
-        other = file_room_ref(room);
-        ck_assert_int_eq(file_room_ask(other, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
-                                       in_ns(LONG_NS), &layout),
-                         0);
-        (void) file_room_free(room);
-        ck_assert_int_eq(served_join(&host.served), 0);
-        ck_assert_int_eq(file_room_ask(other, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
-                                       in_ns(LONG_NS), &layout),
-                         FILE_ROOM_E_GONE);
-        (void) file_room_free(other);
-        ck_assert_ptr_null(file_room_free(NULL));
-        (void) close(program);
-}
-END_TEST
-
 int main(void) {
         Suite *suite = suite_create("file-room");
         TCase *ask = tcase_create("ask"), *fail = tcase_create("fail"),
@@ -689,7 +666,6 @@ int main(void) {
         tcase_add_test(ask, what_cannot_be_read_costs_its_own_question);
         tcase_add_test(ask, several_threads_may_ask);
         tcase_add_test(ask, threads_with_tables_of_their_own_may_ask);
-        tcase_add_test(ask, who_has_a_reference_finds_it_gone);
         tcase_add_test(fail, nobody_comes);
         tcase_add_test(fail, who_comes_is_gone_before_the_question);
         tcase_add_test(fail, who_has_the_question_goes_without_an_answer);

@@ -29,7 +29,6 @@ void process_memory_put(ThreadSlot *slot, const ProcStatus *status) {
 
         slot->has_library_code = status->has_library_code;
         slot->library_code = status->library_code;
-        slot->has_nested = status->has_n_namespaces;
         slot->is_nested = status->n_namespaces > 1;
         if (status->has_rss_anon)
                 thread_sample_put(sample, METRIC_rss_anon_bytes, status->rss_anon);

@@ -154,7 +154,7 @@ typedef struct ThreadSlot {
          * What its status file told of its process: bytes mapped to be executed, and whether it
          * lives in a pid namespace below that of this /proc.
          */
-        bool has_library_code, has_nested, is_nested;
+        bool has_library_code, is_nested;
         uint64_t library_code;
         uint64_t cgroup_id; /* 0: the backend does not know it */
 

@@ -24,7 +24,7 @@ void heap_reader_close(HeapReader *reader);
 HeapReader *heap_reader_free(HeapReader *reader);
 DEFINE_CLEANUP(HeapReader *, heap_reader_free);
 
-/* After everything else that is read of @process: what takes time here makes nothing else late. */
+/* After all else that is read of @process; the processes behind it in the batch wait for it. */
 void heap_reader_read(HeapReader *reader, const BatchProcess *process);
 
 const HeapSummary *heap_reader_summary(const HeapReader *reader);

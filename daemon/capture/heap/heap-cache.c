@@ -125,17 +125,22 @@ static Span process_key(const void *owner, size_t element) {
         return (Span){ (const char *) &processes[element].key, sizeof(processes[element].key) };
 }
 
-static const HeapProcess *find_process(const ProcessTable *table, const HeapProcessKey *key) {
+static HeapProcess *find_process(const ProcessTable *table, const HeapProcessKey *key) {
         size_t i = index_find(&table->index, (Span){ (const char *) key, sizeof(*key) },
                               process_key, table->items);
 
         return i == INDEX_NONE ? NULL : &table->items[i];
 }
 
-static int add_process(ProcessTable *table, const HeapProcess *process) {
+static int put_process(ProcessTable *table, const HeapProcess *process) {
+        HeapProcess *known = find_process(table, &process->key);
         int r;
 
-        if (table->n == HEAP_CACHE_MAX_PROCESSES || find_process(table, &process->key))
+        if (known) {
+                *known = *process;
+                return 0;
+        }
+        if (table->n == HEAP_CACHE_MAX_PROCESSES)
                 return 0;
         r = ARRAY_RESERVE(table->items, table->n_allocated, table->n + 1);
         if (r == 0)
@@ -202,7 +207,7 @@ static int take_records(HeapCache *cache, const CacheHeader *header, const char 
         }
         for (uint32_t i = 0; i < header->n_processes && r == 0; i++, at += sizeof(process)) {
                 memcpy(&process, at, sizeof(process));
-                r = add_process(&cache->known, &process);
+                r = put_process(&cache->known, &process);
         }
         return r;
 }
@@ -335,7 +340,7 @@ bool heap_cache_find_process(HeapCache *cache, const HeapProcessKey *key, HeapPr
                 found = find_process(&cache->known, key);
                 /* Without memory for it, it is only looked at again. */
                 if (found)
-                        (void) !add_process(&cache->seen, found);
+                        (void) !put_process(&cache->seen, found);
         }
         if (found)
                 *ret = *found;
@@ -347,7 +352,7 @@ int heap_cache_put_process(HeapCache *cache, const HeapProcess *process) {
         int r;
 
         (void) pthread_mutex_lock(&cache->lock);
-        r = add_process(&cache->seen, process);
+        r = put_process(&cache->seen, process);
         (void) pthread_mutex_unlock(&cache->lock);
         return r;
 }

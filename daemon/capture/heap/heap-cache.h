@@ -70,5 +70,8 @@ _must_check_ int heap_cache_put_file(HeapCache *cache, const FileIdentity *ident
                                      FileQuestion question, const void *answer);
 
 bool heap_cache_find_process(HeapCache *cache, const HeapProcessKey *key, HeapProcess *ret);
-/* Nothing is put into a full one. -ENOMEM. */
+/*
+ * Replaces what is known of this process: plans that led nowhere have been made anew. Of further
+ * processes nothing is put into a full cache. -ENOMEM.
+ */
 _must_check_ int heap_cache_put_process(HeapCache *cache, const HeapProcess *process);

@@ -504,6 +504,9 @@ START_TEST(plans_that_lead_nowhere_are_made_anew) {
         put_counters(20, DISTANCE, &layout, 77, 66);
         capture();
         check_value(20, 77, 66);
+        spoil_maps();
+        capture();
+        check_value(20, 77, 66); /* the new ones were kept */
 }
 END_TEST
 

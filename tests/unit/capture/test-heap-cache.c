@@ -148,6 +148,39 @@ START_TEST(a_process_that_changed_in_any_way_is_another) {
 }
 END_TEST
 
+static int64_t distance_of(pid_t tgid) {
+        const HeapProcessKey key = process_of(tgid).key;
+        HeapProcess found;
+
+        ck_assert(heap_cache_find_process(cache, &key, &found));
+        return found.plans[0].distance;
+}
+
+/* Also what was found, and so is kept, before it turned out to be of no use. */
+START_TEST(what_is_put_again_replaces_what_was_known) {
+        HeapProcess better = process_of(1);
+
+        better.plans[0].distance = 77;
+        put_process(1);
+        put_process(2);
+        ck_assert_int_eq(heap_cache_store(cache, fd), 0);
+        reload();
+        ck_assert(has_process(1) && has_process(2));
+        ck_assert_int_eq(heap_cache_put_process(cache, &better), 0);
+        ck_assert_int_eq(distance_of(1), 77);
+        ck_assert_int_eq(heap_cache_store(cache, fd), 0);
+        reload();
+        ck_assert_int_eq(distance_of(1), 77);
+        ck_assert(has_process(2));
+        /* A full cache takes it, too. */
+        for (pid_t i = 2; i <= HEAP_CACHE_MAX_PROCESSES; i++)
+                put_process(i);
+        better.plans[0].distance = 78;
+        ck_assert_int_eq(heap_cache_put_process(cache, &better), 0);
+        ck_assert_int_eq(distance_of(1), 78);
+}
+END_TEST
+
 START_TEST(processes_that_were_not_seen_again_are_forgotten) {
         put_process(1);
         put_process(2);
@@ -257,6 +290,7 @@ int main(void) {
         tcase_add_test(tcase, what_was_put_is_found_by_the_next_capture);
         tcase_add_test(tcase, a_file_that_changed_in_any_way_is_another);
         tcase_add_test(tcase, a_process_that_changed_in_any_way_is_another);
+        tcase_add_test(tcase, what_is_put_again_replaces_what_was_known);
         tcase_add_test(tcase, processes_that_were_not_seen_again_are_forgotten);
         tcase_add_test(tcase, of_too_many_files_the_least_used_are_forgotten);
         tcase_add_test(tcase, too_many_processes_are_not_all_kept);

@@ -261,14 +261,29 @@ static void take_counters(HeapReader *reader, const HeapTarget *target,
 }
 
 /*
- * Reads the threads by plans. False when not even one could be read although it is there, so that
- * plans from an earlier capture may not be good any more.
+ * Plans may not be good any more when none of the threads could be read and with some of them that
+ * may be why: that a thread has ended, may not be read or has no pointer says nothing of plans.
  */
+static bool is_in_vain(const CounterRequest *request) {
+        bool has_doubt = false;
+
+        for (size_t i = 0; i < request->n; i++) {
+                HeapFailure failure = request->threads[i].failure;
+
+                if (failure == HEAP_FAILURE_NONE)
+                        return false;
+                has_doubt |= failure != HEAP_FAILURE_PERMISSION &&
+                             failure != HEAP_FAILURE_NO_THREAD_POINTER &&
+                             !heap_failure_is_benign(failure);
+        }
+        return has_doubt;
+}
+
+/* Reads the threads by plans. False when plans from an earlier capture were of no use. */
 static bool read_threads(HeapReader *reader, const HeapTarget *target, HeapExamination *examination,
                          bool is_recalled) {
         HeapWork *work = heap_bench_work(&reader->bench);
         HeapFailure failure = work ? HEAP_FAILURE_NONE : HEAP_FAILURE_MAPS_READ;
-        bool is_in_vain = true;
 
         if (work) {
                 (void) put_requests(&work->counters, target, examination);
@@ -281,12 +296,7 @@ static bool read_threads(HeapReader *reader, const HeapTarget *target, HeapExami
                 fail_process(reader, target, failure);
                 return true;
         }
-        for (size_t i = 0; i < work->counters.n; i++) {
-                failure = work->counters.threads[i].failure;
-                is_in_vain = is_in_vain && failure != HEAP_FAILURE_NONE &&
-                             failure != HEAP_FAILURE_PERMISSION && !heap_failure_is_benign(failure);
-        }
-        if (is_in_vain && is_recalled)
+        if (is_recalled && is_in_vain(&work->counters))
                 return false;
         examination->geometry = work->counters.geometry;
         reader->summary.n_detected += target->leader != NULL;

@@ -510,6 +510,19 @@ START_TEST(plans_that_lead_nowhere_are_made_anew) {
 }
 END_TEST
 
+/* Their C library is not going to tell, however often the process is looked at. */
+START_TEST(plans_for_threads_without_a_pointer_are_not_made_anew) {
+        capture();
+        fake_task(&memory, 10)->head = fake_task(&memory, 11)->head = 0;
+        spoil_maps();
+        capture();
+        ck_assert(!has(10) && !has(11));
+        check_value(20, 2000, 5);
+        ck_assert_str_eq(summary(), SUMMARY("4", "2", "1", "2", "\"no-thread-pointer\"", "false",
+                                            "\"no-thread-pointer\":2"));
+}
+END_TEST
+
 START_TEST(without_a_cache_everything_is_found_out_anew) {
         int fd = captured.options.heap_cache_fd;
 
@@ -912,6 +925,7 @@ int main(void) {
         tcase_add_test(known, a_process_that_maps_more_code_is_looked_at_again);
         tcase_add_test(known, a_file_that_changed_is_asked_about_again);
         tcase_add_test(known, plans_that_lead_nowhere_are_made_anew);
+        tcase_add_test(known, plans_for_threads_without_a_pointer_are_not_made_anew);
         tcase_add_test(known, without_a_cache_everything_is_found_out_anew);
         tcase_add_loop_test(failures, a_file_that_cannot_be_used_is_a_failure_of_the_process, 0,
                             ELEMENTSOF(verdict_rows));

@@ -273,18 +273,23 @@ static int lock_until(FileRoom *room, uint64_t deadline_ns) {
         return r == ETIMEDOUT ? FILE_ROOM_E_LATE : -r;
 }
 
+/* A failure of our own is told apart from what the file job says, which is of the file. */
+static int result_of(int r) {
+        return r < 0 ? FILE_ROOM_E_UNABLE : r;
+}
+
 int file_room_ask(FileRoom *room, FileQuestion question, const FileTag *tag, int fd,
                   uint64_t deadline_ns, void *ret) {
         RoomAnswer answer;
         int r = lock_until(room, deadline_ns);
 
         if (r != 0)
-                return r;
+                return result_of(r);
         r = ask(room, question, tag, fd, deadline_ns, &answer);
         room->fd = fd_close(room->fd);
         (void) pthread_mutex_unlock(&room->lock);
         if (r != 0)
-                return r;
+                return result_of(r);
         if (answer.head.result == 0)
                 memcpy(ret, &answer.bytes, file_answer_bytes(question));
         return answer.head.result;
@@ -311,8 +316,8 @@ int file_room_take_late(FileRoom *room, uint64_t deadline_ns, FileTag *ret_tag,
         int r = lock_until(room, deadline_ns);
 
         if (r != 0)
-                return r;
-        r = take_late(room, deadline_ns);
+                return result_of(r);
+        r = result_of(take_late(room, deadline_ns));
         if (r == 0) {
                 room->has_late = false;
                 r = room->late.head.result;

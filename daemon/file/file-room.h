@@ -24,8 +24,9 @@ typedef struct FileRoom FileRoom;
 
 enum {
         FILE_ROOM_OK,
-        FILE_ROOM_E_LATE, /* no answer by the deadline */
-        FILE_ROOM_E_GONE, /* nobody answers, now and later */
+        FILE_ROOM_E_LATE,   /* no answer by the deadline */
+        FILE_ROOM_E_GONE,   /* nobody answers, now and later */
+        FILE_ROOM_E_UNABLE, /* it could not be asked now: no descriptor or memory is left */
 };
 
 /*
@@ -45,16 +46,16 @@ typedef struct FileTag {
 
 /*
  * Asks about the file @fd, which is borrowed: a duplicate is sent. @deadline_ns: CLOCK_MONOTONIC;
- * @ret: of the type of the question. 0, FILE_ROOM_E_LATE, FILE_ROOM_E_GONE, or the -errno that the
- * file job says (file-question.h).
+ * @ret: of the type of the question. 0, FILE_ROOM_E_*, or the -errno that the file job says
+ * (file-question.h), and only that: it is about the file.
  */
 _must_check_ int file_room_ask(FileRoom *room, FileQuestion question, const FileTag *tag, int fd,
                                uint64_t deadline_ns, void *ret);
 
 /*
  * Gives the answer to the last question that was late, once, waiting for it until @deadline_ns. 0;
- * FILE_ROOM_E_LATE when it has not come, or no question is late; FILE_ROOM_E_GONE; or the -errno
- * that the file job says.
+ * FILE_ROOM_E_LATE when it has not come, or no question is late; FILE_ROOM_E_GONE, _UNABLE; or the
+ * -errno that the file job says.
  */
 _must_check_ int file_room_take_late(FileRoom *room, uint64_t deadline_ns, FileTag *ret_tag,
                                      FileQuestion *ret_question, FileAnswer *ret);

@@ -165,7 +165,7 @@ HeapFailure heap_ask(Heap *heap, FileQuestion question, const FileIdentity *iden
         r = file_room_ask(heap->room, question, &tag, fd, now_mono_ns() + patience_ns, ret);
         heap_spend(heap, system->now_ns(system->userdata) - begin_ns);
         collect_late(heap, 0);
-        if (r < 0) /* what reading failed with; a positive result is about the job */
+        if (r < 0) /* what the job failed to read the file with; a positive result is of the room */
                 return HEAP_FAILURE_FILE_UNREADABLE;
         if (r == FILE_ROOM_E_LATE)
                 return HEAP_FAILURE_TIME_BUDGET;

@@ -228,7 +228,7 @@ static int receive_answer(FileRoom *room, uint64_t deadline_ns, RoomAnswer *ret)
         return 0;
 }
 
-/* Waits for the answer that was late. It is to be taken before the next one is. */
+/* Waits for the answer that was late, when the one before has been taken. */
 static int receive_late(FileRoom *room, uint64_t deadline_ns) {
         int r = receive_answer(room, deadline_ns, &room->late);
 
@@ -252,8 +252,9 @@ static int ask(FileRoom *room, FileQuestion question, const FileTag *tag, int fd
                 r = get_peer(room);
         if (r == 0)
                 r = take_end(room, MSG_PEEK);
+        /* There is room for one late answer, and somebody may still take the one that is there. */
         if (r == 0 && room->is_owed)
-                r = receive_late(room, deadline_ns);
+                r = room->has_late ? FILE_ROOM_E_LATE : receive_late(room, deadline_ns);
         if (r != 0)
                 return r;
         room->asked = (FileAsked){ .id = room->asked.id + 1, .question = question };

@@ -24,7 +24,7 @@ typedef struct FileRoom FileRoom;
 
 enum {
         FILE_ROOM_OK,
-        FILE_ROOM_E_LATE,   /* no answer by the deadline */
+        FILE_ROOM_E_LATE,   /* no answer by the deadline, or two are late already */
         FILE_ROOM_E_GONE,   /* nobody answers, now and later */
         FILE_ROOM_E_UNABLE, /* it could not be asked now: no descriptor or memory is left */
 };

@@ -562,6 +562,47 @@ START_TEST(a_late_answer_can_be_had_when_it_came) {
 }
 END_TEST
 
+/* The third question would have no place for the second late answer. */
+START_TEST(a_late_answer_stays_until_it_is_taken) {
+        Fake fake = { .stays = true };
+        int program = open_program();
+        FileAnswer answer;
+        FileQuestion question;
+        HeapLayout layout;
+        FileRoom *room;
+        FileTag tag;
+
+        ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
+        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &tag_1, program,
+                                       in_ns(SHORT_NS), &layout),
+                         FILE_ROOM_E_LATE);
+        set_answer(&fake, 1, 0, sizeof(HeapLayout));
+        ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
+        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &tag_2, program,
+                                       in_ns(SHORT_NS), &layout),
+                         FILE_ROOM_E_LATE);
+        set_answer(&fake, 2, 0, sizeof(HeapLayout));
+        ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
+        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
+                                       in_ns(LONG_NS), &layout),
+                         FILE_ROOM_E_LATE);
+        ck_assert_uint_eq(n_waiting(fake.peer_fd), 2);
+
+        ck_assert_int_eq(file_room_take_late(room, in_ns(LONG_NS), &tag, &question, &answer), 0);
+        ck_assert_mem_eq(&tag, &tag_1, sizeof(tag));
+        ck_assert_int_eq(file_room_take_late(room, in_ns(LONG_NS), &tag, &question, &answer), 0);
+        ck_assert_mem_eq(&tag, &tag_2, sizeof(tag));
+        set_answer(&fake, 3, -EIO, 0);
+        ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
+        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
+                                       in_ns(LONG_NS), &layout),
+                         -EIO);
+        (void) file_room_free(room);
+        (void) close(fake.peer_fd);
+        (void) close(program);
+}
+END_TEST
+
 START_TEST(a_late_answer_may_be_none) {
         Fake fake = { .stays = true };
         int program = open_program();
@@ -678,6 +719,7 @@ int main(void) {
         tcase_add_test(late, who_is_late_is_asked_no_more_before_it_answered);
         tcase_add_test(late, a_late_answer_of_another_length_is_still_one);
         tcase_add_loop_test(late, a_late_answer_can_be_had_when_it_came, 0, 2);
+        tcase_add_test(late, a_late_answer_stays_until_it_is_taken);
         tcase_add_test(late, a_late_answer_may_be_none);
         tcase_add_test(late, without_time_nobody_is_asked);
         tcase_add_test(late, who_waits_behind_another_has_a_deadline_too);

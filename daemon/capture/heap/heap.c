@@ -14,9 +14,11 @@
 #define PATIENCE_LEAST_NS (2 * NSEC_PER_MSEC)
 /*
  * At the end there is one answer at most to wait for. The job ends with the capture: a file that
- * takes longer than this would be parsed again and again, and never be known.
+ * takes longer than this would be parsed again and again, and never be known. Whoever waits for the
+ * snapshot waits for this, too, so the patience does not grow with a generous limit.
  */
 #define LAST_PATIENCE 5 /* times the limit */
+#define LAST_PATIENCE_MAX_NS (10 * NSEC_PER_SEC)
 
 struct Heap {
         HeapOptions options;
@@ -188,8 +190,9 @@ const HeapSummary *heap_summary(const Heap *heap) {
 void heap_keep(Heap *heap) {
         uint64_t patience_ns = number_multiply_saturating(heap->options.limit_ns, LAST_PATIENCE);
 
+        patience_ns = MIN_OF(patience_ns, LAST_PATIENCE_MAX_NS);
         if (heap->room)
-                collect_late(heap, number_add_saturating(now_mono_ns(), patience_ns));
+                collect_late(heap, now_mono_ns() + patience_ns);
         /* Without it the next capture looks at everything anew. */
         if (heap->state == HEAP_STATE_READING && heap->options.cache_fd >= 0)
                 (void) !heap_cache_store(heap->cache, heap->options.cache_fd);

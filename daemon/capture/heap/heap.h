@@ -63,8 +63,9 @@ uint64_t heap_limit_ns(const Heap *heap);
 void heap_spend(Heap *heap, uint64_t ns);
 /*
  * How long to wait for one process: half of what is left, so that somebody who makes us wait for a
- * process of his, or for its files, costs that and not the readings of all others. A quarter of the
- * time is only for processes of which everything is known. 0: nothing more is begun.
+ * process of his costs that and not the readings of all others. Files are parsed one after the
+ * other, so one that takes long costs those behind it, too, of which nothing is known yet. A
+ * quarter of the time is only for processes of which everything is known. 0: nothing more is begun.
  */
 uint64_t heap_patience_ns(const Heap *heap, bool is_known);
 

@@ -175,11 +175,20 @@ bool module_list_is_named(const ModuleList *list, const Module *module, const ch
                memcmp(path + module->n_path - n, name, n) == 0;
 }
 
-/* The piece at or behind number @i that has @address; module->n when there is none. */
+/* The piece at or behind number @i, of @n, that has @address; @n when there is none. */
 static size_t find_piece(const ModulePiece *pieces, size_t i, size_t n, uint64_t address) {
-        while (i < n && !(address >= pieces[i].start && address < pieces[i].end))
-                i++;
-        return i;
+        size_t low = i, high = n;
+
+        /* They ascend by address. */
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (pieces[middle].start <= address)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low > i && address < pieces[low - 1].end ? low - 1 : n;
 }
 
 bool module_list_place(const ModuleList *list, const Module *module, const HeapLayout *layout,
@@ -187,18 +196,19 @@ bool module_list_place(const ModuleList *list, const Module *module, const HeapL
         const ModulePiece *pieces = &list->pieces[module->first];
         uint64_t first_vaddr = layout->first_vaddr & ~(page_bytes - 1);
         uint64_t first_offset = layout->first_offset & ~(page_bytes - 1);
+        size_t code = *at;
 
         for (size_t i = *at; i < module->n; i++) {
                 uint64_t bias = pieces[i].start - first_vaddr;
-                bool has_code = false;
                 size_t image;
 
                 if (pieces[i].offset != first_offset || (layout->is_fixed && bias != 0))
                         continue;
+                /* The next piece with code. It only goes forward: there can be many pieces. */
+                while (code < module->n && (code < i || !pieces[code].is_executable))
+                        code++;
                 image = find_piece(pieces, i, module->n, bias + layout->tls_vaddr);
-                for (size_t k = i; image < module->n && k <= image; k++)
-                        has_code |= pieces[k].is_executable;
-                if (!has_code)
+                if (image == module->n || code > image)
                         continue;
                 *at = image + 1;
                 *ret_bias = bias;

@@ -250,6 +250,37 @@ START_TEST(every_copy_of_a_library_is_found) {
 }
 END_TEST
 
+/* As many pieces as there can be, of which each could be where a copy begins. */
+START_TEST(a_process_with_many_pieces_is_gone_through_once) {
+        const uint64_t n = MODULE_LIST_MAX_PIECES / 8, step = 32;
+        HeapLayout far = library;
+        uint64_t n_found = 0, bias = 0;
+        size_t at = 0;
+
+        module_list_begin(&list);
+        for (uint64_t i = 0; i < n; i++) {
+                add_library(2, 0x1000 + step * i, "/lib/a.so");
+                for (uint64_t k = 10; k < 13; k++) /* read only */
+                        add(2, 0x1000 + step * i + k, 1, 0, false, "/lib/a.so");
+        }
+        ck_assert_int_eq(module_list_end(&list), 0);
+        ck_assert_uint_eq(list.n, 1);
+        ck_assert_uint_eq(list.n_pieces, MODULE_LIST_MAX_PIECES);
+        while (module_list_place(&list, &list.modules[0], &library, PAGE, &at, &bias))
+                ck_assert_uint_eq(bias, (0x1000 + step * n_found++) * PAGE);
+        ck_assert_uint_eq(n_found, n);
+
+        /* Half of the pieces lie between the beginning and the image, and the first one fits. */
+        far.tls_vaddr += step * n / 2 * PAGE;
+        at = 0;
+        ck_assert(module_list_place(&list, &list.modules[0], &far, PAGE, &at, &bias));
+        ck_assert_uint_eq(bias, 0x1000 * PAGE);
+        far.tls_vaddr += step * n * PAGE;
+        at = 0;
+        ck_assert(!module_list_place(&list, &list.modules[0], &far, PAGE, &at, &bias));
+}
+END_TEST
+
 /* A tool that only looks into the file has it mapped, too. */
 START_TEST(a_copy_that_is_read_is_not_one_that_runs) {
         uint64_t bias = 0;
@@ -320,6 +351,7 @@ int main(void) {
         tcase_add_test(places, a_library_is_where_its_first_segment_is);
         tcase_add_test(places, addresses_of_the_file_need_not_begin_at_zero);
         tcase_add_test(places, every_copy_of_a_library_is_found);
+        tcase_add_test(places, a_process_with_many_pieces_is_gone_through_once);
         tcase_add_test(places, a_copy_that_is_read_is_not_one_that_runs);
         tcase_add_test(places, large_pages_are_rounded_to);
         tcase_add_test(places, a_layout_of_another_file_is_found_nowhere);

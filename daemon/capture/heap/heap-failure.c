@@ -54,8 +54,16 @@ void heap_summary_merge(HeapSummary *summary, const HeapSummary *other) {
         summary->n_walked += other->n_walked;
         summary->n_detected += other->n_detected;
         summary->n_ok += other->n_ok;
-        for (unsigned i = 0; i < _HEAP_FAILURE_MAX; i++)
+        for (unsigned i = 0; i < _HEAP_FAILURE_MAX; i++) {
                 summary->failures[i] += other->failures[i];
+                summary->parts[i] += other->parts[i];
+        }
+}
+
+void heap_summary_finish(HeapSummary *summary) {
+        for (unsigned i = 0; i < _HEAP_FAILURE_MAX; i++)
+                if (summary->failures[i] == 0 && summary->parts[i] > 0)
+                        summary->failures[i] = 1;
 }
 
 uint64_t heap_summary_n_failed(const HeapSummary *summary) {

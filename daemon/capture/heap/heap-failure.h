@@ -60,9 +60,16 @@ typedef struct HeapSummary {
         uint64_t n_detected; /* that use jemalloc, so that their threads could be read */
         uint64_t n_ok;       /* threads that were read */
         uint64_t failures[_HEAP_FAILURE_MAX];
+        /* Batches of processes that failed without their leader, which is what counts a process. */
+        uint64_t parts[_HEAP_FAILURE_MAX];
 } HeapSummary;
 
 void heap_summary_merge(HeapSummary *summary, const HeapSummary *other);
+/*
+ * After the last one: a failure that only parts of processes had is one of a process at least, so
+ * that none goes without a reason.
+ */
+void heap_summary_finish(HeapSummary *summary);
 /* Failures that are not benign. */
 uint64_t heap_summary_n_failed(const HeapSummary *summary);
 /* The most frequent one of them, the first by name of several; NONE when nothing failed. */

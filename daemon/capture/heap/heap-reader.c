@@ -86,6 +86,8 @@ static void fail_process(HeapReader *reader, const HeapTarget *target, HeapFailu
                         note_failure(&target->slots[i], failure);
         if (target->leader)
                 count_failure(reader, failure);
+        else
+                reader->summary.parts[failure]++;
 }
 
 /* identity */

@@ -190,6 +190,7 @@ const HeapSummary *heap_summary(const Heap *heap) {
 void heap_keep(Heap *heap) {
         uint64_t patience_ns = number_multiply_saturating(heap->options.limit_ns, LAST_PATIENCE);
 
+        heap_summary_finish(&heap->summary);
         patience_ns = MIN_OF(patience_ns, LAST_PATIENCE_MAX_NS);
         if (heap->room)
                 collect_late(heap, now_mono_ns() + patience_ns);

@@ -81,8 +81,8 @@ HeapFailure heap_ask(Heap *heap, FileQuestion question, const FileIdentity *iden
                      uint64_t patience_ns, FileAnswer *ret);
 
 /*
- * After the workers: adds their counts, and keeps what is known for the next capture, for which it
- * waits once more for an answer that was late.
+ * After the workers: adds their counts, and at last finishes them and keeps what is known for the
+ * next capture, for which it waits once more for an answer that was late.
  */
 void heap_add_summary(Heap *heap, const HeapSummary *summary);
 const HeapSummary *heap_summary(const Heap *heap);

@@ -881,8 +881,8 @@ START_TEST(a_process_that_makes_us_wait_costs_half_of_the_time) {
 }
 END_TEST
 
-/* A process that is read in several batches counts once. */
-START_TEST(a_process_in_several_batches_is_counted_once) {
+/* So many that process 30 is read in several batches. Their map cannot be used. */
+static void add_many_threads(void) {
         for (pid_t tid = 1000; tid < 1000 + 3 * BATCH_MAX_THREADS; tid++) {
                 char path[64];
 
@@ -890,10 +890,33 @@ START_TEST(a_process_in_several_batches_is_counted_once) {
                 snprintf(path, sizeof(path), "proc/30/task/%d/maps", tid);
                 tree_write_text(&tree, path, "x\n");
         }
+}
+
+/* A process that is read in several batches counts once. */
+START_TEST(a_process_in_several_batches_is_counted_once) {
+        add_many_threads();
         tree_write_text(&tree, "proc/30/task/30/maps", "x\n");
         captured.options.n_workers = 2;
         capture();
         check_source(SOURCE_STATE_PARTIAL, 3, 0, 0, 0, 3 * BATCH_MAX_THREADS + 1);
+        ck_assert_str_eq(summary(), SUMMARY("4", "2", "3", "1", "\"maps-read-failure\"", "false",
+                                            "\"maps-read-failure\":1"));
+}
+END_TEST
+
+START_TEST(a_failure_without_the_leader_has_a_reason) {
+        add_many_threads();
+        /* What is found out of the leader is not known to be of these. */
+        for (pid_t tid = 1000; tid < 1000 + 3 * BATCH_MAX_THREADS; tid++) {
+                char path[64];
+
+                snprintf(path, sizeof(path), "proc/30/task/%d/status", tid);
+                tree_write_text(&tree, path, "Name:\tx\n");
+        }
+        capture();
+        ck_assert_int_eq(captured.sources.sources[SOURCE_JEMALLOC].state, SOURCE_STATE_PARTIAL);
+        ck_assert_str_eq(reason(), "1 process (maps-read-failure): /proc/PID/maps could not be "
+                                   "read, or has more than fits");
         ck_assert_str_eq(summary(), SUMMARY("4", "2", "3", "1", "\"maps-read-failure\"", "false",
                                             "\"maps-read-failure\":1"));
 }
@@ -949,5 +972,6 @@ int main(void) {
         tcase_add_test(bounds, what_does_not_fit_into_the_time_is_left_out_and_told);
         tcase_add_test(bounds, a_process_that_makes_us_wait_costs_half_of_the_time);
         tcase_add_test(bounds, a_process_in_several_batches_is_counted_once);
+        tcase_add_test(bounds, a_failure_without_the_leader_has_a_reason);
         return check_main(suite);
 }

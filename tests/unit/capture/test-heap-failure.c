@@ -110,6 +110,24 @@ START_TEST(summaries_of_workers_add_up) {
 }
 END_TEST
 
+START_TEST(a_failure_of_parts_is_one_of_a_process) {
+        const HeapSummary part = { .parts = { [HEAP_FAILURE_PERMISSION] = 2,
+                                              [HEAP_FAILURE_MAPS_READ] = 3,
+                                              [HEAP_FAILURE_PID_MISSING] = 4 } };
+        _cleanup_(buffer_done) Buffer buffer = {};
+        HeapSummary sum = { .failures = { [HEAP_FAILURE_PERMISSION] = 5 } };
+
+        heap_summary_merge(&sum, &part);
+        heap_summary_merge(&sum, &part);
+        ck_assert_uint_eq(heap_summary_n_failed(&sum), 5);
+        heap_summary_finish(&sum);
+        ck_assert_str_eq(to_json(&sum, &buffer),
+                         "{\"tgids_walked\":0,\"jemalloc_detected\":0,\"probed_ok\":0,\"failed\":6,"
+                         "\"dominant_failure\":\"permission\",\"privilege_dominant\":true,"
+                         "\"failures\":{\"permission\":5,\"maps-read-failure\":1}}");
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("heap-failure");
         TCase *failures = tcase_create("failures"), *summary = tcase_create("summary");
@@ -120,6 +138,7 @@ int main(void) {
         tcase_add_loop_test(summary, a_summary_tells_the_most_frequent_failure, 0,
                             ELEMENTSOF(json_rows));
         tcase_add_test(summary, summaries_of_workers_add_up);
+        tcase_add_test(summary, a_failure_of_parts_is_one_of_a_process);
         suite_add_tcase(suite, summary);
         return check_main(suite);
 }

@@ -83,25 +83,35 @@ int module_file_identify(int dir_fd, const ProcessMapping *mapping, FileIdentity
         return find(dir_fd, mapping, path, ret);
 }
 
+/* Opens the very file that @path_fd, an O_PATH, is. This thread may have a table of its own. */
+static int open_for_reading(int path_fd) {
+        char path[64];
+
+        (void) snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", path_fd);
+        return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
 int module_file_open(int dir_fd, const ProcessMapping *mapping, const FileIdentity *identity,
                      int *ret_fd) {
-        _cleanup_(fd_closep) int fd = -EBADF;
+        _cleanup_(fd_closep) int path_fd = -EBADF;
         char path[MODULE_FILE_PATH_BYTES];
         FileIdentity found;
-        int r;
+        int fd, r;
 
         r = find(dir_fd, mapping, path, &found);
         if (r != 0)
                 return r;
-        if (memcmp(&found, identity, sizeof(found)) != 0)
-                return MODULE_FILE_E_GONE;
-        fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        if (fd < 0)
+        /* A stranger's path may lead to a device by now. O_PATH touches nothing. */
+        path_fd = openat(dir_fd, path, O_PATH | O_CLOEXEC);
+        if (path_fd < 0)
                 return code_of(errno);
-        if (identify(fd, "", AT_EMPTY_PATH, &found) != 0 ||
+        if (identify(path_fd, "", AT_EMPTY_PATH, &found) != 0 ||
             memcmp(&found, identity, sizeof(found)) != 0)
                 return MODULE_FILE_E_GONE;
-        *ret_fd = TAKE_FD(fd);
+        fd = open_for_reading(path_fd);
+        if (fd < 0)
+                return code_of(errno);
+        *ret_fd = fd;
         return 0;
 }
 

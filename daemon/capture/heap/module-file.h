@@ -32,9 +32,9 @@ enum {
 #define MODULE_FILE_PATH_BYTES (PROCESS_MAP_PATH_BYTES + 64)
 
 /*
- * Whether the file may be opened is decided by its type before, so that no device is touched.
- * @dir_fd is the directory of a thread of the process. These calls may wait for a file system that
- * does not answer. 0, MODULE_FILE_E_*.
+ * Whether the file may be opened is decided by its type before, so that no device is touched, also
+ * when its path leads elsewhere meanwhile. @dir_fd is the directory of a thread of the process.
+ * These calls may wait for a file system that does not answer. 0, MODULE_FILE_E_*.
  */
 _must_check_ int module_file_identify(int dir_fd, const ProcessMapping *mapping, FileIdentity *ret);
 /* Opens it for reading if it is still @identity. */

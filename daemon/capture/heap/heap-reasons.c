@@ -53,9 +53,9 @@ static const char *permission_reason(const Gates *gates) {
 
 static void explain_budget(const Heap *heap, Source *source, uint64_t n) {
         source_set(source, source->state,
-                   "the time budget of %" PRIu64 " ms was used up and %" PRIu64
-                   " process%s left out: HeapTime= of ctprofd.conf sets it, --no-heap skips all",
-                   heap_limit_ns(heap) / NSEC_PER_MSEC, n, n == 1 ? " was" : "es were");
+                   "the time budget of %" PRIu64 " ms did not suffice for %" PRIu64
+                   " process%s: HeapTime= of ctprofd.conf sets it, --no-heap skips all",
+                   heap_limit_ns(heap) / NSEC_PER_MSEC, n, n == 1 ? "" : "es");
 }
 
 /* One sentence has room for one cause: the most frequent one, but for what a setting changes. */

@@ -844,8 +844,8 @@ START_TEST(what_does_not_fit_into_the_time_is_left_out_and_told) {
         capture();
         ck_assert(!has(10) && !has(20));
         check_source(SOURCE_STATE_UNAVAILABLE, 0, 0, 0, 0, 5);
-        ck_assert_str_eq(reason(), "the time budget of 0 ms was used up and 4 processes were left "
-                                   "out: HeapTime= of ctprofd.conf sets it, --no-heap skips all");
+        ck_assert_str_eq(reason(), "the time budget of 0 ms did not suffice for 4 processes: "
+                                   "HeapTime= of ctprofd.conf sets it, --no-heap skips all");
         ck_assert_ptr_nonnull(strstr(summary(), "\"time-budget\":4"));
         /* What is known to have none needs no time. */
         captured.options.heap_limit_ns = 100 * NSEC_PER_SEC;
@@ -855,8 +855,8 @@ START_TEST(what_does_not_fit_into_the_time_is_left_out_and_told) {
         capture();
         ck_assert(has(10) && has(11) && !has(20));
         check_source(SOURCE_STATE_PARTIAL, 2, 0, 0, 0, 1);
-        ck_assert_str_eq(reason(), "the time budget of 3000 ms was used up and 1 process was left "
-                                   "out: HeapTime= of ctprofd.conf sets it, --no-heap skips all");
+        ck_assert_str_eq(reason(), "the time budget of 3000 ms did not suffice for 1 process: "
+                                   "HeapTime= of ctprofd.conf sets it, --no-heap skips all");
 }
 END_TEST
 

@@ -321,8 +321,8 @@ static const struct {
           false,
           false,
           SOURCE_STATE_UNAVAILABLE,
-          "the time budget of 100 ms was used up and 1 process was left out: HeapTime= of "
-          "ctprofd.conf sets it, --no-heap skips all" },
+          "the time budget of 100 ms did not suffice for 1 process: HeapTime= of ctprofd.conf sets "
+          "it, --no-heap skips all" },
 };
 
 START_TEST(counters_of_allocators_tell_what_stands_in_their_way) {

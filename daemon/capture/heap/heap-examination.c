@@ -370,29 +370,33 @@ static bool take_words(Examiner *examiner, bool is_further) {
         return true;
 }
 
+/* Without an answer the examination is over: one that it does not know is an answer, too. */
 static bool ask_library(Examiner *examiner, const ModuleFile *asked, FileAnswer *ret) {
         Heap *heap = examiner->bench->heap;
         HeapWork *work = examiner->work;
         ModuleFile *file = &work->files[0];
+        HeapFailure failure = HEAP_FAILURE_FILE_OPEN;
 
-        *ret = (FileAnswer){ .THREAD_LAYOUT = { .is_known = 0 } };
         if (heap_recall(heap, FILE_QUESTION_THREAD_LAYOUT, &asked->identity, ret))
                 return true;
         *file = *asked;
         work->n_files = 1;
         if (!run(examiner, HEAP_WORK_OPEN))
                 return false;
-        if (file->result == 0 && heap_ask(heap, FILE_QUESTION_THREAD_LAYOUT, &file->identity,
-                                          file->fd, left_ns(examiner), ret) != HEAP_FAILURE_NONE)
-                *ret = (FileAnswer){ .THREAD_LAYOUT = { .is_known = 0 } };
+        if (file->result == 0)
+                failure = heap_ask(heap, FILE_QUESTION_THREAD_LAYOUT, &file->identity, file->fd,
+                                   left_ns(examiner), ret);
         file->fd = fd_close(file->fd);
         work->n_files = 0;
-        return true;
+        if (failure != HEAP_FAILURE_NONE)
+                stop(examiner, failure);
+        return failure == HEAP_FAILURE_NONE;
 }
 
 /*
  * The distance of the thread pointer changes with the C library where a thread's control block
- * cannot be recognised. A static program has none that could be asked.
+ * cannot be recognised: with the wrong one, other words would be taken for counters. A static
+ * program has none that could be asked.
  */
 static bool find_geometry(Examiner *examiner) {
         static const char *const names[] = { "libc.so.6", "libpthread.so.0" };
@@ -408,8 +412,12 @@ static bool find_geometry(Examiner *examiner) {
                 ModuleFile file = { .module = i % list->n, .fd = -EBADF };
                 FileAnswer answer;
 
-                if (!known || !module_list_is_named(list, module, names[i / list->n]))
+                if (!module_list_is_named(list, module, names[i / list->n]))
                         continue;
+                if (!known) {
+                        stop(examiner, examiner->missing);
+                        return false;
+                }
                 file.identity = known->identity;
                 if (!ask_library(examiner, &file, &answer))
                         return false;

@@ -44,13 +44,13 @@ static int find_robust_list(void *userdata, pid_t tid, uint64_t *ret_head) {
         return fake_robust_list(&memory, tid, ret_head);
 }
 
-/* the file job: answers with the content of the file, which is a layout */
+/* the file job: answers with the content of the file, which is a layout, and knows no threads */
 
 static struct {
         pthread_t thread;
         int fd;
         unsigned n_started, n_asked;
-        int start_error, answer_error;
+        int start_error, answer_error, thread_error;
         bool is_silent;
 } job;
 
@@ -69,6 +69,16 @@ static int receive_question(FileAsked *ret_asked) {
         return fd;
 }
 
+static void answer_about_threads(const FileAsked *asked) {
+        const struct {
+                FileAnswered head;
+                ThreadLayout layout;
+        } answer = { { asked->id, job.thread_error }, { .is_known = 0 } };
+        size_t n = job.thread_error == 0 ? sizeof(answer) : sizeof(answer.head);
+
+        (void) !send(job.fd, &answer, n, MSG_NOSIGNAL);
+}
+
 static void *run_job(void *userdata) {
         FileAsked asked;
         int fd;
@@ -80,6 +90,11 @@ static void *run_job(void *userdata) {
                 } answer = { { asked.id, job.answer_error }, { .verdict = HEAP_NOT_JEMALLOC } };
                 size_t n = job.answer_error == 0 ? sizeof(answer) : sizeof(answer.head);
 
+                if (asked.question == FILE_QUESTION_THREAD_LAYOUT) {
+                        answer_about_threads(&asked);
+                        (void) close(fd);
+                        continue;
+                }
                 __atomic_add_fetch(&job.n_asked, 1, __ATOMIC_RELAXED);
                 if (pread(fd, &answer.layout, sizeof(answer.layout), 0) !=
                     (ssize_t) sizeof(answer.layout))
@@ -815,6 +830,21 @@ START_TEST(a_job_that_does_not_answer_costs_these_readings_only) {
 }
 END_TEST
 
+/* On aarch64 it is the C library that tells where threads are; elsewhere it is not asked. */
+START_TEST(a_library_that_cannot_be_asked_of_threads_is_a_failure) {
+        job.thread_error = -EIO;
+        capture();
+        ck_assert_int_eq(has(10), thread_machine != EM_AARCH64);
+        ck_assert_int_eq(has(20), thread_machine != EM_AARCH64);
+        if (thread_machine == EM_AARCH64)
+                ck_assert_ptr_nonnull(strstr(summary(), "\"failures\":{\"file-unreadable\":2}"));
+        job.thread_error = 0;
+        capture();
+        check_value(10, 1000, 7);
+        check_value(20, 2000, 5);
+}
+END_TEST
+
 START_TEST(a_job_that_hangs_costs_its_time) {
         job.is_silent = true;
         captured.options.heap_limit_ns = 20 * NSEC_PER_MSEC;
@@ -967,6 +997,7 @@ int main(void) {
                             ELEMENTSOF(change_rows));
         tcase_add_loop_test(bounds, a_job_that_does_not_answer_costs_these_readings_only, 0,
                             ELEMENTSOF(job_rows));
+        tcase_add_test(bounds, a_library_that_cannot_be_asked_of_threads_is_a_failure);
         tcase_add_test(bounds, a_job_that_hangs_costs_its_time);
         tcase_add_test(bounds, an_answer_that_cannot_be_is_refused);
         tcase_add_test(bounds, what_does_not_fit_into_the_time_is_left_out_and_told);

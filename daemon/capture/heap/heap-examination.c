@@ -54,7 +54,7 @@ HeapFailure heap_bench_run(HeapBench *bench, HeapWorkKind kind, uint64_t patienc
 
 typedef struct Examiner {
         HeapBench *bench;
-        ModuleTable *table;
+        ModuleTable *table, *own;
         HeapWork *work; /* borrowed from the bench */
         HeapExamination *result;
         uint64_t begin_ns, patience_ns; /* for all of it */
@@ -121,14 +121,26 @@ static bool keep_memory(Examiner *examiner, int r) {
         return r == 0;
 }
 
+/* What is known of module number @i; NULL when that is nothing. */
+static const KnownModule *find_known(const Examiner *examiner, size_t i) {
+        const Module *module = &examiner->work->list.modules[i];
+        const KnownModule *known = module_table_find(examiner->table, module_key_of_map(module));
+
+        return known ? known : module_table_find(examiner->own, module_key_of_index(i));
+}
+
 static bool know(Examiner *examiner, const ModuleFile *file, HeapFailure failure,
                  const HeapLayout *layout) {
         const Module *module = &examiner->work->list.modules[file->module];
+        bool is_named_so =
+                file->identity.dev == module->dev && file->identity.inode == module->inode;
+        ModuleKey key = is_named_so ? module_key_of_map(module) : module_key_of_index(file->module);
+        ModuleTable *table = is_named_so ? examiner->table : examiner->own;
 
-        if (module_table_find(examiner->table, module))
+        if (module_table_find(table, key))
                 return true;
-        return keep_memory(examiner, module_table_add(examiner->table, module, &file->identity,
-                                                      failure, layout));
+        return keep_memory(examiner,
+                           module_table_add(table, key, &file->identity, failure, layout));
 }
 
 /*
@@ -197,7 +209,7 @@ static bool learn_modules(Examiner *examiner) {
 
         work->n_files = 0;
         for (size_t i = 0; i < work->list.n; i++) {
-                if (!module_table_find(examiner->table, &work->list.modules[i]))
+                if (!find_known(examiner, i))
                         work->files[work->n_files++] = (ModuleFile){ .module = i, .fd = -EBADF };
                 if (work->n_files == HEAP_WORK_FILES && !learn_files(examiner))
                         return false;
@@ -278,7 +290,7 @@ static bool plan_modules(Examiner *examiner) {
 
         for (size_t i = 0; i < work->list.n; i++) {
                 const Module *module = &work->list.modules[i];
-                const KnownModule *known = module_table_find(examiner->table, module);
+                const KnownModule *known = find_known(examiner, i);
                 HeapVerdict verdict;
 
                 if (!known || known->failure != HEAP_FAILURE_NONE) {
@@ -408,7 +420,7 @@ static bool find_geometry(Examiner *examiner) {
                 return true;
         for (size_t i = 0; i < ELEMENTSOF(names) * list->n; i++) {
                 const Module *module = &list->modules[i % list->n];
-                const KnownModule *known = module_table_find(examiner->table, module);
+                const KnownModule *known = find_known(examiner, i % list->n);
                 ModuleFile file = { .module = i % list->n, .fd = -EBADF };
                 FileAnswer answer;
 
@@ -427,11 +439,12 @@ static bool find_geometry(Examiner *examiner) {
         return true;
 }
 
-void heap_examine(HeapBench *bench, ModuleTable *table, const ThreadSlot *speaker,
+void heap_examine(HeapBench *bench, ModuleTable *table, ModuleTable *own, const ThreadSlot *speaker,
                   HeapExamination *ret) {
         Examiner examiner = {
                 .bench = bench,
                 .table = table,
+                .own = own,
                 .work = heap_bench_work(bench),
                 .result = ret,
                 .begin_ns = now_ns(bench),
@@ -440,6 +453,7 @@ void heap_examine(HeapBench *bench, ModuleTable *table, const ThreadSlot *speake
         };
 
         *ret = (HeapExamination){ .failure = HEAP_FAILURE_NONE };
+        module_table_clear(own);
         if (!examiner.work) {
                 stop(&examiner, HEAP_FAILURE_MAPS_READ);
                 return;

@@ -43,6 +43,9 @@ typedef struct HeapExamination {
         ThreadGeometry geometry;
 } HeapExamination;
 
-/* @speaker: a living thread of the process. -ENOMEM is left in the scene. */
-void heap_examine(HeapBench *bench, ModuleTable *table, const ThreadSlot *speaker,
+/*
+ * @table: of files in any process; @own: room for what is of this process only. @speaker: a living
+ * thread of the process. -ENOMEM is left in the scene.
+ */
+void heap_examine(HeapBench *bench, ModuleTable *table, ModuleTable *own, const ThreadSlot *speaker,
                   HeapExamination *ret);

@@ -14,6 +14,7 @@
 struct HeapReader {
         HeapBench bench;
         ModuleTable table;
+        ModuleTable own; /* of the process that is examined */
         HeapSummary summary;
 };
 
@@ -36,6 +37,7 @@ HeapReader *heap_reader_free(HeapReader *reader) {
                 return NULL;
         heap_reader_close(reader);
         module_table_done(&reader->table);
+        module_table_done(&reader->own);
         free(reader);
         return NULL;
 }
@@ -309,7 +311,7 @@ static bool read_threads(HeapReader *reader, const HeapTarget *target, HeapExami
 static void examine_and_read(HeapReader *reader, const HeapTarget *target) {
         HeapExamination examination;
 
-        heap_examine(&reader->bench, &reader->table, target->speaker, &examination);
+        heap_examine(&reader->bench, &reader->table, &reader->own, target->speaker, &examination);
         if (examination.failure != HEAP_FAILURE_NONE) {
                 /* Something may be missing because the process is no more. */
                 HeapFailure identity = confirm(reader, target);

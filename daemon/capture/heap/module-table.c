@@ -11,21 +11,33 @@ void module_table_done(ModuleTable *table) {
         *table = (ModuleTable){ .items = NULL };
 }
 
+void module_table_clear(ModuleTable *table) {
+        table->n = 0;
+        index_clear(&table->index);
+}
+
+ModuleKey module_key_of_map(const Module *module) {
+        return (ModuleKey){ { module->dev, module->inode } };
+}
+
+ModuleKey module_key_of_index(size_t index) {
+        return (ModuleKey){ { index, 0 } };
+}
+
 static Span key_of(const void *owner, size_t element) {
         const KnownModule *items = owner;
 
-        return (Span){ (const char *) items[element].map, sizeof(items[element].map) };
+        return (Span){ (const char *) &items[element].key, sizeof(items[element].key) };
 }
 
-const KnownModule *module_table_find(const ModuleTable *table, const Module *module) {
-        const uint64_t map[2] = { module->dev, module->inode };
-        size_t i = index_find(&table->index, (Span){ (const char *) map, sizeof(map) }, key_of,
+const KnownModule *module_table_find(const ModuleTable *table, ModuleKey key) {
+        size_t i = index_find(&table->index, (Span){ (const char *) &key, sizeof(key) }, key_of,
                               table->items);
 
         return i == INDEX_NONE ? NULL : &table->items[i];
 }
 
-int module_table_add(ModuleTable *table, const Module *module, const FileIdentity *identity,
+int module_table_add(ModuleTable *table, ModuleKey key, const FileIdentity *identity,
                      HeapFailure failure, const HeapLayout *layout) {
         KnownModule *added;
         int r = ARRAY_RESERVE(table->items, table->n_allocated, table->n + 1);
@@ -34,7 +46,7 @@ int module_table_add(ModuleTable *table, const Module *module, const FileIdentit
                 return r;
         added = &table->items[table->n];
         *added = (KnownModule){
-                .map = { module->dev, module->inode },
+                .key = key,
                 .identity = *identity,
                 .failure = failure,
         };

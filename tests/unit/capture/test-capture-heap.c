@@ -178,7 +178,8 @@ static void add_process(pid_t tgid, const char *maps) {
         snprintf(path, sizeof(path), "proc/%d/task/%d/maps", tgid, tgid);
         tree_write(&tree, path, span_of(maps));
         snprintf(path, sizeof(path), "proc/%d/map_files/7f2000000000-7f2000001000", tgid);
-        tree_write_text(&tree, path, "libc");
+        tree_write_text(&tree, "libc.so.6", "libc");
+        tree_link(&tree, path, "../../../libc.so.6");
 }
 
 static void add_thread(pid_t tgid, pid_t tid) {
@@ -341,6 +342,31 @@ START_TEST(counters_of_several_modules_are_summed) {
         capture();
         check_value(10, 1050, 47);
         check_value(11, 1160, 7);
+}
+END_TEST
+
+/* As in two subvolumes of btrfs: maps has one device for both, and each counts by itself. */
+START_TEST(files_of_the_same_number_are_told_apart) {
+        HeapLayout other = library_layout(HEAP_SLOT_TPOFF);
+
+        other.allocated = 424;
+        other.deallocated = 432;
+        tree_write(&tree, "proc/30/task/30/maps", span_of(MAPS_OF_LIBRARY(200) OTHER_MAPS));
+        put_layout("proc/30/map_files/7f1000000000-7f1000001000", &other);
+        (void) add_task(30, 30);
+        put_counters(30, DISTANCE, &other, 9, 8);
+        /* in one process, with something between them */
+        tree_write(&tree, "proc/10/task/10/maps",
+                   span_of(MAPS_OF_PROGRAM(100) "00600000-00601000 r--p 00000000 fd:01 901 "
+                                                "/data\n" MAPS_OF_LIBRARY(100)));
+        put_layout("proc/10/map_files/7f1000000000-7f1000001000", &other);
+        put_counters(10, DISTANCE, &other, 50, 40);
+        put_counters(11, DISTANCE, &other, 60, 30);
+        capture();
+        check_value(10, 1050, 47);
+        check_value(11, 1160, 37);
+        check_value(20, 2000, 5);
+        check_value(30, 9, 8);
 }
 END_TEST
 
@@ -967,6 +993,7 @@ int main(void) {
         tcase_add_test(values, each_file_is_asked_about_once);
         tcase_add_test(values, a_host_without_jemalloc_has_nothing_to_read);
         tcase_add_test(values, counters_of_several_modules_are_summed);
+        tcase_add_test(values, files_of_the_same_number_are_told_apart);
         tcase_add_test(values, threads_of_a_leader_that_ended_are_read);
         tcase_add_test(values, threads_in_nested_pid_namespaces_are_read);
         tcase_add_test(not_read, it_is_left_alone_on_request);

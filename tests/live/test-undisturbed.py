@@ -149,9 +149,11 @@ def read_a_hundred_times_a_second():
         for what in (quiet, noticed):
             expect_equal((what["misplaced"], what["epoll_woken"], what["sigwait_woken"]), (0, 0, 0), what)
         expect_equal((quiet["got"], noticed["got"]), (0, SIGNALS), "signals")
-        expect_equal(switches(witness.pid, [witness.spinning])[witness.spinning][0], before[witness.spinning][0], "spinning")
         n_threads = len(witness.others) + 2
         read = [int(line.split()[1]) for line in lines[:-1]]
+        # A busy host makes a thread wait once for a page or a lock of its own; readings would do so each time.
+        left = switches(witness.pid, [witness.spinning])[witness.spinning][0] - before[witness.spinning][0]
+        expect(left <= len(read) / 100, f"the spinning thread left its processor {left} times in {len(read)} readings")
         expect(read and set(read) <= {n_threads, n_threads + 1}, "threads read", set(read))
         print(f"# {len(read)} readings of {n_threads} threads in {seconds:.1f} s, {len(read) / seconds:.0f} a second: {noticed}")
 

@@ -39,7 +39,10 @@ typedef struct Evidence {
 
 /* code */
 
-/* As much of a function as its segment has. 0, ELF_FILE_E_UNMAPPED, and as elf_file_read(). */
+/*
+ * The start of a function: HEAP_CODE_BYTES of it, or where its segment ends before that the largest
+ * half, quarter and so on that the segment has. 0, ELF_FILE_E_UNMAPPED, and as elf_file_read().
+ */
 static int read_code(ElfFile *elf, uint64_t vaddr, char bytes[static HEAP_CODE_BYTES], Span *ret) {
         for (size_t n = HEAP_CODE_BYTES; n > 0; n /= 2) {
                 int r = elf_file_read_vaddr(elf, vaddr, bytes, n);

@@ -42,6 +42,7 @@ static bool is_rest_of_release(const char *text) {
 
 /* 0 and whether a version like @start is in @load; or as elf_search_next(). */
 static int find_version(ElfFile *elf, const ElfSegment *load, Span start, bool *ret) {
+        uint64_t end = load->vaddr + load->file_bytes;
         ElfSearch search;
         uint64_t vaddr;
         int r;
@@ -49,8 +50,11 @@ static int find_version(ElfFile *elf, const ElfSegment *load, Span start, bool *
         elf_search_init(&search, elf, load, start);
         while ((r = elf_search_next(&search, &vaddr)) == 0) {
                 char text[TEXT_BYTES] = {};
+                uint64_t at = vaddr + start.n;
+                size_t n = (size_t) MIN_OF(end - at, (uint64_t) sizeof(text) - 1);
 
-                r = elf_file_read_vaddr(elf, vaddr + start.n, text, sizeof(text) - 1);
+                /* The text may be the last of its segment. */
+                r = n > 0 ? elf_file_read_vaddr(elf, at, text, n) : 0;
                 if (r != 0 && r != ELF_FILE_E_UNMAPPED)
                         return r;
                 *ret |= is_rest_of_release(text);

@@ -565,6 +565,23 @@ START_TEST(a_change_is_noticed) {
 }
 END_TEST
 
+START_TEST(a_release_may_be_named_at_the_end_of_its_segment) {
+        MadeOptions options = { PROGRAM, OFFSETS_5_2, .code = MADE_OPAQUE, .n_block = TSD_5_2 };
+        static MadeElf made;
+        HeapLayout layout;
+
+        made_elf_make(&options, &made);
+        expect(made_elf_span(&made), HEAP_LAYOUT_UNKNOWN, "no release", &layout);
+        made_elf_put(&made, MADE_WRITTEN_AT - sizeof(RELEASE_5_2), RELEASE_5_2,
+                     sizeof(RELEASE_5_2));
+        expect(made_elf_span(&made), HEAP_READY, "the last bytes", &layout);
+        ck_assert_uint_eq(layout.allocated, 16);
+        made_elf_make(&options, &made);
+        made_elf_put(&made, MADE_WRITTEN_AT - strlen("5.2."), "5.2.", strlen("5.2."));
+        expect(made_elf_span(&made), HEAP_LAYOUT_UNKNOWN, "nothing behind it", &layout);
+}
+END_TEST
+
 START_TEST(two_releases_are_as_good_as_none) {
         MadeOptions options = { PROGRAM, OFFSETS_5_2, .code = MADE_OPAQUE, .n_block = TSD_5_2,
                                 .version = RELEASE_5_2 };
@@ -875,6 +892,7 @@ static Suite *heap_layout_suite(void) {
                             ELEMENTSOF(cut_rows));
         tcase_add_loop_test(tcase, a_file_is_what_it_was_made_as, 0, ELEMENTSOF(rows));
         tcase_add_loop_test(tcase, a_change_is_noticed, 0, ELEMENTSOF(changes));
+        tcase_add_test(tcase, a_release_may_be_named_at_the_end_of_its_segment);
         tcase_add_test(tcase, two_releases_are_as_good_as_none);
         tcase_add_test(tcase, two_allocators_are_as_good_as_none);
         tcase_add_test(tcase, program_headers_may_be_anywhere);

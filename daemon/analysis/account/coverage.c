@@ -55,7 +55,10 @@ Amount coverage_bound_ns(const HostUse *host, const Head *const heads[static SID
         return amount_of(number_multiply_saturating(bound, host->n_cpus.n));
 }
 
-/* The parts that are known. No thread was born, perhaps, but that is no work that anybody knows. */
+/*
+ * The sum over all threads whose run time is known; not known when that is none of them. A part
+ * without threads is 0 and must not make the sum known.
+ */
 static Amount attributed_ns(const Coverage *coverage) {
         const CoverageSum *const parts[] = { &coverage->survived_ns, &coverage->born_ns,
                                              &coverage->kernel_ns };

@@ -192,7 +192,7 @@ static void add_up(LimitTally *tally) {
         }
 }
 
-/* Throttling is counted in the cgroup with the limit alone, events in all above, too. */
+/* Throttling is counted in the cgroup with the limit alone; for events see limit-tally.h. */
 static bool is_explained(const Cgroup *cgroup, Limit limit, uint64_t count) {
         return limit != LIMIT_CPU && cgroup->below[limit] >= count;
 }

@@ -43,8 +43,11 @@ _must_check_ int limit_tally_add(LimitTally *tally, Side side, Span path, Span s
  * both snapshots nor @host_oom_kills are known.
  *
  * The kernel counts an event in all cgroups above the one in which it happened, too. A cgroup whose
- * count those below explain is left out, and so are kills of the host that a cgroup has. 0 or
- * -ENOMEM, and then nothing was written.
+ * count those below explain is left out, and so are kills of the host that a cgroup has. The
+ * exception is pids.events before Linux 6.11, and later with the mount option pids_localevents: max
+ * is counted only in the cgroup whose fork failed. A cgroup with failures of its own is then left
+ * out where those below have as many; that is accepted, because a snapshot does not tell which way
+ * its kernel counts. 0 or -ENOMEM, and then nothing was written.
  */
 _must_check_ int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills,
                                         JsonWriter *writer);

@@ -261,7 +261,7 @@ static const char *absence_despite_source(MetricId id) {
             id == METRIC_acct_rss_mb_us || id == METRIC_acct_vm_mb_us)
                 return "these threads have no memory of their own";
         if (metric->explained_by == SOURCE_JEMALLOC)
-                return "not applicable: no thread of this group uses jemalloc";
+                return "not applicable: no thread of this group that could be read uses jemalloc";
         if (metric->class == METRIC_CLASS_FAIR_POLICY)
                 return "the scheduling policy of these threads has none";
         if (metric->section == METRIC_SECTION_TASKSTATS_DELAY &&

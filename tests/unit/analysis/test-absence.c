@@ -40,8 +40,9 @@ static const struct {
         const char *text, *derived;
 } allocator_rows[] = {
         { { .state = SOURCE_STATE_OK },
-          "not applicable: no thread of this group uses jemalloc",
-          "no allocated_bytes: not applicable: no thread of this group uses jemalloc" },
+          "not applicable: no thread of this group that could be read uses jemalloc",
+          "no allocated_bytes: not applicable: no thread of this group that could be read uses "
+          "jemalloc" },
         { { .state = SOURCE_STATE_NOT_APPLICABLE,
             .reason = "no process of this host uses jemalloc" },
           "no process of this host uses jemalloc",

@@ -435,9 +435,8 @@ START_TEST(groups_without_activity_are_counted) {
                         ck_assert_ptr_nonnull(strstr(ctl.out, rows[i]));
                 ck_assert_ptr_null(strstr(ctl.out, "still "));
                 ck_assert_ptr_null(strstr(ctl.out, "asleep "));
-                ck_assert_ptr_nonnull(strstr(
-                        ctl.out,
-                        "3 more groups (--limit 0); 2 groups without activity; by metric: "));
+                ck_assert_ptr_nonnull(strstr(ctl.out, "3 more groups (--limit 0); 2 groups without "
+                                                      "activity (--all-rows); by metric: "));
         }
         /* a user who names groups gets them */
         CTL_RUN(&ctl, "compare", "a", "b", "--filter=*");
@@ -455,7 +454,7 @@ START_TEST(a_host_at_rest_has_no_table) {
         expect(0,
                "interval  a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads\n"
                "\n"
-               "1 group without activity; " WAYS,
+               "1 group without activity (--all-rows); " WAYS,
                "");
         end();
 }

@@ -266,7 +266,7 @@ static int format_first(Buffer *line, const HostSide sides[], size_t n_sides, si
                 { new_processes, 0.1, "", " new processes/s", compact_append_count, 1 },
         };
         _Static_assert(ELEMENTSOF(items) == MAX_FIRST_ITEMS, "all of them fit a wide terminal");
-        _cleanup_(buffer_done) Buffer inner = {};
+        _cleanup_(buffer_done) Buffer inner = {}, dropped = {};
 
         append_used(line, sides, n_sides);
         for (size_t i = 0; line->n > 0 && i < ELEMENTSOF(shares); i++)
@@ -275,12 +275,12 @@ static int format_first(Buffer *line, const HostSide sides[], size_t n_sides, si
                 append_spread(&inner, &sides[0]);
         if (inner.n > 0)
                 buffer_append_format(line, " (%.*s)", (int) inner.n, inner.bytes);
-        for (size_t i = 0; i < MIN_OF(n_items, ELEMENTSOF(items)); i++)
-                append_item(line, &items[i], sides, n_sides);
-        if (n_items < ELEMENTSOF(items))
+        for (size_t i = 0; i < ELEMENTSOF(items); i++)
+                append_item(i < n_items ? line : &dropped, &items[i], sides, n_sides);
+        if (dropped.n > 0) /* else there was nothing to say of them */
                 buffer_append_text(line, line->n > 0 ? ", " ELLIPSIS : ELLIPSIS);
         append_coverage(line, sides, n_sides);
-        return buffer_failure(&inner);
+        return buffer_failure(&inner) < 0 ? buffer_failure(&inner) : buffer_failure(&dropped);
 }
 
 /* Coverage is the last thing to go where there is no room for all of it. */

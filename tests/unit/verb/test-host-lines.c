@@ -54,11 +54,48 @@ START_TEST(coverage_is_told_as_far_as_it_is_known) {
 }
 END_TEST
 
+#define HALF COVERAGE("8100000000,\"notAttributedNs\":8100000000")
+/* Waiting has something to say; pressure, which is not known, has not. */
+#define WAITING "\"host\":{\"cpus\":2,\"cpuUsedNs\":16200000000,\"waitingNs\":5000000000}"
+#define MISSED "; ctprof saw 50 % of it: 0.81 went to threads that"
+
+static const struct {
+        size_t columns; /* of the terminal; 10 of them are the label's */
+        const char *side, *text;
+} cut_rows[] = {
+        { 120, "{" WAITING "," HALF "}",
+          "host      1.62 of 2 CPUs, 0.50 waiting" MISSED " ended, and interrupts\n" },
+        { 100, "{" WAITING "," HALF "}",
+          "host      1.62 of 2 CPUs, \u2026" MISSED " ended, and interrupts\n" },
+        { 80, "{" HOST "," HALF "}", "host      1.62 of 2 CPUs" MISSED "\u2026\n" },
+};
+
+START_TEST(an_ellipsis_stands_for_what_would_have_been_said) {
+        json_object *json = json_tokener_parse(cut_rows[_i].side);
+        Terminal terminal = { .out = true, .columns = cut_rows[_i].columns };
+        const HostSide side = { .host = json_object_object_get(json, "host"),
+                                .coverage = json_object_object_get(json, "coverage"),
+                                .elapsed_ns = 10 * NSEC_PER_SEC };
+        char *text = NULL;
+        size_t n = 0;
+        FILE *out = open_memstream(&text, &n);
+        const Lines lines = { out, &terminal, 8, 1 };
+
+        ck_assert_int_eq(host_lines_print(&lines, &side, 1), 0);
+        (void) fclose(out);
+        ck_assert_str_eq(text, cut_rows[_i].text);
+        free(text);
+        (void) json_object_put(json);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("host-lines");
         TCase *coverage = tcase_create("coverage");
 
         tcase_add_loop_test(coverage, coverage_is_told_as_far_as_it_is_known, 0, ELEMENTSOF(rows));
+        tcase_add_loop_test(coverage, an_ellipsis_stands_for_what_would_have_been_said, 0,
+                            ELEMENTSOF(cut_rows));
         suite_add_tcase(suite, coverage);
         return check_main(suite);
 }

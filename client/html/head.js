@@ -174,9 +174,11 @@ function poorSources({info, kind}) {
   const sides = sourceSides(info, kind);
   const said = new Map();
   for (const [side, sources = []] of sides) {
-    // Allocators that are not asked are nothing that went wrong.
-    const poor = sources.filter(({name, state}) => name !== "jemalloc" && /^(partial|unavailable)$/.test(state));
-    const isUniform = poor.length > 1 && poor.length >= sources.length - 1 &&
+    // Versions that read no allocator counters said so in every file: nothing went wrong there.
+    const read = sources.filter(({name, reason}) =>
+      name !== "jemalloc" || reason !== "this version does not read allocator counters");
+    const poor = read.filter(({state}) => /^(partial|unavailable)$/.test(state));
+    const isUniform = poor.length > 1 && poor.length === read.length &&
       poor.every(({reason}) => reason === poor[0].reason);
     for (const {name, state, reason} of isUniform ? [{...poor[0], name: "every source"}] : poor) {
       const key = `${printable(name)}\n${state}${reason ? ": " + printable(reason) : ""}`;

@@ -30,8 +30,8 @@ typedef struct Missing {
 
 /*
  * Nothing is printed if everything was read. Sources that are partial or unavailable are told,
- * except jemalloc, and values that were read but not believed. On a terminal that has no room for
- * all of them in one line, the others are counted. 0 or -ENOMEM.
+ * except jemalloc of a version that never read it, and values that were read but not believed. On a
+ * terminal that has no room for all of them in one line, the others are counted. 0 or -ENOMEM.
  */
 _must_check_ int missing_print(const Lines *lines, const Missing *missing);
 

@@ -24,8 +24,8 @@ static Ctl ctl; /* large, and one at a time */
         "\"unsupported\":0,\"malformed\":0,\"other\":0},"                                         \
         "{\"name\":\"io\",\"state\":\"partial\",\"reason\":\"others' io needs CAP_SYS_PTRACE\","  \
         "\"ok\":12,\"denied\":201,\"vanished\":0,\"unsupported\":0,\"malformed\":0,\"other\":0}," \
-        "{\"name\":\"jemalloc\",\"state\":\"unavailable\",\"reason\":\"it is never "              \
-        "read\",\"ok\":0,"                                                                        \
+        "{\"name\":\"jemalloc\",\"state\":\"unavailable\",\"reason\":\"this version does not "    \
+        "read allocator counters\",\"ok\":0,"                                                     \
         "\"denied\":0,\"vanished\":0,\"unsupported\":213,\"malformed\":0,\"other\":0}]"
 
 static inline void begin(const Exchange *exchanges, size_t n_exchanges) {

@@ -24,11 +24,14 @@
         "{\"name\":\"taskstats-delay\",\"state\":\"partial\",\"reason\":\"why\"," \
         "\"switchedOff\":true," COUNTS(9, 2, 113, 0, 0) "}"
 #define SMAPS SOURCE("smaps_rollup", "partial", COUNTS(41, 1, 0, 0, 2))
-#define JEMALLOC SOURCE("jemalloc", "unavailable", COUNTS(0, 0, 122, 0, 0))
+#define JEMALLOC SOURCE("jemalloc", "partial", COUNTS(20, 3, 1, 0, 0))
+#define JEMALLOC_NEVER_READ                                                                    \
+        "{\"name\":\"jemalloc\",\"state\":\"unavailable\",\"reason\":\"this version does not " \
+        "read allocator counters\"," COUNTS(0, 0, 122, 0, 0) "}"
 #define VERSION_0(name)     \
         "{\"name\":\"" name \
         "\",\"state\":\"unavailable\",\"reason\":\"format version 0\"," COUNTS(0, 0, 0, 0, 0) "}"
-#define OLD "[" VERSION_0("stat") "," VERSION_0("io") "," JEMALLOC "]"
+#define OLD "[" VERSION_0("stat") "," VERSION_0("io") "," JEMALLOC_NEVER_READ "]"
 
 static const struct {
         const char *sources[MISSING_MAX_SIDES]; /* of each side; NULL: there is no such side */
@@ -38,8 +41,12 @@ static const struct {
 } rows[] = {
         { { "[]" }, 0, false, "" },
         { { "null", "null" }, 0, false, "" },
-        { { "[" FINE("stat") "," JEMALLOC "]" }, 0, false, "" },
-        { { "[" FINE("stat") "," JEMALLOC "]" }, 0, true, "" },
+        { { "[" FINE("stat") "," JEMALLOC_NEVER_READ "]" }, 0, false, "" },
+        { { "[" FINE("stat") "," JEMALLOC_NEVER_READ "]" }, 0, true, "" },
+        { { "[" FINE("stat") "," SOURCE("jemalloc", "not-requested", COUNTS(0, 0, 0, 0, 0)) "]" },
+          0,
+          true,
+          "" },
 
         /* how much of what */
         { { "[" FINE("stat") "," IO "]" },
@@ -51,6 +58,10 @@ static const struct {
           false,
           "missing   schedstats: unsupported; io: 13 of 122 threads refused; smaps_rollup: 1 of 44 "
           "processes refused, 2 not read (--verbose)\n" },
+        { { "[" FINE("stat") "," JEMALLOC "]" },
+          0,
+          false,
+          "missing   jemalloc: 3 of 24 threads refused, 1 unsupported (--verbose)\n" },
         /* what a setting would turn on is supported */
         { { "[" FINE("stat") "," SWITCHED_OFF "," PARTLY_OFF "]" },
           0,
@@ -84,6 +95,10 @@ static const struct {
           true,
           "missing   schedstats unavailable: why schedstats\n"
           "missing   io partial: why io\n" },
+        { { "[" FINE("stat") "," JEMALLOC "]" },
+          0,
+          true,
+          "missing   jemalloc partial: why jemalloc\n" },
         { { "[" FINE("stat") "," IO "]", "[" FINE("stat") "," IO_OTHER "]" },
           0,
           true,

@@ -101,9 +101,9 @@
         M(fair_slice_ns,               GaugeNs,           MaxGaugeNs,    PRIMARY,              FAIR_POLICY, SCHED, "", \
           "Slice that the fair scheduler gives the thread now; on sched_ext left over from before; printed for the policies NORMAL, BATCH and EXT only") \
         M(allocated_bytes,             Bytes,             SumBytes,      PRIMARY,              ANY,         JEMALLOC, "", \
-          "Bytes that the thread has allocated through jemalloc") \
+          "Bytes that the thread has allocated through jemalloc; a forked child begins with those of the thread that forked") \
         M(deallocated_bytes,           Bytes,             SumBytes,      PRIMARY,              ANY,         JEMALLOC, "", \
-          "Bytes that the thread has freed through jemalloc") \
+          "Bytes that the thread has freed through jemalloc; a forked child begins with those of the thread that forked") \
         M(minflt,                      MonotonicCount,    SumCount,      PRIMARY,              ANY,         STAT, "", \
           "Page faults served without I/O") \
         M(majflt,                      MonotonicCount,    SumCount,      PRIMARY,              ANY,         STAT, "", \

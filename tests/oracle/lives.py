@@ -12,6 +12,8 @@ SEPARATOR = "\x1f"
 # Delays of 0 are left out where a thread may have no accounting; each kind was left out as a whole.
 DELAYS = [[f"{family}_delay_{what}" for family in families for what in ("count", "total_ns", "max_ns", "min_ns")]
           for families in (DELAY_FAMILIES, ["irq"])]
+# What jemalloc counts lies in the memory of the process, which a forked child gets a copy of.
+INHERITED = {"allocated_bytes", "deallocated_bytes"}
 AXES = {
     "comm-exact": lambda thread: thread.comm,
     "pcomm": lambda thread: thread.pcomm,
@@ -64,9 +66,13 @@ class Life:
                 return None if any(delay in values for delay in delays) else 0
         return None
 
+    def may_inherit(self, name):
+        """The first thread of a new process may have begun with what the thread that forked had."""
+        return self.is_born and name in INHERITED and self.after.tid == self.after.tgid
+
     def work(self, name):
         """What the thread did of a counter; None where it is not known or the counter fell."""
-        if self.after is None or name not in self.after.values:
+        if self.after is None or name not in self.after.values or self.may_inherit(name):
             return None
         begin = 0 if self.is_born else self.value_before(name)
         if begin is None or begin > self.after.values[name]:
@@ -137,7 +143,7 @@ class Window:
                 fell |= end < begin
             elif begin is not None or end is not None:
                 left_out += 1
-        born = values_of(self.born, name)
+        born = values_of([life.after for life in self.lives if life.is_born and not life.may_inherit(name)], name)
         if not both and not born:
             return Counted(None, None, left_out, fell)
         return Counted(min(LIMIT, sum(begin for begin, _ in both)),

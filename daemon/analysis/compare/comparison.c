@@ -176,10 +176,12 @@ static int fold_spread_of_life(Comparison *comparison, Group *group, const Threa
 
         if (!comparison->spread_names)
                 return 0;
-        if (!before || !after)
-                return fold_spread(comparison, group, after ? SIDE_AFTER : SIDE_BEFORE,
-                                   after ? after : before);
-        life_work(before, after, &work);
+        if (!after)
+                return fold_spread(comparison, group, SIDE_BEFORE, before);
+        if (before)
+                life_work(before, after, &work);
+        else
+                life_work_of_born(after, &work);
         return fold_spread(comparison, group, SIDE_AFTER, &work);
 }
 

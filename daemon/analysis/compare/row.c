@@ -309,6 +309,8 @@ static const char *absence_in_window(const GroupWindow *window, unsigned side, M
                 return NULL; /* this side lacks it: the source explains */
         if (gaps && gaps->only[side][id] > 0)
                 return "the other snapshot lacks it for these threads";
+        if (group_window_inherited(window, id))
+                return "a forked process begins with the counters of the thread that forked";
         if (side == 0 && window->gone && aggregate_has(window->gone, id))
                 return "only threads that have ended have it";
         return NULL;

@@ -89,6 +89,13 @@ void life_work(const ThreadSample *before, const ThreadSample *after, ThreadSamp
         *ret = work;
 }
 
+void life_work_of_born(const ThreadSample *born, ThreadSample *ret) {
+        *ret = *born;
+        for (unsigned i = 0; i < _METRIC_MAX; i++)
+                if (is_work(i) && life_may_inherit(born, (MetricId) i))
+                        thread_sample_drop(ret, (MetricId) i);
+}
+
 /* folding */
 
 static int note_gap(GroupWindow *window, unsigned side, unsigned id) {
@@ -187,6 +194,12 @@ static int match_sums(GroupWindow *window, const ThreadSample *read, ThreadSampl
         return 0;
 }
 
+static void note_inherited(GroupWindow *window, const ThreadSample *born,
+                           const ThreadSample *work) {
+        for (unsigned word = 0; word < WORDS; word++)
+                window->inherited[word] |= born->present[word] & ~work->present[word];
+}
+
 static int fold_side(Aggregate **side, const ThreadSample *sample) {
         int r = *side ? 0 : aggregate_new(side);
 
@@ -201,7 +214,9 @@ int group_window_fold(GroupWindow *window, Aggregate *sides[static SIDES],
         life_counts_add(&window->lives, before, after);
         if (!before) {
                 note_birth(window, after);
-                return fold_side(&sides[SIDE_AFTER], after);
+                life_work_of_born(after, &parts[SIDE_AFTER]);
+                note_inherited(window, after, &parts[SIDE_AFTER]);
+                return fold_side(&sides[SIDE_AFTER], &parts[SIDE_AFTER]);
         }
         parts[SIDE_BEFORE] = *before;
         if (after) {
@@ -236,8 +251,8 @@ int group_window_settle(GroupWindow *window, Aggregate *sides[static SIDES]) {
         }
         before = sides[SIDE_BEFORE];
         /*
-         * A thread takes part in a sum on both sides or on neither; threads that were born began at
-         * 0.
+         * A thread takes part in a sum on both sides or on neither; threads that were born and do
+         * began at 0.
          */
         for (unsigned id = 0; id < _METRIC_MAX; id++)
                 if (is_work(id))
@@ -274,8 +289,10 @@ static void adopt_falls(GroupWindow *window, GroupWindow *from) {
 
 void group_window_adopt(GroupWindow *window, GroupWindow *from) {
         life_counts_merge(&window->lives, &from->lives);
-        for (unsigned i = 0; i < ELEMENTSOF(window->moved); i++)
+        for (unsigned i = 0; i < ELEMENTSOF(window->moved); i++) {
                 window->moved[i] |= from->moved[i];
+                window->inherited[i] |= from->inherited[i];
+        }
         adopt_gaps(window, from);
         adopt_falls(window, from);
         group_window_free(from);
@@ -285,6 +302,10 @@ void group_window_adopt(GroupWindow *window, GroupWindow *from) {
 
 bool group_window_fell(const GroupWindow *window, MetricId id) {
         return window->falls && window->falls->n[id] > 0;
+}
+
+bool group_window_inherited(const GroupWindow *window, MetricId id) {
+        return window->inherited[id / 64] >> id % 64 & 1;
 }
 
 bool group_window_moved(const GroupWindow *window, MetricId id) {

@@ -9,10 +9,10 @@
  *
  * Sums then measure the work done in between. A survivor adds to both sides of a sum, or to neither
  * if one of its two values is missing and does not follow from the other (life_before()). A thread
- * that was born adds its whole value to the later
- * side and 0 to the earlier. A thread that is gone adds to no sum, because nobody saw its last
- * work. So a sum grows unless a counter was reset, and never shrinks because threads ended. All
- * other metrics, and thread_count, cover all threads of each side.
+ * that was born adds its whole value to the later side and 0 to the earlier, or to neither side of
+ * a sum that it may have inherited (life_may_inherit()). A thread that is gone adds to no sum,
+ * because nobody saw its last work. So a sum grows unless a counter was reset, and never shrinks
+ * because threads ended. All other metrics, and thread_count, cover all threads of each side.
  *
  * A group whose threads are all gone keeps its sums as they stood, so that it can be listed on its
  * own.
@@ -45,8 +45,9 @@ typedef struct GroupWindowFalls {
 typedef struct GroupWindow {
         LifeCounts lives;
         uint64_t moved[(_METRIC_MAX + 63) / 64]; /* peaks that rose and minima that fell inside */
-        GroupWindowFalls *falls;                 /* owned; NULL: none */
-        GroupWindowGaps *gaps;                   /* owned; NULL: none */
+        uint64_t inherited[(_METRIC_MAX + 63) / 64]; /* sums that threads may have been born with */
+        GroupWindowFalls *falls;                     /* owned; NULL: none */
+        GroupWindowGaps *gaps;                       /* owned; NULL: none */
         Aggregate *gone; /* owned; everything the gone threads had; NULL: none is gone */
 } GroupWindow;
 
@@ -63,6 +64,8 @@ void group_window_adopt(GroupWindow *window, GroupWindow *from);
 
 /* The sum fell for some survivor. */
 bool group_window_fell(const GroupWindow *window, MetricId id);
+/* A thread that was born takes no part in the sum, because it may have inherited what it has. */
+bool group_window_inherited(const GroupWindow *window, MetricId id);
 /*
  * A peak rose, or a minimum fell, for a survivor, or a thread that was born has one: it happened
  * between the two snapshots. False for all other metrics.
@@ -106,6 +109,17 @@ void life_counts_merge(LifeCounts *counts, const LifeCounts *from);
  * answered for @before at all, which its cpu delays tell, and if none of the delays was kept.
  */
 bool life_before(const ThreadSample *before, const ThreadSample *after, MetricId id, uint64_t *ret);
+/*
+ * Whether what @born, which the earlier snapshot lacks, has of @id may be the work of another
+ * thread. The counters of jemalloc lie in memory that a forked child gets a copy of: the first
+ * thread of a process begins with those of the thread that forked, unless it has executed a program
+ * since, which a snapshot does not tell. All other counters begin at 0.
+ */
+static inline bool life_may_inherit(const ThreadSample *born, MetricId id) {
+        return metric_table[id].explained_by == SOURCE_JEMALLOC && born->tid == born->tgid;
+}
+/* What a thread that was born did: all that it has, without the sums that it may have inherited. */
+void life_work_of_born(const ThreadSample *born, ThreadSample *ret);
 /* What a survivor did of one sum; false when that is not known, or when the sum fell. */
 bool life_grown(const ThreadSample *before, const ThreadSample *after, MetricId id, uint64_t *ret);
 /*

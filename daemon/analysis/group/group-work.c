@@ -14,7 +14,7 @@ static bool find_work(GroupWork *work, const ThreadSample *before, const ThreadS
                       MetricId id, uint64_t *ret) {
         uint64_t from = 0, to = thread_sample_get(after, id);
 
-        if (before && !life_before(before, after, id, &from))
+        if (before ? !life_before(before, after, id, &from) : life_may_inherit(after, id))
                 return false;
         if (to < from) {
                 set_bit(work->fallen, id);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdlib.h>
+
 #include "check-main.h"
 
 #include "analysis/group/group.h"
@@ -118,6 +120,48 @@ START_TEST(work_is_the_sum_over_the_work_of_threads) {
 }
 END_TEST
 
+/* A forked child has the counters of the thread that forked, which its other threads have not. */
+START_TEST(a_thread_did_not_do_what_it_may_have_inherited) {
+        for (unsigned leads = 0; leads < 2; leads++) {
+                ThreadSample after = sample_of(METRIC_allocated_bytes, leads ? 100 : 101, 900);
+                Group group = { .window = NULL };
+                ThreadSample did;
+                Aggregate work;
+
+                thread_sample_put(&after, METRIC_run_time_ns, 3);
+                ck_assert_int_eq(group_fold_life(&group, NULL, &after), 0);
+                ck_assert_int_eq(group_settle_window(&group), 0);
+                group_window_work(group.window, group.sides, &work);
+                ck_assert_int_eq(aggregate_has(&work, METRIC_allocated_bytes), !leads);
+                ck_assert_int_eq(group_window_inherited(group.window, METRIC_allocated_bytes),
+                                 leads);
+                ck_assert_uint_eq(aggregate_sum(&work, METRIC_run_time_ns), 3);
+                group_done(&group);
+
+                group = (Group){ .window = NULL };
+                ck_assert_int_eq(group_fold_work(&group, SIDE_AFTER, NULL, &after, &did), 0);
+                ck_assert_int_eq(thread_sample_has(&did, METRIC_allocated_bytes), !leads);
+                ck_assert_uint_eq(thread_sample_get(&did, METRIC_run_time_ns), 3);
+                ck_assert(group_work_held(group.works[SIDE_AFTER], METRIC_allocated_bytes));
+                aggregate_free(group.sides[SIDE_AFTER]);
+                group_work_done(group.works[SIDE_AFTER]);
+                free(group.works[SIDE_AFTER]);
+        }
+}
+END_TEST
+
+START_TEST(a_survivor_did_what_its_counters_grew_by) {
+        static const Life lives[MAX_LIVES] = { { 10, 15 }, { GONE, 900 } };
+        Group group = group_of(METRIC_allocated_bytes, lives);
+        Aggregate work;
+
+        group_window_work(group.window, group.sides, &work);
+        ck_assert_uint_eq(aggregate_sum(&work, METRIC_allocated_bytes), 5);
+        ck_assert_uint_eq(work.present[METRIC_allocated_bytes], 1);
+        group_done(&group);
+}
+END_TEST
+
 static const struct {
         MetricId id;
         Life lives[MAX_LIVES];
@@ -168,6 +212,8 @@ int main(void) {
         tcase_add_loop_test(work, work_is_what_was_done_between, 0, ELEMENTSOF(work_rows));
         tcase_add_loop_test(work, work_is_the_sum_over_the_work_of_threads, 0,
                             ELEMENTSOF(work_rows));
+        tcase_add_test(work, a_thread_did_not_do_what_it_may_have_inherited);
+        tcase_add_test(work, a_survivor_did_what_its_counters_grew_by);
         suite_add_tcase(suite, work);
         tcase_add_loop_test(moves, peaks_and_minima_move_inside, 0, ELEMENTSOF(move_rows));
         tcase_add_test(moves, a_thread_born_in_an_old_process_brings_no_peak_of_its_memory);

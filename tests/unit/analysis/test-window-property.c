@@ -86,7 +86,8 @@ static void add_up(const Case *one, MetricId id, uint64_t *ret_before, uint64_t 
 
                 if (after->self || !thread_sample_has(after, id))
                         continue;
-                if (lives_on(i) && !life_before(before, after, id, &from))
+                if (lives_on(i) ? !life_before(before, after, id, &from)
+                                : life_may_inherit(after, id))
                         continue;
                 *ret_after += thread_sample_get(after, id);
                 if (lives_on(i))

@@ -214,7 +214,7 @@ def told_to_systemd():
             expect_equal(daemon.process.wait(20), 0, "exit status")
 
 
-CACHE = "object.heap-cache@heap-1"
+CACHE = "object.heap-cache@heap-1-tasks-1"
 
 
 @contextlib.contextmanager

@@ -43,8 +43,8 @@ def checker_bites():
 
     wrong = [spoil(more=1), spoil(jobs={"running": 1}), spoil(jobs={"running": "1", "waiting": 0}),
              spoil(jobs={"running": True, "waiting": 0}), spoil(jobs={"running": 1 << 64, "waiting": 0}),
-             spoil(jobs=None), spoil(sources=[5]), {"error": f"{PROFILER}.Unheard"}, {"error": f"{PROFILER}.Busy"},
-             {"reply": {}}, []]
+             spoil(jobs={**status["parameters"]["jobs"], "running": None}), spoil(sources=[5]),
+             {"error": f"{PROFILER}.Unheard"}, {"error": f"{PROFILER}.Busy"}, {"reply": {}}, []]
     for message in wrong:
         try:
             description.check_reply(f"{PROFILER}.Status", message)

@@ -13,8 +13,8 @@ import time
 import harness
 
 BOOTS = {
-    "first": ("installation", "readings", "backends", "heap", "scheduler", "confinement", "configuration", "failures", "adversary",
-              "foreign", "limits", "parting"),
+    "first": ("installation", "readings", "bpf", "heap", "scheduler", "confinement", "configuration", "failures",
+              "adversary", "foreign", "limits", "parting"),
     "second": ("afterwards",),
 }
 # Too slow for every boot.

@@ -399,9 +399,7 @@ static const struct {
         CALL(listen, -1, 0),
         CALL(accept4, -1, 0, 0, 0),
         CALL(dup, -1),
-        CALL(dup3, -1, -1, 0),
         CALL(pipe2, NOWHERE, 0),
-        CALL(memfd_create, NOWHERE, 0),
         CALL(epoll_create1, -1),
         CALL(eventfd2, 0, -1),
         CALL(userfaultfd, -1),
@@ -497,6 +495,8 @@ static const struct {
         GRANTED(SANDBOX_READ_MEMORY, socketpair, AF_UNIX, -1, 0, NOWHERE),
         GRANTED(SANDBOX_ITERATE, bpf, BPF_ITER_CREATE, 0, 0),
         GRANTED(SANDBOX_LOAD_PROGRAMS, bpf, BPF_LINK_CREATE, 0, 0),
+        GRANTED(SANDBOX_LOAD_PROGRAMS, memfd_create, NOWHERE, 0),
+        GRANTED(SANDBOX_LOAD_PROGRAMS, dup3, -1, -1, 0),
         GRANTED(SANDBOX_LOAD_PROGRAMS, bpf, BPF_MAP_FREEZE, 0, 0),
         /* nobody: objects that others have loaded */
         GRANTED(0, bpf, BPF_BTF_GET_NEXT_ID, 0, 0),

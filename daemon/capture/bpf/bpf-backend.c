@@ -335,15 +335,17 @@ static bool may_be_longer(const TaskRecord *record) {
 
 static Span read_name(BpfReader *reader, const BatchProcess *process, ThreadSlot *slot,
                       const TaskRecord *record) {
+        const Span name = { record->comm, strnlen(record->comm, TASK_COMM_BYTES) };
         Scene *scene = reader->scene;
         char path[64];
         size_t n;
 
+        if (!may_be_longer(record) || process->n > 1)
+                return name;
         (void) snprintf(path, sizeof(path), "%d/comm", slot->tid);
-        if (!may_be_longer(record) || process->n > 1 ||
-            text_file_read(scene->host->proc_fd, path, scene->file, sizeof(scene->file), &n) != 0 ||
+        if (text_file_read(scene->host->proc_fd, path, scene->file, sizeof(scene->file), &n) != 0 ||
             n < 2)
-                return (Span){ record->comm, strnlen(record->comm, TASK_COMM_BYTES) };
+                return name;
         return (Span){ scene->file, n - 1 };
 }
 

@@ -113,34 +113,16 @@ static void take_scheduling(ThreadSlot *slot, const TaskRecord *record) {
         thread_slot_note(slot, SOURCE_SCHED, SOURCE_OUTCOME_ok);
 }
 
-#define SAME_NAME(name) \
-        { METRIC_##name, offsetof(TaskSchedstats, name) }
+// clang-format off
+#define SCHEDSTAT_ROW(name) { METRIC_##name, offsetof(TaskSchedstats, name) },
 static const struct {
         MetricId metric;
         size_t at;
 } schedstat_rows[] = {
-        SAME_NAME(sleep_max),
-        SAME_NAME(block_max),
-        SAME_NAME(exec_max),
-        SAME_NAME(slice_max),
-        SAME_NAME(wait_max),
-        SAME_NAME(wait_sum),
-        SAME_NAME(wait_count),
-        SAME_NAME(iowait_sum),
-        SAME_NAME(iowait_count),
-        SAME_NAME(nr_failed_migrations_affine),
-        SAME_NAME(nr_failed_migrations_running),
-        SAME_NAME(nr_failed_migrations_hot),
-        SAME_NAME(nr_forced_migrations),
-        SAME_NAME(nr_wakeups),
-        SAME_NAME(nr_wakeups_sync),
-        SAME_NAME(nr_wakeups_migrate),
-        SAME_NAME(nr_wakeups_local),
-        SAME_NAME(nr_wakeups_remote),
-        SAME_NAME(nr_wakeups_affine),
-        SAME_NAME(nr_wakeups_affine_attempts),
+        TASK_SCHEDSTATS_METRICS(SCHEDSTAT_ROW)
         { METRIC_block_sum, offsetof(TaskSchedstats, sum_block_runtime) },
 };
+// clang-format on
 
 /* The kernel has the members whether or not they are counted: the sysctl says which it is. */
 static void take_schedstats(const Scene *scene, ThreadSlot *slot, const TaskSchedstats *stats) {

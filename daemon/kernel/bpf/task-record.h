@@ -121,18 +121,19 @@ typedef struct TaskDelays {
         TaskDelay kinds[_TASK_DELAY_MAX];
 } TaskDelays;
 
-/* The members of struct sched_statistics that are read, under their own names. */
+/*
+ * The members of struct sched_statistics that are read, under their own names: those that are
+ * metrics of the same names, and all.
+ */
 // clang-format off
-#define TASK_SCHEDSTATS(S)                                                                         \
+#define TASK_SCHEDSTATS_METRICS(S)                                                                 \
         S(wait_max)                                                                                \
         S(wait_count)                                                                              \
         S(wait_sum)                                                                                \
         S(iowait_count)                                                                            \
         S(iowait_sum)                                                                              \
         S(sleep_max)                                                                               \
-        S(sum_sleep_runtime)                                                                       \
         S(block_max)                                                                               \
-        S(sum_block_runtime)                                                                       \
         S(exec_max)                                                                                \
         S(slice_max)                                                                               \
         S(nr_failed_migrations_affine)                                                             \
@@ -146,6 +147,10 @@ typedef struct TaskDelays {
         S(nr_wakeups_remote)                                                                       \
         S(nr_wakeups_affine)                                                                       \
         S(nr_wakeups_affine_attempts)
+#define TASK_SCHEDSTATS(S)                                                                         \
+        TASK_SCHEDSTATS_METRICS(S)                                                                 \
+        S(sum_sleep_runtime)                                                                       \
+        S(sum_block_runtime)
 // clang-format on
 #define TASK_SCHEDSTATS_MEMBER(name) __u64 name;
 typedef struct TaskSchedstats {

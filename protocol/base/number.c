@@ -41,16 +41,49 @@ bool number_parse_u32(Span text, uint32_t *ret) {
         return true;
 }
 
-size_t number_format_u64(uint64_t value, char *ret_digits) {
-        char reversed[NUMBER_U64_CHARS];
-        size_t n = 0;
+// clang-format off
+static const char digit_pairs[] =
+        "00010203040506070809" "10111213141516171819" "20212223242526272829" "30313233343536373839"
+        "40414243444546474849" "50515253545556575859" "60616263646566676869" "70717273747576777879"
+        "80818283848586878889" "90919293949596979899";
 
-        do {
-                reversed[n++] = (char) ('0' + value % 10);
-                value /= 10;
-        } while (value > 0);
-        for (size_t i = 0; i < n; i++)
-                ret_digits[i] = reversed[n - 1 - i];
+static const uint64_t powers_of_ten[NUMBER_U64_CHARS] = {
+        UINT64_C(0), /* even zero has one digit */
+        UINT64_C(10), UINT64_C(100), UINT64_C(1000),
+        UINT64_C(10000), UINT64_C(100000), UINT64_C(1000000),
+        UINT64_C(10000000), UINT64_C(100000000), UINT64_C(1000000000),
+        UINT64_C(10000000000), UINT64_C(100000000000), UINT64_C(1000000000000),
+        UINT64_C(10000000000000), UINT64_C(100000000000000), UINT64_C(1000000000000000),
+        UINT64_C(10000000000000000), UINT64_C(100000000000000000), UINT64_C(1000000000000000000),
+        UINT64_C(10000000000000000000),
+};
+// clang-format on
+
+/* 1233 / 4096 is a little less than log10(2); the comparison corrects the estimate. */
+size_t number_u64_chars(uint64_t value) {
+        unsigned n = (64 - (unsigned) __builtin_clzll(value | 1)) * 1233 >> 12;
+
+        return n + (value >= powers_of_ten[n] ? 1 : 0);
+}
+
+size_t number_format_u64(uint64_t value, char *ret_digits) {
+        size_t n, at;
+
+        /* Most numbers of most threads are 0. */
+        if (value < 10) {
+                ret_digits[0] = (char) ('0' + value);
+                return 1;
+        }
+        n = at = number_u64_chars(value);
+        while (value >= 100) {
+                at -= 2;
+                memcpy(ret_digits + at, digit_pairs + 2 * (value % 100), 2);
+                value /= 100;
+        }
+        if (value >= 10)
+                memcpy(ret_digits, digit_pairs + 2 * value, 2);
+        else
+                ret_digits[0] = (char) ('0' + value);
         return n;
 }
 

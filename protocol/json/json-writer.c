@@ -24,42 +24,7 @@ static const char escapes[256] = {
         [0xc2] = 'u', [0xcd] = 'u', [0xd8] = 'u', [0xe1] = 'u', [0xe2] = 'u', [0xe3] = 'u',
         [0xef] = 'u', [0xf0] = 'u', [0xf3] = 'u',
 };
-
-static const char digit_pairs[] =
-        "00010203040506070809" "10111213141516171819" "20212223242526272829" "30313233343536373839"
-        "40414243444546474849" "50515253545556575859" "60616263646566676869" "70717273747576777879"
-        "80818283848586878889" "90919293949596979899";
-
-static const uint64_t powers_of_ten[NUMBER_U64_CHARS] = {
-        UINT64_C(0), /* even zero has one digit */
-        UINT64_C(10), UINT64_C(100), UINT64_C(1000),
-        UINT64_C(10000), UINT64_C(100000), UINT64_C(1000000),
-        UINT64_C(10000000), UINT64_C(100000000), UINT64_C(1000000000),
-        UINT64_C(10000000000), UINT64_C(100000000000), UINT64_C(1000000000000),
-        UINT64_C(10000000000000), UINT64_C(100000000000000), UINT64_C(1000000000000000),
-        UINT64_C(10000000000000000), UINT64_C(100000000000000000), UINT64_C(1000000000000000000),
-        UINT64_C(10000000000000000000),
-};
 // clang-format on
-
-/* 1233 / 4096 is a little less than log10(2); the comparison corrects the estimate. */
-static unsigned digits_of(uint64_t value) {
-        unsigned n = (64 - (unsigned) __builtin_clzll(value | 1)) * 1233 >> 12;
-
-        return n + (value >= powers_of_ten[n] ? 1 : 0);
-}
-
-static void put_digits(char *digits, unsigned n, uint64_t value) {
-        while (value >= 100) {
-                n -= 2;
-                memcpy(digits + n, digit_pairs + 2 * (value % 100), 2);
-                value /= 100;
-        }
-        if (value >= 10)
-                memcpy(digits, digit_pairs + 2 * value, 2);
-        else
-                digits[0] = (char) ('0' + value);
-}
 
 static void fail(JsonWriter *writer, int error) {
         if (writer->error == 0)
@@ -183,7 +148,7 @@ void json_write_i64(JsonWriter *writer, int64_t value) {
 }
 
 void json_write_signed_u64(JsonWriter *writer, bool negative, uint64_t magnitude) {
-        unsigned n = digits_of(magnitude);
+        size_t n = number_u64_chars(magnitude);
         char *room;
 
         if (magnitude == 0)
@@ -193,7 +158,7 @@ void json_write_signed_u64(JsonWriter *writer, bool negative, uint64_t magnitude
                 return;
         if (negative)
                 *room++ = '-';
-        put_digits(room, n, magnitude);
+        (void) number_format_u64(magnitude, room);
 }
 
 /* Significant digits and decimal exponent of a positive number: 0.d1d2d3... times 10^exponent. */
@@ -408,6 +373,18 @@ void json_write_raw(JsonWriter *writer, Span json) {
         room = take_value(writer, json.n);
         if (room)
                 memcpy(room, json.bytes, json.n);
+}
+
+char *json_write_begin_values(JsonWriter *writer, size_t n) {
+        if (writer->depth == 0 || is_in_object(writer) || !writer->comma) {
+                fail(writer, -EINVAL);
+                return NULL;
+        }
+        return take_room(writer, n);
+}
+
+void json_write_end_values(JsonWriter *writer, const char *end) {
+        writer->buffer->n = (size_t) (end - writer->buffer->bytes);
 }
 
 void json_write_member_u64(JsonWriter *writer, const char *key, uint64_t value) {

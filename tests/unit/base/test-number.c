@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/number.h"
 
@@ -59,6 +61,9 @@ static const struct {
         { 0, "0" },
         { 9, "9" },
         { 10, "10" },
+        { 99, "99" },
+        { 100, "100" },
+        { 12345, "12345" },
         { -1, "-1" },
         { INT64_MAX, "9223372036854775807" },
         { INT64_MIN, "-9223372036854775808" },
@@ -77,6 +82,27 @@ START_TEST(format_of_the_largest_fits) {
         size_t n = number_format_u64(UINT64_MAX, digits);
 
         ck_assert(span_is((Span){ digits, n }, "18446744073709551615"));
+}
+END_TEST
+
+START_TEST(every_length_of_number_is_known) {
+        char digits[NUMBER_U64_CHARS], expected[NUMBER_U64_CHARS + 1];
+
+        /* The least and the largest number of each length, and one between. */
+        for (uint64_t least = 1;; least *= 10) {
+                uint64_t numbers[] = { least - 1, least, least + least / 3 };
+
+                for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
+                        int n = snprintf(expected, sizeof(expected), "%" PRIu64, numbers[i]);
+
+                        ck_assert_uint_eq(number_u64_chars(numbers[i]), (size_t) n);
+                        ck_assert_uint_eq(number_format_u64(numbers[i], digits), (size_t) n);
+                        ck_assert_mem_eq(digits, expected, (size_t) n);
+                }
+                if (least > UINT64_MAX / 10)
+                        break;
+        }
+        ck_assert_uint_eq(number_u64_chars(UINT64_MAX), NUMBER_U64_CHARS);
 }
 END_TEST
 
@@ -99,6 +125,7 @@ int main(void) {
         tcase_add_test(parse, parse_u32_stops_at_32_bits);
         tcase_add_loop_test(format, format_writes_every_digit, 0, ELEMENTSOF(format_rows));
         tcase_add_test(format, format_of_the_largest_fits);
+        tcase_add_test(format, every_length_of_number_is_known);
         tcase_add_test(saturating, sums_and_products_clip);
         suite_add_tcase(suite, parse);
         suite_add_tcase(suite, format);

@@ -272,6 +272,36 @@ static void write_all_kinds(JsonWriter *writer) {
  * Wherever the ceiling of the buffer is, the text is a prefix and the failure is reported at the
  * end.
  */
+START_TEST(values_written_by_the_caller_stand_in_line) {
+        JsonWriter writer;
+        Buffer text;
+        char *at;
+
+        buffer_init(&text, 16);
+        json_writer_init(&writer, &text);
+        json_write_array(&writer);
+        json_write_u64(&writer, 1);
+        at = json_write_begin_values(&writer, 10);
+        ck_assert_ptr_nonnull(at);
+        memcpy(at, ",2,null", 7);
+        json_write_end_values(&writer, at + 7);
+        json_write_u64(&writer, 3);
+        json_write_end(&writer);
+        ck_assert_int_eq(json_writer_finish(&writer), 0);
+        ck_assert(span_is(buffer_span(&text), "[1,2,null,3]"));
+
+        /* Room past the ceiling is not given, however few bytes would be written. */
+        buffer_clear(&text);
+        json_writer_init(&writer, &text);
+        json_write_array(&writer);
+        json_write_u64(&writer, 1);
+        ck_assert_ptr_null(json_write_begin_values(&writer, 17));
+        json_write_end(&writer);
+        ck_assert_int_eq(json_writer_finish(&writer), -EMSGSIZE);
+        buffer_done(&text);
+}
+END_TEST
+
 START_TEST(a_full_buffer_is_reported_at_the_end) {
         JsonWriter writer;
         Buffer whole, cut;
@@ -334,10 +364,22 @@ static void write_too_deep(JsonWriter *writer) {
                 json_write_end(writer);
 }
 
+static void begin_values_first(JsonWriter *writer) {
+        json_write_array(writer);
+        ck_assert_ptr_null(json_write_begin_values(writer, 8));
+        json_write_end(writer);
+}
+static void begin_values_in_object(JsonWriter *writer) {
+        json_write_object(writer);
+        json_write_member_u64(writer, "a", 1);
+        ck_assert_ptr_null(json_write_begin_values(writer, 8));
+        json_write_end(writer);
+}
+
 static void (*const misuse_rows[])(JsonWriter *writer) = {
         write_nothing,           write_two_values, write_open,         write_end_only,
         write_value_without_key, write_two_keys,   write_key_in_array, write_key_without_value,
-        write_empty_raw,         write_too_deep,
+        write_empty_raw,         write_too_deep,   begin_values_first, begin_values_in_object,
 };
 
 START_TEST(calls_that_make_no_text_fail) {
@@ -384,6 +426,7 @@ int main(void) {
         tcase_add_test(values, random_doubles_read_back_equal);
         tcase_add_loop_test(values, texts_are_quoted, 0, ELEMENTSOF(text_rows));
         tcase_add_test(values, names_of_any_bytes_come_back);
+        tcase_add_test(values, values_written_by_the_caller_stand_in_line);
         tcase_add_test(failure, a_full_buffer_is_reported_at_the_end);
         tcase_add_loop_test(failure, calls_that_make_no_text_fail, 0, ELEMENTSOF(misuse_rows));
         suite_add_tcase(suite, structure);

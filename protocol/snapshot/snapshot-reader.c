@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "snapshot/document-reader.h"
+#include "document/document-reader.h"
 #include "snapshot/head.h"
 #include "snapshot/thread-reader.h"
 

@@ -8,7 +8,7 @@
  * a row in snapshot-reader.c, and a function of SnapshotVisitor.
  */
 
-#include "snapshot/document-section.h"
+#include "document/document-section.h"
 
 typedef enum SnapshotSection {
         SNAPSHOT_SECTION_HOST,

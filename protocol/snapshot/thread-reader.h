@@ -14,7 +14,7 @@
 #include "base/buffer.h"
 #include "base/macro.h"
 #include "json/json-scanner.h"
-#include "snapshot/table-reader.h"
+#include "document/table-reader.h"
 #include "snapshot/thread-column.h"
 #include "snapshot/thread-sample.h"
 

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "json/json-scanner.h"
-#include "snapshot/document-section.h"
+#include "document/document-section.h"
 
 #define MAX_CELLS 64 /* of a row; a later version may have more than we know */
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "document.h"
-#include "snapshot/table-reader.h"
+#include "document/table-reader.h"
 
 /*
  * A kind of document of the test's own, beside the snapshot's: two tables that have nothing to do

@@ -10,7 +10,7 @@
  */
 
 #include "base/macro.h"
-#include "snapshot/document-reader.h"
+#include "document/document-reader.h"
 
 #define TABLE_MAX_COLUMNS 1024
 

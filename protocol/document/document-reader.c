@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "snapshot/document-reader.h"
+#include "document/document-reader.h"
 
 #include <inttypes.h>
 #include <stdio.h>

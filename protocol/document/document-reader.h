@@ -15,7 +15,7 @@
 #include "base/macro.h"
 #include "base/name-set.h"
 #include "json/json-scanner.h"
-#include "snapshot/document-section.h"
+#include "document/document-section.h"
 
 #define DOCUMENT_COMPLAINT_BYTES 512
 

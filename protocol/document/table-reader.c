@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "snapshot/table-reader.h"
+#include "document/table-reader.h"
 
 #include <errno.h>
 #include <stdlib.h>

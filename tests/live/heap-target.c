@@ -16,6 +16,8 @@
  *     --fork             goes on in a child that was forked after some work
  *     --headless         the leader exits, and the other threads go on
  *     --vfork            one of the threads waits in vfork() for ever
+ *     --moved            two of the threads wait for ever with their thread pointers moved: to a
+ *                        copy of their data with other numbers, and to nothing (x86_64, glibc)
  *
  * When it is ready it writes one line:
  *
@@ -52,6 +54,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifndef ARCH_SET_FS
+#define ARCH_SET_FS 0x1002 /* asm/prctl.h, which musl has not got */
+#endif
+
 #define MAX_THREADS 4096
 #define MAX_ALLOCATORS 4
 #define N_SLOTS 1024
@@ -70,7 +76,7 @@ typedef struct Allocator {
 
 typedef struct Thread {
         pid_t tid;
-        bool is_quiet;
+        bool is_quiet, is_copied;
         uint64_t random;
         uint64_t allocated, deallocated;
         intptr_t distances[2]; /* of the counters of the first allocator, from the thread pointer */
@@ -374,6 +380,60 @@ static void *run_vfork(void *userdata) {
         return NULL;
 }
 
+#if defined(__x86_64__)
+#define COPY_BELOW (16u << 10) /* a thread's own data, and of what lies below it a part */
+#define COPY_ABOVE 0x900       /* struct pthread of glibc */
+#define ROOM (64u << 10)
+
+/* Nothing may be called any more: all of the C library's code needs the thread pointer. */
+_Noreturn static void wait_with_pointer(char *pointer) {
+        long r;
+
+        __asm__ volatile("syscall"
+                         : "=a"(r)
+                         : "0"(SYS_arch_prctl), "D"(ARCH_SET_FS), "S"(pointer)
+                         : "rcx", "r11", "memory");
+        for (;;)
+                __asm__ volatile("syscall" : "=a"(r) : "0"(SYS_pause) : "rcx", "r11", "memory");
+}
+
+/* As a program has it that gives a thread other data for a while, down to the thread's number. */
+static void copy_data(const Thread *thread, char *pointer) {
+        char *before = (char *) thread_pointer();
+        uintptr_t itself = (uintptr_t) pointer;
+
+        memcpy(pointer - COPY_BELOW, before - COPY_BELOW, COPY_BELOW + COPY_ABOVE);
+        memcpy(pointer, &itself, sizeof(itself));
+        memcpy(pointer + 16, &itself, sizeof(itself));
+        for (unsigned i = 0; i < 2; i++) {
+                uint64_t number = 12345;
+
+                memcpy(pointer + thread->distances[i], &number, sizeof(number));
+        }
+}
+
+static void *run_moved(void *userdata) {
+        char *room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        Thread *thread = userdata;
+
+        if (room == MAP_FAILED)
+                fail("mmap");
+        enter(thread);
+        work(thread);
+        read_counters(thread);
+        read_counters(thread);
+        if (thread->is_copied)
+                copy_data(thread, room + ROOM / 2);
+        (void) pthread_barrier_wait(&entered);
+        wait_with_pointer(room + ROOM / 2);
+}
+#else
+static void *run_moved(void *userdata) {
+        fprintf(stderr, "heap-target: --moved is for x86_64\n");
+        exit(2);
+}
+#endif
+
 /* The thread that talks to whoever started the program. */
 static void *conduct(void *userdata) {
         char byte;
@@ -439,13 +499,14 @@ typedef struct Options {
         const char *prefix;
         unsigned n_quiet;
         bool with_fork, is_headless, with_vfork;
+        unsigned n_moved;
 } Options;
 
 static void run_all(unsigned n, const Options *options) {
         unsigned n_playing = n + options->n_quiet, i = 0;
         Thread *leader;
 
-        n_threads = n_playing + options->with_vfork;
+        n_threads = n_playing + options->with_vfork + options->n_moved;
         if (pthread_barrier_init(&entered, NULL, n_threads) != 0 ||
             pthread_barrier_init(&begin, NULL, n_playing) != 0 ||
             pthread_barrier_init(&work_done, NULL, n_playing) != 0 ||
@@ -462,7 +523,11 @@ static void run_all(unsigned n, const Options *options) {
                 start(run, &threads[i]);
         }
         if (options->with_vfork)
-                start(run_vfork, &threads[i]);
+                start(run_vfork, &threads[i++]);
+        for (; i < n_threads; i++) {
+                threads[i].is_copied = i + 1 < n_threads;
+                start(run_moved, &threads[i]);
+        }
         if (leader)
                 (void) conduct(leader);
         else
@@ -490,6 +555,7 @@ int main(int argc, char **argv) {
                 { "fork", no_argument, NULL, 'f' },
                 { "headless", no_argument, NULL, 'h' },
                 { "vfork", no_argument, NULL, 'v' },
+                { "moved", no_argument, NULL, 'd' },
                 {},
         };
         Options options = { .prefix = "" };
@@ -524,6 +590,9 @@ int main(int argc, char **argv) {
                         break;
                 case 'v':
                         options.with_vfork = true;
+                        break;
+                case 'd':
+                        options.n_moved = 2;
                         break;
                 default:
                         return 2;

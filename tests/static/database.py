@@ -43,10 +43,11 @@ def units(root, build):
 def meaning(command):
     """Include paths, made absolute, definitions and the language; neither warnings nor sanitizers."""
     for word in shlex.split(command["command"]):
-        if word.startswith("-I"):
-            path = os.path.normpath(os.path.join(command["directory"], word[2:]))
+        flag = next((flag for flag in ("-isystem", "-I") if word.startswith(flag)), None)
+        if flag:
+            path = os.path.normpath(os.path.join(command["directory"], word[len(flag):]))
             if os.path.isdir(path):
-                yield f"-I{path}"
+                yield flag + path
         elif word.startswith(("-D", "-std=")):
             yield word
 

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/number.h"
 #include "capture/heap/heap-examination.h"
 #include "capture/scene/process-memory.h"
 #include "kernel/procfs/proc-task.h"
 #include "kernel/procfs/procfs.h"
+#include "kernel/text/cursor.h"
 
 struct HeapReader {
         HeapBench bench;
@@ -209,18 +211,85 @@ static void keep(HeapReader *reader, const HeapTarget *target, const HeapExamina
 
 /* threads */
 
-static size_t put_requests(CounterRequest *request, const HeapTarget *target,
-                           const HeapExamination *examination) {
-        request->is_nested = target->is_nested;
+static void put_requests(CounterRequest *request, const HeapTarget *target,
+                         const HeapExamination *examination) {
         request->geometry = examination->geometry;
         request->n_plans = examination->n_plans;
         for (size_t i = 0; i < examination->n_plans; i++)
                 request->plans[i] = examination->plans[i];
         request->n = 0;
-        for (size_t i = 0; i < target->process->n; i++)
-                if (is_living(&target->slots[i]))
-                        request->threads[request->n++].tid = target->slots[i].tid;
-        return request->n;
+        for (size_t i = 0; i < target->process->n; i++) {
+                const ThreadSlot *slot = &target->slots[i];
+
+                if (is_living(slot))
+                        request->threads[request->n++] = (ThreadCounters){
+                                .tid = slot->tid,
+                                .number = target->is_nested ? 0 : slot->tid,
+                                .pointer = slot->thread_pointer,
+                        };
+        }
+}
+
+/* The number that a thread has in its own pid namespace; 0 when that cannot be told. */
+static pid_t find_number(HeapReader *reader, const HeapTarget *target, ThreadSlot *slot) {
+        Scene *scene = reader->bench.scene;
+        Span key, value, word;
+        uint32_t number = 0;
+        Cursor lines, words;
+        size_t n;
+
+        if (scene_open_thread(scene, target->process, slot) != 0 ||
+            procfs_read(slot->fd, "status", scene->file, sizeof(scene->file), &n) != 0)
+                return 0;
+        lines = cursor_over((Span){ scene->file, n });
+        while (cursor_colon_pair(&lines, &key, &value)) {
+                if (!span_equal(key, SPAN_LITERAL("NSpid")))
+                        continue;
+                words = cursor_over(value);
+                while (cursor_word(&words, &word))
+                        if (!number_parse_u32(word, &number) || number > INT32_MAX)
+                                return 0;
+                break;
+        }
+        return (pid_t) number;
+}
+
+/*
+ * In a nested pid namespace a saved pointer is of use only with a number that takes a file a thread
+ * to find out. That is for those only who could not be found without. True when there are such.
+ */
+static bool add_numbers(HeapReader *reader, const HeapTarget *target, CounterRequest *request) {
+        bool has_more = false;
+        size_t at = 0;
+
+        for (size_t i = 0; i < target->process->n && target->is_nested; i++) {
+                ThreadSlot *slot = &target->slots[i];
+                ThreadCounters *thread;
+
+                if (!is_living(slot))
+                        continue;
+                thread = &request->threads[at++];
+                if (thread->failure != HEAP_FAILURE_NO_THREAD_POINTER || thread->pointer == 0 ||
+                    slot->is_kernel_worker)
+                        continue;
+                thread->number = find_number(reader, target, slot);
+                has_more |= thread->number != 0;
+        }
+        return has_more;
+}
+
+static HeapFailure run_counters(HeapReader *reader) {
+        return heap_bench_run(&reader->bench, HEAP_WORK_COUNTERS,
+                              heap_patience_ns(reader->bench.heap, true));
+}
+
+static HeapFailure read_counters(HeapReader *reader, const HeapTarget *target,
+                                 CounterRequest *request) {
+        HeapFailure failure = run_counters(reader);
+
+        if (failure == HEAP_FAILURE_NONE && add_numbers(reader, target, request))
+                failure = run_counters(reader);
+        return failure;
 }
 
 /*
@@ -290,9 +359,8 @@ static bool read_threads(HeapReader *reader, const HeapTarget *target, HeapExami
         HeapFailure failure = work ? HEAP_FAILURE_NONE : HEAP_FAILURE_MAPS_READ;
 
         if (work) {
-                (void) put_requests(&work->counters, target, examination);
-                failure = heap_bench_run(&reader->bench, HEAP_WORK_COUNTERS,
-                                         heap_patience_ns(reader->bench.heap, true));
+                put_requests(&work->counters, target, examination);
+                failure = read_counters(reader, target, &work->counters);
         }
         if (failure == HEAP_FAILURE_NONE)
                 failure = confirm(reader, target);

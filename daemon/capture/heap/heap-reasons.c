@@ -33,7 +33,8 @@ static const struct {
                 "they keep the lock of their memory taken, or need more time than HeapTime= of "
                 "ctprofd.conf gives; --no-heap skips all" },
         [HEAP_FAILURE_NO_THREAD_POINTER] = { true,
-                "their C library does not tell the kernel where they are (musl, or a bare clone)" },
+                "the kernel was not told where they keep their data: of musl they are read with "
+                "the bpf backend only, and those of vfork() or a bare clone() never" },
         [HEAP_FAILURE_TID_MISMATCH] = { true,
                 "what was found in their memory is of another thread" },
         [HEAP_FAILURE_PROCESS_VM_READV] = { true, "their memory could not be read" },

@@ -2,8 +2,15 @@
 #include "capture/heap/thread-counters.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/number.h"
+
+/*
+ * From the thread's number to the head of its list in struct pthread of glibc: both, if they are
+ * where they have always been.
+ */
+#define NUMBER_WORDS 3
 
 /* Of a thread: its control block, its number, and two words of its vector and counters a module. */
 #define READ_RANGES (BATCH_MAX_THREADS * (2 + 3 * HEAP_MODULES_MAX))
@@ -20,17 +27,27 @@ typedef struct ModuleWords {
 
 typedef struct ThreadWords {
         ThreadCounters *thread;
-        uint64_t head, pointer;
+        uint64_t head; /* of its list, or where glibc would have it */
+        uint64_t pointer;
+        ThreadLibrary library;
         uint64_t block[THREAD_BLOCK_WORDS];
-        uint64_t number; /* with the thread's number in one half */
+        uint64_t number[NUMBER_WORDS]; /* with the thread's number in one half of the first */
         WordRange *block_range, *number_range;
         ModuleWords modules[HEAP_MODULES_MAX];
 } ThreadWords;
 
+/* Where pointers come from. */
+typedef enum PointerSource {
+        POINTER_SAVED,  /* they are in the request */
+        POINTER_LISTED, /* lists of robust mutexes lead to them */
+} PointerSource;
+
 typedef struct CounterReader {
         CounterRequest *request;
-        bool has_searched; /* for another geometry */
-        ThreadWords threads[BATCH_MAX_THREADS];
+        bool has_searched;                /* for another geometry */
+        bool is_found[BATCH_MAX_THREADS]; /* of the request: its saved pointer is good */
+        PointerSource source;
+        ThreadWords threads[BATCH_MAX_THREADS]; /* those that are read by it */
         size_t n;
         WordRange ranges[READ_RANGES];
         size_t n_ranges, n_ranges_read;
@@ -105,6 +122,12 @@ static void add_counters(CounterReader *reader, ThreadWords *words, size_t i, ui
 
 /* thread pointers */
 
+static void take_pointer(const CounterRequest *request, ThreadWords *words) {
+        words->pointer = words->thread->pointer;
+        if (!thread_address(words->pointer, -(int64_t) request->geometry.pointer, 8, &words->head))
+                fail(words, HEAP_FAILURE_TLS_ARITHMETIC);
+}
+
 static void find_pointer(const CounterRequest *request, ThreadWords *words) {
         int r = find_head(request, words->thread->tid, &words->head);
 
@@ -121,15 +144,16 @@ static void find_pointer(const CounterRequest *request, ThreadWords *words) {
 /* Control block, number, and the counters whose place follows from the pointer. */
 static void add_blocks(CounterReader *reader, ThreadWords *words) {
         const CounterRequest *request = reader->request;
-        uint64_t number;
+        uint64_t number, block;
 
-        if (!thread_address(words->head, request->geometry.tid, 4, &number)) {
+        if (!thread_address(words->head, request->geometry.tid, 4, &number) ||
+            !thread_address(words->pointer, thread_block_begin(request->machine), 8, &block)) {
                 fail(words, HEAP_FAILURE_TLS_ARITHMETIC);
                 return;
         }
-        words->block_range = add_range(reader, words->pointer, words->block,
-                                       thread_block_words(request->machine));
-        words->number_range = add_range(reader, number & ~UINT64_C(7), &words->number, 1);
+        words->block_range =
+                add_range(reader, block, words->block, thread_block_words(request->machine));
+        words->number_range = add_range(reader, number & ~UINT64_C(7), words->number, NUMBER_WORDS);
         for (size_t i = 0; i < request->n_plans && !is_failed(words); i++)
                 if (request->plans[i].kind == HEAP_PLAN_STATIC)
                         add_counters(reader, words, i, words->pointer, request->plans[i].distance);
@@ -142,7 +166,8 @@ static void read_blocks(CounterReader *reader) {
 
                 *words = (ThreadWords){ .thread = words->thread };
                 words->thread->failure = HEAP_FAILURE_NONE;
-                find_pointer(reader->request, words);
+                (reader->source == POINTER_SAVED ? take_pointer : find_pointer)(reader->request,
+                                                                                words);
                 if (!is_failed(words))
                         add_blocks(reader, words);
         }
@@ -179,18 +204,66 @@ static bool search(CounterReader *reader) {
         return false;
 }
 
+static uint64_t place_of_number(const CounterRequest *request, const ThreadWords *words) {
+        return words->head + (uint64_t) (int64_t) request->geometry.tid;
+}
+
+/* What glibc has stored as the thread's number. */
+static uint32_t number_of(const CounterRequest *request, const ThreadWords *words) {
+        bool is_upper_half = place_of_number(request, words) % 8 != 0;
+
+        return (uint32_t) (is_upper_half ? words->number[0] >> 32 : words->number[0]);
+}
+
 /*
- * glibc stores the number, and the kernel clears it when the thread exits. Which number it should
- * be in a nested namespace is not known; there check_still_there() decides.
+ * glibc stores the number, and the kernel clears it when the thread exits. Where it is not known
+ * which one it should be, check_still_there() decides.
  */
 static void check_number(const CounterRequest *request, ThreadWords *words) {
-        bool is_upper_half = (words->head + (uint64_t) (int64_t) request->geometry.tid) % 8 != 0;
-        uint32_t number = (uint32_t) (is_upper_half ? words->number >> 32 : words->number);
+        uint32_t number = number_of(request, words), expected = (uint32_t) words->thread->number;
 
         if (number == 0)
                 fail(words, HEAP_FAILURE_THREAD_EXITED);
-        else if (request->is_nested ? number >= TID_LIMIT : number != (uint32_t) words->thread->tid)
+        else if (expected == 0 ? number >= TID_LIMIT : number != expected)
                 doubt(request, words, HEAP_FAILURE_TID_MISMATCH);
+}
+
+static void check_listed(const CounterReader *reader, ThreadWords *words) {
+        if (!words->block_range->is_read || !words->number_range->is_read)
+                doubt(reader->request, words, HEAP_FAILURE_PROCESS_VM_READV);
+        else if (!is_sound(reader, words))
+                doubt(reader->request, words, HEAP_FAILURE_NO_THREAD_POINTER);
+        else
+                check_number(reader->request, words);
+}
+
+/*
+ * An empty list is a head that points to itself, so a copy of struct pthread that a program made
+ * for itself is no thread. Of a thread that has a robust mutex locked the kernel is asked.
+ */
+static bool is_glibc(const CounterReader *reader, const ThreadWords *words) {
+        const CounterRequest *request = reader->request;
+        uint64_t last = words->head / 8 - place_of_number(request, words) / 8;
+
+        return words->number_range->is_read && is_sound(reader, words) &&
+               number_of(request, words) == (uint32_t) words->thread->number &&
+               last < NUMBER_WORDS && words->number[last] == words->head;
+}
+
+static bool is_musl(const CounterReader *reader, const ThreadWords *words) {
+        return words->block_range->is_read &&
+               thread_block_is_musl(reader->request->machine, words->block, words->pointer,
+                                    (uint32_t) words->thread->number);
+}
+
+static void check_saved(CounterReader *reader, ThreadWords *words) {
+        if (is_musl(reader, words))
+                words->library = THREAD_LIBRARY_MUSL;
+        else if (!is_glibc(reader, words)) {
+                fail(words, HEAP_FAILURE_NO_THREAD_POINTER);
+                return;
+        }
+        reader->is_found[words->thread - reader->request->threads] = true;
 }
 
 static void check_blocks(CounterReader *reader) {
@@ -199,12 +272,10 @@ static void check_blocks(CounterReader *reader) {
 
                 if (is_failed(words))
                         continue;
-                if (!words->block_range->is_read || !words->number_range->is_read)
-                        doubt(reader->request, words, HEAP_FAILURE_PROCESS_VM_READV);
-                else if (!is_sound(reader, words))
-                        doubt(reader->request, words, HEAP_FAILURE_NO_THREAD_POINTER);
+                if (reader->source == POINTER_SAVED)
+                        check_saved(reader, words);
                 else
-                        check_number(reader->request, words);
+                        check_listed(reader, words);
         }
 }
 
@@ -212,10 +283,12 @@ static void check_blocks(CounterReader *reader) {
 
 static void add_vector(CounterReader *reader, ThreadWords *words, size_t i) {
         const CounterRequest *request = reader->request;
-        uint64_t vector = thread_block_vector(request->machine, words->block), length, block;
+        uint64_t vector = thread_block_vector(request->machine, words->library, words->block);
         ModuleWords *module = &words->modules[i];
+        uint64_t length, block;
 
-        if (!thread_vector_places(vector, request->plans[i].module, &length, &block)) {
+        if (!thread_vector_places(words->library, vector, request->plans[i].module, &length,
+                                  &block)) {
                 fail(words, HEAP_FAILURE_TLS_ARITHMETIC);
                 return;
         }
@@ -280,26 +353,46 @@ static void add_up(const CounterRequest *request, ThreadWords *words) {
         words->thread->deallocated = deallocated;
 }
 
+/* The threads that have not been found, of those the ones that the source is of use for. */
+static void choose_threads(CounterReader *reader, PointerSource source) {
+        CounterRequest *request = reader->request;
+
+        reader->source = source;
+        reader->n = 0;
+        for (size_t i = 0; i < request->n; i++) {
+                ThreadCounters *thread = &request->threads[i];
+                bool has_pointer = thread->pointer != 0 && thread->number != 0;
+
+                if (!reader->is_found[i] && (source == POINTER_LISTED || has_pointer))
+                        reader->threads[reader->n++].thread = thread;
+        }
+}
+
+static void read_threads(CounterReader *reader) {
+        read_blocks(reader);
+        if (reader->source == POINTER_LISTED && search(reader))
+                read_blocks(reader);
+        check_blocks(reader);
+        visit_vectors(reader, add_vector);
+        visit_vectors(reader, add_far_counters);
+        for (size_t i = 0; i < reader->n; i++) {
+                ThreadWords *words = &reader->threads[i];
+
+                if (!is_failed(words))
+                        add_up(reader->request, words);
+                if (!is_failed(words) && words->thread->number == 0)
+                        check_still_there(reader->request, words);
+        }
+}
+
 void thread_counters_read(CounterRequest *request) {
         CounterReader reader; /* large, and set up for each call */
 
         reader.request = request;
         reader.has_searched = false;
-        reader.n = request->n;
-        for (size_t i = 0; i < reader.n; i++)
-                reader.threads[i].thread = &request->threads[i];
-        read_blocks(&reader);
-        if (search(&reader))
-                read_blocks(&reader);
-        check_blocks(&reader);
-        visit_vectors(&reader, add_vector);
-        visit_vectors(&reader, add_far_counters);
-        for (size_t i = 0; i < reader.n; i++) {
-                ThreadWords *words = &reader.threads[i];
-
-                if (!is_failed(words))
-                        add_up(request, words);
-                if (!is_failed(words) && request->is_nested)
-                        check_still_there(request, words);
+        memset(reader.is_found, 0, sizeof(reader.is_found));
+        for (int source = POINTER_SAVED; source <= POINTER_LISTED; source++) {
+                choose_threads(&reader, (PointerSource) source);
+                read_threads(&reader);
         }
 }

@@ -32,6 +32,19 @@ const uint16_t thread_machine = EM_NONE;
 /* Where x86_64 has a control block, seen from the head: tcbhead_t leaves no room below. */
 #define SEARCH_LEAST_BYTES 0x100
 
+/*
+ * The words of struct pthread of musl (src/internal/pthread_impl.h): its own address, the threads
+ * before and behind it in a ring (0 in old versions), and the number.
+ *
+ * x86_64: the thread pointer is its start; old versions have one more word before the number.
+ * aarch64: the thread pointer is its end, so its size must be known: it is that of 1.2.3 and 1.2.4.
+ */
+#define X86_64_WORDS 8
+#define X86_64_MUSL_NUMBER 6
+#define X86_64_MUSL_NUMBER_OLD 7
+#define AARCH64_MUSL_WORDS 25
+#define AARCH64_MUSL_NUMBER 4
+
 bool thread_geometry_usual(uint16_t machine, ThreadGeometry *ret) {
         switch (machine) {
         case EM_X86_64:
@@ -60,6 +73,11 @@ bool thread_geometry_from(uint16_t machine, const ThreadLayout *layout, ThreadGe
         return true;
 }
 
+/* tcbhead_t begins with its own address, a vector, and its own address as struct pthread. */
+static bool is_self_pointing(const uint64_t *words, uint64_t pointer) {
+        return words[0] == pointer && words[2] == pointer;
+}
+
 bool thread_geometry_search(uint16_t machine, const uint64_t *words, size_t n, uint64_t head,
                             ThreadGeometry *ret) {
         if (machine != EM_X86_64)
@@ -68,7 +86,7 @@ bool thread_geometry_search(uint16_t machine, const uint64_t *words, size_t n, u
         for (size_t back = SEARCH_LEAST_BYTES / 8; back <= n && head >= 8 * back; back++) {
                 const uint64_t *block = words + n - back;
 
-                if (!thread_block_is_sound(machine, block, head - 8 * back))
+                if (!is_self_pointing(block, head - 8 * back))
                         continue;
                 *ret = (ThreadGeometry){ -(int32_t) (8 * back), -TID_BEFORE_HEAD };
                 return true;
@@ -85,26 +103,53 @@ bool thread_address(uint64_t address, int64_t distance, uint64_t align, uint64_t
         return true;
 }
 
+/* On aarch64 struct pthread of musl, and behind it what is at the thread pointer. */
 uint32_t thread_block_words(uint16_t machine) {
-        return machine == EM_X86_64 ? THREAD_BLOCK_WORDS : 1;
+        return machine == EM_X86_64 ? X86_64_WORDS : AARCH64_MUSL_WORDS + 1;
+}
+
+int32_t thread_block_begin(uint16_t machine) {
+        return machine == EM_X86_64 ? 0 : -8 * AARCH64_MUSL_WORDS;
 }
 
 bool thread_block_is_sound(uint16_t machine, const uint64_t words[static THREAD_BLOCK_WORDS],
                            uint64_t pointer) {
-        return machine != EM_X86_64 || (words[0] == pointer && words[2] == pointer);
+        return machine != EM_X86_64 || is_self_pointing(words, pointer);
 }
 
-uint64_t thread_block_vector(uint16_t machine, const uint64_t words[static THREAD_BLOCK_WORDS]) {
-        return words[machine == EM_X86_64 ? 1 : 0];
+/*
+ * The ring of a process of one thread points to that thread in both directions. What points to
+ * itself in the first of them only is glibc's.
+ */
+bool thread_block_is_musl(uint16_t machine, const uint64_t words[static THREAD_BLOCK_WORDS],
+                          uint64_t pointer, uint32_t number) {
+        if (machine == EM_AARCH64)
+                return words[0] == pointer - 8 * AARCH64_MUSL_WORDS &&
+                       (uint32_t) words[AARCH64_MUSL_NUMBER] == number;
+        return machine == EM_X86_64 && words[0] == pointer &&
+               (words[2] != pointer || words[3] == pointer) &&
+               ((uint32_t) words[X86_64_MUSL_NUMBER] == number ||
+                (uint32_t) words[X86_64_MUSL_NUMBER_OLD] == number);
 }
 
-bool thread_vector_places(uint64_t vector, uint64_t module, uint64_t *ret_length, uint64_t *ret) {
+uint64_t thread_block_vector(uint16_t machine, ThreadLibrary library,
+                             const uint64_t words[static THREAD_BLOCK_WORDS]) {
+        if (machine == EM_X86_64)
+                return words[1];
+        return words[library == THREAD_LIBRARY_MUSL ? AARCH64_MUSL_WORDS - 1 : AARCH64_MUSL_WORDS];
+}
+
+bool thread_vector_places(ThreadLibrary library, uint64_t vector, uint64_t module,
+                          uint64_t *ret_length, uint64_t *ret) {
+        uint64_t before = library == THREAD_LIBRARY_MUSL ? 0 : 16;
+        uint64_t each = library == THREAD_LIBRARY_MUSL ? 8 : 16;
+
         if (vector % 8 != 0 || module == 0 || module > THREAD_MODULES_MAX)
                 return false;
-        if (vector < 16 || vector > UINT64_MAX - 16 * (module + 1))
+        if (vector == 0 || vector < before || vector > UINT64_MAX - each * (module + 1))
                 return false;
-        *ret_length = vector - 16;
-        *ret = vector + 16 * module;
+        *ret_length = vector - before;
+        *ret = vector + each * module;
         return true;
 }
 

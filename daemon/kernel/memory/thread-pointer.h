@@ -4,12 +4,15 @@
 /*
  * ThreadPointer
  *
- * Finds the thread pointer of somebody else's thread without stopping it. glibc tells the kernel
- * where each thread keeps its list of robust mutexes: inside of struct pthread, at a distance from
- * the thread pointer that is the same for all threads of a process. get_robust_list(2) gives that
- * address to whoever may read the process. What the distance leads to is checked: on x86_64 the
- * thread control block points to itself, and on every machine the thread's number stands in struct
- * pthread. Threads without such a list (musl, raw clone(2), vfork(2)) cannot be found so.
+ * Finds the thread pointer of somebody else's thread without stopping it, and says whether an
+ * address is the pointer of a certain thread. glibc tells the kernel where each thread keeps its
+ * list of robust mutexes: inside of struct pthread, at a distance from the thread pointer that is
+ * the same for all threads of a process. get_robust_list(2) gives that address to whoever may read
+ * the process. Threads without such a list (musl, raw clone(2), vfork(2)) cannot be found so: of
+ * them a pointer must be known from elsewhere.
+ *
+ * Either library keeps the thread's number at a distance from the pointer, and has words that point
+ * to themselves: that is what an address is checked by.
  *
  * All functions but thread_robust_list() are pure, and answer for either machine.
  */
@@ -46,21 +49,38 @@ bool thread_geometry_search(uint16_t machine, const uint64_t *words, size_t n, u
 /* @address + @distance; false when that wraps, or is not a multiple of @align, a power of two. */
 bool thread_address(uint64_t address, int64_t distance, uint64_t align, uint64_t *ret);
 
-/* The first words of the control block at the thread pointer: as many as a machine's has. */
-#define THREAD_BLOCK_WORDS 3
-uint32_t thread_block_words(uint16_t machine);
-bool thread_block_is_sound(uint16_t machine, const uint64_t words[static THREAD_BLOCK_WORDS],
-                           uint64_t pointer);
+/* Whose threads are known. */
+typedef enum ThreadLibrary {
+        THREAD_LIBRARY_GLIBC,
+        THREAD_LIBRARY_MUSL,
+        _THREAD_LIBRARY_MAX,
+} ThreadLibrary;
 
 /*
- * The vector of a thread's blocks of thread-local memory (dtv_t of glibc): pairs of words, of which
- * number @module begins with the block's address. The word before the pair 0 tells how many there
- * are.
+ * The words at the thread pointer that either library can be recognised by: so many as a machine
+ * has them, the first of them at a distance from the pointer.
+ */
+#define THREAD_BLOCK_WORDS 26
+uint32_t thread_block_words(uint16_t machine);
+int32_t thread_block_begin(uint16_t machine);
+/* Of glibc: they point to themselves, where a machine has such words. */
+bool thread_block_is_sound(uint16_t machine, const uint64_t words[static THREAD_BLOCK_WORDS],
+                           uint64_t pointer);
+/* Of musl: they point to themselves, and thread @number of its pid namespace has them. */
+bool thread_block_is_musl(uint16_t machine, const uint64_t words[static THREAD_BLOCK_WORDS],
+                          uint64_t pointer, uint32_t number);
+
+/*
+ * The vector of a thread's blocks of thread-local memory. That of glibc (dtv_t) has pairs of words,
+ * of which number @module begins with the block's address; the word before the pair 0 tells how
+ * many there are. That of musl has addresses only, and their number in place of the address 0.
  */
 #define THREAD_MODULES_MAX 65536
-uint64_t thread_block_vector(uint16_t machine, const uint64_t words[static THREAD_BLOCK_WORDS]);
+uint64_t thread_block_vector(uint16_t machine, ThreadLibrary library,
+                             const uint64_t words[static THREAD_BLOCK_WORDS]);
 /* False when that cannot be a vector, or @module a number of a module. */
-bool thread_vector_places(uint64_t vector, uint64_t module, uint64_t *ret_length, uint64_t *ret);
+bool thread_vector_places(ThreadLibrary library, uint64_t vector, uint64_t module,
+                          uint64_t *ret_length, uint64_t *ret);
 /* The block has not been allocated: the thread has never used the module's memory. */
 bool thread_vector_is_unused(uint64_t length, uint64_t module, uint64_t word);
 

@@ -68,6 +68,14 @@ static inline FakeTask *fake_task(FakeMemory *memory, pid_t tid) {
         return NULL;
 }
 
+/* The words at @pointer that are looked at, as 0. */
+static inline void fake_block(FakeMemory *memory, uint16_t machine, uint64_t pointer) {
+        uint64_t begin = pointer + (uint64_t) (int64_t) thread_block_begin(machine);
+
+        for (uint32_t i = 0; i < thread_block_words(machine); i++)
+                fake_word(memory, begin + 8 * i, 0);
+}
+
 /*
  * A thread with its control block at @pointer, which knows itself as @number and has the vector
  * @vector of blocks.
@@ -82,12 +90,34 @@ static inline FakeTask *fake_add_task(FakeMemory *memory, uint16_t machine, Thre
 
         ck_assert_uint_le(memory->n_tasks, FAKE_MAX_THREADS);
         *task = (FakeTask){ .tid = tid, .head = head };
+        fake_block(memory, machine, pointer);
+        fake_word(memory, head - 8, head);
+        fake_word(memory, head, head); /* the list is empty */
         fake_word(memory, pointer, is_x86 ? pointer : vector);
         fake_word(memory, pointer + 8, is_x86 ? vector : 0);
         fake_word(memory, pointer + 16, is_x86 ? pointer : 0);
         fake_word(memory, place & ~UINT64_C(7),
                   place % 8 == 0 ? number | UINT64_C(0xffffffff00000000)
                                  : (uint64_t) number << 32 | 0xeeeeeeee);
+        return task;
+}
+
+/* A thread of musl, as 1.2.3 has it: the kernel knows no list of it. */
+static inline FakeTask *fake_add_musl_task(FakeMemory *memory, uint16_t machine, pid_t tid,
+                                           uint32_t number, uint64_t pointer, uint64_t vector) {
+        bool is_x86 = machine == EM_X86_64;
+        uint64_t begin = is_x86 ? pointer : pointer - 200;
+        uint64_t ring = begin + (is_x86 ? 16 : 8);
+        FakeTask *task = &memory->tasks[memory->n_tasks++];
+
+        ck_assert_uint_le(memory->n_tasks, FAKE_MAX_THREADS);
+        *task = (FakeTask){ .tid = tid };
+        fake_block(memory, machine, pointer);
+        fake_word(memory, begin, begin);
+        fake_word(memory, ring, begin + 0x100000); /* another thread, and one more */
+        fake_word(memory, ring + 8, begin + 0x200000);
+        fake_word(memory, is_x86 ? pointer + 8 : pointer - 8, vector);
+        fake_word(memory, begin + (is_x86 ? 48 : 32), number | UINT64_C(0x0000000b00000000));
         return task;
 }
 

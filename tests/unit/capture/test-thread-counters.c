@@ -60,7 +60,7 @@ static uint64_t vector_of(size_t i) {
 static FakeTask *add_thread(size_t i) {
         pid_t tid = (pid_t) (100 + i);
 
-        request.threads[request.n++].tid = tid;
+        request.threads[request.n++] = (ThreadCounters){ .tid = tid, .number = tid };
         return fake_add_task(&memory, request.machine, geometry, tid, (uint32_t) tid, pointer_of(i),
                              vector_of(i));
 }
@@ -286,11 +286,12 @@ END_TEST
 
 /* In a nested namespace the number is another one: that the list stays the same decides. */
 START_TEST(numbers_of_nested_namespaces_are_not_compared) {
-        request.is_nested = true;
         for (size_t i = 0; i < 5; i++) {
                 FakeTask *task = add_thread(i);
 
                 put_static(i, 5, 5);
+                request.threads[i].number = 0;
+                request.threads[i].pointer = pointer_of(4); /* without a number of no use */
                 fake_word(&memory, task->head - 16, 1 + i);
         }
         memory.tasks[1].next_head = memory.tasks[1].head + 64;
@@ -303,6 +304,171 @@ START_TEST(numbers_of_nested_namespaces_are_not_compared) {
         check_failed(2, HEAP_FAILURE_THREAD_EXITED);
         check_failed(3, HEAP_FAILURE_THREAD_EXITED);
         check_failed(4, HEAP_FAILURE_TID_MISMATCH);
+}
+END_TEST
+
+/* pointers that the kernel saved */
+
+/* As add_thread(), with its pointer. */
+static FakeTask *add_saved(size_t i) {
+        FakeTask *task = add_thread(i);
+
+        put_static(i, 1000 + i, i);
+        request.threads[i].pointer = pointer_of(i);
+        return task;
+}
+
+/* A thread of musl, with its pointer. */
+static FakeTask *add_musl(size_t i) {
+        pid_t tid = (pid_t) (100 + i);
+
+        put_static(i, 1000 + i, i);
+        request.threads[request.n++] =
+                (ThreadCounters){ .tid = tid, .number = tid, .pointer = pointer_of(i) };
+        return fake_add_musl_task(&memory, request.machine, tid, (uint32_t) tid, pointer_of(i),
+                                  vector_of(i));
+}
+
+START_TEST(a_saved_pointer_takes_no_question) {
+        set_machine(machines[_i]);
+        for (size_t i = 0; i < BATCH_MAX_THREADS; i++)
+                (void) add_saved(i);
+        thread_counters_read(&request);
+        for (size_t i = 0; i < BATCH_MAX_THREADS; i++) {
+                check_read(i, 1000 + i, i);
+                ck_assert_uint_eq(memory.tasks[i].n_asked, 0);
+        }
+        ck_assert_uint_eq(memory.n_reads, 1);
+}
+END_TEST
+
+START_TEST(threads_of_musl_are_read_by_saved_pointers) {
+        set_machine(machines[_i]);
+        for (size_t i = 0; i < BATCH_MAX_THREADS; i++)
+                (void) add_musl(i);
+        thread_counters_read(&request);
+        for (size_t i = 0; i < BATCH_MAX_THREADS; i++)
+                check_read(i, 1000 + i, i);
+        /* Without them they are not found, and with those of others neither. */
+        for (size_t i = 0; i < BATCH_MAX_THREADS; i++)
+                request.threads[i].pointer = i % 2 == 0 ? 0 : pointer_of(0);
+        thread_counters_read(&request);
+        for (size_t i = 0; i < BATCH_MAX_THREADS; i++)
+                check_failed(i, HEAP_FAILURE_NO_THREAD_POINTER);
+}
+END_TEST
+
+START_TEST(the_vector_of_a_thread_of_musl_has_its_own_form) {
+        set_machine(machines[_i]);
+        request.plans[0] = vector_plan;
+        for (size_t i = 0; i < 3; i++) {
+                (void) add_musl(i);
+                put_far(i, 100 + i, i); /* at the places of glibc's there are other words */
+        }
+        for (size_t i = 0; i < 2; i++) {
+                fake_word(&memory, vector_of(i), i == 0 ? 3 : 2); /* the second ends before it */
+                fake_word(&memory, vector_of(i) + 24, BLOCKS + STRIDE * i);
+        }
+        thread_counters_read(&request);
+        check_read(0, 100, 0);
+        check_read(1, 0, 0);
+        /* Who it is was known: that its vector cannot be read is what failed. */
+        check_failed(2, HEAP_FAILURE_PROCESS_VM_READV);
+}
+END_TEST
+
+/* What a wrong pointer leads to, of thread 1; its list leads to the right one. */
+static void move_to_nothing(void) {
+        request.threads[1].pointer = BLOCKS;
+}
+static void move_to_odd_place(void) {
+        request.threads[1].pointer += 4;
+}
+static void move_to_top(void) {
+        request.threads[1].pointer = UINT64_MAX - 7;
+}
+static void move_to_bottom(void) {
+        request.threads[1].pointer = 8;
+}
+static void move_to_other_thread(void) {
+        request.threads[1].pointer = pointer_of(0);
+}
+/* Words that point to themselves, the thread's number, and a list that is elsewhere. */
+static void move_to_copy(void) {
+        (void) fake_add_task(&memory, request.machine, geometry, 4711, 101, pointer_of(9),
+                             vector_of(1));
+        fake_word(&memory, fake_task(&memory, 4711)->head, memory.tasks[1].head);
+        put_static(9, 6, 6);
+        request.threads[1].pointer = pointer_of(9);
+}
+static void lock_robust_mutex(void) {
+        fake_word(&memory, memory.tasks[1].head, BLOCKS);
+}
+static void (*const mistakes[])(void) = {
+        move_to_nothing,      move_to_odd_place, move_to_top,       move_to_bottom, NULL,
+        move_to_other_thread, move_to_copy,      lock_robust_mutex,
+};
+
+START_TEST(a_saved_pointer_that_fails_a_check_is_not_used) {
+        for (int is_listed = 1; is_listed >= 0; is_listed--) {
+                setup();
+                set_machine(machines[_i % 2]);
+                for (size_t i = 0; i < 3; i++)
+                        (void) add_saved(i);
+                if (mistakes[_i / 2])
+                        mistakes[_i / 2]();
+                else
+                        request.threads[1].pointer = 0;
+                if (!is_listed)
+                        memory.tasks[1].head = 0;
+                thread_counters_read(&request);
+                check_read(0, 1000, 0);
+                check_read(2, 1002, 2);
+                if (is_listed)
+                        check_read(1, 1001, 1);
+                else
+                        check_failed(1, HEAP_FAILURE_NO_THREAD_POINTER);
+                ck_assert_uint_eq(memory.tasks[0].n_asked + memory.tasks[2].n_asked, 0);
+        }
+}
+END_TEST
+
+/* The kernel has cleared its number. */
+START_TEST(a_thread_that_ended_has_no_counters) {
+        FakeTask *task = add_saved(0);
+
+        fake_word(&memory, task->head - 16, 0);
+        thread_counters_read(&request);
+        check_failed(0, HEAP_FAILURE_THREAD_EXITED);
+        task->head_error = -ESRCH;
+        thread_counters_read(&request);
+        check_failed(0, HEAP_FAILURE_THREAD_EXITED);
+}
+END_TEST
+
+/* No process has both, but one of each in a call shows that neither disturbs the other. */
+START_TEST(each_thread_is_found_in_its_own_way) {
+        FakeTask *task;
+
+        (void) add_musl(0);
+        (void) add_saved(1);
+        task = add_thread(2);
+        put_static(2, 1002, 2);
+        (void) add_musl(3);
+        request.threads[3].number = 4;
+        thread_counters_read(&request);
+        for (size_t i = 0; i < 3; i++)
+                check_read(i, 1000 + i, i);
+        check_failed(3, HEAP_FAILURE_NO_THREAD_POINTER);
+        ck_assert_uint_eq(task->n_asked, 1);
+}
+END_TEST
+
+START_TEST(what_cannot_be_read_of_a_found_thread_is_its_failure) {
+        (void) add_musl(0);
+        fake_unmap(&memory, pointer_of(0) + (uint64_t) static_plan.distance + 824);
+        thread_counters_read(&request);
+        check_failed(0, HEAP_FAILURE_PROCESS_VM_READV);
 }
 END_TEST
 
@@ -370,7 +536,7 @@ END_TEST
 int main(void) {
         Suite *suite = suite_create("thread-counters");
         TCase *plans = tcase_create("plans"), *pointers = tcase_create("pointers"),
-              *reading = tcase_create("reading");
+              *saved = tcase_create("saved"), *reading = tcase_create("reading");
 
         tcase_add_checked_fixture(plans, setup, NULL);
         tcase_add_loop_test(plans, all_threads_of_a_process_are_read_by_one_call, 0,
@@ -390,6 +556,18 @@ int main(void) {
         tcase_add_test(pointers, the_number_may_be_in_either_half_of_a_word);
         tcase_add_test(pointers, numbers_of_nested_namespaces_are_not_compared);
         suite_add_tcase(suite, pointers);
+        tcase_add_checked_fixture(saved, setup, NULL);
+        tcase_add_loop_test(saved, a_saved_pointer_takes_no_question, 0, ELEMENTSOF(machines));
+        tcase_add_loop_test(saved, threads_of_musl_are_read_by_saved_pointers, 0,
+                            ELEMENTSOF(machines));
+        tcase_add_loop_test(saved, the_vector_of_a_thread_of_musl_has_its_own_form, 0,
+                            ELEMENTSOF(machines));
+        tcase_add_loop_test(saved, a_saved_pointer_that_fails_a_check_is_not_used, 0,
+                            2 * ELEMENTSOF(mistakes));
+        tcase_add_test(saved, a_thread_that_ended_has_no_counters);
+        tcase_add_test(saved, each_thread_is_found_in_its_own_way);
+        tcase_add_test(saved, what_cannot_be_read_of_a_found_thread_is_its_failure);
+        suite_add_tcase(suite, saved);
         tcase_add_checked_fixture(reading, setup, NULL);
         tcase_add_loop_test(reading, counters_that_cannot_be_read_cost_one_thread, 0, 5);
         tcase_add_test(reading, memory_is_reached_by_any_thread_that_has_it);

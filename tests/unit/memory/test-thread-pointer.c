@@ -116,15 +116,53 @@ END_TEST
 START_TEST(control_blocks_differ_between_machines) {
         const uint64_t words[THREAD_BLOCK_WORDS] = { HEAD, 0x1000, HEAD };
         const uint64_t wrong[THREAD_BLOCK_WORDS] = { HEAD, HEAD, 0x1000 };
+        const uint64_t arm[THREAD_BLOCK_WORDS] = { [24] = 0x3000, [25] = 0x2000 };
 
-        ck_assert_uint_eq(thread_block_words(EM_X86_64), 3);
-        ck_assert_uint_eq(thread_block_words(EM_AARCH64), 1);
+        ck_assert_uint_eq(thread_block_words(EM_X86_64), 8);
+        ck_assert_int_eq(thread_block_begin(EM_X86_64), 0);
+        ck_assert_uint_eq(thread_block_words(EM_AARCH64), THREAD_BLOCK_WORDS);
+        /* The last of them is at the thread pointer. */
+        ck_assert_int_eq(thread_block_begin(EM_AARCH64), -8 * (THREAD_BLOCK_WORDS - 1));
         ck_assert(thread_block_is_sound(EM_X86_64, words, HEAD));
         ck_assert(!thread_block_is_sound(EM_X86_64, words, HEAD + 8));
         ck_assert(!thread_block_is_sound(EM_X86_64, wrong, HEAD));
         ck_assert(thread_block_is_sound(EM_AARCH64, wrong, HEAD));
-        ck_assert_uint_eq(thread_block_vector(EM_X86_64, words), 0x1000);
-        ck_assert_uint_eq(thread_block_vector(EM_AARCH64, words), HEAD);
+        ck_assert_uint_eq(thread_block_vector(EM_X86_64, THREAD_LIBRARY_GLIBC, words), 0x1000);
+        ck_assert_uint_eq(thread_block_vector(EM_X86_64, THREAD_LIBRARY_MUSL, words), 0x1000);
+        ck_assert_uint_eq(thread_block_vector(EM_AARCH64, THREAD_LIBRARY_GLIBC, arm), 0x2000);
+        ck_assert_uint_eq(thread_block_vector(EM_AARCH64, THREAD_LIBRARY_MUSL, arm), 0x3000);
+}
+END_TEST
+
+/* Words of thread 77 at address HEAD; on aarch64 the thread pointer is 200 bytes above it. */
+static const struct {
+        uint16_t machine;
+        uint64_t words[8];
+        bool is_musl;
+} musl_rows[] = {
+        { EM_X86_64, { HEAD, 1, 2, 3, 0, 4, 77 }, true },
+        { EM_X86_64, { HEAD, 1, 2, 3, 0, 4, 77 | UINT64_C(11) << 32 }, true }, /* errno */
+        { EM_X86_64, { HEAD, 1, 2, 3, 0, 4, 5, 77 }, true },                   /* an old one */
+        { EM_X86_64, { HEAD, 1, 0, 0, 0, 4, 5, 77 }, true },                   /* a very old one */
+        { EM_X86_64, { HEAD, 1, HEAD, HEAD, 0, 4, 77 }, true }, /* of the only thread */
+        { EM_X86_64, { HEAD, 1, HEAD, 1, 0, 4, 77 }, false },   /* of glibc */
+        { EM_X86_64, { HEAD, 1, 2, 3, 0, 4, 78 }, false },
+        { EM_X86_64, { HEAD, 1, 2, 3, 0, 4, UINT64_C(77) << 32 }, false },
+        { EM_X86_64, { HEAD + 8, 1, 2, 3, 0, 4, 77 }, false },
+        { EM_X86_64, { 0, 1, 2, 3, 0, 4, 77 }, false },
+        { EM_AARCH64, { HEAD, 2, 3, 0, 77 }, true },
+        { EM_AARCH64, { HEAD, 2, 3, 0, 78 }, false },
+        { EM_AARCH64, { HEAD + 200, 2, 3, 0, 77 }, false },
+        { EM_NONE, { HEAD, 1, 2, 3, 77, 4, 77 }, false },
+};
+
+START_TEST(threads_of_musl_are_known_by_their_number) {
+        uint64_t words[THREAD_BLOCK_WORDS] = {};
+        uint64_t pointer = musl_rows[_i].machine == EM_AARCH64 ? HEAD + 200 : HEAD;
+
+        memcpy(words, musl_rows[_i].words, sizeof(musl_rows[_i].words));
+        ck_assert_int_eq(thread_block_is_musl(musl_rows[_i].machine, words, pointer, 77),
+                         musl_rows[_i].is_musl);
 }
 END_TEST
 
@@ -148,12 +186,28 @@ static const struct {
 START_TEST(a_vector_is_looked_at_within_the_address_space) {
         uint64_t length = 0, place = 0, vector = vector_rows[_i].vector;
 
-        ck_assert_int_eq(thread_vector_places(vector, vector_rows[_i].module, &length, &place),
+        ck_assert_int_eq(thread_vector_places(THREAD_LIBRARY_GLIBC, vector, vector_rows[_i].module,
+                                              &length, &place),
                          vector_rows[_i].is_good);
         if (vector_rows[_i].is_good) {
                 ck_assert_uint_eq(length, vector - 16);
                 ck_assert_uint_eq(place, vector + 16 * vector_rows[_i].module);
         }
+}
+END_TEST
+
+START_TEST(a_vector_of_musl_has_addresses_only) {
+        uint64_t length = 0, place = 0;
+
+        ck_assert(thread_vector_places(THREAD_LIBRARY_MUSL, 8, 3, &length, &place));
+        ck_assert_uint_eq(length, 8);
+        ck_assert_uint_eq(place, 8 + 24);
+        ck_assert(!thread_vector_places(THREAD_LIBRARY_MUSL, 0, 1, &length, &place));
+        ck_assert(!thread_vector_places(THREAD_LIBRARY_MUSL, 12, 1, &length, &place));
+        ck_assert(!thread_vector_places(THREAD_LIBRARY_MUSL, 8, 0, &length, &place));
+        ck_assert(!thread_vector_places(THREAD_LIBRARY_MUSL, 8, THREAD_MODULES_MAX + 1, &length,
+                                        &place));
+        ck_assert(!thread_vector_places(THREAD_LIBRARY_MUSL, UINT64_MAX - 7, 1, &length, &place));
 }
 END_TEST
 
@@ -192,6 +246,9 @@ int main(void) {
         tcase_add_test(geometry, the_kernel_tells_of_a_thread_of_ours);
         suite_add_tcase(suite, geometry);
         tcase_add_test(block, control_blocks_differ_between_machines);
+        tcase_add_loop_test(block, threads_of_musl_are_known_by_their_number, 0,
+                            ELEMENTSOF(musl_rows));
+        tcase_add_test(block, a_vector_of_musl_has_addresses_only);
         tcase_add_loop_test(block, a_vector_is_looked_at_within_the_address_space, 0,
                             ELEMENTSOF(vector_rows));
         tcase_add_test(block, a_block_that_was_never_allocated_is_unused);

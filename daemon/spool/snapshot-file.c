@@ -55,7 +55,7 @@ static int on_host(void *userdata, Span json) {
 /* What verify_document() keeps while it reads. */
 typedef struct Verification {
         Head *head;
-        bool has_last;
+        bool has_ledger, has_last;
         pid_t last_tgid, last_tid;
         char complaint[sizeof(((SnapshotFault *) NULL)->text)]; /* "" while all is well */
 } Verification;
@@ -90,11 +90,21 @@ static int verify_thread(void *userdata, const ThreadSample *sample, Span smaps_
         return 0;
 }
 
-static const SnapshotVisitor verifier = { .on_host = verify_host, .on_thread = verify_thread };
+static int verify_ledger(void *userdata, const LedgerSummary *ledger) {
+        ((Verification *) userdata)->has_ledger = true;
+        return 0;
+}
+
+static const SnapshotVisitor verifier = {
+        .on_host = verify_host,
+        .on_thread = verify_thread,
+        .on_ledger = verify_ledger,
+};
 
 /* Checks what document and head must agree on; without a head, fills it from the document. */
-static int compare_head(const SnapshotReader *document, bool has_head, Head *head,
-                        SnapshotFault *ret_fault) {
+static int compare_head(const SnapshotReader *document, const Verification *verification,
+                        bool has_head, SnapshotFault *ret_fault) {
+        Head *head = verification->head;
         uint32_t version = snapshot_reader_format_version(document);
         uint64_t n_threads = snapshot_reader_n_threads(document);
         uint64_t n_processes = snapshot_reader_n_processes(document);
@@ -121,27 +131,25 @@ static int compare_head(const SnapshotReader *document, bool has_head, Head *hea
                 fault_set(ret_fault,
                           "the document has %" PRIu64 " processes, but its head says %" PRIu64,
                           n_processes, head->processes);
+        else if (verification->has_ledger != (head->ledger_id[0] != '\0'))
+                fault_set(ret_fault, verification->has_ledger
+                                             ? "the document has a ledger that its head does not "
+                                               "name"
+                                             : "the head names a ledger that the document does "
+                                               "not have");
         else
                 return 0;
         return SNAPSHOT_FILE_E_DAMAGED;
 }
 
-static int verify_document(SnapshotFileReader *file, bool has_head, Head *head,
-                           SnapshotFault *ret_fault) {
-        _cleanup_(snapshot_reader_freep) SnapshotReader *document = NULL;
-        Verification verification = { .head = head };
-        bool is_unordered;
-        int r;
+/* Reads the document to its end; translates what is wrong with it or its file. */
+static int run_document(SnapshotFileReader *file, SnapshotReader *document,
+                        const SnapshotVisitor *visitor, void *userdata, SnapshotFault *ret_fault) {
+        int r = snapshot_reader_run(document, visitor, userdata);
 
-        r = snapshot_reader_new(snapshot_file_refill, file, 0, &document);
-        if (r < 0)
-                return r;
-        r = snapshot_reader_run(document, &verifier, &verification);
-        is_unordered = verification.complaint[0] != '\0';
-        if (r == SNAPSHOT_E_MALFORMED || r == SNAPSHOT_E_TOO_NEW || is_unordered) {
+        if (r == SNAPSHOT_E_MALFORMED || r == SNAPSHOT_E_TOO_NEW) {
                 fault_set_at(ret_fault, snapshot_reader_offset(document), "%s",
-                             is_unordered ? verification.complaint
-                                          : snapshot_reader_complaint(document));
+                             snapshot_reader_complaint(document));
                 if (ret_fault)
                         ret_fault->in_document = true;
                 return SNAPSHOT_FILE_E_DAMAGED;
@@ -152,9 +160,41 @@ static int verify_document(SnapshotFileReader *file, bool has_head, Head *head,
                         *ret_fault = *snapshot_file_reader_fault(file);
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
-        if (r != 0)
-                return err_fold(r);
-        return compare_head(document, has_head, head, ret_fault);
+        return err_fold(r);
+}
+
+static int verify_document(SnapshotFileReader *file, bool has_head, Head *head,
+                           SnapshotFault *ret_fault) {
+        _cleanup_(snapshot_reader_freep) SnapshotReader *document = NULL;
+        Verification verification = { .head = head };
+        int r;
+
+        r = snapshot_reader_new(snapshot_file_refill, file, 0, &document);
+        if (r < 0)
+                return r;
+        r = run_document(file, document, &verifier, &verification, ret_fault);
+        if (verification.complaint[0] != '\0') {
+                fault_set_at(ret_fault, snapshot_reader_offset(document), "%s",
+                             verification.complaint);
+                if (ret_fault)
+                        ret_fault->in_document = true;
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        return r == 0 ? compare_head(document, &verification, has_head, ret_fault) : r;
+}
+
+int snapshot_file_visit(int fd, const SnapshotVisitor *visitor, void *userdata,
+                        SnapshotFault *ret_fault) {
+        _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
+        _cleanup_(snapshot_reader_freep) SnapshotReader *document = NULL;
+        _cleanup_(head_done) Head head = {};
+        int r;
+
+        r = snapshot_file_reader_new(fd, &file, &head, ret_fault);
+        if (r != 0 && r != SNAPSHOT_FILE_E_NO_HEAD)
+                return r;
+        r = snapshot_reader_new(snapshot_file_refill, file, 0, &document);
+        return r < 0 ? r : run_document(file, document, visitor, userdata, ret_fault);
 }
 
 int snapshot_file_verify(int fd, Head *ret, SnapshotFault *ret_fault) {

@@ -51,6 +51,7 @@ _must_check_ int snapshot_file_writer_finish(SnapshotFileWriter *writer, Head *h
 _must_check_ int snapshot_file_read_head(int fd, Head *ret, SnapshotFault *ret_fault);
 
 typedef struct SnapshotFileReader SnapshotFileReader;
+typedef struct SnapshotVisitor SnapshotVisitor; /* snapshot/snapshot-reader.h */
 
 /*
  * Opens the body for decompression from its start (pread; @fd borrowed; several readers may share
@@ -74,11 +75,17 @@ _must_check_ int snapshot_file_check_digest(int fd, SnapshotFault *ret_fault);
 
 /*
  * Everything a reader can check: digest, zstd checksums, the document's grammar and types, the
- * order of its threads if the head records a boot, thread and process counts against the head. 0,
- * SNAPSHOT_FILE_E_DAMAGED, or a negative errno of reading. *ret is the head, filled from the
- * document for version 0; call head_done() on it after 0.
+ * order of its threads if the head records a boot, thread and process counts and the ledger against
+ * the head. 0, SNAPSHOT_FILE_E_DAMAGED, or a negative errno of reading. *ret is the head, filled
+ * from the document for version 0; call head_done() on it after 0.
  */
 _must_check_ int snapshot_file_verify(int fd, Head *ret, SnapshotFault *ret_fault);
+/*
+ * Reads the document once and gives its parts to @visitor; the digest is not checked. 0,
+ * SNAPSHOT_FILE_E_DAMAGED, or a negative errno: of reading, or of the visitor.
+ */
+_must_check_ int snapshot_file_visit(int fd, const SnapshotVisitor *visitor, void *userdata,
+                                     SnapshotFault *ret_fault);
 
 /* Copies the body of @from verbatim to the empty @to and ends it with @head (import, rename). */
 _must_check_ int snapshot_file_rehead(int from, int to, Head *head, uint64_t *ret_bytes,

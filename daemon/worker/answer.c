@@ -34,15 +34,15 @@ JsonWriter *answer_begin(Answer *answer) {
         return &answer->writer;
 }
 
-/* @fd: the descriptor to send along, or NULL; on success it belongs to the stream. */
-static int answer_send(Answer *answer, int *fd) {
+/* @fds: the descriptors to send along; on success they belong to the stream. */
+static int answer_send(Answer *answer, int *fds, size_t n_fds) {
         int r;
 
-        r = frame_stream_queue(answer->stream, buffer_span(&answer->frame), fd, fd ? 1 : 0);
+        r = frame_stream_queue(answer->stream, buffer_span(&answer->frame), fds, n_fds);
         if (r != 0)
                 return err_fold(r);
-        if (fd)
-                (void) TAKE_FD(*fd);
+        for (size_t i = 0; i < n_fds; i++)
+                (void) TAKE_FD(fds[i]);
         /* A signal that does not end the job must not cut off its reply. */
         do
                 r = frame_stream_flush(answer->stream);
@@ -54,7 +54,7 @@ static int answer_send(Answer *answer, int *fd) {
         return err_fold(r);
 }
 
-static int answer_send_parameters(Answer *answer, bool continues, int *fd) {
+static int answer_send_parameters(Answer *answer, bool continues, int *fds, size_t n_fds) {
         int r;
 
         assert(!answer->finished);
@@ -70,32 +70,38 @@ static int answer_send_parameters(Answer *answer, bool continues, int *fd) {
         r = reply_encode(&answer->frame, buffer_span(&answer->parameters), continues);
         if (r != 0)
                 return r;
-        return answer_send(answer, fd);
+        return answer_send(answer, fds, n_fds);
 }
 
 int answer_reply(Answer *answer) {
         assert(answer->more);
-        return answer_send_parameters(answer, true, NULL);
+        return answer_send_parameters(answer, true, NULL, 0);
 }
 
 int answer_note(Answer *answer) {
-        return answer_send_parameters(answer, true, NULL);
+        return answer_send_parameters(answer, true, NULL, 0);
 }
 
 int answer_note_descriptor(Answer *answer, int fd) {
         _cleanup_(fd_closep) int owned = fd;
 
-        return answer_send_parameters(answer, true, &owned);
+        return answer_send_parameters(answer, true, &owned, 1);
 }
 
 int answer_final(Answer *answer) {
-        return answer_send_parameters(answer, false, NULL);
+        return answer_send_parameters(answer, false, NULL, 0);
 }
 
 int answer_final_descriptor(Answer *answer, int fd) {
-        _cleanup_(fd_closep) int owned = fd;
+        return answer_final_descriptors(answer, &fd, 1);
+}
 
-        return answer_send_parameters(answer, false, &owned);
+int answer_final_descriptors(Answer *answer, int *fds, size_t n) {
+        int r = answer_send_parameters(answer, false, fds, n);
+
+        for (size_t i = 0; i < n; i++)
+                fds[i] = fd_close(fds[i]);
+        return r;
 }
 
 int answer_list(Answer *answer, const char *key, size_t n,
@@ -156,7 +162,7 @@ int answer_error(Answer *answer, WireError error, const WireErrorDetail *detail)
         r = error_encode(&answer->frame, wire_error_name(error), buffer_span(&answer->parameters));
         if (r != 0)
                 return r;
-        return answer_send(answer, NULL);
+        return answer_send(answer, NULL, 0);
 }
 
 bool answer_is_closed(const Answer *answer) {

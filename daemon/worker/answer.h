@@ -50,6 +50,8 @@ _must_check_ int answer_note_descriptor(Answer *answer, int fd);
 _must_check_ int answer_final(Answer *answer);
 /* The same with @fd as descriptor 0. Takes over @fd in any case. */
 _must_check_ int answer_final_descriptor(Answer *answer, int fd);
+/* The same with @n descriptors, from 0 on. Takes over all in any case. */
+_must_check_ int answer_final_descriptors(Answer *answer, int *fds, size_t n);
 
 /*
  * Sends an array @key of @n objects in replies of about LIMIT_BATCH_BYTES each, all of which

@@ -130,6 +130,32 @@ static int ndjson_on_thread(void *userdata, const ThreadSample *sample, Span sma
         return conversion_drain(conversion, r);
 }
 
+static int ndjson_on_dead(void *userdata, const DeadRow *row) {
+        Conversion *conversion = userdata;
+        Buffer *buffer = output_buffer(conversion->output);
+        int r;
+
+        json_writer_init(&conversion->writer, buffer);
+        dead_object_write_ndjson(&conversion->writer, row, &conversion->subject.head);
+        r = json_writer_finish(&conversion->writer);
+        if (r == 0)
+                r = buffer_append_byte(buffer, '\n');
+        return conversion_drain(conversion, r);
+}
+
+/* Passes of a subject are of the living. */
+static int ndjson_write_dead(Conversion *conversion) {
+        static const SnapshotVisitor dead = { .on_dead = ndjson_on_dead };
+        Subject *subject = &conversion->subject;
+        int r;
+
+        if (subject->head.ledger_id[0] == '\0')
+                return 0;
+        r = snapshot_file_visit(subject->fd, &dead, conversion, &subject->fault);
+        return work_read_result(conversion->work, subject,
+                                r == SNAPSHOT_FILE_E_DAMAGED ? SUBJECT_E_UNREADABLE : r);
+}
+
 /*
  * Every line repeats the head. In a file without one that is in the document, perhaps after the
  * threads.
@@ -143,7 +169,8 @@ static int convert_ndjson(Conversion *conversion) {
                 r = work_pass_subject(conversion->work, &conversion->subject, &nothing, NULL);
         if (r != 0)
                 return r;
-        return work_pass_subject(conversion->work, &conversion->subject, &threads, conversion);
+        r = work_pass_subject(conversion->work, &conversion->subject, &threads, conversion);
+        return r == 0 ? ndjson_write_dead(conversion) : r;
 }
 
 static const struct {

@@ -120,7 +120,34 @@ typedef struct InfoParameters {
         json_object *snapshot;
 } InfoParameters;
 
-static int info_answer(Work *work, const Subject *subject) {
+/* What is known of the ledger of the dead as a whole. */
+typedef struct InfoLedger {
+        bool is_known;
+        LedgerSummary summary;
+} InfoLedger;
+
+/* The rest of the document was read before: nothing after the ledger is of interest. */
+static int info_on_ledger(void *userdata, const LedgerSummary *summary) {
+        InfoLedger *ledger = userdata;
+
+        *ledger = (InfoLedger){ true, *summary };
+        return -ECANCELED;
+}
+
+static int info_read_ledger(Work *work, Subject *subject, InfoLedger *ret) {
+        static const SnapshotVisitor visitor = { .on_ledger = info_on_ledger };
+        int r;
+
+        if (subject->head.ledger_id[0] == '\0')
+                return 0;
+        r = snapshot_file_visit(subject->fd, &visitor, ret, &subject->fault);
+        if (r == -ECANCELED && ret->is_known)
+                return 0;
+        return work_read_result(work, subject,
+                                r == SNAPSHOT_FILE_E_DAMAGED ? SUBJECT_E_UNREADABLE : r);
+}
+
+static int info_answer(Work *work, const Subject *subject, const InfoLedger *ledger) {
         JsonWriter *writer = answer_begin(&work->answer);
 
         json_write_key(writer, "snapshot");
@@ -128,6 +155,10 @@ static int info_answer(Work *work, const Subject *subject) {
         if (subject->host.n > 0) {
                 json_write_key(writer, "host");
                 json_write_raw(writer, buffer_span(&subject->host));
+        }
+        if (ledger->is_known) {
+                json_write_key(writer, "ledger");
+                ledger_summary_write_json(writer, &ledger->summary);
         }
         json_write_key(writer, "sources");
         source_table_write_json(writer, &subject->sources);
@@ -142,6 +173,7 @@ static int work_info(Work *work) {
         _cleanup_(snapshot_ref_done) SnapshotRef ref = SNAPSHOT_REF_NONE;
         _cleanup_(subject_done) Subject subject;
         InfoParameters parameters = {};
+        InfoLedger ledger = {};
         int r;
 
         subject_init(&subject);
@@ -152,7 +184,9 @@ static int work_info(Work *work) {
                 r = work_open_subject(work, &ref, &subject);
         if (r == 0)
                 r = work_pass_subject(work, &subject, &nothing, NULL);
-        return r == 0 ? info_answer(work, &subject) : r;
+        if (r == 0)
+                r = info_read_ledger(work, &subject, &ledger);
+        return r == 0 ? info_answer(work, &subject, &ledger) : r;
 }
 
 const WorkMethod work_verify_methods[] = {

@@ -81,9 +81,15 @@
 #define JOB_KEY_HEAP "heap"
 #define JOB_KEY_HEAP_LIMIT_NS "heapLimitNs"
 #define JOB_KEY_HEAP_CACHE "heapCache" /* descriptor: what captures keep for each other */
-#define JOB_KEY_TASKS \
-        "tasks" /* descriptor: the task iterator, as a job of JOB_METHOD_LOAD made it */
-#define JOB_KEY_REASON "reason" /* why there is none */
+/*
+ * What a job of JOB_METHOD_LOAD made: the answer names the objects in the order of its descriptors;
+ * an order has a descriptor under each name (kernel/bpf/task-object.h).
+ */
+#define JOB_KEY_TASKS "tasks"
+#define JOB_KEY_REASON "reason"    /* why not all of it is there */
+#define JOB_KEY_NO_TASKS "noTasks" /* the same, in the order of a capture */
+#define JOB_KEY_LEDGER "ledger"    /* load what keeps the ledger of the dead */
+#define JOB_KEY_WAITS "waits"      /* load what counts waits */
 #define JOB_KEY_SELF_PIDS "selfPids"
 #define JOB_KEY_ROTATED "rotated" /* names that had to make room */
 #define JOB_KEY_SOURCES "sources" /* what the capture said of them; part of the answer */

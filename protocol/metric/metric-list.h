@@ -221,5 +221,13 @@
         M(rss_shmem_bytes,             GaugeBytes,        SumGaugeBytes, PRIMARY,              ANY,         STATUS, "", \
           "Resident shared memory (tmpfs, System V, shared anonymous mappings), like rss_file_bytes") \
         M(swap_bytes,                  GaugeBytes,        SumGaugeBytes, PRIMARY,              ANY,         STATUS, "", \
-          "Anonymous memory of the process in swap, recorded with its leader only; swapped shared memory is not in it")
+          "Anonymous memory of the process in swap, recorded with its leader only; swapped shared memory is not in it") \
+        M(storage_wait_ns,             MonotonicNs,       SumNs,         PRIMARY,              ANY,         WAITS, "", \
+          "Time in uninterruptible waits for storage: the thread slept in state D and the kernel counted it as waiting for I/O. ctprof's programs in the kernel count it from when they were attached, a wait in progress up to the moment of reading; exact where the kernel's own block I/O delay is not") \
+        M(storage_wait_count,          MonotonicCount,    SumCount,      PRIMARY,              ANY,         WAITS, "", \
+          "Number of uninterruptible waits for storage, one in progress included") \
+        M(uninterruptible_ns,          MonotonicNs,       SumNs,         PRIMARY,              ANY,         WAITS, "", \
+          "Time in other uninterruptible waits: locks in the kernel, memory reclaim, network file systems; counted like storage_wait_ns, and not part of it") \
+        M(uninterruptible_count,       MonotonicCount,    SumCount,      PRIMARY,              ANY,         WAITS, "", \
+          "Number of other uninterruptible waits, one in progress included")
 // clang-format on

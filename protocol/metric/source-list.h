@@ -33,7 +33,9 @@
         S(HOST_CPU,        "host-cpu")        /* /proc/stat, /proc/loadavg */                      \
         S(HOST_MEMORY,     "host-memory")     /* /proc/meminfo, /proc/vmstat */                    \
         S(HOST_DISK,       "host-disk")       /* /proc/diskstats */                                \
-        S(HOST_NETWORK,    "host-network")    /* /proc/1/net/dev, snmp, netstat */
+        S(HOST_NETWORK,    "host-network")    /* /proc/1/net/dev, snmp, netstat */           \
+        S(EXITS,           "exits")           /* the ledger of the dead */                         \
+        S(WAITS,           "waits")           /* the account of uninterruptible waits */
 // clang-format on
 
 /* From here on earlier versions did not read them, and their files do not list them. */

@@ -75,6 +75,9 @@ static const HeadMember members[] = {
         MEMBER("smapsMode",        TEXT, START, smaps_mode,        ALWAYS),
         MEMBER("smapsMaxRssBytes", U64,  START, smaps_max_rss_bytes, IF(has_smaps_max_rss)),
         MEMBER("heapRequested",    BOOL, START, heap_requested,    IF(has_heap_requested)),
+        MEMBER("ledgerId",         ID,   END,   ledger_id,         ALWAYS),
+        MEMBER("ledgerSinceBoottimeNs", U64, END, ledger_since_boottime_ns, IF(has_ledger_since)),
+        MEMBER("waitsSinceBoottimeNs", U64, END, waits_since_boottime_ns, IF(has_waits_since)),
 };
 // clang-format on
 

@@ -60,6 +60,15 @@ typedef struct Head {
         bool has_heap_requested, heap_requested;
 
         /*
+         * The ledger of the dead and the account of waits that were kept, each since its programs
+         * were attached (CLOCK_BOOTTIME). Only what two snapshots of one ledger tell can be
+         * subtracted.
+         */
+        char ledger_id[33]; /* 32 hex digits, random; "" there is none */
+        bool has_ledger_since, has_waits_since;
+        uint64_t ledger_since_boottime_ns, waits_since_boottime_ns;
+
+        /*
          * Owned; JSON object with the origin's name, uid, hostName. NULL: the snapshot was captured
          * by the daemon whose spool it is in, not imported.
          */

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "document/document-reader.h"
+#include "snapshot/dead-reader.h"
 #include "snapshot/head.h"
 #include "snapshot/thread-reader.h"
 
@@ -17,10 +18,12 @@ struct SnapshotReader {
         DocumentReader document;
         TableReader table; /* of threads */
         ThreadReader thread;
+        TableReader dead_table;
+        DeadReader dead;
         const SnapshotVisitor *visitor;
         void *userdata;
 
-        bool is_too_new, has_threads, is_table;
+        bool is_too_new, has_threads, is_table, has_ledger;
         uint64_t version;
         uint64_t captured_realtime_ns;
         uint64_t n_threads, n_processes;
@@ -44,6 +47,7 @@ int snapshot_reader_new(JsonRefill refill, void *userdata, uint64_t max_bytes,
         if (r < 0)
                 return r;
         thread_reader_init(&reader->thread, reader->document.scanner);
+        dead_reader_init(&reader->dead, reader->document.scanner);
         *ret = TAKE_PTR(reader);
         return 0;
 }
@@ -53,6 +57,8 @@ SnapshotReader *snapshot_reader_free(SnapshotReader *reader) {
                 return NULL;
         thread_reader_done(&reader->thread);
         table_reader_done(&reader->table);
+        dead_reader_done(&reader->dead);
+        table_reader_done(&reader->dead_table);
         document_reader_done(&reader->document);
         for (uint32_t i = 0; i < N_PAGES; i++)
                 free(reader->pages[i]);
@@ -130,6 +136,50 @@ static int next_thread(void *userdata, DocumentReader *document, bool *ret_more)
                 return r;
         reader->n_threads++;
         return count_process(reader, reader->thread.sample.tgid);
+}
+
+/* the dead */
+
+static int read_ledger(void *userdata, DocumentReader *document) {
+        SnapshotReader *reader = userdata;
+        LedgerSummary ledger;
+        JsonToken token;
+        int r;
+
+        json_scanner_next(document->scanner, &token);
+        if (token == JSON_TOKEN_NULL)
+                return 0;
+        if (token != JSON_TOKEN_OBJECT)
+                return document_fail(document, "an object or null is expected");
+        r = ledger_summary_scan(document->scanner, &ledger);
+        if (r != 0)
+                return r;
+        reader->has_ledger = true;
+        if (!reader->visitor->on_ledger)
+                return 0;
+        return err_fold(reader->visitor->on_ledger(reader->userdata, &ledger));
+}
+
+static int begin_dead(void *userdata, DocumentReader *document) {
+        SnapshotReader *reader = userdata;
+        JsonToken token;
+
+        json_scanner_next(document->scanner, &token);
+        return table_reader_begin(&reader->dead_table, document, token, &dead_rows, &reader->dead);
+}
+
+static int next_dead(void *userdata, DocumentReader *document, bool *ret_more) {
+        SnapshotReader *reader = userdata;
+        int r;
+
+        r = table_reader_next(&reader->dead_table, document, ret_more);
+        if (r != 0 || !*ret_more)
+                return r;
+        if (!reader->has_ledger)
+                return document_fail(document, "rows of the dead without a ledger before them");
+        if (!reader->visitor->on_dead)
+                return 0;
+        return err_fold(reader->visitor->on_dead(reader->userdata, &reader->dead.row));
 }
 
 /* other sections */
@@ -221,6 +271,9 @@ const DocumentSection snapshot_sections[_SNAPSHOT_SECTION_MAX] = {
         [SNAPSHOT_SECTION_THREADS] = { "threads", DOCUMENT_TABLE,
                                        .write_columns = thread_columns_write, .read = begin_threads,
                                        .next = next_thread },
+        [SNAPSHOT_SECTION_LEDGER] = { "ledger", DOCUMENT_OBJECT, .read = read_ledger },
+        [SNAPSHOT_SECTION_DEAD] = { "dead", DOCUMENT_TABLE, .write_columns = dead_columns_write,
+                                    .read = begin_dead, .next = next_dead },
         [SNAPSHOT_SECTION_CGROUPS] = { "cgroup_stats", DOCUMENT_MAP, .read = begin_cgroups,
                                        .next = next_cgroup },
         [SNAPSHOT_SECTION_PRESSURE] = { "psi", DOCUMENT_OBJECT, .read = read_psi },
@@ -284,9 +337,10 @@ static int read_end_member(void *userdata, JsonScanner *scanner, Span key) {
                 return json_scanner_u64(scanner, &reader->end_processes);
         }
         if (span_is(key, "endRealtimeNs") || span_is(key, "endBoottimeNs") ||
-            span_is(key, "taskstatsVersion"))
+            span_is(key, "taskstatsVersion") || span_is(key, "ledgerSinceBoottimeNs") ||
+            span_is(key, "waitsSinceBoottimeNs"))
                 return check_number(reader, &reader->document);
-        if (span_is(key, "backend"))
+        if (span_is(key, "backend") || span_is(key, "ledgerId"))
                 return check_text(reader, &reader->document);
         if (span_is(key, "complete"))
                 return check_bool(reader, &reader->document);

@@ -15,6 +15,7 @@
 #include "base/macro.h"
 #include "json/json-scanner.h"
 #include "metric/host-part.h"
+#include "snapshot/dead-row.h"
 #include "snapshot/snapshot-section.h"
 #include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
@@ -32,6 +33,10 @@ enum {
  */
 typedef struct SnapshotVisitor {
         int (*on_thread)(void *userdata, const ThreadSample *sample, Span smaps_json);
+        /* Comes before the rows of the dead, and only where there is a ledger. */
+        int (*on_ledger)(void *userdata, const LedgerSummary *ledger);
+        /* The sample has no numbers (tid, tgid, ...) and no start. */
+        int (*on_dead)(void *userdata, const DeadRow *row);
         /* Raw path bytes; the CgroupStats object. */
         int (*on_cgroup)(void *userdata, Span path, Span stats_json);
         int (*on_host)(void *userdata, Span json);

@@ -17,6 +17,8 @@ typedef enum SnapshotSection {
         SNAPSHOT_SECTION_HOST_DISK,
         SNAPSHOT_SECTION_HOST_NETWORK,
         SNAPSHOT_SECTION_THREADS,
+        SNAPSHOT_SECTION_LEDGER, /* null where no ledger of the dead was kept */
+        SNAPSHOT_SECTION_DEAD,
         SNAPSHOT_SECTION_CGROUPS,
         SNAPSHOT_SECTION_PRESSURE,
         SNAPSHOT_SECTION_SCHED_EXT,

@@ -197,91 +197,13 @@ int snapshot_writer_end(SnapshotWriter *writer, const SourceTable *sources, cons
 
 /* rows */
 
-static void write_if(JsonWriter *json, bool known, uint64_t value) {
-        if (known)
-                json_write_u64(json, value);
-        else
-                json_write_null(json);
-}
-
-static void write_name_if(JsonWriter *json, Span name) {
-        if (name.bytes)
-                json_write_name(json, name);
-        else
-                json_write_null(json);
-}
-
-/* In the order of THREAD_IDENTITY_COLUMNS. */
-static void write_identity(JsonWriter *json, const ThreadSample *sample, Span smaps) {
-        json_write_i64(json, sample->tid);
-        json_write_i64(json, sample->tgid);
-        write_if(json, sample->has_ppid, (uint64_t) sample->ppid);
-        write_if(json, sample->has_owner, sample->uid);
-        write_if(json, sample->has_owner, sample->gid);
-        write_name_if(json, sample->pcomm);
-        write_name_if(json, sample->comm);
-        write_name_if(json, sample->cgroup);
-        json_write_u64(json, sample->start_ticks);
-        if (sample->has_kthread)
-                json_write_bool(json, sample->kthread);
-        else
-                json_write_null(json);
-        json_write_bool(json, sample->self);
-        write_if(json, sample->has_exe, sample->exe_dev);
-        write_if(json, sample->has_exe, sample->exe_inode);
-        if (smaps.n > 0)
-                json_write_raw(json, smaps);
-        else
-                json_write_null(json);
-}
-
-static void write_cell(JsonWriter *json, const ThreadSample *sample, MetricId id) {
-        char policy[POLICY_NAME_CHARS], character;
-        uint64_t value;
-
-        if (!thread_sample_has(sample, id)) {
-                json_write_null(json);
-                return;
-        }
-        value = thread_sample_get(sample, id);
-        switch ((CellKind) thread_cell_kinds[id]) {
-        case CELL_NONE:
-                break;
-        case CELL_UNSIGNED:
-        case CELL_U32:
-                json_write_u64(json, value);
-                break;
-        case CELL_I32:
-                json_write_i64(json, (int64_t) value);
-                break;
-        case CELL_BOOL:
-                json_write_bool(json, value != 0);
-                break;
-        case CELL_CHARACTER:
-                character = (char) value;
-                json_write_name(json, (Span){ &character, 1 });
-                break;
-        case CELL_POLICY:
-                json_write_span(json, (Span){ policy, policy_format((int64_t) value, policy) });
-                break;
-        case CELL_CPUS:
-                write_name_if(json, sample->cpus);
-                break;
-        }
-}
-
 int snapshot_row_encode(Buffer *buffer, const ThreadSample *sample, Span smaps) {
         size_t n_before = buffer->n;
         JsonWriter json;
         int r;
 
         json_writer_init(&json, buffer);
-        json_write_array(&json);
-        write_identity(&json, sample, smaps);
-        for (unsigned id = 0; id < _METRIC_MAX; id++)
-                if (thread_cell_kinds[id] != CELL_NONE)
-                        write_cell(&json, sample, (MetricId) id);
-        json_write_end(&json);
+        thread_row_write(&json, sample, smaps);
 
         r = json_writer_finish(&json);
         if (r < 0)

@@ -14,17 +14,25 @@ static const char *const state_names[] = { SOURCE_STATES(STATE_NAME) };
 #define OUTCOME_NAME(name) #name,
 static const char *const outcome_names[] = { SOURCE_OUTCOMES(OUTCOME_NAME) };
 
+#define BACKEND_NAME(id, name) name,
+static const char *const backend_names[] = { SOURCE_BACKENDS(BACKEND_NAME) };
+
 const char *source_state_name(SourceState state) {
         return state_names[state];
 }
 
 /*
- * A source that was not requested does not make a snapshot incomplete, and neither does jemalloc,
- * which few processes use.
+ * What does not make a snapshot incomplete: allocators' counters, which few processes have, and
+ * what only programs in the kernel can count, which are not to be had everywhere.
  */
+static bool is_optional(SourceId id) {
+        return id == SOURCE_JEMALLOC || id == SOURCE_EXITS || id == SOURCE_WAITS;
+}
+
+/* Neither does a source that was not requested. */
 bool source_table_is_complete(const SourceTable *table) {
         for (unsigned id = 0; id < _SOURCE_MAX; id++) {
-                if (id == SOURCE_JEMALLOC)
+                if (is_optional((SourceId) id))
                         continue;
                 switch (table->sources[id].state) {
                 case SOURCE_STATE_OK:
@@ -62,6 +70,8 @@ void source_write_json(JsonWriter *writer, SourceId id, const Source *source) {
                 json_write_member_bool(writer, "switchedOff", true);
         for (unsigned i = 0; i < _SOURCE_OUTCOME_MAX; i++)
                 json_write_member_u64(writer, outcome_names[i], source->counts[i]);
+        if (source->backend != SOURCE_BACKEND_NONE)
+                json_write_member_text(writer, "backend", backend_names[source->backend]);
         if (source->implausible > 0)
                 json_write_member_u64(writer, "implausible", source->implausible);
         json_write_end(writer);
@@ -89,6 +99,13 @@ static void copy_reason(Source *source, Span text) {
         source->reason[n] = '\0';
 }
 
+/* That of a newer program is not known here. */
+static SourceBackend backend_find(Span name) {
+        unsigned found = name_find(name, backend_names, _SOURCE_BACKEND_MAX);
+
+        return found == _SOURCE_BACKEND_MAX ? SOURCE_BACKEND_NONE : (SourceBackend) found;
+}
+
 /* An id or a state of _MAX is not known to this program. */
 typedef struct SourceScan {
         SourceId id;
@@ -100,7 +117,8 @@ static int on_member(void *userdata, JsonScanner *scanner, Span key) {
         Source *source = &scan->source;
         unsigned outcome = name_find(key, outcome_names, _SOURCE_OUTCOME_MAX);
         /* The key is borrowed only until the next token is read. */
-        bool is_name = span_is(key, "name"), is_state = span_is(key, "state");
+        bool is_name = span_is(key, "name"), is_state = span_is(key, "state"),
+             is_backend = span_is(key, "backend");
         Span text;
         int r;
 
@@ -109,7 +127,7 @@ static int on_member(void *userdata, JsonScanner *scanner, Span key) {
         if (span_is(key, "switchedOff"))
                 return json_scanner_bool(scanner, &source->switched_off);
 
-        if (!is_name && !is_state && !span_is(key, "reason"))
+        if (!is_name && !is_state && !is_backend && !span_is(key, "reason"))
                 return json_scanner_skip(scanner);
         r = json_scanner_text(scanner, &text);
         if (r != 0)
@@ -118,6 +136,8 @@ static int on_member(void *userdata, JsonScanner *scanner, Span key) {
                 scan->id = source_find(text);
         else if (is_state)
                 source->state = (SourceState) name_find(text, state_names, _SOURCE_STATE_MAX);
+        else if (is_backend)
+                source->backend = backend_find(text);
         else
                 copy_reason(source, text);
         return 0;

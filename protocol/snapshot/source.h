@@ -4,8 +4,9 @@
 /*
  * Source
  *
- * Whether each source of readings could be read for one snapshot: a state, counts of outcomes, and
- * one sentence that says why some readings failed and what to do about it.
+ * Whether each source of readings could be read for one snapshot: a state, counts of outcomes, one
+ * sentence that says why some readings failed and what to do about it, and through what it was read
+ * where there are several ways.
  */
 
 #include <stdbool.h>
@@ -30,6 +31,12 @@
         O(unsupported) /* this kernel does not have it */                                          \
         O(malformed)   /* read, but not in its grammar */                                          \
         O(other)       /* any other errno */
+/* Through what it was read. */
+#define SOURCE_BACKENDS(B)                                                                         \
+        B(NONE,      "")          /* there is one way only, or the file does not tell */           \
+        B(PROCFS,    "procfs")    /* files of /proc, and calls that take a thread's number */      \
+        B(BPF,       "bpf")       /* a program in the kernel that goes through all threads */      \
+        B(TASKSTATS, "taskstats") /* generic netlink */
 // clang-format on
 
 #define SOURCE_STATE_ID(id, name) SOURCE_STATE_##id,
@@ -38,12 +45,16 @@ typedef enum SourceState { SOURCE_STATES(SOURCE_STATE_ID) _SOURCE_STATE_MAX } So
 #define SOURCE_OUTCOME_ID(name) SOURCE_OUTCOME_##name,
 typedef enum SourceOutcome { SOURCE_OUTCOMES(SOURCE_OUTCOME_ID) _SOURCE_OUTCOME_MAX } SourceOutcome;
 
+#define SOURCE_BACKEND_ID(id, name) SOURCE_BACKEND_##id,
+typedef enum SourceBackend { SOURCE_BACKENDS(SOURCE_BACKEND_ID) _SOURCE_BACKEND_MAX } SourceBackend;
+
 #define SOURCE_REASON_BYTES 256
 
 typedef struct Source {
         SourceState state;
         uint64_t counts[_SOURCE_OUTCOME_MAX];
         char reason[SOURCE_REASON_BYTES]; /* "" when ok */
+        SourceBackend backend;
         bool switched_off; /* what is unsupported only has to be switched on, as the reason says */
         /* Values that an analysis left out as impossible; not recorded in files. */
         uint64_t implausible;
@@ -56,10 +67,13 @@ typedef struct SourceTable {
 
 const char *source_state_name(SourceState state);
 
-/* Every requested source but jemalloc is ok or not applicable. */
+/* Every requested source but jemalloc, exits and waits is ok or not applicable. */
 bool source_table_is_complete(const SourceTable *table);
 
-/* One SOURCE of the contract: name, state, reason unless ok, switchedOff if true, six counts. */
+/*
+ * One SOURCE of the contract: name, state, reason unless ok, switchedOff if true, six counts,
+ * backend where there are several.
+ */
 void source_write_json(JsonWriter *writer, SourceId id, const Source *source);
 /* The array of all of them, in the order of the list. */
 void source_table_write_json(JsonWriter *writer, const SourceTable *table);

@@ -2,6 +2,9 @@
 #include "snapshot/thread-column.h"
 
 #include <assert.h>
+#include <string.h>
+
+#include "base/number.h"
 
 #define IDENTITY_NAME(name) #name,
 static const char *const identity_names[] = { THREAD_IDENTITY_COLUMNS(IDENTITY_NAME) };
@@ -53,4 +56,174 @@ void thread_columns_write(JsonWriter *writer) {
         for (ThreadColumn column = 0; column < _COLUMN_MAX; column++)
                 if (column != thread_column_of(METRIC_thread_count))
                         json_write_text(writer, thread_column_name(column));
+}
+
+/* cells */
+
+static void write_if(JsonWriter *writer, bool known, uint64_t value) {
+        if (known)
+                json_write_u64(writer, value);
+        else
+                json_write_null(writer);
+}
+
+static void write_name_if(JsonWriter *writer, Span name) {
+        if (name.bytes)
+                json_write_name(writer, name);
+        else
+                json_write_null(writer);
+}
+
+static void write_identity(JsonWriter *writer, const ThreadSample *sample, ThreadColumn column) {
+        switch (column) {
+        case COLUMN_tid:
+                json_write_i64(writer, sample->tid);
+                break;
+        case COLUMN_tgid:
+                json_write_i64(writer, sample->tgid);
+                break;
+        case COLUMN_ppid:
+                write_if(writer, sample->has_ppid, (uint64_t) sample->ppid);
+                break;
+        case COLUMN_uid:
+                write_if(writer, sample->has_owner, sample->uid);
+                break;
+        case COLUMN_gid:
+                write_if(writer, sample->has_owner, sample->gid);
+                break;
+        case COLUMN_pcomm:
+                write_name_if(writer, sample->pcomm);
+                break;
+        case COLUMN_comm:
+                write_name_if(writer, sample->comm);
+                break;
+        case COLUMN_cgroup:
+                write_name_if(writer, sample->cgroup);
+                break;
+        case COLUMN_start_time_clock_ticks:
+                json_write_u64(writer, sample->start_ticks);
+                break;
+        case COLUMN_kthread:
+                if (sample->has_kthread)
+                        json_write_bool(writer, sample->kthread);
+                else
+                        json_write_null(writer);
+                break;
+        case COLUMN_self:
+                json_write_bool(writer, sample->self);
+                break;
+        case COLUMN_exe_dev:
+                write_if(writer, sample->has_exe, sample->exe_dev);
+                break;
+        case COLUMN_exe_inode:
+                write_if(writer, sample->has_exe, sample->exe_inode);
+                break;
+        case COLUMN_smaps_rollup_kb:
+                json_write_null(writer);
+                break;
+        }
+}
+
+static void write_metric(JsonWriter *writer, const ThreadSample *sample, MetricId id) {
+        char policy[POLICY_NAME_CHARS], character;
+        uint64_t value;
+
+        if (!thread_sample_has(sample, id)) {
+                json_write_null(writer);
+                return;
+        }
+        value = thread_sample_get(sample, id);
+        switch ((CellKind) thread_cell_kinds[id]) {
+        case CELL_NONE:
+                break;
+        case CELL_UNSIGNED:
+        case CELL_U32:
+                json_write_u64(writer, value);
+                break;
+        case CELL_I32:
+                json_write_i64(writer, (int64_t) value);
+                break;
+        case CELL_BOOL:
+                json_write_bool(writer, value != 0);
+                break;
+        case CELL_CHARACTER:
+                character = (char) value;
+                json_write_name(writer, (Span){ &character, 1 });
+                break;
+        case CELL_POLICY:
+                json_write_span(writer, (Span){ policy, policy_format((int64_t) value, policy) });
+                break;
+        case CELL_CPUS:
+                write_name_if(writer, sample->cpus);
+                break;
+        }
+}
+
+void thread_cell_write(JsonWriter *writer, const ThreadSample *sample, ThreadColumn column) {
+        if (column < _COLUMN_IDENTITY_MAX)
+                write_identity(writer, sample, column);
+        else
+                write_metric(writer, sample, thread_column_metric(column));
+}
+
+/* rows */
+
+static bool is_plain(MetricId id) {
+        CellKind kind = (CellKind) thread_cell_kinds[id];
+
+        return kind == CELL_UNSIGNED || kind == CELL_U32 || kind == CELL_I32 || kind == CELL_BOOL;
+}
+
+#define PLAIN_CHARS ((size_t) NUMBER_U64_CHARS + 1) /* with the comma */
+_Static_assert(NUMBER_I64_CHARS <= NUMBER_U64_CHARS, "there is room for every kind of number");
+
+/* Writes the cell of a metric that is_plain(), and the comma before it. Returns its end. */
+static char *put_plain(char *at, const ThreadSample *sample, MetricId id) {
+        CellKind kind = (CellKind) thread_cell_kinds[id];
+        Span word = SPAN_LITERAL("null");
+
+        *at++ = ',';
+        if (thread_sample_has(sample, id)) {
+                uint64_t value = thread_sample_get(sample, id);
+
+                if (kind == CELL_I32)
+                        return at + number_format_i64((int64_t) value, at);
+                if (kind != CELL_BOOL)
+                        return at + number_format_u64(value, at);
+                word = value != 0 ? SPAN_LITERAL("true") : SPAN_LITERAL("false");
+        }
+        memcpy(at, word.bytes, word.n);
+        return at + word.n;
+}
+
+/* The cells of @id and the plain ones that follow. Returns the metric after them. */
+static MetricId write_plain(JsonWriter *writer, const ThreadSample *sample, MetricId id) {
+        char *at = json_write_begin_values(writer, (_METRIC_MAX - id) * PLAIN_CHARS);
+
+        for (; id < _METRIC_MAX && is_plain(id); id++)
+                if (at)
+                        at = put_plain(at, sample, id);
+        if (at)
+                json_write_end_values(writer, at);
+        return id;
+}
+
+void thread_row_write(JsonWriter *writer, const ThreadSample *sample, Span smaps) {
+        MetricId id = 0;
+
+        json_write_array(writer);
+        for (ThreadColumn column = 0; column < _COLUMN_IDENTITY_MAX; column++)
+                if (column == COLUMN_smaps_rollup_kb && smaps.n > 0)
+                        json_write_raw(writer, smaps);
+                else
+                        write_identity(writer, sample, column);
+        while (id < _METRIC_MAX)
+                if (is_plain(id)) {
+                        id = write_plain(writer, sample, id);
+                } else {
+                        if (thread_cell_kinds[id] != CELL_NONE)
+                                write_metric(writer, sample, id);
+                        id++;
+                }
+        json_write_end(writer);
 }

@@ -12,6 +12,7 @@
 #include "base/span.h"
 #include "json/json-writer.h"
 #include "metric/metric.h"
+#include "snapshot/thread-sample.h"
 
 // clang-format off
 #define THREAD_IDENTITY_COLUMNS(C)                                                                 \
@@ -52,5 +53,15 @@ extern const unsigned char thread_cell_kinds[_METRIC_MAX];
 const char *thread_column_name(ThreadColumn column);
 /* _COLUMN_MAX when no column has that name. */
 ThreadColumn thread_column_find(Span name);
+/*
+ * Writes the cell of that column, null where the sample has no value for it. The cell of
+ * smaps_rollup_kb is null, as its value is not in the sample.
+ */
+void thread_cell_write(JsonWriter *writer, const ThreadSample *sample, ThreadColumn column);
+/*
+ * Writes an array of all cells that are stored: the same as thread_cell_write() of each, but fast.
+ * The cell of smaps_rollup_kb is @smaps, a JSON object, or null when that is empty.
+ */
+void thread_row_write(JsonWriter *writer, const ThreadSample *sample, Span smaps);
 /* The names of all columns that are stored, in the order of a row's cells. */
 void thread_columns_write(JsonWriter *writer);

@@ -29,9 +29,7 @@ static Span name_of(const ThreadReader *reader, const NameSlot *slot) {
 
 /* threads */
 
-static void begin_thread(void *row) {
-        ThreadReader *reader = row;
-
+void thread_reader_begin(ThreadReader *reader) {
         thread_sample_clear(&reader->sample);
         buffer_clear(&reader->bytes);
         buffer_clear(&reader->smaps);
@@ -44,13 +42,9 @@ static bool has_seen(const ThreadReader *reader, uint32_t bits) {
         return (reader->seen & bits) == bits;
 }
 
-static int end_thread(void *row) {
-        ThreadReader *reader = row;
+void thread_reader_end(ThreadReader *reader) {
         ThreadSample *sample = &reader->sample;
 
-        if (!has_seen(reader,
-                      COLUMN_BIT(tid) | COLUMN_BIT(tgid) | COLUMN_BIT(start_time_clock_ticks)))
-                return fail(reader, "tid, tgid and start_time_clock_ticks must have a value");
         sample->has_ppid = has_seen(reader, COLUMN_BIT(ppid));
         sample->has_owner = has_seen(reader, COLUMN_BIT(uid) | COLUMN_BIT(gid));
         sample->has_kthread = has_seen(reader, COLUMN_BIT(kthread));
@@ -59,7 +53,20 @@ static int end_thread(void *row) {
         sample->comm = name_of(reader, &reader->comm);
         sample->cgroup = name_of(reader, &reader->cgroup);
         sample->cpus = name_of(reader, &reader->cpus);
-        thread_sample_put(sample, METRIC_thread_count, 1);
+}
+
+static void begin_thread(void *row) {
+        thread_reader_begin(row);
+}
+
+static int end_thread(void *row) {
+        ThreadReader *reader = row;
+
+        if (!has_seen(reader,
+                      COLUMN_BIT(tid) | COLUMN_BIT(tgid) | COLUMN_BIT(start_time_clock_ticks)))
+                return fail(reader, "tid, tgid and start_time_clock_ticks must have a value");
+        thread_reader_end(reader);
+        thread_sample_put(&reader->sample, METRIC_thread_count, 1);
         return 0;
 }
 

@@ -62,5 +62,11 @@ static inline Span thread_reader_smaps(const ThreadReader *reader) {
         return buffer_span(&reader->smaps);
 }
 
+/*
+ * The parts of a row, for tables whose rows have cells of threads. thread_reader_begin() empties
+ * the sample, and thread_reader_end() gives it the names and what is known of the identity.
+ */
+void thread_reader_begin(ThreadReader *reader);
 /* thread-cell.c: TableRows.cell of threads. */
 _must_check_ int thread_reader_cell(void *row, unsigned column, JsonToken token);
+void thread_reader_end(ThreadReader *reader);

@@ -31,7 +31,7 @@ static void append_filled(Buffer *records, FuzzInput *input, size_t n) {
 
 static void append_record(Buffer *records, FuzzInput *input) {
         static const size_t sizes[] = { sizeof(TaskMemory), sizeof(TaskDelays),
-                                        sizeof(TaskSchedstats) };
+                                        sizeof(TaskSchedstats), sizeof(TaskWaits) };
         unsigned parts = fuzz_take_u8(input) & TASK_PARTS;
         size_t n = 8u * (fuzz_take_u8(input) % (MAX_AFFINITY_WORDS + 1)), at = records->n;
         TaskRecord *record;
@@ -75,6 +75,11 @@ static void check_parts(const Task *task) {
         if (task->schedstats) {
                 fuzz_expect((const char *) task->schedstats == at, "schedstats follow");
                 at += sizeof(*task->schedstats);
+        }
+        fuzz_expect(!task->waits == !(record->parts & TASK_PART_WAITS), "waits are told");
+        if (task->waits) {
+                fuzz_expect((const char *) task->waits == at, "waits follow");
+                at += sizeof(*task->waits);
         }
         fuzz_expect(at == (const char *) record + record->n_bytes, "the parts fill the record");
 }

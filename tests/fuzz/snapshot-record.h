@@ -20,7 +20,8 @@
 
 #define RECORD_MAX_THREADS 64
 #define RECORD_MAX_CGROUPS 64
-#define RECORD_MAX_COPIES (8 * RECORD_MAX_THREADS)
+#define RECORD_MAX_DEAD 64
+#define RECORD_MAX_COPIES (8 * (RECORD_MAX_THREADS + RECORD_MAX_DEAD))
 
 typedef struct RecordCgroup {
         Span path, stats;
@@ -30,6 +31,10 @@ typedef struct SnapshotRecord {
         ThreadSample samples[RECORD_MAX_THREADS];
         Span smaps[RECORD_MAX_THREADS];
         size_t n_threads; /* kept; further ones are only counted by the reader */
+        bool has_ledger;
+        LedgerSummary ledger;
+        DeadRow dead[RECORD_MAX_DEAD];
+        size_t n_dead, n_all_dead; /* kept, and told */
         RecordCgroup cgroups[RECORD_MAX_CGROUPS];
         size_t n_cgroups;
         Span host, host_parts[_HOST_PART_MAX], psi, sched_ext, probe_summary;
@@ -66,19 +71,49 @@ static inline Span record_copy(SnapshotRecord *record, Span span) {
         return (Span){ copy, span.n };
 }
 
-static inline int record_on_thread(void *userdata, const ThreadSample *sample, Span smaps) {
-        SnapshotRecord *record = userdata;
-        ThreadSample *copy;
-
-        if (record->n_threads == RECORD_MAX_THREADS)
-                return 0;
-        copy = &record->samples[record->n_threads];
+static inline void record_keep(SnapshotRecord *record, const ThreadSample *sample,
+                               ThreadSample *copy) {
         *copy = *sample;
         copy->pcomm = record_copy(record, sample->pcomm);
         copy->comm = record_copy(record, sample->comm);
         copy->cgroup = record_copy(record, sample->cgroup);
         copy->cpus = record_copy(record, sample->cpus);
+}
+
+static inline int record_on_thread(void *userdata, const ThreadSample *sample, Span smaps) {
+        SnapshotRecord *record = userdata;
+
+        if (record->n_threads == RECORD_MAX_THREADS)
+                return 0;
+        record_keep(record, sample, &record->samples[record->n_threads]);
         record->smaps[record->n_threads++] = record_copy(record, smaps);
+        return 0;
+}
+
+static inline int record_on_ledger(void *userdata, const LedgerSummary *ledger) {
+        SnapshotRecord *record = userdata;
+
+        fuzz_expect(!record->has_ledger, "the ledger is handed out once");
+        record->has_ledger = true;
+        record->ledger = *ledger;
+        return 0;
+}
+
+static inline int record_on_dead(void *userdata, const DeadRow *row) {
+        SnapshotRecord *record = userdata;
+        DeadRow *copy;
+
+        fuzz_expect(record->has_ledger, "the dead come after their ledger");
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                fuzz_expect(dead_row_carries((MetricId) id) ||
+                                    !thread_sample_has(&row->sample, (MetricId) id),
+                            "the dead have nothing of the living");
+        record->n_all_dead++;
+        if (record->n_dead == RECORD_MAX_DEAD)
+                return 0;
+        copy = &record->dead[record->n_dead++];
+        *copy = *row;
+        record_keep(record, &row->sample, &copy->sample);
         return 0;
 }
 
@@ -141,6 +176,8 @@ static inline int record_on_sources(void *userdata, const SourceTable *sources) 
 static inline SnapshotRecord *snapshot_record_read(FuzzPieces pieces) {
         static const SnapshotVisitor visitor = {
                 .on_thread = record_on_thread,
+                .on_ledger = record_on_ledger,
+                .on_dead = record_on_dead,
                 .on_cgroup = record_on_cgroup,
                 .on_host = record_on_host,
                 .on_host_part = record_on_host_part,
@@ -210,6 +247,22 @@ static inline bool record_threads_equal(const SnapshotRecord *a, const SnapshotR
         return true;
 }
 
+static inline bool record_dead_equal(const SnapshotRecord *a, const SnapshotRecord *b) {
+        if (a->has_ledger != b->has_ledger || a->n_dead != b->n_dead ||
+            memcmp(&a->ledger, &b->ledger, sizeof(a->ledger)) != 0)
+                return false;
+        for (size_t i = 0; i < a->n_dead; i++) {
+                const DeadRow *one = &a->dead[i], *other = &b->dead[i];
+
+                if (one->exits != other->exits || one->lives_ns != other->lives_ns ||
+                    one->accounted != other->accounted || one->young != other->young ||
+                    one->young_run_ns != other->young_run_ns ||
+                    !record_sample_equal(&one->sample, &other->sample))
+                        return false;
+        }
+        return true;
+}
+
 static inline bool record_rest_equal(const SnapshotRecord *a, const SnapshotRecord *b) {
         if (a->n_cgroups != b->n_cgroups || !record_name_equal(a->host, b->host) ||
             !record_name_equal(a->psi, b->psi) || !record_name_equal(a->sched_ext, b->sched_ext) ||
@@ -254,7 +307,29 @@ static inline void record_rows(const SnapshotRecord *record, Buffer *rows) {
         }
 }
 
-/* @document is initialised here. All threads must have been kept. */
+static inline void record_write_dead(const SnapshotRecord *record, SnapshotWriter *writer) {
+        JsonWriter json;
+        Buffer text;
+
+        buffer_init(&text, 0);
+        json_writer_init(&json, &text);
+        if (record->has_ledger)
+                ledger_summary_write_json(&json, &record->ledger);
+        fuzz_expect((!record->has_ledger || json_writer_finish(&json) == 0) &&
+                            snapshot_writer_object(writer, SNAPSHOT_SECTION_LEDGER,
+                                                   buffer_span(&text)) == 0,
+                    "a ledger that was read can be written");
+        buffer_clear(&text);
+        for (size_t i = 0; i < record->n_dead; i++)
+                fuzz_expect((i == 0 || buffer_append_byte(&text, ',') == 0) &&
+                                    dead_row_encode(&text, &record->dead[i]) == 0,
+                            "every row of the dead that was read can be written");
+        fuzz_expect(snapshot_writer_rows(writer, SNAPSHOT_SECTION_DEAD, buffer_span(&text)) == 0,
+                    "every row of the dead that was read can be written");
+        buffer_done(&text);
+}
+
+/* @document is initialised here. All threads and rows of the dead must have been kept. */
 static inline void snapshot_record_write(const SnapshotRecord *record, Buffer *document) {
         _cleanup_(snapshot_writer_freep) SnapshotWriter *writer = NULL;
         Head head = {
@@ -282,6 +357,7 @@ static inline void snapshot_record_write(const SnapshotRecord *record, Buffer *d
                             "every part of the host that was read can be written");
         fuzz_expect(snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, buffer_span(&rows)) == 0,
                     "every thread that was read can be written");
+        record_write_dead(record, writer);
         for (size_t i = 0; i < record->n_cgroups; i++)
                 fuzz_expect(snapshot_writer_entry(writer, SNAPSHOT_SECTION_CGROUPS,
                                                   record->cgroups[i].path,

@@ -170,81 +170,34 @@ static void write_text_if(JsonWriter *writer, const char *key, const char *text)
         write_name_if(writer, key, text[0] != '\0' ? span_of(text) : (Span){});
 }
 
-static void ndjson_write_identity(JsonWriter *writer, ThreadColumn column,
-                                  const ThreadSample *sample, Span smaps_json) {
-        const char *key = thread_column_name(column);
-
-        switch (column) {
-        case COLUMN_tid:
-                json_write_member_i64(writer, key, sample->tid);
-                break;
-        case COLUMN_tgid:
-                json_write_member_i64(writer, key, sample->tgid);
-                break;
-        case COLUMN_ppid:
-                write_u64_if(writer, key, sample->has_ppid, (uint64_t) sample->ppid);
-                break;
-        case COLUMN_uid:
-                write_u64_if(writer, key, sample->has_owner, sample->uid);
-                break;
-        case COLUMN_gid:
-                write_u64_if(writer, key, sample->has_owner, sample->gid);
-                break;
-        case COLUMN_pcomm:
-                write_name_if(writer, key, sample->pcomm);
-                break;
-        case COLUMN_comm:
-                write_name_if(writer, key, sample->comm);
-                break;
-        case COLUMN_cgroup:
-                write_name_if(writer, key, sample->cgroup);
-                break;
-        case COLUMN_start_time_clock_ticks:
-                json_write_member_u64(writer, key, sample->start_ticks);
-                break;
-        case COLUMN_kthread:
-                json_write_key(writer, key);
-                if (sample->has_kthread)
-                        json_write_bool(writer, sample->kthread);
-                else
-                        json_write_null(writer);
-                break;
-        case COLUMN_self:
-                json_write_member_bool(writer, key, sample->self);
-                break;
-        case COLUMN_exe_dev:
-                write_u64_if(writer, key, sample->has_exe, sample->exe_dev);
-                break;
-        case COLUMN_exe_inode:
-                write_u64_if(writer, key, sample->has_exe, sample->exe_inode);
-                break;
-        case COLUMN_smaps_rollup_kb:
-                json_write_key(writer, key);
-                if (smaps_json.n > 0)
-                        json_write_raw(writer, smaps_json);
-                else
-                        json_write_null(writer);
-                break;
-        }
-}
-
-void thread_object_write_ndjson(JsonWriter *writer, const ThreadSample *sample, Span smaps_json,
-                                const Head *head) {
+/* What every line of a snapshot begins with. */
+static void ndjson_begin(JsonWriter *writer, const char *kind, const Head *head) {
         json_write_object(writer);
+        json_write_member_text(writer, "kind", kind);
         write_text_if(writer, "host", head->host_name);
         write_text_if(writer, "boot_id", head->boot_id);
         write_u64_if(writer, "captured_at_unix_ns", head->has_start_realtime,
                      head->start_realtime_ns);
-        for (ThreadColumn column = 0; column < _COLUMN_IDENTITY_MAX; column++)
-                ndjson_write_identity(writer, column, sample, smaps_json);
-        for (unsigned id = 0; id < _METRIC_MAX; id++) {
-                if (thread_cell_kinds[id] == CELL_NONE)
+}
+
+void thread_object_write_ndjson(JsonWriter *writer, const ThreadSample *sample, Span smaps_json,
+                                const Head *head) {
+        ndjson_begin(writer, "thread", head);
+        for (ThreadColumn column = 0; column < _COLUMN_MAX; column++) {
+                if (column == thread_column_of(METRIC_thread_count))
                         continue;
-                json_write_key(writer, metric_table[id].name);
-                if (thread_sample_has(sample, (MetricId) id))
-                        thread_object_value(writer, sample, (MetricId) id);
+                json_write_key(writer, thread_column_name(column));
+                if (column == COLUMN_smaps_rollup_kb && smaps_json.n > 0)
+                        json_write_raw(writer, smaps_json);
                 else
-                        json_write_null(writer);
+                        thread_cell_write(writer, sample, column);
         }
+        json_write_end(writer);
+}
+
+void dead_object_write_ndjson(JsonWriter *writer, const DeadRow *row, const Head *head) {
+        ndjson_begin(writer, "dead", head);
+        write_text_if(writer, "ledger_id", head->ledger_id);
+        dead_row_write_members(writer, row);
         json_write_end(writer);
 }

@@ -83,6 +83,8 @@ START_TEST(metrics_are_those_of_the_tables_in_their_order) {
         ck_assert_uint_eq(each_line("metrics-accounting.tsv", check_added), 10);
         n_before += 10;
         ck_assert_uint_eq(each_line("metrics-memory.tsv", check_added), 4);
+        n_before += 4;
+        ck_assert_uint_eq(each_line("metrics-waits.tsv", check_added), 4);
         ck_assert_uint_eq(n_before + 4, _METRIC_MAX);
 }
 END_TEST
@@ -239,7 +241,7 @@ START_TEST(sources_are_the_closed_list) {
                 "smaps_rollup", "taskstats",    "taskstats-delay", "taskstats-irq",
                 "jemalloc",     "cgroup-stats", "host-pressure",   "cgroup-pressure",
                 "sched-ext",    "host",         "host-cpu",        "host-memory",
-                "host-disk",    "host-network",
+                "host-disk",    "host-network", "exits",           "waits",
         };
 
         ck_assert_uint_eq(ELEMENTSOF(names), _SOURCE_MAX);

@@ -44,6 +44,10 @@ typedef struct Visited {
         ThreadSample samples[MAX_VISITS]; /* their spans point into @bytes */
         Span smaps[MAX_VISITS];
         size_t n_threads;
+        DeadRow dead[MAX_VISITS]; /* the same */
+        size_t n_dead;
+        LedgerSummary ledger;
+        unsigned n_ledgers;
         Span paths[MAX_VISITS], stats[MAX_VISITS];
         size_t n_cgroups;
         Span host, host_parts[_HOST_PART_MAX], psi, sched_ext, probe_summary;
@@ -78,19 +82,42 @@ static inline void visited_note(Visited *visited, char letter) {
         visited->order[visited->n_order++] = letter;
 }
 
-static inline int visited_thread(void *userdata, const ThreadSample *sample, Span smaps) {
-        Visited *visited = userdata;
-        ThreadSample *copy;
-
-        ck_assert_uint_lt(visited->n_threads, MAX_VISITS);
-        copy = &visited->samples[visited->n_threads];
+static inline void visited_keep(Visited *visited, const ThreadSample *sample, ThreadSample *copy) {
         *copy = *sample;
         copy->pcomm = visited_copy(visited, sample->pcomm);
         copy->comm = visited_copy(visited, sample->comm);
         copy->cgroup = visited_copy(visited, sample->cgroup);
         copy->cpus = visited_copy(visited, sample->cpus);
+}
+
+static inline int visited_thread(void *userdata, const ThreadSample *sample, Span smaps) {
+        Visited *visited = userdata;
+
+        ck_assert_uint_lt(visited->n_threads, MAX_VISITS);
+        visited_keep(visited, sample, &visited->samples[visited->n_threads]);
         visited->smaps[visited->n_threads++] = visited_copy(visited, smaps);
         visited_note(visited, 't');
+        return 0;
+}
+
+static inline int visited_ledger(void *userdata, const LedgerSummary *ledger) {
+        Visited *visited = userdata;
+
+        visited->ledger = *ledger;
+        visited->n_ledgers++;
+        visited_note(visited, 'l');
+        return 0;
+}
+
+static inline int visited_dead(void *userdata, const DeadRow *row) {
+        Visited *visited = userdata;
+        DeadRow *copy;
+
+        ck_assert_uint_lt(visited->n_dead, MAX_VISITS);
+        copy = &visited->dead[visited->n_dead++];
+        *copy = *row;
+        visited_keep(visited, &row->sample, &copy->sample);
+        visited_note(visited, 'd');
         return 0;
 }
 
@@ -158,6 +185,8 @@ static inline int visited_sources(void *userdata, const SourceTable *sources) {
 
 static const SnapshotVisitor visited_all = {
         .on_thread = visited_thread,
+        .on_ledger = visited_ledger,
+        .on_dead = visited_dead,
         .on_cgroup = visited_cgroup,
         .on_host = visited_host,
         .on_host_part = visited_host_part,

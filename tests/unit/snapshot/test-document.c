@@ -360,7 +360,7 @@ END_TEST
 /* A reader that does not know these sections reads the others. */
 START_TEST(a_snapshot_with_sections_of_a_later_version_is_read) {
         static const char text[] =
-                "{\"formatVersion\":1,\"dead\":{\"columns\":[\"name\"],\"rows\":[[\"x\"]]},"
+                "{\"formatVersion\":1,\"exits\":{\"columns\":[\"name\"],\"rows\":[[\"x\"]]},"
                 "\"threads\":{\"columns\":[],\"rows\":[]},\"stacks\":[[1,[2]],null]}";
         Visited *visited;
 

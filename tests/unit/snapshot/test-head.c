@@ -77,6 +77,11 @@ static Head full_head(void) {
                 .smaps_max_rss_bytes = 0,
                 .has_heap_requested = true,
                 .heap_requested = false,
+                .ledger_id = "00112233445566778899aabbccddeeff",
+                .has_ledger_since = true,
+                .ledger_since_boottime_ns = 0,
+                .has_waits_since = true,
+                .waits_since_boottime_ns = UINT64_MAX,
                 .imported_from = origin,
                 .has_allocated = true,
                 .allocated_bytes = 4096,
@@ -102,6 +107,8 @@ START_TEST(a_full_head_is_written_as_the_contract_says) {
                 "\"backend\":\"procfs\",\"complete\":false,\"userHz\":100,\"pageSize\":4096,"
                 "\"documentBytes\":18446744073709551615,\"taskstatsVersion\":16,"
                 "\"smapsMode\":\"small\",\"smapsMaxRssBytes\":0,\"heapRequested\":false,"
+                "\"ledgerId\":\"00112233445566778899aabbccddeeff\",\"ledgerSinceBoottimeNs\":0,"
+                "\"waitsSinceBoottimeNs\":18446744073709551615,"
                 "\"smapsRequested\":true,"
                 "\"cost\":{\"wallNs\":6,\"cpuNs\":7,\"peakRssBytes\":8},"
                 "\"importedFrom\":{\"name\":\"elsewhere\",\"uid\":7,\"hostName\":\"far\"}}"));
@@ -209,6 +216,11 @@ static const char *const malformed_rows[] = {
         "{\"formatVersion\":1,\"bootId\":\"0123456789abcdef0123456789abcdeff\"}",
         "{\"formatVersion\":1,\"bootId\":\"0123456789abcdef0123456789abcdeg\"}",
         "{\"formatVersion\":1,\"machineId\":1}",
+        "{\"formatVersion\":1,\"ledgerId\":null}",
+        "{\"formatVersion\":1,\"ledgerId\":\"\"}",
+        "{\"formatVersion\":1,\"ledgerId\":\"0123456789abcdef0123456789abcde-\"}",
+        "{\"formatVersion\":1,\"ledgerSinceBoottimeNs\":-1}",
+        "{\"formatVersion\":1,\"waitsSinceBoottimeNs\":\"1\"}",
         "{\"formatVersion\":1,\"cost\":1}",
         "{\"formatVersion\":1,\"cost\":{\"wallNs\":-1}}",
         "{\"formatVersion\":1,\"importedFrom\":null}",

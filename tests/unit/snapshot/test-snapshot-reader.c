@@ -409,6 +409,9 @@ static const struct {
         { "{\"formatVersion\":1,\"heapRequested\":\"no\"}", "heapRequested: " },
         { "{\"formatVersion\":1,\"smapsMode\":1}", "smapsMode: " },
         { "{\"formatVersion\":1,\"smapsMaxRssBytes\":\"1\"}", "smapsMaxRssBytes: " },
+        { "{\"formatVersion\":1,\"end\":{\"ledgerId\":1}}", "end: " },
+        { "{\"formatVersion\":1,\"end\":{\"ledgerSinceBoottimeNs\":null}}", "end: " },
+        { "{\"formatVersion\":1,\"end\":{\"waitsSinceBoottimeNs\":-1}}", "end: " },
         { "{\"formatVersion\":1,\"host\":[]}", "host: " },
         { "{\"formatVersion\":1,\"host\":{\"a\":1,\"a\":2}}", "duplicate" },
         { "{\"formatVersion\":1,\"host\":{\"a\":1.5}}", "host: " },
@@ -669,18 +672,33 @@ static int refuse_part(void *userdata, HostPartId part, Span json) {
         return -ECANCELED;
 }
 
+static int refuse_ledger(void *userdata, const LedgerSummary *ledger) {
+        return -ECANCELED;
+}
+
+static int refuse_dead(void *userdata, const DeadRow *row) {
+        return -ECANCELED;
+}
+
 static const SnapshotVisitor refusing_rows[] = {
         { .on_thread = refuse_thread },   { .on_cgroup = refuse_cgroup },
         { .on_host = refuse_value },      { .on_psi = refuse_value },
         { .on_sched_ext = refuse_value }, { .on_sources = refuse_sources },
         { .on_host_part = refuse_part },  { .on_probe_summary = refuse_value },
+        { .on_ledger = refuse_ledger },   { .on_dead = refuse_dead },
 };
 
-#define EVERYTHING                                                                       \
-        "{\"formatVersion\":1,\"host\":{},\"host_disk\":{},"                             \
-        "\"threads\":{\"columns\":[" ID_COLUMNS                                          \
-        "],\"rows\":[[1,1,0]]},\"cgroup_stats\":{\"/\":{}},\"psi\":{},\"sched_ext\":{}," \
-        "\"probe_summary\":{},"                                                          \
+#define LEDGER                                                              \
+        "{\"generation\":1,\"exits\":2,\"unfinished\":3,\"folded_rows\":4," \
+        "\"overflow_exits\":5,\"lost_marks\":6,\"lost_records\":7}"
+
+#define EVERYTHING                                                                             \
+        "{\"formatVersion\":1,\"host\":{},\"host_disk\":{},"                                   \
+        "\"threads\":{\"columns\":[" ID_COLUMNS "],\"rows\":[[1,1,0]]},\"ledger\":" LEDGER "," \
+        "\"dead\":{\"columns\":[\"exits\",\"lives_ns\",\"accounted\",\"young\","               \
+        "\"young_run_ns\"],\"rows\":[[1,2,0,1,5]]},"                                           \
+        "\"cgroup_stats\":{\"/\":{}},\"psi\":{},\"sched_ext\":{},"                             \
+        "\"probe_summary\":{},"                                                                \
         "\"sources\":[]}"
 
 START_TEST(a_visitor_can_stop_the_reading) {

@@ -89,6 +89,9 @@ START_TEST(the_manual_lists_every_column_and_source) {
                 if (column != thread_column_of(METRIC_thread_count))
                         ck_assert_msg(is_in_manual(manual, thread_column_name(column)), "%s",
                                       thread_column_name(column));
+        for (DeadColumn column = _COLUMN_MAX; column < _DEAD_COLUMN_MAX; column++)
+                ck_assert_msg(is_in_manual(manual, dead_column_name(column)), "%s",
+                              dead_column_name(column));
         for (unsigned part = 0; part < _HOST_PART_MAX; part++)
                 for (unsigned i = 0; i < host_parts[part].n_columns; i++)
                         ck_assert_msg(is_in_manual(manual, host_parts[part].columns[i].name), "%s",
@@ -138,6 +141,15 @@ static const char *const members[] = {
         "threads",
         "columns",
         "rows",
+        "ledger",
+        "generation",
+        "exits",
+        "unfinished",
+        "folded_rows",
+        "overflow_exits",
+        "lost_marks",
+        "lost_records",
+        "dead",
         "cgroup_stats",
         "psi",
         "sched_ext",
@@ -173,6 +185,9 @@ static const char *const members[] = {
         "smapsMode",
         "smapsMaxRssBytes",
         "heapRequested",
+        "ledgerId",
+        "ledgerSinceBoottimeNs",
+        "waitsSinceBoottimeNs",
         "importedFrom",
 };
 
@@ -191,7 +206,10 @@ START_TEST(an_empty_document_has_all_its_members) {
                 "\"host\":null,\"host_cpu\":null,\"host_memory\":null,\"host_disk\":null,"
                 "\"host_network\":null,\"threads\":{\"columns\":[\"tid\",\"tgid\",\"ppid\",";
         static const char middle[] =
-                "\"swap_bytes\"],\"rows\":[]},\"cgroup_stats\":{},\"psi\":null,"
+                "\"uninterruptible_count\"],\"rows\":[]},\"ledger\":null,"
+                "\"dead\":{\"columns\":[\"pcomm\",\"comm\",\"cgroup\",\"kthread\",\"self\",";
+        static const char rest[] =
+                "\"uninterruptible_count\"],\"rows\":[]},\"cgroup_stats\":{},\"psi\":null,"
                 "\"sched_ext\":null,\"probe_summary\":null,\"sources\":[{\"name\":\"stat\",";
         static const char end[] = "],\"end\":{\"endRealtimeNs\":12,\"threads\":0,\"processes\":0}}";
         Buffer document;
@@ -199,6 +217,7 @@ START_TEST(an_empty_document_has_all_its_members) {
         document_write(&document, &head, (Span){});
         ck_assert_mem_eq(document.bytes, start, sizeof(start) - 1);
         ck_assert_ptr_nonnull(memmem(document.bytes, document.n, middle, sizeof(middle) - 1));
+        ck_assert_ptr_nonnull(memmem(document.bytes, document.n, rest, sizeof(rest) - 1));
         ck_assert_mem_eq(document.bytes + document.n - (sizeof(end) - 1), end, sizeof(end) - 1);
         buffer_done(&document);
 }
@@ -261,6 +280,45 @@ START_TEST(a_cell_looks_like_its_type) {
         ck_assert_int_eq(snapshot_row_encode(&row, &sample, (Span){}), 0);
         (void) snprintf(expected, sizeof(expected), ",%s,", cell_rows[_i].cell);
         ck_assert_ptr_nonnull(memmem(row.bytes, row.n, expected, strlen(expected)));
+        buffer_done(&row);
+}
+END_TEST
+
+/* What stands in the sample: nothing, numbers of all lengths, or every second metric. */
+static void fill(ThreadSample *sample, int variant) {
+        uint64_t value = 1;
+
+        thread_sample_clear(sample);
+        sample->tid = sample->tgid = 4;
+        sample->pcomm = sample->comm = SPAN_LITERAL("n\"ame");
+        sample->cgroup = SPAN_LITERAL("/a");
+        sample->cpus = SPAN_LITERAL("0-3,7");
+        for (unsigned id = 0; variant > 0 && id < _METRIC_MAX; id++) {
+                if (variant == 2 && id % 2 == 0)
+                        continue;
+                value = value > UINT64_MAX / 7 ? (uint64_t) -5 : value * 7;
+                thread_sample_put(sample, (MetricId) id, id == METRIC_state ? 'S' : value);
+        }
+}
+
+START_TEST(a_row_is_its_cells) {
+        ThreadSample sample;
+        JsonWriter json;
+        Buffer row, cells;
+
+        fill(&sample, _i);
+        buffer_init(&row, 0);
+        buffer_init(&cells, 0);
+        ck_assert_int_eq(snapshot_row_encode(&row, &sample, (Span){}), 0);
+        json_writer_init(&json, &cells);
+        json_write_array(&json);
+        for (ThreadColumn column = 0; column < _COLUMN_MAX; column++)
+                if (column != thread_column_of(METRIC_thread_count))
+                        thread_cell_write(&json, &sample, column);
+        json_write_end(&json);
+        ck_assert_int_eq(json_writer_finish(&json), 0);
+        ck_assert(span_equal(buffer_span(&row), buffer_span(&cells)));
+        buffer_done(&cells);
         buffer_done(&row);
 }
 END_TEST
@@ -368,6 +426,7 @@ int main(void) {
         suite_add_tcase(suite, document);
         tcase_add_test(row, a_row_has_a_cell_for_every_column);
         tcase_add_loop_test(row, a_cell_looks_like_its_type, 0, ELEMENTSOF(cell_rows));
+        tcase_add_loop_test(row, a_row_is_its_cells, 0, 3);
         tcase_add_test(row, a_row_that_does_not_fit_leaves_nothing);
         suite_add_tcase(suite, row);
         return check_main(suite);

@@ -39,6 +39,10 @@ START_TEST(a_source_is_written_as_the_contract_says) {
                   "{\"name\":\"io\",\"state\":\"unavailable\",\"reason\":\"off: turn it on\","
                   "\"switchedOff\":true,\"ok\":0,\"denied\":0,\"vanished\":0,"
                   "\"unsupported\":4,\"malformed\":0,\"other\":0}" },
+                { { .state = SOURCE_STATE_OK, .backend = SOURCE_BACKEND_BPF, .implausible = 7 },
+                  "{\"name\":\"io\",\"state\":\"ok\",\"ok\":0,\"denied\":0,\"vanished\":0,"
+                  "\"unsupported\":0,\"malformed\":0,\"other\":0,\"backend\":\"bpf\","
+                  "\"implausible\":7}" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
@@ -66,6 +70,7 @@ START_TEST(a_table_survives_a_round_trip) {
 
                 source->state = (SourceState) (id % _SOURCE_STATE_MAX);
                 source->switched_off = id % 3 == 0;
+                source->backend = (SourceBackend) (id % _SOURCE_BACKEND_MAX);
                 for (unsigned k = 0; k < _SOURCE_OUTCOME_MAX; k++)
                         source->counts[k] = k == 0 ? UINT64_MAX : id * 10 + k;
                 if (source->state != SOURCE_STATE_OK)
@@ -81,6 +86,7 @@ START_TEST(a_table_survives_a_round_trip) {
                 ck_assert_uint_eq(read.sources[id].state, written.sources[id].state);
                 ck_assert_str_eq(read.sources[id].reason, written.sources[id].reason);
                 ck_assert_int_eq(read.sources[id].switched_off, written.sources[id].switched_off);
+                ck_assert_uint_eq(read.sources[id].backend, written.sources[id].backend);
                 ck_assert_mem_eq(read.sources[id].counts, written.sources[id].counts,
                                  sizeof(read.sources[id].counts));
         }
@@ -149,13 +155,14 @@ START_TEST(what_is_unknown_is_skipped) {
                               "{\"state\":\"ok\"},"
                               "{\"name\":\"stat\",\"state\":\"hazy\",\"ok\":7},"
                               "{\"name\":\"io\",\"state\":\"partial\",\"reason\":\"so\","
-                              "\"mood\":[1.5,{}],\"denied\":3}]",
+                              "\"mood\":[1.5,{}],\"backend\":\"telepathy\",\"denied\":3}]",
                               &table),
                          0);
         ck_assert_uint_eq(table.sources[SOURCE_STAT].state, SOURCE_STATE_UNAVAILABLE);
         ck_assert_uint_eq(table.sources[SOURCE_IO].state, SOURCE_STATE_PARTIAL);
         ck_assert_str_eq(table.sources[SOURCE_IO].reason, "so");
         ck_assert_uint_eq(table.sources[SOURCE_IO].counts[SOURCE_OUTCOME_denied], 3);
+        ck_assert_uint_eq(table.sources[SOURCE_IO].backend, SOURCE_BACKEND_NONE);
 }
 END_TEST
 
@@ -222,6 +229,9 @@ static const struct {
         { SOURCE_HOST, SOURCE_STATE_PARTIAL, false },
         { SOURCE_JEMALLOC, SOURCE_STATE_PARTIAL, true },
         { SOURCE_JEMALLOC, SOURCE_STATE_UNAVAILABLE, true },
+        { SOURCE_EXITS, SOURCE_STATE_PARTIAL, true },
+        { SOURCE_EXITS, SOURCE_STATE_UNAVAILABLE, true },
+        { SOURCE_WAITS, SOURCE_STATE_UNAVAILABLE, true },
 };
 
 START_TEST(one_source_decides_whether_all_is_complete) {

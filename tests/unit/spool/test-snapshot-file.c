@@ -165,6 +165,45 @@ START_TEST(the_order_of_threads_is_verified) {
 }
 END_TEST
 
+static const struct {
+        const char *id;     /* in the head; "" none */
+        const char *ledger; /* in the document; "" none */
+        const char *fault;  /* NULL: none */
+} ledger_rows[] = {
+#define LEDGER_ID "00112233445566778899aabbccddeeff"
+#define LEDGER                                                              \
+        "{\"generation\":1,\"exits\":2,\"unfinished\":3,\"folded_rows\":4," \
+        "\"overflow_exits\":5,\"lost_marks\":6,\"lost_records\":7}"
+        { "", "", NULL },
+        { LEDGER_ID, LEDGER, NULL },
+        { LEDGER_ID, "", "the head names a ledger that the document does not have" },
+        { "", LEDGER, "the document has a ledger that its head does not name" },
+};
+
+START_TEST(head_and_document_have_one_ledger) {
+        _cleanup_(snapshot_file_writer_freep) SnapshotFileWriter *file = NULL;
+        _cleanup_(snapshot_writer_freep) SnapshotWriter *writer = NULL;
+        Head head = test_head("x", 1, 0);
+        SourceTable sources = {};
+        uint64_t n_bytes;
+
+        (void) strcpy(head.ledger_id, ledger_rows[_i].id);
+        head.has_threads = head.has_processes = false;
+        ck_assert_int_eq(snapshot_file_writer_new(fd, &file), 0);
+        ck_assert_int_eq(snapshot_writer_new(snapshot_file_writer_write, file, &writer), 0);
+        ck_assert_int_eq(snapshot_writer_begin(writer, &head), 0);
+        ck_assert_int_eq(snapshot_writer_object(writer, SNAPSHOT_SECTION_LEDGER,
+                                                span_of(ledger_rows[_i].ledger)),
+                         0);
+        ck_assert_int_eq(snapshot_writer_end(writer, &sources, &head), 0);
+        ck_assert_int_eq(snapshot_file_writer_finish(file, &head, &n_bytes), 0);
+        if (ledger_rows[_i].fault)
+                check_fault(ledger_rows[_i].fault);
+        else
+                check_verify(0);
+}
+END_TEST
+
 START_TEST(any_zstd_reads_the_body_and_skips_the_head) {
         Head head = test_head("x", 1, 0);
         char space[8192];
@@ -710,6 +749,7 @@ int main(void) {
 
         tcase_add_test(write, a_file_is_read_as_it_was_written);
         tcase_add_loop_test(write, the_order_of_threads_is_verified, 0, ELEMENTSOF(order_rows));
+        tcase_add_loop_test(write, head_and_document_have_one_ledger, 0, ELEMENTSOF(ledger_rows));
         tcase_add_test(write, any_zstd_reads_the_body_and_skips_the_head);
         tcase_add_test(write, a_pipe_can_be_written_to);
         tcase_add_test(write, a_large_document_streams);

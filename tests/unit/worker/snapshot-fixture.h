@@ -16,10 +16,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include "snapshot/dead-row.h"
 #include "snapshot/snapshot-writer.h"
 #include "spool/snapshot-file.h"
 
 #define FIXTURE_BOOT_ID "0123456789abcdef0123456789abcdef"
+#define FIXTURE_LEDGER_ID "00112233445566778899aabbccddeeff"
 #define FIXTURE_START_NS UINT64_C(1700000000123456789)
 
 typedef struct FixtureSnapshot {
@@ -32,6 +34,7 @@ typedef struct FixtureSnapshot {
         uint64_t end_boottime_ns;              /* 0: not recorded */
         const char *smaps_json;                /* of the process */
         uint64_t blkio_total_ns, blkio_max_ns; /* of the first thread; 0: no thread has them */
+        unsigned n_dead;                       /* 0: no ledger */
 } FixtureSnapshot;
 
 #define FIXTURE_HOST                                                                             \
@@ -169,7 +172,44 @@ static inline Head fixture_head(const FixtureSnapshot *snapshot) {
 
         (void) snprintf(head.name, sizeof(head.name), "%s", snapshot->name);
         (void) snprintf(head.boot_id, sizeof(head.boot_id), "%s", snapshot->boot_id);
+        if (snapshot->n_dead > 0) {
+                (void) snprintf(head.ledger_id, sizeof(head.ledger_id), "%s", FIXTURE_LEDGER_ID);
+                head.has_ledger_since = head.has_waits_since = true;
+                head.ledger_since_boottime_ns = head.waits_since_boottime_ns = 5;
+        }
         return head;
+}
+
+/* Rows of 1, 2 ... threads that ended. */
+static inline void fixture_write_dead(const FixtureSnapshot *snapshot, SnapshotWriter *writer) {
+        LedgerSummary ledger = { .generation = 1, .lost_records = 2 };
+        JsonWriter json;
+        Buffer text;
+
+        if (snapshot->n_dead == 0)
+                return;
+        buffer_init(&text, 0);
+        for (unsigned i = 1; i <= snapshot->n_dead; i++)
+                ledger.exits += i;
+        json_writer_init(&json, &text);
+        ledger_summary_write_json(&json, &ledger);
+        ck_assert_int_eq(
+                snapshot_writer_object(writer, SNAPSHOT_SECTION_LEDGER, buffer_span(&text)), 0);
+        buffer_clear(&text);
+        for (unsigned i = 1; i <= snapshot->n_dead; i++) {
+                DeadRow row = { .exits = i, .lives_ns = 7 };
+
+                thread_sample_clear(&row.sample);
+                row.sample.pcomm = SPAN_LITERAL("gzip");
+                row.sample.comm = SPAN_LITERAL("we\"ird\xff");
+                thread_sample_put(&row.sample, METRIC_run_time_ns, 1000 * i);
+                if (i > 1)
+                        ck_assert_int_eq(buffer_append_byte(&text, ','), 0);
+                ck_assert_int_eq(dead_row_encode(&text, &row), 0);
+        }
+        ck_assert_int_eq(snapshot_writer_rows(writer, SNAPSHOT_SECTION_DEAD, buffer_span(&text)),
+                         0);
+        buffer_done(&text);
 }
 
 static inline int fixture_snapshot(const FixtureSnapshot *snapshot) {
@@ -206,6 +246,7 @@ static inline int fixture_snapshot(const FixtureSnapshot *snapshot) {
         ck_assert_int_eq(snapshot_writer_rows(writer, SNAPSHOT_SECTION_THREADS, buffer_span(&rows)),
                          0);
         buffer_done(&rows);
+        fixture_write_dead(snapshot, writer);
         ck_assert_int_eq(snapshot_writer_entry(writer, SNAPSHOT_SECTION_CGROUPS,
                                                SPAN_LITERAL("/system.slice/pool.service"),
                                                span_of(cgroup)),

@@ -117,7 +117,7 @@ START_TEST(ktstr_writes_every_metric_once) {
         FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
         int fd = fixture_snapshot(&snapshot);
         json_object *document = convert_to_ktstr(fd, WORKER_FREE);
-        bool wanted = _i != METRIC_thread_count &&
+        bool wanted = _i != METRIC_thread_count && metric_table[_i].explained_by != SOURCE_WAITS &&
                       metric_table[_i].section != METRIC_SECTION_TASKSTATS_ACCOUNTING &&
                       metric_table[_i].rule != METRIC_RULE_SumGaugeBytes;
 
@@ -279,6 +279,7 @@ START_TEST(ndjson_is_one_thread_a_line) {
         for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
                 object = json_tokener_parse(line);
                 ck_assert_ptr_nonnull(object);
+                ck_assert_str_eq(json_string_at(object, "kind"), "thread");
                 ck_assert_str_eq(json_string_at(object, "host"), "host");
                 ck_assert_str_eq(json_string_at(object, "boot_id"), FIXTURE_BOOT_ID);
                 ck_assert_int_eq(json_object_get_int(json_path(object, "tid", NULL)),
@@ -297,6 +298,60 @@ START_TEST(ndjson_is_one_thread_a_line) {
         ck_assert_uint_eq(n_lines, 3);
         free(text);
         (void) close(output);
+        (void) close(fd);
+}
+END_TEST
+
+START_TEST(ndjson_tells_the_dead_after_the_living) {
+        FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
+        char *text, *line, *rest;
+        json_object *object, *value;
+        unsigned n_lines = 0;
+        int fd, output;
+        size_t n;
+
+        snapshot.n_dead = 2;
+        fd = fixture_snapshot(&snapshot);
+        convert(fd, "ndjson", WORKER_FREE, &output);
+        text = fixture_bytes(output, &n);
+        for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+                object = json_tokener_parse(line);
+                ck_assert_ptr_nonnull(object);
+                ck_assert_str_eq(json_string_at(object, "kind"), n_lines < 3 ? "thread" : "dead");
+                ck_assert_str_eq(json_string_at(object, "boot_id"), FIXTURE_BOOT_ID);
+                if (n_lines >= 3) {
+                        ck_assert_str_eq(json_string_at(object, "ledger_id"), FIXTURE_LEDGER_ID);
+                        ck_assert_str_eq(json_string_at(object, "comm"), "we\"ird\xee\xbf\xbf");
+                        ck_assert_uint_eq(json_object_get_uint64(json_path(object, "exits", NULL)),
+                                          n_lines - 2);
+                        ck_assert_uint_eq(
+                                json_object_get_uint64(json_path(object, "run_time_ns", NULL)),
+                                1000 * (n_lines - 2));
+                        ck_assert(json_object_object_get_ex(object, "minflt", &value) && !value);
+                        ck_assert(!json_object_object_get_ex(object, "tid", &value));
+                }
+                json_object_put(object);
+                n_lines++;
+        }
+        ck_assert_uint_eq(n_lines, 3 + 2);
+        free(text);
+        (void) close(output);
+        (void) close(fd);
+}
+END_TEST
+
+/* It has no place for them, and a reader that knows no ledger takes its text. */
+START_TEST(ktstr_is_of_the_living) {
+        FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
+        json_object *document;
+        int fd;
+
+        snapshot.n_dead = 1;
+        fd = fixture_snapshot(&snapshot);
+        document = convert_to_ktstr(fd, WORKER_FREE);
+        ck_assert_int_eq(json_object_object_length(document), ELEMENTSOF(top_members));
+        ck_assert_uint_eq(json_object_array_length(json_path(document, "threads", NULL)), 3);
+        json_object_put(document);
         (void) close(fd);
 }
 END_TEST
@@ -429,6 +484,33 @@ START_TEST(import_rewrites_the_prior_format) {
 }
 END_TEST
 
+START_TEST(import_keeps_the_dead) {
+        FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
+        Conversation answer;
+        json_object *head, *ledger;
+        int fds[1], fd, output;
+
+        snapshot.n_dead = 3;
+        fd = fixture_snapshot(&snapshot);
+        import(fd, WORKER_FREE, &output, &answer);
+        ck_assert_ptr_null(answer.error);
+        head = json_path(answer.replies[0], "snapshot", NULL);
+        ck_assert_str_eq(json_string_at(head, "ledgerId"), FIXTURE_LEDGER_ID);
+        conversation_done(&answer);
+
+        fds[0] = output;
+        converse("analysis", "io.ctprof.Profiler.Info", "{\"snapshot\":{\"fileDescriptor\":0}}",
+                 false, fds, 1, WORKER_FREE, &answer);
+        ck_assert_ptr_null(answer.error);
+        ledger = json_path(answer.replies[0], "ledger", NULL);
+        ck_assert_uint_eq(json_object_get_uint64(json_path(ledger, "exits", NULL)), 1 + 2 + 3);
+        ck_assert_uint_eq(json_object_get_uint64(json_path(ledger, "lost_records", NULL)), 2);
+        conversation_done(&answer);
+        (void) close(output);
+        (void) close(fd);
+}
+END_TEST
+
 static const struct {
         const char *parameters, *error;
 } import_rows[] = {
@@ -474,10 +556,13 @@ int main(void) {
         tcase_add_loop_test(ktstr, ktstr_tells_of_the_whole, 0, ELEMENTSOF(document_rows));
         tcase_add_test(ktstr, ktstr_reshapes_cgroups_and_pressure);
         tcase_add_test(ktstr, what_ktstr_wrote_can_be_shown);
+        tcase_add_test(ktstr, ktstr_is_of_the_living);
         tcase_add_loop_test(ndjson, ndjson_is_one_thread_a_line, 0, 2);
+        tcase_add_test(ndjson, ndjson_tells_the_dead_after_the_living);
         tcase_add_loop_test(calls, convert_checks_its_call, 0, ELEMENTSOF(convert_rows));
         tcase_add_test(calls, an_output_that_cannot_be_written_fails_the_job);
         tcase_add_loop_test(imports, import_keeps_the_body_under_a_new_head, 0, 2);
+        tcase_add_test(imports, import_keeps_the_dead);
         tcase_add_loop_test(imports, import_rewrites_the_prior_format, 0, 2);
         tcase_add_loop_test(imports, import_checks_its_call, 0, ELEMENTSOF(import_rows));
         suite_add_tcase(suite, ktstr);

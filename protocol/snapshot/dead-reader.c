@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "snapshot/dead-reader.h"
+
+#define ALL_COUNTS ((1u << (_DEAD_COLUMN_MAX - _COLUMN_MAX)) - 1)
+
+void dead_reader_init(DeadReader *reader, JsonScanner *scanner) {
+        *reader = (DeadReader){};
+        thread_reader_init(&reader->thread, scanner);
+}
+
+void dead_reader_done(DeadReader *reader) {
+        thread_reader_done(&reader->thread);
+}
+
+static void begin_row(void *row) {
+        DeadReader *reader = row;
+
+        thread_reader_begin(&reader->thread);
+        reader->seen = 0;
+}
+
+static int read_cell(void *row, unsigned column, JsonToken token) {
+        DeadReader *reader = row;
+        JsonScanner *scanner = reader->thread.scanner;
+
+        if (column < _COLUMN_MAX)
+                return thread_reader_cell(&reader->thread, column, token);
+        if (!json_scanner_has_u64(scanner, dead_column_count(&reader->row, column)))
+                return json_scanner_fail(scanner, "an integer from 0 to 2^64-1 is expected");
+        reader->seen |= 1u << (column - _COLUMN_MAX);
+        return 0;
+}
+
+static int end_row(void *row) {
+        DeadReader *reader = row;
+
+        if (reader->seen != ALL_COUNTS)
+                return json_scanner_fail(reader->thread.scanner,
+                                         "exits, lives_ns, accounted, young and young_run_ns "
+                                         "must have a value");
+        thread_reader_end(&reader->thread);
+        reader->row.sample = reader->thread.sample;
+        return 0;
+}
+
+const TableRows dead_rows = {
+        .n_columns = _DEAD_COLUMN_MAX,
+        .column_name = dead_column_name,
+        .find_column = dead_column_find,
+        .begin = begin_row,
+        .cell = read_cell,
+        .end = end_row,
+};

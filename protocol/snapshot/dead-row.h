@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * DeadRow
+ *
+ * What threads did that have ended: the ledger of the dead. Since some moment the kernel adds what
+ * each thread that ends has done to the row of its process name, thread name and cgroup. A snapshot
+ * carries all rows beside the living threads, and each thread that lived since that moment is in
+ * exactly one of the two. The sums only grow, so between two snapshots of one ledger
+ *
+ *     work = (living after + dead after) - (living before + dead before)
+ *
+ * holds for survivors, for threads that ended, for those born and for those both born and ended.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/buffer.h"
+#include "base/macro.h"
+#include "json/json-scanner.h"
+#include "json/json-writer.h"
+#include "snapshot/thread-column.h"
+#include "snapshot/thread-sample.h"
+
+typedef struct DeadRow {
+        /*
+         * Its names, cgroup, kthread and self, and the metrics: sums over the threads, the largest
+         * of their maxima, the smallest of their minima that is not 0. It has no number and no
+         * start, and nothing that only the living have. Delays are of @accounted threads.
+         */
+        ThreadSample sample;
+        uint64_t exits;     /* threads */
+        uint64_t lives_ns;  /* how long each of them lived, added up */
+        uint64_t accounted; /* threads that had delay accounting */
+        /*
+         * Threads that were born after the last capture before their end, and their run time: of
+         * two captures in a row, what was born and ended in between.
+         */
+        uint64_t young, young_run_ns;
+} DeadRow;
+
+/* What is known of the ledger as a whole. */
+typedef struct LedgerSummary {
+        uint64_t generation;     /* captures that used it, this one included */
+        uint64_t exits;          /* threads that it has counted since it began */
+        uint64_t unfinished;     /* of these, those whose last moments are still to be added */
+        uint64_t folded_rows;    /* rows that were put together with others to make room */
+        uint64_t overflow_exits; /* threads that found no room for a row of their own */
+        uint64_t lost_marks;     /* threads whose last moments were lost, for want of memory */
+        uint64_t lost_records; /* threads that ended during this capture and are in no row of it */
+} LedgerSummary;
+
+/*
+ * Whether a row of the dead can have the metric: a sum that only grows, a maximum or a minimum.
+ * thread_count is of the living, and allocators can only be asked while their process lives.
+ */
+bool dead_row_carries(MetricId id);
+
+/*
+ * Columns of the table "dead": names, cgroup and metrics as in the table of threads, without what
+ * only the living have, and members of DeadRow.
+ */
+#define DEAD_COUNT_COLUMNS(C) C(exits) C(lives_ns) C(accounted) C(young) C(young_run_ns)
+
+/* A column of threads, or _COLUMN_MAX and more for one of the counts. */
+#define DEAD_COLUMN_ID(name) DEAD_COLUMN_##name,
+enum {
+        _DEAD_COLUMN_BEFORE = _COLUMN_MAX - 1,
+        DEAD_COUNT_COLUMNS(DEAD_COLUMN_ID) _DEAD_COLUMN_MAX,
+};
+typedef unsigned DeadColumn;
+
+const char *dead_column_name(DeadColumn column);
+/* _DEAD_COLUMN_MAX when no column has that name. */
+DeadColumn dead_column_find(Span name);
+/* Of a column >= _COLUMN_MAX: the member of the row. */
+uint64_t *dead_column_count(DeadRow *row, DeadColumn column);
+
+/*
+ * Appends one row of the table "dead" to @buffer: [...], for snapshot_writer_rows(). What the
+ * sample has beside the columns is left out. 0, or a negative errno with @buffer as it was.
+ */
+_must_check_ int dead_row_encode(Buffer *buffer, const DeadRow *row);
+/* Writes the same cells as members of an object that is open, by the names of their columns. */
+void dead_row_write_members(JsonWriter *writer, const DeadRow *row);
+/* The names of the table's columns, in the order of a row's cells. */
+void dead_columns_write(JsonWriter *writer);
+
+/* The object "ledger" of the document. */
+void ledger_summary_write_json(JsonWriter *writer, const LedgerSummary *ledger);
+/*
+ * Reads that object, the opening token of which was read. All of its members must be there; others
+ * are skipped. 0, JSON_E_MALFORMED, or a negative errno; *ret only on 0.
+ */
+_must_check_ int ledger_summary_scan(JsonScanner *scanner, LedgerSummary *ret);

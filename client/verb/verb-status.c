@@ -55,6 +55,37 @@ static int print_daemon(const Lines *lines, json_object *daemon) {
         return r < 0 ? r : print_capabilities(lines, cell_member(daemon, "capabilities"));
 }
 
+/*
+ * "bpf, loaded 2026-11-20 15:35:01 UTC", "procfs (REASON)", or "none (REASON)" where captures fail.
+ */
+static int print_backend(const Lines *lines, json_object *backend) {
+        uint64_t loaded_ns = json_object_get_uint64(cell_member(backend, "loadedRealtimeNs"));
+        unsigned long long n_outdated = json_object_get_uint64(cell_member(backend, "outdated"));
+        json_object *name = cell_member(backend, "name"), *reason = cell_member(backend, "reason");
+        _cleanup_(buffer_done) Buffer line = {};
+        char when[WHEN_CHARS];
+
+        if (!backend)
+                return 0; /* an earlier ctprofd */
+        if (name)
+                cell_append_text(&line, name);
+        else
+                buffer_append_text(&line, "none");
+        if (reason) {
+                buffer_append_text(&line, " (");
+                cell_append_text(&line, reason);
+                buffer_append_text(&line, ")");
+        } else if (loaded_ns > 0) {
+                when_format(loaded_ns, when);
+                buffer_append_format(&line, ", loaded %s", when);
+        }
+        if (n_outdated > 0)
+                buffer_append_format(
+                        &line, "; %llu object%s of another version of ctprofd %s closed",
+                        n_outdated, n_outdated == 1 ? "" : "s", n_outdated == 1 ? "was" : "were");
+        return lines_print_buffer(lines, "backend", &line);
+}
+
 /* A budget of 0 means no limit. */
 static void append_budget(Buffer *line, json_object *bytes, const char *none) {
         if (json_object_get_uint64(bytes) == 0)
@@ -131,6 +162,9 @@ static int print_status(Session *session, json_object *reply) {
         if (r != 0)
                 return r;
         r = print_daemon(&lines, cell_member(reply, "daemon"));
+        if (r < 0)
+                return complain_errno(r, "print the result");
+        r = print_backend(&lines, cell_member(reply, "backend"));
         if (r < 0)
                 return complain_errno(r, "print the result");
         r = print_spool(&lines, cell_member(reply, "spool"));

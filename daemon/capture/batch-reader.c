@@ -114,7 +114,7 @@ static void finish_process(BatchReader *reader, BatchProcess *process) {
         heap_reader_read(reader->heap, process);
         reader->backend->confirm(reader->threads, process);
 
-        if (process->is_split && process->has_leader)
+        if (process->has_leader && (process->is_split || !leader))
                 pcomm = (Span){ process->name, process->n_name };
         else if (!process->is_split && leader)
                 pcomm = scene_text(scene, leader->comm);

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "capture/bpf/bpf-backend.h"
+#include "capture/bpf/dead-rows.h"
 #include "capture/cgroups.h"
 #include "capture/heap/heap.h"
 #include "capture/host-record.h"
@@ -56,6 +57,7 @@ static void capture_done(Capture *capture) {
         capture->writer = snapshot_writer_free(capture->writer);
         capture->heap = heap_free(capture->heap);
         capture->host.cgroupfs = cgroupfs_free(capture->host.cgroupfs);
+        capture->host.ledger = ledger_free(capture->host.ledger);
         cgroup_set_done(&capture->cgroups);
         host_record_done(&capture->record);
         buffer_done(&capture->host_json);
@@ -140,6 +142,19 @@ static void choose_backend(Capture *capture) {
         }
 }
 
+/* What programs count is of use where they also tell which threads there are. */
+static int open_ledger(Capture *capture, Head *head) {
+        const TaskObjects *tasks = capture->options->tasks;
+        int r;
+
+        if (!tasks || capture->backend != &bpf_backend)
+                return 0;
+        r = ledger_open(tasks, &capture->host.ledger);
+        if (r == 0 && capture->host.ledger)
+                dead_rows_describe(capture->host.ledger, head);
+        return r == -ENOMEM ? r : 0;
+}
+
 static int look_around(Capture *capture, Head *head) {
         const CaptureOptions *options = capture->options;
         const CaptureSystem *system = options->system;
@@ -167,6 +182,9 @@ static int look_around(Capture *capture, Head *head) {
         find_own_executable(&capture->host);
         choose_backend(capture);
         (void) snprintf(head->backend, sizeof(head->backend), "%s", capture->backend->name);
+        r = open_ledger(capture, head);
+        if (r < 0)
+                return r;
         head->smaps_requested = options->smaps != SMAPS_MODE_NONE;
         head->has_smaps_requested = true;
         (void) snprintf(head->smaps_mode, sizeof(head->smaps_mode), "%s",
@@ -232,13 +250,16 @@ static int close_heap(Capture *capture) {
         return json_writer_finish(&json);
 }
 
-static int finish(Capture *capture, Head *head, SourceTable *ret_sources) {
+static int finish(Capture *capture, bool is_trial, Head *head, SourceTable *ret_sources) {
         const SourceReport report = {
                 .backend = capture->backend,
                 .gates = &capture->host.gates,
                 .tally = &capture->tally,
                 .smaps = &capture->smaps,
                 .heap = capture->heap,
+                .ledger = capture->host.ledger,
+                .no_ledger = capture->options->no_tasks,
+                .is_trial = is_trial,
                 .cgroup_mount = capture->cgroup_mount,
                 .cgroup_v1 = capture->cgroup_v1,
                 .record = &capture->record,
@@ -275,7 +296,9 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
                 .options = options,
                 .host = { .proc_fd = options->proc_fd,
                           .sys_fd = options->sys_fd,
-                          .task_fd = options->task_fd,
+                          .task_fd =
+                                  options->tasks ? options->tasks->fds[TASK_OBJECT_TASKS] : -EBADF,
+                          .main_pid = options->main_pid,
                           .system = options->system,
                           .self_pids = options->self_pids,
                           .n_self_pids = options->n_self_pids },
@@ -314,6 +337,8 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
         walk.backend = capture.backend;
         walk.heap = capture.heap;
         r = walk_run(&walk, capture.writer, &capture.tally, &capture.cgroups);
+        if (r == 0 && capture.host.ledger && ledger_is_read(capture.host.ledger))
+                r = dead_rows_write(capture.host.ledger, &capture.host.gates, capture.writer);
         if (r == 0)
                 r = close_heap(&capture);
         if (r == 0 && capture.host.cgroupfs)
@@ -323,7 +348,7 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
                 r = read_pressure(&capture);
         if (r == 0)
                 r = read_sched_ext(&capture);
-        return r == 0 ? finish(&capture, head, ret_sources) : r;
+        return r == 0 ? finish(&capture, only != 0, head, ret_sources) : r;
 }
 
 int capture_run(const CaptureOptions *options, SnapshotSink sink, void *sink_userdata, Head *head,

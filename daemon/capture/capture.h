@@ -26,6 +26,7 @@
 #include "base/macro.h"
 #include "capture/pace.h"
 #include "capture/scene/capture-system.h"
+#include "kernel/bpf/task-object.h"
 #include "metric/smaps-mode.h"
 #include "snapshot/head.h"
 #include "snapshot/snapshot-writer.h"
@@ -35,7 +36,10 @@
 
 typedef struct CaptureOptions {
         int proc_fd, sys_fd; /* borrowed; @sys_fd may be negative */
-        int task_fd; /* of task_program_load(); borrowed; negative: all is read from files */
+        /* Of task_program_load(); borrowed; NULL or without an iterator: all is from files. */
+        const TaskObjects *tasks;
+        const char *no_tasks; /* why it has no ledger or no account of waits; NULL: not wanted */
+        pid_t main_pid;       /* whose children are jobs of ctprof; 0: not known */
         const CaptureSystem *system;
         /* Worker threads; 0: everything is read by the calling thread. */
         unsigned n_workers;

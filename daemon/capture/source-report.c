@@ -239,12 +239,66 @@ static void judge_host_parts(const SourceReport *report, Source *sources) {
                                    (unsigned) (SNAPSHOT_MAX_VALUE_BYTES >> 20));
 }
 
+/* @setting: of ctprofd.conf, with which the program would have been loaded. */
+static void judge_absent_program(const SourceReport *report, const char *setting, Source *source) {
+        if (report->no_ledger)
+                source_set(source, SOURCE_STATE_UNAVAILABLE, "%s", report->no_ledger);
+        else if (report->ledger)
+                source_set(source, SOURCE_STATE_NOT_REQUESTED,
+                           "ctprofd was started with %s=off in ctprofd.conf", setting);
+        else
+                source_set(source, SOURCE_STATE_NOT_REQUESTED,
+                           "threads were read from files, which tell nothing of it: capture "
+                           "--backend=bpf");
+}
+
+static void judge_exits(const SourceReport *report, Source *source) {
+        const LedgerControl *control;
+        uint64_t n_lost;
+
+        if (!report->ledger || !ledger_is_kept(report->ledger)) {
+                judge_absent_program(report, "ExitAccounting", source);
+                return;
+        }
+        if (report->is_trial) {
+                source_set(source, SOURCE_STATE_OK, "%s", "");
+                return;
+        }
+        if (!ledger_is_read(report->ledger)) {
+                source_set(source, SOURCE_STATE_UNAVAILABLE,
+                           "the ledger of threads that ended could not be read");
+                return;
+        }
+        control = ledger_control(report->ledger);
+        n_lost = ledger_n_lost(report->ledger);
+        source->counts[SOURCE_OUTCOME_ok] = ledger_n_exits(report->ledger);
+        source->counts[SOURCE_OUTCOME_other] = n_lost + control->n_lost_marks;
+        if (control->n_overflow_exits > 0)
+                source_set(source, SOURCE_STATE_PARTIAL,
+                           "%" PRIu64 " threads ended under more names than the ledger has rows "
+                           "for, and are in one row together",
+                           (uint64_t) control->n_overflow_exits);
+        else if (source->counts[SOURCE_OUTCOME_other] > 0)
+                source_set(source, SOURCE_STATE_PARTIAL,
+                           "of %" PRIu64 " threads that ended some or all of their work is missing "
+                           "here: too many ended at once",
+                           source->counts[SOURCE_OUTCOME_other]);
+        else
+                source_set(source, SOURCE_STATE_OK, "%s", "");
+}
+
+static void judge_waits(const SourceReport *report, Source *source) {
+        if (!report->ledger || ledger_control(report->ledger)->waits_since_ns == 0)
+                judge_absent_program(report, "WaitAccounting", source);
+}
+
 void source_report_write(const SourceReport *report, SourceTable *ret) {
         Source *sources = ret->sources;
 
         *ret = (SourceTable){};
         for (unsigned id = 0; id < _SOURCE_MAX; id++) {
                 memcpy(sources[id].counts, report->tally->counts[id], sizeof(sources[id].counts));
+                sources[id].backend = report->backend->sources[id];
                 judge(report, (SourceId) id, &sources[id]);
         }
         judge_smaps(report, &sources[SOURCE_SMAPS_ROLLUP]);
@@ -252,5 +306,7 @@ void source_report_write(const SourceReport *report, SourceTable *ret) {
         judge_cgroup_pressure(report, &sources[SOURCE_CGROUP_PRESSURE]);
         judge_sched_ext(report, &sources[SOURCE_SCHED_EXT]);
         judge_host_parts(report, sources);
+        judge_exits(report, &sources[SOURCE_EXITS]);
+        judge_waits(report, &sources[SOURCE_WAITS]);
         heap_explain(report->heap, &sources[SOURCE_JEMALLOC]);
 }

@@ -21,6 +21,9 @@ typedef struct SourceReport {
         const Tally *tally; /* of everything: threads, cgroups and host */
         const RollupBudget *smaps;
         const Heap *heap;
+        const Ledger *ledger;  /* NULL: programs count neither exits nor waits */
+        const char *no_ledger; /* why not; NULL: nobody asked for it */
+        bool is_trial;         /* the ledger was not to be read */
         int cgroup_mount;      /* 0, CGROUPFS_E_NO_MOUNT, CGROUPFS_E_DENIED, -errno */
         const char *cgroup_v1; /* of cgroup_v1_read() */
         int sched_ext;         /* of sched_ext_read() */

@@ -38,7 +38,11 @@
         S(SNAPSHOTS_PER_USER, "Spool", "MaxSnapshotsPerUser", COUNT,                               \
           1, 50000, LIMIT_SNAPSHOTS_PER_UID)                                                       \
         S(BACKEND, "Capture", "Backend", BACKEND_CHOICE,                                           \
-          BACKEND_CHOICE_AUTO, BACKEND_CHOICE_BPF, BACKEND_CHOICE_PROCFS)                          \
+          BACKEND_CHOICE_AUTO, BACKEND_CHOICE_BPF, BACKEND_CHOICE_AUTO)                            \
+        S(EXIT_ACCOUNTING, "Capture", "ExitAccounting", ACCOUNTING,                                \
+          0, 1, 1)                                                                                 \
+        S(WAIT_ACCOUNTING, "Capture", "WaitAccounting", ACCOUNTING,                                \
+          0, 1, 1)                                                                                 \
         S(SMAPS, "Capture", "Smaps", SMAPS_MODE,                                                   \
           SMAPS_MODE_NONE, SMAPS_MODE_ALL, SMAPS_MODE_SMALL)                                       \
         S(SMAPS_MAX_RSS, "Capture", "SmapsMaxRss", SIZE,                                           \

@@ -25,7 +25,7 @@ typedef struct Held {
 struct Vault {
         char digest[VAULT_NAME_MAX_CHARS + 1];
         Held held[LIMIT_HELD_OBJECTS];
-        size_t n_held;
+        size_t n_held, n_outdated;
 };
 
 static bool is_name(const char *name) {
@@ -91,6 +91,7 @@ bool vault_adopt(Vault *vault, const char *fd_name, int fd) {
 
         if (strcmp(digest + 1, vault->digest) != 0) {
                 forget(fd_name);
+                vault->n_outdated++;
         } else if (find(vault, name) == vault->n_held && vault->n_held < LIMIT_HELD_OBJECTS &&
                    fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) {
                 add(vault, name, fd);
@@ -128,6 +129,10 @@ int vault_lend(const Vault *vault, const char *name) {
                 return -ENOENT;
         fd = fcntl(vault->held[i].fd, F_DUPFD_CLOEXEC, 0);
         return fd < 0 ? -errno : fd;
+}
+
+size_t vault_n_outdated(const Vault *vault) {
+        return vault->n_outdated;
 }
 
 void vault_drop(Vault *vault, const char *name) {

@@ -13,6 +13,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
 
@@ -49,5 +50,7 @@ bool vault_adopt(Vault *vault, const char *fd_name, int fd);
 _must_check_ int vault_put(Vault *vault, const char *name, int fd);
 /* Returns a duplicate to send with a job's call; the caller owns it. -ENOENT, -errno. */
 _must_check_ int vault_lend(const Vault *vault, const char *name);
+/* How many descriptors were closed at the start because another version had stored them. */
+size_t vault_n_outdated(const Vault *vault);
 /* Closes the object here and at the service manager. */
 void vault_drop(Vault *vault, const char *name);

@@ -33,7 +33,7 @@
 
 #define PROFILER_SOCKET_NAME "varlink"
 /* Of what the vault holds (service/method); that of another version is closed. */
-#define PROFILER_LAYOUT "heap-1-tasks-1"
+#define PROFILER_LAYOUT "heap-1-tasks-2"
 
 /* What a step of the start returns besides a negative errno. */
 enum {
@@ -133,7 +133,7 @@ static int reload(Profiler *profiler) {
         r = settings_load(profiler->options, profiler->connected, &config);
         if (r != SETTINGS_OK)
                 return r;
-        settings = settings_of_service(config, spool_dir_fd(profiler->spool), profiler->connected);
+        settings = settings_of_service(config, spool_dir_fd(profiler->spool));
         limits = settings_of_server(config);
         r = server_set_limits(profiler->server, &limits);
         if (r < 0)
@@ -163,7 +163,9 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
                                   (uint64_t) now.tv_nsec / NSEC_PER_USEC);
         r = reload(profiler);
         if (r == SETTINGS_OK)
-                profiler->config_note = "";
+                profiler->config_note = service_needs_restart(profiler->service)
+                                                ? "; the new Backend= takes a restart"
+                                                : "";
         else
                 profiler->config_note = r < 0 ? "; the new configuration could not be read"
                                               : "; the new configuration is wrong and not in use";
@@ -409,8 +411,8 @@ static int open_service(Profiler *profiler) {
                 .workshop = profiler->workshop,
                 .vault = profiler->vault,
                 .spool = profiler->spool,
-                .settings = settings_of_service(profiler->config, spool_dir_fd(profiler->spool),
-                                                profiler->connected),
+                .settings = settings_of_service(profiler->config, spool_dir_fd(profiler->spool)),
+                .is_private = profiler->connected,
                 .on_activity = on_activity,
                 .userdata = profiler,
         };
@@ -419,9 +421,11 @@ static int open_service(Profiler *profiler) {
         r = service_new(&setup, &profiler->service);
         if (r < 0)
                 return r;
-        /* A private daemon does this when a call needs it. */
-        if (!profiler->connected)
+        /* A private daemon does these when a call needs them. */
+        if (!profiler->connected) {
+                service_load_programs(profiler->service);
                 service_open_spool(profiler->service);
+        }
         return 0;
 }
 
@@ -478,6 +482,19 @@ static int open_all(Profiler *profiler) {
         return r == STEP_TOLD ? -ECANCELED : r;
 }
 
+/*
+ * The daemon is ready when programs are loaded or refused and it has given up what loading takes.
+ * Calls are served meanwhile, except that captures wait.
+ */
+static int await_programs(Profiler *profiler) {
+        int r = 0;
+
+        while (r >= 0 && service_is_loading(profiler->service) &&
+               sd_event_get_state(profiler->event) != SD_EVENT_FINISHED)
+                r = sd_event_run(profiler->event, UINT64_MAX);
+        return r;
+}
+
 /* taking apart */
 
 static void profiler_done(Profiler *profiler) {
@@ -505,9 +522,11 @@ int profiler_run(const Options *options) {
 
         r = open_all(&profiler);
         if (r == 0) {
+                r = await_programs(&profiler);
                 if (!profiler.connected)
                         (void) sd_notifyf(0, "READY=1\nSTATUS=Ready%s", profiler.config_note);
-                r = sd_event_loop(profiler.event);
+                if (r >= 0)
+                        r = sd_event_loop(profiler.event);
                 if (r < 0)
                         log_error(r, "The event loop failed");
         }

@@ -103,14 +103,13 @@ static SpoolLimits spool_limits(const Config *config, int spool_fd) {
         return limits;
 }
 
-DeskSettings settings_of_service(const Config *config, int spool_fd, bool connected) {
+DeskSettings settings_of_service(const Config *config, int spool_fd) {
         DeskSettings settings = desk_default_settings();
 
         settings.spool = spool_limits(config, spool_fd);
         settings.backend = (BackendChoice) config_get(config, SETTING_BACKEND);
-        /* Loading takes longer than most captures of a daemon that serves one call. */
-        if (connected && settings.backend == BACKEND_CHOICE_AUTO)
-                settings.backend = BACKEND_CHOICE_PROCFS;
+        settings.counts_exits = config_get(config, SETTING_EXIT_ACCOUNTING) != 0;
+        settings.counts_waits = config_get(config, SETTING_WAIT_ACCOUNTING) != 0;
         settings.smaps = (SmapsMode) config_get(config, SETTING_SMAPS);
         settings.smaps_max_rss_bytes = config_get(config, SETTING_SMAPS_MAX_RSS);
         settings.smaps_ns = config_get(config, SETTING_SMAPS_TIME);

@@ -9,6 +9,7 @@
 #include "log/log.h"
 #include "service/method/clean.h"
 #include "service/method/heap-aid.h"
+#include "service/method/loading.h"
 #include "service/method/method.h"
 #include "service/method/survey.h"
 
@@ -51,6 +52,13 @@ static bool may_read(uid_t uid, void *userdata) {
         return counts.n_hangable < MAX_OF(LIMIT_STUCK_JOBS, 2 * limits->max_running) &&
                counts.n_hangable_of_user <
                        MAX_OF(LIMIT_STUCK_JOBS_PER_UID, limits->max_running_per_uid);
+}
+
+/* No capture begins before it is known how threads are read. */
+static bool may_add(uid_t uid, void *userdata) {
+        const Service *service = userdata;
+
+        return !service->desk.is_loading;
 }
 
 static void on_jobs_changed(void *userdata) {
@@ -206,6 +214,7 @@ int service_new(const ServiceSetup *setup, Service **ret) {
                         .vault = setup->vault,
                         .spool = setup->spool,
                         .settings = setup->settings,
+                        .is_private = setup->is_private,
                 },
                 .on_activity = setup->on_activity,
                 .userdata = setup->userdata,
@@ -223,6 +232,7 @@ int service_new(const ServiceSetup *setup, Service **ret) {
         workshop_watch_killed(setup->workshop, on_killed, service);
         workshop_watch_changed(setup->workshop, on_jobs_changed, &service->desk);
         queue_set_gate(service->desk.queues[QUEUE_READING], may_read, service);
+        queue_set_gate(service->desk.queues[QUEUE_ADDING], may_add, service);
         heap_aid_prepare(setup->vault);
 
         *ret = TAKE_PTR(service);
@@ -260,7 +270,23 @@ void service_stop(Service *service) {
 }
 
 int service_configure(Service *service, const DeskSettings *settings) {
-        return desk_configure(&service->desk, settings);
+        int r = desk_configure(&service->desk, settings);
+
+        if (r == 0)
+                loading_reconsider(&service->desk);
+        return r;
+}
+
+void service_load_programs(Service *service) {
+        loading_start(&service->desk);
+}
+
+bool service_is_loading(const Service *service) {
+        return service->desk.is_loading;
+}
+
+bool service_needs_restart(const Service *service) {
+        return loading_needs_restart(&service->desk);
 }
 
 void service_open_spool(Service *service) {

@@ -24,6 +24,7 @@ typedef struct ServiceSetup {
         Vault *vault;       /* borrowed */
         Spool *spool;       /* borrowed */
         DeskSettings settings;
+        bool is_private; /* serves one caller, with the privileges of that caller */
         /* Called after jobs started or ended; may be NULL. */
         void (*on_activity)(unsigned n_running, unsigned n_waiting, void *userdata);
         void *userdata;
@@ -42,6 +43,17 @@ DEFINE_CLEANUP(Service *, service_free);
  * while nobody waits.
  */
 void service_open_spool(Service *service);
+/*
+ * Has a job load the programs through which threads are read, unless the settings want none or the
+ * vault has them already; calls that add to the spool wait for it. Afterwards this process has
+ * given up the capabilities that loading takes, whatever came of it. For the start; a private
+ * service loads when a call is worth it, and gives them up then.
+ */
+void service_load_programs(Service *service);
+/* Whether that goes on. */
+bool service_is_loading(const Service *service);
+/* Whether the settings want programs that only a new process can load. */
+bool service_needs_restart(const Service *service);
 /*
  * New settings for what begins from now on; requests that run end with the old ones. -ENOMEM, and
  * then nothing is changed.

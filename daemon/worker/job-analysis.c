@@ -17,6 +17,7 @@
 #include "analysis/subject/host-change.h"
 #include "analysis/subject/host-use-read.h"
 #include "analysis/subject/host-view.h"
+#include "analysis/subject/ledger-span.h"
 #include "analysis/subject/limit-tally.h"
 #include "analysis/subject/section-feed.h"
 
@@ -64,6 +65,28 @@ static void analysis_choose_sections(Analysis *analysis) {
                         analysis->sections.tables[id] = false;
 }
 
+/*
+ * Of intervals: whether a ledger tells of threads that ended; of snapshots: since when waits were
+ * counted.
+ */
+static void analysis_join_ledgers(Analysis *analysis) {
+        ComparisonSetup *setup = &analysis->setup;
+        ViewSubjects *call = analysis->call;
+
+        if (call->kind == VIEW_KIND_INTERVAL)
+                setup->has_ledger[SIDE_AFTER] = subjects_join_ledgers(&call->subjects[SIDE_BEFORE],
+                                                                      &call->subjects[SIDE_AFTER]);
+        for (unsigned i = 0; i < analysis->n_sides; i++) {
+                const Head *head = &view_subjects_end(call, i)->head;
+
+                if (of_intervals(analysis))
+                        setup->has_ledger[i] = subjects_join_ledgers(view_subjects_begin(call, i),
+                                                                     view_subjects_end(call, i));
+                else if (head->has_waits_since)
+                        setup->waits_since_ns[i] = amount_of(head->waits_since_boottime_ns);
+        }
+}
+
 /* Says how the sides are related, and how far the readings of each can be believed. */
 static void analysis_set_up(Analysis *analysis) {
         ComparisonSetup *setup = &analysis->setup;
@@ -85,6 +108,7 @@ static void analysis_set_up(Analysis *analysis) {
         }
         if (setup->boots == BOOTS_SAME && !of_intervals(analysis))
                 setup->interval_ns = judge_interval_ns(setup->times);
+        analysis_join_ledgers(analysis);
 }
 
 /* reading */
@@ -114,6 +138,13 @@ static int analysis_on_life(void *userdata, const ThreadSample *before, const Th
                 return comparison_fold_work(analysis->comparison, analysis->interval, before,
                                             after);
         return comparison_fold_life(analysis->comparison, before, after);
+}
+
+static int analysis_on_dead(void *userdata, Side end, const DeadRow *row) {
+        Analysis *analysis = userdata;
+        Side side = of_intervals(analysis) ? analysis->interval : SIDE_AFTER;
+
+        return comparison_fold_dead(analysis->comparison, side, end, row);
 }
 
 /*
@@ -228,6 +259,7 @@ static int analysis_old_name(void *userdata, Span name, Span *ret) {
 static int analysis_view_host(Analysis *analysis, Side side, Subject *before) {
         const Coverage *coverage = comparison_coverage(analysis->comparison, side);
         HostView *host = &analysis->hosts[side];
+        CoverageLedger ledger;
         Subject *culprit;
         int r;
 
@@ -235,7 +267,8 @@ static int analysis_view_host(Analysis *analysis, Side side, Subject *before) {
         if (r != 0)
                 return analysis_read_result(analysis, culprit, r);
         host->n_cpus = analysis->uses[side].n_cpus;
-        host->waiting_ns = coverage_amount(&coverage->waiting_ns);
+        ledger = coverage_ledger_of(before, view_subjects_end(analysis->call, side));
+        host->waiting_ns = coverage_waiting_ns(coverage, &ledger);
         return 0;
 }
 
@@ -267,6 +300,7 @@ static int analysis_read(Analysis *analysis) {
                 .on_name = analysis_on_name,
                 .on_thread = analysis_on_thread,
                 .on_life = analysis_on_life,
+                .on_dead = analysis_on_dead,
                 .on_smaps = analysis_on_smaps,
                 .on_cgroup = analysis_on_cgroup,
                 .on_progress = analysis_on_progress,
@@ -364,9 +398,10 @@ static void analysis_write_coverage_of(const Analysis *analysis, Side side, cons
                                        const Subject *to, JsonWriter *writer) {
         const Head *const heads[SIDES] = { &from->head, &to->head };
         const HostUse *use = &analysis->uses[side];
+        CoverageLedger ledger = coverage_ledger_of(from, to);
         char absence[ABSENCE_BYTES];
 
-        coverage_write_json(writer, comparison_coverage(analysis->comparison, side), use,
+        coverage_write_json(writer, comparison_coverage(analysis->comparison, side), &ledger, use,
                             coverage_bound_ns(use, heads), absence_of_run_times(from, to, absence));
 }
 

@@ -33,8 +33,9 @@ typedef struct CaptureParameters {
         uint64_t smaps_max_rss_bytes, smaps_limit_ns;
         bool heap;
         uint64_t heap_limit_ns;
-        int heap_cache; /* owned; negative: none */
-        int tasks;      /* owned: the task iterator; negative: none */
+        int heap_cache;       /* owned; negative: none */
+        TaskObjects tasks;    /* owned */
+        const char *no_tasks; /* why not all of them are there; NULL: nobody asked for more */
         uid_t uid;
         json_object *self_pids;
 } CaptureParameters;
@@ -46,8 +47,7 @@ typedef struct CaptureParameters {
                               .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES, \
                               .smaps_limit_ns = LIMIT_SMAPS_NS,                 \
                               .heap_limit_ns = LIMIT_HEAP_NS,                   \
-                              .heap_cache = -EBADF,                             \
-                              .tasks = -EBADF })
+                              .heap_cache = -EBADF })
 
 /*
  * One snapshot on its way from the kernel into a file. A spool job gives the file its name: this
@@ -270,7 +270,9 @@ static CaptureOptions recording_options(Recording *recording) {
                 .smaps_limit_ns = recording->parameters->smaps_limit_ns,
                 .heap = recording->parameters->heap,
                 .heap_limit_ns = recording->parameters->heap_limit_ns,
-                .task_fd = recording->parameters->tasks,
+                .tasks = &recording->parameters->tasks,
+                .no_tasks = recording->parameters->no_tasks,
+                .main_pid = getppid(),
                 .heap_cache_fd = recording->parameters->heap_cache,
                 .open_files = recording_open_files,
                 .self_pids = recording->self_pids,
@@ -400,6 +402,10 @@ static int capture_start(Work *work, CaptureParameters *parameters) {
                                      : recording_answer(&recording);
 }
 
+#define TASK_OBJECT_PARAMETER(id, name)      \
+        { name, PARAMETER_DESCRIPTOR, false, \
+          offsetof(CaptureParameters, tasks.fds[TASK_OBJECT_##id]) },
+
 static int work_capture(Work *work) {
         static const Parameter table[] = {
                 { JOB_KEY_DIRECTORY, PARAMETER_DESCRIPTOR, false,
@@ -422,7 +428,8 @@ static int work_capture(Work *work) {
                   offsetof(CaptureParameters, heap_limit_ns) },
                 { JOB_KEY_HEAP_CACHE, PARAMETER_DESCRIPTOR, false,
                   offsetof(CaptureParameters, heap_cache) },
-                { JOB_KEY_TASKS, PARAMETER_DESCRIPTOR, false, offsetof(CaptureParameters, tasks) },
+                TASK_OBJECTS(TASK_OBJECT_PARAMETER){ JOB_KEY_NO_TASKS, PARAMETER_TEXT, false,
+                                                     offsetof(CaptureParameters, no_tasks) },
                 { JOB_KEY_ANONYMOUS, PARAMETER_BOOL, false,
                   offsetof(CaptureParameters, anonymous) },
                 { JOB_KEY_UID, PARAMETER_UID, true, offsetof(CaptureParameters, uid) },
@@ -432,6 +439,7 @@ static int work_capture(Work *work) {
         CaptureParameters parameters = CAPTURE_PARAMETERS_NONE;
         int r;
 
+        task_objects_init(&parameters.tasks);
         r = work_decode(work, table, ELEMENTSOF(table), &parameters);
         if (r == 0 && smaps_mode_find(span_of(parameters.smaps_mode)) == _SMAPS_MODE_MAX)
                 r = work_refuse_parameter(work, JOB_KEY_SMAPS_MODE, NULL);
@@ -440,18 +448,19 @@ static int work_capture(Work *work) {
         spool_parameters_done(&parameters.spool);
         parameters.output = fd_close(parameters.output);
         parameters.heap_cache = fd_close(parameters.heap_cache);
-        parameters.tasks = fd_close(parameters.tasks);
+        task_objects_done(&parameters.tasks);
         return r;
 }
 
 static int work_probe(Work *work) {
-        const CaptureParameters parameters = CAPTURE_PARAMETERS_NONE;
+        CaptureParameters parameters = CAPTURE_PARAMETERS_NONE;
         _cleanup_(recording_done) Recording recording;
         CaptureOptions options;
         CaptureSample sample;
         JsonWriter *writer;
         int r;
 
+        task_objects_init(&parameters.tasks);
         recording_init(&recording, work, &parameters);
         r = work_decode(work, NULL, 0, NULL);
         if (r != 0)

@@ -8,6 +8,7 @@
 #include "view/view.h"
 #include "wire/limits.h"
 #include "analysis/subject/analysis-read.h"
+#include "analysis/subject/ledger-span.h"
 #include "analysis/subject/set-host.h"
 #include "analysis/subject/set-subjects.h"
 
@@ -151,6 +152,10 @@ static int set_on_life(void *userdata, const ThreadSample *before, const ThreadS
         return set_comparison_fold(((SetAnalysis *) userdata)->comparison, before, after);
 }
 
+static int set_on_dead(void *userdata, Side end, const DeadRow *row) {
+        return set_comparison_fold_dead(((SetAnalysis *) userdata)->comparison, end, row);
+}
+
 static int set_on_progress(void *userdata, uint64_t n_read, uint64_t n_total) {
         return answer_progress(&((SetAnalysis *) userdata)->work->answer, "reading", n_read,
                                n_total);
@@ -166,8 +171,10 @@ static int read_captures(SetAnalysis *sets, AnalysisRead *read) {
         for (size_t i = 0; i < n; i++) {
                 analysis_read_expect(read, members[i].subject, has_census ? 2 : 1);
                 (void) set_subjects_relate(&sets->subjects, i, &previous);
-                if (previous)
+                if (previous) {
                         analysis_read_expect(read, previous, 1);
+                        (void) subjects_join_ledgers(previous, members[i].subject);
+                }
                 if (members[i].begin && has_census)
                         analysis_read_expect(read, members[i].begin, 1);
         }
@@ -180,6 +187,8 @@ static int read_captures(SetAnalysis *sets, AnalysisRead *read) {
         for (size_t i = 0; i < n && r == 0; i++) {
                 SetCapture capture = set_subjects_relate(&sets->subjects, i, &previous);
 
+                capture.has_ledger =
+                        previous && subjects_share_ledger(previous, members[i].subject);
                 set_comparison_begin(sets->comparison, &capture);
                 r = previous ? analysis_read_window(read, previous, members[i].subject)
                              : analysis_read_side(read, capture.side, members[i].subject);
@@ -217,6 +226,7 @@ static int read_sets(SetAnalysis *sets) {
                 .on_name = set_on_name,
                 .on_thread = set_on_thread,
                 .on_life = set_on_life,
+                .on_dead = set_on_dead,
                 .on_progress = set_on_progress,
         };
         const SourceTable *sources[SIDES];

@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_PROCESSES 1024
+#define MAX_PROCESSES 16384
 #define MAX_NAMES 64
 
 static char names[MAX_NAMES][16];

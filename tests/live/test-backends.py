@@ -24,7 +24,7 @@ def equal():
 
 @test
 def loaded_once():
-    """a daemon loads the program before the first capture that wants it, and keeps it"""
+    """a daemon loads the program at its start, and keeps it"""
     need_root()
     with temporary() as directory, Daemon(directory) as daemon:
         for number in range(3):
@@ -32,10 +32,13 @@ def loaded_once():
             if number == 0 and result.status != 0:
                 raise Skip(result.err.strip())
             expect_equal(result.status, 0, result.err)
-        expect(sum("bpf_link" in os.readlink(f"/proc/{daemon.process.pid}/fd/{name}")
-                   for name in os.listdir(f"/proc/{daemon.process.pid}/fd")) == 1, "one program is held")
+        held = [os.readlink(f"/proc/{daemon.process.pid}/fd/{name}") for name in os.listdir(f"/proc/{daemon.process.pid}/fd")]
+        expect_equal(sum("bpf_link" in name for name in held), 6, "programs are held once")
+        expect_equal(sum("bpf-map" in name for name in held), 4, "and their maps")
         expect_equal(daemon("info", "t2", "--json").json()["snapshot"]["backend"], "bpf")
-        expect_equal(daemon("capture", "--tag", "files").status, 0)
+        expect_equal(daemon("capture", "--tag", "auto").status, 0)
+        expect_equal(daemon("info", "auto", "--json").json()["snapshot"]["backend"], "bpf")
+        expect_equal(daemon("capture", "--tag", "files", "--backend", "procfs").status, 0)
         expect_equal(daemon("info", "files", "--json").json()["snapshot"]["backend"], "procfs")
 
 

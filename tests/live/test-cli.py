@@ -11,7 +11,7 @@ from harness import CTPROFCTL, CTPROFD, Daemon, Idle, Local, expect, expect_equa
 
 SOURCES = ("stat schedstat sched schedstats status io cgroup affinity smaps_rollup taskstats taskstats-delay "
            "taskstats-irq jemalloc cgroup-stats host-pressure cgroup-pressure sched-ext host host-cpu "
-           "host-memory host-disk host-network").split()
+           "host-memory host-disk host-network exits waits").split()
 STATES = {"ok", "partial", "unavailable", "not-requested", "not-applicable"}
 COUNTS = ("ok", "denied", "vanished", "unsupported", "malformed", "other")
 VERBS = ("capture list show compare run metric-list info verify remove rename export import status").split()
@@ -98,7 +98,8 @@ def capture_list_info_verify():
 def metric_list_is_the_registry():
     """metric-list --json holds every row of the registry"""
     answer = run(CTPROFCTL, "metric-list", "--json").json()
-    rows = registry("metrics.tsv") + registry("metrics-accounting.tsv") + registry("metrics-memory.tsv")
+    rows = registry("metrics.tsv") + registry("metrics-accounting.tsv") + registry("metrics-memory.tsv") + \
+        registry("metrics-waits.tsv")
     expect_equal([m["name"] for m in answer["metrics"]], [row["name"] for row in rows], "metrics")
     for metric, row in zip(answer["metrics"], rows):
         expect_equal((metric["type"], metric["rule"], metric["section"], metric["class"]),
@@ -115,7 +116,7 @@ def metric_list_is_the_registry():
 @test
 def show_and_compare():
     """show and compare have every metric and derived value of the default sections, null with a reason"""
-    rows = registry("metrics.tsv") + registry("metrics-memory.tsv")
+    rows = registry("metrics.tsv") + registry("metrics-memory.tsv") + registry("metrics-waits.tsv")
     derived = [row["name"] for row in registry("derived.tsv")]
     # A name of our own: other pools of idle threads may be on this host.
     pool = f"pool-{os.getpid()}"
@@ -270,7 +271,7 @@ def files_go_out_and_in():
         alone = run(CTPROFCTL, "show", file, "--json", env={"CTPROF_SOCKET": "/nonexistent"})
         expect_equal(alone.status, 0, "a file needs no daemon: " + alone.err)
         lines = run("sh", "-c", f"{CTPROFCTL} --local --spool {directory}/spool export a - --format ndjson")
-        rows = [json.loads(line) for line in lines.out.splitlines()]
+        rows = [row for row in map(json.loads, lines.out.splitlines()) if row["kind"] == "thread"]
         expect_equal(len(rows), heads[0]["threads"], "one line a thread")
         out = directory / "o.ctprof.zst"
         expect_equal(ctl("capture", "--output", out).status, 0, "capture --output")
@@ -313,7 +314,7 @@ def status_tells():
     """status has version, capabilities, sources, spool and jobs"""
     with temporary() as directory, Daemon(directory) as daemon:
         answer = daemon("status", "--json").json()
-        expect_equal(set(answer), {"daemon", "sources", "sample", "spool", "jobs"}, "members")
+        expect_equal(set(answer), {"daemon", "backend", "sources", "sample", "spool", "jobs"}, "members")
         expect_equal(set(answer["daemon"]), {"version", "uptimeNs", "uid", "capabilities"}, "daemon")
         expect_equal(set(answer["spool"]), {"path", "snapshots", "bytes", "maxBytes", "keepFreeBytes", "freeBytes", "keepFreeFiles", "freeFiles"},
                      "spool")

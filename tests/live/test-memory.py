@@ -48,7 +48,7 @@ def leaders(daemon, name):
     result = daemon("export", name, "-", "--format", "ndjson")
     expect_equal(result.status, 0, "export")
     rows = [json.loads(line) for line in result.out.splitlines()]
-    return {row["tid"]: row for row in rows if row.get("tid") == row.get("tgid")}
+    return {row["tid"]: row for row in rows if row["kind"] == "thread" and row["tid"] == row["tgid"]}
 
 
 def section(daemon, *arguments):

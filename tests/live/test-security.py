@@ -632,7 +632,8 @@ def what_a_snapshot_tells():
     need_root()
     secret = "Xq7-of-nobody"
     documented = set()
-    for table in ("metrics.tsv", "metrics-accounting.tsv", "metrics-memory.tsv"):
+    for table in ("metrics.tsv", "metrics-accounting.tsv", "metrics-memory.tsv",
+                  "metrics-waits.tsv"):
         text = (TESTS / "data" / table).read_text(encoding="utf-8")
         documented |= {row.split("\t")[0] for row in text.splitlines()[1:]}
     identity = {"tid", "tgid", "ppid", "uid", "gid", "pcomm", "comm", "cgroup", "start_time_clock_ticks", "kthread",

@@ -11,11 +11,12 @@ import socket
 import subprocess
 import time
 
-from harness import (CTPROFCTL, CTPROFD, Daemon, Idle, expect, expect_equal, main, need_root, replaced_program, run, temporary, test,
+from harness import (CTPROFCTL, CTPROFD, Daemon, Idle, Skip, expect, expect_equal, main, need_root, replaced_program, run, temporary, test,
                      wait_until)
 from service import UID, Sandboxed, capabilities, read_unit
 
-FULL = ["net_admin", "sys_ptrace", "dac_read_search", "checkpoint_restore"]
+READING = ["net_admin", "sys_ptrace", "dac_read_search", "checkpoint_restore"]
+LOADING = ["bpf", "perfmon"]
 
 
 def readings(reply):
@@ -29,10 +30,10 @@ def capture(daemon):
     return reply, readings(reply)
 
 
-def patient(directory):
+def patient(directory, backend="auto"):
     """Options of a daemon that does not run out of time for counters of allocators, whatever else runs."""
     config = directory / "patient.conf"
-    config.write_text("[Capture]\nHeapTime=2min\n", encoding="ascii")
+    config.write_text(f"[Capture]\nHeapTime=2min\nBackend={backend}\n", encoding="ascii")
     return ["--config", str(config)]
 
 
@@ -48,15 +49,20 @@ def sandbox_takes_nothing():
     """in the sandbox of ctprofd.service every reading of root is there, and nothing more is denied"""
     need_root()
     with temporary() as directory, Idle(20, 4):
-        _, wanted = denied_to_root(directory)
+        of_root, wanted = denied_to_root(directory)
         with Sandboxed(directory, options=patient(directory)) as daemon:
             reply, got = capture(daemon)
             expect_equal(reply["snapshot"]["uid"], 0, "who asked")
+            expect_equal(reply["snapshot"]["backend"], of_root["snapshot"]["backend"], "how threads are read")
             status = pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text(encoding="ascii")
             fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
             expect_equal(fields["Uid"].split(), [str(UID)] * 4, "uid of the daemon")
             expect_equal((fields["Seccomp"], fields["NoNewPrivs"]), ("2", "1"), "the filter")
-            expect_equal(int(fields["CapBnd"], 16), 1 << 12 | 1 << 19 | 1 << 2 | 1 << 40, "bounding set")
+            reading, loading = 1 << 12 | 1 << 19 | 1 << 2 | 1 << 40, 1 << 38 | 1 << 39
+            expect_equal(int(fields["CapBnd"], 16), reading | loading, "bounding set")
+            # What loads programs is given up before the first capture.
+            for name in ("CapPrm", "CapEff", "CapInh", "CapAmb"):
+                expect_equal(int(fields[name], 16), reading, name)
             # Jobs of all kinds run in it, with a filter of their own on top.
             expect_equal(daemon("show", "latest", "--limit", "3").status, 0, "show")
             expect_equal(daemon("capture", "--tag", "b", "-q").status, 0, "capture")
@@ -100,13 +106,13 @@ def each_capability_is_needed():
     """without each capability in turn exactly its readings are absent, and the reason names it"""
     need_root()
     with temporary() as directory, replaced_program(directory):
-        expect_equal(sorted(capabilities(read_unit("ctprofd.service"))), sorted(FULL), "the unit's")
-        with Sandboxed(directory, options=patient(directory)) as daemon:
+        expect_equal(sorted(capabilities(read_unit("ctprofd.service"))), sorted(READING + LOADING), "the unit's")
+        with Sandboxed(directory, options=patient(directory, "procfs")) as daemon:
             _, full = capture(daemon)
             failures = heap_failures(daemon, directory)
-        for name in FULL:
+        for name in READING:
             (directory / name).mkdir()
-            with Sandboxed(directory / name, without=name, options=patient(directory)) as daemon:
+            with Sandboxed(directory / name, without=name, options=patient(directory, "procfs")) as daemon:
                 _, got = capture(daemon)
                 told = readings(daemon("status", "--json").json())
                 if name in FAILURE:
@@ -126,6 +132,53 @@ def each_capability_is_needed():
                 expect_equal(state, wanted or "unavailable", f"{source} without {name}: {reason}")
                 expect(words in reason, source, "without", name, reason)
                 print(f"# without CAP_{name.upper()}: {source} {state}: {reason}")
+
+
+@test
+def programs_need_two_capabilities():
+    """without either of two capabilities threads are read from files, and the status says why"""
+    need_root()
+    with temporary() as directory:
+        with Sandboxed(directory) as daemon:
+            state = daemon("status", "--json").json()["backend"]
+            if state["name"] != "bpf":
+                raise Skip(state["reason"])
+            expect("loadedRealtimeNs" in state and "reason" not in state, state)
+        for name in LOADING:
+            (directory / name).mkdir()
+            with Sandboxed(directory / name, without=name) as daemon:
+                state = daemon("status", "--json").json()["backend"]
+                expect_equal(state["name"], "procfs", state)
+                expect("CAP_BPF and CAP_PERFMON" in state["reason"], state)
+                reply, _ = capture(daemon)
+                expect_equal(reply["snapshot"]["backend"], "procfs", "the capture")
+                print(f"# without CAP_{name.upper()}: {state['reason']}")
+
+
+@test
+def restart_for_programs():
+    """a daemon that was started with Backend=procfs loads nothing later, and says that it takes a restart"""
+    need_root()
+    with temporary() as directory:
+        config = directory / "ctprofd.conf"
+        config.write_text("[Capture]\nBackend=procfs\n", encoding="ascii")
+        with Daemon(directory, options=["--config", str(config)]) as daemon:
+            def state():
+                return daemon("status", "--json").json()["backend"]
+
+            expect_equal(state()["name"], "procfs", "as configured")
+            for line in pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text(encoding="ascii").splitlines():
+                if line.startswith(("CapPrm", "CapEff", "CapInh", "CapAmb")):
+                    expect_equal(int(line.split()[1], 16) & (1 << 38 | 1 << 39), 0, line)
+            result = daemon("capture", "--backend", "bpf")
+            expect_equal(result.status, 1)
+            expect("Backend=procfs" in result.one_sentence(), result.err)
+            config.write_text("[Capture]\nBackend=bpf\n", encoding="ascii")
+            daemon.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: state()["name"] is None, what="the new configuration")
+            expect("Backend=bpf takes effect when it is restarted" in state()["reason"], state())
+            expect("restarted" in daemon.log.read_text(encoding="utf-8"), "the log")
+            expect("restarted" in daemon("capture").one_sentence(), "what a capture says")
 
 
 @test
@@ -214,7 +267,12 @@ def told_to_systemd():
             expect_equal(daemon.process.wait(20), 0, "exit status")
 
 
-CACHE = "object.heap-cache@heap-1-tasks-1"
+CACHE = "object.heap-cache@heap-1-tasks-2"
+
+
+def without_programs(stored):
+    """Names of what is stored, but for what a daemon of root loads on top, where it can."""
+    return {name for name in stored if name.startswith("object.heap-cache") or not name.startswith("object.")}
 
 
 @contextlib.contextmanager
@@ -283,8 +341,8 @@ def what_captures_keep_outlives_a_restart():
     """the cache of captures lies with the service manager, of fixed size, and the next daemon goes on with it"""
     with temporary() as directory:
         with manager_with(directory, {}) as (process, stored):
-            expect_equal(list(stored), [CACHE], "what is stored")
-            kept = stored[CACHE]
+            expect_equal(without_programs(stored), {CACHE}, "what is stored")
+            everything, kept = dict(stored), stored[CACHE]
             status = os.fstat(kept)
             expect_equal((status.st_size, status.st_mode & 0o777), (4 << 20, 0o600), "the file")
             expect_equal(memory_files(process.pid), [status.st_ino], "of the daemon")
@@ -295,14 +353,14 @@ def what_captures_keep_outlives_a_restart():
                     expect(False, "it became as long as", change)
                 except PermissionError:
                     pass
-        with manager_with(directory, {CACHE: kept}) as (process, stored):
+        with manager_with(directory, everything) as (process, stored):
             expect_equal(stored, {}, "nothing new")
             expect_equal(memory_files(process.pid), [status.st_ino], "of the next daemon")
             captured(directory)
         # What another version left is of no use to this one.
         old = "object.heap-cache@none"
         with manager_with(directory, {old: kept}) as (process, stored):
-            expect_equal((stored[old], set(stored)), (None, {old, CACHE}), "of another version")
+            expect_equal((stored[old], without_programs(stored)), (None, {old, CACHE}), "of another version")
             expect(memory_files(process.pid) not in ([], [status.st_ino]), "the old one is in use")
             captured(directory)
 

@@ -17,7 +17,8 @@ def exported(ctl, name):
     lines = ctl("export", name, "-", "--format", "ndjson").out
     threads = collections.defaultdict(list)
     for thread in map(json.loads, lines.splitlines()):
-        threads[thread["pcomm"]].append(thread)
+        if thread["kind"] == "thread":
+            threads[thread["pcomm"]].append(thread)
     return threads
 
 

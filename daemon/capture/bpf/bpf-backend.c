@@ -12,6 +12,7 @@
 #include "capture/procfs/procfs-reasons.h"
 #include "capture/scene/affinity-text.h"
 #include "kernel/bpf/task-table.h"
+#include "kernel/bpf/task-value.h"
 #include "kernel/procfs/proc-task.h"
 #include "kernel/procfs/proc-walk.h"
 
@@ -39,18 +40,25 @@ static bool bpf_probe(const CaptureHost *host) {
 typedef struct BpfWalk {
         const CaptureHost *host;
         Tally *tally;
-        TaskTable *tasks; /* owned */
-        size_t at;        /* the next one */
-        pid_t only;       /* 0: all */
-        bool is_within;   /* the process at hand was begun in an earlier batch */
+        TaskTable *tasks;           /* owned */
+        const TaskRecord **records; /* owned: those of the table, in its order */
+        size_t at;                  /* the next one */
+        pid_t only;                 /* 0: all */
+        bool is_within;             /* the process at hand was begun in an earlier batch */
         BatchProcess process;
         ProcWalk missing; /* processes that the table lacks */
         size_t n_filled;  /* of these: those before were read */
         void *files;      /* owned: the walk through one of them, or NULL */
 } BpfWalk;
 
+/* Its row is in the ledger. Its record still tells the name of a process whose leader has ended. */
+static bool is_dead(const BpfWalk *walk, const TaskRecord *record) {
+        return (record->has & TASK_IS_DEAD) != 0 && walk->host->ledger &&
+               ledger_is_read(walk->host->ledger);
+}
+
 static pid_t process_at(const BpfWalk *walk, size_t at) {
-        return (pid_t) task_table_get(walk->tasks, at).record->tgid;
+        return (pid_t) walk->records[at]->tgid;
 }
 
 static void bpf_walk_free(void *userdata) {
@@ -60,6 +68,7 @@ static void bpf_walk_free(void *userdata) {
                 return;
         procfs_backend.walk_free(walk->files);
         proc_walk_done(&walk->missing);
+        free(walk->records);
         walk->tasks = task_table_free(walk->tasks);
         free(walk);
 }
@@ -104,14 +113,55 @@ static int find_missing(BpfWalk *walk) {
         return 0;
 }
 
+/* The living, and with them the dead: each thread is among the one or the other. */
+static int read_ledger(BpfWalk *walk) {
+        Ledger *ledger = walk->host->ledger;
+        int r;
+
+        r = ledger_begin(ledger, walk->host->main_pid);
+        if (r < 0)
+                return r;
+        r = task_table_read(walk->host->task_fd, &walk->tasks);
+        if (r < 0) {
+                ledger_cancel(ledger);
+                return r;
+        }
+        r = ledger_end(ledger, walk->tasks);
+        return r == -ENOMEM ? r : 0;
+}
+
+/* Only a capture of all threads has use for the dead. */
+static bool wants_ledger(const BpfWalk *walk) {
+        return walk->host->ledger && walk->only == 0 && ledger_is_kept(walk->host->ledger);
+}
+
+/* Every step of the walk looks at records, and the table takes one apart for whoever asks. */
+static int list_records(BpfWalk *walk) {
+        size_t n = task_table_count(walk->tasks);
+
+        walk->records = calloc(n + 1, sizeof(*walk->records));
+        if (!walk->records)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                walk->records[i] = task_table_get(walk->tasks, i).record;
+        return 0;
+}
+
 static int read_tasks(BpfWalk *walk) {
         uint64_t n_before = count_threads(walk->host), n_after;
-        int r = task_table_read(walk->host->task_fd, &walk->tasks);
+        int r;
 
+        r = wants_ledger(walk) ? read_ledger(walk) : 0;
+        /* Where it cannot be read, its source says so, and its threads are shown once more. */
+        if (r != -ENOMEM && !walk->tasks)
+                r = task_table_read(walk->host->task_fd, &walk->tasks);
         if (r < 0)
                 return r;
         n_after = count_threads(walk->host);
-        return task_table_count(walk->tasks) < MIN_OF(n_before, n_after) ? find_missing(walk) : 0;
+        r = list_records(walk);
+        if (r == 0 && task_table_count(walk->tasks) < MIN_OF(n_before, n_after))
+                r = find_missing(walk);
+        return r;
 }
 
 static int bpf_walk_new(const CaptureHost *host, pid_t only, Tally *tally, void **ret) {
@@ -155,39 +205,37 @@ static void begin_process(BpfWalk *walk, size_t n) {
         size_t at = task_table_search(walk->tasks, tgid, tgid);
         const TaskRecord *leader = NULL;
 
-        if (at < task_table_count(walk->tasks)) {
-                Task task = task_table_get(walk->tasks, at);
-
-                if (task.record->tid == (uint32_t) tgid)
-                        leader = task.record;
-        }
-        walk->process = (BatchProcess){ .tgid = tgid };
+        if (at < task_table_count(walk->tasks) && walk->records[at]->tid == (uint32_t) tgid)
+                leader = walk->records[at];
+        walk->process = (BatchProcess){ .tgid = tgid, .is_split = n > BATCH_MAX_THREADS };
         if (leader)
                 walk->process.evidence = task_of(leader).memory;
         for (size_t i = 0; i < n && !walk->process.evidence; i++)
-                walk->process.evidence = task_table_get(walk->tasks, walk->at + i).memory;
-        if (n <= BATCH_MAX_THREADS)
-                return;
-        walk->process.is_split = true;
-        if (!leader)
+                walk->process.evidence = task_of(walk->records[walk->at + i]).memory;
+        if (!leader || !(walk->process.is_split || is_dead(walk, leader)))
                 return;
         walk->process.has_leader = true;
+        walk->process.start_ticks = task_start_ticks(leader);
         walk->process.n_name = strnlen(leader->comm, sizeof(leader->comm));
         memcpy(walk->process.name, leader->comm, walk->process.n_name);
 }
 
+/* Adds the next @n threads of the process at hand, without the dead among them. */
 static void add_process(BpfWalk *walk, Batch *batch, size_t n) {
-        BatchProcess *added = &batch->processes[batch->n_processes++];
+        BatchProcess *added = &batch->processes[batch->n_processes];
 
         *added = walk->process;
         added->first = batch->n_tids;
-        added->n = n;
         for (size_t i = 0; i < n; i++) {
-                const TaskRecord *record = task_table_get(walk->tasks, walk->at + i).record;
+                const TaskRecord *record = walk->records[walk->at + i];
 
+                if (is_dead(walk, record))
+                        continue;
                 batch->tids[batch->n_tids] = (pid_t) record->tid;
                 batch->evidence[batch->n_tids++] = record;
+                added->n++;
         }
+        batch->n_processes += added->n > 0;
         walk->at += n;
 }
 
@@ -399,6 +447,20 @@ static void bpf_explain(const Gates *gates, const Tally *tally, SourceId id, Sou
 
 const Backend bpf_backend = {
         .name = "bpf",
+        .sources = {
+                [SOURCE_STAT] = SOURCE_BACKEND_BPF,
+                [SOURCE_SCHEDSTAT] = SOURCE_BACKEND_BPF,
+                [SOURCE_SCHED] = SOURCE_BACKEND_BPF,
+                [SOURCE_SCHEDSTATS] = SOURCE_BACKEND_BPF,
+                [SOURCE_STATUS] = SOURCE_BACKEND_BPF,
+                [SOURCE_IO] = SOURCE_BACKEND_BPF,
+                [SOURCE_CGROUP] = SOURCE_BACKEND_BPF,
+                [SOURCE_AFFINITY] = SOURCE_BACKEND_BPF,
+                [SOURCE_TASKSTATS] = SOURCE_BACKEND_BPF,
+                [SOURCE_TASKSTATS_DELAY] = SOURCE_BACKEND_BPF,
+                [SOURCE_TASKSTATS_IRQ] = SOURCE_BACKEND_BPF,
+        },
+        .reads_in_walk = true,
         .probe = bpf_probe,
         .walk_new = bpf_walk_new,
         .walk_next = bpf_walk_next,

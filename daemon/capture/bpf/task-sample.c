@@ -8,8 +8,7 @@
 #include "kernel/bpf/task-value.h"
 #include "kernel/procfs/proc-task.h"
 
-#define USER_HZ_NS (NSEC_PER_SEC / 100) /* on all architectures that we know */
-#define PRIORITY_OF_FAIR 100            /* include/linux/sched/prio.h: MAX_RT_PRIO */
+#define PRIORITY_OF_FAIR 100 /* include/linux/sched/prio.h: MAX_RT_PRIO */
 #define PRIORITY_OF_NICE_0 120
 
 /* include/uapi/linux/sched.h */
@@ -23,7 +22,7 @@ static void take_identity(ThreadSlot *slot, const TaskRecord *record) {
         ThreadSample *sample = &slot->sample;
 
         sample->tid = slot->tid;
-        sample->start_ticks = record->start_boottime_ns / USER_HZ_NS;
+        sample->start_ticks = task_start_ticks(record);
         sample->has_ppid = sample->has_kthread = sample->has_owner = true;
         sample->ppid = (pid_t) record->ppid;
         sample->kthread = (record->flags & PROC_STAT_PF_KTHREAD) != 0;
@@ -39,6 +38,7 @@ static void take_identity(ThreadSlot *slot, const TaskRecord *record) {
         slot->seen_ns = record->seen_ns;
         slot->is_nested = record->level > 0;
         slot->cgroup_id = record->has & TASK_HAS_CGROUP ? record->cgroup : 0;
+        slot->thread_pointer = record->has & TASK_HAS_THREAD_POINTER ? record->thread_pointer : 0;
 }
 
 static void take_stat(ThreadSlot *slot, const TaskRecord *record) {
@@ -56,8 +56,8 @@ static void take_stat(ThreadSlot *slot, const TaskRecord *record) {
         thread_sample_put(sample, METRIC_processor, record->processor);
         thread_sample_put(sample, METRIC_minflt, record->n_minor_faults);
         thread_sample_put(sample, METRIC_majflt, record->n_major_faults);
-        thread_sample_put(sample, METRIC_utime_clock_ticks, user_ns / USER_HZ_NS);
-        thread_sample_put(sample, METRIC_stime_clock_ticks, system_ns / USER_HZ_NS);
+        thread_sample_put(sample, METRIC_utime_clock_ticks, user_ns / TASK_TICK_NS);
+        thread_sample_put(sample, METRIC_stime_clock_ticks, system_ns / TASK_TICK_NS);
         thread_slot_note(slot, SOURCE_STAT, SOURCE_OUTCOME_ok);
 }
 
@@ -249,6 +249,32 @@ static void take_delays(ThreadSlot *slot, const Gates *gates, const TaskDelays *
         take_irq_delay(slot, gates, delays, is_accounted);
 }
 
+/* waits */
+
+/*
+ * A thread without a record of waits has had none since the account began. One in progress counts,
+ * unless the thread is not waiting: then the program missed that it was woken.
+ */
+static void take_waits(const Scene *scene, ThreadSlot *slot, const Task *task) {
+        const Ledger *ledger = scene->host->ledger;
+        ThreadSample *sample = &slot->sample;
+        TaskWaits waits = task->waits ? *task->waits : (TaskWaits){};
+
+        if (!ledger || ledger_control(ledger)->waits_since_ns == 0)
+                return;
+        if (waits.since_ns != 0 && slot->state == 'D') {
+                uint64_t ns = task->record->seen_ns - MIN_OF(waits.since_ns, task->record->seen_ns);
+
+                *(waits.is_storage ? &waits.storage_ns : &waits.other_ns) += ns;
+                *(waits.is_storage ? &waits.n_storage : &waits.n_other) += 1;
+        }
+        thread_sample_put(sample, METRIC_storage_wait_ns, waits.storage_ns);
+        thread_sample_put(sample, METRIC_storage_wait_count, waits.n_storage);
+        thread_sample_put(sample, METRIC_uninterruptible_ns, waits.other_ns);
+        thread_sample_put(sample, METRIC_uninterruptible_count, waits.n_other);
+        thread_slot_note(slot, SOURCE_WAITS, SOURCE_OUTCOME_ok);
+}
+
 /* memory: with every thread that has the space, as the leader may have ended */
 
 static uint64_t to_bytes(int64_t n_pages, uint64_t page_bytes) {
@@ -297,6 +323,7 @@ void task_sample_take(const Scene *scene, ThreadSlot *slot, const Task *task,
         take_schedstats(scene, slot, task->schedstats);
         take_accounting(slot, task->record);
         take_delays(slot, gates, task->delays);
+        take_waits(scene, slot, task);
         if (memory && slot->has_space)
                 take_memory(slot, memory);
         slot->kept = slot->is_settled = true;

@@ -387,6 +387,19 @@ static void procfs_confirm(void *userdata, const BatchProcess *process) {
 
 const Backend procfs_backend = {
         .name = "procfs",
+        .sources = {
+                [SOURCE_STAT] = SOURCE_BACKEND_PROCFS,
+                [SOURCE_SCHEDSTAT] = SOURCE_BACKEND_PROCFS,
+                [SOURCE_SCHED] = SOURCE_BACKEND_PROCFS,
+                [SOURCE_SCHEDSTATS] = SOURCE_BACKEND_PROCFS,
+                [SOURCE_STATUS] = SOURCE_BACKEND_PROCFS,
+                [SOURCE_IO] = SOURCE_BACKEND_PROCFS,
+                [SOURCE_CGROUP] = SOURCE_BACKEND_PROCFS,
+                [SOURCE_AFFINITY] = SOURCE_BACKEND_PROCFS,
+                [SOURCE_TASKSTATS] = SOURCE_BACKEND_TASKSTATS,
+                [SOURCE_TASKSTATS_DELAY] = SOURCE_BACKEND_TASKSTATS,
+                [SOURCE_TASKSTATS_IRQ] = SOURCE_BACKEND_TASKSTATS,
+        },
         .probe = procfs_probe,
         .walk_new = procfs_walk_new,
         .walk_next = procfs_walk_next,

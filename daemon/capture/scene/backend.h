@@ -19,7 +19,11 @@
 
 typedef struct Backend {
         const char *name; /* the "backend" of the snapshot's head */
+        /* The walk has read all that there is of the threads: read() waits for nothing. */
+        bool reads_in_walk;
 
+        /* Through what it reads each source; NONE: another part of a capture reads it. */
+        SourceBackend sources[_SOURCE_MAX];
         /* Whether this host can be read with it. */
         bool (*probe)(const CaptureHost *host);
 

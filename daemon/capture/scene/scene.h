@@ -22,6 +22,7 @@
 #include "capture/scene/gates.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "kernel/procfs/procfs.h"
+#include "kernel/bpf/ledger.h"
 #include "kernel/taskstats/taskstats-message.h"
 #include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
@@ -40,7 +41,7 @@ typedef struct BatchProcess {
          * agree, and its start time, so that each part can check that it is the same process.
          */
         bool is_split;
-        bool has_leader; /* the walk could read the leader */
+        bool has_leader; /* the walk could read the leader, which may not be in the batch */
         uint64_t start_ticks;
         char name[BATCH_NAME_BYTES];
         size_t n_name;
@@ -117,8 +118,10 @@ typedef struct CaptureHost {
         /* Processes that belong to ctprof, and the executable that other instances of it run. */
         const pid_t *self_pids; /* borrowed */
         size_t n_self_pids;
-        int sys_fd;  /* borrowed; may be negative */
-        int task_fd; /* of the loaded task iterator; borrowed; negative: there is none */
+        int sys_fd;     /* borrowed; may be negative */
+        int task_fd;    /* of the loaded task iterator; borrowed; negative: there is none */
+        Ledger *ledger; /* owned; NULL: programs count neither exits nor waits */
+        pid_t main_pid; /* of ctprof: its children are its jobs; 0: not known */
         bool has_self_exe;
         uint64_t self_exe_dev, self_exe_inode;
 } CaptureHost;
@@ -149,7 +152,9 @@ typedef struct ThreadSlot {
         int64_t policy;
         uint64_t num_threads; /* of the process; 0 unknown */
         uint64_t start_stack; /* of the address space; 0 unknown */
-        uint64_t seen_ns;     /* CLOCK_MONOTONIC, just after its identity had been read */
+        /* Saved by the kernel when the thread last left a CPU; 0: the backend does not know it. */
+        uint64_t thread_pointer;
+        uint64_t seen_ns; /* CLOCK_MONOTONIC, just after its identity had been read */
         /*
          * What its status file told of its process: bytes mapped to be executed, and whether it
          * lives in a pid namespace below that of this /proc.

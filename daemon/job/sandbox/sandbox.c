@@ -81,6 +81,41 @@ int sandbox_limit_capabilities(uint64_t keep) {
         return 0;
 }
 
+bool sandbox_has_capabilities(uint64_t set) {
+        _cleanup_(sandbox_cap_freep) cap_t current = cap_get_proc();
+
+        for (cap_value_t value = 0; value < 64; value++) {
+                cap_flag_value_t has;
+
+                if (!(set & UINT64_C(1) << value))
+                        continue;
+                if (!current || cap_get_flag(current, value, CAP_EFFECTIVE, &has) != 0 ||
+                    has != CAP_SET)
+                        return false;
+        }
+        return true;
+}
+
+int sandbox_drop_capabilities(uint64_t drop) {
+        static const cap_flag_t flags[] = { CAP_EFFECTIVE, CAP_PERMITTED, CAP_INHERITABLE };
+        _cleanup_(sandbox_cap_freep) cap_t kept = cap_get_proc();
+
+        if (!kept)
+                return -errno;
+        for (cap_value_t value = 0; value < 64; value++) {
+                if (!(drop & UINT64_C(1) << value))
+                        continue;
+                (void) cap_drop_bound(value);
+                for (size_t i = 0; i < ELEMENTSOF(flags); i++)
+                        if (cap_set_flag(kept, flags[i], 1, &value, CAP_CLEAR) != 0)
+                                return -errno;
+        }
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+                return -errno;
+        /* What leaves the other sets leaves the ambient one, too: capabilities(7). */
+        return cap_set_proc(kept) != 0 ? -errno : 0;
+}
+
 static int sandbox_limit(int resource, uint64_t bound) {
         struct rlimit limit;
 

@@ -34,6 +34,15 @@ bool sandbox_has_filters(void);
 /* Drops every capability that is not in the set @keep; programs started from here gain none. */
 _must_check_ int sandbox_limit_capabilities(uint64_t keep);
 
+/* Whether this process has all of them. */
+bool sandbox_has_capabilities(uint64_t set);
+/*
+ * Gives up the set @drop for ever, keeping all other capabilities, also for programs started from
+ * here. They leave the bounding set, too, where that is allowed: it takes CAP_SETPCAP. What keeps
+ * them gone where it is not is that no program gains privileges any more (PR_SET_NO_NEW_PRIVS).
+ */
+_must_check_ int sandbox_drop_capabilities(uint64_t drop);
+
 /*
  * Enters the sandbox: no core dump, no output to what were stdin, stdout and stderr, no file longer
  * than @max_file_bytes (0: as before), the capabilities @keep and no other, and only the system

@@ -141,10 +141,16 @@ struct mm_struct___single {
 
 struct signal_struct {
         __u32 nr_threads;
+        unsigned long maxrss;
 };
 
 struct kernfs_node {
         __u64 id;
+        const char *name;
+        struct kernfs_node *parent; /* up to 6.14 */
+};
+struct kernfs_node___rcu {
+        struct kernfs_node *__parent;
 };
 
 struct cgroup {
@@ -175,6 +181,7 @@ struct cpumask {
 };
 
 struct task_struct {
+        unsigned int in_iowait : 1;
         struct thread_info thread_info;
         struct thread_struct thread;
         __u32 __state, exit_state, flags, policy, rt_priority;
@@ -228,7 +235,16 @@ struct bpf_iter__task {
 
 /* include/uapi/linux/bpf.h */
 enum {
+        BPF_MAP_TYPE_HASH = 1,
+        BPF_MAP_TYPE_ARRAY = 2,
         BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+        BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+enum {
+        BPF_NOEXIST = 1,
+        BPF_F_NO_PREALLOC = 1 << 0,
+        BPF_F_MMAPABLE = 1 << 10,
+        BPF_LOCAL_STORAGE_GET_F_CREATE = 1 << 0,
 };
 enum bpf_func_id {
         BPF_FUNC_map_lookup_percpu_elem = 195, /* since 5.19 */

@@ -3,7 +3,9 @@
 
 #include <stdio.h>
 
-int task_program_load(int *ret_link_fd, char ret_reason[static TASK_PROGRAM_REASON_BYTES]) {
+int task_program_load(const TaskProgramOptions *options, TaskObjects *ret,
+                      char ret_reason[static TASK_PROGRAM_REASON_BYTES]) {
+        task_objects_init(ret);
         (void) snprintf(ret_reason, TASK_PROGRAM_REASON_BYTES,
                         "this ctprofd was built without BPF (-Dbpf=disabled)");
         return TASK_PROGRAM_E_NOT_BUILT;

@@ -6,10 +6,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include "kernel/bpf/ledger-record.h"
+
 #include <task.skel.h>
 
 #include "base/cleanup.h"
@@ -36,8 +40,12 @@ _printf_(2, 0) static int keep_complaint(enum libbpf_print_level level, const ch
         return 0;
 }
 
+static bool is_shortage(int r) {
+        return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
+}
+
 static int refuse(int r, char *ret_reason) {
-        if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
+        if (is_shortage(r))
                 return r;
         if (faccessat(AT_FDCWD, TYPES_FILE, R_OK, 0) != 0) {
                 (void) snprintf(ret_reason, TASK_PROGRAM_REASON_BYTES,
@@ -70,32 +78,140 @@ static int choose_sizes(struct task_bpf *skeleton) {
         return 0;
 }
 
-static int load(int *ret_link_fd) {
+/*
+ * A full table takes no further row. Therefore the rows for what finds no room are made first.
+ */
+static int make_overflow_rows(const struct task_bpf *skeleton) {
+        static const LedgerValues none;
+
+        for (uint32_t odd = 0; odd < 2; odd++) {
+                const LedgerKey key = { .flags = LEDGER_OVERFLOW, .is_of_odd = odd };
+
+                if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.ledger_rows), &key, &none,
+                                        BPF_NOEXIST) < 0)
+                        return -errno;
+        }
+        return 0;
+}
+
+static uint64_t boottime_ns(void) {
+        struct timespec now;
+
+        (void) clock_gettime(CLOCK_BOOTTIME, &now);
+        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+}
+
+static int attach(const struct bpf_program *program, struct bpf_link **link) {
+        *link = bpf_program__attach(program);
+        return *link ? 0 : -errno;
+}
+
+/* Of each pair the one that ends something first, so that nothing is begun that is never ended. */
+static int attach_all(struct task_bpf *skeleton, const TaskProgramOptions *options) {
+        LedgerControl *control = &skeleton->bss->control;
+        int r;
+
+        r = attach(skeleton->progs.read_task, &skeleton->links.read_task);
+        if (r == 0 && options->waits)
+                r = attach(skeleton->progs.end_wait, &skeleton->links.end_wait);
+        if (r == 0 && options->waits)
+                r = attach(skeleton->progs.end_storage_wait, &skeleton->links.end_storage_wait);
+        if (r == 0 && options->waits)
+                r = attach(skeleton->progs.begin_wait, &skeleton->links.begin_wait);
+        if (r == 0 && options->waits)
+                control->waits_since_ns = boottime_ns();
+        if (r < 0 || !options->ledger)
+                return r;
+        if (getrandom(control->id, sizeof(control->id), 0) != sizeof(control->id))
+                return -errno;
+        control->generation = 1;
+        control->begun_ns = boottime_ns();
+        r = make_overflow_rows(skeleton);
+        if (r == 0)
+                r = attach(skeleton->progs.add_rest, &skeleton->links.add_rest);
+        if (r == 0)
+                r = attach(skeleton->progs.add_exit, &skeleton->links.add_exit);
+        if (r == 0)
+                control->ledger_since_ns = boottime_ns();
+        return r;
+}
+
+/* The skeleton closes its own descriptors when it is freed. */
+static int keep(TaskObjects *objects, TaskObject object, int fd) {
+        if (fd < 0)
+                return 0;
+        objects->fds[object] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        return objects->fds[object] < 0 ? -errno : 0;
+}
+
+static int link_fd(const struct bpf_link *link) {
+        return link ? bpf_link__fd(link) : -EBADF;
+}
+
+/* Links hold their programs, and these their maps. */
+static int keep_all(const struct task_bpf *skeleton, TaskObjects *objects) {
+        const struct {
+                TaskObject object;
+                int fd;
+        } all[] = {
+                { TASK_OBJECT_TASKS, link_fd(skeleton->links.read_task) },
+                { TASK_OBJECT_CONTROL, bpf_map__fd(skeleton->maps.bss) },
+                { TASK_OBJECT_ROWS, bpf_map__fd(skeleton->maps.ledger_rows) },
+                { TASK_OBJECT_RECORDS, bpf_map__fd(skeleton->maps.ledger_records) },
+                { TASK_OBJECT_CGROUPS, bpf_map__fd(skeleton->maps.ledger_cgroups) },
+                { TASK_OBJECT_EXIT, link_fd(skeleton->links.add_exit) },
+                { TASK_OBJECT_FREE, link_fd(skeleton->links.add_rest) },
+                { TASK_OBJECT_BEGIN_WAIT, link_fd(skeleton->links.begin_wait) },
+                { TASK_OBJECT_END_STORAGE, link_fd(skeleton->links.end_storage_wait) },
+                { TASK_OBJECT_END_WAIT, link_fd(skeleton->links.end_wait) },
+        };
+        int r = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(all) && r == 0; i++)
+                r = keep(objects, all[i].object, all[i].fd);
+        return r;
+}
+
+static int load(const TaskProgramOptions *options, TaskObjects *objects) {
         struct task_bpf *skeleton = task_bpf__open();
         int r;
 
         if (!skeleton)
                 return -errno;
+        (void) bpf_program__set_autoload(skeleton->progs.add_exit, options->ledger);
+        (void) bpf_program__set_autoload(skeleton->progs.add_rest, options->ledger);
+        (void) bpf_program__set_autoload(skeleton->progs.begin_wait, options->waits);
+        (void) bpf_program__set_autoload(skeleton->progs.end_wait, options->waits);
+        (void) bpf_program__set_autoload(skeleton->progs.end_storage_wait, options->waits);
         r = choose_sizes(skeleton);
         if (r == 0)
                 r = task_bpf__load(skeleton);
         if (r == 0)
-                r = task_bpf__attach(skeleton);
-        if (r == 0) {
-                /* The link holds the program and its maps; freed, it closes its own descriptor. */
-                *ret_link_fd = fcntl(bpf_link__fd(skeleton->links.read_task), F_DUPFD_CLOEXEC, 3);
-                r = *ret_link_fd < 0 ? -errno : 0;
-        }
+                r = attach_all(skeleton, options);
+        if (r == 0)
+                r = keep_all(skeleton, objects);
         task_bpf__destroy(skeleton);
+        if (r < 0)
+                task_objects_done(objects);
         return r;
 }
 
-int task_program_load(int *ret_link_fd, char ret_reason[static TASK_PROGRAM_REASON_BYTES]) {
+int task_program_load(const TaskProgramOptions *options, TaskObjects *ret,
+                      char ret_reason[static TASK_PROGRAM_REASON_BYTES]) {
+        static const TaskProgramOptions iterator_alone;
         libbpf_print_fn_t print = libbpf_set_print(keep_complaint);
-        int r;
+        int r, r_alone;
 
-        last_complaint[0] = '\0';
-        r = load(ret_link_fd);
+        ret_reason[0] = last_complaint[0] = '\0';
+        task_objects_init(ret);
+        r = load(options, ret);
+        if (r < 0)
+                r = refuse(r, ret_reason);
+        if (r == TASK_PROGRAM_E_REFUSED && (options->ledger || options->waits)) {
+                r_alone = load(&iterator_alone, ret);
+                if (r_alone == 0 || is_shortage(r_alone))
+                        r = r_alone;
+        }
         (void) libbpf_set_print(print);
-        return r == 0 ? 0 : refuse(r, ret_reason);
+        return r;
 }

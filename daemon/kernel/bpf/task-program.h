@@ -4,14 +4,17 @@
 /*
  * TaskProgram
  *
- * Loads the program of the task iterator (task.bpf.c) into the kernel. That takes CAP_BPF and
+ * Loads the programs of task.bpf.c into the kernel and attaches them: the task iterator, and, where
+ * they are wanted, the ledger of the dead and the account of waits. That takes CAP_BPF and
  * CAP_PERFMON, types of the running kernel (/sys/kernel/btf/vmlinux), and some 15 MiB for a moment.
- * What is loaded lives as long as somebody has the descriptor; to use it takes neither capability.
+ * What is loaded lives as long as somebody has the descriptors; to use it takes neither capability.
  *
  * Built without -Dbpf, the file is task-program-fallback.c.
  */
 
+#include <stdbool.h>
 #include "base/macro.h"
+#include "kernel/bpf/task-object.h"
 
 enum {
         TASK_PROGRAM_OK,
@@ -23,9 +26,16 @@ enum {
 
 #define TASK_PROGRAM_REASON_BYTES 256
 
+typedef struct TaskProgramOptions {
+        bool ledger; /* count what threads have done that end */
+        bool waits;  /* count uninterruptible waits */
+} TaskProgramOptions;
+
 /*
- * *ret_link_fd is what task_table_read() wants, owned by the caller. When the result is positive,
- * @ret_reason says for users why the host is read without it. -errno: no memory, no descriptors.
+ * *ret has the iterator, and the objects of what else was wanted; owned by the caller, and all
+ * negative on failure. Where the kernel takes only the iterator, the rest is not there, and
+ * @ret_reason says why; else it is "". When the result is positive, @ret_reason says for users why
+ * the host is read without any of it. -errno: no memory, no descriptors.
  */
-_must_check_ int task_program_load(int *ret_link_fd,
+_must_check_ int task_program_load(const TaskProgramOptions *options, TaskObjects *ret,
                                    char ret_reason[static TASK_PROGRAM_REASON_BYTES]);

@@ -27,7 +27,8 @@ enum {
         TASK_PART_MEMORY = 1 << 1,   /* TaskMemory: of leaders, and of siblings that outlived one */
         TASK_PART_DELAYS = 1 << 2,   /* TaskDelays: the thread has the accounting block */
         TASK_PART_SCHEDSTATS = 1 << 3, /* TaskSchedstats: the kernel has them, on or off */
-        TASK_PARTS = (1 << 4) - 1,
+        TASK_PART_WAITS = 1 << 4,      /* TaskWaits: the account of waits knows the thread */
+        TASK_PARTS = (1 << 5) - 1,
 };
 
 enum {
@@ -43,6 +44,7 @@ enum {
         TASK_HAS_THREAD_POINTER = 1 << 9,  /* this architecture is known */
         TASK_IS_EXT = 1 << 10,             /* scheduled by sched_ext now */
         TASK_HAS_PREV_TIMES = 1 << 11,     /* not with CONFIG_VIRT_CPU_ACCOUNTING_NATIVE */
+        TASK_IS_DEAD = 1 << 12,            /* it is in the ledger of the dead */
 };
 
 #define TASK_COMM_BYTES 16
@@ -77,6 +79,7 @@ typedef struct TaskRecord {
         __u64 rchar, wchar, syscr, syscw, read_bytes, write_bytes, cancelled_write_bytes;
         __u64 rss_integral, vm_integral; /* pages x ns / 1024 */
         __u64 thread_pointer;            /* saved when the thread last left a CPU */
+        __u64 ledger_generation; /* of the dead: in which it was added; 0: it is being added */
 } TaskRecord;
 
 enum {
@@ -158,3 +161,13 @@ typedef struct TaskSchedstats {
         __u64 has_core_forceidle_sum; /* CONFIG_SCHED_CORE */
         __u64 core_forceidle_sum;
 } TaskSchedstats;
+
+/*
+ * Uninterruptible waits since the account of them began: on storage (in_iowait), and others. A
+ * thread without any has no such part.
+ */
+typedef struct TaskWaits {
+        __u64 since_ns;   /* CLOCK_MONOTONIC: when the wait in progress began; 0: there is none */
+        __u64 is_storage; /* of that */
+        __u64 storage_ns, n_storage, other_ns, n_other; /* of those that are over */
+} TaskWaits;

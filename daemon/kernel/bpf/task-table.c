@@ -38,8 +38,8 @@ size_t task_table_count(const TaskTable *table) {
 
 /* records */
 
-static const size_t part_bytes[] = { sizeof(TaskMemory), sizeof(TaskDelays),
-                                     sizeof(TaskSchedstats) };
+static const size_t part_bytes[] = { sizeof(TaskMemory), sizeof(TaskDelays), sizeof(TaskSchedstats),
+                                     sizeof(TaskWaits) };
 
 _Static_assert(sizeof(TaskRecord) % 8 == 0 && sizeof(TaskMemory) % 8 == 0 &&
                        sizeof(TaskDelays) % 8 == 0 && sizeof(TaskSchedstats) % 8 == 0,
@@ -85,8 +85,12 @@ Task task_of(const TaskRecord *record) {
                 task.delays = (const void *) at;
                 at += sizeof(*task.delays);
         }
-        if (task.record->parts & TASK_PART_SCHEDSTATS)
+        if (task.record->parts & TASK_PART_SCHEDSTATS) {
                 task.schedstats = (const void *) at;
+                at += sizeof(*task.schedstats);
+        }
+        if (task.record->parts & TASK_PART_WAITS)
+                task.waits = (const void *) at;
         return task;
 }
 

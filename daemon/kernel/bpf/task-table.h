@@ -25,6 +25,7 @@ typedef struct Task {
         const TaskMemory *memory;
         const TaskDelays *delays;
         const TaskSchedstats *schedstats;
+        const TaskWaits *waits;
 } Task;
 
 typedef struct TaskTable TaskTable;
@@ -35,7 +36,7 @@ typedef struct TaskTable TaskTable;
  */
 int task_iterator_open(int link_fd);
 
-/* @link_fd is what task_program_load() returned. -errno; -EBADMSG as below. */
+/* @link_fd is the TASK_OBJECT_TASKS of task_program_load(). -errno; -EBADMSG as below. */
 _must_check_ int task_table_read(int link_fd, TaskTable **ret);
 /*
  * Of what was read from an iterator; takes the content of @records, leaving it empty. -EBADMSG when

@@ -61,6 +61,10 @@ void task_cpu_times(const TaskRecord *record, uint64_t *ret_user_ns, uint64_t *r
         *ret_system_ns = system;
 }
 
+uint64_t task_start_ticks(const TaskRecord *record) {
+        return record->start_boottime_ns / TASK_TICK_NS;
+}
+
 uint64_t task_device(uint64_t kernel_device) {
         /* include/linux/kdev_t.h: MINORBITS */
         return makedev((unsigned) (kernel_device >> 20), (unsigned) (kernel_device & 0xfffff));

@@ -5,10 +5,15 @@
  * procfs does not for most of these numbers either: members of one record can be some nanoseconds
  * apart.
  *
+ * The other programs of this object count what the iterator cannot see: the account of waits
+ * (wait.bpf.h) and the ledger of the dead (ledger.bpf.h).
+ *
  * When the reader's buffer is full, the kernel takes back what a run has written and runs it again
  * for the same task; so a program changes nothing.
  */
+#include "kernel/bpf/ledger.bpf.h"
 #include "kernel/bpf/task-record.h"
+#include "kernel/bpf/wait.bpf.h"
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -130,7 +135,8 @@ static __noinline int write_record(struct bpf_iter__task *context, __u32 parts) 
         record.n_bytes = sizeof(record) + (parts & TASK_PART_AFFINITY ? n_affinity_bytes : 0) +
                          (parts & TASK_PART_MEMORY ? sizeof(TaskMemory) : 0) +
                          (parts & TASK_PART_DELAYS ? sizeof(TaskDelays) : 0) +
-                         (parts & TASK_PART_SCHEDSTATS ? sizeof(TaskSchedstats) : 0);
+                         (parts & TASK_PART_SCHEDSTATS ? sizeof(TaskSchedstats) : 0) +
+                         (parts & TASK_PART_WAITS ? sizeof(TaskWaits) : 0);
         record.parts = parts;
         record.tid = task->pid;
         record.tgid = task->tgid;
@@ -154,7 +160,7 @@ static __noinline int write_record(struct bpf_iter__task *context, __u32 parts) 
         record.level = task->thread_pid->level;
 
         has = read_scheduling(&record, task) | read_io(&record, task) |
-              read_thread_pointer(&record, task);
+              read_thread_pointer(&record, task) | read_mark(&record, task);
         record.n_voluntary = task->nvcsw;
         record.n_involuntary = task->nivcsw;
         record.n_minor_faults = task->min_flt;
@@ -339,6 +345,17 @@ static __noinline int write_schedstats(struct bpf_iter__task *context) {
         return bpf_seq_write(context->meta->seq, &stats, sizeof(stats));
 }
 
+static __noinline int write_waits(struct bpf_iter__task *context) {
+        struct task_struct *task = context->task;
+        const TaskWaits *wait;
+        TaskWaits none = {};
+
+        if (!task)
+                return 0;
+        wait = bpf_task_storage_get(&waits, task, 0, 0);
+        return bpf_seq_write(context->meta->seq, wait ? wait : &none, sizeof(*wait));
+}
+
 static __always_inline __u32 choose_parts(struct task_struct *task) {
         __u32 parts = TASK_PART_AFFINITY;
 
@@ -348,6 +365,8 @@ static __always_inline __u32 choose_parts(struct task_struct *task) {
                 parts |= TASK_PART_DELAYS;
         if (bpf_core_field_exists(task->stats.wait_sum))
                 parts |= TASK_PART_SCHEDSTATS;
+        if (bpf_task_storage_get(&waits, task, 0, 0))
+                parts |= TASK_PART_WAITS;
         return parts;
 }
 
@@ -367,5 +386,7 @@ int read_task(struct bpf_iter__task *context) {
                 (void) write_delays(context);
         if (parts & TASK_PART_SCHEDSTATS)
                 (void) write_schedstats(context);
+        if (parts & TASK_PART_WAITS)
+                (void) write_waits(context);
         return 0;
 }

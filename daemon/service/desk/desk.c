@@ -14,7 +14,10 @@ uint64_t desk_now_ns(void) {
 
 DeskSettings desk_default_settings(void) {
         return (DeskSettings) {
-                .backend = BACKEND_CHOICE_PROCFS,
+                .backend = BACKEND_CHOICE_AUTO,
+                .loading_threads = LIMIT_LOADING_THREADS,
+                .counts_exits = true,
+                .counts_waits = true,
                 .smaps = SMAPS_MODE_SMALL,
                 .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES,
                 .smaps_ns = LIMIT_SMAPS_NS,
@@ -40,7 +43,7 @@ DeskSettings desk_default_settings(void) {
 static QueueLimits limits_of(const DeskSettings *settings, unsigned kind) {
         QueueLimits limits = kind == QUEUE_ADDING ? settings->captures : settings->analyses;
 
-        if (kind == QUEUE_CHANGING || kind == QUEUE_SURVEYING)
+        if (kind == QUEUE_CHANGING || kind == QUEUE_SURVEYING || kind == QUEUE_LOADING)
                 limits.max_running = limits.max_running_per_uid = 1;
         return limits;
 }

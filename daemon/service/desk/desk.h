@@ -32,6 +32,7 @@ typedef enum QueueKind {
         QUEUE_READING,
         QUEUE_CHANGING,
         QUEUE_SURVEYING, /* the spool, for the index: our own requests only */
+        QUEUE_LOADING,   /* programs into the kernel, and what tells about them meanwhile */
         _QUEUE_KIND_MAX,
 } QueueKind;
 
@@ -41,7 +42,9 @@ typedef enum QueueKind {
 typedef struct DeskSettings {
         SpoolLimits spool;
         BackendChoice backend;            /* for a capture that does not say */
-        SmapsMode smaps;                  /* likewise */
+        unsigned loading_threads;         /* for so many a private service loads BPF programs */
+        bool counts_exits, counts_waits;  /* by programs, where those are loaded */
+        SmapsMode smaps;                  /* for a capture that does not say */
         uint64_t smaps_max_rss_bytes;     /* the bound of SMAPS_MODE_SMALL */
         uint64_t smaps_ns;                /* budget of smaps_rollup in one capture */
         bool heap;                        /* counters of allocators, likewise */
@@ -65,8 +68,13 @@ typedef struct Desk {
         Lent *lent;
         /* Why threads cannot be read through BPF; "" while that was not tried, or works. */
         char bpf_refusal[DESK_REFUSAL_BYTES];
-        bool is_cleaned;   /* the spool, or it will be before anything is added */
-        bool is_cleaning;  /* a request to do so exists */
+        /* Why exits or waits are not counted; "" likewise. */
+        char programs_refusal[DESK_REFUSAL_BYTES];
+        bool is_private;  /* serves one caller, with the privileges of that caller */
+        bool is_loading;  /* a request that loads programs exists: captures wait for it */
+        bool loads_none;  /* for as long as this process lives, as its settings said at the start */
+        bool is_cleaned;  /* the spool, or it will be before anything is added */
+        bool is_cleaning; /* a request to do so exists */
         bool is_surveying; /* a request that fills the index exists */
 } Desk;
 

@@ -11,6 +11,7 @@
 #include "job/workshop.h"
 #include "service/method/clean.h"
 #include "service/method/heap-aid.h"
+#include "service/method/loading.h"
 #include "service/method/task-aid.h"
 #include "service/request/order.h"
 #include "service/request/reservation.h"
@@ -26,7 +27,7 @@
 
 typedef struct CaptureFields {
         const char *tag;
-        bool replace, anonymous;
+        bool replace, anonymous, interval;
         OptionalBool wants_smaps;
         const char *backend_name; /* NULL: not given */
         BackendChoice backend;
@@ -95,6 +96,8 @@ static int open_file(Request *request, CaptureState *state) {
         Spool *spool = request->desk->spool;
         int r;
 
+        if (state->file >= 0) /* of an order that was not sent */
+                return 0;
         if (state->fields.anonymous) {
                 r = lent_file_new(&state->file);
                 return r == 0 ? reservation_take_memory(request) : r;
@@ -147,14 +150,15 @@ static int choose_smaps(Request *request, CaptureFields *fields) {
 }
 
 static int choose_backend(Request *request, CaptureFields *fields) {
-        fields->backend = request->desk->settings.backend;
-        if (!fields->backend_name)
-                return 0;
-        fields->backend = backend_choice_find(span_of(fields->backend_name));
-        return fields->backend == _BACKEND_CHOICE_MAX
-                       ? request_refuse_parameter(request, "backend",
-                                                  "It is \"auto\", \"procfs\" or \"bpf\".")
-                       : 0;
+        BackendChoice wish = request->desk->settings.backend;
+
+        if (fields->backend_name)
+                wish = backend_choice_find(span_of(fields->backend_name));
+        if (wish == _BACKEND_CHOICE_MAX)
+                return request_refuse_parameter(request, "backend",
+                                                "It is \"auto\", \"procfs\" or \"bpf\".");
+        fields->backend = loading_choose(request->desk, wish, fields->interval);
+        return 0;
 }
 
 static int check_fields(Request *request, CaptureFields *fields) {
@@ -270,12 +274,12 @@ static int go_on(Request *request) {
 }
 
 static int on_loaded(Request *request, Span frame) {
-        task_aid_take(request, frame);
+        loading_take(request, frame);
         return go_on(request);
 }
 
 static int on_not_loaded(Request *request, Span frame) {
-        task_aid_refuse(request->desk, "the job that loads BPF programs failed");
+        loading_fail(request, frame);
         return go_on(request);
 }
 
@@ -292,6 +296,7 @@ static int prepare(Request *request) {
         if (task_aid_must_load(request->desk, state->fields.backend)) {
                 request->stage = &loading;
                 request_begin_order(request, &writer);
+                task_aid_write_load(request->desk, &writer);
                 return request_end_order(request, &writer, JOB_METHOD_LOAD, JOB_LOAD);
         }
         r = write_order(request, &writer);
@@ -316,6 +321,7 @@ int method_capture(Request *request) {
                 { "backend", PARAMETER_TEXT, false, offsetof(CaptureFields, backend_name) },
                 { "heap", PARAMETER_OPTIONAL_BOOL, false, offsetof(CaptureFields, wants_heap) },
                 { "anonymous", PARAMETER_BOOL, false, offsetof(CaptureFields, anonymous) },
+                { "interval", PARAMETER_BOOL, false, offsetof(CaptureFields, interval) },
         };
         CaptureFields *fields;
         CaptureState *state;

@@ -7,6 +7,8 @@
 #include <sys/capability.h>
 
 #include "config.h"
+#include "job/vault.h"
+#include "service/method/loading.h"
 #include "service/request/order.h"
 #include "service/request/transfer.h"
 #include "snapshot/source.h"
@@ -42,6 +44,25 @@ static void write_daemon(const Request *request, JsonWriter *writer) {
         json_write_member_u64(writer, "uptimeNs", desk_now_ns() - request->desk->started_ns);
         json_write_member_u64(writer, "uid", geteuid());
         write_capabilities(writer);
+        json_write_end(writer);
+}
+
+static void write_backend(const Request *request, JsonWriter *writer) {
+        const LoadingState state = loading_state(request->desk);
+
+        json_write_key(writer, "backend");
+        json_write_object(writer);
+        if (state.backend == BACKEND_CHOICE_AUTO)
+                json_write_member_null(writer, "name");
+        else
+                json_write_member_text(writer, "name", backend_choice_name(state.backend));
+        if (state.reason[0] != '\0')
+                json_write_member_text(writer, "reason", state.reason);
+        if (state.has_since) {
+                json_write_member_u64(writer, "loadedRealtimeNs", state.since_realtime_ns);
+                json_write_member_u64(writer, "loadedBoottimeNs", state.since_boottime_ns);
+        }
+        json_write_member_u64(writer, "outdated", vault_n_outdated(request->desk->vault));
         json_write_end(writer);
 }
 
@@ -104,6 +125,7 @@ static int answer(Request *request, Span sources, Span sample) {
         json_writer_init(&writer, &text);
         json_write_object(&writer);
         write_daemon(request, &writer);
+        write_backend(request, &writer);
         json_write_key(&writer, "sources");
         json_write_raw(&writer, sources);
         json_write_key(&writer, "sample");
@@ -153,6 +175,8 @@ static int on_not_probed(Request *request, Span frame) {
 
 int method_status(Request *request) {
         static const Stage stage = { .on_result = on_probed, .on_failure = on_not_probed };
+        /* Behind the job that loads programs: until then there is nothing to say of them. */
+        QueueKind queue = request->desk->is_loading ? QUEUE_LOADING : QUEUE_READING;
         JsonWriter writer;
         int r;
 
@@ -160,6 +184,5 @@ int method_status(Request *request) {
         if (r != 0)
                 return r;
         request_begin_order(request, &writer);
-        return request_submit(request, &writer, JOB_METHOD_PROBE, QUEUE_READING, JOB_CAPTURE,
-                              &stage);
+        return request_submit(request, &writer, JOB_METHOD_PROBE, queue, JOB_CAPTURE, &stage);
 }

@@ -7,50 +7,107 @@
 
 #include "base/cleanup.h"
 #include "job/vault.h"
+#include "kernel/bpf/task-object.h"
 #include "log/log.h"
 #include "service/request/transfer.h"
 
-#define TASKS_NAME "tasks" /* in the vault */
+static const char *const names[] = TASK_OBJECT_NAMES; /* in the vault */
 
-static bool is_loaded(const Desk *desk) {
-        _cleanup_(fd_closep) int held = vault_lend(desk->vault, TASKS_NAME);
+bool task_aid_is_loaded(const Desk *desk) {
+        _cleanup_(fd_closep) int held = vault_lend(desk->vault, names[TASK_OBJECT_TASKS]);
 
         return held >= 0;
 }
 
 bool task_aid_must_load(const Desk *desk, BackendChoice choice) {
-        return choice != BACKEND_CHOICE_PROCFS && desk->bpf_refusal[0] == '\0' && !is_loaded(desk);
+        return choice != BACKEND_CHOICE_PROCFS && desk->bpf_refusal[0] == '\0' &&
+               !task_aid_is_loaded(desk);
 }
 
 void task_aid_refuse(Desk *desk, const char *reason) {
         (void) snprintf(desk->bpf_refusal, sizeof(desk->bpf_refusal), "%s", reason);
-        log_info("Threads are read from files: %s", desk->bpf_refusal);
+        if (desk->settings.backend == BACKEND_CHOICE_BPF)
+                log_warning(0, "Captures fail, because threads cannot be read through BPF: %s",
+                            desk->bpf_refusal);
+        else
+                log_info("Threads are read from files: %s", desk->bpf_refusal);
+}
+
+void task_aid_drop(Desk *desk) {
+        for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
+                vault_drop(desk->vault, names[i]);
+}
+
+void task_aid_write_load(const Desk *desk, JsonWriter *writer) {
+        json_write_member_bool(writer, JOB_KEY_LEDGER, desk->settings.counts_exits);
+        json_write_member_bool(writer, JOB_KEY_WAITS, desk->settings.counts_waits);
+}
+
+/* The object of that name; NULL: this version knows none of it. */
+static const char *find_name(const char *name) {
+        for (unsigned i = 0; name && i < _TASK_OBJECT_MAX; i++)
+                if (strcmp(names[i], name) == 0)
+                        return names[i];
+        return NULL;
+}
+
+static void keep_objects(Request *request, json_object *list) {
+        size_t n = json_object_array_length(list);
+
+        for (size_t i = 0; i < n; i++) {
+                const char *name =
+                        find_name(json_object_get_string(json_object_array_get_idx(list, i)));
+                _cleanup_(fd_closep) int fd = job_take_fd(request->job, i);
+
+                /* What the service manager did not take is lost with this process alone. */
+                if (name && fd >= 0 && vault_put(request->desk->vault, name, fd) < 0)
+                        log_warning(0, "An object of the kernel could not be kept: %s", name);
+        }
 }
 
 void task_aid_take(Request *request, Span frame) {
-        _cleanup_(fd_closep) int fd = job_take_fd(request->job, 0);
-        json_object *reply, *reason;
+        json_object *reply, *list, *reason;
+        Desk *desk = request->desk;
 
-        if (fd < 0 &&
-            transfer_decode(frame, JOB_KEY_REASON, json_type_string, &reply, &reason) == 0) {
-                task_aid_refuse(request->desk, json_object_get_string(reason));
+        if (transfer_decode(frame, JOB_KEY_TASKS, json_type_array, &reply, &list) == 0) {
+                keep_objects(request, list);
+                reason = json_object_object_get(reply, JOB_KEY_REASON);
+                if (json_object_is_type(reason, json_type_string))
+                        (void) snprintf(desk->programs_refusal, sizeof(desk->programs_refusal),
+                                        "%s", json_object_get_string(reason));
                 json_object_put(reply);
-        } else if (fd < 0 || vault_put(request->desk->vault, TASKS_NAME, fd) < 0)
-                task_aid_refuse(request->desk, "what was loaded could not be kept");
+        }
+        if (!task_aid_is_loaded(desk))
+                task_aid_refuse(desk, desk->programs_refusal[0] ? desk->programs_refusal
+                                                                : "what was loaded was lost");
+}
+
+/* Links hold what runs; a capture has use for the iterator and for maps. */
+static int lend_objects(Request *request, JsonWriter *writer) {
+        int r = 0;
+
+        for (unsigned i = TASK_OBJECT_TASKS; i <= TASK_OBJECT_CGROUPS && r == 0; i++) {
+                int fd = vault_lend(request->desk->vault, names[i]);
+
+                if (fd >= 0)
+                        r = request_add_fd(request, writer, names[i], fd);
+        }
+        return r;
 }
 
 int task_aid_write(Request *request, JsonWriter *writer, BackendChoice choice) {
+        const Desk *desk = request->desk;
         char text[DESK_REFUSAL_BYTES + 64];
-        int fd;
 
         if (choice == BACKEND_CHOICE_PROCFS)
                 return 0;
-        fd = vault_lend(request->desk->vault, TASKS_NAME);
-        if (fd >= 0)
-                return request_add_fd(request, writer, JOB_KEY_TASKS, fd);
+        if (desk->programs_refusal[0] != '\0')
+                json_write_member_text(writer, JOB_KEY_NO_TASKS, desk->programs_refusal);
+        if (task_aid_is_loaded(desk))
+                return lend_objects(request, writer);
         if (choice == BACKEND_CHOICE_AUTO)
                 return 0;
         (void) snprintf(text, sizeof(text), "threads cannot be read through BPF: %s",
-                        request->desk->bpf_refusal);
+                        desk->bpf_refusal);
         return request_fail(request, WIRE_ERROR_JOB_FAILED, &(WireErrorDetail){ .reason = text });
 }

@@ -4,17 +4,22 @@
 /*
  * TaskAid
  *
- * What the main process does so that a capture can read threads through BPF: before the first
- * capture that wants to, a job loads the program and ends; the vault holds what it loaded, and each
- * capture borrows that. A refusal is remembered, for it is not tried again until a restart.
+ * What the main process does so that a capture can read threads through BPF: a job loads the
+ * program and ends (loading.h says when); the vault holds what it loaded, and each capture borrows
+ * that. A refusal is remembered, for it is not tried again until a restart.
  */
 
 #include <stdbool.h>
 #include "base/macro.h"
 #include "service/request/order.h"
 
+bool task_aid_is_loaded(const Desk *desk);
+/* Closes what was loaded, also at the service manager. */
+void task_aid_drop(Desk *desk);
 /* Whether a capture with this choice has to wait for a job that loads. */
 bool task_aid_must_load(const Desk *desk, BackendChoice choice);
+/* The members of that job's order. */
+void task_aid_write_load(const Desk *desk, JsonWriter *writer);
 /* @frame: what that job answers, with a descriptor or with a reason. */
 void task_aid_take(Request *request, Span frame);
 /* Files are read from now on. */

@@ -25,6 +25,7 @@ static TaskRecord *add(unsigned tgid, unsigned tid, unsigned parts, size_t n_aff
         TaskMemory memory = { .vm = tid + 1 };
         TaskDelays delays = { .kinds[TASK_DELAY_IRQ].min_ns = tid + 2 };
         TaskSchedstats stats = { .wait_max = tid + 3 };
+        TaskWaits waits = { .n_other = tid + 4 };
 
         (void) buffer_append(&records, &record, sizeof(record));
         for (uint64_t i = 0; i < n_affinity_words; i++)
@@ -35,6 +36,8 @@ static TaskRecord *add(unsigned tgid, unsigned tid, unsigned parts, size_t n_aff
                 (void) buffer_append(&records, &delays, sizeof(delays));
         if (parts & TASK_PART_SCHEDSTATS)
                 (void) buffer_append(&records, &stats, sizeof(stats));
+        if (parts & TASK_PART_WAITS)
+                (void) buffer_append(&records, &waits, sizeof(waits));
         ck_assert_int_eq(buffer_failure(&records), 0);
         ((TaskRecord *) (void *) (records.bytes + at))->n_bytes = (unsigned) (records.n - at);
         return (TaskRecord *) (void *) (records.bytes + at);
@@ -63,10 +66,13 @@ START_TEST(each_part_is_found) {
         ck_assert(!task.delays || task.delays->kinds[TASK_DELAY_IRQ].min_ns == 9);
         ck_assert(!task.schedstats == !(parts & TASK_PART_SCHEDSTATS));
         ck_assert(!task.schedstats || task.schedstats->wait_max == 10);
+        ck_assert(!task.waits == !(parts & TASK_PART_WAITS));
+        ck_assert(!task.waits || task.waits->n_other == 11);
 
         task = task_table_get(table, 1);
         ck_assert_uint_eq(task.record->run_ns, 8);
-        ck_assert(!task.affinity && !task.memory && !task.delays && !task.schedstats);
+        ck_assert(!task.affinity && !task.memory && !task.delays && !task.schedstats &&
+                  !task.waits);
 }
 END_TEST
 
@@ -102,7 +108,7 @@ END_TEST
 
 START_TEST(a_large_host_fits) {
         for (unsigned i = 0; i < 5000; i++)
-                add(1 + i / 10, 5001 - i, i % 16, i % 2);
+                add(1 + i / 10, 5001 - i, i % 32, i % 2);
         ck_assert_int_eq(task_table_parse(&records, &table), 0);
         ck_assert_uint_eq(task_table_count(table), 5000);
         for (size_t i = 1; i < 5000; i++) {

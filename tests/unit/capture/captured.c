@@ -132,7 +132,6 @@ void captured_init(Captured *captured, const Tree *tree, FakeSystem *fake) {
                         .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES,
                         .smaps_limit_ns = LIMIT_SMAPS_NS,
                         .heap_limit_ns = LIMIT_HEAP_NS,
-                        .task_fd = -EBADF,
                         .heap_cache_fd = -EBADF,
                 },
         };

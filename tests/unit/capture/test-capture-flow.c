@@ -31,7 +31,7 @@ static void capture(void) {
 
 /* A process of more threads than a batch holds. */
 #define LARGE_TGID 50
-#define N_LARGE 150
+#define N_LARGE 300 /* batches enough that threads of their own read them */
 
 static void add_large(uint64_t start_of_process) {
         TreeThread thread = { .tgid = LARGE_TGID, .comm = "large", .start = 500 };
@@ -45,7 +45,7 @@ static void add_large(uint64_t start_of_process) {
         /* As the walk sees its leader, and as the workers see it when they look again. */
         snprintf(
                 text, sizeof(text),
-                "%d (large) S 1 1 1 0 -1 64 0 0 0 0 0 0 0 0 20 0 150 0 %llu 4096 3 0 0 0 0 0 0 0 0 "
+                "%d (large) S 1 1 1 0 -1 64 0 0 0 0 0 0 0 0 20 0 300 0 %llu 4096 3 0 0 0 0 0 0 0 0 "
                 "0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
                 LARGE_TGID, (unsigned long long) start_of_process);
         tree_write_text(&tree, "proc/50/stat", "%s", text);
@@ -53,7 +53,7 @@ static void add_large(uint64_t start_of_process) {
 
 START_TEST(a_large_process_is_read_in_pieces) {
         add_large(500);
-        tree_add_thread(&tree, &(TreeThread){ .tgid = 60, .tid = 300 });
+        tree_add_thread(&tree, &(TreeThread){ .tgid = 60, .tid = 400 });
         captured.options.n_workers = (unsigned) _i;
         capture();
         ck_assert_uint_eq(captured.n_threads, N_LARGE + 2);
@@ -65,7 +65,7 @@ START_TEST(a_large_process_is_read_in_pieces) {
                 ck_assert(span_is(sample->pcomm, "large"));
                 ck_assert(span_is(sample->comm, i == 1 ? "large" : "part"));
         }
-        ck_assert_int_eq(captured.threads[N_LARGE + 1].sample.tid, 300);
+        ck_assert_int_eq(captured.threads[N_LARGE + 1].sample.tid, 400);
         captured_check_source(&captured, SOURCE_SMAPS_ROLLUP, SOURCE_STATE_OK, 2, 0, 0, 0, 0);
 }
 END_TEST

@@ -24,7 +24,8 @@
 #define N_CHILDREN 6
 #define N_THREADS 200 /* of each: more than a batch */
 
-static int task_fd = -EBADF, proc_fd, sys_fd;
+static TaskObjects tasks;
+static int proc_fd, sys_fd;
 static pid_t children[N_CHILDREN];
 static Tree tree;
 static FakeSystem fake;
@@ -94,11 +95,11 @@ static void end_children(void) {
 
 /* captures */
 
-static void capture(Captured *captured, int fd, const char *backend) {
+static void capture(Captured *captured, const TaskObjects *objects, const char *backend) {
         captured_init(captured, &tree, &fake);
         captured->options.proc_fd = proc_fd;
         captured->options.sys_fd = sys_fd;
-        captured->options.task_fd = fd;
+        captured->options.tasks = objects;
         captured->options.system = &capture_system_kernel;
         captured->options.n_workers = 2;
         captured_run(captured);
@@ -112,9 +113,9 @@ static void setup(void) {
         tree_make(&tree);
         fake_system_init(&fake, &tree);
         start_children();
-        capture(&before, -EBADF, "procfs");
-        capture(&by_task, task_fd, "bpf");
-        capture(&after, -EBADF, "procfs");
+        capture(&before, NULL, "procfs");
+        capture(&by_task, &tasks, "bpf");
+        capture(&after, NULL, "procfs");
 }
 
 static void teardown(void) {
@@ -253,7 +254,8 @@ int main(void) {
         char reason[TASK_PROGRAM_REASON_BYTES];
         Suite *suite;
         TCase *tcase;
-        int r = task_program_load(&task_fd, reason);
+        int r = task_program_load(&(TaskProgramOptions){ .ledger = true, .waits = true }, &tasks,
+                                  reason);
 
         if (r != 0) {
                 printf("1..0 # SKIP %s\n", r < 0 ? strerror(-r) : reason);
@@ -268,6 +270,6 @@ int main(void) {
         tcase_add_test(tcase, the_sources_are_not_worse);
         suite_add_tcase(suite, tcase);
         r = check_main(suite);
-        (void) fd_close(task_fd);
+        task_objects_done(&tasks);
         return r;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "capture/bpf/bpf-backend.h"
 #include "capture/procfs/procfs-backend.h"
 #include "capture/source-report.h"
 #include "kernel/cgroupfs/cgroupfs.h"
@@ -407,11 +408,34 @@ START_TEST(tallies_add_up) {
 }
 END_TEST
 
+START_TEST(each_source_tells_through_what_it_was_read) {
+        static const struct {
+                SourceId id;
+                SourceBackend from_files, through_bpf;
+        } ways[] = {
+                { SOURCE_STAT, SOURCE_BACKEND_PROCFS, SOURCE_BACKEND_BPF },
+                { SOURCE_AFFINITY, SOURCE_BACKEND_PROCFS, SOURCE_BACKEND_BPF },
+                { SOURCE_TASKSTATS, SOURCE_BACKEND_TASKSTATS, SOURCE_BACKEND_BPF },
+                { SOURCE_TASKSTATS_IRQ, SOURCE_BACKEND_TASKSTATS, SOURCE_BACKEND_BPF },
+                { SOURCE_SMAPS_ROLLUP, SOURCE_BACKEND_NONE, SOURCE_BACKEND_NONE },
+                { SOURCE_HOST_CPU, SOURCE_BACKEND_NONE, SOURCE_BACKEND_NONE },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(ways); i++) {
+                report.backend = &procfs_backend;
+                ck_assert_uint_eq(judge(ways[i].id)->backend, ways[i].from_files);
+                report.backend = &bpf_backend;
+                ck_assert_uint_eq(judge(ways[i].id)->backend, ways[i].through_bpf);
+        }
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("source-report");
         TCase *states = tcase_create("states");
 
         tcase_add_checked_fixture(states, setup, teardown);
+        tcase_add_test(states, each_source_tells_through_what_it_was_read);
         tcase_add_test(states, a_user_namespace_is_named_as_the_cause);
         tcase_add_test(states, a_proc_of_processes_only_is_named_as_the_cause);
         tcase_add_loop_test(states, the_counts_decide_the_state_of_every_ordinary_source, 0,

@@ -179,6 +179,7 @@ START_TEST(what_the_manager_kept_comes_back) {
         ck_assert(vault_adopt(vault, "object.stats@" DIGEST, twice));
         ck_assert(!is_open(twice));
         expect_message(""); /* it has it already */
+        ck_assert_uint_eq(vault_n_outdated(vault), 0);
         lent = vault_lend(vault, "stats");
         ck_assert(is_same(lent, fd));
         fd_close(lent);
@@ -188,7 +189,9 @@ END_TEST
 START_TEST(what_another_version_made_is_closed_for_good) {
         int fd = make();
 
+        ck_assert_uint_eq(vault_n_outdated(vault), 0);
         ck_assert(vault_adopt(vault, "object.stats@d0", fd));
+        ck_assert_uint_eq(vault_n_outdated(vault), 1);
         ck_assert(!is_open(fd));
         expect_message("FDSTOREREMOVE=1\nFDNAME=object.stats@d0");
         ck_assert_int_eq(vault_lend(vault, "stats"), -ENOENT);

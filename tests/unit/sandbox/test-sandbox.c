@@ -662,6 +662,57 @@ START_TEST(named_capabilities_stay_and_the_others_go) {
 }
 END_TEST
 
+static bool has_flag(cap_t set, cap_value_t value, cap_flag_t flag) {
+        cap_flag_value_t has = CAP_CLEAR;
+
+        return cap_get_flag(set, value, flag, &has) == 0 && has == CAP_SET;
+}
+
+/* Everything but the two is as before, and the two are nowhere. */
+static int child_that_drops(void) {
+        static const cap_value_t dropped[] = { CAP_BPF, CAP_PERFMON };
+        static const cap_value_t others[] = { CAP_SYS_PTRACE, CAP_NET_ADMIN, CAP_CHOWN };
+        static const cap_flag_t flags[] = { CAP_EFFECTIVE, CAP_PERMITTED, CAP_INHERITABLE };
+        bool right = true, is_root = geteuid() == 0;
+        cap_t before = cap_get_proc(), after;
+
+        /* As the unit has them: handed on to programs. */
+        if (is_root && (cap_set_flag(before, CAP_INHERITABLE, 2, dropped, CAP_SET) != 0 ||
+                        cap_set_flag(before, CAP_INHERITABLE, 3, others, CAP_SET) != 0 ||
+                        cap_set_proc(before) != 0))
+                return is_root ? CHILD_OK : CHILD_WRONG; /* a container that has not got them */
+        if (is_root && cap_set_ambient(CAP_BPF, CAP_SET) != 0)
+                return CHILD_WRONG;
+        right = sandbox_has_capabilities(SANDBOX_CAPABILITY(BPF)) ==
+                has_flag(before, CAP_BPF, CAP_EFFECTIVE);
+        if (sandbox_drop_capabilities(SANDBOX_CAPABILITY(BPF) | SANDBOX_CAPABILITY(PERFMON)) != 0)
+                return CHILD_NO_ENTRY;
+        after = cap_get_proc();
+        for (size_t flag = 0; flag < 3; flag++) {
+                for (size_t i = 0; i < 2; i++)
+                        right = right && !has_flag(after, dropped[i], flags[flag]);
+                for (size_t i = 0; i < 3; i++)
+                        right = right && has_flag(after, others[i], flags[flag]) ==
+                                                 has_flag(before, others[i], flags[flag]);
+        }
+        right = right && !sandbox_has_capabilities(SANDBOX_CAPABILITY(BPF)) &&
+                cap_get_ambient(CAP_BPF) == 0 && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
+        right = right && (!is_root || !has_flag(before, CAP_SETPCAP, CAP_EFFECTIVE) ||
+                          cap_get_bound(CAP_BPF) == 0);
+        (void) cap_free(before);
+        (void) cap_free(after);
+        return right ? CHILD_OK : CHILD_WRONG;
+}
+
+START_TEST(dropped_capabilities_are_gone_for_ever_and_the_others_stay) {
+        pid_t pid = fork();
+
+        if (pid == 0)
+                _exit(child_that_drops());
+        ck_assert_int_eq(status_of(pid), CHILD_OK);
+}
+END_TEST
+
 static int child_without_privilege(void) {
         if (geteuid() != 0)
                 return sandbox_limit_capabilities(0) == 0 && !sandbox_is_privileged() ? CHILD_OK
@@ -691,6 +742,7 @@ int main(void) {
         tcase_add_loop_test(enter, every_kind_of_job_makes_only_its_own_calls, 0,
                             ELEMENTSOF(kinds));
         tcase_add_test(capabilities, named_capabilities_stay_and_the_others_go);
+        tcase_add_test(capabilities, dropped_capabilities_are_gone_for_ever_and_the_others_stay);
         tcase_add_test(capabilities, only_root_is_privileged_without_capabilities);
         suite_add_tcase(suite, enter);
         suite_add_tcase(suite, capabilities);

@@ -64,6 +64,8 @@ static inline void bench_open(Bench *bench, const char *spool_path) {
         setup.vault = bench->vault;
         setup.spool = bench->spool;
         setup.settings = desk_default_settings();
+        /* Captures without a job that loads programs before: test-loading has those. */
+        setup.settings.backend = BACKEND_CHOICE_PROCFS;
         setup.settings.spool = (SpoolLimits){ .max_bytes = 1 << 20, .max_age_ns = 5 };
         ck_assert_int_eq(service_new(&setup, &bench->service), 0);
         ck_assert_int_eq(server_new(bench->event, bench->disposal, &limits, &service_events,

@@ -254,6 +254,30 @@ static void record(const char *method) {
         reply("{\"stopped\":true}", false);
 }
 
+/*
+ * What a job that loads programs does is told by FAKE_LOAD; with a path it waits until there is no
+ * such file.
+ */
+static void load(void) {
+        const char *what = getenv("FAKE_LOAD");
+        int fd = dup(2);
+
+        if (!what || strcmp(what, "refused") == 0)
+                reply("{\"tasks\":[],\"reason\":\"the moon is full\"}", false);
+        else if (strcmp(what, "loaded") == 0)
+                reply_with("{\"tasks\":[\"tasks\"]}", false, &fd, 1);
+        else if (strcmp(what, "empty") == 0)
+                reply("{\"tasks\":[\"tasks\"]}", false);
+        else if (what[0] == '/') {
+                while (access(what, F_OK) == 0)
+                        (void) usleep(1000);
+                reply_with("{\"tasks\":[\"tasks\"]}", false, &fd, 1);
+        } else if (strcmp(what, "failed") == 0)
+                fail("io.ctprof.Profiler.JobFailed", "{\"reason\":\"no\"}");
+        else
+                _exit(7);
+}
+
 static void act(const Call *call) {
         const char *method = strrchr(call->method, '.') + 1;
         json_object *snapshot = json_object_object_get(call->parameters, "snapshot");
@@ -263,6 +287,8 @@ static void act(const Call *call) {
                 capture(call);
         else if (strcmp(method, "Files") == 0)
                 serve_files(call);
+        else if (strcmp(method, "Load") == 0)
+                load();
         else if (strcmp(method, "Keep") == 0)
                 keep(call);
         else if (strcmp(method, "Record") == 0 || strcmp(method, "Deaf") == 0)

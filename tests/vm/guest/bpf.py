@@ -3,8 +3,9 @@
 import contextlib
 
 import backends
+import ledgers
 import machine
-from harness import Idle, Local, expect, expect_equal, sysctl, temporary, test
+from harness import Daemon, Idle, Local, expect, expect_equal, sysctl, temporary, test
 
 
 @test
@@ -37,3 +38,59 @@ def present():
         expect(abs(through["processes"] - files["processes"]) <= 5, through["processes"], files["processes"])
         machine.comment(f"{through['threads']} threads in {through['cost']['cpuNs'] / 1e6:.1f} ms of CPU time; "
                         f"from files {files['threads']} in {files['cost']['cpuNs'] / 1e6:.1f} ms")
+
+
+@test
+def ledger():
+    """four storms of short lives have in the ledger of the dead the CPU time that their cgroup has, within half a percent"""
+    with temporary() as directory, Daemon(directory) as ctl:
+        ledgers.capture(ctl, directory)
+        for name in ledgers.STORMS:
+            kernel, ledger, dead, summary = ledgers.account(ctl, directory, name)
+            machine.comment(f"{name}: kernel {kernel / 1e6:.1f} ms, ledger {ledger / 1e6:.1f} ms, "
+                            f"{100 * (ledger / kernel - 1):+.2f} %, {ledgers.total(dead, 'exits')} exits, "
+                            f"{summary['unfinished']} unfinished")
+            expect(abs(ledger / kernel - 1) < 0.005, name, kernel, ledger)
+
+
+@test
+def partition():
+    """while captures go on through a storm, no thread of it is lost or there twice"""
+    with temporary() as directory, Daemon(directory) as ctl, ledgers.group("ctprof-storm") as (place, path):
+        ledgers.capture(ctl, directory)
+        ledgers.survive(ctl, directory, place, path)
+
+
+REFUSALS = {
+    "no capability": (["AmbientCapabilities=", f"AmbientCapabilities={' '.join(machine.CAPABILITIES)}"],
+                      "CAP_BPF and CAP_PERFMON"),
+    "no bpf(2)": (["SystemCallFilter=~bpf"], "CAP_BPF and CAP_PERFMON"),
+    "no types": (["InaccessiblePaths=/sys/kernel/btf"], "CONFIG_DEBUG_INFO_BTF"),
+}
+
+
+@test
+def refused():
+    """where programs cannot be loaded, threads are read from files, and status and captures say why"""
+    expect_equal(machine.ctl("status", "--json").json()["backend"]["name"], "bpf", "without a refusal")
+    for what, (lines, words) in REFUSALS.items():
+        with machine.dropin(*lines):
+            state = machine.ctl("status", "--json").json()["backend"]
+            machine.comment(f"{what}: {state['reason']}")
+            expect_equal(state["name"], "procfs", what, state)
+            expect(words in state["reason"], what, state)
+            expect_equal(machine.take("refused", "--replace")["snapshot"]["backend"], "procfs", what)
+            result = machine.ctl("capture", "--backend", "bpf")
+            expect_equal(result.status, 1, what)
+            expect(words in result.one_sentence(), what, result.err)
+
+
+@test
+def kept():
+    """what was loaded survives a restart of the daemon, which then loads nothing and has no right to"""
+    before = machine.ctl("status", "--json").json()["backend"]
+    machine.systemctl("restart", machine.SERVICE)
+    after = machine.ctl("status", "--json").json()["backend"]
+    expect_equal((before["name"], after["name"]), ("bpf", "bpf"))
+    expect_equal(after["loadedBoottimeNs"], before["loadedBoottimeNs"], "when they were loaded")
+    expect_equal(machine.take("kept", "--replace")["snapshot"]["backend"], "bpf", "a capture")

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/bpf/dead-rows.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "kernel/bpf/task-value.h"
+
+#define OVERFLOW_NAME "[ended without a row]"
+
+/* sums that need no more than their place */
+
+typedef struct SumRow {
+        unsigned sum;
+        MetricId metric;
+        uint64_t needs; /* bits of the row that must be set; 0: none */
+} SumRow;
+
+// clang-format off
+#define SCHEDSTAT_SUM(name) { LEDGER_##name, METRIC_##name, LEDGER_HAS_SCHEDSTATS },
+static const SumRow always[] = {
+        { LEDGER_RUN_NS, METRIC_run_time_ns, TASK_HAS_RUN_DELAY },
+        { LEDGER_RUN_NS, METRIC_acct_run_virtual_ns, 0 },
+        { LEDGER_N_MIGRATIONS, METRIC_nr_migrations, 0 },
+        { LEDGER_N_VOLUNTARY, METRIC_voluntary_csw, 0 },
+        { LEDGER_N_INVOLUNTARY, METRIC_nonvoluntary_csw, 0 },
+        { LEDGER_N_MINOR_FAULTS, METRIC_minflt, 0 },
+        { LEDGER_N_MAJOR_FAULTS, METRIC_majflt, 0 },
+        { LEDGER_USER_TICKS, METRIC_utime_clock_ticks, 0 },
+        { LEDGER_SYSTEM_TICKS, METRIC_stime_clock_ticks, 0 },
+        { LEDGER_USER_NS, METRIC_acct_utime_ns, 0 },
+        { LEDGER_USER_NS, METRIC_acct_utime_scaled_ns, 0 },
+        { LEDGER_SYSTEM_NS, METRIC_acct_stime_ns, 0 },
+        { LEDGER_SYSTEM_NS, METRIC_acct_stime_scaled_ns, 0 },
+        { LEDGER_RUN_DELAY_NS, METRIC_wait_time_ns, TASK_HAS_RUN_DELAY },
+        { LEDGER_RUN_DELAY_NS, METRIC_cpu_delay_total_ns, TASK_HAS_RUN_DELAY },
+        { LEDGER_N_RUNS, METRIC_timeslices, TASK_HAS_RUN_DELAY },
+        { LEDGER_N_RUNS, METRIC_cpu_delay_count, TASK_HAS_RUN_DELAY },
+        { LEDGER_RCHAR, METRIC_rchar, TASK_HAS_IO_CALLS },
+        { LEDGER_WCHAR, METRIC_wchar, TASK_HAS_IO_CALLS },
+        { LEDGER_SYSCR, METRIC_syscr, TASK_HAS_IO_CALLS },
+        { LEDGER_SYSCW, METRIC_syscw, TASK_HAS_IO_CALLS },
+        { LEDGER_READ_BYTES, METRIC_read_bytes, TASK_HAS_IO_BYTES },
+        { LEDGER_WRITE_BYTES, METRIC_write_bytes, TASK_HAS_IO_BYTES },
+        { LEDGER_CANCELLED_WRITE_BYTES, METRIC_cancelled_write_bytes, TASK_HAS_IO_BYTES },
+};
+
+/* Where the sysctl is on. */
+static const SumRow stats[] = {
+        SCHEDSTAT_SUM(wait_count) SCHEDSTAT_SUM(wait_sum)
+        SCHEDSTAT_SUM(iowait_count) SCHEDSTAT_SUM(iowait_sum)
+        SCHEDSTAT_SUM(nr_failed_migrations_affine) SCHEDSTAT_SUM(nr_failed_migrations_running)
+        SCHEDSTAT_SUM(nr_failed_migrations_hot) SCHEDSTAT_SUM(nr_forced_migrations)
+        SCHEDSTAT_SUM(nr_wakeups) SCHEDSTAT_SUM(nr_wakeups_sync)
+        SCHEDSTAT_SUM(nr_wakeups_migrate) SCHEDSTAT_SUM(nr_wakeups_local)
+        SCHEDSTAT_SUM(nr_wakeups_remote) SCHEDSTAT_SUM(nr_wakeups_affine)
+        SCHEDSTAT_SUM(nr_wakeups_affine_attempts)
+        { LEDGER_sum_block_runtime, METRIC_block_sum, LEDGER_HAS_SCHEDSTATS },
+        { LEDGER_FORCEIDLE_NS, METRIC_core_forceidle_sum, LEDGER_HAS_FORCEIDLE },
+};
+
+static const SumRow waits[] = {
+        { LEDGER_STORAGE_WAIT_NS, METRIC_storage_wait_ns, 0 },
+        { LEDGER_N_STORAGE_WAITS, METRIC_storage_wait_count, 0 },
+        { LEDGER_OTHER_WAIT_NS, METRIC_uninterruptible_ns, 0 },
+        { LEDGER_N_OTHER_WAITS, METRIC_uninterruptible_count, 0 },
+};
+
+#define STAT_MAXIMUM(name) { LEDGER_##name, METRIC_##name },
+static const struct {
+        unsigned maximum;
+        MetricId metric;
+} stat_maxima[] = { LEDGER_SCHEDSTAT_MAXIMA(STAT_MAXIMUM) };
+
+#define DELAY_ROW(id, word)                                                                        \
+        { TASK_DELAY_##id, LEDGER_N_DELAYS_##id, LEDGER_DELAY_NS_##id, LEDGER_DELAY_MAX_##id,      \
+          LEDGER_DELAY_MIN_##id, METRIC_##word##_delay_count, METRIC_##word##_delay_total_ns,      \
+          METRIC_##word##_delay_max_ns, METRIC_##word##_delay_min_ns },
+static const struct {
+        unsigned kind, count, total, max, min;
+        MetricId count_id, total_id, max_id, min_id;
+} delays[] = { TASK_DELAY_KINDS(DELAY_ROW) };
+// clang-format on
+
+static void take_sums(ThreadSample *sample, const LedgerValues *values, const SumRow *rows,
+                      size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if ((values->has & rows[i].needs) == rows[i].needs)
+                        thread_sample_put(sample, rows[i].metric, values->sums[rows[i].sum]);
+}
+
+/* what needs more */
+
+static void take_accounting(DeadRow *row, const LedgerValues *values) {
+        uint64_t page_bytes = (uint64_t) sysconf(_SC_PAGESIZE);
+        ThreadSample *sample = &row->sample;
+        uint64_t real_ns =
+                number_add_saturating(values->sums[LEDGER_USER_NS], values->sums[LEDGER_SYSTEM_NS]);
+
+        thread_sample_put(sample, METRIC_acct_run_real_ns, real_ns);
+        thread_sample_put(sample, METRIC_acct_run_scaled_ns, real_ns);
+        thread_sample_put(sample, METRIC_acct_elapsed_ns, values->lives_ns);
+        if (values->has & TASK_HAS_INTEGRALS && !sample->kthread) {
+                thread_sample_put(sample, METRIC_acct_rss_mb_us,
+                                  values->sums[LEDGER_RSS_INTEGRAL] * page_bytes / (1000 * 1024));
+                thread_sample_put(sample, METRIC_acct_vm_mb_us,
+                                  values->sums[LEDGER_VM_INTEGRAL] * page_bytes / (1000 * 1024));
+        }
+        if (values->has & TASK_HAS_RUN_DELAY_PEAKS) {
+                thread_sample_put(sample, METRIC_cpu_delay_max_ns,
+                                  values->maxima[LEDGER_RUN_DELAY_MAX]);
+                thread_sample_put(sample, METRIC_cpu_delay_min_ns,
+                                  values->minima[LEDGER_RUN_DELAY_MIN]);
+        }
+        /* The last thread of a process knows them, and up to 6.12 not the second one. */
+        if (values->maxima[LEDGER_RSS_PEAK] != 0)
+                thread_sample_put(sample, METRIC_hiwater_rss_bytes,
+                                  values->maxima[LEDGER_RSS_PEAK] * page_bytes);
+        if (values->maxima[LEDGER_VM_PEAK] != 0)
+                thread_sample_put(sample, METRIC_hiwater_vm_bytes,
+                                  values->maxima[LEDGER_VM_PEAK] * page_bytes);
+}
+
+static void take_stats(ThreadSample *sample, const LedgerValues *values) {
+        uint64_t asleep = values->sums[LEDGER_sum_sleep_runtime];
+
+        take_sums(sample, values, stats, ELEMENTSOF(stats));
+        if (!(values->has & LEDGER_HAS_SCHEDSTATS))
+                return;
+        /* The kernel adds time blocked to the time asleep as well. */
+        thread_sample_put(sample, METRIC_voluntary_sleep_ns,
+                          asleep - MIN_OF(asleep, values->sums[LEDGER_sum_block_runtime]));
+        for (size_t i = 0; i < ELEMENTSOF(stat_maxima); i++)
+                thread_sample_put(sample, stat_maxima[i].metric,
+                                  values->maxima[stat_maxima[i].maximum]);
+}
+
+/* A delay of 0 is a measurement under the same conditions as that of a living thread. */
+static bool knows_delay(const LedgerValues *values, const Gates *gates, size_t i) {
+        bool is_counted = values->sums[delays[i].count] != 0;
+
+        if (!(values->has & LEDGER_HAS_DELAY(delays[i].kind)) || values->accounted == 0)
+                return false;
+        if (delays[i].kind == TASK_DELAY_IRQ)
+                return is_counted || gates->irq_time_accounted;
+        return is_counted || gates->delay_trust != DELAY_TRUST_COUNTED;
+}
+
+static void take_delays(ThreadSample *sample, const LedgerValues *values, const Gates *gates) {
+        for (size_t i = 0; i < ELEMENTSOF(delays); i++) {
+                if (!knows_delay(values, gates, i))
+                        continue;
+                thread_sample_put(sample, delays[i].count_id, values->sums[delays[i].count]);
+                thread_sample_put(sample, delays[i].total_id, values->sums[delays[i].total]);
+                if (!(values->has & LEDGER_HAS_DELAY_PEAKS))
+                        continue;
+                thread_sample_put(sample, delays[i].max_id, values->maxima[delays[i].max]);
+                thread_sample_put(sample, delays[i].min_id, values->minima[delays[i].min]);
+        }
+}
+
+static Span name_of(const char name[static TASK_COMM_BYTES]) {
+        return (Span){ name, strnlen(name, TASK_COMM_BYTES) };
+}
+
+DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger, const Gates *gates) {
+        const LedgerValues *values = &from->values;
+        const uint32_t flags = from->key.flags;
+        DeadRow row = {
+                .exits = values->exits,
+                .lives_ns = values->lives_ns,
+                .accounted = values->accounted,
+                .young = values->young,
+                .young_run_ns = values->young_run_ns,
+        };
+
+        if (flags & LEDGER_OVERFLOW)
+                row.sample.pcomm = row.sample.comm = span_of(OVERFLOW_NAME);
+        else {
+                row.sample.pcomm = name_of(from->key.process);
+                row.sample.comm = name_of(from->key.thread);
+                row.sample.cgroup = cgroup;
+                row.sample.has_kthread = true;
+                row.sample.kthread = (flags & LEDGER_OF_KERNEL) != 0;
+                row.sample.self = (flags & LEDGER_OF_SELF) != 0;
+        }
+        take_sums(&row.sample, values, always, ELEMENTSOF(always));
+        take_accounting(&row, values);
+        if (gates->has_sysctl_schedstats && gates->schedstats_on)
+                take_stats(&row.sample, values);
+        take_delays(&row.sample, values, gates);
+        if (ledger_control(ledger)->waits_since_ns != 0)
+                take_sums(&row.sample, values, waits, ELEMENTSOF(waits));
+        return row;
+}
+
+/* the sections */
+
+void dead_rows_describe(const Ledger *ledger, Head *head) {
+        const LedgerControl *control = ledger_control(ledger);
+
+        head->has_waits_since = control->waits_since_ns != 0;
+        head->waits_since_boottime_ns = control->waits_since_ns;
+        head->has_ledger_since = ledger_is_kept(ledger);
+        head->ledger_since_boottime_ns = control->ledger_since_ns;
+        for (size_t i = 0; head->has_ledger_since && i < sizeof(control->id); i++)
+                (void) snprintf(head->ledger_id + 2 * i, 3, "%02x", control->id[i]);
+}
+
+/* A cgroup that has no path any more keeps its number, so that two are not taken for one. */
+static int find_path(const Ledger *ledger, uint64_t id, Buffer *path) {
+        char name[64];
+        int r;
+
+        buffer_clear(path);
+        r = id == 0 ? 0 : ledger_cgroup_path(ledger, id, path);
+        if (r != -ENOENT)
+                return r;
+        (void) snprintf(name, sizeof(name), "[removed cgroup %" PRIu64 "]", id);
+        return buffer_append(path, name, strlen(name));
+}
+
+static int compare_rows(const void *a, const void *b) {
+        const LedgerRow *const *x = a, *const *y = b;
+
+        return memcmp(&(*x)->key, &(*y)->key, sizeof((*x)->key));
+}
+
+/* In the order of their names, so that two snapshots are alike. */
+static int sort_rows(const Ledger *ledger, const LedgerRow ***ret) {
+        size_t n = ledger_n_rows(ledger);
+        const LedgerRow **rows = calloc(n + 1, sizeof(const LedgerRow *));
+
+        if (!rows)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                rows[i] = ledger_row(ledger, i);
+        qsort(rows, n, sizeof(const LedgerRow *), compare_rows);
+        *ret = rows;
+        return 0;
+}
+
+static int write_summary(const Ledger *ledger, SnapshotWriter *writer) {
+        const LedgerControl *control = ledger_control(ledger);
+        uint64_t n_finished = control->n_finished; /* first: it is never more than the other */
+        const LedgerSummary summary = {
+                .generation = control->generation - 1,
+                .exits = ledger_n_exits(ledger),
+                .unfinished = control->n_marked - n_finished,
+                .overflow_exits = control->n_overflow_exits,
+                .lost_marks = control->n_lost_marks,
+                .lost_records = ledger_n_lost(ledger),
+        };
+        _cleanup_(buffer_done) Buffer json = {};
+        JsonWriter object;
+        int r;
+
+        json_writer_init(&object, &json);
+        ledger_summary_write_json(&object, &summary);
+        r = json_writer_finish(&object);
+        return r == 0 ? snapshot_writer_object(writer, SNAPSHOT_SECTION_LEDGER, buffer_span(&json))
+                      : r;
+}
+
+#define PIECE_BYTES (64u * 1024u)
+
+static int write_row(const LedgerRow *row, const Ledger *ledger, const Gates *gates, Buffer *path,
+                     Buffer *rows) {
+        DeadRow dead;
+        int r;
+
+        if (row->key.flags & LEDGER_OVERFLOW && row->values.exits == 0)
+                return 0;
+        r = find_path(ledger, row->key.cgroup, path);
+        if (r < 0)
+                return r;
+        if (rows->n > 0)
+                (void) buffer_append(rows, ",", 1);
+        dead = dead_row_of(row, row->key.cgroup == 0 ? (Span){ NULL, 0 } : buffer_span(path),
+                           ledger, gates);
+        return dead_row_encode(rows, &dead); /* also returns a failure of the comma */
+}
+
+int dead_rows_write(const Ledger *ledger, const Gates *gates, SnapshotWriter *writer) {
+        _cleanup_(buffer_done) Buffer path = {}, rows = {};
+        _cleanup_(freep) const LedgerRow **sorted = NULL;
+        size_t n = ledger_n_rows(ledger);
+        int r;
+
+        r = write_summary(ledger, writer);
+        if (r == 0)
+                r = sort_rows(ledger, &sorted);
+        for (size_t i = 0; i < n && r == 0; i++) {
+                r = write_row(sorted[i], ledger, gates, &path, &rows);
+                if (r == 0 && (rows.n >= PIECE_BYTES || i + 1 == n)) {
+                        r = snapshot_writer_rows(writer, SNAPSHOT_SECTION_DEAD, buffer_span(&rows));
+                        buffer_clear(&rows);
+                }
+        }
+        return r;
+}

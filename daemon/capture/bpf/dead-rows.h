@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * DeadRows
+ *
+ * Writes the ledger of the dead into a snapshot, as rows with the metrics that the threads had
+ * while they lived.
+ */
+
+#include "base/macro.h"
+#include "capture/scene/gates.h"
+#include "kernel/bpf/ledger.h"
+#include "snapshot/dead-row.h"
+#include "snapshot/head.h"
+#include "snapshot/snapshot-writer.h"
+
+/* One row; its spans are borrowed from @row and @cgroup. */
+DeadRow dead_row_of(const LedgerRow *row, Span cgroup, const Ledger *ledger, const Gates *gates);
+
+/* What the head says of the ledger and of the account of waits. */
+void dead_rows_describe(const Ledger *ledger, Head *head);
+/* After the walk, which read the ledger: the sections "ledger" and "dead". -errno. */
+_must_check_ int dead_rows_write(const Ledger *ledger, const Gates *gates, SnapshotWriter *writer);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * LedgerRecord
+ *
+ * The layout of the ledger of the dead, which programs in the kernel keep (ledger.bpf.h) and
+ * captures read (ledger.c): rows of sums over threads that have ended, a page of control words, and
+ * records of single threads that ended during a capture.
+ *
+ * Each row carries the generation in which it grows, odd or even. A capture begins a new
+ * generation; rows of the one before do not change from then on, until the next capture makes it
+ * the current one again. So a capture reads rows that nobody writes.
+ *
+ * Numbers are those of the kernel, in its units: nanoseconds, pages, bytes.
+ */
+
+#include "kernel/bpf/task-record.h"
+
+// clang-format off
+
+/* Sums, with a comment where the source is not a member of struct task_struct of that meaning. */
+#define LEDGER_SUMS_ALWAYS(S)                                                                      \
+        S(RUN_NS) S(N_MIGRATIONS) S(N_VOLUNTARY) S(N_INVOLUNTARY)                                  \
+        S(N_MINOR_FAULTS) S(N_MAJOR_FAULTS)                                                        \
+        S(USER_NS) S(SYSTEM_NS)                                                                    \
+        S(USER_TICKS) S(SYSTEM_TICKS) /* as procfs scales them, of USER_HZ */
+
+#define LEDGER_DELAY_SUMS(id, word) LEDGER_N_DELAYS_##id, LEDGER_DELAY_NS_##id,
+#define LEDGER_DELAY_MAX(id, word) LEDGER_DELAY_MAX_##id,
+#define LEDGER_DELAY_MIN(id, word) LEDGER_DELAY_MIN_##id,
+
+/* Members of struct sched_statistics under their own names. */
+#define LEDGER_SCHEDSTAT_SUMS(S)                                                                   \
+        S(wait_count) S(wait_sum) S(iowait_count) S(iowait_sum)                                    \
+        S(nr_failed_migrations_affine) S(nr_failed_migrations_running)                             \
+        S(nr_failed_migrations_hot) S(nr_forced_migrations)                                        \
+        S(nr_wakeups) S(nr_wakeups_sync) S(nr_wakeups_migrate) S(nr_wakeups_local)                 \
+        S(nr_wakeups_remote) S(nr_wakeups_affine) S(nr_wakeups_affine_attempts)                    \
+        S(sum_sleep_runtime) S(sum_block_runtime)
+#define LEDGER_SCHEDSTAT_MAXIMA(S)                                                                 \
+        S(wait_max) S(sleep_max) S(block_max) S(exec_max) S(slice_max)
+
+// clang-format on
+#define LEDGER_ALWAYS_ID(id) LEDGER_##id,
+#define LEDGER_SCHEDSTAT_ID(name) LEDGER_##name,
+
+enum {
+        LEDGER_SUMS_ALWAYS(LEDGER_ALWAYS_ID)
+        /* TASK_HAS_RUN_DELAY */
+        LEDGER_RUN_DELAY_NS,
+        LEDGER_N_RUNS,
+        /* TASK_HAS_IO_CALLS */
+        LEDGER_RCHAR,
+        LEDGER_WCHAR,
+        LEDGER_SYSCR,
+        LEDGER_SYSCW,
+        /* TASK_HAS_IO_BYTES */
+        LEDGER_READ_BYTES,
+        LEDGER_WRITE_BYTES,
+        LEDGER_CANCELLED_WRITE_BYTES,
+        /* TASK_HAS_INTEGRALS: of threads that are not the kernel's */
+        LEDGER_RSS_INTEGRAL,
+        LEDGER_VM_INTEGRAL,
+        /* of threads that were accounted */
+        TASK_DELAY_KINDS(LEDGER_DELAY_SUMS)
+        /* LEDGER_HAS_SCHEDSTATS */
+        LEDGER_SCHEDSTAT_SUMS(LEDGER_SCHEDSTAT_ID)
+        /* LEDGER_HAS_FORCEIDLE */
+        LEDGER_FORCEIDLE_NS,
+        /* since the account of waits began */
+        LEDGER_STORAGE_WAIT_NS,
+        LEDGER_N_STORAGE_WAITS,
+        LEDGER_OTHER_WAIT_NS,
+        LEDGER_N_OTHER_WAITS,
+        _LEDGER_SUM_MAX,
+};
+
+enum {
+        LEDGER_RUN_DELAY_MAX, /* TASK_HAS_RUN_DELAY_PEAKS, as the minimum */
+        TASK_DELAY_KINDS(LEDGER_DELAY_MAX) LEDGER_SCHEDSTAT_MAXIMA(LEDGER_SCHEDSTAT_ID)
+                LEDGER_RSS_PEAK, /* in pages; of the process, with its last thread */
+        LEDGER_VM_PEAK,          /* in pages; 0 where the address space is gone at the exit */
+        _LEDGER_MAXIMUM_MAX,
+};
+
+/* The smallest that is not 0. */
+enum {
+        LEDGER_RUN_DELAY_MIN,
+        TASK_DELAY_KINDS(LEDGER_DELAY_MIN) _LEDGER_MINIMUM_MAX,
+};
+
+/* Bits beside those of TaskRecord. */
+#define LEDGER_HAS_DELAY_PEAKS (1u << 28) /* since 6.14 */
+#define LEDGER_HAS_SCHEDSTATS (1u << 29)
+#define LEDGER_HAS_FORCEIDLE (1u << 30)
+#define LEDGER_HAS_DELAY(kind) (1ull << (32 + (kind)))
+
+enum {
+        LEDGER_OF_KERNEL = 1 << 0, /* threads of the kernel */
+        LEDGER_OF_SELF = 1 << 1,   /* of ctprofd and its jobs */
+        LEDGER_OVERFLOW = 1 << 2,  /* threads that found no room for a row of their own */
+};
+
+typedef struct LedgerKey {
+        char process[TASK_COMM_BYTES], thread[TASK_COMM_BYTES];
+        __u64 cgroup;    /* id; 0: none */
+        __u32 flags;     /* LEDGER_OF_KERNEL, ... */
+        __u32 is_of_odd; /* the lowest bit of the generation in which the row grows */
+} LedgerKey;
+
+typedef struct LedgerValues {
+        __u64 has;      /* what the kernel has: the same in all rows */
+        __u64 exits;    /* threads */
+        __u64 lives_ns; /* CLOCK_BOOTTIME */
+        __u64 accounted;
+        __u64 young, young_run_ns; /* of threads that were born in the same generation */
+        __u64 sums[_LEDGER_SUM_MAX];
+        __u64 maxima[_LEDGER_MAXIMUM_MAX];
+        __u64 minima[_LEDGER_MINIMUM_MAX];
+} LedgerValues;
+
+/* A thread that ended while a capture walked. */
+typedef struct LedgerRecord {
+        __u64 generation; /* of the exit; written last */
+        __u32 tid, tgid;
+        __u64 start_boottime_ns, start_ns; /* CLOCK_BOOTTIME, CLOCK_MONOTONIC */
+        LedgerKey key;
+        LedgerValues values;
+} LedgerRecord;
+
+#define LEDGER_MAX_ROWS 32768    /* of both generations */
+#define LEDGER_MAX_RECORDS 2048  /* in one capture */
+#define LEDGER_MAX_CGROUPS 16384 /* whose paths are noted */
+#define LEDGER_PATH_LEVELS 8
+#define LEDGER_LEVEL_BYTES 128
+
+/* The path of a cgroup when the first thread ended in it, from its own name up. */
+typedef struct LedgerCgroup {
+        __u32 n_levels;
+        __u32 is_cut; /* it lies deeper, or a name is longer */
+        char levels[LEDGER_PATH_LEVELS][LEDGER_LEVEL_BYTES];
+} LedgerCgroup;
+
+/* One page that programs and captures share. */
+typedef struct LedgerControl {
+        /* written when the programs were attached; 0: they are not */
+        __u8 id[16];                           /* random */
+        __u64 ledger_since_ns, waits_since_ns; /* CLOCK_BOOTTIME */
+
+        /* written by captures */
+        __u64 generation;   /* 1 at first */
+        __u64 begun_ns;     /* CLOCK_BOOTTIME, when it was begun */
+        __u64 is_recording; /* threads that end are recorded one by one, too */
+        __u64 self; /* the process whose threads and children are ctprof's own; 0: none is */
+
+        /* written by programs */
+        __u64 n_running[2]; /* that add to rows of an even, of an odd generation right now */
+        __u64 n_exits;
+        __u64 n_marked, n_finished; /* threads whose last moments are to be added, and were */
+        __u64 n_lost_marks;         /* threads for whose mark there was no memory */
+        __u64 n_overflow_exits;
+        __u64 n_rows;
+        __u64 n_records; /* of this capture; those above LEDGER_MAX_RECORDS are lost */
+} LedgerControl;

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * The ledger of the dead: what threads have done that have ended, added up by process name, thread
+ * name and cgroup.
+ *
+ * A thread is added when it exits (sched_process_exit), while its names and its cgroup are known.
+ * It goes on running for a while: it gives back its memory, closes its files, and leaves its CPU
+ * for the last time. That work, up to half of a short life, is added when the kernel frees the task
+ * (sched_process_free).
+ *
+ * A mark in the task tells the iterator that the thread is in the ledger. It is set before the
+ * program looks at the generation, so that a thread that the iterator has seen without a mark is
+ * added to the new generation, which the capture does not read. While a program adds to a
+ * generation it is counted, so that a capture can wait until rows of the earlier one rest.
+ */
+
+#include "kernel/bpf/ledger-record.h"
+#include "kernel/bpf/wait.bpf.h"
+
+#define TICK_NS 10000000ull /* of USER_HZ, which is 100 on all architectures that we know */
+
+LedgerControl control;
+
+/* One for each program: freeing can interrupt an exit on the same CPU. */
+enum { SCRATCH_OF_EXIT, SCRATCH_OF_FREE, _SCRATCH_MAX };
+
+typedef struct Scratch {
+        LedgerKey key;
+        LedgerValues values;
+} Scratch;
+
+struct {
+        __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+        __uint(max_entries, _SCRATCH_MAX);
+        __type(key, __u32);
+        __type(value, Scratch);
+} scratches SEC(".maps");
+
+struct {
+        __uint(type, BPF_MAP_TYPE_HASH);
+        __uint(max_entries, LEDGER_MAX_ROWS);
+        __uint(map_flags, BPF_F_NO_PREALLOC);
+        __type(key, LedgerKey);
+        __type(value, LedgerValues);
+} ledger_rows SEC(".maps");
+
+struct {
+        __uint(type, BPF_MAP_TYPE_ARRAY);
+        __uint(max_entries, LEDGER_MAX_RECORDS);
+        __uint(map_flags, BPF_F_MMAPABLE);
+        __type(key, __u32);
+        __type(value, LedgerRecord);
+} ledger_records SEC(".maps");
+
+struct {
+        __uint(type, BPF_MAP_TYPE_HASH);
+        __uint(max_entries, LEDGER_MAX_CGROUPS);
+        __uint(map_flags, BPF_F_NO_PREALLOC);
+        __type(key, __u64);
+        __type(value, LedgerCgroup);
+} ledger_cgroups SEC(".maps");
+
+struct {
+        __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+        __uint(max_entries, 1);
+        __type(key, __u32);
+        __type(value, LedgerCgroup);
+} cgroup_scratch SEC(".maps");
+
+/* What was added at the exit. */
+typedef struct Mark {
+        __u64 is_added, generation, is_young;
+        LedgerKey key;
+        __u64 accounted;
+        __u64 sums[_LEDGER_SUM_MAX];
+} Mark;
+
+struct {
+        __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+        __uint(map_flags, BPF_F_NO_PREALLOC);
+        __type(key, int);
+        __type(value, Mark);
+} marks SEC(".maps");
+
+/* Sets what a record of the iterator says of that. */
+static __always_inline __u32 read_mark(TaskRecord *record, struct task_struct *task) {
+        const Mark *mark = bpf_task_storage_get(&marks, task, 0, 0);
+
+        if (!mark || !mark->is_added)
+                return 0;
+        record->ledger_generation = mark->generation;
+        return TASK_IS_DEAD;
+}
+
+/* generations */
+
+/* With a barrier before and after, which an addition has only where its result is used. */
+static __always_inline void add_ordered(__u64 *place, __u64 n) {
+        __u64 old = __sync_fetch_and_add(place, n);
+
+        asm volatile("" : : "r"(old));
+}
+
+static __always_inline __u64 current_generation(void) {
+        return *(volatile __u64 *) &control.generation;
+}
+
+/* Which generation to add to. Until leave_generation() a capture that began another one waits. */
+static __always_inline __u64 enter_generation(void) {
+        __u64 generation = current_generation();
+
+        for (int i = 0; i < 4; i++) {
+                __u64 again;
+
+                add_ordered(&control.n_running[generation & 1], 1);
+                again = current_generation();
+                if (again == generation)
+                        return generation;
+                add_ordered(&control.n_running[generation & 1], (__u64) -1);
+                generation = again;
+        }
+        add_ordered(&control.n_running[generation & 1], 1);
+        return generation;
+}
+
+static __always_inline void leave_generation(__u64 generation) {
+        add_ordered(&control.n_running[generation & 1], (__u64) -1);
+}
+
+/* values of one task */
+
+/*
+ * As the kernel divides the time that a thread ran by the ticks that hit it (cputime_adjust()); of
+ * more than 4 s with as many bits as 64 of a product leave.
+ */
+static __always_inline void scale_times(LedgerValues *values) {
+        __u64 run = values->sums[LEDGER_RUN_NS], user = values->sums[LEDGER_USER_NS];
+        __u64 system = values->sums[LEDGER_SYSTEM_NS], total = user + system, largest = run | total;
+        __u32 shift = largest >> 48 ? 32 : largest >> 40 ? 16 : largest >> 32 ? 8 : 0;
+
+        if (system != 0 && user == 0)
+                system = run;
+        else if (system != 0 && total >> shift != 0)
+                system = ((system >> shift) * (run >> shift) / (total >> shift)) << shift;
+        if (system > run)
+                system = run;
+        values->sums[LEDGER_USER_TICKS] = (run - system) / TICK_NS;
+        values->sums[LEDGER_SYSTEM_TICKS] = system / TICK_NS;
+}
+
+static __always_inline void read_always(LedgerValues *values, struct task_struct *task) {
+        __u64 *sums = values->sums;
+
+        sums[LEDGER_RUN_NS] = task->se.sum_exec_runtime;
+        sums[LEDGER_N_MIGRATIONS] = task->se.nr_migrations;
+        sums[LEDGER_N_VOLUNTARY] = task->nvcsw;
+        sums[LEDGER_N_INVOLUNTARY] = task->nivcsw;
+        sums[LEDGER_N_MINOR_FAULTS] = task->min_flt;
+        sums[LEDGER_N_MAJOR_FAULTS] = task->maj_flt;
+        sums[LEDGER_USER_NS] = task->utime;
+        sums[LEDGER_SYSTEM_NS] = task->stime;
+        if (bpf_core_field_exists(task->prev_cputime.utime)) {
+                values->has |= TASK_HAS_PREV_TIMES;
+                scale_times(values);
+        } else {
+                sums[LEDGER_USER_TICKS] = sums[LEDGER_USER_NS] / TICK_NS;
+                sums[LEDGER_SYSTEM_TICKS] = sums[LEDGER_SYSTEM_NS] / TICK_NS;
+        }
+}
+
+static __always_inline void read_configured(LedgerValues *values, struct task_struct *task) {
+        __u64 *sums = values->sums;
+
+        if (bpf_core_field_exists(task->sched_info.run_delay)) {
+                values->has |= TASK_HAS_RUN_DELAY;
+                sums[LEDGER_RUN_DELAY_NS] = task->sched_info.run_delay;
+                sums[LEDGER_N_RUNS] = task->sched_info.pcount;
+        }
+        if (bpf_core_field_exists(task->sched_info.max_run_delay)) {
+                values->has |= TASK_HAS_RUN_DELAY_PEAKS;
+                values->maxima[LEDGER_RUN_DELAY_MAX] = task->sched_info.max_run_delay;
+                values->minima[LEDGER_RUN_DELAY_MIN] = task->sched_info.min_run_delay;
+        }
+        if (bpf_core_field_exists(task->ioac.rchar)) {
+                values->has |= TASK_HAS_IO_CALLS;
+                sums[LEDGER_RCHAR] = task->ioac.rchar;
+                sums[LEDGER_WCHAR] = task->ioac.wchar;
+                sums[LEDGER_SYSCR] = task->ioac.syscr;
+                sums[LEDGER_SYSCW] = task->ioac.syscw;
+        }
+        if (bpf_core_field_exists(task->ioac.read_bytes)) {
+                values->has |= TASK_HAS_IO_BYTES;
+                sums[LEDGER_READ_BYTES] = task->ioac.read_bytes;
+                sums[LEDGER_WRITE_BYTES] = task->ioac.write_bytes;
+                sums[LEDGER_CANCELLED_WRITE_BYTES] = task->ioac.cancelled_write_bytes;
+        }
+        if (bpf_core_field_exists(task->acct_rss_mem1)) {
+                values->has |= TASK_HAS_INTEGRALS;
+                sums[LEDGER_RSS_INTEGRAL] = task->acct_rss_mem1;
+                sums[LEDGER_VM_INTEGRAL] = task->acct_vm_mem1;
+        }
+}
+
+#define READ_LEDGER_DELAY(id, word)                                             \
+        if (bpf_core_field_exists(info->word##_delay)) {                        \
+                sums[LEDGER_N_DELAYS_##id] = info->word##_count;                \
+                sums[LEDGER_DELAY_NS_##id] = info->word##_delay;                \
+                values->has |= LEDGER_HAS_DELAY(TASK_DELAY_##id);               \
+        }                                                                       \
+        if (bpf_core_field_exists(info->word##_delay_max)) {                    \
+                values->has |= LEDGER_HAS_DELAY_PEAKS;                          \
+                values->maxima[LEDGER_DELAY_MAX_##id] = info->word##_delay_max; \
+                values->minima[LEDGER_DELAY_MIN_##id] = info->word##_delay_min; \
+        }
+
+static __always_inline void read_delay_block(LedgerValues *values, struct task_struct *task) {
+        const struct task_delay_info *info;
+        __u64 *sums = values->sums;
+
+        if (!bpf_core_field_exists(task->delays))
+                return;
+        info = task->delays;
+        if (!info)
+                return;
+        values->accounted = 1;
+        TASK_DELAY_KINDS(READ_LEDGER_DELAY)
+}
+
+/* A negative value is an error of the kernel's accounting. */
+#define READ_LEDGER_STAT(to, name)                             \
+        do {                                                   \
+                __u64 value = (__u64) task->stats.name;        \
+                (to)[LEDGER_##name] = value >> 63 ? 0 : value; \
+        } while (0);
+#define READ_LEDGER_SUM(name) READ_LEDGER_STAT(values->sums, name)
+#define READ_LEDGER_MAXIMUM(name) READ_LEDGER_STAT(values->maxima, name)
+
+/* include/uapi/linux/sched.h */
+#define SCHED_FIFO 1
+#define SCHED_RR 2
+#define SCHED_DEADLINE 6
+
+/* Of real-time and deadline threads several kernels count waits for a CPU wrongly (gates.h). */
+static __always_inline int has_broken_waits(const struct task_struct *task) {
+        return task->policy == SCHED_FIFO || task->policy == SCHED_RR ||
+               task->policy == SCHED_DEADLINE;
+}
+
+static __always_inline void read_stats(LedgerValues *values, struct task_struct *task) {
+        if (!bpf_core_field_exists(task->stats.wait_sum))
+                return;
+        values->has |= LEDGER_HAS_SCHEDSTATS;
+        LEDGER_SCHEDSTAT_SUMS(READ_LEDGER_SUM)
+        LEDGER_SCHEDSTAT_MAXIMA(READ_LEDGER_MAXIMUM)
+        if (has_broken_waits(task))
+                values->sums[LEDGER_wait_sum] = values->maxima[LEDGER_wait_max] = 0;
+        if (bpf_core_field_exists(task->stats.core_forceidle_sum)) {
+                values->has |= LEDGER_HAS_FORCEIDLE;
+                values->sums[LEDGER_FORCEIDLE_NS] = task->stats.core_forceidle_sum;
+        }
+}
+
+static __always_inline void read_waits(LedgerValues *values, struct task_struct *task) {
+        const TaskWaits *wait = bpf_task_storage_get(&waits, task, 0, 0);
+
+        if (!wait)
+                return;
+        values->sums[LEDGER_STORAGE_WAIT_NS] = wait->storage_ns;
+        values->sums[LEDGER_N_STORAGE_WAITS] = wait->n_storage;
+        values->sums[LEDGER_OTHER_WAIT_NS] = wait->other_ns;
+        values->sums[LEDGER_N_OTHER_WAITS] = wait->n_other;
+}
+
+static __always_inline void read_values(LedgerValues *values, struct task_struct *task) {
+        __builtin_memset(values, 0, sizeof(*values));
+        read_always(values, task);
+        read_configured(values, task);
+        read_delay_block(values, task);
+        read_stats(values, task);
+        read_waits(values, task);
+}
+
+/* rows */
+
+#define MAX_TRIES 4 /* of one number, against other CPUs */
+
+static __always_inline void raise_maximum(__u64 *place, __u64 value) {
+        for (int i = 0; i < MAX_TRIES; i++) {
+                __u64 old = *(volatile __u64 *) place;
+
+                if (value <= old || __sync_val_compare_and_swap(place, old, value) == old)
+                        return;
+        }
+}
+
+static __always_inline void lower_minimum(__u64 *place, __u64 value) {
+        for (int i = 0; i < MAX_TRIES && value != 0; i++) {
+                __u64 old = *(volatile __u64 *) place;
+
+                if ((old != 0 && value >= old) ||
+                    __sync_val_compare_and_swap(place, old, value) == old)
+                        return;
+        }
+}
+
+static __noinline LedgerValues *find_overflow(__u32 is_of_odd) {
+        LedgerKey key = { .flags = LEDGER_OVERFLOW, .is_of_odd = is_of_odd };
+
+        __sync_fetch_and_add(&control.n_overflow_exits, 1);
+        return bpf_map_lookup_elem(&ledger_rows, &key);
+}
+
+static __always_inline void add_values(LedgerValues *row, const LedgerValues *values) {
+        if (row->has != values->has)
+                row->has |= values->has;
+        if (values->exits)
+                __sync_fetch_and_add(&row->exits, values->exits);
+        if (values->lives_ns)
+                __sync_fetch_and_add(&row->lives_ns, values->lives_ns);
+        if (values->accounted)
+                __sync_fetch_and_add(&row->accounted, values->accounted);
+        if (values->young)
+                __sync_fetch_and_add(&row->young, values->young);
+        if (values->young_run_ns)
+                __sync_fetch_and_add(&row->young_run_ns, values->young_run_ns);
+        for (int i = 0; i < _LEDGER_SUM_MAX; i++)
+                if (values->sums[i])
+                        __sync_fetch_and_add(&row->sums[i], values->sums[i]);
+        for (int i = 0; i < _LEDGER_MAXIMUM_MAX; i++)
+                raise_maximum(&row->maxima[i], values->maxima[i]);
+        for (int i = 0; i < _LEDGER_MINIMUM_MAX; i++)
+                lower_minimum(&row->minima[i], values->minima[i]);
+}
+
+/* Adds to the row of @scratch's key; returns whether the row is new. */
+static __always_inline int add_to_row(Scratch *scratch) {
+        LedgerValues *row = bpf_map_lookup_elem(&ledger_rows, &scratch->key);
+
+        if (!row) {
+                if (bpf_map_update_elem(&ledger_rows, &scratch->key, &scratch->values,
+                                        BPF_NOEXIST) == 0) {
+                        __sync_fetch_and_add(&control.n_rows, 1);
+                        return 1;
+                }
+                /* Another CPU was faster, or there is no room. */
+                row = bpf_map_lookup_elem(&ledger_rows, &scratch->key);
+                if (!row)
+                        row = find_overflow(scratch->key.is_of_odd);
+        }
+        if (row)
+                add_values(row, &scratch->values);
+        return 0;
+}
+
+/* cgroups: a path is noted while the cgroup is there, with the first thread that ends in it */
+
+static __always_inline struct kernfs_node *parent_of(struct kernfs_node *node) {
+        const struct kernfs_node___rcu *rcu = (const void *) node;
+
+        if (bpf_core_field_exists(node->parent))
+                return node->parent;
+        return bpf_core_field_exists(rcu->__parent) ? rcu->__parent : (void *) 0;
+}
+
+static __noinline int note_cgroup(struct task_struct *task) {
+        __u32 zero = 0;
+        LedgerCgroup *path = bpf_map_lookup_elem(&cgroup_scratch, &zero);
+        struct kernfs_node *node, *parent;
+        __u64 id;
+
+        if (!path || !task)
+                return 0;
+        node = task->cgroups->dfl_cgrp->kn;
+        id = node->id;
+        if (bpf_map_lookup_elem(&ledger_cgroups, &id))
+                return 0;
+        path->n_levels = 0;
+        path->is_cut = 0;
+        for (__u32 i = 0; i < LEDGER_PATH_LEVELS; i++) {
+                long n;
+
+                parent = parent_of(node);
+                if (!parent) /* the root has no name */
+                        break;
+                n = bpf_probe_read_kernel_str(path->levels[i], LEDGER_LEVEL_BYTES, node->name);
+                if (n < 0 || n == LEDGER_LEVEL_BYTES)
+                        path->is_cut = 1;
+                path->n_levels = i + 1;
+                node = parent;
+        }
+        if (parent_of(node))
+                path->is_cut = 1;
+        (void) bpf_map_update_elem(&ledger_cgroups, &id, path, BPF_NOEXIST);
+        return 0;
+}
+
+/* the two moments */
+
+static __always_inline void read_key(LedgerKey *key, struct task_struct *task) {
+        struct task_struct *leader = task->group_leader;
+
+        __builtin_memset(key, 0, sizeof(*key));
+        (void) bpf_probe_read_kernel_str(key->thread, sizeof(key->thread), task->comm);
+        (void) bpf_probe_read_kernel_str(key->process, sizeof(key->process), leader->comm);
+        if (bpf_core_field_exists(task->cgroups))
+                key->cgroup = task->cgroups->dfl_cgrp->kn->id;
+        if (task->flags & PF_KTHREAD)
+                key->flags |= LEDGER_OF_KERNEL;
+        if (control.self != 0 &&
+            (task->tgid == control.self || task->real_parent->tgid == control.self))
+                key->flags |= LEDGER_OF_SELF;
+}
+
+static __always_inline void record_exit(Scratch *scratch, struct task_struct *task,
+                                        __u64 generation) {
+        __u32 index = (__u32) __sync_fetch_and_add(&control.n_records, 1);
+        LedgerRecord *record = bpf_map_lookup_elem(&ledger_records, &index);
+
+        if (!record)
+                return;
+        record->tid = task->pid;
+        record->tgid = task->tgid;
+        record->start_boottime_ns = task->start_boottime;
+        record->start_ns = task->start_time;
+        record->key = scratch->key;
+        record->values = scratch->values;
+        __sync_lock_test_and_set(&record->generation, generation);
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(add_exit, struct task_struct *task) {
+        __u32 index = SCRATCH_OF_EXIT;
+        Scratch *scratch = bpf_map_lookup_elem(&scratches, &index);
+        __u64 now = bpf_ktime_get_boot_ns(), generation;
+        struct mm_struct *mm = task->mm;
+        LedgerValues *values;
+        Mark *mark;
+
+        if (!scratch)
+                return 0;
+        mark = bpf_task_storage_get(&marks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+        if (mark)
+                mark->is_added = 1;
+        __sync_fetch_and_add(mark ? &control.n_marked : &control.n_lost_marks, 1);
+        generation = enter_generation();
+
+        values = &scratch->values;
+        read_key(&scratch->key, task);
+        read_values(values, task);
+        if (mark) {
+                mark->key = scratch->key;
+                mark->accounted = values->accounted;
+                __builtin_memcpy(mark->sums, values->sums, sizeof(mark->sums));
+        }
+        values->exits = 1;
+        values->young = task->start_boottime >= control.begun_ns;
+        if (values->young)
+                values->young_run_ns = values->sums[LEDGER_RUN_NS];
+        if (mark)
+                mark->is_young = values->young;
+        values->lives_ns = now - task->start_boottime;
+        /* The kernel notes it for wait4(2) when the last thread of a process exits. */
+        values->maxima[LEDGER_RSS_PEAK] = task->signal->maxrss;
+        if (mm) /* up to 6.12 it is gone by now */
+                values->maxima[LEDGER_VM_PEAK] =
+                        mm->hiwater_vm > mm->total_vm ? mm->hiwater_vm : mm->total_vm;
+        scratch->key.is_of_odd = generation & 1;
+        if (add_to_row(scratch) && bpf_core_field_exists(task->cgroups))
+                (void) note_cgroup(task);
+        __sync_fetch_and_add(&control.n_exits, 1);
+        if (*(volatile __u64 *) &control.is_recording)
+                record_exit(scratch, task, generation);
+        if (mark)
+                mark->generation = generation;
+        leave_generation(generation);
+        return 0;
+}
+
+/*
+ * Nobody refers to the task any more. Neither its leader, nor its cgroup, nor its memory may be
+ * looked at, and the CPU runs something else.
+ */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(add_rest, struct task_struct *task) {
+        __u32 index = SCRATCH_OF_FREE;
+        Scratch *scratch = bpf_map_lookup_elem(&scratches, &index);
+        Mark *mark = bpf_task_storage_get(&marks, task, 0, 0);
+        LedgerValues *values;
+        __u64 generation;
+
+        if (!scratch || !mark || !mark->is_added)
+                return 0;
+        values = &scratch->values;
+        read_values(values, task);
+        values->accounted = 0; /* the thread has been counted */
+        for (int i = 0; i < _LEDGER_SUM_MAX; i++) {
+                __u64 before = mark->sums[i];
+
+                values->sums[i] = values->sums[i] > before ? values->sums[i] - before : 0;
+        }
+        /* It lived on, at least for as long as it ran or waited for a CPU. */
+        values->lives_ns = values->sums[LEDGER_RUN_NS] + values->sums[LEDGER_RUN_DELAY_NS];
+        scratch->key = mark->key;
+        generation = enter_generation();
+        if (mark->is_young && mark->generation == generation)
+                values->young_run_ns = values->sums[LEDGER_RUN_NS];
+        scratch->key.is_of_odd = generation & 1;
+        (void) add_to_row(scratch);
+        leave_generation(generation);
+        __sync_fetch_and_add(&control.n_finished, 1);
+        return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * TaskObject
+ *
+ * The kernel objects that are loaded once and held by their descriptors: programs that are attached
+ * (links), and the maps that captures read. Their names are used wherever they are passed on.
+ */
+
+#include "base/cleanup.h"
+
+// clang-format off
+#define TASK_OBJECTS(O)                                                                            \
+        O(TASKS,         "tasks")          /* link: the task iterator */                           \
+        O(CONTROL,       "control")        /* map: LedgerControl */                                \
+        O(ROWS,          "rows")           /* map: LedgerKey to LedgerValues */                    \
+        O(RECORDS,       "records")        /* map: LedgerRecord */                                 \
+        O(CGROUPS,       "cgroups")        /* map: id to LedgerCgroup */                           \
+        O(EXIT,          "exit")           /* link: threads that exit */                           \
+        O(FREE,          "free")           /* link: tasks that are freed */                        \
+        O(BEGIN_WAIT,    "beginwait")      /* link: threads that begin to wait */                  \
+        O(END_STORAGE,   "endstorage")     /* link: threads that are on a run queue again */       \
+        O(END_WAIT,      "endwait")        /* link: threads that are woken */
+// clang-format on
+
+#define TASK_OBJECT_ID(id, name) TASK_OBJECT_##id,
+typedef enum TaskObject { TASK_OBJECTS(TASK_OBJECT_ID) _TASK_OBJECT_MAX } TaskObject;
+
+#define TASK_OBJECT_NAME(id, name) name,
+#define TASK_OBJECT_NAMES \
+        { TASK_OBJECTS(TASK_OBJECT_NAME) }
+
+typedef struct TaskObjects {
+        int fds[_TASK_OBJECT_MAX]; /* negative: it is not there */
+} TaskObjects;
+
+/* Of descriptors that are the caller's own; closes all. */
+static inline void task_objects_init(TaskObjects *objects) {
+        for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
+                objects->fds[i] = -EBADF;
+}
+static inline void task_objects_done(TaskObjects *objects) {
+        for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
+                objects->fds[i] = fd_close(objects->fds[i]);
+}

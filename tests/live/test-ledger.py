@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The ledger of the dead in snapshots: it agrees with the kernel's account, and each thread is in one row."""
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import ledgers
+from harness import Daemon, Local, Skip, end, expect, expect_equal, main, need_root, temporary, test
+
+
+@contextlib.contextmanager
+def daemon():
+    """One that has loaded its programs."""
+    need_root()
+    with temporary() as directory, Daemon(directory) as ctl:
+        ledgers.capture(ctl, directory)
+        yield ctl, directory
+
+
+@test
+def account():
+    """four storms of short lives have the CPU time that their cgroup has, within half a percent"""
+    with daemon() as (ctl, directory):
+        for name in ledgers.STORMS:
+            kernel, ledger, dead, summary = ledgers.account(ctl, directory, name)
+            print(f"# {name}: kernel {kernel / 1e6:.1f} ms, ledger {ledger / 1e6:.1f} ms, {100 * (ledger / kernel - 1):+.2f} %, "
+                  f"{ledgers.total(dead, 'exits')} exits, {summary['unfinished']} unfinished")
+            expect(abs(ledger / kernel - 1) < 0.005, name, kernel, ledger)
+            expect({row["pcomm"] for row in dead} == {name}, dead)
+
+
+@test
+def partition():
+    """while captures go on through a storm, no thread of it is lost or there twice"""
+    with daemon() as (ctl, directory), ledgers.group("ctprof-storm") as (place, path):
+        print(f"# {ledgers.survive(ctl, directory, place, path)} captures")
+
+
+@test
+def interrupted():
+    """a capture that is killed leaves the ledger whole"""
+    with daemon() as (ctl, directory), ledgers.group("ctprof-storm") as (place, path):
+        process = ledgers.storm("storm-processes", place, directory)
+        while process.poll() is None:
+            connection = ctl.connect()
+            connection.send(b'{"method":"io.ctprof.Profiler.Capture","parameters":{"backend":"bpf"}}\0')
+            time.sleep(0.005)
+            for pid in ctl.children():
+                with contextlib.suppress(ProcessLookupError):
+                    end(pid)
+            connection.close()
+        process.communicate()
+        _, _, dead = ledgers.capture(ctl, directory)
+        expect_equal(ledgers.total(dead, "exits", cgroup=path), 201)
+
+
+@test
+def described():
+    """the head tells which ledger it is and since when, and of a capture from files the sources say why there is none"""
+    with daemon() as (ctl, directory):
+        heads = [ledgers.capture(ctl, directory)[0] for _ in range(2)]
+        for name in ("ledgerId", "ledgerSinceBoottimeNs", "waitsSinceBoottimeNs"):
+            expect_equal(heads[0]["end"].get(name, heads[0].get(name)), heads[1]["end"].get(name, heads[1].get(name)))
+        expect_equal(ctl("capture", "--tag", "through", "--backend", "bpf").status, 0)
+        info = ctl("info", "through", "--json").json()
+        expect_equal(len(info["snapshot"]["ledgerId"]), 32)
+        states = {source["name"]: source for source in info["sources"]}
+        expect_equal((states["exits"]["state"], states["waits"]["state"]), ("ok", "ok"))
+        expect_equal(ctl("capture", "--tag", "files", "--backend", "procfs").status, 0)
+        info = ctl("info", "files", "--json").json()
+        expect("ledgerId" not in info["snapshot"], info["snapshot"])
+        states = {source["name"]: source for source in info["sources"]}
+        expect_equal((states["exits"]["state"], states["waits"]["state"]), ("not-requested", "not-requested"))
+
+
+READER = """
+import mmap, os, random, sys
+file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+room = mmap.mmap(-1, 4096)
+print(flush=True)
+while True:
+    os.preadv(file, [room], 4096 * random.randrange(8192))
+"""
+HOG = "while True: pass"
+
+
+@contextlib.contextmanager
+def running(*commands):
+    """Programs in the background, ended by their pids."""
+    processes = []
+    try:
+        for command in commands:
+            processes.append(subprocess.Popen([sys.executable, "-c", *command], stdout=subprocess.PIPE))
+        yield processes
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+
+
+@test
+def waits():
+    """a thread that only reads from a disk runs, waits for a CPU or for storage, and these add up to its life"""
+    with daemon() as (ctl, directory):
+        file = pathlib.Path(directory) / "blocks"
+        file.write_bytes(os.urandom(32 << 20))
+        os.sync()
+        for hogs in (0, 2):
+            try:
+                os.close(os.open(file, os.O_RDONLY | os.O_DIRECT))
+            except OSError as error:
+                raise Skip(f"no direct reading here: {error}") from None
+            with running((READER, str(file)), *[(HOG,)] * hogs) as processes:
+                processes[0].stdout.readline()
+                rows = []
+                for _ in range(2):
+                    _, living, _ = ledgers.capture(ctl, directory)
+                    rows += [row for row in living if row["tid"] == processes[0].pid]
+                    time.sleep(2)
+            did = {name: rows[1][name] - rows[0][name] for name in
+                   ("acct_elapsed_ns", "run_time_ns", "wait_time_ns", "storage_wait_ns", "uninterruptible_ns", "storage_wait_count")}
+            parts = sum(did[name] for name in ("run_time_ns", "wait_time_ns", "storage_wait_ns", "uninterruptible_ns"))
+            print(f"# {hogs} hogs: {did}, {100 * (parts / did['acct_elapsed_ns'] - 1):+.2f} %")
+            if did["storage_wait_count"] == 0:
+                raise Skip("these reads wait for nothing")
+            expect(abs(parts / did["acct_elapsed_ns"] - 1) < 0.04, did)
+
+
+main()

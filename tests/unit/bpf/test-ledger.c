@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/*
+ * The ledger of the dead in the running kernel: what it says of processes that ended is what
+ * wait4(2) says, and while a storm of short lives goes on, each of them is among the living or in
+ * one row.
+ */
+
+#include "check-main.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "kernel/bpf/ledger.h"
+#include "kernel/bpf/task-program.h"
+
+static TaskObjects objects;
+static Ledger *ledger;
+
+/* captures */
+
+static void begin(void) {
+        ck_assert_int_eq(ledger_begin(ledger, getpid()), 0);
+}
+
+static TaskTable *end(void) {
+        TaskTable *table;
+
+        ck_assert_int_eq(task_table_read(objects.fds[TASK_OBJECT_TASKS], &table), 0);
+        ck_assert_int_eq(ledger_end(ledger, table), 0);
+        ck_assert(ledger_is_read(ledger));
+        return table;
+}
+
+static TaskTable *capture(void) {
+        begin();
+        return end();
+}
+
+static bool is_called(const char comm[static TASK_COMM_BYTES], const char *name) {
+        return strncmp(comm, name, TASK_COMM_BYTES) == 0;
+}
+
+/* Of threads with this name, whatever their process. */
+static LedgerValues find_dead(const char *thread) {
+        LedgerValues sum = {};
+
+        for (size_t i = 0; i < ledger_n_rows(ledger); i++)
+                if (is_called(ledger_row(ledger, i)->key.thread, thread))
+                        ledger_values_add(&sum, &ledger_row(ledger, i)->values);
+        return sum;
+}
+
+static size_t count_living(const TaskTable *table, const char *thread) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < task_table_count(table); i++) {
+                const TaskRecord *record = task_table_get(table, i).record;
+
+                n += is_called(record->comm, thread) && !(record->has & TASK_IS_DEAD);
+        }
+        return n;
+}
+
+/* Of what was attached a moment ago nothing is missing, but tasks are freed late. */
+static void wait_until_freed(void) {
+        const LedgerControl *control = ledger_control(ledger);
+
+        for (int i = 0; i < 500 && control->n_finished < control->n_marked; i++)
+                (void) usleep(10000);
+}
+
+/* lives */
+
+static void burn(uint64_t ns) {
+        struct timespec now;
+        uint64_t at, until = 0;
+
+        do {
+                (void) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+                at = (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+                if (until == 0)
+                        until = at + ns;
+        } while (at < until);
+}
+
+static _Noreturn void live(const char *name) {
+        const size_t n = (size_t) 2 << 20;
+        char *memory = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        (void) prctl(PR_SET_NAME, name);
+        if (memory != MAP_FAILED)
+                memset(memory, 1, n);
+        burn(NSEC_PER_SEC / 500);
+        _exit(0);
+}
+
+static struct rusage run_processes(const char *name, unsigned n) {
+        struct rusage all = {};
+
+        for (unsigned i = 0; i < n; i++) {
+                struct rusage one;
+                pid_t pid = fork();
+
+                if (pid == 0)
+                        live(name);
+                ck_assert_int_eq(wait4(pid, NULL, 0, &one), pid);
+                timeradd(&all.ru_utime, &one.ru_utime, &all.ru_utime);
+                timeradd(&all.ru_stime, &one.ru_stime, &all.ru_stime);
+                all.ru_minflt += one.ru_minflt;
+                all.ru_nvcsw += one.ru_nvcsw;
+                all.ru_maxrss = MAX_OF(all.ru_maxrss, one.ru_maxrss);
+        }
+        return all;
+}
+
+static double seconds(struct timeval time) {
+        return (double) time.tv_sec + (double) time.tv_usec / 1e6;
+}
+
+START_TEST(processes_did_what_their_parent_hears) {
+        const unsigned n = 50;
+        struct rusage heard;
+        LedgerValues dead;
+        double ran;
+
+        heard = run_processes("ledger-process", n);
+        wait_until_freed();
+        task_table_free(capture());
+        dead = find_dead("ledger-process");
+        ran = (double) dead.sums[LEDGER_RUN_NS] / 1e9;
+
+        ck_assert_uint_eq(dead.exits, n);
+        ck_assert_uint_eq(dead.young, n);
+        ck_assert_uint_eq(dead.sums[LEDGER_N_MINOR_FAULTS], (uint64_t) heard.ru_minflt);
+        ck_assert_double_eq_tol(ran, seconds(heard.ru_utime) + seconds(heard.ru_stime), ran / 50);
+        ck_assert_uint_ge(dead.lives_ns, dead.sums[LEDGER_RUN_NS]);
+        ck_assert_uint_eq(dead.maxima[LEDGER_RSS_PEAK],
+                          (uint64_t) heard.ru_maxrss * 1024 / (uint64_t) sysconf(_SC_PAGESIZE));
+
+        /* Nothing is young that was there at the last capture, and nothing is lost by another. */
+        task_table_free(capture());
+        ck_assert_uint_eq(find_dead("ledger-process").exits, n);
+        ck_assert_uint_eq(find_dead("ledger-process").sums[LEDGER_RUN_NS],
+                          dead.sums[LEDGER_RUN_NS]);
+}
+END_TEST
+
+START_TEST(a_thread_that_a_capture_has_seen_is_not_young) {
+        int go[2];
+        TaskTable *table;
+        pid_t pid;
+        char byte;
+
+        ck_assert_int_eq(pipe2(go, O_CLOEXEC), 0);
+        pid = fork();
+        if (pid == 0) {
+                (void) prctl(PR_SET_NAME, "ledger-old");
+                (void) close(go[1]);
+                _exit(read(go[0], &byte, 1) != 0);
+        }
+        (void) close(go[0]);
+        do { /* until it has its name */
+                table = capture();
+                byte = count_living(table, "ledger-old") == 1;
+                task_table_free(table);
+        } while (!byte);
+        (void) close(go[1]);
+        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+        task_table_free(capture());
+        ck_assert_uint_eq(find_dead("ledger-old").exits, 1);
+        ck_assert_uint_eq(find_dead("ledger-old").young, 0);
+}
+END_TEST
+
+START_TEST(a_zombie_is_among_the_dead_alone) {
+        TaskTable *table;
+        siginfo_t info;
+        pid_t pid = fork();
+
+        if (pid == 0)
+                live("ledger-zombie");
+        ck_assert_int_eq(waitid(P_PID, (id_t) pid, &info, WEXITED | WNOWAIT), 0);
+        table = capture();
+        ck_assert_uint_eq(find_dead("ledger-zombie").exits, 1);
+        ck_assert_uint_eq(count_living(table, "ledger-zombie"), 0);
+        task_table_free(table);
+        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
+START_TEST(a_row_tells_its_cgroup) {
+        _cleanup_(buffer_done) Buffer path = {};
+        char line[4096], *own = NULL;
+        FILE *file = fopen("/proc/self/cgroup", "re");
+
+        ck_assert_ptr_nonnull(file);
+        while (!own && fgets(line, sizeof(line), file))
+                if (strncmp(line, "0::", 3) == 0)
+                        own = line + 3;
+        (void) fclose(file);
+        if (!own)
+                return; /* no hierarchy of version 2 */
+        own[strcspn(own, "\n")] = '\0';
+
+        (void) run_processes("ledger-cgroup", 1);
+        task_table_free(capture());
+        for (size_t i = 0; i < ledger_n_rows(ledger); i++) {
+                const LedgerKey *key = &ledger_row(ledger, i)->key;
+
+                if (is_called(key->thread, "ledger-cgroup"))
+                        ck_assert_int_eq(ledger_cgroup_path(ledger, key->cgroup, &path), 0);
+        }
+        ck_assert_int_eq(buffer_append(&path, "", 1), 0);
+        ck_assert_str_eq(path.bytes, own);
+        ck_assert_int_eq(ledger_cgroup_path(ledger, UINT64_MAX, &path), -ENOENT);
+}
+END_TEST
+
+START_TEST(own_children_are_marked) {
+        (void) run_processes("ledger-own", 1); /* the captures before said who it is */
+        task_table_free(capture());
+        for (size_t i = 0; i < ledger_n_rows(ledger); i++) {
+                const LedgerKey *key = &ledger_row(ledger, i)->key;
+
+                if (is_called(key->thread, "ledger-own"))
+                        ck_assert_uint_eq(key->flags, LEDGER_OF_SELF);
+        }
+        ck_assert_uint_eq(find_dead("ledger-own").exits, 1);
+}
+END_TEST
+
+/* a storm of short lives */
+
+typedef struct Storm {
+        volatile uint64_t n_begun, n_made; /* before and after each fork() or pthread_create() */
+        volatile bool is_over;
+} Storm;
+
+static void *end_at_once(void *userdata) {
+        (void) prctl(PR_SET_NAME, "ledger-storm");
+        return NULL;
+}
+
+static _Noreturn void run_storm(Storm *storm, bool of_threads) {
+        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void) prctl(PR_SET_NAME, of_threads ? "ledger-parent" : "ledger-storm");
+        while (!storm->is_over) {
+                pthread_t thread;
+                pid_t pid;
+
+                storm->n_begun++;
+                if (of_threads) {
+                        if (pthread_create(&thread, NULL, end_at_once, NULL) != 0)
+                                _exit(1);
+                        storm->n_made++;
+                        (void) pthread_join(thread, NULL);
+                        continue;
+                }
+                pid = fork();
+                if (pid == 0)
+                        _exit(0);
+                storm->n_made++;
+                (void) waitpid(pid, NULL, 0);
+        }
+        _exit(0);
+}
+
+static void check_partition(bool of_threads, size_t n_parents) {
+        Storm *storm = mmap(NULL, sizeof(*storm), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        uint64_t n_dead_before = find_dead("ledger-storm").exits;
+        pid_t pid;
+
+        ck_assert_ptr_ne(storm, MAP_FAILED);
+        pid = fork();
+        if (pid == 0)
+                run_storm(storm, of_threads);
+        while (storm->n_made == 0)
+                (void) usleep(1000);
+        for (int i = 0; i < 100 || storm->n_made < 200; i++) {
+                uint64_t n_made = storm->n_made, n_seen, n_begun;
+                TaskTable *table = capture();
+
+                n_seen = count_living(table, "ledger-storm") - n_parents +
+                         find_dead("ledger-storm").exits - n_dead_before;
+                n_begun = storm->n_begun;
+                task_table_free(table);
+                ck_assert_uint_eq(ledger_n_lost(ledger), 0);
+                /* One at a time is being made, and a thread has its name only a moment later. */
+                ck_assert_msg(n_made <= n_seen + of_threads && n_seen <= n_begun,
+                              "%llu made before, %llu seen, %llu begun after",
+                              (unsigned long long) n_made, (unsigned long long) n_seen,
+                              (unsigned long long) n_begun);
+        }
+        storm->is_over = true;
+        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+        task_table_free(capture());
+        ck_assert_uint_eq(find_dead("ledger-storm").exits - n_dead_before,
+                          storm->n_made + n_parents);
+        (void) munmap(storm, sizeof(*storm));
+}
+
+START_TEST(each_process_of_a_storm_is_there_once) {
+        check_partition(false, 1);
+}
+END_TEST
+
+START_TEST(each_thread_of_a_storm_is_there_once) {
+        check_partition(true, 0);
+}
+END_TEST
+
+START_TEST(a_capture_that_died_does_no_harm) {
+        begin();
+        (void) run_processes("ledger-during", 3);
+        begin(); /* another one */
+        (void) run_processes("ledger-during", 2);
+        task_table_free(end());
+        ck_assert_uint_eq(find_dead("ledger-during").exits, 5);
+        task_table_free(capture());
+        ck_assert_uint_eq(find_dead("ledger-during").exits, 5);
+}
+END_TEST
+
+/* the account of waits */
+
+START_TEST(waits_for_storage_are_counted) {
+        char path[] = "/var/tmp/ctprof-ledger-XXXXXX", block[4096] = "";
+        int fd = mkostemp(path, O_CLOEXEC);
+        LedgerValues dead;
+        pid_t pid;
+
+        ck_assert_int_ge(fd, 0);
+        (void) unlink(path);
+        pid = fork();
+        if (pid == 0) {
+                (void) prctl(PR_SET_NAME, "ledger-waits");
+                for (int i = 0; i < 20; i++)
+                        if (pwrite(fd, block, sizeof(block), 4096 * i) < 0 || fsync(fd) < 0)
+                                _exit(1);
+                _exit(0);
+        }
+        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+        (void) close(fd);
+        task_table_free(capture());
+        dead = find_dead("ledger-waits");
+        ck_assert_uint_eq(dead.exits, 1);
+        if (dead.sums[LEDGER_WRITE_BYTES] == 0)
+                return; /* a file system in memory */
+        ck_assert_uint_gt(dead.sums[LEDGER_N_STORAGE_WAITS] + dead.sums[LEDGER_N_OTHER_WAITS], 0);
+        ck_assert_uint_le(dead.sums[LEDGER_STORAGE_WAIT_NS] + dead.sums[LEDGER_OTHER_WAIT_NS] +
+                                  dead.sums[LEDGER_RUN_NS],
+                          dead.lives_ns);
+}
+END_TEST
+
+/* rules */
+
+START_TEST(values_are_added_by_their_rules) {
+        LedgerValues a = { .exits = 1, .accounted = 1 }, b = { .exits = 2, .lives_ns = 7 };
+
+        a.sums[LEDGER_RCHAR] = 3;
+        b.sums[LEDGER_RCHAR] = 4;
+        a.maxima[LEDGER_wait_max] = 9;
+        b.maxima[LEDGER_wait_max] = 8;
+        a.minima[LEDGER_RUN_DELAY_MIN] = 0;
+        b.minima[LEDGER_RUN_DELAY_MIN] = 5;
+        ledger_values_add(&a, &b);
+        ck_assert_uint_eq(a.exits, 3);
+        ck_assert_uint_eq(a.accounted, 1);
+        ck_assert_uint_eq(a.lives_ns, 7);
+        ck_assert_uint_eq(a.sums[LEDGER_RCHAR], 7);
+        ck_assert_uint_eq(a.maxima[LEDGER_wait_max], 9);
+        ck_assert_uint_eq(a.minima[LEDGER_RUN_DELAY_MIN], 5);
+        b.minima[LEDGER_RUN_DELAY_MIN] = 4;
+        ledger_values_add(&a, &b);
+        ck_assert_uint_eq(a.minima[LEDGER_RUN_DELAY_MIN], 4);
+}
+END_TEST
+
+static void setup(void) {
+        ck_assert_int_eq(ledger_open(&objects, &ledger), 0);
+        ck_assert_ptr_nonnull(ledger);
+        ck_assert(ledger_is_kept(ledger));
+        task_table_free(capture());
+}
+
+static void teardown(void) {
+        ledger = ledger_free(ledger);
+}
+
+int main(void) {
+        const TaskProgramOptions options = { .ledger = true, .waits = true };
+        char reason[TASK_PROGRAM_REASON_BYTES];
+        Suite *suite = suite_create("ledger");
+        TCase *tcase = tcase_create("rules");
+        int r = task_program_load(&options, &objects, reason);
+
+        tcase_add_test(tcase, values_are_added_by_their_rules);
+        suite_add_tcase(suite, tcase);
+        if (r == 0) {
+                tcase = tcase_create("kernel");
+                tcase_add_checked_fixture(tcase, setup, teardown);
+                tcase_add_test(tcase, processes_did_what_their_parent_hears);
+                tcase_add_test(tcase, a_thread_that_a_capture_has_seen_is_not_young);
+                tcase_add_test(tcase, a_zombie_is_among_the_dead_alone);
+                tcase_add_test(tcase, a_row_tells_its_cgroup);
+                tcase_add_test(tcase, own_children_are_marked);
+                tcase_add_test(tcase, each_process_of_a_storm_is_there_once);
+                tcase_add_test(tcase, each_thread_of_a_storm_is_there_once);
+                tcase_add_test(tcase, a_capture_that_died_does_no_harm);
+                tcase_add_test(tcase, waits_for_storage_are_counted);
+                suite_add_tcase(suite, tcase);
+        } else
+                printf("# SKIP the kernel: %s\n", r < 0 ? strerror(-r) : reason);
+        r = check_main(suite);
+        task_objects_done(&objects);
+        return r;
+}

@@ -208,9 +208,9 @@ function printable(text) {
 
 // As group_label_append() of the tables.
 function groupLabel(group) {
-  if (group.tid !== undefined && group.tid !== null) {
+  if (group.ended || group.tid !== undefined && group.tid !== null) {
     const process = group.process && group.process !== group.thread ? printable(group.process) + "/" : "";
-    return `${process}${printable(group.thread ?? "")}[${group.tid}]`;
+    return `${process}${printable(group.thread ?? "")}[${group.ended ? "ended" : group.tid}]`;
   }
   if (group.key === "")
     return group.process !== undefined || group.thread !== undefined ? '""' : "(unknown)";

@@ -25,6 +25,8 @@ function rowsButton(page, group, text, metric) {
 
 // That a group is of one side alone: it was not there on the other, which is not "did nothing" there.
 function markOf({kind, isPair, sides}, group) {
+  if (kind === "interval" && group.threadsBefore === 0 && group.threadsAfter === 0)
+    return make("span", {class: "mark"}, "new, ended");
   const side = group.side ?? (isPair && group.threadsBefore === 0 ? "after" : isPair && group.threadsAfter === 0 ? "before" : null);
   if (!side)
     return null;

@@ -28,8 +28,9 @@ function threadsOf(group) {
   if (threads !== undefined)
     return group.side ? `${group.side === "before" ? threads : 0}→${group.side === "after" ? threads : 0}` : String(threads);
   const {threadsBefore: before, threadsAfter: after} = group;
-  const {born = 0, ended = 0} = group.lives ?? {born: group.born, ended: group.gone};
-  const lives = born > 0 || ended > 0 ? ` (+${born} −${ended})` : "";
+  const {born = 0, ended = 0, bornAndEnded} = group.lives ?? {born: group.born, ended: group.gone};
+  const both = Number(bornAndEnded ?? 0);  // who was born and ended counts with both
+  const lives = born > 0 || ended > 0 || both > 0 ? ` (+${Number(born) + both} −${Number(ended) + both})` : "";
   return (before === after ? String(after) : `${before}→${after}`) + lives;
 }
 

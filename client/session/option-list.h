@@ -67,7 +67,7 @@
           "Do not read the counters of jemalloc, which are in the memory of processes")         \
         O(BACKEND, "backend", 0, REQUIRED, "HOW", VALUE(backend),                               \
           "Read threads through BPF (bpf), from files (procfs), or auto: through BPF where "    \
-          "that works (default: ctprofd.conf(5), there procfs)")                                  \
+          "that works (default: ctprofd.conf(5), there auto)")                                    \
         O(OUTPUT, "output", 0, REQUIRED, "FILE", TEXT(output_path, "path"),                     \
           "Write the snapshot to FILE (\"-\": stdout) instead of the spool")                    \
         O(SINCE, "since", 0, REQUIRED, "TIME", TIME(since_realtime_ns),                         \

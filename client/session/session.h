@@ -25,10 +25,11 @@ typedef struct Session {
         JsonStyle json;
         Progress progress;
         Pager pager;
-        bool rows;        /* the result is rows for a program */
-        bool is_refused;  /* the last call was refused: another one may succeed */
-        int left_status;  /* the exit status if the user quits the pager early */
-        char *spool_path; /* owned, absolute; NULL until a private ctprofd is needed */
+        bool rows;          /* the result is rows for a program */
+        bool captures_ends; /* what is captured are the two ends of an interval */
+        bool is_refused;    /* the last call was refused: another one may succeed */
+        int left_status;    /* the exit status if the user quits the pager early */
+        char *spool_path;   /* owned, absolute; NULL until a private ctprofd is needed */
 } Session;
 
 /* Examines the terminals. */

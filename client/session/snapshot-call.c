@@ -40,6 +40,9 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
                 json_write_member_bool(writer, "heap", false);
         if (options_have(options, OPTION_BACKEND))
                 json_write_member_text(writer, "backend", backend_choice_name(options->backend));
+        /* For a private daemon alone: it is of this version, and the only one that asks for it. */
+        if (session->captures_ends && options_have(options, OPTION_LOCAL))
+                json_write_member_bool(writer, "interval", true);
         if (ret_fd)
                 json_write_member_bool(writer, "anonymous", true);
         return session_call_one(session, &call, ret, ret_fd);

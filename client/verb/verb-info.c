@@ -104,6 +104,66 @@ static int print_facts(const Lines *lines, json_object *head) {
         return 0;
 }
 
+/* What the ledger of the dead lacks, of that many threads. */
+static const struct {
+        const char *key, *text;
+} ledger_lacks[] = {
+        { "unfinished", "of them not finished yet" },
+        { "overflow_exits", "without a row of their own" },
+        { "lost_marks", "without their last moments" },
+        { "lost_records", "more in no row" },
+};
+
+/* Prints the time of day of a moment by the clock of boots, of which the head has one of each. */
+static void append_since(Buffer *line, json_object *head, json_object *since) {
+        json_object *real = cell_member(head, "startRealtimeNs");
+        json_object *boot = cell_member(head, "startBoottimeNs");
+        uint64_t since_ns = json_object_get_uint64(since), boot_ns = json_object_get_uint64(boot);
+        uint64_t real_ns = json_object_get_uint64(real);
+        char when[WHEN_CHARS];
+
+        if (!real || !boot || since_ns > boot_ns || boot_ns - since_ns > real_ns) {
+                cell_append_number(line, since, QUANTITY_LADDER_NS);
+                buffer_append_text(line, " after the boot");
+                return;
+        }
+        when_format(real_ns - (boot_ns - since_ns), when);
+        buffer_append_text(line, when);
+}
+
+static int print_ledger(const Lines *lines, json_object *head, json_object *ledger) {
+        json_object *since = cell_member(head, "ledgerSinceBoottimeNs");
+        json_object *waits = cell_member(head, "waitsSinceBoottimeNs");
+        _cleanup_(buffer_done) Buffer ended = {}, waited = {};
+        const char *between = ": ";
+        int r = 0;
+
+        if (ledger) {
+                cell_append_number(&ended, cell_member(ledger, "exits"), QUANTITY_LADDER_NONE);
+                buffer_append_text(&ended, " threads ended");
+                if (since) {
+                        buffer_append_text(&ended, " since ");
+                        append_since(&ended, head, since);
+                }
+                for (size_t i = 0; i < ELEMENTSOF(ledger_lacks); i++) {
+                        json_object *value = cell_member(ledger, ledger_lacks[i].key);
+
+                        if (json_object_get_uint64(value) == 0)
+                                continue;
+                        buffer_append_text(&ended, between);
+                        cell_append_number(&ended, value, QUANTITY_LADDER_NONE);
+                        buffer_append_format(&ended, " %s", ledger_lacks[i].text);
+                        between = ", ";
+                }
+                r = lines_print_buffer(lines, "ledger", &ended);
+        }
+        if (r < 0 || !waits)
+                return r;
+        buffer_append_text(&waited, "counted since ");
+        append_since(&waited, head, waits);
+        return lines_print_buffer(lines, "waits", &waited);
+}
+
 /* The host context: every member is printed under its path. */
 
 typedef int (*HostVisit)(void *userdata, const char *path, json_object *value);
@@ -172,6 +232,9 @@ static int print_info(Session *session, json_object *reply) {
         if (r != 0)
                 return r;
         r = print_facts(&lines, cell_member(reply, "snapshot"));
+        if (r == 0)
+                r = print_ledger(&lines, cell_member(reply, "snapshot"),
+                                 cell_member(reply, "ledger"));
         if (r < 0)
                 return complain_errno(r, "print the result");
         (void) putchar('\n');

@@ -270,6 +270,7 @@ int verb_run(Session *session) {
         r = prepare_tags(&run);
         if (r != 0)
                 return r;
+        session->captures_ends = true;
         r = capture_side(&run, 0);
         if (r != 0)
                 return r;

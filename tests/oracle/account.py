@@ -2,6 +2,7 @@
 """What is told of an interval beside its metrics: where the time went, how much each group weighs, and coverage."""
 from fractions import Fraction
 
+from ended import coverage_of_ended
 from host import Host
 from lives import known_sum
 
@@ -18,8 +19,9 @@ def counts_storage(snapshot, threads):
 
 def storage_of(work, is_exact):
     """Nanoseconds blocked on storage, and whether they are exact."""
-    if work.get("iowait_sum") is not None:
-        return work["iowait_sum"], True
+    for exact in ("storage_wait_ns", "iowait_sum"):
+        if work.get(exact) is not None:
+            return work[exact], True
     return work.get("blkio_delay_total_ns"), is_exact
 
 
@@ -27,8 +29,8 @@ def time_parts(alive, work, is_exact):
     """The member "time" for a thread-time of @alive and the work (or lifetimes) of its threads."""
     running, waiting = work.get("run_time_ns"), work.get("wait_time_ns")
     storage, is_exact = storage_of(work, is_exact)
-    blocked = None
-    if work.get("block_sum") is not None and work.get("iowait_sum") is not None:
+    blocked = work.get("uninterruptible_ns")
+    if blocked is None and work.get("block_sum") is not None and work.get("iowait_sum") is not None:
         blocked = max(0, work["block_sum"] - work["iowait_sum"])
     if storage is not None and not is_exact and alive is not None:
         storage = min(storage, max(0, alive - (running or 0) - (waiting or 0)))
@@ -41,10 +43,14 @@ def time_parts(alive, work, is_exact):
 
 
 def alive_in(window, before, after):
-    """Of a group; the threads that ended are not known to have lived, so they add nothing."""
+    """Of a group. Only a ledger tells how long the threads lived that ended; without it they add nothing."""
     elapsed = after.start_ns - before.start_ns
-    return len(window.survivors) * elapsed + sum(
+    lived = len(window.survivors) * elapsed + sum(
         min(elapsed, max(0, after.start_ns - thread.start * after.tick_ns)) for thread in window.born)
+    if not window.dead or not window.dead.exits or window.dead.left_out("run_time_ns"):
+        return lived
+    ended = window.dead.alive_ns(before)
+    return None if ended is None else lived + ended
 
 
 def ages(threads, snapshot):
@@ -90,12 +96,18 @@ def coverage(lives, before, after):
         stored += [life.work("read_bytes"), life.work("write_bytes")]
     # Without a thread of the kind nothing was done.
     told = {name: known_sum(works) if works else 0 for name, works in parts.items()}
-    used = host.used_ns()
+    used, ended = host.used_ns(), coverage_of_ended(lives, before, after)
     attributed = known_sum(works) if (works := sum(parts.values(), [])) else 0
-    return {**told, "cpuUsedNs": used, "attributedNs": attributed, "endedNs": None, "bornAndEndedNs": None,
+    stored = known_sum(stored) if stored else 0
+    if attributed is not None:
+        attributed += sum(ended[name] or 0 for name in ("endedNs", "bornAndEndedNs", "kernel"))
+    if told["kernelThreadsNs"] is not None:
+        told["kernelThreadsNs"] += ended["kernel"] or 0
+    return {**told, "cpuUsedNs": used, "attributedNs": attributed,
+            "endedNs": ended["endedNs"], "bornAndEndedNs": ended["bornAndEndedNs"],
             "notAttributedNs": None if used is None or attributed is None else max(0, used - attributed),
             "boundNs": host.bound_ns(), "storageUsedBytes": host.storage_bytes(),
-            "storageAttributedBytes": known_sum(stored) if stored else 0}
+            "storageAttributedBytes": None if stored is None else stored + (ended["stored"] or 0)}
 
 
 def account(time, work, host, threads):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What ctprofctl has to answer, computed from the files alone: the members of its JSON that follow from them."""
 from account import NO_PART, account, ages, alive_in, counts_storage, coverage, shares, time_parts, weight
+from ended import Ended, share_ledger
 from host import Host, host_of, limited
-from lives import SEPARATOR, Window, follow, states, windows
+from lives import SEPARATOR, WAITS, Window, follow, states, windows
 from reduce import derive, difference, differs, percent, reduce
 from registry import DERIVED, METRICS
 
@@ -30,6 +31,10 @@ def state_group(threads, snapshot):
 
 
 def time_of_lives(threads, values, snapshot):
+    # Waits were counted since a moment: of whole lives only of those that began later.
+    since = snapshot.head.get("waitsSinceBoottimeNs")
+    if since is None or any(thread.start * snapshot.tick_ns < since for thread in threads):
+        values = values | dict.fromkeys(WAITS)
     return time_parts(ages(threads, snapshot), values, counts_storage(snapshot, threads))
 
 
@@ -44,7 +49,7 @@ def interval(before, after, axis):
     lives = follow(before, after)
     found = windows(before, after, axis)
     return {"kind": "interval", "sameBoot": True, "elapsedNs": after.start_ns - before.start_ns,
-            "lives": lives_of(shown(lives)), "coverage": coverage(lives, before, after),
+            "lives": lives_of(shown(lives, before, after)), "coverage": coverage(lives, before, after),
             "host": host_of(lives, before, after), "limited": limited(before, after),
             "groups": {key: interval_group(window, before, after) for key, window in found.items()
                        if not window.only_ended},
@@ -52,14 +57,27 @@ def interval(before, after, axis):
             "onlyAfter": {}}
 
 
-def shown(lives):
+def shown(lives, *pair):
     """All that a view can show, as one group: ctprof's own threads are left out."""
-    return Window([life for life in lives if not life.latest.own])
+    ended = None
+    if share_ledger(*pair):
+        ended = Ended()
+        ended.gone = [life for life in lives if life.after is None and not life.latest.own]
+        for side, snapshot in enumerate(pair):
+            ended.rows[side].extend(row for row in snapshot.dead if not row.own)
+    return Window([life for life in lives if not life.latest.own], ended)
 
 
 def lives_of(window):
     return {"survived": len(window.survivors), "born": len(window.born), "ended": len(window.ended),
-            "bornAndEnded": None}
+            "bornAndEnded": window.dead.fleeting if window.dead else None}
+
+
+def exits_of(window):
+    if not window.dead:
+        return {"exits": None, "births": None}
+    births = window.dead.exits + len(window.born) - len(window.ended)
+    return {"exits": window.dead.exits, "births": births if births >= 0 else None}
 
 
 def interval_group(window, before, after):
@@ -68,7 +86,7 @@ def interval_group(window, before, after):
     time = time_between(window, work, before, after)
     values = window.values()
     return {"threadsBefore": len(window.sides[0]), "threadsAfter": len(window.sides[1]), "lives": lives_of(window),
-            "time": time, "weight": weight([shares(time, work, Host(before, after))]),
+            **exits_of(window), "time": time, "weight": weight([shares(time, work, Host(before, after))]),
             "metrics": {name: interval_metric(name, values[name], window, elapsed) for name in METRICS},
             "derived": interval_derived(values, work)}
 
@@ -171,7 +189,7 @@ def intervals(first, second, axis):
 
 
 def intervals_side(pair):
-    return {"elapsedNs": pair[1].start_ns - pair[0].start_ns, "lives": lives_of(shown(follow(*pair)))}
+    return {"elapsedNs": pair[1].start_ns - pair[0].start_ns, "lives": lives_of(shown(follow(*pair), *pair))}
 
 
 def done(window):
@@ -202,6 +220,7 @@ def intervals_group(sides, pairs):
     both = lambda items: dict(zip("ab", items))
     return {"threads": both([len(window.sides[1]) for window in sides]),
             "time": both(times), "lives": both([lives_of(window) for window in sides]),
+            **{name: both([exits_of(window)[name] for window in sides]) for name in ("exits", "births")},
             "weight": weight([shares(time, work, Host(*pair)) for time, work, pair in zip(times, works, pairs)]),
             "metrics": {name: side_by_side(name, values[0][name], values[1][name]) | {"reset": name in resets}
                         for name in METRICS},
@@ -228,6 +247,9 @@ def risen(window, name="hiwater_rss_bytes"):
     """The highest peak that was reached inside; None where none was. A process that was born without memory has 0."""
     reached = [life.after.values[name] for life in window.lives if life.after and name in life.after.values
                and (life.moved(name) or life.is_born and life.after.tid == life.after.tgid)]
+    peak = window.peak_of_ended(name)
+    if peak is not None and not window.dead.left_out("run_time_ns"):
+        reached.append(peak)
     return max(reached, default=None)
 
 
@@ -236,7 +258,9 @@ def account_between(window, pair):
     work, host = window.work, Host(*pair)
     time = time_between(window, work, *pair)
     told = account(time, work, host, len(window.sides[1])) | {
-        "born": len(window.born), "ended": len(window.ended), "peakRssBytes": risen(window)}
+        "born": len(window.born), "ended": len(window.ended), "peakRssBytes": risen(window),
+        "bornAndEnded": window.dead.fleeting if window.dead else None,
+        "leftOut": window.dead.left_out("run_time_ns") + window.dead.elsewhere if window.dead else None}
     return told, shares(time, work, host)
 
 

@@ -42,6 +42,22 @@ class Thread:
         return self.tid, self.start
 
 
+@dataclasses.dataclass
+class DeadRow:
+    """What threads did that have ended with these names: @values of all of them, since the ledger began."""
+    pcomm: str
+    comm: str
+    cgroup: str
+    kthread: bool
+    own: bool
+    exits: int
+    lives_ns: int
+    accounted: int
+    young: int
+    young_run_ns: int
+    values: dict
+
+
 class Snapshot:
     def __init__(self, path):
         self.path = pathlib.Path(path)
@@ -54,6 +70,9 @@ class Snapshot:
         self.release = tuple(map(int, re.findall(r"\d+", self.head["kernelRelease"])[:2]))
         self.tick_ns = 10**9 // self.head["userHz"]
         self.threads = list(self._threads())
+        self.ledger_id = self.head.get("ledgerId")
+        self.ledger = self.document.get("ledger")
+        self.dead = list(self._dead())
 
     def _threads(self):
         table = self.document["threads"]
@@ -64,6 +83,14 @@ class Snapshot:
             yield Thread(row["tid"], row["tgid"], row["start_time_clock_ticks"], row.get("pcomm", ""),
                          row.get("comm", ""), row.get("cgroup", ""), row.get("kthread", False),
                          row.get("self", False), values)
+
+    def _dead(self):
+        table = self.document.get("dead") or {"rows": []}
+        for cells in table["rows"]:
+            row = {name: cell for name, cell in zip(table["columns"], cells) if cell is not None}
+            counts = [row[name] for name in "exits lives_ns accounted young young_run_ns".split()]
+            yield DeadRow(row.get("pcomm", ""), row.get("comm", ""), row.get("cgroup", ""), row.get("kthread", False),
+                          row.get("self", False), *counts, {name: row[name] for name in METRICS if name in row})
 
     def host_rows(self, part, item):
         """{name of an item: {column: number}} of host_cpu, host_disk or host_network; None without that part."""

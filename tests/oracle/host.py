@@ -3,6 +3,7 @@
 import dataclasses
 import pathlib
 
+from ended import total_of_ended
 from lives import known_sum
 
 SECTOR_BYTES = 512
@@ -91,9 +92,12 @@ def host_of(lives, before, after):
     per_cpu = [{"cpu": int(cpu), "usedNs": host.cpu_ns(cpu, *USED),
                 **{f"{name}Ns": host.cpu_ns(cpu, name) for name in CPU_TIMES[3:]}} for cpu in cpus]
     waiting = [life.work("wait_time_ns") for life in lives if life.after]
+    waiting = known_sum(waiting) if waiting else 0
+    if waiting is not None:
+        waiting += total_of_ended(lives, before, after, "wait_time_ns") or 0
     return {"cpus": host.cpus(), "cpuUsedNs": host.used_ns(),
             **{f"{name}Ns": host.cpu_ns("all", name) for name in CPU_TIMES},
-            "perCpu": None if None in rows else per_cpu, "waitingNs": known_sum(waiting) if waiting else 0,
+            "perCpu": None if None in rows else per_cpu, "waitingNs": waiting,
             **{name: host.counted("host_cpu", count) for name, count in (
                 ("processesCreated", "processes"), ("contextSwitches", "ctxt"), ("interrupts", "intr"))},
             "oomKills": host.counted("host_memory", "oom_kill")}

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import functools
 
+from ended import Ended, share_ledger
 from judge import judge, judge_growth
 from reduce import LIMIT, reduced, values_of
 from registry import COUNTERS, DELAY_FAMILIES, METRICS
@@ -14,6 +15,7 @@ DELAYS = [[f"{family}_delay_{what}" for family in families for what in ("count",
           for families in (DELAY_FAMILIES, ["irq"])]
 # What jemalloc counts lies in the memory of the process, which a forked child gets a copy of.
 INHERITED = {"allocated_bytes", "deallocated_bytes"}
+WAITS = "storage_wait_ns storage_wait_count uninterruptible_ns uninterruptible_count".split()
 AXES = {
     "comm-exact": lambda thread: thread.comm,
     "pcomm": lambda thread: thread.pcomm,
@@ -66,6 +68,16 @@ class Life:
                 return None if any(delay in values for delay in delays) else 0
         return None
 
+    def value_of_gone(self, name):
+        """The same of a thread that ended."""
+        values = self.before.values
+        if name in values:
+            return values[name]
+        for delays in DELAYS:
+            if name in delays and "cpu_delay_count" in values and not any(delay in values for delay in delays):
+                return 0
+        return None
+
     def may_inherit(self, name):
         """The first thread of a new process may have begun with what the thread that forked had."""
         return self.is_born and name in INHERITED and self.after.tid == self.after.tgid
@@ -93,12 +105,22 @@ class Life:
         return end > begin if METRICS[name].rule != "MinFloor" else 0 < end and (begin == 0 or end < begin)
 
 
+def share_waits(before, after):
+    """One account counted them in both."""
+    since = [snapshot.head.get("waitsSinceBoottimeNs") for snapshot in (before, after)]
+    return None not in since and since[0] == since[1]
+
+
 @functools.lru_cache(maxsize=4)
 def follow(before, after):
     """The life of each thread of either snapshot."""
+    ignored = () if share_waits(before, after) else WAITS
     there, here = ({thread.life: thread for thread in copy.deepcopy(snapshot.threads)} for snapshot in (before, after))
     lives = [Life(there.get(life), here.get(life)) for life in dict.fromkeys([*there, *here])]
     for life in lives:
+        for thread in (life.before, life.after) if ignored else ():
+            for name in ignored if thread else ():
+                thread.values.pop(name, None)
         proved = judge(before, life.before) if life.before else None
         if life.after:
             judge(after, life.after, proved)
@@ -123,8 +145,11 @@ class Counted:
 class Window:
     """The threads of one group between two snapshots."""
 
-    def __init__(self, lives):
+    def __init__(self, lives, dead=None, gone=(), by_process=False):
         self.lives = lives
+        self.dead = dead  # Ended; None: no ledger tells
+        self.gone = gone  # all that ended, of any group
+        self.by_process = by_process
         self.survivors = [life for life in lives if life.survived]
         self.born = [life.after for life in lives if life.is_born]
         self.ended = [life.before for life in lives if life.after is None]
@@ -132,7 +157,15 @@ class Window:
 
     @property
     def only_ended(self):
-        return not self.survivors and not self.born
+        return not self.survivors and not self.born and not (self.dead and self.dead.exits)
+
+    def work_of_ended(self, name):
+        return self.dead.work(name) if self.dead else None
+
+    def peak_of_ended(self, name):
+        if not self.dead or not METRICS[name].is_extreme:
+            return None
+        return self.dead.peak(name, self.gone, self.by_process and not self.survivors and not self.ended)
 
     def counted(self, name):
         both, left_out, fell = [], 0, False
@@ -144,19 +177,22 @@ class Window:
             elif begin is not None or end is not None:
                 left_out += 1
         born = values_of([life.after for life in self.lives if life.is_born and not life.may_inherit(name)], name)
-        if not both and not born:
+        ended = self.work_of_ended(name)
+        left_out += self.dead.left_out(name) if self.dead else 0
+        if not both and not born and ended is None:
             return Counted(None, None, left_out, fell)
         return Counted(min(LIMIT, sum(begin for begin, _ in both)),
-                       min(LIMIT, sum(end for _, end in both) + sum(born)), left_out, fell)
+                       min(LIMIT, sum(end for _, end in both) + sum(born) + (ended or 0)), left_out, fell)
 
     @functools.cached_property
     def work(self):
         """{counter: the work of the group in between, or None}; a thread whose counter fell is left out."""
-        return {name: known_sum(life.work(name) for life in self.lives) for name in COUNTERS}
+        return {name: known_sum([*(life.work(name) for life in self.lives), self.work_of_ended(name)])
+                for name in COUNTERS}
 
     def moved(self, name):
         """Whether a peak rose or a minimum fell inside for any thread; those who were born had none before."""
-        return any(life.moved(name) for life in self.lives)
+        return any(life.moved(name) for life in self.lives) or self.peak_of_ended(name) is not None
 
     def _before(self, metric):
         """Of all threads before; a survivor's delays that were left out are known from what it has after."""
@@ -172,7 +208,9 @@ class Window:
                 counted = self.counted(name)
                 found[name] = (counted.before, counted.after)
             else:
-                found[name] = self._before(metric), reduced(metric, values_of(self.sides[1], name))
+                peak = self.peak_of_ended(name)
+                here = [*values_of(self.sides[1], name), *([] if peak is None else [peak])]
+                found[name] = self._before(metric), reduced(metric, here)
         # Without threads there is no value, but their number is known.
         found["thread_count"] = tuple(len(side) for side in self.sides)
         return found
@@ -180,11 +218,33 @@ class Window:
 
 def windows(before, after, axis):
     """{key: Window} of all groups of the axis, those of ended threads included."""
-    groups = {}
-    for life in follow(before, after):
-        if not life.latest.own:
-            groups.setdefault(AXES[axis](life.latest), []).append(life)
-    return {key: Window(lives) for key, lives in groups.items()}
+    is_known = share_ledger(before, after)
+    groups, ended, lives = {}, {}, follow(before, after)
+    gone = [life for life in lives if life.after is None and not life.latest.own]
+    for life in lives:
+        if life.latest.own:
+            continue
+        if life.after is None and is_known:
+            key = key_of_ended(life.before, axis)
+            ended.setdefault(key, Ended()).gone.append(life)
+        else:
+            key = AXES[axis](life.latest)
+        groups.setdefault(key, []).append(life)
+    for side, snapshot in enumerate((before, after) if is_known else ()):
+        for row in snapshot.dead:
+            if not row.own:
+                values = {name: value for name, value in row.values.items()
+                          if name not in WAITS or share_waits(before, after)}
+                row = dataclasses.replace(row, values=values)
+                ended.setdefault(key_of_ended(row, axis), Ended()).rows[side].append(row)
+    groups = {key: Window(groups.get(key, []), ended.get(key, Ended()) if is_known else None, gone, axis == "pcomm")
+              for key in {**groups, **ended}}
+    return {key: window for key, window in groups.items() if window.lives or window.dead.exits}
+
+
+def key_of_ended(names, axis):
+    """Who ended has no number: where each thread is a group, all with these names are one."""
+    return AXES[axis](names) if axis != "thread" else SEPARATOR.join((names.cgroup, names.pcomm, names.comm))
 
 
 def states(snapshot, axis):

@@ -32,10 +32,12 @@ GROUPS_OF_COLUMNS = {
     "schedstat": "run_time_ns wait_time_ns timeslices".split(),
     "status": "voluntary_csw nonvoluntary_csw rss_anon_bytes rss_file_bytes rss_shmem_bytes swap_bytes".split(),
     "ext": ["ext_enabled"],
+    "waits": "storage_wait_ns storage_wait_count uninterruptible_ns uninterruptible_count".split(),
 }
 # Shares of a thread's time that its totals take at most; together with run and wait they stay below all of it.
 TIME_SHARES = {"run_time_ns": 0.3, "wait_time_ns": 0.2, "cpu_delay_total_ns": 0.2, "block_sum": 0.2,
-               "iowait_sum": 0.15, "blkio_delay_total_ns": 0.15, "voluntary_sleep_ns": 0.2, "wait_sum": 0.2}
+               "iowait_sum": 0.15, "blkio_delay_total_ns": 0.15, "voluntary_sleep_ns": 0.2, "wait_sum": 0.2,
+               "storage_wait_ns": 0.1, "uninterruptible_ns": 0.1}
 PEAK_OF = {"wait_max": "wait_sum", "sleep_max": "voluntary_sleep_ns", "block_max": "block_sum", "exec_max": "run_time_ns",
            "slice_max": "run_time_ns"}
 
@@ -109,6 +111,48 @@ class Worker:
         return {**cells, **values}
 
 
+class Ledger:
+    """What threads did that ended, by their names."""
+
+    def __init__(self, rng, since_ns):
+        self.id, self.since_ns = f"{rng.getrandbits(128):032x}", since_ns
+        self.generation = 0
+        self.rows = {}
+
+    def enter(self, worker, lived_ns, is_young):
+        key = worker.pcomm, worker.comm, worker.cgroup, worker.kthread, worker.own
+        row = self.rows.setdefault(key, dict.fromkeys("exits lives_ns accounted young young_run_ns".split(), 0))
+        row["exits"] += 1
+        row["accounted"] += 1
+        row["lives_ns"] += lived_ns
+        if is_young:
+            row["young"] += 1
+            row["young_run_ns"] += worker.values["run_time_ns"]
+        for name, metric in METRICS.items():
+            had, value = row.get(name, 0), worker.values.get(name, 0)
+            if name in COUNTERS:
+                row[name] = had + value
+            elif metric.rule == "MinFloor":
+                row[name] = min(had, value) if had and value else had or value
+            elif metric.is_extreme:
+                row[name] = max(had, value)
+
+    def document(self, without):
+        """The members of a document, and those of its end."""
+        counts = "exits lives_ns accounted young young_run_ns".split()
+        lacks = without | set(GROUPS_OF_COLUMNS["jemalloc"])
+        names = [name for name, metric in METRICS.items() if name not in GROUPS_OF_COLUMNS["jemalloc"]
+                 and (name in COUNTERS or metric.is_extreme)]
+        columns = ["pcomm", "comm", "cgroup", "kthread", "self", *counts, *names]
+        rows = [[*key, *(row[name] for name in counts), *(None if name in lacks else row.get(name) for name in names)]
+                for key, row in self.rows.items()]
+        none = dict.fromkeys("unfinished folded_rows overflow_exits lost_marks lost_records".split(), 0)
+        exits = sum(row["exits"] for row in self.rows.values())
+        return ({"ledger": {"generation": self.generation, "exits": exits, **none},
+                 "dead": {"columns": columns, "rows": rows}},
+                {"ledgerId": self.id, "ledgerSinceBoottimeNs": self.since_ns})
+
+
 class Host:
     """A host since its boot."""
 
@@ -124,6 +168,9 @@ class Host:
         self.without = set()
         self.without_parts = {part for part in ("host_cpu", "host_disk", "host_memory") if rng.random() < 0.15}
         self.workers = {}
+        self.ledger = None if rng.random() < 0.3 else Ledger(rng, self.boottime_ns)
+        self.captured_ns = 0
+        self.waits_since_ns = rng.choice([None, self.boottime_ns // 2, self.boottime_ns])
         self.next_pid = 100
         self.cpu_ticks = [[rng.randrange(10**6) for _ in range(10)] for _ in range(self.n_cpus)]
         self.kinds = {"sda": "disk", "sda1": "partition", "dm-0": "stacked", "nvme0n1": "disk", "loop0": "loop"}
@@ -178,6 +225,11 @@ class Host:
             self._end(tid, begin_ns)
         for _ in range(rng.randrange(4)):
             self.spawn_process(rng.randrange(begin_ns, self.boottime_ns))
+        for _ in range(rng.choice([0, 3, 30])):
+            self._flash(begin_ns)
+        if rng.random() < 0.1:
+            self.ledger = Ledger(rng, self.boottime_ns)
+            self.waits_since_ns = self.boottime_ns
         for worker in rng.sample(list(self.workers.values()), rng.randrange(4)):
             self._rename(worker)
         for worker in rng.sample(list(self.workers.values()), rng.randrange(3)):
@@ -191,10 +243,29 @@ class Host:
     def _end(self, tid, begin_ns):
         """A thread ends; sometimes another gets its id."""
         worker = self.workers.pop(tid)
+        self._enter(worker, self.rng.randrange(begin_ns, self.boottime_ns))
         if self.rng.random() < 0.4:
             start = self.rng.randrange(begin_ns, self.boottime_ns) // TICK_NS
             names = worker.pcomm, self.rng.choice(THREADS), worker.cgroup
             self.spawn(tid, worker.tgid, max(start, worker.start + 1), names)
+
+    def _enter(self, worker, end_ns):
+        """The start is counted in ticks, the life in nanoseconds."""
+        start_ns = worker.start * TICK_NS
+        if self.rng.random() < 0.15:
+            self._rename(worker)
+        if self.ledger:
+            self.ledger.enter(worker, max(0, end_ns - start_ns - self.rng.randrange(TICK_NS)), start_ns > self.captured_ns)
+
+    def _flash(self, begin_ns):
+        """A process that is born and ends between two captures."""
+        rng, end_ns = self.rng, self.rng.randrange(begin_ns + 1, self.boottime_ns)
+        pcomm = rng.choice([*PROCESSES, "cc1"])
+        start = -(-rng.randrange(begin_ns, end_ns) // TICK_NS)
+        worker = Worker(rng, 0, 0, start, (pcomm, rng.choice([pcomm, *THREADS]), rng.choice(CGROUPS)))
+        worker.own = rng.random() < 0.05
+        worker.advance(max(0, end_ns - start * TICK_NS))
+        self._enter(worker, max(end_ns, start * TICK_NS))
 
     def _rename(self, worker):
         what = self.rng.randrange(3)
@@ -287,6 +358,13 @@ class Host:
     def capture(self):
         """The source of a snapshot file, {"head", "document"}."""
         self.n_captures += 1
+        self.captured_ns = self.boottime_ns
+        ledger, ledger_head = {"ledger": None, "dead": {"columns": [], "rows": []}}, {}
+        if self.ledger:
+            self.ledger.generation += 1
+            ledger, ledger_head = self.ledger.document(self.without)
+        if self.waits_since_ns is not None:
+            ledger_head["waitsSinceBoottimeNs"] = self.waits_since_ns
         rows = self.rows()
         columns = IDENTITY + [name for name in METRICS if name != "thread_count"]
         took = self.rng.randrange(10**6, 10**8)
@@ -295,11 +373,11 @@ class Host:
                  "startBoottimeNs": self.boottime_ns}
         end = {"endRealtimeNs": begin["startRealtimeNs"] + took, "endBoottimeNs": self.boottime_ns + took,
                "threads": len(rows), "processes": len({row["tgid"] for row in rows}), "backend": "procfs",
-               "complete": True, "taskstatsVersion": 15, "cost": {"wallNs": took, "cpuNs": took, "peakRssBytes": 1 << 22}}
+               "complete": True, "taskstatsVersion": 15, **ledger_head, "cost": {"wallNs": took, "cpuNs": took, "peakRssBytes": 1 << 22}}
         host = {"host": {"online_cpus": self.n_online, "user_hz": HZ, "page_size": 4096}, **self.host_parts()}
         table = {"columns": columns, "rows": [[row.get(column) for column in columns] for row in rows]}
         document = {**begin, "captured_at_unix_ns": begin["startRealtimeNs"], "user_hz": HZ, "page_size": 4096,
-                    "smapsRequested": False, **host, "threads": table, "cgroup_stats": self.cgroup_stats(),
+                    "smapsRequested": False, **host, "threads": table, **ledger, "cgroup_stats": self.cgroup_stats(),
                     "psi": None, "sched_ext": None, "sources": sources(len(rows)), "end": end}
         head = {"name": f"made-{self.n_captures}", "tagged": True, "uid": 0, **begin, **end, "userHz": HZ,
                 "pageSize": 4096, "smapsRequested": False}

@@ -6,7 +6,7 @@ import pathlib
 import re
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
-TABLES = ("metrics.tsv", "metrics-accounting.tsv", "metrics-memory.tsv")
+TABLES = ("metrics.tsv", "metrics-accounting.tsv", "metrics-memory.tsv", "metrics-waits.tsv")
 MOMENTARY = {"processor", "state"}  # how a thread was found: no delta, no percent
 # Delays whose zeros a capture leaves out where a thread may have no accounting.
 DELAY_FAMILIES = "blkio swapin freepages thrashing compact wpcopy".split()

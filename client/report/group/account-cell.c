@@ -64,7 +64,8 @@ static bool account_is_idle(json_object *account) {
                 if (columns[i].key &&
                     json_object_get_double(cell_member(account, columns[i].key)) > 0)
                         return false;
-        return count_of(account, "born") == 0 && count_of(account, "ended") == 0;
+        return count_of(account, "born") == 0 && count_of(account, "ended") == 0 &&
+               count_of(account, "bornAndEnded") == 0;
 }
 
 bool account_row_is_idle(json_object *row) {
@@ -99,7 +100,17 @@ static bool is_only(json_object *row, const char *name, const char *letter) {
         return span_is(only, name) || span_is(only, letter);
 }
 
-/* threads: "12", "12 +3 −1", "12→14", "4 new", "2 gone" */
+/* threads: "12", "12 +3 −1", "431 ended", "12→14", "4 new", "2 gone" */
+
+/* A group that was never there but in between: its threads were all born and ended inside. */
+static bool is_fleeting(json_object *account) {
+        return count_of(account, "bornAndEnded") > 0 && count_of(account, "threads") == 0 &&
+               count_of(account, "born") == 0 && count_of(account, "ended") == 0;
+}
+
+static void append_fleeting(Buffer *cell, json_object *account) {
+        buffer_append_format(cell, "%llu ended", count_of(account, "bornAndEnded"));
+}
 
 /* What is gone has no threads at the end, but those that ended. */
 static void append_gone(Buffer *cell, json_object *account) {
@@ -108,8 +119,16 @@ static void append_gone(Buffer *cell, json_object *account) {
         buffer_append_format(cell, "%llu gone", n > 0 ? n : count_of(account, "ended"));
 }
 
+/* Who was born and ended is counted with both, so that the cell adds up. */
 static void append_lives(Buffer *cell, json_object *account) {
-        unsigned long long born = count_of(account, "born"), ended = count_of(account, "ended");
+        unsigned long long fleeting = count_of(account, "bornAndEnded");
+        unsigned long long born = count_of(account, "born") + fleeting;
+        unsigned long long ended = count_of(account, "ended") + fleeting;
+
+        if (is_fleeting(account)) {
+                append_fleeting(cell, account);
+                return;
+        }
 
         cell_append_number(cell, cell_member(account, "threads"), QUANTITY_LADDER_NONE);
         if (born > 0)
@@ -121,11 +140,18 @@ static void append_lives(Buffer *cell, json_object *account) {
 static void append_threads(Buffer *cell, json_object *row, ReportKind kind) {
         json_object *first = account_of(row, 0), *second = account_of(row, 1);
 
+        json_object *last = second ? second : first;
+
         if (is_only(row, "before", "a")) {
-                append_gone(cell, first);
+                if (is_fleeting(first))
+                        append_fleeting(cell, first);
+                else
+                        append_gone(cell, first);
         } else if (is_only(row, "after", "b")) {
-                buffer_append_format(cell, "%llu new",
-                                     count_of(second ? second : first, "threads"));
+                if (is_fleeting(last))
+                        append_fleeting(cell, last);
+                else
+                        buffer_append_format(cell, "%llu new", count_of(last, "threads"));
         } else if (kind == REPORT_INTERVAL) {
                 append_lives(cell, first);
         } else {
@@ -179,11 +205,15 @@ static void append_side(Buffer *cell, AccountColumn column, json_object *account
                         const AccountStyle *style, AccountSigns *signs) {
         const char *exact = columns[column].exact;
         json_object *is_exact = exact ? cell_member(account, exact) : NULL;
-        bool approximate = json_object_is_type(is_exact, json_type_boolean) &&
-                           !json_object_get_boolean(is_exact) &&
-                           json_object_get_double(cell_member(account, columns[column].key)) > 0;
+        bool moved = column == ACCOUNT_COLUMN_CPU && count_of(account, "leftOut") > 0 &&
+                     cell_member(account, columns[column].key);
+        bool approximate =
+                moved || (json_object_is_type(is_exact, json_type_boolean) &&
+                          !json_object_get_boolean(is_exact) &&
+                          json_object_get_double(cell_member(account, columns[column].key)) > 0);
 
         if (approximate) {
+                signs->moved = signs->moved || moved;
                 signs->storage = signs->storage || column == ACCOUNT_COLUMN_STORAGE;
                 signs->writes = signs->writes || column == ACCOUNT_COLUMN_WRITE;
                 if (!style->raw)

@@ -41,6 +41,7 @@ typedef struct AccountStyle {
 typedef struct AccountSigns {
         bool storage; /* an approximate time blocked on storage */
         bool writes;  /* more written than the disks say */
+        bool moved;   /* CPU time without that of threads that ended under other names */
         bool bar;
 } AccountSigns;
 

@@ -178,9 +178,11 @@ int account_table_print_signs(const AccountTable *table, const Lines *lines) {
                 account_bar_legend(&bar, &table->style);
                 r = lines_print_buffer(lines, "", &bar);
         }
-        if (storage || writes)
-                lines_format(lines, "", "~ approximate:%s%s%s",
+        if (storage || writes || signs->moved)
+                lines_format(lines, "", "~ approximate:%s%s%s%s%s",
                              storage ? " IO by delay accounting since Linux 6.12" : "",
-                             storage && writes ? "," : "", writes ? " WRITE in whole pages" : "");
+                             storage && writes ? "," : "", writes ? " WRITE in whole pages" : "",
+                             (storage || writes) && signs->moved ? "," : "",
+                             signs->moved ? " CPU without threads that ended as others" : "");
         return r;
 }

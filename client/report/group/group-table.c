@@ -70,7 +70,10 @@ GroupTable *group_table_free(GroupTable *table) {
 
 /* labels */
 
-/* "process/thread[tid]", without the process if the thread has the same name. */
+/*
+ * "process/thread[tid]", without the process if the thread has the same name; "[ended]" where all
+ * who ended with these names are a group.
+ */
 static void append_thread(Buffer *label, json_object *group) {
         Span process = cell_string(cell_member(group, "process"));
         Span thread = cell_string(cell_member(group, "thread"));
@@ -80,14 +83,17 @@ static void append_thread(Buffer *label, json_object *group) {
                 buffer_append_byte(label, '/');
         }
         printable_append_name(label, thread);
-        buffer_append_format(label, "[%lld]",
-                             (long long) json_object_get_int64(cell_member(group, "tid")));
+        if (cell_member(group, "ended"))
+                buffer_append_text(label, "[ended]");
+        else
+                buffer_append_format(label, "[%lld]",
+                                     (long long) json_object_get_int64(cell_member(group, "tid")));
 }
 
 void group_label_append(Buffer *label, json_object *group) {
         Span key = cell_string(cell_member(group, "key"));
 
-        if (cell_member(group, "tid")) {
+        if (cell_member(group, "tid") || cell_member(group, "ended")) {
                 append_thread(label, group);
                 return;
         }

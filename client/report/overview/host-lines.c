@@ -216,6 +216,13 @@ static bool find_coverage(const HostSide *side, double *ret) {
         return true;
 }
 
+bool host_lines_cover_all(json_object *coverage) {
+        const HostSide side = { .coverage = coverage };
+        double percent;
+
+        return find_coverage(&side, &percent) && percent >= FULL_COVERAGE;
+}
+
 /* Of both sides, because "from nothing" would be wrong: nobody measured it. */
 static bool lacks_run_times(const HostSide sides[], size_t n_sides) {
         for (size_t i = 0; i < n_sides; i++) {
@@ -248,7 +255,9 @@ static void append_coverage(Buffer *line, const HostSide sides[], size_t n_sides
                 return;
         buffer_append_text(line, ": ");
         compact_append_cpus(line, missed_ns / (double) last->elapsed_ns);
-        buffer_append_text(line, " went to threads that ended, and interrupts");
+        buffer_append_text(line, cell_member(last->coverage, "endedNs")
+                                         ? " went to interrupts, or was not seen"
+                                         : " went to threads that ended, and interrupts");
 }
 
 /* The first line with the first @n_items of what is not about the CPUs themselves. */

@@ -159,6 +159,27 @@ static int print_interval_line(const Lines *lines, const char *label, json_objec
         return lines_print_buffer(lines, label, &line);
 }
 
+/*
+ * Why what threads did that ended is in no group: said where that may have been much, and where
+ * nobody knows how much it was although threads ended.
+ */
+static int print_unseen(const Lines *lines, const char *label, json_object *lives,
+                        json_object *coverage, bool verbose) {
+        uint64_t n = json_object_get_uint64(cell_member(lives, "ended"));
+        bool measured = cell_member(coverage, "cpuUsedNs") && cell_member(coverage, "attributedNs");
+        json_object *reason = cell_member(coverage, "endedReason");
+        _cleanup_(buffer_done) Buffer line = {};
+
+        if (!reason || (!verbose && (measured ? host_lines_cover_all(coverage) : n == 0)))
+                return 0;
+        buffer_append_text(&line, "the work of threads that ended ");
+        if (n > 0)
+                buffer_append_format(&line, "(%llu vanished) ", (unsigned long long) n);
+        buffer_append_text(&line, "is not included: ");
+        cell_append_text(&line, reason);
+        return lines_print_buffer(lines, label, &line);
+}
+
 static HostSide host_side(json_object *host, json_object *coverage, json_object *interval) {
         return (HostSide){
                 .host = host,
@@ -176,6 +197,8 @@ static int print_interval(const Lines *lines, json_object *reply, bool verbose) 
         if (r == 0)
                 r = host_lines_print(lines, &side, 1);
         if (r == 0)
+                r = print_unseen(lines, "ended", cell_member(reply, "lives"), coverage, verbose);
+        if (r == 0)
                 r = limited_lines_print(lines, "limited", cell_member(reply, "limited"),
                                         verbose ? 0 : LIMITED_LINES);
         if (r == 0)
@@ -185,7 +208,8 @@ static int print_interval(const Lines *lines, json_object *reply, bool verbose) 
 
 static int print_intervals(const Lines *lines, json_object *reply, bool verbose) {
         static const char *const keys[] = { "a", "b" }, *const labels[] = { "A", "B" },
-                                 *const limited_labels[] = { "limited A", "limited B" };
+                                 *const limited_labels[] = { "limited A", "limited B" },
+                                 *const ended_labels[] = { "ended A", "ended B" };
         json_object *host = cell_member(reply, "host"), *limited = cell_member(reply, "limited");
         json_object *coverage = cell_member(reply, "coverage"), *other = NULL;
         size_t max_lines = LIMITED_LINES;
@@ -202,6 +226,10 @@ static int print_intervals(const Lines *lines, json_object *reply, bool verbose)
         }
         if (r == 0)
                 r = host_lines_print(lines, sides, 2);
+        for (size_t i = 0; r == 0 && i < 2; i++)
+                r = print_unseen(lines, ended_labels[i],
+                                 cell_member(cell_member(reply, keys[i]), "lives"),
+                                 sides[i].coverage, verbose);
         if (cell_length(cell_member(limited, "a")) > 0 &&
             cell_length(cell_member(limited, "b")) > 0)
                 max_lines /= 2;

@@ -26,10 +26,24 @@ static uint64_t without(uint64_t whole, Amount part) {
         return whole > part.n ? whole - part.n : 0;
 }
 
+/*
+ * The account of waits misses what older lives did before it began. An interval has it only if the
+ * account began before.
+ */
+static Amount wait_of(const AccountBasis *basis, MetricId id) {
+        const Amount *since = &basis->waits_since_ns, *first = &basis->tally->first_start_ns;
+
+        if (!basis->lives && (!since->known || !first->known || first->n < since->n))
+                return unknown;
+        return sum_of(basis, id);
+}
+
 static void account_for_storage(Account *account, const AccountBasis *basis) {
         const MetricId delay = METRIC_blkio_delay_total_ns;
 
-        account->storage_ns = sum_of(basis, METRIC_iowait_sum);
+        account->storage_ns = wait_of(basis, METRIC_storage_wait_ns);
+        if (!account->storage_ns.known)
+                account->storage_ns = sum_of(basis, METRIC_iowait_sum);
         account->storage_exact = account->storage_ns.known;
         if (account->storage_ns.known)
                 return;
@@ -58,13 +72,15 @@ static void account_for_rest(Account *account) {
 }
 
 static void account_for_time(Account *account, const AccountBasis *basis) {
-        if (basis->work && basis->period->known)
+        if (basis->work && basis->period->known && !basis->tally->lacks_alive)
                 account->alive_ns = amount_of(basis->tally->alive_ns);
         account->running_ns = sum_of(basis, METRIC_run_time_ns);
         account->waiting_ns = sum_of(basis, METRIC_wait_time_ns);
         account_for_storage(account, basis);
-        account->blocked_ns =
-                amount_subtract(sum_of(basis, METRIC_block_sum), sum_of(basis, METRIC_iowait_sum));
+        account->blocked_ns = wait_of(basis, METRIC_uninterruptible_ns);
+        if (!account->blocked_ns.known)
+                account->blocked_ns = amount_subtract(sum_of(basis, METRIC_block_sum),
+                                                      sum_of(basis, METRIC_iowait_sum));
         account_for_rest(account);
 }
 
@@ -77,6 +93,20 @@ static bool writes_are_plausible(Amount written, const HostUse *host) {
         if (!written.known || !room.known)
                 return true;
         return number_multiply_saturating(written.n, 10) <= number_multiply_saturating(room.n, 11);
+}
+
+/* threads */
+
+static void account_for_lives(Account *account, const LifeCounts *lives, const GroupDead *dead) {
+        account->born = amount_of(lives->born);
+        account->ended = amount_of(lives->gone);
+        account->fleeting = lives->fleeting;
+        if (!lives->fleeting.known)
+                return;
+        account->left_out = amount_of(
+                dead ? number_add_saturating(group_dead_left_out(dead, METRIC_run_time_ns),
+                                             group_dead_n_elsewhere(dead))
+                     : 0);
 }
 
 /* all of it */
@@ -92,10 +122,8 @@ Account account_of(const AccountBasis *basis) {
                 .peak_rss_bytes = basis->tally->risen_rss_bytes,
         };
 
-        if (basis->lives) {
-                account.born = amount_of(basis->lives->born);
-                account.ended = amount_of(basis->lives->gone);
-        }
+        if (basis->lives)
+                account_for_lives(&account, basis->lives, basis->dead);
         account.write_exact = writes_are_plausible(account.write_bytes, basis->host);
         account_for_time(&account, basis);
         return account;
@@ -134,6 +162,8 @@ void account_write_json(JsonWriter *writer, const Account *account) {
         json_write_member_u64(writer, "threads", account->threads);
         amount_write_json(writer, "born", account->born);
         amount_write_json(writer, "ended", account->ended);
+        amount_write_json(writer, "bornAndEnded", account->fleeting);
+        amount_write_json(writer, "leftOut", account->left_out);
         write_times(writer, account);
         amount_write_json(writer, "switches", account->switches);
         amount_write_json(writer, "readBytes", account->read_bytes);

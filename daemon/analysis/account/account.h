@@ -10,10 +10,11 @@
  *     alive       the sum over the threads of how long each was alive inside
  *     running     run_time_ns
  *     waiting     for a CPU: wait_time_ns
- *     storage     blocked on storage: iowait_sum, which is exact; else blkio_delay_total_ns, which
- *                 is not exact where the kernel counts it wrongly or a thread was corrected
- *                 (judge.h), and then is cut to what running and waiting leave of the time
- *     blocked     otherwise: block_sum without iowait_sum
+ *     storage     blocked on storage: storage_wait_ns where it was counted all the time, or
+ *                 iowait_sum, which are exact; else blkio_delay_total_ns, which is not exact where
+ *                 the kernel counts it wrongly or a thread was corrected (judge.h), and then is cut
+ *                 to what running and waiting leave of the time
+ *     blocked     otherwise: uninterruptible_ns likewise, or block_sum without iowait_sum
  *     asleep      the rest; where blocked is not known, asleep or blocked
  *
  * The times of one thread are not read at one moment, so the parts can be a little more than the
@@ -26,6 +27,7 @@
 #include "analysis/account/host-use.h"
 #include "analysis/group/aggregate.h"
 #include "analysis/group/amount.h"
+#include "analysis/group/group-dead.h"
 #include "analysis/group/group-window.h"
 #include "analysis/group/life-tally.h"
 #include "json/json-writer.h"
@@ -45,17 +47,28 @@ typedef struct AccountBasis {
          */
         const GroupWindow *window;
         Aggregate *const *sides;
-        uint64_t n_threads;      /* at the end */
+        uint64_t n_threads; /* at the end */
+        /*
+         * Of an interval: threads that ended; NULL: none did, or no ledger tells.
+         */
+        const GroupDead *dead;
         const LifeCounts *lives; /* of an interval; NULL: whole lives */
         const LifeTally *tally;
         const Period *period;
+        Amount waits_since_ns; /* when the account of waits began; of whole lives */
         KernelDefects defects; /* of the kernel that counted */
         const HostUse *host;
 } AccountBasis;
 
 typedef struct Account {
-        uint64_t threads; /* at the end */
-        Amount born, ended;
+        uint64_t threads;   /* at the end */
+        Amount born, ended; /* of the threads of either end */
+        Amount fleeting;    /* born and ended; only a ledger of the dead tells */
+        /*
+         * Threads that ended and whose work is not in the figures, because they had other names at
+         * the beginning, or what they had done by then is not known. Known if the last is.
+         */
+        Amount left_out;
         Amount alive_ns, running_ns, waiting_ns, storage_ns, blocked_ns, asleep_ns;
         bool storage_exact;             /* only where storage is known */
         Amount switches;                /* voluntary or not, both known */

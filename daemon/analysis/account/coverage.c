@@ -20,11 +20,51 @@ static void add(CoverageSum *sum, const ThreadSample *before, const ThreadSample
         sum->sum = number_add_saturating(sum->sum, work);
 }
 
+/* threads that ended */
+
+static void add_dead(CoverageDead *dead, const ThreadSample *sample, MetricId id, uint64_t sign) {
+        if (thread_sample_has(sample, id))
+                dead->sum += sign * thread_sample_get(sample, id);
+        else
+                dead->unknown = true;
+}
+
+static void add_all_dead(Coverage *coverage, const ThreadSample *sample, uint64_t sign) {
+        bool kernel = sample->has_kthread && sample->kthread;
+
+        add_dead(kernel ? &coverage->dead_kernel_ns : &coverage->dead_ns, sample,
+                 METRIC_run_time_ns, sign);
+        add_dead(&coverage->dead_waiting_ns, sample, METRIC_wait_time_ns, sign);
+        add_dead(&coverage->dead_read_bytes, sample, METRIC_read_bytes, sign);
+        add_dead(&coverage->dead_write_bytes, sample, METRIC_write_bytes, sign);
+}
+
+void coverage_add_dead(Coverage *coverage, Side end, const DeadRow *row) {
+        uint64_t sign = end == SIDE_AFTER ? 1 : UINT64_MAX; /* -1 */
+
+        if (row->exits == 0)
+                return;
+        add_all_dead(coverage, &row->sample, sign);
+        if (!row->sample.has_kthread || !row->sample.kthread)
+                coverage->young_ns.sum += sign * row->young_run_ns;
+}
+
+/* Negative is what no ledger of a kernel says: it is not believed. */
+static Amount dead_amount(const CoverageDead *dead, const CoverageLedger *ledger) {
+        if (!ledger->known || dead->unknown || (int64_t) dead->sum < 0)
+                return (Amount){ .known = false };
+        return amount_of(dead->sum);
+}
+
+/* threads */
+
 void coverage_add(Coverage *coverage, const ThreadSample *before, const ThreadSample *after) {
         CoverageSum *run_time;
 
-        if (!after)
+        if (!after) {
+                add_all_dead(coverage, before, UINT64_MAX);
                 return;
+        }
         if (after->has_kthread && after->kthread)
                 run_time = &coverage->kernel_ns;
         else
@@ -55,6 +95,35 @@ Amount coverage_bound_ns(const HostUse *host, const Head *const heads[static SID
         return amount_of(number_multiply_saturating(bound, host->n_cpus.n));
 }
 
+Amount coverage_waiting_ns(const Coverage *coverage, const CoverageLedger *ledger) {
+        Amount waiting = coverage_amount(&coverage->waiting_ns);
+
+        return waiting.known
+                       ? amount_add_known(waiting, dead_amount(&coverage->dead_waiting_ns, ledger))
+                       : waiting;
+}
+
+/* What threads that ended did, in parts. */
+typedef struct EndedParts {
+        Amount ended, born_and_ended, kernel;
+} EndedParts;
+
+/*
+ * Young threads were born inside. Where captures were made in between, others were, too, and the
+ * ledger does not tell them from those that the earlier snapshot has.
+ */
+static EndedParts ended_parts(const Coverage *coverage, const CoverageLedger *ledger) {
+        Amount all = dead_amount(&coverage->dead_ns, ledger);
+        EndedParts parts = { .kernel = dead_amount(&coverage->dead_kernel_ns, ledger),
+                             .born_and_ended = dead_amount(&coverage->young_ns, ledger) };
+
+        if (all.known && parts.born_and_ended.known && parts.born_and_ended.n <= all.n)
+                parts.ended = amount_of(all.n - parts.born_and_ended.n);
+        else
+                parts.ended = parts.born_and_ended = (Amount){ .known = false };
+        return parts;
+}
+
 /*
  * The sum over all threads whose run time is known; not known when that is none of them. A part
  * without threads is 0 and must not make the sum known.
@@ -72,29 +141,52 @@ static Amount attributed_ns(const Coverage *coverage) {
         return coverage_amount(&all);
 }
 
-void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const HostUse *host,
-                         Amount bound_ns, const char *absence) {
+static Amount storage_bytes(const Coverage *coverage, const CoverageLedger *ledger) {
+        Amount living = amount_add_known(coverage_amount(&coverage->read_bytes),
+                                         coverage_amount(&coverage->write_bytes));
+        Amount dead = amount_add(dead_amount(&coverage->dead_read_bytes, ledger),
+                                 dead_amount(&coverage->dead_write_bytes, ledger));
+
+        return living.known ? amount_add_known(living, dead) : living;
+}
+
+void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const CoverageLedger *ledger,
+                         const HostUse *host, Amount bound_ns, const char *absence) {
         Amount survived = coverage_amount(&coverage->survived_ns);
         Amount born = coverage_amount(&coverage->born_ns);
         Amount kernel = coverage_amount(&coverage->kernel_ns);
+        EndedParts parts = ended_parts(coverage, ledger);
         Amount attributed = attributed_ns(coverage);
+
+        if (attributed.known) {
+                attributed = amount_add_known(attributed, parts.ended);
+                attributed = amount_add_known(attributed, parts.born_and_ended);
+                attributed = amount_add_known(attributed, parts.kernel);
+        }
+        if (kernel.known)
+                kernel = amount_add_known(kernel, parts.kernel);
 
         json_write_object(writer);
         amount_write_json(writer, "cpuUsedNs", host->cpu_used_ns);
         amount_write_json(writer, "attributedNs", attributed);
         amount_write_json(writer, "survivedNs", survived);
         amount_write_json(writer, "bornNs", born);
-        json_write_member_null(writer, "endedNs");
-        json_write_member_null(writer, "bornAndEndedNs");
+        amount_write_json(writer, "endedNs", parts.ended);
+        amount_write_json(writer, "bornAndEndedNs", parts.born_and_ended);
+        if (parts.ended.known)
+                json_write_member_bool(writer, "endedExact", ledger->in_a_row);
+        else
+                json_write_member_text(writer, "endedReason",
+                                       ledger->known ? "the ledger of the ended does not have the "
+                                                       "run time of all of them"
+                                                     : ledger->absence);
         amount_write_json(writer, "kernelThreadsNs", kernel);
         amount_write_json(writer, "notAttributedNs",
                           amount_subtract(host->cpu_used_ns, attributed));
         amount_write_json(writer, "boundNs", bound_ns);
         amount_write_json(writer, "storageUsedBytes",
                           amount_add(host->disk_read_bytes, host->disk_written_bytes));
-        amount_write_json(writer, "storageAttributedBytes",
-                          amount_add_known(coverage_amount(&coverage->read_bytes),
-                                           coverage_amount(&coverage->write_bytes)));
+        amount_write_json(writer, "storageAttributedBytes", storage_bytes(coverage, ledger));
         if (!attributed.known)
                 json_write_member_text(writer, "reason", absence);
         json_write_end(writer);

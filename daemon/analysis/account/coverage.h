@@ -5,8 +5,11 @@
  * Coverage
  *
  * How much of what the host did in an interval its threads account for. Every thread of the two
- * snapshots counts, also those that a view leaves out. What threads did that ended nobody saw: it
- * is part of what cannot be attributed.
+ * snapshots counts, also those that a view leaves out, and so does every row of the ledger of the
+ * dead. Without one ledger for both snapshots nobody saw what threads did that ended: it is part of
+ * what cannot be attributed.
+ *
+ * Names do not matter here, so that the sums of the ended are exact (group-dead.h).
  */
 
 #include <stdint.h>
@@ -14,6 +17,7 @@
 #include "analysis/group/amount.h"
 #include "analysis/group/side.h"
 #include "json/json-writer.h"
+#include "snapshot/dead-row.h"
 #include "snapshot/head.h"
 #include "snapshot/thread-sample.h"
 
@@ -23,16 +27,43 @@ typedef struct CoverageSum {
         uint64_t sum;
 } CoverageSum;
 
+/*
+ * The same of threads that ended: rows of the later ledger less rows of the earlier one and what
+ * those had before that are gone; modulo 2^64.
+ */
+typedef struct CoverageDead {
+        bool unknown; /* a row or a thread lacks it */
+        uint64_t sum;
+} CoverageDead;
+
+/* Whether two snapshots tell what threads did that ended in between. */
+typedef struct CoverageLedger {
+        bool known;
+        /* No capture was made in between: who is young in the later ledger was born inside. */
+        bool in_a_row;
+        const char *absence; /* why it is not known; a sentence without a full stop */
+} CoverageLedger;
+
 /* Zeroed: of no thread. */
 typedef struct Coverage {
         CoverageSum survived_ns, born_ns; /* run time of user threads */
         CoverageSum kernel_ns;            /* run time of kernel threads, survivors and born */
         CoverageSum waiting_ns;           /* waiting for a CPU, of all threads */
         CoverageSum read_bytes, write_bytes;
+
+        /* Of threads that ended; used only if the ledger is known. */
+        CoverageDead dead_ns, dead_kernel_ns; /* run time of user and of kernel threads */
+        CoverageDead young_ns;                /* of user threads that were born inside, too */
+        CoverageDead dead_waiting_ns, dead_read_bytes, dead_write_bytes;
 } Coverage;
 
 /* One thread of an interval: both samples, or the only one. */
 void coverage_add(Coverage *coverage, const ThreadSample *before, const ThreadSample *after);
+
+/* A row of the ledger of the snapshot at the @end of the interval. */
+void coverage_add_dead(Coverage *coverage, Side end, const DeadRow *row);
+/* What threads waited for a CPU, those that ended included where a ledger tells of them. */
+Amount coverage_waiting_ns(const Coverage *coverage, const CoverageLedger *ledger);
 
 /* Known when there was no thread of the kind, or the work of any is known. */
 Amount coverage_amount(const CoverageSum *sum);
@@ -48,5 +79,5 @@ Amount coverage_bound_ns(const HostUse *host, const Head *const heads[static SID
  * Writes the object Coverage of the interface. @absence says why run times are not known, where
  * those of no thread are.
  */
-void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const HostUse *host,
-                         Amount bound_ns, const char *absence);
+void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const CoverageLedger *ledger,
+                         const HostUse *host, Amount bound_ns, const char *absence);

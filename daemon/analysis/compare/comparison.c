@@ -33,8 +33,10 @@ struct Comparison {
         GroupAccounts accounts;
         Coverage coverages[SIDES];
         GroupList lists[_COMPARISON_LIST_MAX];
-        LifeCounts lives;
-        LifeCounts lives_of[SIDES]; /* of two intervals */
+        /* Of an interval under SIDE_AFTER, of two under each. */
+        LifeCounts lives[SIDES];
+        uint64_t n_exits[SIDES];     /* by the ledger; modulo 2^64 */
+        GonePeaks gone_peaks[SIDES]; /* of threads that ended */
         uint64_t n_matched;
         uint64_t n_hidden_rows;
         uint64_t n_rows_above_threshold;
@@ -66,6 +68,8 @@ static void init_accounts(Comparison *comparison) {
         }
         if (accounts->is_interval)
                 accounts->periods[SIDE_AFTER] = period_between(setup->times);
+        for (unsigned side = 0; side < SIDES; side++)
+                accounts->waits_since_ns[side] = setup->waits_since_ns[side];
 }
 
 int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **ret) {
@@ -185,6 +189,26 @@ static int fold_spread_of_life(Comparison *comparison, Group *group, const Threa
         return fold_spread(comparison, group, SIDE_AFTER, &work);
 }
 
+/* A thread that ended is one of those that the ledger tells of, if there is one. */
+static int obtain_group(Comparison *comparison, Side side, const ThreadSample *before,
+                        const ThreadSample *after, Group **ret) {
+        ThreadGroups *threads = &comparison->threads;
+        Side names = side; /* of two intervals */
+        int r;
+
+        if (!after && comparison->setup.has_ledger[side]) {
+                r = thread_groups_obtain_dead(threads, before, 0, ret);
+                if (r == 0)
+                        r = group_fold_gone(*ret, side, &comparison->accounts.periods[side],
+                                            before);
+                gone_peaks_add(&comparison->gone_peaks[side], before);
+                return r;
+        }
+        if (!of_intervals(comparison))
+                names = after ? SIDE_AFTER : SIDE_BEFORE;
+        return thread_groups_obtain(threads, names, after ? after : before, ret);
+}
+
 int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
                          const ThreadSample *after) {
         Group *group;
@@ -196,8 +220,7 @@ int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
         if ((before && thread_is_left_out(&comparison->view, before)) ||
             (after && thread_is_left_out(&comparison->view, after)))
                 return 0;
-        r = thread_groups_obtain(&comparison->threads, after ? SIDE_AFTER : SIDE_BEFORE,
-                                 after ? after : before, &group);
+        r = obtain_group(comparison, SIDE_AFTER, before, after, &group);
         if (r == 0 && before)
                 r = note_kind(comparison, group, SIDE_BEFORE, before);
         if (r == 0 && after)
@@ -210,8 +233,22 @@ int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
                 return r;
         life_tally_add(&group->tallies[SIDE_AFTER], &comparison->accounts.periods[SIDE_AFTER],
                        before, after);
-        life_counts_add(&comparison->lives, before, after);
+        life_counts_add(&comparison->lives[SIDE_AFTER], before, after);
         return 0;
+}
+
+int comparison_fold_dead(Comparison *comparison, Side side, Side end, const DeadRow *row) {
+        uint64_t n = end == SIDE_AFTER ? row->exits : -row->exits;
+        Group *group;
+        int r;
+
+        assert(comparison->setup.has_ledger[side]);
+        coverage_add_dead(&comparison->coverages[side], end, row);
+        if (thread_is_left_out(&comparison->view, &row->sample))
+                return 0;
+        comparison->n_exits[side] += n;
+        r = thread_groups_obtain_dead(&comparison->threads, &row->sample, n, &group);
+        return r == 0 ? group_fold_dead(group, side, end, row) : r;
 }
 
 int comparison_fold_work(Comparison *comparison, Side side, const ThreadSample *before,
@@ -225,7 +262,7 @@ int comparison_fold_work(Comparison *comparison, Side side, const ThreadSample *
         if ((before && thread_is_left_out(&comparison->view, before)) ||
             (after && thread_is_left_out(&comparison->view, after)))
                 return 0;
-        r = thread_groups_obtain(&comparison->threads, side, after ? after : before, &group);
+        r = obtain_group(comparison, side, before, after, &group);
         if (r == 0 && after)
                 r = note_kind(comparison, group, side, after);
         if (r == 0)
@@ -233,7 +270,7 @@ int comparison_fold_work(Comparison *comparison, Side side, const ThreadSample *
         if (r != 0)
                 return r;
         life_tally_add(&group->tallies[side], &comparison->accounts.periods[side], before, after);
-        life_counts_add(&comparison->lives_of[side], before, after);
+        life_counts_add(&comparison->lives[side], before, after);
         return 0;
 }
 
@@ -298,13 +335,41 @@ static int pair_cgroups(Comparison *comparison) {
         return r;
 }
 
-static int settle_windows(Comparison *comparison) {
+static int settle_group(Comparison *comparison, Group *group) {
+        int r = 0;
+
+        for (unsigned side = 0; side < SIDES && r == 0; side++) {
+                const LedgerSight sight = {
+                        .period = &comparison->accounts.periods[side],
+                        .peaks = &comparison->gone_peaks[side],
+                        .by_process = comparison->view.axis == VIEW_AXIS_PCOMM,
+                };
+
+                if (comparison->setup.has_ledger[side])
+                        r = group_settle_dead(group, side, &sight);
+        }
+        return r == 0 && !group_is_empty(group) ? group_settle_window(group) : r;
+}
+
+static int settle_groups(Comparison *comparison) {
         int r = 0;
 
         for (size_t i = 0; i < comparison->threads.table.n_groups && r == 0; i++)
-                if (!group_is_empty(comparison->threads.table.groups[i]))
-                        r = group_settle_window(comparison->threads.table.groups[i]);
+                r = settle_group(comparison, comparison->threads.table.groups[i]);
         return r;
+}
+
+/* Fewer exits than threads are gone is what no ledger says that knows them all. */
+static void settle_lives(Comparison *comparison) {
+        for (unsigned side = 0; side < SIDES; side++) {
+                LifeCounts *lives = &comparison->lives[side];
+                uint64_t n_fleeting = comparison->n_exits[side] - lives->gone;
+
+                if (!comparison->setup.has_ledger[side] || (int64_t) n_fleeting < 0)
+                        continue;
+                lives->exits = amount_of(comparison->n_exits[side]);
+                lives->fleeting = amount_of(n_fleeting);
+        }
 }
 
 /* The sides are of one boot and the second is the later one: counters can only have grown. */
@@ -501,13 +566,14 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
 
         for (unsigned side = 0; side < SIDES; side++)
                 comparison->sources[side] = sources[side];
-        r = pair_cgroups(comparison);
-        if (r == 0)
-                r = settle_windows(comparison);
-        if (r != 0)
-                return r;
         for (size_t i = 0; i < comparison->threads.table.n_groups; i++)
                 tell_times(comparison, comparison->threads.table.groups[i]);
+        r = pair_cgroups(comparison);
+        if (r == 0)
+                r = settle_groups(comparison);
+        if (r != 0)
+                return r;
+        settle_lives(comparison);
         impact_scale_init(&comparison->scale, &comparison->threads.table);
         uptimes_init(&comparison->uptimes, &comparison->threads.table);
         weigh_groups(comparison);
@@ -578,11 +644,11 @@ const Coverage *comparison_coverage(const Comparison *comparison, Side side) {
 }
 
 LifeCounts comparison_lives(const Comparison *comparison) {
-        return comparison->lives;
+        return comparison->lives[SIDE_AFTER];
 }
 
 LifeCounts comparison_lives_of(const Comparison *comparison, Side side) {
-        return comparison->lives_of[side];
+        return comparison->lives[side];
 }
 
 uint64_t comparison_hidden(const Comparison *comparison, ComparisonList list) {

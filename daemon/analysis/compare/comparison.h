@@ -18,6 +18,7 @@
  *     comparison_fold()      for every thread of every side again, sides in any order; or
  *     comparison_fold_life() instead, for every life of a thread, when the view wants a window; or
  *     comparison_fold_work() instead, for every life of a thread in each of two intervals
+ *     comparison_fold_dead() for every row of the ledgers of an interval, if it has one
  *     comparison_set_host()  what the hosts did, where that is known
  *     comparison_finish()    once: reduces and orders everything
  *     comparison_n(), comparison_write(), comparison_hidden_*()
@@ -25,6 +26,8 @@
  * Groups have the order of the view (order.h); lists of one side have it by weight, and else the
  * largest run time first. Groups that its filter does not match are not
  * written, but count wherever a row is compared with the whole host.
+ *
+ * The ended threads of a ledger are grouped by the names that they had at their end.
  *
  * Census and fold skip the threads marked self unless the view wants them.
  *
@@ -39,12 +42,14 @@
 #include "base/macro.h"
 #include "analysis/account/coverage.h"
 #include "analysis/account/host-use.h"
+#include "analysis/group/amount.h"
 #include "analysis/group/group-window.h"
 #include "analysis/group/judge.h"
 #include "analysis/group/side.h"
 #include "metric/kernel-defect.h"
 #include "view/view.h"
 #include "json/json-writer.h"
+#include "snapshot/dead-row.h"
 #include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
 
@@ -64,6 +69,13 @@ typedef struct ComparisonSetup {
          */
         uint64_t interval_of_ns[SIDES];
         JudgeTime begins[SIDES]; /* of the captures at which they begin */
+        /*
+         * One ledger of the dead tells what threads did that ended: of an interval under
+         * SIDE_AFTER, of two in each. comparison_fold_dead() is called then.
+         */
+        bool has_ledger[SIDES];
+        /* Of snapshots: when the account of waits began. */
+        Amount waits_since_ns[SIDES];
 } ComparisonSetup;
 
 /* The lists of the interface that comparison_write() writes. */
@@ -105,6 +117,13 @@ _must_check_ int comparison_fold_life(Comparison *comparison, const ThreadSample
 /* The same in the interval that is @side. */
 _must_check_ int comparison_fold_work(Comparison *comparison, Side side, const ThreadSample *before,
                                       const ThreadSample *after);
+
+/*
+ * A row of the ledger of the snapshot at the @end of an interval: of one under SIDE_AFTER, of two
+ * of that which is @side.
+ */
+_must_check_ int comparison_fold_dead(Comparison *comparison, Side side, Side end,
+                                      const DeadRow *row);
 
 /*
  * What the host did: in an interval under SIDE_AFTER; else up to the snapshot of @side. Not called:
@@ -151,7 +170,10 @@ uint64_t comparison_rows_above_threshold(const Comparison *comparison);
 size_t comparison_n_pairings(const Comparison *comparison);
 /* Writes the array "pairings" of the interface: the first PAIRING_MAX_WRITTEN. */
 void comparison_write_pairings(const Comparison *comparison, JsonWriter *writer);
-/* Counts all threads, also of groups that are not shown; 0 without a window. */
+/*
+ * Counts all threads, also of groups that are not shown; 0 without a window. Call after
+ * comparison_finish().
+ */
 LifeCounts comparison_lives(const Comparison *comparison);
 /*
  * How much of the host the threads account for: of an interval under SIDE_AFTER, of two under each.

@@ -19,6 +19,8 @@ bool group_account(const GroupAccounts *accounts, const Group *group, unsigned s
                 .n_threads = aggregate ? aggregate->n_threads : 0,
                 .tally = &group->tallies[side],
                 .period = &accounts->periods[side],
+                .dead = group->dead[side],
+                .waits_since_ns = accounts->waits_since_ns[side],
                 .defects = accounts->defects[side],
                 .host = &accounts->hosts[side],
         };

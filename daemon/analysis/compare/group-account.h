@@ -31,6 +31,7 @@ typedef struct GroupAccounts {
         unsigned n_sides;  /* of the groups */
         Period periods[SIDES];
         KernelDefects defects[SIDES];
+        Amount waits_since_ns[SIDES]; /* of whole lives: when the account of waits began */
         HostUse hosts[SIDES];
         WeightScale scales[SIDES];
 } GroupAccounts;

@@ -2,7 +2,6 @@
 #include "analysis/compare/group-json.h"
 
 #include <math.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "analysis/compare/row.h"
@@ -120,25 +119,47 @@ void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives) {
         json_write_member_u64(writer, "survived", lives->survived);
         json_write_member_u64(writer, "born", lives->born);
         json_write_member_u64(writer, "ended", lives->gone);
-        json_write_member_null(writer, "bornAndEnded");
+        amount_write_json(writer, "bornAndEnded", lives->fleeting);
         json_write_end(writer);
+}
+
+/* Threads that came to be of the group: those that ended, and by how much it grew. */
+static Amount births_of(const LifeCounts *lives) {
+        Amount all = amount_add(lives->exits, amount_of(lives->born));
+
+        return all.known && all.n >= lives->gone ? amount_of(all.n - lives->gone)
+                                                 : (Amount){ .known = false };
+}
+
+static void write_lives(JsonWriter *writer, const LifeCounts *lives) {
+        json_write_key(writer, "lives");
+        life_counts_write_json(writer, lives);
+        amount_write_json(writer, "exits", lives->exits);
+        amount_write_json(writer, "births", births_of(lives));
 }
 
 /* The members of a side of two intervals. */
 static const char *const interval_names[SIDES] = { "a", "b" };
 
-static void write_lives(JsonWriter *writer, const Group *group, unsigned side) {
+static const LifeCounts *lives_of(const Group *group, unsigned side) {
         static const LifeCounts none = { .survived = 0 };
         const GroupWork *work = group->works[side];
 
-        life_counts_write_json(writer, work ? &work->lives : &none);
+        return work ? &work->lives : &none;
+}
+
+static void write_two(JsonWriter *writer, const char *key, Amount a, Amount b) {
+        json_write_key(writer, key);
+        json_write_object(writer);
+        amount_write_json(writer, interval_names[0], a);
+        amount_write_json(writer, interval_names[1], b);
+        json_write_end(writer);
 }
 
 static void write_threads_of_intervals(JsonWriter *writer, const Group *group, unsigned side) {
         if (side != BOTH_SIDES) {
                 json_write_member_u64(writer, "threads", group->sides[side]->n_threads);
-                json_write_key(writer, "lives");
-                write_lives(writer, group, side);
+                write_lives(writer, lives_of(group, side));
                 return;
         }
         json_write_key(writer, "threads");
@@ -150,9 +171,11 @@ static void write_threads_of_intervals(JsonWriter *writer, const Group *group, u
         json_write_object(writer);
         for (unsigned i = 0; i < SIDES; i++) {
                 json_write_key(writer, interval_names[i]);
-                write_lives(writer, group, i);
+                life_counts_write_json(writer, lives_of(group, i));
         }
         json_write_end(writer);
+        write_two(writer, "exits", lives_of(group, 0)->exits, lives_of(group, 1)->exits);
+        write_two(writer, "births", births_of(lives_of(group, 0)), births_of(lives_of(group, 1)));
 }
 
 static void write_threads(JsonWriter *writer, const GroupLens *lens, const Group *group,
@@ -161,10 +184,8 @@ static void write_threads(JsonWriter *writer, const GroupLens *lens, const Group
                 write_threads_of_intervals(writer, group, side);
                 return;
         }
-        if (group->window) {
-                json_write_key(writer, "lives");
-                life_counts_write_json(writer, &group->window->lives);
-        }
+        if (group->window)
+                write_lives(writer, &group->window->lives);
         if (side != BOTH_SIDES) {
                 json_write_member_u64(writer, "threads", group->sides[side]->n_threads);
                 return;
@@ -381,8 +402,7 @@ static void write_pair_row(JsonWriter *writer, const GroupLens *lens, const Grou
                 json_write_member_bool(writer, "inside", row->inside);
         json_write_member_bool(writer, "reset", row->reset);
         if (row->window && !row->is_derived && metric_is_cumulative((MetricId) row->id))
-                json_write_member_u64(writer, "leftOut",
-                                      group_window_left_out(row->window, (MetricId) row->id));
+                json_write_member_u64(writer, "leftOut", row_left_out(row));
         write_pair_reason(writer, lens, row, &of_row);
         write_doubts(writer, lens, row, BOTH_SIDES);
         write_spread(writer, lens, group, row, 1, "spread");
@@ -461,7 +481,10 @@ void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *gr
         json_write_end(writer);
 }
 
-/* On which side alone the group had threads; NULL: on both, or there is only one. */
+/*
+ * On which side alone the group had threads; NULL: on both, or on neither as they were all born and
+ * ended inside, or there is only one.
+ */
 static const char *only_side(const GroupAccounts *accounts, const Group *group) {
         bool before = group->sides[SIDE_BEFORE], after = group->sides[SIDE_AFTER];
 
@@ -470,10 +493,10 @@ static const char *only_side(const GroupAccounts *accounts, const Group *group) 
         if (group->window) {
                 const LifeCounts *lives = &group->window->lives;
 
-                before = lives->survived + lives->gone > 0;
-                after = lives->survived + lives->born > 0;
+                before = lives->survived + lives->gone + lives->fleeting.n > 0;
+                after = lives->survived + lives->born + lives->fleeting.n > 0;
         }
-        if (before && after)
+        if (before == after)
                 return NULL;
         if (accounts->of_intervals)
                 return interval_names[before ? SIDE_BEFORE : SIDE_AFTER];

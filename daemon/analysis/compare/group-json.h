@@ -52,9 +52,7 @@ size_t group_lens_rows(const GroupLens *lens, const Group *group, unsigned side,
 /* At least one row is not hidden. */
 bool group_lens_has_rows(const GroupLens *lens, const Group *group, unsigned side);
 
-/*
- * Writes the object Lives of the interface. Nobody sees who is born and ends between two captures.
- */
+/* Writes the object Lives of the interface. */
 void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives);
 void group_write_json(JsonWriter *writer, const GroupLens *lens, const Group *group, unsigned side);
 /* Writes the object OverviewRow of the interface. */

@@ -130,6 +130,23 @@ static void init_doubts(Row *row, const Group *group, unsigned side) {
                 row->doubts[i] = group->sides[side == BOTH_SIDES ? i : side]->doubts;
 }
 
+/* In the interval of two snapshots the ended are of the later one. */
+static void init_dead(Row *row, const Group *group, unsigned side) {
+        for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++) {
+                unsigned of = side == BOTH_SIDES ? i : side;
+
+                row->dead[i] = group->dead[of];
+                row->has_no_thread[i] = group->sides[of]->n_threads == 0;
+        }
+}
+
+uint64_t row_left_out(const Row *row) {
+        const GroupDead *dead = row->dead[SIDE_AFTER];
+
+        return group_window_left_out(row->window, (MetricId) row->id) +
+               (dead ? group_dead_left_out(dead, (MetricId) row->id) : 0);
+}
+
 /* The values of one side */
 
 static Value per_second(Value value, uint64_t elapsed_ns) {
@@ -187,6 +204,7 @@ static void set_derived(Row *row, unsigned i, const Group *group, unsigned side)
 void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, bool in_order) {
         *row = (Row){ .id = id };
         init_doubts(row, group, side);
+        init_dead(row, group, side);
         if (side == BOTH_SIDES) {
                 row->window = group->window;
                 row->inside = group->window && group_window_moved(group->window, id);
@@ -206,6 +224,7 @@ void row_init_metric(Row *row, const Group *group, unsigned side, MetricId id, b
 void row_init_derived(Row *row, const Group *group, unsigned side, DerivedId id) {
         *row = (Row){ .is_derived = true, .id = id };
         init_doubts(row, group, side);
+        init_dead(row, group, side);
         row->window = side == BOTH_SIDES ? group->window : NULL;
         for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++)
                 set_derived(row, i, group, side == BOTH_SIDES ? i : side);
@@ -323,6 +342,16 @@ static const char *absence_of_work(const GroupWork *work, MetricId id) {
         return group_work_held(work, id) ? "the earlier snapshot lacks it for these threads" : NULL;
 }
 
+/* The same where threads ended of which a ledger tells. */
+static const char *absence_of_ended(const Row *row, unsigned index, MetricId id) {
+        if (row->dead[index] && group_dead_left_out(row->dead[index], id) > 0)
+                return "what threads that ended had done before is not known";
+        if ((row->window || row->works[index]) && row->has_no_thread[index] &&
+            !metric_is_cumulative(id))
+                return "all of these threads have ended";
+        return NULL;
+}
+
 static const char *explain(const Row *row, unsigned index, const SourceTable *sources, MetricId id,
                            char ret_text[static ABSENCE_BYTES]) {
         const char *text;
@@ -333,6 +362,8 @@ static const char *explain(const Row *row, unsigned index, const SourceTable *so
                 text = absence_of_work(row->works[index], id);
         else
                 text = row->window ? absence_in_window(row->window, index, id) : NULL;
+        if (!text)
+                text = absence_of_ended(row, index, id);
         return text ? text : absence_of_metric(sources, id, ret_text);
 }
 
@@ -380,20 +411,29 @@ static uint64_t n_corrected(const Row *row, unsigned index) {
         return n;
 }
 
+static bool has_moved(const Row *row, unsigned index) {
+        return row->dead[index] && (row->is_derived || metric_is_work((MetricId) row->id)) &&
+               group_dead_moved(row->dead[index]);
+}
+
 const char *approximation_of_value(const Row *row, unsigned index, KernelDefects defects,
                                    char ret_text[static ABSENCE_BYTES]) {
         const char *defect = row->is_derived
                                      ? kernel_defects_of_derived(defects, (DerivedId) row->id)
                                      : kernel_defects_of_metric(defects, (MetricId) row->id);
         uint64_t n = n_corrected(row, index);
+        int n_text = 0;
 
+        if (!defect && has_moved(row, index))
+                defect = "threads changed their names before they ended: what they did is counted "
+                         "under the last ones";
         if (n > 0)
-                (void) snprintf(ret_text, ABSENCE_BYTES,
-                                "without %llu event%s longer than the thread or the interval%s%s",
-                                (unsigned long long) n, n == 1 ? "" : "s", defect ? "; " : "",
-                                defect ? defect : "");
-        else if (defect)
-                (void) snprintf(ret_text, ABSENCE_BYTES, "%s", defect);
+                n_text = snprintf(ret_text, ABSENCE_BYTES,
+                                  "without %llu event%s longer than the thread or the interval",
+                                  (unsigned long long) n, n == 1 ? "" : "s");
+        if (defect)
+                (void) snprintf(ret_text + n_text, ABSENCE_BYTES - (size_t) n_text, "%s%s",
+                                n > 0 ? "; " : "", defect);
         return n > 0 || defect ? ret_text : NULL;
 }
 

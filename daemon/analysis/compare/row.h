@@ -61,7 +61,10 @@ typedef struct Row {
         const GroupWindow *window;
         /* Of two intervals: the works of the sides shown, whose sums are the work done. */
         const GroupWork *works[SIDES];
-        bool is_rate; /* the values are per second */
+        /* Of an interval: the threads that ended, by the same index; NULL: none is known. */
+        const GroupDead *dead[SIDES];
+        bool has_no_thread[SIDES]; /* none is there: all ended, or none was born yet */
+        bool is_rate;              /* the values are per second */
         /* Of the threads of each side; NULL: none of their values is in doubt. */
         const Doubts *doubts[SIDES];
 
@@ -99,6 +102,8 @@ bool row_percent(const Row *row, double *ret);
  * percent for any other reason.
  */
 bool row_growth(const Row *row, double *ret);
+/* Threads of an interval that take no part in the sum although they have it. */
+uint64_t row_left_out(const Row *row);
 /*
  * The change per second. Only sums have one, but not after a reset, and not when @elapsed_ns is 0.
  */
@@ -121,7 +126,8 @@ const char *absence_of_value(const Row *row, unsigned index, const SourceTable *
 
 /*
  * Says why values[@index], which is present, is only approximate: because of what is wrong with the
- * kernel, or because a total was corrected (judge.h). Returns @ret_text, or NULL if it is exact.
+ * kernel, because a total was corrected (judge.h), or because threads ended under other names than
+ * they had before (group-dead.h). Returns @ret_text, or NULL if it is exact.
  */
 const char *approximation_of_value(const Row *row, unsigned index, KernelDefects defects,
                                    char ret_text[static ABSENCE_BYTES]);

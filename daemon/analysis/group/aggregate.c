@@ -35,6 +35,14 @@ int aggregate_new(Aggregate **ret) {
         return 0;
 }
 
+int aggregate_new_empty(Aggregate **ret) {
+        int r = aggregate_new(ret);
+
+        if (r == 0)
+                (*ret)->present[METRIC_thread_count] = 1;
+        return r;
+}
+
 Aggregate *aggregate_free(Aggregate *aggregate) {
         if (!aggregate)
                 return NULL;
@@ -112,6 +120,21 @@ static int fold_cpus(Aggregate *aggregate, uint64_t numbers[static 2], const Thr
         return 0;
 }
 
+static void add_to_sum(Aggregate *aggregate, MetricId id, uint64_t value) {
+        uint64_t *number = &aggregate->numbers[number_slots[id]];
+
+        if (__builtin_add_overflow(*number, value, number)) {
+                *number = UINT64_MAX;
+                aggregate->saturated[id / 64] |= UINT64_C(1) << id % 64;
+        }
+}
+
+/* 0 means no event: taken only if no thread has more. */
+static void fold_min(uint64_t *number, uint64_t value) {
+        if (value != 0 && (*number == 0 || value < *number))
+                *number = value;
+}
+
 static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sample) {
         uint64_t value = thread_sample_get(sample, id);
         uint64_t *numbers = &aggregate->numbers[number_slots[id]];
@@ -119,17 +142,13 @@ static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sa
 
         switch ((MetricShape) shapes[id]) {
         case METRIC_SHAPE_SUM:
-                if (__builtin_add_overflow(numbers[0], value, &numbers[0])) {
-                        numbers[0] = UINT64_MAX;
-                        aggregate->saturated[id / 64] |= UINT64_C(1) << id % 64;
-                }
+                add_to_sum(aggregate, id, value);
                 break;
         case METRIC_SHAPE_MAX:
                 numbers[0] = MAX_OF(numbers[0], value);
                 break;
-        case METRIC_SHAPE_MIN: /* 0 means no event: taken only if no thread has more */
-                if (value != 0 && (numbers[0] == 0 || value < numbers[0]))
-                        numbers[0] = value;
+        case METRIC_SHAPE_MIN:
+                fold_min(numbers, value);
                 break;
         case METRIC_SHAPE_RANGE:
                 fold_range(numbers, value, first, metric_table[id].rule == METRIC_RULE_RangeI32);
@@ -203,6 +222,22 @@ uint64_t aggregate_sum(const Aggregate *aggregate, MetricId id) {
 void aggregate_put_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present) {
         aggregate->present[id] = present;
         aggregate->numbers[number_slots[id]] = value;
+}
+
+void aggregate_add_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present) {
+        add_to_sum(aggregate, id, value);
+        if (__builtin_add_overflow(aggregate->present[id], present, &aggregate->present[id]))
+                aggregate->present[id] = UINT32_MAX;
+}
+
+void aggregate_add_peak(Aggregate *aggregate, MetricId id, uint64_t value) {
+        uint64_t *number = &aggregate->numbers[number_slots[id]];
+
+        if (shapes[id] == METRIC_SHAPE_MIN)
+                fold_min(number, value);
+        else
+                *number = MAX_OF(*number, value);
+        aggregate->present[id] += aggregate->present[id] < UINT32_MAX;
 }
 
 uint64_t aggregate_n_with_word(const Aggregate *aggregate, MetricId id, uint64_t word) {

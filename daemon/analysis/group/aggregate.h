@@ -89,6 +89,8 @@ typedef struct Aggregate {
 } Aggregate;
 
 _must_check_ int aggregate_new(Aggregate **ret);
+/* An aggregate of no thread, of which that is known. */
+_must_check_ int aggregate_new_empty(Aggregate **ret);
 Aggregate *aggregate_free(Aggregate *aggregate);
 DEFINE_CLEANUP(Aggregate *, aggregate_free);
 
@@ -104,6 +106,10 @@ static inline bool aggregate_has(const Aggregate *aggregate, MetricId id) {
 uint64_t aggregate_sum(const Aggregate *aggregate, MetricId id);
 /* Makes a sum @value over @present threads that have it. */
 void aggregate_put_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present);
+/* Adds the sum of @present threads that are not counted otherwise; saturates. */
+void aggregate_add_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present);
+/* Takes a maximum or minimum of threads that are not counted otherwise. */
+void aggregate_add_peak(Aggregate *aggregate, MetricId id, uint64_t value);
 /* The sum would be more than 2^64-1, where it stopped. */
 bool aggregate_is_saturated(const Aggregate *aggregate, MetricId id);
 /* Threads whose value of a mode is @word, as a ThreadSample holds it. */

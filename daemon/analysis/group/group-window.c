@@ -37,6 +37,8 @@ void life_counts_merge(LifeCounts *counts, const LifeCounts *from) {
         counts->survived += from->survived;
         counts->born += from->born;
         counts->gone += from->gone;
+        counts->fleeting = amount_add_known(counts->fleeting, from->fleeting);
+        counts->exits = amount_add_known(counts->exits, from->exits);
 }
 
 static bool has_any_of(const ThreadSample *sample, SourceId source) {
@@ -47,19 +49,30 @@ static bool has_any_of(const ThreadSample *sample, SourceId source) {
         return false;
 }
 
-bool life_before(const ThreadSample *before, const ThreadSample *after, MetricId id,
-                 uint64_t *ret) {
+/* The delay was 0 if the thread has delay accounting at all. */
+static bool left_delays_out(const ThreadSample *sample, MetricId id) {
         SourceId source = metric_table[id].explained_by;
 
+        if (source != SOURCE_TASKSTATS_DELAY && source != SOURCE_TASKSTATS_IRQ)
+                return false;
+        return thread_sample_has(sample, METRIC_cpu_delay_count) && !has_any_of(sample, source);
+}
+
+bool life_before(const ThreadSample *before, const ThreadSample *after, MetricId id,
+                 uint64_t *ret) {
         *ret = 0;
         if (thread_sample_has(before, id)) {
                 *ret = thread_sample_get(before, id);
                 return true;
         }
-        if (source != SOURCE_TASKSTATS_DELAY && source != SOURCE_TASKSTATS_IRQ)
-                return false;
-        return thread_sample_has(after, id) && thread_sample_has(before, METRIC_cpu_delay_count) &&
-               !has_any_of(before, source);
+        return thread_sample_has(after, id) && left_delays_out(before, id);
+}
+
+bool life_value_of_gone(const ThreadSample *gone, MetricId id, uint64_t *ret) {
+        bool known = thread_sample_has(gone, id);
+
+        *ret = known ? thread_sample_get(gone, id) : 0;
+        return known || left_delays_out(gone, id);
 }
 
 bool life_grown(const ThreadSample *before, const ThreadSample *after, MetricId id, uint64_t *ret) {
@@ -128,7 +141,7 @@ static void note_move(GroupWindow *window, unsigned id, uint64_t from, uint64_t 
         else if (metric_table[id].kind == METRIC_KIND_FLOOR)
                 moved = to > 0 && (from == 0 || to < from);
         if (moved)
-                window->moved[id / 64] |= UINT64_C(1) << id % 64;
+                group_window_note_move(window, (MetricId) id);
 }
 
 /*
@@ -306,6 +319,10 @@ bool group_window_fell(const GroupWindow *window, MetricId id) {
 
 bool group_window_inherited(const GroupWindow *window, MetricId id) {
         return window->inherited[id / 64] >> id % 64 & 1;
+}
+
+void group_window_note_move(GroupWindow *window, MetricId id) {
+        window->moved[id / 64] |= UINT64_C(1) << id % 64;
 }
 
 bool group_window_moved(const GroupWindow *window, MetricId id) {

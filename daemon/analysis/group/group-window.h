@@ -10,18 +10,21 @@
  * Sums then measure the work done in between. A survivor adds to both sides of a sum, or to neither
  * if one of its two values is missing and does not follow from the other (life_before()). A thread
  * that was born adds its whole value to the later side and 0 to the earlier, or to neither side of
- * a sum that it may have inherited (life_may_inherit()). A thread that is gone adds to no sum,
- * because nobody saw its last work. So a sum grows unless a counter was reset, and never shrinks
- * because threads ended. All other metrics, and thread_count, cover all threads of each side.
+ * a sum that it may have inherited (life_may_inherit()). A thread that is gone adds to no sum here:
+ * what it did since, and what threads did that were born and ended in between, only the ledger of
+ * the dead tells, which the group adds to the later side (group_settle_dead()). So a sum grows
+ * unless a counter was reset, and never shrinks because threads ended. All other metrics, and
+ * thread_count, cover all threads of each side.
  *
  * A group whose threads are all gone keeps its sums as they stood, so that it can be listed on its
- * own.
+ * own, unless a ledger tells what they did.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/macro.h"
 #include "analysis/group/aggregate.h"
+#include "analysis/group/amount.h"
 #include "analysis/group/side.h"
 #include "metric/metric.h"
 #include "snapshot/thread-sample.h"
@@ -29,6 +32,12 @@
 /* Threads by what became of them between two snapshots; each thread is counted once. */
 typedef struct LifeCounts {
         uint64_t survived, born, gone;
+        /*
+         * Born and ended inside, which only the ledger of the dead tells; of a group at least as
+         * many, if some had other names before (group-dead.h).
+         */
+        Amount fleeting;
+        Amount exits; /* threads that ended under the names of the group, those that are gone too */
 } LifeCounts;
 
 /* Survivors that have a sum on one side only, by that side. */
@@ -71,6 +80,8 @@ bool group_window_inherited(const GroupWindow *window, MetricId id);
  * between the two snapshots. False for all other metrics.
  */
 bool group_window_moved(const GroupWindow *window, MetricId id);
+/* Notes the same of threads that ended. */
+void group_window_note_move(GroupWindow *window, MetricId id);
 /*
  * The work done in between, for a group that has threads after; call after it is settled. It has
  * the sums that @sides have, of survivors what each of them did more and of the born all; a
@@ -109,6 +120,11 @@ void life_counts_merge(LifeCounts *counts, const LifeCounts *from);
  * answered for @before at all, which its cpu delays tell, and if none of the delays was kept.
  */
 bool life_before(const ThreadSample *before, const ThreadSample *after, MetricId id, uint64_t *ret);
+/*
+ * What a thread that ended had of @id in the snapshot that has it, where delays of 0 were left out
+ * likewise: its accounting, if it had any, began with them. False when that is not known.
+ */
+bool life_value_of_gone(const ThreadSample *gone, MetricId id, uint64_t *ret);
 /*
  * Whether what @born, which the earlier snapshot lacks, has of @id may be the work of another
  * thread. The counters of jemalloc lie in memory that a forked child gets a copy of: the first

@@ -81,3 +81,9 @@ int group_work_fold(GroupWork *work, Aggregate **sums, const ThreadSample *befor
         keep_work(work, before, after, knows, ret_sample);
         return aggregate_fold(*sums, ret_sample);
 }
+
+void group_work_add_ended(GroupWork *work, Aggregate *sums, MetricId id, uint64_t value,
+                          uint32_t threads) {
+        set_bit(work->held, id);
+        aggregate_add_sum(sums, id, value, threads);
+}

@@ -7,7 +7,8 @@
  * What the threads of a group did in one interval, where only their work counts: one sample of a
  * set, or one side of two intervals. The aggregate beside it has a thread for each that is there at
  * the end. Its sums are the work of those of which it is known; all other metrics are those of the
- * end. Threads that ended are counted and add nothing, because nobody saw their last work.
+ * end. Threads that ended are counted and add nothing here: what they did the ledger of the dead
+ * tells, if there is one (group-dead.h), and group_settle_dead() adds it.
  *
  * See group-window.h for a group whose values at both ends of one interval are shown.
  */
@@ -39,6 +40,10 @@ void group_work_done(GroupWork *work);
  */
 _must_check_ int group_work_fold(GroupWork *work, Aggregate **sums, const ThreadSample *before,
                                  const ThreadSample *after, bool knows, ThreadSample *ret_sample);
+
+/* Adds what @threads threads that ended did of one sum. */
+void group_work_add_ended(GroupWork *work, Aggregate *sums, MetricId id, uint64_t value,
+                          uint32_t threads);
 
 /* Its sum is that of the work, and has a rate; an age only adds up, and is a level of the end. */
 static inline bool group_work_counts(MetricId id) {

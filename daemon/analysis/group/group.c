@@ -18,6 +18,7 @@ static Group *group_free(Group *group) {
                 if (group->works[side])
                         group_work_done(group->works[side]);
                 free(group->works[side]);
+                group_dead_free(group->dead[side]);
         }
         group_window_free(group->window);
         member_list_done(&group->members);
@@ -154,6 +155,107 @@ int group_fold_work(Group *group, unsigned side, const ThreadSample *before,
                      : 0;
 }
 
+static int obtain_dead(Group *group, unsigned side) {
+        return group->dead[side] ? 0 : group_dead_new(&group->dead[side]);
+}
+
+int group_fold_dead(Group *group, unsigned side, Side end, const DeadRow *row) {
+        int r = obtain_dead(group, side);
+
+        if (r == 0)
+                group_dead_add_row(group->dead[side], end, row);
+        return r;
+}
+
+int group_fold_gone(Group *group, unsigned side, const Period *period, const ThreadSample *gone) {
+        int r = obtain_dead(group, side);
+
+        if (r == 0)
+                group_dead_add_gone(group->dead[side], period, gone);
+        return r;
+}
+
+/* Of two intervals a side has works; else the group has a window. */
+static LifeCounts *lives_of(Group *group, unsigned side) {
+        if (group->works[side])
+                return &group->works[side]->lives;
+        return group->window ? &group->window->lives : NULL;
+}
+
+/* Makes what a group needs that has no thread at the end, and perhaps none at the beginning. */
+static int make_room_for_dead(Group *group, unsigned side) {
+        bool of_intervals = group->elapsed_ns[side] > 0;
+        int r = group->sides[side] ? 0 : aggregate_new_empty(&group->sides[side]);
+
+        if (r != 0 || lives_of(group, side))
+                return r;
+        if (!of_intervals)
+                return group_window_new(&group->window);
+        group->works[side] = calloc(1, sizeof(*group->works[side]));
+        return group->works[side] ? 0 : -ENOMEM;
+}
+
+static void add_sum(Group *group, unsigned side, MetricId id) {
+        DeadSum sum = group_dead_sum(group->dead[side], id);
+
+        if (!sum.known)
+                return;
+        if (!group->works[side])
+                aggregate_add_sum(group->sides[side], id, sum.value, sum.threads);
+        else if (group_work_counts(id))
+                group_work_add_ended(group->works[side], group->sides[side], id, sum.value,
+                                     sum.threads);
+}
+
+/* Returns the highest peak of memory that was reached inside. */
+static Amount add_peaks(Group *group, unsigned side, const LedgerSight *sight) {
+        const LifeCounts *lives = lives_of(group, side);
+        bool new_process = sight->by_process && lives->survived == 0 && lives->gone == 0;
+        Amount rss = { .known = false };
+
+        for (unsigned i = 0; i < _METRIC_MAX; i++) {
+                MetricId id = (MetricId) i;
+                Amount peak = group_dead_peak(group->dead[side], id, sight->peaks, new_process);
+
+                if (!peak.known)
+                        continue;
+                aggregate_add_peak(group->sides[side], id, peak.n);
+                if (group->window)
+                        group_window_note_move(group->window, id);
+                if (id == METRIC_hiwater_rss_bytes)
+                        rss = peak;
+        }
+        return rss;
+}
+
+int group_settle_dead(Group *group, unsigned side, const LedgerSight *sight) {
+        GroupDead *dead = group->dead[side];
+        LifeCounts *lives;
+        Amount rss;
+        int r;
+
+        if (dead && group_dead_exits(dead) > 0) {
+                r = make_room_for_dead(group, side);
+                if (r != 0)
+                        return r;
+                for (unsigned i = 0; i < _METRIC_MAX; i++)
+                        if (metric_is_work((MetricId) i))
+                                add_sum(group, side, (MetricId) i);
+                rss = add_peaks(group, side, sight);
+                /* Time alive counts where the time in which they ran does. */
+                if (group_dead_left_out(dead, METRIC_run_time_ns) == 0)
+                        life_tally_add_ended(&group->tallies[side],
+                                             group_dead_alive_ns(dead, sight->period->tick_ns),
+                                             rss);
+        }
+        lives = lives_of(group, side);
+        if (lives) {
+                lives->fleeting = amount_of(dead ? group_dead_n_fleeting(dead) : 0);
+                lives->exits = amount_of(dead ? group_dead_exits(dead) : 0);
+        }
+        return 0;
+}
+
 int group_settle_window(Group *group) {
         return group->window ? group_window_settle(group->window, group->sides) : 0;
 }
@@ -175,6 +277,10 @@ int group_adopt(Group *group, unsigned side, Group *from) {
         spread_done(&group->spreads[side]);
         group->spreads[side] = TAKE(from->spreads[side], (Spread){});
         life_tally_merge(&group->tallies[side], &from->tallies[side]);
+        if (from->dead[side] && group->dead[side])
+                group_dead_merge(group->dead[side], from->dead[side]);
+        else if (from->dead[side])
+                group->dead[side] = TAKE_PTR(from->dead[side]);
         if (from->works[side]) {
                 if (group->works[side]) {
                         life_counts_merge(&from->works[side]->lives, &group->works[side]->lives);

@@ -17,6 +17,7 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "analysis/group/aggregate.h"
+#include "analysis/group/group-dead.h"
 #include "analysis/group/group-window.h"
 #include "analysis/group/group-work.h"
 #include "analysis/group/life-tally.h"
@@ -33,6 +34,7 @@ typedef struct Group {
 
         bool is_pattern;
         MemberList members;
+        bool is_ended; /* threads that ended, on an axis where each that lives is a group */
         /* If the group is one thread: the parts of its label. */
         pid_t pid, tid;
         uint64_t start_ticks;
@@ -49,6 +51,10 @@ typedef struct Group {
         LifeTally tallies[SIDES];
         /* Of two intervals: what beside its aggregate a side is about; owned; NULL: not of them. */
         GroupWork *works[SIDES];
+        /*
+         * Threads that ended, by the same rule; owned; NULL: none did, or no ledger tells.
+         */
+        GroupDead *dead[SIDES];
         uint64_t elapsed_ns[SIDES]; /* the length of each of two intervals; 0: not of them */
         uint64_t interval_ns;       /* judge_interval_ns() of its sides; 0: not known */
 
@@ -94,6 +100,23 @@ _must_check_ int group_fold_life(Group *group, const ThreadSample *before,
  */
 _must_check_ int group_fold_work(Group *group, unsigned side, const ThreadSample *before,
                                  const ThreadSample *after, ThreadSample *ret_sample);
+/* Adds a row of the ledger at the @end of the interval that @side is about. 0 or -ENOMEM. */
+_must_check_ int group_fold_dead(Group *group, unsigned side, Side end, const DeadRow *row);
+/* Adds a thread that is gone in that interval to what is said of the ended. 0 or -ENOMEM. */
+_must_check_ int group_fold_gone(Group *group, unsigned side, const Period *period,
+                                 const ThreadSample *gone);
+/* What the ledger of an interval tells of all groups together. */
+typedef struct LedgerSight {
+        const Period *period;
+        const GonePeaks *peaks;
+        bool by_process; /* a group has all threads of its processes */
+} LedgerSight;
+/*
+ * Call after all threads are folded and all groups adopted, and before group_settle_window(): adds
+ * what the ended did in the interval that @side is about. A group may have none but such threads;
+ * it has no thread at either end then, and is a group all the same.
+ */
+_must_check_ int group_settle_dead(Group *group, unsigned side, const LedgerSight *sight);
 /*
  * Call after all threads are folded and all groups adopted: makes the sides comparable as
  * group-window.h describes.

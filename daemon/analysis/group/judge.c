@@ -14,7 +14,8 @@
  * The totals of times, each with its longest event, if the kernel keeps it, and the states in which
  * a thread may be in the middle of such an event, which its total does not contain yet. Delays
  * other than block I/O also go on while the thread runs, and where a CPU runs without ticks, the
- * time of a running thread is booked up to a second late.
+ * time of a running thread is booked up to a second late. Uninterruptible waits are read with the
+ * one in progress.
  */
 // clang-format off
 #define NO_MAX _METRIC_MAX
@@ -41,6 +42,8 @@ static const struct {
         DELAY(compact,   "DIR"),
         DELAY(wpcopy,    "DIR"),
         DELAY(irq,       "R"),
+        { METRIC_storage_wait_ns,     NO_MAX,                  "" },
+        { METRIC_uninterruptible_ns,  NO_MAX,                  "" },
         { METRIC_acct_run_real_ns,    NO_MAX,                  "R" },
         { METRIC_acct_run_virtual_ns, NO_MAX,                  "R" },
         { METRIC_acct_utime_ns,       NO_MAX,                  "R" },

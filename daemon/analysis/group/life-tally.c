@@ -63,13 +63,35 @@ static Amount higher(Amount a, Amount b) {
         return (Amount){ .known = a.known || b.known, .n = MAX_OF(a.n, b.n) };
 }
 
+static Amount earlier(Amount a, Amount b) {
+        if (!a.known || !b.known)
+                return a.known ? a : b;
+        return a.n < b.n ? a : b;
+}
+
+static Amount start_of(const Period *period, const ThreadSample *sample) {
+        if (!period->known || period->is_interval)
+                return (Amount){ .known = false };
+        return amount_of(number_multiply_saturating(sample->start_ticks, period->tick_ns));
+}
+
 void life_tally_add(LifeTally *tally, const Period *period, const ThreadSample *before,
                     const ThreadSample *after) {
+        if (after)
+                tally->first_start_ns = earlier(tally->first_start_ns, start_of(period, after));
         tally->alive_ns = number_add_saturating(tally->alive_ns, alive_ns(period, before, after));
         tally->risen_rss_bytes = higher(tally->risen_rss_bytes, risen_rss(period, before, after));
 }
 
+void life_tally_add_ended(LifeTally *tally, Amount alive_ns, Amount risen_rss_bytes) {
+        tally->alive_ns = number_add_saturating(tally->alive_ns, alive_ns.n);
+        tally->lacks_alive = tally->lacks_alive || !alive_ns.known;
+        tally->risen_rss_bytes = higher(tally->risen_rss_bytes, risen_rss_bytes);
+}
+
 void life_tally_merge(LifeTally *tally, const LifeTally *from) {
+        tally->lacks_alive = tally->lacks_alive || from->lacks_alive;
+        tally->first_start_ns = earlier(tally->first_start_ns, from->first_start_ns);
         tally->alive_ns = number_add_saturating(tally->alive_ns, from->alive_ns);
         tally->risen_rss_bytes = higher(tally->risen_rss_bytes, from->risen_rss_bytes);
 }

@@ -37,6 +37,8 @@ Amount period_elapsed_ns(const Period *period);
 /* Zeroed: of no thread. */
 typedef struct LifeTally {
         uint64_t alive_ns;      /* the sum over the threads; only of a period that is known */
+        bool lacks_alive;       /* of threads whose work is counted it is not known */
+        Amount first_start_ns;  /* of whole lives: when the first of them began, since boot */
         Amount risen_rss_bytes; /* the highest hiwater_rss_bytes that was reached inside */
 } LifeTally;
 
@@ -47,5 +49,7 @@ typedef struct LifeTally {
  */
 void life_tally_add(LifeTally *tally, const Period *period, const ThreadSample *before,
                     const ThreadSample *after);
+/* Adds threads that ended: how long they were alive inside, and what peak they reached there. */
+void life_tally_add_ended(LifeTally *tally, Amount alive_ns, Amount risen_rss_bytes);
 /* Adds the threads of @from. */
 void life_tally_merge(LifeTally *tally, const LifeTally *from);

@@ -67,6 +67,14 @@ int member_list_add(MemberList *list, Span name) {
         return add_threads(list, name, 1);
 }
 
+int member_list_add_ended(MemberList *list, Span name, uint64_t n) {
+        return n == 0 ? 0 : add_threads(list, name, n);
+}
+
+static bool has_threads(uint64_t n) {
+        return (int64_t) n > 0;
+}
+
 int member_list_merge(MemberList *list, const MemberList *from) {
         for (size_t i = 0; i < from->n_members; i++) {
                 const Member *member = &from->members[i];
@@ -96,12 +104,14 @@ void member_list_write_json(JsonWriter *writer, const MemberList *list) {
         json_write_key(writer, "members");
         json_write_array(writer);
         for (size_t i = 0; i < list->n_members; i++) {
+                if (!has_threads(list->members[i].n_threads))
+                        continue;
                 json_write_object(writer);
                 json_write_member_name(writer, "name", member_name(&list->members[i]));
                 json_write_member_u64(writer, "threads", list->members[i].n_threads);
                 json_write_end(writer);
         }
         json_write_end(writer);
-        if (list->n_omitted > 0)
+        if (has_threads(list->n_omitted))
                 json_write_member_u64(writer, "membersOmitted", list->n_omitted);
 }

@@ -33,6 +33,11 @@ typedef struct MemberList {
 void member_list_done(MemberList *list);
 /* Adds one thread with that name. */
 _must_check_ int member_list_add(MemberList *list, Span name);
+/*
+ * Adds threads that ended, modulo 2^64: some of them may have to be taken away again. A name that
+ * is left without threads is none.
+ */
+_must_check_ int member_list_add_ended(MemberList *list, Span name, uint64_t n);
 /* Adds all threads of @from, which does not change. */
 _must_check_ int member_list_merge(MemberList *list, const MemberList *from);
 /* Sorts by number of threads, largest first, then bytewise. */

@@ -61,7 +61,6 @@ _Static_assert(SPREAD_BUCKETS < ABSENT, "a place is sixteen bits wide");
 #define SLOT_ID(member, type, ...) \
         SLOT_##member, SLOT_END_##member = SLOT_##member + HAS_SPREAD(member, type) - 1,
 enum { METRICS(SLOT_ID) N_SLOTS };
-_Static_assert(N_SLOTS <= 64, "the values of one of few threads have a bit each");
 
 #define NO_SLOT UINT8_MAX
 #define SLOT_OF(member, type, ...) \
@@ -73,10 +72,14 @@ static const uint8_t slots[_METRIC_MAX] = { METRICS(SLOT_OF) };
 /* The values of one thread: while it is being added, and as long as there are few. */
 typedef struct SpreadThread {
         pid_t tid;
-        uint32_t name;    /* NO_NAME: not looked up yet */
-        uint64_t present; /* a bit per slot */
+        uint32_t name;                         /* NO_NAME: not looked up yet */
+        uint64_t present[(N_SLOTS + 63) / 64]; /* a bit per slot */
         uint64_t values[N_SLOTS];
 } SpreadThread;
+
+static bool has_slot(const SpreadThread *thread, unsigned slot) {
+        return thread->present[slot / 64] >> slot % 64 & 1;
+}
 
 /* No thread yet when the least is larger than the top. */
 typedef struct SpreadTop {
@@ -193,10 +196,12 @@ static int add_row(SpreadMany *many, const SpreadThread *thread) {
         if (r != 0)
                 return r;
         memset(&row, 0xff, sizeof(row)); /* all are ABSENT */
-        for (uint64_t bits = thread->present; bits; bits &= bits - 1) {
-                unsigned slot = (unsigned) __builtin_ctzll(bits);
-                unsigned bucket = spread_bucket_of(thread->values[slot]);
+        for (unsigned slot = 0; slot < N_SLOTS; slot++) {
+                unsigned bucket;
 
+                if (!has_slot(thread, slot))
+                        continue;
+                bucket = spread_bucket_of(thread->values[slot]);
                 if (!many->counts) {
                         row.buckets[slot] = (uint16_t) bucket;
                         continue;
@@ -237,12 +242,13 @@ static void raise_top(SpreadTop *top, const SpreadNames *names, const SpreadThre
 }
 
 static int raise_tops(SpreadMany *many, SpreadNames *names, SpreadThread *thread, Span name) {
-        for (uint64_t bits = thread->present; bits; bits &= bits - 1) {
-                unsigned slot = (unsigned) __builtin_ctzll(bits);
+        for (unsigned slot = 0; slot < N_SLOTS; slot++) {
                 SpreadTop *top = &many->tops[slot];
                 uint64_t value = thread->values[slot];
                 int r;
 
+                if (!has_slot(thread, slot))
+                        continue;
                 /* Most threads have the top of no sum: their names are not looked up. */
                 if (value < top->top) {
                         top->least = MIN_OF(top->least, value);
@@ -312,7 +318,7 @@ int spread_fold_sample(Spread *spread, SpreadNames *names, const ThreadSample *s
 
                 if (slot == NO_SLOT || !thread_sample_has(sample, (MetricId) id))
                         continue;
-                thread.present |= UINT64_C(1) << slot;
+                thread.present[slot / 64] |= UINT64_C(1) << slot % 64;
                 thread.values[slot] = thread_sample_get(sample, (MetricId) id);
         }
         if (!spread->many && spread->n_few < SPREAD_MAX_FEW)
@@ -430,7 +436,7 @@ static SpreadTop read_few(const Spread *spread, const SpreadNames *names, unsign
                 uint64_t value = thread->values[slot];
                 unsigned at;
 
-                if ((thread->present >> slot & 1) == 0)
+                if (!has_slot(thread, slot))
                         continue;
                 for (at = n++; at > 0 && values[at - 1] > value; at--)
                         values[at] = values[at - 1];

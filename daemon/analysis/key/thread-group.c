@@ -46,30 +46,76 @@ static int name_thread(Group *group, const ThreadKey *key, Side side, const Thre
         return group_set_label(group, key->label);
 }
 
-int thread_groups_obtain(ThreadGroups *groups, Side side, const ThreadSample *sample, Group **ret) {
+static int obtain(ThreadGroups *groups, Side side, const ThreadSample *sample, ThreadKey *ret_key,
+                  Group **ret) {
         ThreadKeys *keys = &groups->keys;
-        ThreadKey key;
         Group *group;
         int r;
 
-        r = thread_keys_make(keys, side, sample, &key);
+        r = thread_keys_make(keys, side, sample, ret_key);
         if (r == 0)
-                r = group_table_obtain(&groups->table, key.id, &group);
+                r = group_table_obtain(&groups->table, ret_key->id, &group);
         if (r != 0)
                 return r;
         if (keys->axis == VIEW_AXIS_THREAD) {
-                r = name_thread(group, &key, side, sample);
+                r = name_thread(group, ret_key, side, sample);
         } else if (keys->axis == VIEW_AXIS_ALL) {
-                group->n_cgroup = key.n_cgroup;
-                group->n_process = key.n_process;
-                if (key.label.n < key.id.n)
-                        r = group_set_label(group, key.label);
+                group->n_cgroup = ret_key->n_cgroup;
+                group->n_process = ret_key->n_process;
+                if (ret_key->label.n < ret_key->id.n)
+                        r = group_set_label(group, ret_key->label);
         }
-        if (r == 0 && thread_keys_has_patterns(keys)) {
-                group->is_pattern = group->is_pattern || key.is_pattern;
-                r = member_list_add(&group->members, key.name);
-        }
+        if (thread_keys_has_patterns(keys))
+                group->is_pattern = group->is_pattern || ret_key->is_pattern;
         *ret = group;
+        return r;
+}
+
+int thread_groups_obtain(ThreadGroups *groups, Side side, const ThreadSample *sample, Group **ret) {
+        ThreadKey key;
+        int r;
+
+        r = obtain(groups, side, sample, &key, ret);
+        if (r == 0 && thread_keys_has_patterns(&groups->keys))
+                r = member_list_add(&(*ret)->members, key.name);
+        return r;
+}
+
+/* The keys of the living begin with a digit. */
+static int obtain_ended(ThreadGroups *groups, const ThreadSample *sample, Group **ret) {
+        const Span names[] = { sample->cgroup, sample->pcomm, sample->comm };
+        _cleanup_(buffer_done) Buffer id = { .bytes = NULL };
+        size_t n_label;
+        Group *group;
+        int r;
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                buffer_append_byte(&id, KEY_JOINT);
+                buffer_append(&id, names[i].bytes, names[i].n);
+        }
+        n_label = id.n;
+        r = buffer_append_format(&id, "%c%zu,%zu", '\0', names[0].n, names[1].n);
+        if (r == 0)
+                r = group_table_obtain(&groups->table, buffer_span(&id), &group);
+        if (r != 0)
+                return r;
+        group->is_ended = true;
+        group->n_cgroup = names[0].n;
+        group->n_process = names[1].n;
+        *ret = group;
+        return group_set_label(group, (Span){ id.bytes + 1, n_label - 1 });
+}
+
+int thread_groups_obtain_dead(ThreadGroups *groups, const ThreadSample *sample, uint64_t n,
+                              Group **ret) {
+        ThreadKey key;
+        int r;
+
+        if (groups->keys.axis == VIEW_AXIS_THREAD)
+                return obtain_ended(groups, sample, ret);
+        r = obtain(groups, SIDE_AFTER, sample, &key, ret);
+        if (r == 0 && thread_keys_has_patterns(&groups->keys))
+                r = member_list_add_ended(&(*ret)->members, key.name, n);
         return r;
 }
 
@@ -106,6 +152,8 @@ static GroupNames all_names(const Group *group) {
 GroupNames group_names(const Group *group, ViewAxis axis) {
         Span key = group_key(group);
 
+        if (group->is_ended)
+                return all_names(group);
         switch (axis) {
         case VIEW_AXIS_PCOMM:
                 return (GroupNames){ .process = key };
@@ -177,12 +225,14 @@ static void write_name(JsonWriter *writer, const char *key, Span name) {
 void group_write_key(JsonWriter *writer, const Group *group, ViewAxis axis) {
         GroupNames names = group_names(group, axis);
 
-        write_key(writer, group_key(group), &names, axis);
+        write_key(writer, group_key(group), &names, group->is_ended ? VIEW_AXIS_ALL : axis);
         if (names.cgroup.n > 0) /* "" means that the cgroup of these threads is not known */
                 write_name(writer, "cgroup", names.cgroup);
         write_name(writer, "process", names.process);
         write_name(writer, "thread", names.thread);
-        if (axis == VIEW_AXIS_THREAD) {
+        if (group->is_ended) {
+                json_write_member_bool(writer, "ended", true);
+        } else if (axis == VIEW_AXIS_THREAD) {
                 json_write_member_i64(writer, "pid", group->pid);
                 json_write_member_i64(writer, "tid", group->tid);
                 json_write_member_u64(writer, "startTicks", group->start_ticks);

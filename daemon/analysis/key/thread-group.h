@@ -46,6 +46,14 @@ _must_check_ int thread_groups_obtain(ThreadGroups *groups, Side side, const Thr
                                       Group **ret);
 
 /*
+ * The group of threads that ended with the names of @sample: that of the living who have them, but
+ * where each of these is a group, one of its own for each process, thread name and cgroup. @n
+ * threads, modulo 2^64, count among its members. 0 or -ENOMEM.
+ */
+_must_check_ int thread_groups_obtain_dead(ThreadGroups *groups, const ThreadSample *sample,
+                                           uint64_t n, Group **ret);
+
+/*
  * Splits the key of a group into the names it is made of. The axis alone decides which names there
  * are.
  */

@@ -118,13 +118,46 @@ static int obtain(SetComparison *comparison, Group *group, SetGroup **ret) {
         return r;
 }
 
+static int obtain_dead(SetComparison *comparison, const ThreadSample *sample, uint64_t n,
+                       SetGroup **ret) {
+        Group *group;
+        int r;
+
+        r = thread_groups_obtain_dead(&comparison->threads, sample, n, &group);
+        return r == 0 ? obtain(comparison, group, ret) : r;
+}
+
+static int fold_gone(SetComparison *comparison, const ThreadSample *gone) {
+        SetGroup *group;
+        int r;
+
+        if (!comparison->capture.has_ledger || thread_is_left_out(&comparison->view, gone))
+                return 0;
+        r = obtain_dead(comparison, gone, 0, &group);
+        return r == 0 ? set_group_fold_gone(group, gone) : r;
+}
+
+int set_comparison_fold_dead(SetComparison *comparison, Side end, const DeadRow *row) {
+        SetGroup *group;
+        int r;
+
+        assert(comparison->capture.has_ledger);
+        if (thread_is_left_out(&comparison->view, &row->sample))
+                return 0;
+        r = obtain_dead(comparison, &row->sample, end == SIDE_AFTER ? row->exits : -row->exits,
+                        &group);
+        return r == 0 ? set_group_fold_dead(group, end, row) : r;
+}
+
 int set_comparison_fold(SetComparison *comparison, const ThreadSample *before,
                         const ThreadSample *after) {
         SetGroup *set_group;
         Group *group;
         int r;
 
-        if (!after || thread_is_left_out(&comparison->view, after))
+        if (!after)
+                return fold_gone(comparison, before);
+        if (thread_is_left_out(&comparison->view, after))
                 return 0;
         r = thread_groups_obtain(&comparison->threads, SIDE_BEFORE, after, &group);
         if (r == 0)
@@ -202,7 +235,8 @@ static int choose_groups(SetComparison *comparison) {
         for (size_t i = 0; i < comparison->n_groups; i++) {
                 SetGroup *group = comparison->groups[i];
 
-                if (!group_passes(group->group, &comparison->view))
+                /* A ledger also tells of threads that ended before all captures. */
+                if (!group->threads.present || !group_passes(group->group, &comparison->view))
                         continue;
                 comparison->figures.n_matched++;
                 count_only(comparison, group);

@@ -16,6 +16,7 @@
  *                              set_comparison_wants_census()
  *     set_comparison_begin()   for every capture, each side's in the order of time,
  *     set_comparison_fold()        then for every thread in it or in its window,
+ *     set_comparison_fold_dead()   then for every row of the ledgers of its window,
  *     set_comparison_end()         then once
  *     set_comparison_finish()  once: tests and orders everything
  *     set_comparison_n() ...
@@ -58,11 +59,14 @@ _must_check_ int set_comparison_census_cgroup(SetComparison *comparison, Span pa
 
 void set_comparison_begin(SetComparison *comparison, const SetCapture *capture);
 /*
- * One thread. @after is in the capture; NULL: it has ended, and its last work is not known. @before
- * is its sample in the capture at which the window begins; NULL: there is none, or no window.
+ * One thread. @after is in the capture; NULL: it has ended, and only a ledger tells what it did
+ * since. @before is its sample in the capture at which the window begins; NULL: there is none, or
+ * no window.
  */
 _must_check_ int set_comparison_fold(SetComparison *comparison, const ThreadSample *before,
                                      const ThreadSample *after);
+/* A row of the ledger at the @end of the window of a capture that has one. */
+_must_check_ int set_comparison_fold_dead(SetComparison *comparison, Side end, const DeadRow *row);
 _must_check_ int set_comparison_end(SetComparison *comparison);
 
 /* Says what the host of a side did in a second. Without its CPUs the weights are null. */

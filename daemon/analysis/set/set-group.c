@@ -19,8 +19,9 @@ static bool is_sorted_by(const View *view, unsigned index) {
 /* The weight of a group is made of these (set-weight.h), whatever the view shows. */
 static bool is_weighed(unsigned index) {
         static const MetricId weighed[] = {
-                METRIC_run_time_ns,          METRIC_wait_time_ns, METRIC_iowait_sum,
-                METRIC_blkio_delay_total_ns, METRIC_read_bytes,   METRIC_write_bytes,
+                METRIC_run_time_ns, METRIC_wait_time_ns,         METRIC_storage_wait_ns,
+                METRIC_iowait_sum,  METRIC_blkio_delay_total_ns, METRIC_read_bytes,
+                METRIC_write_bytes,
         };
 
         for (size_t i = 0; i < ELEMENTSOF(weighed); i++)
@@ -70,6 +71,7 @@ static void forget_capture(SetGroup *group) {
         group->window = aggregate_free(group->window);
         group_work_done(&group->work);
         group->work = (GroupWork){ .totals = NULL };
+        group->dead = group_dead_free(group->dead);
 }
 
 SetGroup *set_group_free(SetGroup *group, const SetRowList *list) {
@@ -107,10 +109,43 @@ int set_group_fold(SetGroup *group, const SetCapture *capture, const ThreadSampl
                                knows_work(capture, before, after), &sample);
 }
 
+int set_group_fold_gone(SetGroup *group, const ThreadSample *gone) {
+        const Period unknown = { .known = false };
+        int r = group->dead ? 0 : group_dead_new(&group->dead);
+
+        if (r == 0)
+                group_dead_add_gone(group->dead, &unknown, gone);
+        return r;
+}
+
+int set_group_fold_dead(SetGroup *group, Side end, const DeadRow *row) {
+        int r = group->dead ? 0 : group_dead_new(&group->dead);
+
+        if (r == 0)
+                group_dead_add_row(group->dead, end, row);
+        return r;
+}
+
+/* A group may have none but threads that ended: then it has no thread at the end. */
+static int settle_dead(SetGroup *group) {
+        int r;
+
+        if (!group->dead || group_dead_exits(group->dead) == 0)
+                return 0;
+        r = group->window ? 0 : aggregate_new_empty(&group->window);
+        for (unsigned i = 0; i < _METRIC_MAX && r == 0; i++) {
+                DeadSum sum = group_dead_sum(group->dead, (MetricId) i);
+
+                if (sum.known && group_work_counts((MetricId) i))
+                        group_work_add_ended(&group->work, group->window, (MetricId) i, sum.value,
+                                             sum.threads);
+        }
+        return r;
+}
+
 int set_group_take(SetGroup *group, const SetRowList *list, const SetCapture *capture,
                    size_t n_captures, size_t index) {
-        const SetSight sight = {
-                .window = group->window,
+        SetSight sight = {
                 .work = &group->work,
                 .elapsed_ns = capture->elapsed_ns,
                 .side = capture->side,
@@ -119,8 +154,12 @@ int set_group_take(SetGroup *group, const SetRowList *list, const SetCapture *ca
         };
         int r;
 
-        if (!group->window)
-                return 0;
+        r = settle_dead(group);
+        sight.window = group->window;
+        if (r != 0 || !group->window) {
+                forget_capture(group);
+                return r;
+        }
         r = set_samples_put(&group->threads, n_captures, index, (double) group->window->n_threads);
         for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++)
                 r = set_row_take(&group->rows[slot], list->indexes[slot], &sight);

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "analysis/group/aggregate.h"
+#include "analysis/group/group-dead.h"
 #include "analysis/group/group.h"
 #include "analysis/set/set-row.h"
 #include "view/view.h"
@@ -52,6 +53,7 @@ typedef struct SetCapture {
         uint64_t elapsed_ns;
         uint64_t window_ticks; /* when the window began, in the same unit */
         bool is_interval;
+        bool has_ledger;       /* of the window: it tells what threads did that ended */
         KernelDefects defects; /* of the kernel */
 } SetCapture;
 
@@ -65,6 +67,7 @@ typedef struct SetGroup {
         /* The capture being read; NULL: it has no thread of this group so far. */
         Aggregate *window; /* owned; as in SetSight */
         GroupWork work;
+        GroupDead *dead; /* owned; threads that ended in its window; NULL: none did */
 } SetGroup;
 
 _must_check_ int set_group_new(Group *group, const SetRowList *list, SetGroup **ret);
@@ -73,6 +76,9 @@ SetGroup *set_group_free(SetGroup *group, const SetRowList *list);
 /* One thread, as in set_comparison_fold(); @after is not NULL. 0 or -ENOMEM. */
 _must_check_ int set_group_fold(SetGroup *group, const SetCapture *capture,
                                 const ThreadSample *before, const ThreadSample *after);
+/* A thread that ended in the window of the capture, and a row of a ledger of it. 0 or -ENOMEM. */
+_must_check_ int set_group_fold_gone(SetGroup *group, const ThreadSample *gone);
+_must_check_ int set_group_fold_dead(SetGroup *group, Side end, const DeadRow *row);
 /* Takes the samples of capture @index of @n_captures, which was read. 0 or -ENOMEM. */
 _must_check_ int set_group_take(SetGroup *group, const SetRowList *list, const SetCapture *capture,
                                 size_t n_captures, size_t index);

@@ -184,7 +184,9 @@ static int take_derived(SetRow *row, DerivedId id, const SetSight *sight) {
                 row->seen |= (uint8_t) (1u << sight->side);
                 return 0;
         }
-        outcome = derived_value(is_level ? sight->work->totals : sight->window, id, &value, &input);
+        outcome =
+                derived_value(is_level && sight->work->totals ? sight->work->totals : sight->window,
+                              id, &value, &input);
         row->outcomes[sight->side] = (uint8_t) outcome;
         if (outcome == DERIVED_COMPUTED)
                 return put(row, sight, &value, set_row_kind(row_index(true, id)));

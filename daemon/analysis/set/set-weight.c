@@ -41,7 +41,9 @@ static void find_storage(const SetFamily *family, const SetGroup *group, unsigne
         Amount rest;
 
         second->storage_exact = true;
-        second->storage_ns = rate_of(family, group, side, METRIC_iowait_sum);
+        second->storage_ns = rate_of(family, group, side, METRIC_storage_wait_ns);
+        if (!second->storage_ns.known)
+                second->storage_ns = rate_of(family, group, side, METRIC_iowait_sum);
         if (second->storage_ns.known)
                 return;
         second->storage_ns = rate_of(family, group, side, METRIC_blkio_delay_total_ns);

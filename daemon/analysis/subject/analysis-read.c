@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "analysis/group/judge.h"
+#include "analysis/subject/ledger-span.h"
 
 /* merging */
 
@@ -116,6 +117,7 @@ typedef struct ReadSide {
         AnalysisRead *read;
         Side side;
         JudgeTime time;
+        bool lacks_waits;                  /* those of the two snapshots cannot be subtracted */
         uint64_t implausible[_SOURCE_MAX]; /* values, by source */
 } ReadSide;
 
@@ -151,6 +153,12 @@ static int read_name(void *userdata, const ThreadSample *sample, Span smaps_json
         return r == 0 ? read->visitor->on_name(read->userdata, sample) : r;
 }
 
+static int read_dead_name(void *userdata, const DeadRow *row) {
+        AnalysisRead *read = ((ReadSide *) userdata)->read;
+
+        return read->visitor->on_name(read->userdata, &row->sample);
+}
+
 static int read_cgroup_name(void *userdata, Span path, Span stats_json) {
         AnalysisRead *read = ((ReadSide *) userdata)->read;
 
@@ -179,6 +187,12 @@ static int read_thread(void *userdata, const ThreadSample *sample, Span smaps_js
         return at->read->visitor->on_thread(at->read->userdata, at->side, &judged);
 }
 
+static void drop_waits(ThreadSample *sample) {
+        for (unsigned i = 0; i < _METRIC_MAX; i++)
+                if (metric_table[i].explained_by == SOURCE_WAITS)
+                        thread_sample_drop(sample, (MetricId) i);
+}
+
 /* @userdata: both sides. */
 static int read_life(void *userdata, const ThreadSample *before, const ThreadSample *after) {
         ReadSide *at = userdata;
@@ -187,9 +201,13 @@ static int read_life(void *userdata, const ThreadSample *before, const ThreadSam
         AnalysisRead *read = at->read;
         ThreadSample judged[SIDES];
 
-        for (unsigned i = 0; i < SIDES; i++)
-                if (samples[i])
-                        judged[i] = *samples[i];
+        for (unsigned i = 0; i < SIDES; i++) {
+                if (!samples[i])
+                        continue;
+                judged[i] = *samples[i];
+                if (at->lacks_waits)
+                        drop_waits(&judged[i]);
+        }
         if (before && after)
                 judge_life(times, &judged[SIDE_BEFORE], &judged[SIDE_AFTER]);
         else
@@ -202,6 +220,17 @@ static int read_life(void *userdata, const ThreadSample *before, const ThreadSam
                                       after ? &judged[SIDE_AFTER] : NULL);
 }
 
+static int read_dead(void *userdata, const DeadRow *row) {
+        ReadSide *at = userdata;
+        DeadRow dead;
+
+        if (!at->lacks_waits)
+                return at->read->visitor->on_dead(at->read->userdata, at->side, row);
+        dead = *row;
+        drop_waits(&dead.sample);
+        return at->read->visitor->on_dead(at->read->userdata, at->side, &dead);
+}
+
 static int read_cgroup(void *userdata, Span path, Span stats_json) {
         ReadSide *at = userdata;
 
@@ -211,6 +240,7 @@ static int read_cgroup(void *userdata, Span path, Span stats_json) {
 int analysis_read_names(AnalysisRead *read, Subject *subject) {
         const SubjectVisitor visitor = {
                 .on_thread = read_name,
+                .on_dead = subject->reads_dead ? read_dead_name : NULL,
                 .on_cgroup = read->visitor->on_cgroup_name ? read_cgroup_name : NULL,
         };
         ReadSide at = { .read = read };
@@ -237,6 +267,9 @@ int analysis_read_side(AnalysisRead *read, Side side, Subject *subject) {
 int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
         const SubjectVisitor visitor = {
                 .on_thread = read_part,
+                .on_dead = read->visitor->on_dead && subjects_share_ledger(before, after)
+                                   ? read_dead
+                                   : NULL,
                 .on_cgroup = read->visitor->on_cgroup ? read_cgroup : NULL,
         };
         Subject *const subjects[SIDES] = { before, after };
@@ -247,6 +280,7 @@ int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
 
         for (unsigned i = 0; i < SIDES; i++) {
                 at[i] = read_side_of(read, (Side) i, subjects[i]);
+                at[i].lacks_waits = !subjects_share_waits(before, after);
                 sides[i] = (MergeSide){ subjects[i], &visitor, &at[i] };
         }
         r = subject_merge(sides, read_life, at, &culprit);

@@ -11,7 +11,8 @@
  *
  * Here every thread is judged (analysis/group/judge.h) before its numbers are passed on: analyses
  * do not believe what cannot be, while conversions and the file keep what the kernel said. The
- * subject then says of each source how many values were not believed.
+ * subject then says of each source how many values were not believed. In a window, waits that two
+ * accounts counted, each since another moment, are left out.
  */
 
 #include <stdint.h>
@@ -55,7 +56,10 @@ _must_check_ int subject_merge(const MergeSide sides[static SIDES], MergeLife on
 
 /* Receives what is read. Callbacks return 0 to go on or a negative errno, which is passed on. */
 typedef struct AnalysisVisitor {
-        /* A thread of the first pass. */
+        /*
+         * A thread of the first pass, or the names of threads that ended, if the ledger of the
+         * subject takes part.
+         */
         int (*on_name)(void *userdata, const ThreadSample *sample);
         /* A cgroup of the first pass, with threads of its own or without; NULL: not wanted. */
         int (*on_cgroup_name)(void *userdata, Span path);
@@ -63,6 +67,11 @@ typedef struct AnalysisVisitor {
         int (*on_thread)(void *userdata, Side side, const ThreadSample *sample);
         /* A thread in a window: both samples, or the only one; see MergeLife. */
         int (*on_life)(void *userdata, const ThreadSample *before, const ThreadSample *after);
+        /*
+         * A row of the ledger at the @end of a window, where both snapshots have the same; NULL:
+         * not wanted.
+         */
+        int (*on_dead)(void *userdata, Side end, const DeadRow *row);
         /* The memory of a process; NULL: not wanted. Comes before the thread or life itself. */
         int (*on_smaps)(void *userdata, Side side, const ThreadSample *sample, Span smaps_json);
         /* NULL: not wanted. */

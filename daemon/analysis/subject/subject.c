@@ -201,6 +201,19 @@ static int pass_on_sources(void *userdata, const SourceTable *sources) {
         return 0;
 }
 
+static int pass_on_ledger(void *userdata, const LedgerSummary *ledger) {
+        SubjectPass *pass = userdata;
+
+        pass->subject->ledger = *ledger;
+        return 0;
+}
+
+static int pass_on_dead(void *userdata, const DeadRow *row) {
+        SubjectPass *pass = userdata;
+
+        return pass->visitor->on_dead(pass->userdata, row);
+}
+
 static int pass_on_cgroup(void *userdata, Span path, Span stats_json) {
         SubjectPass *pass = userdata;
 
@@ -306,7 +319,9 @@ int subject_pass_new(Subject *subject, const SubjectVisitor *visitor, void *user
                 .subject = subject,
                 .visitor = visitor,
                 .userdata = userdata,
-                .document = { .on_cgroup = visitor->on_cgroup ? pass_on_cgroup : NULL,
+                .document = { .on_ledger = pass_on_ledger,
+                              .on_dead = visitor->on_dead ? pass_on_dead : NULL,
+                              .on_cgroup = visitor->on_cgroup ? pass_on_cgroup : NULL,
                               .on_host = pass_on_host,
                               .on_host_part = pass_on_host_part,
                               .on_psi = pass_on_psi,

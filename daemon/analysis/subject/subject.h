@@ -17,6 +17,7 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "json/json-writer.h"
+#include "snapshot/dead-row.h"
 #include "snapshot/head.h"
 #include "snapshot/snapshot-reader.h"
 #include "snapshot/source.h"
@@ -35,6 +36,11 @@ typedef struct Subject {
         const char *label; /* what the caller calls the file; may be NULL */
         Head head;         /* with format version 0 complete only after a pass */
         SnapshotFault fault;
+        /*
+         * Its ledger of the dead takes part in an analysis, because another snapshot has the same
+         * one (ledger-span.h).
+         */
+        bool reads_dead;
 
         /* after the first pass */
         bool passed;
@@ -42,14 +48,16 @@ typedef struct Subject {
         Buffer host_parts[_HOST_PART_MAX];          /* the same; see subject_host_totals() */
         bool has_sources; /* otherwise the table says that none are recorded */
         SourceTable sources;
+        LedgerSummary ledger; /* zeroed: there is none */
 
         /* Set when reading failed, to distinguish it from an error of the visitor. */
         int read_error;
 } Subject;
 
-/* Receives what a pass reads; either may be NULL. As in SnapshotVisitor. */
+/* Receives what a pass reads; each may be NULL. As in SnapshotVisitor. */
 typedef struct SubjectVisitor {
         int (*on_thread)(void *userdata, const ThreadSample *sample, Span smaps_json);
+        int (*on_dead)(void *userdata, const DeadRow *row);
         int (*on_cgroup)(void *userdata, Span path, Span stats_json);
 } SubjectVisitor;
 

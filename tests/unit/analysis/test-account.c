@@ -192,7 +192,8 @@ START_TEST(the_whole_account_is_written) {
                                               .period = &interval,
                                               .host = &no_host });
         ck_assert_str_eq(text_of(&account, false),
-                         "{\"threads\":3,\"born\":1,\"ended\":4,\"aliveNs\":500,\"runningNs\":100,"
+                         "{\"threads\":3,\"born\":1,\"ended\":4,\"bornAndEnded\":null,"
+                         "\"leftOut\":null,\"aliveNs\":500,\"runningNs\":100,"
                          "\"waitingNs\":50,\"storageNs\":null,\"blockedNs\":null,\"asleepNs\":350,"
                          "\"exact\":null,\"switches\":7,\"readBytes\":5,\"writeBytes\":6,"
                          "\"writeExact\":true,\"majorFaults\":7,\"peakRssBytes\":4096}");
@@ -211,7 +212,8 @@ START_TEST(of_unknown_work_nothing_is_known) {
                                                       .host = &no_host });
 
         ck_assert_str_eq(text_of(&account, false),
-                         "{\"threads\":0,\"born\":0,\"ended\":4,\"aliveNs\":null,"
+                         "{\"threads\":0,\"born\":0,\"ended\":4,\"bornAndEnded\":null,"
+                         "\"leftOut\":null,\"aliveNs\":null,"
                          "\"runningNs\":null,\"waitingNs\":null,\"storageNs\":null,"
                          "\"blockedNs\":null,\"asleepNs\":null,\"exact\":null,\"switches\":null,"
                          "\"readBytes\":null,\"writeBytes\":null,\"writeExact\":null,"

@@ -29,10 +29,12 @@ static void add(Coverage *coverage, char kind, uint64_t before, uint64_t after) 
         coverage_add(coverage, before == GONE ? NULL : &earlier, after == GONE ? NULL : &later);
 }
 
+static const CoverageLedger no_ledger = { .absence = "nobody counts" };
+
 static const char *text_of(const Coverage *coverage, const HostUse *host, Amount bound_ns) {
         JsonWriter writer;
 
-        coverage_write_json(json_text_begin(&writer), coverage, host, bound_ns, "why");
+        coverage_write_json(json_text_begin(&writer), coverage, &no_ledger, host, bound_ns, "why");
         return json_text_end(&writer);
 }
 
@@ -53,6 +55,7 @@ START_TEST(each_thread_counts_in_one_part) {
         ck_assert_str_eq(text_of(&coverage, &host, amount_of(9)),
                          "{\"cpuUsedNs\":1000,\"attributedNs\":290,\"survivedNs\":57,"
                          "\"bornNs\":200,\"endedNs\":null,\"bornAndEndedNs\":null,"
+                         "\"endedReason\":\"nobody counts\","
                          "\"kernelThreadsNs\":33,\"notAttributedNs\":710,\"boundNs\":9,"
                          "\"storageUsedBytes\":700,\"storageAttributedBytes\":290}");
 }
@@ -65,6 +68,7 @@ START_TEST(what_nobody_measured_is_not_zero) {
         ck_assert_str_eq(text_of(&coverage, &nothing, (Amount){ .known = false }),
                          "{\"cpuUsedNs\":null,\"attributedNs\":0,\"survivedNs\":0,"
                          "\"bornNs\":0,\"endedNs\":null,\"bornAndEndedNs\":null,"
+                         "\"endedReason\":\"nobody counts\","
                          "\"kernelThreadsNs\":0,\"notAttributedNs\":null,\"boundNs\":null,"
                          "\"storageUsedBytes\":null,\"storageAttributedBytes\":0}");
         add(&coverage, 'u', NONE, NONE);
@@ -73,6 +77,7 @@ START_TEST(what_nobody_measured_is_not_zero) {
         ck_assert_str_eq(text_of(&coverage, &nothing, (Amount){ .known = false }),
                          "{\"cpuUsedNs\":null,\"attributedNs\":null,\"survivedNs\":null,"
                          "\"bornNs\":null,\"endedNs\":null,\"bornAndEndedNs\":null,"
+                         "\"endedReason\":\"nobody counts\","
                          "\"kernelThreadsNs\":null,\"notAttributedNs\":null,\"boundNs\":null,"
                          "\"storageUsedBytes\":null,\"storageAttributedBytes\":null,"
                          "\"reason\":\"why\"}");
@@ -89,6 +94,7 @@ START_TEST(parts_without_threads_are_no_account_of_the_others) {
         ck_assert_str_eq(text_of(&coverage, &host, amount_of(9)),
                          "{\"cpuUsedNs\":1000,\"attributedNs\":null,\"survivedNs\":null,"
                          "\"bornNs\":0,\"endedNs\":null,\"bornAndEndedNs\":null,"
+                         "\"endedReason\":\"nobody counts\","
                          "\"kernelThreadsNs\":null,\"notAttributedNs\":null,\"boundNs\":9,"
                          "\"storageUsedBytes\":null,\"storageAttributedBytes\":null,"
                          "\"reason\":\"why\"}");
@@ -129,6 +135,104 @@ START_TEST(the_bound_is_two_ticks_and_the_captures_on_each_cpu) {
 }
 END_TEST
 
+/* A row of a ledger: run time and written bytes of its threads, and of the young of them. */
+static void add_dead(Coverage *coverage, Side end, char kind, uint64_t run_time, uint64_t bytes,
+                     uint64_t young) {
+        DeadRow row = { .exits = 1, .sample = ran(run_time, bytes, kind), .young_run_ns = young };
+
+        thread_sample_put(&row.sample, METRIC_read_bytes, 0);
+        coverage_add_dead(coverage, end, &row);
+}
+
+static const CoverageLedger in_a_row = { .known = true, .in_a_row = true };
+static const CoverageLedger with_gap = { .known = true };
+
+static json_object *json_of(const Coverage *coverage, const CoverageLedger *ledger) {
+        const HostUse host = { .cpu_used_ns = amount_of(1000) };
+        JsonWriter writer;
+
+        coverage_write_json(json_text_begin(&writer), coverage, ledger, &host, amount_of(9), "why");
+        return json_tokener_parse(json_text_end(&writer));
+}
+
+static const char *at(json_object *json, const char *key) {
+        json_object *value;
+
+        if (!json_object_object_get_ex(json, key, &value))
+                return "";
+        return value ? json_object_to_json_string(value) : "null";
+}
+
+START_TEST(a_ledger_tells_of_the_ended) {
+        const struct {
+                const CoverageLedger *ledger;
+                const char *exact;
+        } ledgers[] = { { &in_a_row, "true" }, { &with_gap, "false" } };
+        Coverage coverage = {};
+
+        add(&coverage, 'u', 100, 150);
+        add(&coverage, 'u', 90, GONE); /* ended with 95 */
+        add(&coverage, 'k', 20, GONE); /* ended with 21 */
+        add_dead(&coverage, SIDE_AFTER, 'u', 1000 + 95 + 300, 1200, 500 + 300);
+        add_dead(&coverage, SIDE_BEFORE, 'u', 1000, 700, 500);
+        add_dead(&coverage, SIDE_AFTER, 'k', 21, 20, 0);
+        for (size_t i = 0; i < ELEMENTSOF(ledgers); i++) {
+                json_object *json = json_of(&coverage, ledgers[i].ledger);
+
+                ck_assert_str_eq(at(json, "survivedNs"), "50");
+                ck_assert_str_eq(at(json, "endedNs"), "5");
+                ck_assert_str_eq(at(json, "bornAndEndedNs"), "300");
+                ck_assert_str_eq(at(json, "endedExact"), ledgers[i].exact);
+                ck_assert_str_eq(at(json, "endedReason"), "");
+                ck_assert_str_eq(at(json, "kernelThreadsNs"), "1");
+                ck_assert_str_eq(at(json, "attributedNs"), "356");
+                ck_assert_str_eq(at(json, "notAttributedNs"), "644");
+                json_object_put(json);
+        }
+        ck_assert(!coverage_waiting_ns(&coverage, &in_a_row).known);
+}
+END_TEST
+
+/* 50 written by the survivor; of the ended the gone has no count of what it read. */
+START_TEST(storage_of_the_ended_counts_if_it_is_complete) {
+        Coverage coverage = {}, other = {};
+        json_object *json;
+
+        add(&coverage, 'u', 100, 150);
+        add_dead(&coverage, SIDE_AFTER, 'u', 5, 700, 5);
+        json = json_of(&coverage, &in_a_row);
+        ck_assert_str_eq(at(json, "storageAttributedBytes"), "750");
+        json_object_put(json);
+
+        add(&other, 'u', 100, 150);
+        add(&other, 'u', 90, GONE);
+        add_dead(&other, SIDE_AFTER, 'u', 95, 700, 0);
+        json = json_of(&other, &in_a_row);
+        ck_assert_str_eq(at(json, "storageAttributedBytes"), "50");
+        json_object_put(json);
+}
+END_TEST
+
+START_TEST(a_ledger_that_contradicts_the_threads_tells_nothing) {
+        Coverage coverage = {}, lacking = {};
+        json_object *json;
+
+        add(&coverage, 'u', 90, GONE);
+        add_dead(&coverage, SIDE_AFTER, 'u', 30, 0, 0); /* less than it had */
+        json = json_of(&coverage, &in_a_row);
+        ck_assert_str_eq(at(json, "endedNs"), "null");
+        ck_assert_str_eq(at(json, "bornAndEndedNs"), "null");
+        ck_assert_str_ne(at(json, "endedReason"), "");
+        json_object_put(json);
+
+        add(&lacking, 'u', NONE, GONE);
+        add_dead(&lacking, SIDE_AFTER, 'u', 30, 0, 0);
+        json = json_of(&lacking, &in_a_row);
+        ck_assert_str_eq(at(json, "endedNs"), "null");
+        json_object_put(json);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("coverage");
         TCase *parts = tcase_create("parts");
@@ -137,6 +241,9 @@ int main(void) {
         tcase_add_test(parts, what_nobody_measured_is_not_zero);
         tcase_add_test(parts, parts_without_threads_are_no_account_of_the_others);
         tcase_add_test(parts, threads_may_account_for_more_than_the_host_counted);
+        tcase_add_test(parts, a_ledger_tells_of_the_ended);
+        tcase_add_test(parts, storage_of_the_ended_counts_if_it_is_complete);
+        tcase_add_test(parts, a_ledger_that_contradicts_the_threads_tells_nothing);
         tcase_add_test(parts, the_bound_is_two_ticks_and_the_captures_on_each_cpu);
         suite_add_tcase(suite, parts);
         return check_main(suite);

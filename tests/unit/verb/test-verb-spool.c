@@ -352,6 +352,39 @@ START_TEST(info_tells_what_the_capture_was_asked_to_read) {
 }
 END_TEST
 
+#define WITH_LEDGER(start, ledger)                                                         \
+        "{\"parameters\":{\"snapshot\":{\"name\":\"a\"," start "\"startBoottimeNs\":"      \
+        "7000000000000,\"ledgerId\":\"00112233445566778899aabbccddeeff\","                 \
+        "\"ledgerSinceBoottimeNs\":3400000000000,\"waitsSinceBoottimeNs\":3401000000000}," \
+        "\"ledger\":{\"generation\":9,\"exits\":1200,\"folded_rows\":4," ledger            \
+        "},\"host\":null,\"sources\":" SOURCES "}}"
+
+static const struct {
+        Exchange exchange;
+        const char *text;
+} ledger_rows[] = {
+        { { REPLIES(WITH_LEDGER("\"startRealtimeNs\":1795255200000000000,",
+                                "\"unfinished\":0,\"overflow_exits\":0,\"lost_marks\":0,"
+                                "\"lost_records\":0")) },
+          "ledger        1200 threads ended since 2026-11-21 09:00:00 UTC\n"
+          "waits         counted since 2026-11-21 09:00:01 UTC\n" },
+        { { REPLIES(WITH_LEDGER("", "\"unfinished\":1,\"overflow_exits\":2,\"lost_marks\":3,"
+                                    "\"lost_records\":4")) },
+          "ledger        1200 threads ended since 3400.000s after the boot: 1 of them not "
+          "finished yet, 2 without a row of their own, 3 without their last moments, 4 more in no "
+          "row\n"
+          "waits         counted since 3401.000s after the boot\n" },
+};
+
+START_TEST(info_tells_of_the_ledger) {
+        begin(&ledger_rows[_i].exchange, 1);
+        CTL_RUN(&ctl, "info", "a");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_msg(strstr(ctl.out, ledger_rows[_i].text) != NULL, "%s", ctl.out);
+        end();
+}
+END_TEST
+
 START_TEST(metric_list_has_no_legend_where_none_is_wanted) {
         begin(NULL, 0);
         CTL_RUN(&ctl, "metric-list");
@@ -419,6 +452,38 @@ START_TEST(status_names_the_capabilities_that_matter) {
         ck_assert_int_eq(ctl.status, 0);
         ck_assert_ptr_nonnull(
                 strstr(ctl.out, "capabilities  cap_net_admin, cap_sys_ptrace, and 2 others\n"));
+        end();
+}
+END_TEST
+
+static const struct {
+        const char *backend, *line;
+} backend_rows[] = {
+        { "{\"name\":\"bpf\",\"loadedRealtimeNs\":1795188901000000000,\"outdated\":0}",
+          "backend       bpf, loaded 2026-11-20 15:35:01 UTC\n" },
+        { "{\"name\":\"bpf\",\"outdated\":2}",
+          "backend       bpf; 2 objects of another version of ctprofd were closed\n" },
+        { "{\"name\":\"bpf\",\"outdated\":1}",
+          "backend       bpf; 1 object of another version of ctprofd was closed\n" },
+        { "{\"name\":\"procfs\",\"reason\":\"no \\u001b[31mBTF\",\"outdated\":0}",
+          "backend       procfs (no \\x1b[31mBTF)\n" },
+        { "{\"name\":\"procfs\",\"reason\":\"no\",\"loadedRealtimeNs\":5,\"outdated\":0}",
+          "backend       procfs (no)\n" },
+        { "{\"name\":null,\"reason\":\"later\",\"outdated\":0}", "backend       none (later)\n" },
+};
+
+START_TEST(status_tells_how_threads_are_read) {
+        char text[512];
+        Exchange exchange[] = { { .replies = text } };
+
+        (void) snprintf(text, sizeof(text),
+                        "{\"parameters\":{\"daemon\":{},\"backend\":%s,\"sources\":[]}}",
+                        backend_rows[_i].backend);
+        exchange[0].n_replies = strlen(text) + 1;
+        begin(exchange, 1);
+        CTL_RUN(&ctl, "status");
+        ck_assert_msg(strstr(ctl.out, backend_rows[_i].line), "no %s in %s", backend_rows[_i].line,
+                      ctl.out);
         end();
 }
 END_TEST
@@ -554,9 +619,11 @@ int main(void) {
         tcase_add_test(keep, import_asks_for_a_name_where_the_files_is_none);
         tcase_add_test(keep, info_tells_all_there_is);
         tcase_add_test(keep, info_tells_what_the_capture_was_asked_to_read);
+        tcase_add_loop_test(keep, info_tells_of_the_ledger, 0, ELEMENTSOF(ledger_rows));
         tcase_add_test(keep, status_tells_how_the_daemon_is);
         tcase_add_test(keep, status_does_not_call_uncounted_inodes_none);
         tcase_add_test(keep, status_names_the_capabilities_that_matter);
+        tcase_add_loop_test(keep, status_tells_how_threads_are_read, 0, ELEMENTSOF(backend_rows));
         tcase_add_test(keep, status_does_not_call_an_unusable_spool_empty);
         tcase_add_test(keep, an_empty_list_says_how_to_begin);
         tcase_add_test(keep, a_list_tells_the_zone_of_its_times);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/group/group-dead.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/number.h"
+#include "analysis/group/group-window.h"
+
+int group_dead_new(GroupDead **ret) {
+        *ret = calloc(1, sizeof(**ret));
+        return *ret ? 0 : -ENOMEM;
+}
+
+GroupDead *group_dead_free(GroupDead *dead) {
+        free(dead);
+        return NULL;
+}
+
+static void set_bit(uint64_t *words, unsigned id) {
+        words[id / 64] |= UINT64_C(1) << id % 64;
+}
+
+static bool has_bit(const uint64_t *words, unsigned id) {
+        return words[id / 64] >> id % 64 & 1;
+}
+
+static bool is_peak(MetricId id) {
+        return metric_table[id].kind == METRIC_KIND_PEAK ||
+               metric_table[id].kind == METRIC_KIND_FLOOR;
+}
+
+/* Of two maxima, or of two minima, where 0 is no event. */
+static uint64_t further(MetricId id, uint64_t a, uint64_t b) {
+        if (metric_table[id].kind == METRIC_KIND_PEAK)
+                return MAX_OF(a, b);
+        if (a == 0 || b == 0)
+                return a + b;
+        return MIN_OF(a, b);
+}
+
+/* folding */
+
+/* A thread without delay accounting adds to no delay. */
+static bool is_delay(MetricId id) {
+        SourceId source = metric_table[id].explained_by;
+
+        return source == SOURCE_TASKSTATS_DELAY || source == SOURCE_TASKSTATS_IRQ;
+}
+
+static uint64_t n_threads_with(const DeadRow *row, MetricId id) {
+        return is_delay(id) ? row->accounted : row->exits;
+}
+
+void group_dead_add_row(GroupDead *dead, Side side, const DeadRow *row) {
+        uint64_t sign = side == SIDE_AFTER ? 1 : UINT64_MAX; /* -1 */
+
+        if (side == SIDE_BEFORE && row->exits > 0)
+                dead->had_row = true;
+        dead->exits += sign * row->exits;
+        dead->lives_ns += sign * row->lives_ns;
+        dead->accounted += sign * row->accounted;
+        dead->young += sign * row->young;
+        for (unsigned i = 0; i < _METRIC_MAX; i++) {
+                MetricId id = (MetricId) i;
+                uint64_t value;
+
+                if (!thread_sample_has(&row->sample, id))
+                        continue;
+                value = thread_sample_get(&row->sample, id);
+                if (metric_is_work(id)) {
+                        dead->values[i] += sign * value;
+                        dead->threads[i] += (uint32_t) (sign * n_threads_with(row, id));
+                        if (value == UINT64_MAX)
+                                set_bit(dead->unknown, i);
+                } else if (is_peak(id) && side == SIDE_AFTER) {
+                        dead->values[i] = further(id, dead->values[i], value);
+                        dead->threads[i] += row->exits > 0;
+                }
+        }
+}
+
+void group_dead_add_gone(GroupDead *dead, const Period *period, const ThreadSample *gone) {
+        uint64_t start_ns = number_multiply_saturating(gone->start_ticks, period->tick_ns);
+
+        dead->n_gone++;
+        if (period->known && start_ns <= period->begin_ns)
+                dead->gone_ages_ns += period->begin_ns - start_ns;
+        else
+                dead->lacks_age = true;
+        for (unsigned i = 0; i < _METRIC_MAX; i++) {
+                uint64_t value;
+
+                if (!metric_is_work((MetricId) i))
+                        continue;
+                if (life_value_of_gone(gone, (MetricId) i, &value))
+                        dead->values[i] -= value;
+                else
+                        set_bit(dead->unknown, i);
+        }
+}
+
+void group_dead_merge(GroupDead *dead, const GroupDead *from) {
+        dead->exits += from->exits;
+        dead->lives_ns += from->lives_ns;
+        dead->accounted += from->accounted;
+        dead->young += from->young;
+        dead->had_row = dead->had_row || from->had_row;
+        dead->n_gone += from->n_gone;
+        dead->gone_ages_ns += from->gone_ages_ns;
+        dead->lacks_age = dead->lacks_age || from->lacks_age;
+        for (unsigned i = 0; i < _METRIC_MAX; i++) {
+                dead->values[i] = is_peak((MetricId) i)
+                                          ? further((MetricId) i, dead->values[i], from->values[i])
+                                          : dead->values[i] + from->values[i];
+                dead->threads[i] += from->threads[i];
+        }
+        for (unsigned word = 0; word < GROUP_DEAD_WORDS; word++)
+                dead->unknown[word] |= from->unknown[word];
+}
+
+void gone_peaks_add(GonePeaks *peaks, const ThreadSample *gone) {
+        for (unsigned i = 0; i < _METRIC_MAX; i++) {
+                uint64_t value;
+
+                if (!is_peak((MetricId) i))
+                        continue;
+                if (life_value_of_gone(gone, (MetricId) i, &value))
+                        peaks->values[i] = further((MetricId) i, peaks->values[i], value);
+                else
+                        set_bit(peaks->unknown, i);
+        }
+}
+
+/* asking */
+
+/* Rows that were put together with others in between make the difference negative. */
+uint64_t group_dead_exits(const GroupDead *dead) {
+        return (int64_t) dead->exits > 0 ? dead->exits : 0;
+}
+
+static uint64_t n_accounted(const GroupDead *dead, MetricId id) {
+        return is_delay(id) ? dead->accounted : dead->exits;
+}
+
+uint64_t group_dead_n_fleeting(const GroupDead *dead) {
+        uint64_t n = group_dead_exits(dead);
+
+        return n > dead->n_gone ? n - dead->n_gone : 0;
+}
+
+uint64_t group_dead_n_elsewhere(const GroupDead *dead) {
+        uint64_t n = group_dead_exits(dead);
+
+        return dead->n_gone > n ? dead->n_gone - n : 0;
+}
+
+static bool is_negative(const GroupDead *dead, unsigned id) {
+        return !has_bit(dead->unknown, id) && (int64_t) dead->values[id] < 0;
+}
+
+bool group_dead_moved(const GroupDead *dead) {
+        if ((int64_t) dead->exits < 0 || dead->n_gone > group_dead_exits(dead))
+                return true;
+        for (unsigned i = 0; i < _METRIC_MAX; i++)
+                if (metric_is_work((MetricId) i) && dead->threads[i] > 0 && is_negative(dead, i))
+                        return true;
+        return false;
+}
+
+/* Of more threads than ended a sum is that the earlier ledger did not have of some row. */
+DeadSum group_dead_sum(const GroupDead *dead, MetricId id) {
+        DeadSum sum = { .value = dead->values[id], .threads = dead->threads[id] };
+
+        sum.known = group_dead_exits(dead) > 0 && (int32_t) sum.threads > 0 &&
+                    sum.threads <= n_accounted(dead, id) && !has_bit(dead->unknown, id) &&
+                    !is_negative(dead, id);
+        return sum.known ? sum : (DeadSum){ .known = false };
+}
+
+uint64_t group_dead_left_out(const GroupDead *dead, MetricId id) {
+        uint64_t n_threads = dead->threads[id];
+
+        if (group_dead_exits(dead) == 0 || (int32_t) dead->threads[id] <= 0 ||
+            group_dead_sum(dead, id).known)
+                return 0;
+        return MIN_OF(n_threads, group_dead_exits(dead));
+}
+
+Amount group_dead_alive_ns(const GroupDead *dead, uint64_t tick_ns) {
+        uint64_t ns = dead->lives_ns - dead->gone_ages_ns;
+
+        if (dead->lacks_age)
+                return (Amount){ .known = false };
+        if ((int64_t) ns >= 0)
+                return amount_of(ns);
+        /* A start is rounded down to a tick, so that an age can be that much too long. */
+        if (-ns <= number_multiply_saturating(dead->n_gone, tick_ns))
+                return amount_of(0);
+        return (Amount){ .known = false };
+}
+
+static bool exceeds(MetricId id, uint64_t value, const GonePeaks *peaks) {
+        return !has_bit(peaks->unknown, id) && value != peaks->values[id] &&
+               further(id, value, peaks->values[id]) == value;
+}
+
+Amount group_dead_peak(const GroupDead *dead, MetricId id, const GonePeaks *peaks,
+                       bool new_process) {
+        uint64_t value = dead->values[id];
+        bool inside;
+
+        if (!is_peak(id) || dead->threads[id] == 0 || dead->had_row || value == 0)
+                return (Amount){ .known = false };
+        if (metric_table[id].unit == METRIC_UNIT_BYTES)
+                inside = new_process;
+        else
+                inside = dead->young == dead->exits || exceeds(id, value, peaks);
+        return inside ? amount_of(value) : (Amount){ .known = false };
+}

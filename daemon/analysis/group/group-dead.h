@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * GroupDead
+ *
+ * What the threads of one group did in an interval that ended in it, from the ledgers of the two
+ * snapshots (snapshot/dead-row.h). A row of the later ledger adds, a row of the earlier one takes
+ * away, and so does what the threads had by then that the earlier snapshot shows alive and the
+ * later one lacks:
+ *
+ *     work of the ended = dead after - dead before - what the gone had before
+ *
+ * Rows and threads arrive in any order, so differences are kept modulo 2^64 and read as signed in
+ * the end.
+ *
+ * A thread is entered under the names that it ends with. One that had others in the earlier
+ * snapshot is taken away from the group of those and is added to another: over all groups the sums
+ * are exact, but one group has too much, and one too little, which shows when fewer threads ended
+ * under its names than are gone, or when a sum is negative. A negative sum is left out as a whole.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "analysis/group/amount.h"
+#include "analysis/group/life-tally.h"
+#include "analysis/group/side.h"
+#include "metric/metric.h"
+#include "snapshot/dead-row.h"
+#include "snapshot/thread-sample.h"
+
+#define GROUP_DEAD_WORDS ((_METRIC_MAX + 63) / 64)
+
+/* Differences are modulo 2^64, of threads modulo 2^32. */
+typedef struct GroupDead {
+        uint64_t exits, lives_ns, accounted, young; /* as in DeadRow */
+        bool had_row;                               /* threads had ended before the interval */
+        uint64_t n_gone;                            /* threads */
+        uint64_t gone_ages_ns; /* how long they had lived when the interval began */
+        bool lacks_age;        /* of one of them that is not known */
+        /* Sums; of maxima and minima those of the later ledger. */
+        uint64_t values[_METRIC_MAX];
+        uint32_t threads[_METRIC_MAX]; /* that ended and have the metric */
+        uint64_t unknown
+                [GROUP_DEAD_WORDS]; /* sums that a gone thread lacks, or that are too large */
+} GroupDead;
+
+/*
+ * The largest maxima and the smallest minima that any thread had in the earlier snapshot that ended
+ * in the interval, whatever its names. Zeroed: there is none.
+ */
+typedef struct GonePeaks {
+        uint64_t values[_METRIC_MAX]; /* 0: no event */
+        uint64_t unknown[GROUP_DEAD_WORDS];
+} GonePeaks;
+
+_must_check_ int group_dead_new(GroupDead **ret);
+GroupDead *group_dead_free(GroupDead *dead);
+DEFINE_CLEANUP(GroupDead *, group_dead_free);
+
+/* A row of the ledger of the snapshot at which the interval begins, or ends. */
+void group_dead_add_row(GroupDead *dead, Side side, const DeadRow *row);
+/* A thread that the earlier snapshot has and the later one lacks. */
+void group_dead_add_gone(GroupDead *dead, const Period *period, const ThreadSample *gone);
+void group_dead_merge(GroupDead *dead, const GroupDead *from);
+void gone_peaks_add(GonePeaks *peaks, const ThreadSample *gone);
+
+/* Threads that ended under the names of the group. */
+uint64_t group_dead_exits(const GroupDead *dead);
+/* Of these, those that were born in the interval, too; at least, if some had other names before. */
+uint64_t group_dead_n_fleeting(const GroupDead *dead);
+/* Threads that are gone and did not end under these names; at least. */
+uint64_t group_dead_n_elsewhere(const GroupDead *dead);
+/* Threads are known to have changed their names: what the group says of the ended is not exact. */
+bool group_dead_moved(const GroupDead *dead);
+
+/* What the ended did of one sum. */
+typedef struct DeadSum {
+        bool known;
+        uint64_t value;
+        uint32_t threads; /* that have it */
+} DeadSum;
+
+DeadSum group_dead_sum(const GroupDead *dead, MetricId id);
+/* Threads that have the sum and ended under these names, if it is left out because of them. */
+uint64_t group_dead_left_out(const GroupDead *dead, MetricId id);
+/* For how long the ended were alive in the interval, added up; @tick_ns: the grain of starts. */
+Amount group_dead_alive_ns(const GroupDead *dead, uint64_t tick_ns);
+/*
+ * The maximum or minimum of the ended, if it is known to have been reached in the interval: no
+ * thread had ended under these names before, and the ended were all born inside or none of them can
+ * have brought it along. That of the memory of a process is reached inside only where @new_process
+ * says that all processes of the group began in the interval.
+ */
+Amount group_dead_peak(const GroupDead *dead, MetricId id, const GonePeaks *peaks,
+                       bool new_process);

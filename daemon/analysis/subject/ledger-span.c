@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/subject/ledger-span.h"
+
+#include <string.h>
+
+bool subjects_share_ledger(const Subject *before, const Subject *after) {
+        return before->head.ledger_id[0] != '\0' &&
+               strcmp(before->head.ledger_id, after->head.ledger_id) == 0;
+}
+
+bool subjects_share_waits(const Subject *before, const Subject *after) {
+        return before->head.has_waits_since && after->head.has_waits_since &&
+               before->head.waits_since_boottime_ns == after->head.waits_since_boottime_ns;
+}
+
+bool subjects_join_ledgers(Subject *before, Subject *after) {
+        bool same = subjects_share_ledger(before, after);
+
+        before->reads_dead = before->reads_dead || same;
+        after->reads_dead = after->reads_dead || same;
+        return same;
+}
+
+/* Why a snapshot has no ledger, as its capture said. */
+static const char *absence_of_ledger(const Subject *subject, const char *otherwise) {
+        const SourceTable *sources = subject_sources(subject);
+        const char *reason = sources ? sources->sources[SOURCE_EXITS].reason : "";
+
+        return reason[0] != '\0' ? reason : otherwise;
+}
+
+static const char *why_not(const Subject *before, const Subject *after) {
+        if (after->head.ledger_id[0] == '\0')
+                return absence_of_ledger(after, "no ledger of exits was kept");
+        if (before->head.ledger_id[0] == '\0')
+                return absence_of_ledger(before, "no ledger of exits was kept at the first "
+                                                 "snapshot");
+        return "the ledger of exits began anew between the two snapshots";
+}
+
+CoverageLedger coverage_ledger_of(const Subject *before, const Subject *after) {
+        if (!subjects_share_ledger(before, after))
+                return (CoverageLedger){ .absence = why_not(before, after) };
+        return (CoverageLedger){
+                .known = true,
+                .in_a_row = after->ledger.generation == before->ledger.generation + 1,
+        };
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * LedgerSpan
+ *
+ * What two snapshots of one boot tell together of threads that ended in between, and of their
+ * uninterruptible waits. Only what one ledger, or one account, counted all the time can be
+ * subtracted.
+ */
+
+#include <stdbool.h>
+#include "analysis/account/coverage.h"
+#include "analysis/subject/subject.h"
+
+/* The two snapshots have the same ledger of the dead. */
+bool subjects_share_ledger(const Subject *before, const Subject *after);
+/* One account of waits counted in both, since one moment. */
+bool subjects_share_waits(const Subject *before, const Subject *after);
+/*
+ * Says that the ledgers of both take part in an analysis, if they are one: their rows are read
+ * then. Call before the first pass. Returns whether they do.
+ */
+bool subjects_join_ledgers(Subject *before, Subject *after);
+/* Call after a pass over each. Its text is borrowed from the subjects, or static. */
+CoverageLedger coverage_ledger_of(const Subject *before, const Subject *after);

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What threads did between two snapshots that ended in between, from the ledgers of both."""
+from registry import METRICS
+
+NOT_ACCOUNTED = ("cpu_delay_",)  # delays that every thread has
+
+
+def share_ledger(before, after):
+    return before.ledger_id is not None and before.ledger_id == after.ledger_id
+
+
+def is_delay(name):
+    return "_delay_" in name and not name.startswith(NOT_ACCOUNTED)
+
+
+class Ended:
+    """Of one group: the rows of both ledgers, and the threads of the first snapshot that are gone."""
+
+    def __init__(self):
+        self.rows = [], []
+        self.gone = []  # lives
+
+    def _difference(self, of):
+        return sum(map(of, self.rows[1])) - sum(map(of, self.rows[0]))
+
+    @property
+    def exits(self):
+        return max(0, self._difference(lambda row: row.exits))
+
+    @property
+    def fleeting(self):
+        return max(0, self.exits - len(self.gone))
+
+    @property
+    def elsewhere(self):
+        """Threads that are gone and ended under other names."""
+        return max(0, len(self.gone) - self.exits)
+
+    def threads(self, name):
+        """Who has the counter."""
+        return self._difference(lambda row: 0 if name not in row.values else row.accounted if is_delay(name) else row.exits)
+
+    def work(self, name):
+        """None where it is not known, or names changed so that it would be negative."""
+        most = self._difference(lambda row: row.accounted if is_delay(name) else row.exits)
+        had = [life.value_of_gone(name) for life in self.gone]
+        if not self.exits or not 0 < self.threads(name) <= most or None in had:
+            return None
+        done = self._difference(lambda row: row.values.get(name, 0)) - sum(had)
+        return done if done >= 0 else None
+
+    def left_out(self, name):
+        return min(self.exits, self.threads(name)) if self.exits and self.threads(name) > 0 and self.work(name) is None else 0
+
+    def alive_ns(self, before):
+        """None where they cannot have lived that long."""
+        lived = self._difference(lambda row: row.lives_ns) - sum(
+            before.start_ns - life.before.start * before.tick_ns for life in self.gone)
+        return max(0, lived) if lived >= -len(self.gone) * before.tick_ns else None
+
+    def peak(self, name, gone, is_new_process):
+        """A peak or minimum that was reached inside, where that is known; @gone: all who are gone, of any group."""
+        rule = METRICS[name].rule
+        values = [row.values[name] for row in self.rows[1] if row.exits and row.values.get(name)]
+        if not values or not self.exits or any(row.exits for row in self.rows[0]):
+            return None
+        value = min(values) if rule == "MinFloor" else max(values)
+        if rule == "MaxPeakBytes":
+            return value if is_new_process else None
+        if self._difference(lambda row: row.young) == self.exits:
+            return value
+        had = [life.value_of_gone(name) for life in gone]
+        if None in had:
+            return None
+        had = [one for one in had if one]
+        beyond = not had or (value < min(had) if rule == "MinFloor" else value > max(had))
+        return value if beyond else None
+
+
+def total_of_ended(lives, before, after, name, kthread=None):
+    """Of all threads, or of those of the kernel, or of the others: exact, whatever their names; None if not known."""
+    if not share_ledger(before, after):
+        return None
+    parts = []
+    for snapshot, sign in ((after, 1), (before, -1)):
+        parts += [(row.values.get(name), sign) for row in snapshot.dead if row.exits and kthread in (None, row.kthread)]
+    parts += [(life.before.values.get(name), -1) for life in lives
+              if life.after is None and kthread in (None, life.before.kthread)]
+    if None in [value for value, _ in parts]:
+        return None
+    done = sum(value * sign for value, sign in parts)
+    return done if done >= 0 else None
+
+
+def coverage_of_ended(lives, before, after):
+    """endedNs, bornAndEndedNs, of kernel threads, and the bytes of storage; None where they are not known."""
+    def total(name, kthread=None):
+        return total_of_ended(lives, before, after, name, kthread)
+    unknown = {"endedNs": None, "bornAndEndedNs": None, "kernel": None, "stored": None}
+    if not share_ledger(before, after):
+        return unknown
+    young = sum(row.young_run_ns for row in after.dead if not row.kthread) - \
+        sum(row.young_run_ns for row in before.dead if not row.kthread)
+    users, stored = total("run_time_ns", False), [total("read_bytes"), total("write_bytes")]
+    told = unknown | {"kernel": total("run_time_ns", True), "stored": None if None in stored else sum(stored)}
+    return told if users is None or not 0 <= young <= users else \
+        told | {"endedNs": users - young, "bornAndEndedNs": young}

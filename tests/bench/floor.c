@@ -8,6 +8,7 @@
  * nothing. The yardstick of the capture benchmark, run beside it.
  *
  *     floor FILES...        file names below /proc/PID/task/TID, "taskstats" and "affinity"
+ *     floor iterator PID    reads the task iterator that process PID, a ctprofd, has loaded
  *
  * Prints threads, CPU nanoseconds and wall nanoseconds.
  */
@@ -15,6 +16,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
 #include <linux/taskstats.h>
@@ -24,8 +26,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -162,14 +164,101 @@ static unsigned long read_process(int proc_fd, const char *pid) {
         return n_threads;
 }
 
-int main(int argc, char **argv) {
-        struct timespec begin, end;
-        struct rusage usage;
+static unsigned long read_files(void) {
         unsigned long n_threads = 0;
         struct dirent *entry;
-        DIR *proc;
+        DIR *proc = opendir("/proc");
 
-        for (int i = 1; i < argc; i++) {
+        if (!proc)
+                fail("/proc");
+        while ((entry = readdir(proc)))
+                if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
+                        n_threads += read_process(dirfd(proc), entry->d_name);
+        (void) closedir(proc);
+        return n_threads;
+}
+
+/* the iterator */
+
+static bool is_task_iterator(int directory, const char *name) {
+        int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+        ssize_t n = fd < 0 ? -1 : read(fd, buffer, sizeof(buffer) - 1);
+
+        if (fd >= 0)
+                (void) close(fd);
+        if (n < 0)
+                return false;
+        buffer[n] = '\0';
+        return strstr(buffer, "link_type:\titer\n") && strstr(buffer, "target_name:\ttask\n");
+}
+
+/* A descriptor of the link that process @pid has. */
+static int find_link(const char *pid) {
+        char path[64];
+        struct dirent *entry;
+        DIR *directory;
+        int process = (int) syscall(SYS_pidfd_open, atoi(pid), 0), link = -1;
+
+        snprintf(path, sizeof(path), "/proc/%s/fdinfo", pid);
+        directory = opendir(path);
+        if (process < 0 || !directory)
+                fail(path);
+        while (link < 0 && (entry = readdir(directory)))
+                if (is_task_iterator(dirfd(directory), entry->d_name))
+                        link = (int) syscall(SYS_pidfd_getfd, process, atoi(entry->d_name), 0);
+        (void) closedir(directory);
+        (void) close(process);
+        return link;
+}
+
+static unsigned long count_records(const char *bytes, size_t n_bytes) {
+        unsigned long n = 0;
+        uint32_t n_record = 0;
+
+        /* Each begins with its length. */
+        for (size_t at = 0; at + sizeof(n_record) <= n_bytes; at += n_record, n++) {
+                memcpy(&n_record, bytes + at, sizeof(n_record));
+                if (n_record == 0)
+                        break;
+        }
+        return n;
+}
+
+/* All records, into memory that is there already. Their bytes are returned in *ret_n. */
+static void read_iterator(int link, char *memory, size_t size, size_t *ret_n) {
+        union bpf_attr attribute = { .iter_create = { .link_fd = (uint32_t) link } };
+        int fd = (int) syscall(SYS_bpf, BPF_ITER_CREATE, &attribute, sizeof(attribute));
+        size_t n = 0;
+        ssize_t more;
+
+        if (fd < 0)
+                fail("BPF_ITER_CREATE");
+        while ((more = read(fd, memory + n, size - n)) > 0 || (more < 0 && errno == EAGAIN))
+                n += more > 0 ? (size_t) more : 0;
+        if (more < 0)
+                fail("read");
+        (void) close(fd);
+        *ret_n = n;
+}
+
+static long long now_ns(clockid_t clock) {
+        struct timespec now;
+
+        (void) clock_gettime(clock, &now);
+        return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+#define MAX_ITERATOR_BYTES (64u << 20)
+
+int main(int argc, char **argv) {
+        bool is_iterator = argc == 3 && strcmp(argv[1], "iterator") == 0;
+        long long cpu_ns, wall_ns;
+        unsigned long n_threads;
+        char *memory = NULL;
+        size_t n_bytes = 0;
+        int link = -1;
+
+        for (int i = 1; i < argc && !is_iterator; i++) {
                 if (strcmp(argv[i], "taskstats") == 0)
                         with_taskstats = true;
                 else if (strcmp(argv[i], "affinity") == 0)
@@ -179,20 +268,27 @@ int main(int argc, char **argv) {
         }
         if (with_taskstats)
                 open_taskstats();
-        proc = opendir("/proc");
-        if (!proc)
-                fail("/proc");
-        (void) clock_gettime(CLOCK_MONOTONIC, &begin);
-        while ((entry = readdir(proc)))
-                if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
-                        n_threads += read_process(dirfd(proc), entry->d_name);
-        (void) clock_gettime(CLOCK_MONOTONIC, &end);
-        if (getrusage(RUSAGE_SELF, &usage) < 0)
-                fail("getrusage");
-        (void) closedir(proc);
-        printf("%lu %lld %lld\n", n_threads,
-               (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000LL +
-                       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000LL,
-               (end.tv_sec - begin.tv_sec) * 1000000000LL + (end.tv_nsec - begin.tv_nsec));
+        if (is_iterator) {
+                link = find_link(argv[2]);
+                if (link < 0) {
+                        fprintf(stderr, "floor: process %s has no task iterator\n", argv[2]);
+                        return EXIT_FAILURE;
+                }
+                memory = malloc(MAX_ITERATOR_BYTES);
+                if (!memory)
+                        fail("malloc");
+                memset(memory, 1, MAX_ITERATOR_BYTES);
+        }
+        wall_ns = now_ns(CLOCK_MONOTONIC);
+        cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+        if (is_iterator)
+                read_iterator(link, memory, MAX_ITERATOR_BYTES, &n_bytes);
+        n_threads = is_iterator ? 0 : read_files();
+        cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
+        wall_ns = now_ns(CLOCK_MONOTONIC) - wall_ns;
+        if (is_iterator)
+                n_threads = count_records(memory, n_bytes);
+        free(memory);
+        printf("%lu %lld %lld\n", n_threads, cpu_ns, wall_ns);
         return EXIT_SUCCESS;
 }

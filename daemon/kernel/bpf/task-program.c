@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include "kernel/bpf/ledger-record.h"
 
@@ -19,6 +20,7 @@
 #include "base/cleanup.h"
 
 #define TYPES_FILE "/sys/kernel/btf/vmlinux"
+#define EXT_DIRECTORY "/sys/kernel/sched_ext" /* there if the kernel has sched_ext */
 
 /* libbpf tells what went wrong in lines, and asks nobody where they should go. */
 static char last_complaint[TASK_PROGRAM_REASON_BYTES];
@@ -75,6 +77,49 @@ static int choose_sizes(struct task_bpf *skeleton) {
                 return n;
         skeleton->rodata->n_cpus = (uint32_t) n;
         skeleton->rodata->n_affinity_bytes = ((uint32_t) n + 63) / 64 * 8;
+        return 0;
+}
+
+static bool find_enumerator(const struct btf *types, const char *type_name, const char *name,
+                            uint32_t *ret) {
+        int id = btf__find_by_name_kind(types, type_name, BTF_KIND_ENUM);
+        const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(types, (uint32_t) id);
+
+        for (uint16_t i = 0; type && i < btf_vlen(type); i++) {
+                const struct btf_enum *one = &btf_enum(type)[i];
+
+                if (strcmp(btf__name_by_offset(types, one->name_off), name) == 0) {
+                        *ret = (uint32_t) one->val;
+                        return true;
+                }
+        }
+        return false;
+}
+
+/*
+ * The states of a task of sched_ext have been renumbered (three of two bits up to 7.2, more of
+ * three bits on 7.3), so the kernel's types are asked for their numbers. The program cannot ask
+ * itself: where a kernel does not know the enumeration, libbpf looks for it in modules, which takes
+ * CAP_SYS_ADMIN. Where it is not known, nothing is told of sched_ext.
+ */
+static int choose_ext_state(struct task_bpf *skeleton) {
+        struct btf *types;
+        uint32_t mask = 0, enabled = 0;
+
+        if (faccessat(AT_FDCWD, EXT_DIRECTORY, F_OK, 0) != 0)
+                return 0;
+        types = btf__load_vmlinux_btf();
+        if (!types)
+                return -errno;
+        if (find_enumerator(types, "scx_ent_flags", "SCX_TASK_STATE_MASK", &mask) && mask != 0 &&
+            (find_enumerator(types, "scx_task_state", "SCX_TASK_ENABLED", &enabled) ||
+             find_enumerator(types, "scx_ent_flags", "SCX_TASK_ENABLED", &enabled))) {
+                /* The number of a state, or its bits in place. */
+                skeleton->rodata->ext_enabled =
+                        enabled & ~mask ? enabled << __builtin_ctz(mask) : enabled;
+                skeleton->rodata->ext_mask = mask;
+        }
+        btf__free(types);
         return 0;
 }
 
@@ -184,6 +229,8 @@ static int load(const TaskProgramOptions *options, TaskObjects *objects) {
         (void) bpf_program__set_autoload(skeleton->progs.end_wait, options->waits);
         (void) bpf_program__set_autoload(skeleton->progs.end_storage_wait, options->waits);
         r = choose_sizes(skeleton);
+        if (r == 0)
+                r = choose_ext_state(skeleton);
         if (r == 0)
                 r = task_bpf__load(skeleton);
         if (r == 0)

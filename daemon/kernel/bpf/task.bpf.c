@@ -23,6 +23,9 @@ char LICENSE[] SEC("license") = "GPL";
 /* Set before loading. */
 const volatile __u32 n_cpus = 1;           /* that the kernel has places for */
 const volatile __u32 n_affinity_bytes = 8; /* a multiple of 8 */
+/* Which bits of scx.flags tell the state of a task, and the state in which a scheduler has it. */
+const volatile __u32 ext_mask = 0; /* 0: not known */
+const volatile __u32 ext_enabled = 0;
 
 /* Its elements lie where the kernel puts objects of each CPU: see find_cpu_offset(). */
 struct {
@@ -47,15 +50,10 @@ static __always_inline __u32 read_processor(const struct task_struct *task) {
         return ((const struct task_struct___cpu *) task)->cpu;
 }
 
-/* include/linux/sched/ext.h: in scx.flags */
-#define SCX_TASK_STATE_MASK (3u << 8)
-#define SCX_TASK_ENABLED (3u << 8)
-
 static __always_inline __u32 read_ext(const struct task_struct *task) {
-        if (!bpf_core_field_exists(task->scx))
+        if (!bpf_core_field_exists(task->scx) || ext_mask == 0)
                 return 0;
-        return TASK_HAS_EXT |
-               ((task->scx.flags & SCX_TASK_STATE_MASK) == SCX_TASK_ENABLED ? TASK_IS_EXT : 0);
+        return TASK_HAS_EXT | ((task->scx.flags & ext_mask) == ext_enabled ? TASK_IS_EXT : 0);
 }
 
 /* Where a C library keeps what belongs to the thread. */

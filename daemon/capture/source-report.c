@@ -254,7 +254,7 @@ static void judge_absent_program(const SourceReport *report, const char *setting
 
 static void judge_exits(const SourceReport *report, Source *source) {
         const LedgerControl *control;
-        uint64_t n_lost;
+        uint64_t n_lost, n_overflow;
 
         if (!report->ledger || !ledger_is_kept(report->ledger)) {
                 judge_absent_program(report, "ExitAccounting", source);
@@ -271,13 +271,20 @@ static void judge_exits(const SourceReport *report, Source *source) {
         }
         control = ledger_control(report->ledger);
         n_lost = ledger_n_lost(report->ledger);
+        n_overflow = ledger_n_overflow_exits(report->ledger);
         source->counts[SOURCE_OUTCOME_ok] = ledger_n_exits(report->ledger);
         source->counts[SOURCE_OUTCOME_other] = n_lost + control->n_lost_marks;
-        if (control->n_overflow_exits > 0)
+        if (n_overflow > 0)
                 source_set(source, SOURCE_STATE_PARTIAL,
                            "%" PRIu64 " threads ended under more names than the ledger has rows "
                            "for, and are in one row together",
-                           (uint64_t) control->n_overflow_exits);
+                           n_overflow);
+        else if (ledger_n_folded(report->ledger) > 0)
+                source_set(source, SOURCE_STATE_PARTIAL,
+                           "threads have ended under so many names that %" PRIu64
+                           " rows of the ledger became part of others: their names lost numbers, "
+                           "or all but the cgroup",
+                           ledger_n_folded(report->ledger));
         else if (source->counts[SOURCE_OUTCOME_other] > 0)
                 source_set(source, SOURCE_STATE_PARTIAL,
                            "of %" PRIu64 " threads that ended some or all of their work is missing "

@@ -44,6 +44,9 @@
         K(LOAD,     "load",     WHOLE, LIMIT_LOAD_NS,     JOB_ANY_MEMORY,                          \
           JOB_LOADING_CAPABILITIES, AT_ONCE,    SANDBOX_READ_FILES | SANDBOX_LOAD_PROGRAMS,        \
           JOB_LOADING_CAPABILITIES, false, false)                                                  \
+        K(FOLD,     "fold",     WHOLE, LIMIT_FOLD_NS,     LIMIT_FOLD_JOB_BYTES,                    \
+          0,                        AT_ONCE,    SANDBOX_FOLD_ROWS,                                 \
+          0,                        false, false)                                                  \
         K(FILES,    "files",    WHOLE, LIMIT_CAPTURE_NS,  LIMIT_FILE_JOB_BYTES,                    \
           0,                        AT_ONCE,    SANDBOX_RECEIVE_FILES,                             \
           0,                        true,  false)                                                  \

@@ -8,6 +8,7 @@
 #include "job/workshop.h"
 #include "log/log.h"
 #include "service/method/clean.h"
+#include "service/method/folding.h"
 #include "service/method/heap-aid.h"
 #include "service/method/loading.h"
 #include "service/method/method.h"
@@ -19,6 +20,7 @@ struct Service {
         void *userdata;
         sd_event_source *heartbeat; /* off while there are no requests */
         uint64_t heartbeat_ns;
+        sd_event_source *look; /* at the tables of programs */
 };
 
 /* turns */
@@ -136,6 +138,17 @@ void service_set_heartbeat(Service *service, uint64_t interval_ns) {
         service->heartbeat_ns = interval_ns;
 }
 
+/* tables of programs */
+
+static int on_look(sd_event_source *source, uint64_t usec, void *userdata) {
+        Service *service = userdata;
+
+        folding_look(&service->desk);
+        (void) sd_event_source_set_time_relative(source, LIMIT_FOLD_INTERVAL_NS / NSEC_PER_USEC);
+        (void) sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+        return 0;
+}
+
 /* events of connections */
 
 static void on_call(Connection *connection, const Call *call, void *userdata) {
@@ -229,6 +242,12 @@ int service_new(const ServiceSetup *setup, Service **ret) {
                 return r;
         (void) sd_event_source_set_description(service->heartbeat, "service-heartbeat");
         (void) sd_event_source_set_enabled(service->heartbeat, SD_EVENT_OFF);
+        r = sd_event_add_time_relative(setup->event, &service->look, CLOCK_MONOTONIC,
+                                       LIMIT_FOLD_INTERVAL_NS / NSEC_PER_USEC, NSEC_PER_USEC,
+                                       on_look, service);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(service->look, "service-look");
         workshop_watch_killed(setup->workshop, on_killed, service);
         workshop_watch_changed(setup->workshop, on_jobs_changed, &service->desk);
         queue_set_gate(service->desk.queues[QUEUE_READING], may_read, service);
@@ -248,6 +267,7 @@ Service *service_free(Service *service) {
         workshop_watch_killed(service->desk.workshop, NULL, NULL);
         workshop_watch_changed(service->desk.workshop, NULL, NULL);
         service->heartbeat = sd_event_source_disable_unref(service->heartbeat);
+        service->look = sd_event_source_disable_unref(service->look);
         desk_done(&service->desk);
         free(service);
         return NULL;

@@ -158,3 +158,23 @@ int work_open_subject(Work *work, SnapshotRef *ref, Subject *subject) {
 int work_pass_subject(Work *work, Subject *subject, const SubjectVisitor *visitor, void *userdata) {
         return work_read_result(work, subject, subject_pass(subject, visitor, userdata));
 }
+
+int work_answer_objects(Work *work, TaskObjects *objects, const char *reason) {
+        static const char *const names[] = TASK_OBJECT_NAMES;
+        JsonWriter *writer = answer_begin(&work->answer);
+        int fds[_TASK_OBJECT_MAX];
+        size_t n = 0;
+
+        json_write_key(writer, JOB_KEY_TASKS);
+        json_write_array(writer);
+        for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++) {
+                if (objects->fds[i] < 0)
+                        continue;
+                json_write_text(writer, names[i]);
+                fds[n++] = TAKE_FD(objects->fds[i]);
+        }
+        json_write_end(writer);
+        if (reason[0] != '\0')
+                json_write_member_text(writer, JOB_KEY_REASON, reason);
+        return answer_final_descriptors(&work->answer, fds, n);
+}

@@ -15,6 +15,7 @@
 #include "interface/job-interface.h"
 #include "interface/parameters.h"
 #include "job/job-kind.h"
+#include "kernel/bpf/task-object.h"
 #include "wire/frame.h"
 #include "wire/message.h"
 #include "worker/answer.h"
@@ -60,6 +61,7 @@ extern const WorkMethod work_convert_methods[];  /* job-convert.c */
 extern const WorkMethod work_import_methods[];   /* job-import.c */
 extern const WorkMethod work_capture_methods[];  /* job-capture.c */
 extern const WorkMethod work_load_methods[];     /* job-load.c */
+extern const WorkMethod work_fold_methods[];     /* job-fold.c */
 extern const WorkMethod work_files_methods[];    /* job-files.c */
 extern const WorkMethod work_spool_methods[];    /* job-spool.c */
 extern const WorkMethod work_survey_methods[];   /* job-survey.c */
@@ -76,6 +78,12 @@ _must_check_ int work_refuse(Work *work, WireError error, const WireErrorDetail 
 /* Says why there is no room to write; NULL for any other negative errno. */
 const char *work_full_reason(int error);
 _must_check_ int work_refuse_parameter(Work *work, const char *parameter, const char *reason);
+
+/*
+ * Answers with the names of kernel objects, whose descriptors are those of the reply in the same
+ * order, and with @reason why there are not more, unless that is "". Takes the descriptors over.
+ */
+_must_check_ int work_answer_objects(Work *work, TaskObjects *objects, const char *reason);
 
 /* Refuses a text that a snapshot cannot be given as its name: InvalidName. */
 _must_check_ int work_check_name(Work *work, const char *name);

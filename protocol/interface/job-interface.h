@@ -16,6 +16,7 @@
 #define JOB_METHOD_KEEP JOB_INTERFACE ".Keep"       /* publish what a capture has written */
 #define JOB_METHOD_PROBE JOB_INTERFACE ".Probe"     /* the state of every source */
 #define JOB_METHOD_LOAD JOB_INTERFACE ".Load"       /* BPF programs into the kernel */
+#define JOB_METHOD_FOLD JOB_INTERFACE ".Fold"       /* rows of the ledger into a file */
 #define JOB_METHOD_FILES JOB_INTERFACE ".Files"     /* answer questions about files of others */
 #define JOB_METHOD_CONVERT JOB_INTERFACE ".Convert" /* a snapshot in another format */
 #define JOB_METHOD_IMPORT JOB_INTERFACE ".Import"   /* a verified copy of a file from outside */
@@ -82,8 +83,8 @@
 #define JOB_KEY_HEAP_LIMIT_NS "heapLimitNs"
 #define JOB_KEY_HEAP_CACHE "heapCache" /* descriptor: what captures keep for each other */
 /*
- * What a job of JOB_METHOD_LOAD made: the answer names the objects in the order of its descriptors;
- * an order has a descriptor under each name (kernel/bpf/task-object.h).
+ * What a job of JOB_METHOD_LOAD or JOB_METHOD_FOLD made: the answer names the objects in the order
+ * of its descriptors; an order has a descriptor under each name (kernel/bpf/task-object.h).
  */
 #define JOB_KEY_TASKS "tasks"
 #define JOB_KEY_REASON "reason"    /* why not all of it is there */

@@ -49,6 +49,10 @@
 #define LIMIT_SMAPS_MAX_RSS_BYTES (256ull * 1024u * 1024u) /* of a process of which it is read */
 #define LIMIT_LOADING_THREADS 3000u /* from which on it pays to load programs for one capture */
 #define LIMIT_LOAD_NS (30 * NSEC_PER_SEC) /* of a job that loads programs into the kernel */
+#define LIMIT_FOLD_NS (30 * NSEC_PER_SEC) /* of one that folds rows of their tables */
+#define LIMIT_FOLD_JOB_BYTES (256u << 20)
+#define LIMIT_FOLD_FILE_BYTES (128u << 20)         /* what it hands over */
+#define LIMIT_FOLD_INTERVAL_NS (10 * NSEC_PER_SEC) /* between looks at how full the tables are */
 #define LIMIT_FILE_JOBS 4u /* that parse files for captures: one, and those killed in vain */
 #define LIMIT_FILE_JOB_BYTES (32ull * 1024u * 1024u)  /* RLIMIT_DATA of one */
 #define LIMIT_HEAP_CACHE_BYTES (4ull * 1024u * 1024u) /* what captures keep for each other */

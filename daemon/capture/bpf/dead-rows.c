@@ -12,6 +12,7 @@
 #include "kernel/bpf/task-value.h"
 
 #define OVERFLOW_NAME "[ended without a row]"
+#define NAMELESS_NAME "[ended, names folded]"
 
 /* sums that need no more than their place */
 
@@ -184,6 +185,8 @@ DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger, co
         else {
                 row.sample.pcomm = name_of(from->key.process);
                 row.sample.comm = name_of(from->key.thread);
+                if (flags & LEDGER_NAMELESS)
+                        row.sample.pcomm = row.sample.comm = span_of(NAMELESS_NAME);
                 row.sample.cgroup = cgroup;
                 row.sample.has_kthread = true;
                 row.sample.kthread = (flags & LEDGER_OF_KERNEL) != 0;
@@ -249,10 +252,11 @@ static int write_summary(const Ledger *ledger, SnapshotWriter *writer) {
         const LedgerControl *control = ledger_control(ledger);
         uint64_t n_finished = control->n_finished; /* first: it is never more than the other */
         const LedgerSummary summary = {
-                .generation = control->generation - 1,
+                .generation = LEDGER_CAPTURES(control->generation),
                 .exits = ledger_n_exits(ledger),
                 .unfinished = control->n_marked - n_finished,
-                .overflow_exits = control->n_overflow_exits,
+                .folded_rows = ledger_n_folded(ledger),
+                .overflow_exits = ledger_n_overflow_exits(ledger),
                 .lost_marks = control->n_lost_marks,
                 .lost_records = ledger_n_lost(ledger),
         };

@@ -97,10 +97,24 @@ static const SandboxCall calls_read_memory[] = {
         {},
 };
 
-/* Maps that programs fill are read, and one page of them is shared memory. */
+/*
+ * Maps that programs fill are read, and one page of them is shared memory. Rows that have been
+ * folded are removed.
+ */
 static const SandboxCall calls_iterate[] = {
         WITH("bpf", 0, BPF_ITER_CREATE), WITH("bpf", 0, BPF_MAP_LOOKUP_ELEM),
-        WITH("bpf", 0, BPF_MAP_LOOKUP_BATCH),
+        WITH("bpf", 0, BPF_MAP_LOOKUP_BATCH), WITH("bpf", 0, BPF_MAP_DELETE_ELEM),
+        WITH("fcntl", 1, F_GET_SEALS), WITH("fcntl64", 1, F_GET_SEALS),
+        {},
+};
+
+/* Rows of such a map are moved into a file in memory, which is sealed. */
+static const SandboxCall calls_fold_rows[] = {
+        WITH("bpf", 0, BPF_MAP_LOOKUP_ELEM), WITH("bpf", 0, BPF_MAP_LOOKUP_BATCH),
+        WITH("bpf", 0, BPF_MAP_DELETE_ELEM),
+        WITH("fcntl", 1, F_GET_SEALS), WITH("fcntl64", 1, F_GET_SEALS),
+        WITH("fcntl", 1, F_ADD_SEALS), WITH("fcntl64", 1, F_ADD_SEALS),
+        ANY("memfd_create"),
         {},
 };
 
@@ -155,6 +169,7 @@ const SandboxCallGroup sandbox_call_groups[] = {
         { SANDBOX_READ_MEMORY, calls_read_memory },
         { SANDBOX_ITERATE, calls_iterate },
         { SANDBOX_LOAD_PROGRAMS, calls_load_programs },
+        { SANDBOX_FOLD_ROWS, calls_fold_rows },
         { SANDBOX_CHANGE_NAMES, calls_change_names },
         { 0, NULL },
 };

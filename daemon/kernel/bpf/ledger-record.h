@@ -10,7 +10,9 @@
  *
  * Each row carries the generation in which it grows, odd or even. A capture begins a new
  * generation; rows of the one before do not change from then on, until the next capture makes it
- * the current one again. So a capture reads rows that nobody writes.
+ * the current one again. So a capture reads rows that nobody writes. When the table fills, a fold
+ * begins a generation as well, moves the rows that rest into a file (ledger-file.h), and removes
+ * them.
  *
  * Numbers are those of the kernel, in its units: nanoseconds, pages, bytes.
  */
@@ -100,6 +102,7 @@ enum {
         LEDGER_OF_KERNEL = 1 << 0, /* threads of the kernel */
         LEDGER_OF_SELF = 1 << 1,   /* of ctprofd and its jobs */
         LEDGER_OVERFLOW = 1 << 2,  /* threads that found no room for a row of their own */
+        LEDGER_NAMELESS = 1 << 3,  /* rows of one cgroup that were put together, only in files */
 };
 
 typedef struct LedgerKey {
@@ -142,6 +145,9 @@ typedef struct LedgerCgroup {
         char levels[LEDGER_PATH_LEVELS][LEDGER_LEVEL_BYTES];
 } LedgerCgroup;
 
+/* The upper half of a generation counts captures: they begin one, and so do folds in between. */
+#define LEDGER_CAPTURES(generation) ((generation) >> 32)
+
 /* One page that programs and captures share. */
 typedef struct LedgerControl {
         /* written when the programs were attached; 0: they are not */
@@ -160,6 +166,7 @@ typedef struct LedgerControl {
         __u64 n_marked, n_finished; /* threads whose last moments are to be added, and were */
         __u64 n_lost_marks;         /* threads for whose mark there was no memory */
         __u64 n_overflow_exits;
-        __u64 n_rows;
+        __u64 n_rows;    /* less those that folds removed */
+        __u64 n_cgroups; /* noted paths, likewise */
         __u64 n_records; /* of this capture; those above LEDGER_MAX_RECORDS are lost */
 } LedgerControl;

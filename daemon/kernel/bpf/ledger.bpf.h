@@ -392,7 +392,8 @@ static __noinline int note_cgroup(struct task_struct *task) {
         }
         if (parent_of(node))
                 path->is_cut = 1;
-        (void) bpf_map_update_elem(&ledger_cgroups, &id, path, BPF_NOEXIST);
+        if (bpf_map_update_elem(&ledger_cgroups, &id, path, BPF_NOEXIST) == 0)
+                __sync_fetch_and_add(&control.n_cgroups, 1);
         return 0;
 }
 
@@ -504,7 +505,7 @@ int BPF_PROG(add_rest, struct task_struct *task) {
         values->lives_ns = values->sums[LEDGER_RUN_NS] + values->sums[LEDGER_RUN_DELAY_NS];
         scratch->key = mark->key;
         generation = enter_generation();
-        if (mark->is_young && mark->generation == generation)
+        if (mark->is_young && LEDGER_CAPTURES(mark->generation) == LEDGER_CAPTURES(generation))
                 values->young_run_ns = values->sums[LEDGER_RUN_NS];
         scratch->key.is_of_odd = generation & 1;
         (void) add_to_row(scratch);

@@ -20,11 +20,14 @@
 
 struct Ledger {
         const TaskObjects *objects; /* borrowed */
-        LedgerControl *control;     /* shared with programs */
+        LedgerControl *control;     /* shared with programs, or &without_programs */
+        LedgerControl without_programs;
         const LedgerRecord *records;
-        LedgerRow *rows; /* owned */
+        LedgerFile *file; /* owned; NULL: there is none */
+        LedgerRow *rows;  /* owned */
         size_t n_rows, n_rows_allocated;
         Index index; /* of the rows by their keys */
+        Index paths; /* of the file's rows that have a path, by their cgroups */
         uint64_t n_lost, n_exits;
         bool is_read;
 };
@@ -39,29 +42,28 @@ static void *map_shared(int fd, size_t n, int protection) {
         return memory == MAP_FAILED ? NULL : memory;
 }
 
+static bool has_programs(const Ledger *ledger) {
+        return ledger->control != &ledger->without_programs;
+}
+
 Ledger *ledger_free(Ledger *ledger) {
         if (!ledger)
                 return NULL;
-        if (ledger->control)
+        if (ledger->control && has_programs(ledger))
                 (void) munmap(ledger->control, sizeof(*ledger->control));
         if (ledger->records)
                 (void) munmap((void *) (uintptr_t) ledger->records, RECORDS_BYTES);
+        ledger->file = ledger_file_free(ledger->file);
         free(ledger->rows);
         index_done(&ledger->index);
+        index_done(&ledger->paths);
         free(ledger);
         return NULL;
 }
 
-int ledger_open(const TaskObjects *objects, Ledger **ret) {
-        _cleanup_(ledger_freep) Ledger *ledger = NULL;
+static int open_programs(Ledger *ledger) {
+        const TaskObjects *objects = ledger->objects;
 
-        *ret = NULL;
-        if (objects->fds[TASK_OBJECT_CONTROL] < 0)
-                return 0;
-        ledger = calloc(1, sizeof(*ledger));
-        if (!ledger)
-                return -ENOMEM;
-        ledger->objects = objects;
         ledger->control = map_shared(objects->fds[TASK_OBJECT_CONTROL], sizeof(*ledger->control),
                                      PROT_READ | PROT_WRITE);
         if (!ledger->control)
@@ -72,8 +74,77 @@ int ledger_open(const TaskObjects *objects, Ledger **ret) {
                 if (!ledger->records)
                         return -errno;
         }
-        *ret = TAKE_PTR(ledger);
         return 0;
+}
+
+/* What the page of control words would say. */
+static void stand_in(Ledger *ledger) {
+        const LedgerFileHead *head = ledger_file_head(ledger->file);
+
+        if (ledger->control) {
+                ledger->without_programs.waits_since_ns = ledger->control->waits_since_ns;
+                (void) munmap(ledger->control, sizeof(*ledger->control));
+        }
+        ledger->control = &ledger->without_programs;
+        memcpy(ledger->control->id, head->id, sizeof(head->id));
+        ledger->control->ledger_since_ns = head->since_ns;
+        ledger->control->generation = head->generation;
+}
+
+static int add_row(Ledger *ledger, const LedgerKey *key, const LedgerValues *values);
+static int index_paths(Ledger *ledger);
+
+static int add_file(Ledger *ledger) {
+        size_t n = ledger->file ? (size_t) ledger_file_head(ledger->file)->n_rows : 0;
+        int r = 0;
+
+        for (size_t i = 0; i < n && r == 0; i++) {
+                const LedgerRow *row = ledger_file_row(ledger->file, i);
+
+                r = add_row(ledger, &row->key, &row->values);
+        }
+        return r;
+}
+
+static int open_file(Ledger *ledger) {
+        const LedgerFileHead *head;
+        int r;
+
+        if (ledger->objects->fds[TASK_OBJECT_FOLDED] < 0)
+                return 0;
+        r = ledger_file_open(ledger->objects->fds[TASK_OBJECT_FOLDED], &ledger->file);
+        if (r < 0)
+                return r;
+        head = ledger_file_head(ledger->file);
+        if (!ledger->control ||
+            (head->origin == LEDGER_FROM_TASKSTATS && !ledger_is_kept(ledger))) {
+                stand_in(ledger);
+                r = add_file(ledger);
+                ledger->is_read = r == 0;
+        } else if (head->origin != LEDGER_FROM_PROGRAMS ||
+                   memcmp(head->id, ledger->control->id, sizeof(head->id)) != 0)
+                ledger->file = ledger_file_free(ledger->file);
+        return r == 0 && ledger->file ? index_paths(ledger) : r;
+}
+
+int ledger_open(const TaskObjects *objects, Ledger **ret) {
+        _cleanup_(ledger_freep) Ledger *ledger = NULL;
+        int r = 0;
+
+        *ret = NULL;
+        if (objects->fds[TASK_OBJECT_CONTROL] < 0 && objects->fds[TASK_OBJECT_FOLDED] < 0)
+                return 0;
+        ledger = calloc(1, sizeof(*ledger));
+        if (!ledger)
+                return -ENOMEM;
+        ledger->objects = objects;
+        if (objects->fds[TASK_OBJECT_CONTROL] >= 0)
+                r = open_programs(ledger);
+        if (r == 0)
+                r = open_file(ledger);
+        if (r == 0)
+                *ret = TAKE_PTR(ledger);
+        return r;
 }
 
 const LedgerControl *ledger_control(const Ledger *ledger) {
@@ -82,6 +153,10 @@ const LedgerControl *ledger_control(const Ledger *ledger) {
 
 bool ledger_is_kept(const Ledger *ledger) {
         return ledger->control->ledger_since_ns != 0;
+}
+
+LedgerOrigin ledger_origin(const Ledger *ledger) {
+        return has_programs(ledger) ? LEDGER_FROM_PROGRAMS : LEDGER_FROM_TASKSTATS;
 }
 
 static uint64_t clock_ns(clockid_t clock) {
@@ -100,25 +175,6 @@ static void store(__u64 *word, uint64_t value) {
 }
 
 /* rows */
-
-static uint64_t smaller_but_not_0(uint64_t a, uint64_t b) {
-        return a == 0 || (b != 0 && b < a) ? b : a;
-}
-
-void ledger_values_add(LedgerValues *values, const LedgerValues *from) {
-        values->has |= from->has;
-        values->exits += from->exits;
-        values->lives_ns += from->lives_ns;
-        values->accounted += from->accounted;
-        values->young += from->young;
-        values->young_run_ns += from->young_run_ns;
-        for (size_t i = 0; i < _LEDGER_SUM_MAX; i++)
-                values->sums[i] += from->sums[i];
-        for (size_t i = 0; i < _LEDGER_MAXIMUM_MAX; i++)
-                values->maxima[i] = MAX_OF(values->maxima[i], from->maxima[i]);
-        for (size_t i = 0; i < _LEDGER_MINIMUM_MAX; i++)
-                values->minima[i] = smaller_but_not_0(values->minima[i], from->minima[i]);
-}
 
 static Span key_of(const void *owner, size_t element) {
         const Ledger *ledger = owner;
@@ -147,6 +203,13 @@ static int add_row(Ledger *ledger, const LedgerKey *key, const LedgerValues *val
         return r;
 }
 
+static void forget_rows(Ledger *ledger) {
+        ledger->n_rows = 0;
+        ledger->n_lost = ledger->n_exits = 0;
+        ledger->is_read = false;
+        index_clear(&ledger->index);
+}
+
 typedef struct RowBatch {
         LedgerKey keys[BATCH_ROWS];
         LedgerValues values[BATCH_ROWS];
@@ -172,8 +235,18 @@ static int read_batch(int fd, RowBatch *batch, uint32_t *cursor, bool is_first, 
         return *ret_n <= BATCH_ROWS ? 0 : -EBADMSG;
 }
 
+/*
+ * The rows for what finds no other are never folded, nor removed: a full table would not take them
+ * again.
+ */
+typedef enum RowChoice { ALL_ROWS, FOLDED_ROWS } RowChoice;
+
+static bool is_chosen(const LedgerKey *key, unsigned odd, RowChoice choice) {
+        return key->is_of_odd == odd && (choice == ALL_ROWS || !(key->flags & LEDGER_OVERFLOW));
+}
+
 /* Rows that rest: those of the odd or of the even generations. */
-static int read_rows(Ledger *ledger, unsigned odd) {
+static int read_rows(Ledger *ledger, unsigned odd, RowChoice choice) {
         _cleanup_(freep) RowBatch *batch = calloc(1, sizeof(*batch));
         uint32_t cursor = 0, n = 0;
         bool is_first = true, more = true;
@@ -186,9 +259,51 @@ static int read_rows(Ledger *ledger, unsigned odd) {
                                &more);
                 is_first = false;
                 for (uint32_t i = 0; r == 0 && i < n; i++)
-                        if (batch->keys[i].is_of_odd == odd)
+                        if (is_chosen(&batch->keys[i], odd, choice))
                                 r = add_row(ledger, &batch->keys[i], &batch->values[i]);
         }
+        return r;
+}
+
+/* Whether it was there, and is no more; -errno. */
+static int remove_key(int map_fd, const void *key) {
+        union bpf_attr attribute = { .map_fd = (uint32_t) map_fd, .key = (uintptr_t) key };
+
+        if (syscall(SYS_bpf, BPF_MAP_DELETE_ELEM, &attribute, sizeof(attribute)) >= 0)
+                return 1;
+        return errno == ENOENT ? 0 : -errno;
+}
+
+/* Programs go on adding to the count. */
+static int remove_counted(int map_fd, const void *key, __u64 *count) {
+        int r = remove_key(map_fd, key);
+
+        if (r > 0)
+                (void) __atomic_sub_fetch(count, 1, __ATOMIC_SEQ_CST);
+        return MIN_OF(r, 0);
+}
+
+/* Rows that rest, and paths that the file has. */
+static int remove_rows(Ledger *ledger, unsigned odd) {
+        LedgerControl *control = ledger->control;
+        int r;
+
+        forget_rows(ledger);
+        r = read_rows(ledger, odd, FOLDED_ROWS);
+        for (size_t i = 0; i < ledger->n_rows && r == 0; i++) {
+                LedgerKey key = ledger->rows[i].key;
+
+                key.is_of_odd = odd;
+                r = remove_counted(ledger->objects->fds[TASK_OBJECT_ROWS], &key, &control->n_rows);
+        }
+        for (size_t i = 0; i < ledger_file_head(ledger->file)->n_rows && r == 0; i++) {
+                const __u64 *cgroup = &ledger_file_row(ledger->file, i)->key.cgroup;
+
+                if (ledger_file_path(ledger->file, i).n > 0)
+                        r = remove_counted(ledger->objects->fds[TASK_OBJECT_CGROUPS], cgroup,
+                                           &control->n_cgroups);
+        }
+        forget_rows(ledger);
         return r;
 }
 
@@ -206,26 +321,36 @@ static int wait_until_rest(const Ledger *ledger, unsigned odd) {
         return 0;
 }
 
+/* What a fold has put into the file and was not removed yet, because no generation began since. */
+static int remove_filed(Ledger *ledger) {
+        uint64_t generation = load(&ledger->control->generation);
+
+        if (!ledger->file || ledger_file_head(ledger->file)->generation != generation)
+                return 0;
+        return remove_rows(ledger, (generation + 1) & 1);
+}
+
 int ledger_begin(Ledger *ledger, pid_t self) {
         LedgerControl *control = ledger->control;
         uint64_t generation = load(&control->generation);
         unsigned next = (generation + 1) & 1;
         int r;
 
-        ledger->n_rows = 0;
-        ledger->n_lost = ledger->n_exits = 0;
-        ledger->is_read = false;
-        index_clear(&ledger->index);
+        forget_rows(ledger);
         r = wait_until_rest(ledger, next);
         if (r == 0)
-                r = read_rows(ledger, next);
+                r = remove_filed(ledger);
+        if (r == 0)
+                r = add_file(ledger);
+        if (r == 0)
+                r = read_rows(ledger, next, ALL_ROWS);
         if (r < 0)
                 return r;
         store(&control->self, (uint64_t) self);
         store(&control->n_records, 0);
         store(&control->begun_ns, clock_ns(CLOCK_BOOTTIME));
         store(&control->is_recording, 1);
-        store(&control->generation, generation + 1);
+        store(&control->generation, (LEDGER_CAPTURES(generation) + 1) << 32 | next);
         r = wait_until_rest(ledger, generation & 1);
         if (r < 0)
                 ledger_cancel(ledger);
@@ -317,7 +442,7 @@ int ledger_end(Ledger *ledger, const TaskTable *table) {
                 r = add_records(ledger, table);
         ledger_cancel(ledger);
         if (r == 0)
-                r = read_rows(ledger, (load(&ledger->control->generation) + 1) & 1);
+                r = read_rows(ledger, (load(&ledger->control->generation) + 1) & 1, ALL_ROWS);
         ledger->is_read = r == 0;
         return r;
 }
@@ -358,6 +483,35 @@ static int append_levels(const LedgerCgroup *cgroup, Buffer *path) {
         return r;
 }
 
+static Span cgroup_of(const void *owner, size_t element) {
+        const LedgerFile *file = owner;
+
+        return (Span){ (const char *) &ledger_file_row(file, element)->key.cgroup,
+                       sizeof(uint64_t) };
+}
+
+static int index_paths(Ledger *ledger) {
+        const LedgerFile *file = ledger->file;
+        int r = 0;
+
+        for (size_t i = 0; i < ledger_file_head(file)->n_rows && r == 0; i++)
+                if (ledger_file_path(file, i).n > 0 &&
+                    index_find(&ledger->paths, cgroup_of(file, i), cgroup_of, file) == INDEX_NONE)
+                        r = index_add(&ledger->paths, cgroup_of(file, i), i);
+        return r;
+}
+
+static int path_in_file(const Ledger *ledger, uint64_t id, Buffer *path) {
+        const Span key = { (const char *) &id, sizeof(id) };
+        size_t at = index_find(&ledger->paths, key, cgroup_of, ledger->file);
+        Span known;
+
+        if (at == INDEX_NONE)
+                return -ENOENT;
+        known = ledger_file_path(ledger->file, at);
+        return buffer_append(path, known.bytes, known.n);
+}
+
 int ledger_cgroup_path(const Ledger *ledger, uint64_t id, Buffer *path) {
         LedgerCgroup cgroup = {};
         union bpf_attr attribute = {
@@ -366,7 +520,90 @@ int ledger_cgroup_path(const Ledger *ledger, uint64_t id, Buffer *path) {
                 .value = (uintptr_t) &cgroup,
         };
 
+        if (!has_programs(ledger))
+                return path_in_file(ledger, id, path);
         if (syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attribute, sizeof(attribute)) < 0)
-                return -errno;
+                return errno == ENOENT ? path_in_file(ledger, id, path) : -errno;
         return cgroup.is_cut ? -ENOENT : append_levels(&cgroup, path);
+}
+
+/* counts */
+
+static uint64_t of_file(const Ledger *ledger, size_t offset) {
+        const char *head = ledger->file ? (const char *) ledger_file_head(ledger->file) : NULL;
+
+        return head ? *(const uint64_t *) (const void *) (head + offset) : 0;
+}
+
+uint64_t ledger_n_folded(const Ledger *ledger) {
+        return of_file(ledger, offsetof(LedgerFileHead, n_folded_rows));
+}
+
+uint64_t ledger_n_losses(const Ledger *ledger) {
+        return of_file(ledger, offsetof(LedgerFileHead, n_losses));
+}
+
+uint64_t ledger_n_overflow_exits(const Ledger *ledger) {
+        return load(&ledger->control->n_overflow_exits) +
+               of_file(ledger, offsetof(LedgerFileHead, n_overflow_exits));
+}
+
+/* to make room */
+
+#define CROWD_CGROUPS (LEDGER_MAX_CGROUPS / 4 * 3)
+
+static bool is_crowded(const LedgerControl *control, uint64_t crowd) {
+        return load(&control->n_rows) >= crowd || load(&control->n_cgroups) >= CROWD_CGROUPS;
+}
+
+int ledger_is_crowded(int control_fd) {
+        LedgerControl *control = map_shared(control_fd, sizeof(*control), PROT_READ);
+        int r;
+
+        if (!control)
+                return -errno;
+        r = is_crowded(control, LEDGER_FOLD_DEFAULTS.crowd);
+        (void) munmap(control, sizeof(*control));
+        return r;
+}
+
+static int path_of(void *userdata, uint64_t cgroup, Buffer *path) {
+        return ledger_cgroup_path(userdata, cgroup, path);
+}
+
+static int write_file(Ledger *ledger, size_t max_rows, int *ret_fd) {
+        LedgerFileHead head = {
+                .origin = LEDGER_FROM_PROGRAMS,
+                .since_ns = ledger->control->ledger_since_ns,
+                .generation = load(&ledger->control->generation),
+                .n_folded_rows = ledger_n_folded(ledger),
+        };
+
+        memcpy(head.id, ledger->control->id, sizeof(head.id));
+        ledger_rows_coarsen(ledger->rows, &ledger->n_rows, max_rows, &head.n_folded_rows);
+        return ledger_file_write(&head, ledger->rows, ledger->n_rows, path_of, ledger, ret_fd);
+}
+
+int ledger_fold(Ledger *ledger, const LedgerFoldOptions *options, int *ret_fd) {
+        LedgerControl *control = ledger->control;
+        uint64_t generation = load(&control->generation);
+        int r;
+
+        *ret_fd = -EBADF;
+        forget_rows(ledger);
+        r = wait_until_rest(ledger, (generation + 1) & 1);
+        if (r == 0)
+                r = remove_filed(ledger);
+        if (r < 0 || !is_crowded(control, options->crowd))
+                return r;
+        store(&control->generation, generation + 1);
+        r = wait_until_rest(ledger, generation & 1);
+        if (r == 0)
+                r = add_file(ledger);
+        if (r == 0)
+                r = read_rows(ledger, generation & 1, FOLDED_ROWS);
+        if (r == 0)
+                r = write_file(ledger, options->max_rows, ret_fd);
+        forget_rows(ledger);
+        return r;
 }

@@ -21,20 +21,18 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "kernel/bpf/ledger-file.h"
 #include "kernel/bpf/ledger-record.h"
 #include "kernel/bpf/task-object.h"
 #include "kernel/bpf/task-table.h"
 
 typedef struct Ledger Ledger;
 
-typedef struct LedgerRow {
-        LedgerKey key; /* of both generations: is_of_odd is 0 */
-        LedgerValues values;
-} LedgerRow;
-
 /*
- * @objects: those of task_program_load(), borrowed as long as the ledger. *ret is NULL when there
- * is no page of control words among them. -EBADMSG when that is not what it should be, -errno.
+ * @objects: those of task_program_load() and a file of rows, where there is one; borrowed as long
+ * as the ledger. *ret is NULL when there is neither a page of control words nor a file. A file of
+ * another ledger than that of the programs is left out. -EBADMSG when an object is not what it
+ * should be, -errno.
  */
 _must_check_ int ledger_open(const TaskObjects *objects, Ledger **ret);
 Ledger *ledger_free(Ledger *ledger);
@@ -42,8 +40,10 @@ DEFINE_CLEANUP(Ledger *, ledger_free);
 
 /* What programs count; numbers of programs that run change at any time. */
 const LedgerControl *ledger_control(const Ledger *ledger);
-/* The programs that add exits are attached. */
+/* Exits are added: by programs, or what was said of them is in a file. */
 bool ledger_is_kept(const Ledger *ledger);
+/* Without programs all rows are those of the file, and there is nothing to begin or to end. */
+LedgerOrigin ledger_origin(const Ledger *ledger);
 
 /* @self: the main process; its threads and children are ctprof's own. -ETIMEDOUT, -errno. */
 _must_check_ int ledger_begin(Ledger *ledger, pid_t self);
@@ -69,5 +69,35 @@ uint64_t ledger_n_exits(const Ledger *ledger);
  */
 _must_check_ int ledger_cgroup_path(const Ledger *ledger, uint64_t id, Buffer *path);
 
-/* Adds @from; all the rules of rows in one place. */
-void ledger_values_add(LedgerValues *values, const LedgerValues *from);
+/* Rows that were put together with others to make room, since the ledger began. */
+uint64_t ledger_n_folded(const Ledger *ledger);
+/* How often exits were lost without a number, since the ledger began. */
+uint64_t ledger_n_losses(const Ledger *ledger);
+/* Threads that found no row of their own, since the ledger began. */
+uint64_t ledger_n_overflow_exits(const Ledger *ledger);
+
+/* to make room */
+
+/* Whether a table of the programs is so full that rows should be folded. -errno. */
+_must_check_ int ledger_is_crowded(int control_fd);
+
+/*
+ * Removes rows from the kernel's table that the file has; then, if the table is still crowded,
+ * begins a generation, and returns a file that has the rows of the earlier file and those that rest
+ * now. These are removed by the next call, which must borrow that file: so a job may die at any
+ * moment, and the file may get lost, without any loss of rows. Calls go on until there is no file.
+ * Not while a capture uses the ledger. @max_rows bounds the file (LEDGER_FILE_MAX_ROWS); tests take
+ * less, and @crowd for the rows of a table that is crowded.
+ *
+ * *ret_fd is the caller's, or negative. -ETIMEDOUT, -EBADMSG, -errno.
+ */
+typedef struct LedgerFoldOptions {
+        uint64_t crowd;
+        size_t max_rows;
+} LedgerFoldOptions;
+
+#define LEDGER_FOLD_DEFAULTS                                               \
+        ((LedgerFoldOptions){ .crowd = (uint64_t) LEDGER_MAX_ROWS / 4 * 3, \
+                              .max_rows = LEDGER_FILE_MAX_ROWS })
+
+_must_check_ int ledger_fold(Ledger *ledger, const LedgerFoldOptions *options, int *ret_fd);

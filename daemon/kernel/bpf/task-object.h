@@ -5,7 +5,7 @@
  * TaskObject
  *
  * The kernel objects that are loaded once and held by their descriptors: programs that are attached
- * (links), and the maps that captures read. Their names are used wherever they are passed on.
+ * (links), and the maps and the file that captures read. Their names are used wherever they are passed on.
  */
 
 #include "base/cleanup.h"
@@ -17,6 +17,7 @@
         O(ROWS,          "rows")           /* map: LedgerKey to LedgerValues */                    \
         O(RECORDS,       "records")        /* map: LedgerRecord */                                 \
         O(CGROUPS,       "cgroups")        /* map: id to LedgerCgroup */                           \
+        O(FOLDED,        "folded")         /* file: rows that were folded, see ledger-file.h */    \
         O(EXIT,          "exit")           /* link: threads that exit */                           \
         O(FREE,          "free")           /* link: tasks that are freed */                        \
         O(BEGIN_WAIT,    "beginwait")      /* link: threads that begin to wait */                  \

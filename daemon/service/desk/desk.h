@@ -73,6 +73,7 @@ typedef struct Desk {
         bool is_private;  /* serves one caller, with the privileges of that caller */
         bool is_loading;  /* a request that loads programs exists: captures wait for it */
         bool loads_none;  /* for as long as this process lives, as its settings said at the start */
+        bool is_folding;  /* a request that folds rows of the ledger exists */
         bool is_cleaned;  /* the spool, or it will be before anything is added */
         bool is_cleaning; /* a request to do so exists */
         bool is_surveying; /* a request that fills the index exists */

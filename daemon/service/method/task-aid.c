@@ -9,6 +9,7 @@
 #include "job/vault.h"
 #include "kernel/bpf/task-object.h"
 #include "log/log.h"
+#include "service/method/folding.h"
 #include "service/request/transfer.h"
 
 static const char *const names[] = TASK_OBJECT_NAMES; /* in the vault */
@@ -36,6 +37,7 @@ void task_aid_refuse(Desk *desk, const char *reason) {
 void task_aid_drop(Desk *desk) {
         for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
                 vault_drop(desk->vault, names[i]);
+        folding_drop(desk);
 }
 
 void task_aid_write_load(const Desk *desk, JsonWriter *writer) {
@@ -70,6 +72,7 @@ void task_aid_take(Request *request, Span frame) {
         Desk *desk = request->desk;
 
         if (transfer_decode(frame, JOB_KEY_TASKS, json_type_array, &reply, &list) == 0) {
+                folding_drop(desk); /* of a ledger that was lost */
                 keep_objects(request, list);
                 reason = json_object_object_get(reply, JOB_KEY_REASON);
                 if (json_object_is_type(reason, json_type_string))
@@ -84,15 +87,16 @@ void task_aid_take(Request *request, Span frame) {
 
 /* Links hold what runs; a capture has use for the iterator and for maps. */
 static int lend_objects(Request *request, JsonWriter *writer) {
-        int r = 0;
+        int r = 0, fd;
 
         for (unsigned i = TASK_OBJECT_TASKS; i <= TASK_OBJECT_CGROUPS && r == 0; i++) {
-                int fd = vault_lend(request->desk->vault, names[i]);
+                fd = vault_lend(request->desk->vault, names[i]);
 
                 if (fd >= 0)
                         r = request_add_fd(request, writer, names[i], fd);
         }
-        return r;
+        fd = r == 0 ? folding_lend(request->desk) : -ENOENT;
+        return fd >= 0 ? request_add_fd(request, writer, names[TASK_OBJECT_FOLDED], fd) : r;
 }
 
 int task_aid_write(Request *request, JsonWriter *writer, BackendChoice choice) {

@@ -335,6 +335,106 @@ START_TEST(a_capture_that_died_does_no_harm) {
 }
 END_TEST
 
+/* folds */
+
+static int fold(uint64_t crowd, size_t max_rows) {
+        int folded;
+
+        ck_assert_int_eq(ledger_fold(ledger, &(LedgerFoldOptions){ crowd, max_rows }, &folded), 0);
+        return folded;
+}
+
+/* The ledger as the next job has it. */
+static void reopen(int folded) {
+        ledger = ledger_free(ledger);
+        objects.fds[TASK_OBJECT_FOLDED] = folded;
+        ck_assert_int_eq(ledger_open(&objects, &ledger), 0);
+        ck_assert_ptr_nonnull(ledger);
+}
+
+/* As the main process does it, until there is no need. Returns the last file. */
+static int fold_on(int folded, uint64_t crowd, size_t max_rows) {
+        int next;
+
+        while ((next = fold(crowd, max_rows)) >= 0) {
+                reopen(next);
+                if (folded >= 0)
+                        (void) close(folded);
+                folded = next;
+        }
+        return folded;
+}
+
+static void run_named(char letter, unsigned n) {
+        char name[TASK_COMM_BYTES];
+
+        for (unsigned i = 0; i < n; i++) {
+                (void) snprintf(name, sizeof(name), "ledger-%c%u", letter, i);
+                (void) run_processes(name, 1);
+        }
+}
+
+static void expect_named(char letter, unsigned n) {
+        char name[TASK_COMM_BYTES];
+
+        for (unsigned i = 0; i < n; i++) {
+                (void) snprintf(name, sizeof(name), "ledger-%c%u", letter, i);
+                ck_assert_uint_eq(find_dead(name).exits, 1);
+        }
+}
+
+/* The rows that each run of the loop removes are in the file that the run before has made. */
+START_TEST(a_fold_keeps_every_row_and_empties_the_table) {
+        const LedgerControl *control = ledger_control(ledger);
+        uint64_t n_rows, captures;
+        int folded;
+
+        run_named('f', 40);
+        task_table_free(capture());
+        run_named('g', 40);
+        wait_until_freed();
+        n_rows = control->n_rows;
+        captures = LEDGER_CAPTURES(control->generation);
+        ck_assert_uint_ge(n_rows, 80);
+        folded = fold(80, LEDGER_FILE_MAX_ROWS);
+        ck_assert_int_ge(folded, 0);
+        ck_assert_uint_ge(control->n_rows, n_rows);
+        /* A job that dies now leaves all rows in the table, and in the file half of them. */
+        reopen(folded);
+        task_table_free(capture());
+        expect_named('f', 40);
+        expect_named('g', 40);
+        folded = fold_on(folded, 20, LEDGER_FILE_MAX_ROWS);
+        control = ledger_control(ledger);
+        ck_assert_uint_lt(control->n_rows, 20);
+        ck_assert_uint_eq(LEDGER_CAPTURES(control->generation), captures + 1);
+        run_named('f', 1);
+        task_table_free(capture());
+        ck_assert_uint_eq(find_dead("ledger-f0").exits, 2);
+        expect_named('g', 40);
+        ck_assert_uint_eq(ledger_n_folded(ledger), 0);
+        reopen(-EBADF);
+        (void) close(folded);
+}
+END_TEST
+
+START_TEST(rows_that_a_file_has_no_room_for_lose_their_numbers) {
+        int folded;
+
+        run_named('h', 60);
+        wait_until_freed();
+        task_table_free(capture());
+        expect_named('h', 60);
+        folded = fold_on(-EBADF, 20, 30);
+        ck_assert_uint_gt(ledger_n_folded(ledger), 0);
+        ck_assert_uint_lt(ledger_control(ledger)->n_rows, 20);
+        task_table_free(capture());
+        ck_assert_uint_eq(find_dead("ledger-h0").exits, 60);
+        reopen(-EBADF);
+        (void) close(folded);
+}
+END_TEST
+
 /* the account of waits */
 
 START_TEST(waits_for_storage_are_counted) {
@@ -418,6 +518,8 @@ int main(void) {
                 tcase_add_test(tcase, a_thread_that_a_capture_has_seen_is_not_young);
                 tcase_add_test(tcase, a_zombie_is_among_the_dead_alone);
                 tcase_add_test(tcase, a_row_tells_its_cgroup);
+                tcase_add_test(tcase, a_fold_keeps_every_row_and_empties_the_table);
+                tcase_add_test(tcase, rows_that_a_file_has_no_room_for_lose_their_numbers);
                 tcase_add_test(tcase, own_children_are_marked);
                 tcase_add_test(tcase, each_process_of_a_storm_is_there_once);
                 tcase_add_test(tcase, each_thread_of_a_storm_is_there_once);

@@ -495,9 +495,11 @@ static const struct {
         GRANTED(SANDBOX_READ_MEMORY, socketpair, AF_UNIX, -1, 0, NOWHERE),
         GRANTED(SANDBOX_ITERATE, bpf, BPF_ITER_CREATE, 0, 0),
         GRANTED(SANDBOX_LOAD_PROGRAMS, bpf, BPF_LINK_CREATE, 0, 0),
-        GRANTED(SANDBOX_LOAD_PROGRAMS, memfd_create, NOWHERE, 0),
+        GRANTED(SANDBOX_LOAD_PROGRAMS | SANDBOX_FOLD_ROWS, memfd_create, NOWHERE, 0),
         GRANTED(SANDBOX_LOAD_PROGRAMS, dup3, -1, -1, 0),
         GRANTED(SANDBOX_LOAD_PROGRAMS, bpf, BPF_MAP_FREEZE, 0, 0),
+        GRANTED(SANDBOX_ITERATE | SANDBOX_FOLD_ROWS, bpf, BPF_MAP_DELETE_ELEM, 0, 0),
+        GRANTED(SANDBOX_FOLD_ROWS, fcntl, -1, F_ADD_SEALS, 0),
         /* nobody: objects that others have loaded */
         GRANTED(0, bpf, BPF_BTF_GET_NEXT_ID, 0, 0),
         GRANTED(0, bpf, BPF_PROG_GET_FD_BY_ID, 0, 0),

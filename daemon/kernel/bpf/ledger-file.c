@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernel/bpf/ledger-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A file of another layout of rows has another number. */
+#define LAYOUT ((uint32_t) (0xc7000000u + sizeof(FileRow)))
+#define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
+#define PIECE_BYTES (64u * 1024u)
+#define MAX_PATH_BYTES ((uint64_t) LEDGER_FILE_MAX_ROWS * 2048)
+
+typedef struct FileRow {
+        LedgerRow row;
+        uint64_t path_at, n_path; /* among the bytes behind all rows */
+} FileRow;
+
+/* In the file: the head, the rows, the bytes of paths. */
+struct LedgerFile {
+        void *memory; /* owned mapping */
+        size_t n_bytes;
+        const LedgerFileHead *head;
+        const FileRow *rows;
+        const char *paths;
+};
+
+void ledger_values_add(LedgerValues *values, const LedgerValues *from) {
+        values->has |= from->has;
+        values->exits += from->exits;
+        values->lives_ns += from->lives_ns;
+        values->accounted += from->accounted;
+        values->young += from->young;
+        values->young_run_ns += from->young_run_ns;
+        for (size_t i = 0; i < _LEDGER_SUM_MAX; i++)
+                values->sums[i] += from->sums[i];
+        for (size_t i = 0; i < _LEDGER_MAXIMUM_MAX; i++)
+                values->maxima[i] = MAX_OF(values->maxima[i], from->maxima[i]);
+        for (size_t i = 0; i < _LEDGER_MINIMUM_MAX; i++)
+                if (from->minima[i] != 0 &&
+                    (values->minima[i] == 0 || from->minima[i] < values->minima[i]))
+                        values->minima[i] = from->minima[i];
+}
+
+/* reading */
+
+LedgerFile *ledger_file_free(LedgerFile *file) {
+        if (!file)
+                return NULL;
+        if (file->memory)
+                (void) munmap(file->memory, file->n_bytes);
+        free(file);
+        return NULL;
+}
+
+static bool is_whole(const LedgerFile *file) {
+        const LedgerFileHead *head = file->head;
+
+        if (head->layout != LAYOUT || head->n_rows > LEDGER_FILE_MAX_ROWS ||
+            head->n_path_bytes > MAX_PATH_BYTES ||
+            file->n_bytes !=
+                    sizeof(*head) + head->n_rows * sizeof(FileRow) + head->n_path_bytes)
+                return false;
+        for (size_t i = 0; i < head->n_rows; i++)
+                if (file->rows[i].path_at > head->n_path_bytes ||
+                    file->rows[i].n_path > head->n_path_bytes - file->rows[i].path_at)
+                        return false;
+        return true;
+}
+
+int ledger_file_open(int fd, LedgerFile **ret) {
+        _cleanup_(ledger_file_freep) LedgerFile *file = NULL;
+        struct stat status;
+        void *memory;
+        int seals = fcntl(fd, F_GET_SEALS);
+
+        if (seals < 0 || (seals & SEALS) != SEALS)
+                return -EBADMSG;
+        if (fstat(fd, &status) < 0)
+                return -errno;
+        if (status.st_size < (off_t) sizeof(LedgerFileHead))
+                return -EBADMSG;
+        file = calloc(1, sizeof(*file));
+        if (!file)
+                return -ENOMEM;
+        file->n_bytes = (size_t) status.st_size;
+        memory = mmap(NULL, file->n_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (memory == MAP_FAILED)
+                return -errno;
+        file->memory = memory;
+        file->head = memory;
+        file->rows = (const void *) ((const char *) memory + sizeof(*file->head));
+        file->paths = (const char *) (file->rows + MIN_OF(file->head->n_rows,
+                                                          (uint64_t) LEDGER_FILE_MAX_ROWS));
+        if (!is_whole(file))
+                return -EBADMSG;
+        *ret = TAKE_PTR(file);
+        return 0;
+}
+
+const LedgerFileHead *ledger_file_head(const LedgerFile *file) {
+        return file->head;
+}
+
+const LedgerRow *ledger_file_row(const LedgerFile *file, size_t index) {
+        return &file->rows[index].row;
+}
+
+Span ledger_file_path(const LedgerFile *file, size_t index) {
+        return (Span){ file->paths + file->rows[index].path_at,
+                       (size_t) file->rows[index].n_path };
+}
+
+/* writing */
+
+static int write_all(int fd, const char *bytes, size_t n) {
+        while (n > 0) {
+                ssize_t written = write(fd, bytes, n);
+
+                if (written < 0 && errno != EINTR)
+                        return -errno;
+                bytes += MAX_OF(written, 0);
+                n -= (size_t) MAX_OF(written, 0);
+        }
+        return 0;
+}
+
+static int flush(int fd, Buffer *piece) {
+        int r = write_all(fd, piece->bytes, piece->n);
+
+        buffer_clear(piece);
+        return r;
+}
+
+static int write_row(int fd, Buffer *piece, const LedgerRow *row, const Buffer *paths,
+                     size_t path_at) {
+        const FileRow written = { *row, path_at, paths->n - path_at };
+        int r = buffer_append(piece, (const char *) &written, sizeof(written));
+
+        return r == 0 && piece->n >= PIECE_BYTES ? flush(fd, piece) : r;
+}
+
+static int write_rows(int fd, const LedgerRow *rows, size_t n, LedgerPathOf path_of, void *userdata,
+                      Buffer *paths) {
+        _cleanup_(buffer_done) Buffer piece = {};
+        int r = 0;
+
+        for (size_t i = 0; i < n && r == 0; i++) {
+                size_t path_at = paths->n;
+
+                if (path_of && rows[i].key.cgroup != 0)
+                        r = path_of(userdata, rows[i].key.cgroup, paths);
+                if (r == -ENOENT || (r == 0 && paths->n > MAX_PATH_BYTES)) {
+                        buffer_truncate(paths, path_at);
+                        r = 0;
+                }
+                if (r == 0)
+                        r = write_row(fd, &piece, &rows[i], paths, path_at);
+        }
+        return r == 0 ? flush(fd, &piece) : r;
+}
+
+int ledger_file_write(const LedgerFileHead *head, const LedgerRow *rows, size_t n,
+                      LedgerPathOf path_of, void *userdata, int *ret) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        _cleanup_(buffer_done) Buffer paths = {};
+        LedgerFileHead written = *head;
+        int r;
+
+        if (n > LEDGER_FILE_MAX_ROWS)
+                return -EINVAL;
+        fd = memfd_create("ctprof-ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        if (fd < 0 || lseek(fd, sizeof(written), SEEK_SET) < 0)
+                return -errno;
+        r = write_rows(fd, rows, n, path_of, userdata, &paths);
+        if (r == 0)
+                r = write_all(fd, paths.bytes, paths.n);
+        if (r < 0)
+                return r;
+        written.layout = LAYOUT;
+        written.n_rows = n;
+        written.n_path_bytes = paths.n;
+        if (lseek(fd, 0, SEEK_SET) < 0)
+                return -errno;
+        r = write_all(fd, (const char *) &written, sizeof(written));
+        if (r == 0 && fcntl(fd, F_ADD_SEALS, SEALS) < 0)
+                r = -errno;
+        if (r == 0)
+                *ret = TAKE_FD(fd);
+        return r;
+}
+
+/* putting rows together */
+
+static int compare_keys(const void *a, const void *b) {
+        return memcmp(&((const LedgerRow *) a)->key, &((const LedgerRow *) b)->key,
+                      sizeof(LedgerKey));
+}
+
+/* Afterwards each key is there once. */
+static void merge(LedgerRow *rows, size_t *n) {
+        size_t n_kept = 0;
+
+        qsort(rows, *n, sizeof(*rows), compare_keys);
+        for (size_t i = 0; i < *n; i++)
+                if (n_kept > 0 && compare_keys(&rows[n_kept - 1], &rows[i]) == 0)
+                        ledger_values_add(&rows[n_kept - 1].values, &rows[i].values);
+                else
+                        rows[n_kept++] = rows[i];
+        *n = n_kept;
+}
+
+static bool is_digit(char c) {
+        return c >= '0' && c <= '9';
+}
+
+static void replace_numbers(char name[static TASK_COMM_BYTES]) {
+        bool in_number = false;
+        size_t n = 0;
+
+        for (size_t i = 0; i < TASK_COMM_BYTES && name[i] != '\0'; i++) {
+                bool was_in_number = in_number;
+
+                in_number = is_digit(name[i]);
+                if (!in_number)
+                        name[n++] = name[i];
+                else if (!was_in_number)
+                        name[n++] = '0';
+        }
+        memset(name + n, 0, TASK_COMM_BYTES - n);
+}
+
+static void forget_numbers(LedgerKey *key) {
+        replace_numbers(key->process);
+        replace_numbers(key->thread);
+}
+
+static void forget_names(LedgerKey *key) {
+        memset(key->process, 0, sizeof(key->process));
+        memset(key->thread, 0, sizeof(key->thread));
+        if (!(key->flags & LEDGER_OVERFLOW))
+                key->flags |= LEDGER_NAMELESS;
+}
+
+static void forget_all(LedgerKey *key) {
+        *key = (LedgerKey){ .flags = LEDGER_OVERFLOW };
+}
+
+void ledger_rows_coarsen(LedgerRow *rows, size_t *n, size_t max, uint64_t *n_folded) {
+        static void (*const steps[])(LedgerKey *) = { forget_numbers, forget_names, forget_all };
+        size_t n_before = *n;
+
+        for (size_t step = 0; step < ELEMENTSOF(steps) && *n > max; step++) {
+                for (size_t i = 0; i < *n; i++)
+                        steps[step](&rows[i].key);
+                merge(rows, n);
+        }
+        *n_folded += n_before - *n;
+}

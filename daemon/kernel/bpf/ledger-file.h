@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * LedgerFile
+ *
+ * Rows of the ledger of the dead in a sealed file in memory: those that a fold took out of the
+ * kernel's table to make room, or all of them where they are not counted by programs. Whoever makes
+ * it hands its descriptor over; it lives as long as somebody holds one, and nobody can change it.
+ *
+ * It is bounded. Rows that do not fit lose what tells them apart, step by step: numbers in names
+ * become 0, so that they stay in the group of their pattern; then all rows of a cgroup become one;
+ * then all rows do.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/span.h"
+#include "kernel/bpf/ledger-record.h"
+
+#define LEDGER_FILE_MAX_ROWS 32768u
+
+/* Of both generations: is_of_odd is 0. */
+typedef struct LedgerRow {
+        LedgerKey key;
+        LedgerValues values;
+} LedgerRow;
+
+typedef enum LedgerOrigin {
+        LEDGER_FROM_PROGRAMS = 1,
+        LEDGER_FROM_TASKSTATS,
+} LedgerOrigin;
+
+typedef struct LedgerFileHead {
+        uint32_t layout; /* set by ledger_file_write() */
+        uint32_t origin; /* LedgerOrigin */
+        uint8_t id[16];
+        uint64_t since_ns; /* CLOCK_BOOTTIME */
+        /*
+         * The generation that began when the rows were taken, see ledger-record.h. Of programs: until
+         * another begins, the kernel's table may still have rows that rest, and those are in here.
+         */
+        uint64_t generation;
+        uint64_t n_folded_rows;    /* that were put together with others to make room, ever */
+        uint64_t n_overflow_exits; /* threads that found no row of their own, beside the table's */
+        uint64_t n_losses;         /* how often exits were lost, it is not known how many */
+        uint64_t n_rows, n_path_bytes; /* set by ledger_file_write() */
+} LedgerFileHead;
+
+typedef struct LedgerFile LedgerFile;
+
+/*
+ * @fd is borrowed. *ret has a mapping of its own. -EBADMSG when that is not such a file, or not
+ * sealed; -errno.
+ */
+_must_check_ int ledger_file_open(int fd, LedgerFile **ret);
+LedgerFile *ledger_file_free(LedgerFile *file);
+DEFINE_CLEANUP(LedgerFile *, ledger_file_free);
+
+/* All of these borrow from the file. */
+const LedgerFileHead *ledger_file_head(const LedgerFile *file);
+const LedgerRow *ledger_file_row(const LedgerFile *file, size_t index);
+/* The path of its cgroup when it was noted; empty: it has none, or it is not known. */
+Span ledger_file_path(const LedgerFile *file, size_t index);
+
+/*
+ * Appends the path of a cgroup. -ENOENT when it is not known; any other failure ends the writing.
+ */
+typedef int (*LedgerPathOf)(void *userdata, uint64_t cgroup, Buffer *path);
+
+/* @path_of: NULL when there are none. *ret is the caller's. -errno, -EINVAL for too many rows. */
+_must_check_ int ledger_file_write(const LedgerFileHead *head, const LedgerRow *rows, size_t n,
+                                   LedgerPathOf path_of, void *userdata, int *ret);
+
+/*
+ * Puts rows together until there are at most @max (at least 2), by the steps above, and no further
+ * than that takes. Changes the order of @rows. Adds to *n_folded how many rows became part of
+ * others.
+ */
+void ledger_rows_coarsen(LedgerRow *rows, size_t *n, size_t max, uint64_t *n_folded);
+
+/* Adds @from; all the rules of rows in one place. */
+void ledger_values_add(LedgerValues *values, const LedgerValues *from);

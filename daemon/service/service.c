@@ -262,6 +262,7 @@ Service *service_free(Service *service) {
         if (!service)
                 return NULL;
 
+        service->desk.is_over = true;
         while (service->desk.requests)
                 (void) request_free(service->desk.requests);
         workshop_watch_killed(service->desk.workshop, NULL, NULL);
@@ -280,6 +281,7 @@ Desk *service_desk(Service *service) {
 void service_stop(Service *service) {
         const WireErrorDetail detail = { .reason = "The daemon is stopping." };
 
+        service->desk.is_over = true;
         while (service->desk.requests) {
                 Request *request = service->desk.requests;
 

@@ -64,6 +64,7 @@ typedef struct Recording {
         int file;     /* borrowed from the parameters */
         ReadySystem *system;
         int proc_fd, sys_fd;
+        pid_t main_pid; /* asked for before the sandbox, where there is no call for it */
         pid_t *self_pids;
         size_t n_self_pids;
 
@@ -82,6 +83,7 @@ static void recording_init(Recording *recording, Work *work, const CaptureParame
                 .file = parameters->output,
                 .proc_fd = -EBADF,
                 .sys_fd = -EBADF,
+                .main_pid = getppid(),
         };
         buffer_init(&recording->rotated, 0);
 }
@@ -272,7 +274,7 @@ static CaptureOptions recording_options(Recording *recording) {
                 .heap_limit_ns = recording->parameters->heap_limit_ns,
                 .tasks = &recording->parameters->tasks,
                 .no_tasks = recording->parameters->no_tasks,
-                .main_pid = getppid(),
+                .main_pid = recording->main_pid,
                 .heap_cache_fd = recording->parameters->heap_cache,
                 .open_files = recording_open_files,
                 .self_pids = recording->self_pids,

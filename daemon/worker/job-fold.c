@@ -10,8 +10,9 @@ typedef struct FoldParameters {
         TaskObjects tasks; /* owned */
 } FoldParameters;
 
-#define TASK_OBJECT_PARAMETER(id, name) \
-        { name, PARAMETER_DESCRIPTOR, false, offsetof(FoldParameters, tasks.fds[TASK_OBJECT_##id]) },
+#define TASK_OBJECT_PARAMETER(id, name)      \
+        { name, PARAMETER_DESCRIPTOR, false, \
+          offsetof(FoldParameters, tasks.fds[TASK_OBJECT_##id]) },
 
 /* Answers with the file that takes the place of the earlier one, or with none. */
 static int fold(Work *work, const FoldParameters *parameters) {

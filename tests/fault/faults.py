@@ -31,6 +31,7 @@ PATH = ["EIO", "ENOMEM", "EPERM"]
 ERRORS = {
     "openat": FILE_TABLE + ["EIO", "EPERM", "EINTR"],
     "open": FILE_TABLE + ["EIO", "EPERM", "EINTR"],
+    "bpf": FILE_TABLE + ["EPERM"],
     "openat2": FILE_TABLE + ["EIO", "EPERM", "EAGAIN"],
     "read": ["EIO", "EINTR", "ENOMEM", SHORT],
     "pread64": ["EIO", "EINTR", "ENOMEM", SHORT],

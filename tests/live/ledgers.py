@@ -135,7 +135,7 @@ def account(ctl, directory, name):
         process = storm(name, place, directory)
         outside = int(process.communicate()[0])
         expect_equal(process.returncode, 0)
-        for _ in range(40):
+        for _ in range(120):
             document, living, dead = capture(ctl, directory)
             ours = [row for row in dead if row["cgroup"] == path]
             kernel, ledger = used_ns(place), total(ours, "run_time_ns") - outside

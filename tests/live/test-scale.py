@@ -11,7 +11,8 @@ def ten_thousand_threads():
     """a capture of 10,000 threads has them all, reports progress, and two compare"""
     pool = f"pool-{os.getpid()}"
     with temporary() as directory, Idle(10000, 50, pool) as idle, Daemon(directory) as daemon:
-        replies = call(daemon.connect(), "io.ctprof.Profiler.Capture", {"tag": "many"}, more=True)
+        # From files, which takes long enough for some progress.
+        replies = call(daemon.connect(), "io.ctprof.Profiler.Capture", {"tag": "many", "backend": "procfs"}, more=True)
         progress = [r["parameters"]["progress"] for r in replies if "progress" in r["parameters"]]
         expect(len(progress) >= 2, "progress replies", len(progress))
         done = [p["done"] for p in progress if p["phase"] == "threads"]

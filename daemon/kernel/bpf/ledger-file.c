@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* A file of another layout of rows has another number. */
@@ -63,8 +62,7 @@ static bool is_whole(const LedgerFile *file) {
 
         if (head->layout != LAYOUT || head->n_rows > LEDGER_FILE_MAX_ROWS ||
             head->n_path_bytes > MAX_PATH_BYTES ||
-            file->n_bytes !=
-                    sizeof(*head) + head->n_rows * sizeof(FileRow) + head->n_path_bytes)
+            file->n_bytes != sizeof(*head) + head->n_rows * sizeof(FileRow) + head->n_path_bytes)
                 return false;
         for (size_t i = 0; i < head->n_rows; i++)
                 if (file->rows[i].path_at > head->n_path_bytes ||
@@ -75,28 +73,28 @@ static bool is_whole(const LedgerFile *file) {
 
 int ledger_file_open(int fd, LedgerFile **ret) {
         _cleanup_(ledger_file_freep) LedgerFile *file = NULL;
-        struct stat status;
         void *memory;
         int seals = fcntl(fd, F_GET_SEALS);
+        off_t n_bytes;
 
         if (seals < 0 || (seals & SEALS) != SEALS)
                 return -EBADMSG;
-        if (fstat(fd, &status) < 0)
-                return -errno;
-        if (status.st_size < (off_t) sizeof(LedgerFileHead))
+        /* Not fstat(2), for which a job without files has no call. */
+        n_bytes = lseek(fd, 0, SEEK_END);
+        if (n_bytes < (off_t) sizeof(LedgerFileHead))
                 return -EBADMSG;
         file = calloc(1, sizeof(*file));
         if (!file)
                 return -ENOMEM;
-        file->n_bytes = (size_t) status.st_size;
+        file->n_bytes = (size_t) n_bytes;
         memory = mmap(NULL, file->n_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
         if (memory == MAP_FAILED)
                 return -errno;
         file->memory = memory;
         file->head = memory;
         file->rows = (const void *) ((const char *) memory + sizeof(*file->head));
-        file->paths = (const char *) (file->rows + MIN_OF(file->head->n_rows,
-                                                          (uint64_t) LEDGER_FILE_MAX_ROWS));
+        file->paths = (const char *) (file->rows +
+                                      MIN_OF(file->head->n_rows, (uint64_t) LEDGER_FILE_MAX_ROWS));
         if (!is_whole(file))
                 return -EBADMSG;
         *ret = TAKE_PTR(file);
@@ -112,8 +110,7 @@ const LedgerRow *ledger_file_row(const LedgerFile *file, size_t index) {
 }
 
 Span ledger_file_path(const LedgerFile *file, size_t index) {
-        return (Span){ file->paths + file->rows[index].path_at,
-                       (size_t) file->rows[index].n_path };
+        return (Span){ file->paths + file->rows[index].path_at, (size_t) file->rows[index].n_path };
 }
 
 /* writing */

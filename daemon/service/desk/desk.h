@@ -70,6 +70,7 @@ typedef struct Desk {
         char bpf_refusal[DESK_REFUSAL_BYTES];
         /* Why exits or waits are not counted; "" likewise. */
         char programs_refusal[DESK_REFUSAL_BYTES];
+        bool is_over;     /* the service ends: what becomes of its own requests tells nothing */
         bool is_private;  /* serves one caller, with the privileges of that caller */
         bool is_loading;  /* a request that loads programs exists: captures wait for it */
         bool loads_none;  /* for as long as this process lives, as its settings said at the start */

@@ -141,8 +141,7 @@ static void fold_free(void *state) {
 }
 
 static bool is_crowded(const Desk *desk) {
-        _cleanup_(fd_closep) int fd =
-                vault_lend(desk->vault, object_names[TASK_OBJECT_CONTROL]);
+        _cleanup_(fd_closep) int fd = vault_lend(desk->vault, object_names[TASK_OBJECT_CONTROL]);
 
         return fd >= 0 && ledger_is_crowded(fd) > 0;
 }

@@ -104,7 +104,7 @@ static void loading_free(void *state) {
         Desk *desk = state;
 
         desk->is_loading = false;
-        if (desk->bpf_refusal[0] == '\0' && !task_aid_is_loaded(desk))
+        if (desk->bpf_refusal[0] == '\0' && !task_aid_is_loaded(desk) && !desk->is_over)
                 task_aid_refuse(desk, "no job could be started to load BPF programs");
         renounce();
         desk_turn(desk);

@@ -143,15 +143,13 @@ static void choose_backend(Capture *capture) {
 }
 
 /* What programs count is of use where they also tell which threads there are. */
-static int open_ledger(Capture *capture, Head *head) {
+static int open_ledger(Capture *capture) {
         const TaskObjects *tasks = capture->options->tasks;
         int r;
 
         if (!tasks || capture->backend != &bpf_backend)
                 return 0;
         r = ledger_open(tasks, &capture->host.ledger);
-        if (r == 0 && capture->host.ledger)
-                dead_rows_describe(capture->host.ledger, head);
         return r == -ENOMEM ? r : 0;
 }
 
@@ -182,7 +180,7 @@ static int look_around(Capture *capture, Head *head) {
         find_own_executable(&capture->host);
         choose_backend(capture);
         (void) snprintf(head->backend, sizeof(head->backend), "%s", capture->backend->name);
-        r = open_ledger(capture, head);
+        r = open_ledger(capture);
         if (r < 0)
                 return r;
         head->smaps_requested = options->smaps != SMAPS_MODE_NONE;
@@ -290,6 +288,16 @@ static int finish(Capture *capture, bool is_trial, Head *head, SourceTable *ret_
         return r;
 }
 
+/* The head names a ledger only where the document has one. */
+static int write_dead(Capture *capture, Head *head) {
+        Ledger *ledger = capture->host.ledger;
+
+        dead_rows_describe(ledger, head);
+        return ledger_is_read(ledger)
+                       ? dead_rows_write(ledger, &capture->host.gates, capture->writer)
+                       : 0;
+}
+
 static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, void *sink_userdata,
                 Head *head, SourceTable *ret_sources) {
         _cleanup_(capture_done) Capture capture = {
@@ -337,8 +345,8 @@ static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, vo
         walk.backend = capture.backend;
         walk.heap = capture.heap;
         r = walk_run(&walk, capture.writer, &capture.tally, &capture.cgroups);
-        if (r == 0 && capture.host.ledger && ledger_is_read(capture.host.ledger))
-                r = dead_rows_write(capture.host.ledger, &capture.host.gates, capture.writer);
+        if (r == 0 && capture.host.ledger)
+                r = write_dead(&capture, head);
         if (r == 0)
                 r = close_heap(&capture);
         if (r == 0 && capture.host.cgroupfs)

@@ -209,7 +209,7 @@ void dead_rows_describe(const Ledger *ledger, Head *head) {
 
         head->has_waits_since = control->waits_since_ns != 0;
         head->waits_since_boottime_ns = control->waits_since_ns;
-        head->has_ledger_since = ledger_is_kept(ledger);
+        head->has_ledger_since = ledger_is_kept(ledger) && ledger_is_read(ledger);
         head->ledger_since_boottime_ns = control->ledger_since_ns;
         for (size_t i = 0; head->has_ledger_since && i < sizeof(control->id); i++)
                 (void) snprintf(head->ledger_id + 2 * i, 3, "%02x", control->id[i]);

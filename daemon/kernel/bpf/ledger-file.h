@@ -40,8 +40,9 @@ typedef struct LedgerFileHead {
         uint8_t id[16];
         uint64_t since_ns; /* CLOCK_BOOTTIME */
         /*
-         * The generation that began when the rows were taken, see ledger-record.h. Of programs: until
-         * another begins, the kernel's table may still have rows that rest, and those are in here.
+         * The generation that began when the rows were taken, see ledger-record.h. Of programs:
+         * until another begins, the kernel's table may still have rows that rest, and those are in
+         * here.
          */
         uint64_t generation;
         uint64_t n_folded_rows;    /* that were put together with others to make room, ever */

@@ -5,7 +5,8 @@
  * TaskObject
  *
  * The kernel objects that are loaded once and held by their descriptors: programs that are attached
- * (links), and the maps and the file that captures read. Their names are used wherever they are passed on.
+ * (links), and the maps and the file that captures read. Their names are used wherever they are
+ * passed on.
  */
 
 #include "base/cleanup.h"

@@ -39,7 +39,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -57,6 +56,7 @@
 #include "service/service.h"
 #include "spool/spool-index.h"
 #include "spool/spool.h"
+#include "tree.h"
 #include "wire/frame.h"
 #include "wire/limits.h"
 #include "wire/message.h"
@@ -92,18 +92,9 @@ typedef struct Scene {
 
 /* the spool: two snapshots and something damaged, the same for all inputs */
 
-static char spool_directory[PATH_MAX];
 static Spool *spool;
 
-static void remove_spool(void) {
-        struct dirent *entry;
-        DIR *directory = opendir(spool_directory);
-
-        while (directory && (entry = readdir(directory)))
-                (void) !unlinkat(dirfd(directory), entry->d_name, 0);
-        if (directory)
-                (void) closedir(directory);
-        (void) !rmdir(spool_directory);
+static void close_spool(void) {
         spool = spool_free(spool);
 }
 
@@ -130,11 +121,8 @@ static void add_snapshot(const char *name, bool tagged) {
 static void open_spool(void) {
         int fd;
 
-        fuzz_expect(getcwd(spool_directory, sizeof(spool_directory) - 32), "getcwd");
-        (void) strcat(spool_directory, "/fuzz-request-XXXXXX");
-        fuzz_expect(mkdtemp(spool_directory), "mkdtemp");
-        fuzz_expect(spool_open(spool_directory, &spool) == 0, "spool_open");
-        (void) atexit(remove_spool);
+        fuzz_expect(spool_open(tree_path(), &spool) == 0, "spool_open");
+        (void) atexit(close_spool);
         add_snapshot("one", true);
         add_snapshot("20260101T000000Z", false);
         fd = openat(spool_dir_fd(spool), "bad.ctprof.zst", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);

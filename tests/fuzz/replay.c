@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Feeds the files of a corpus to a fuzz target, whole and cut short, in an ordinary build: one TAP
- * case a file. What the target or a sanitizer finds ends the program, with the file named.
+ * case a file. What the target or a sanitizer finds ends the program, with the file named. The
+ * target runs in a child, because whatever ends it leaves it no time to remove its files.
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -79,17 +83,12 @@ static int is_visible(const struct dirent *entry) {
         return entry->d_name[0] != '.';
 }
 
-int main(int argc, char **argv) {
+static int replay(const char *corpus) {
         struct dirent **files;
-        int n_files;
+        int n_files = scandir(corpus, &files, is_visible, alphasort);
 
-        if (argc != 2) {
-                fprintf(stderr, "usage: %s CORPUS\n", argv[0]);
-                return 2;
-        }
-        n_files = scandir(argv[1], &files, is_visible, alphasort);
         if (n_files <= 0) {
-                fprintf(stderr, "%s: no corpus there\n", argv[1]);
+                fprintf(stderr, "%s: no corpus there\n", corpus);
                 return 2;
         }
         (void) signal(SIGABRT, on_abort);
@@ -99,7 +98,7 @@ int main(int argc, char **argv) {
                 size_t size;
 
                 snprintf(running, sizeof(running), "not ok %d - %s\n", i + 1, files[i]->d_name);
-                bytes = read_whole(argv[1], files[i]->d_name, &size);
+                bytes = read_whole(corpus, files[i]->d_name, &size);
                 if (!bytes)
                         abort();
                 feed_with_cuts(bytes, size);
@@ -109,4 +108,64 @@ int main(int argc, char **argv) {
         }
         free(files);
         return 0;
+}
+
+/* What the target leaves when a sanitizer, a signal or a time limit ends it in the middle. */
+
+static pid_t child;
+
+static void on_end(int signal_number) {
+        (void) kill(child, SIGKILL);
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *ftw) {
+        return remove(path);
+}
+
+/* The exit status of @corpus replayed in a child, whose $TMPDIR is @directory. */
+static int replay_below(const char *directory, const char *corpus) {
+        const struct sigaction end = { .sa_handler = on_end, .sa_flags = SA_RESTART };
+        sigset_t ends, before;
+        int status;
+
+        sigemptyset(&ends);
+        sigaddset(&ends, SIGINT);
+        sigaddset(&ends, SIGTERM);
+        /* The handler has nobody to end before there is a child. */
+        sigprocmask(SIG_BLOCK, &ends, &before);
+        child = fork();
+        if (child < 0)
+                return 2;
+        if (child == 0) {
+                (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+                sigprocmask(SIG_SETMASK, &before, NULL);
+                (void) setenv("TMPDIR", directory, 1);
+                exit(replay(corpus));
+        }
+        sigaction(SIGINT, &end, NULL);
+        sigaction(SIGTERM, &end, NULL);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        if (waitpid(child, &status, 0) != child)
+                return 2;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int main(int argc, char **argv) {
+        const char *below = getenv("TMPDIR");
+        char directory[256];
+        int r;
+
+        if (argc != 2) {
+                fprintf(stderr, "usage: %s CORPUS\n", argv[0]);
+                return 2;
+        }
+        (void) snprintf(directory, sizeof(directory), "%s/ctprof-replay-XXXXXX",
+                        below ? below : "/tmp");
+        if (!mkdtemp(directory)) {
+                perror(directory);
+                return 2;
+        }
+        r = replay_below(directory, argv[1]);
+        (void) nftw(directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        return r;
 }

@@ -5,8 +5,8 @@
  * Tree
  *
  * A directory of the process's own, below $TMPDIR or /tmp, that a target fills with files to be
- * read. It is removed when the process ends in order; tests/fuzz/run sets $TMPDIR and cleans up
- * what a crash leaves.
+ * read. It is removed when the process ends in order; tests/fuzz/run and replay.c set $TMPDIR
+ * and clean up what a crash leaves.
  */
 
 #include "base/span.h"

@@ -27,8 +27,10 @@ static int open_directory(const Tree *tree, const char *name) {
 void tree_make(Tree *tree) {
         const char *directory = getenv("TMPDIR");
 
-        snprintf(tree->path, sizeof(tree->path), "%.40s/ctprof-tree-XXXXXX",
-                 directory ? directory : "/tmp");
+        /* Thousands of small files: a disk takes five times as long for them as memory does. */
+        if (!directory)
+                directory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+        snprintf(tree->path, sizeof(tree->path), "%.40s/ctprof-tree-XXXXXX", directory);
         ck_assert_ptr_nonnull(mkdtemp(tree->path));
         ck_assert_int_eq(chmod(tree->path, 0755), 0);
         tree->fd = open(tree->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

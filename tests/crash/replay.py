@@ -102,10 +102,10 @@ class Event:
 
 
 def read_record(path):
-    """The events of a record, in order."""
+    """The events of a record, in order; the last line is one only when all of it has been written."""
     data = pathlib.Path(f"{path}.data").read_bytes()
     events = []
-    for line in pathlib.Path(path).read_text(encoding="ascii").splitlines():
+    for line in pathlib.Path(path).read_text(encoding="ascii").split("\n")[:-1]:
         fields = json.loads(line)
         at, size = fields.pop("data", (0, 0))
         events.append(Event(fields.pop("n"), fields.pop("pid"), fields.pop("op"), fields, data[at:at + size]))

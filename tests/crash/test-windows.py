@@ -12,7 +12,9 @@ In each window one of the two dies, right after a change; with $CTPROF_KILLS at 
 right before it.
 """
 import collections
+import concurrent.futures
 import dataclasses
+import itertools
 import os
 import shutil
 
@@ -22,6 +24,7 @@ from harness import Daemon, expect, expect_equal, main, private_host, temporary,
 
 ALL = int(os.environ.get("CTPROF_KILLS", "0")) >= 1000
 MOST_WINDOWS = 200  # an operation that has more never ends
+AT_A_TIME = 4  # a daemon mostly waits, for the kernel to attach programs and for the disk
 
 
 @dataclasses.dataclass
@@ -119,24 +122,31 @@ def windows(number):
     return ends if ALL else [ends[number % 2]]
 
 
+def end_in(place, operation, original, window, recording):
+    """As end_within(), in a spool of its own."""
+    place.mkdir()
+    shutil.copytree(original, place / "spool")
+    (place / "spool" / LEFT_OVER).write_bytes(b"half a snapshot")
+    try:
+        return end_within(place, operation, window, recording)
+    except AssertionError as error:
+        raise AssertionError(f"{operation.arguments} with {window}: {error}") from error
+    finally:
+        shutil.rmtree(place)
+
+
 def end_everywhere(operation, original, directory, recording=()):
     killed = collections.Counter()
-    for number in range(1, MOST_WINDOWS):
-        for window in windows(number):
-            place = directory / "place"
-            place.mkdir()
-            shutil.copytree(original, place / "spool")
-            (place / "spool" / LEFT_OVER).write_bytes(b"half a snapshot")
-            try:
-                victim = end_within(place, operation, window, recording)
-            except AssertionError as error:
-                raise AssertionError(f"{operation.arguments} with {window}: {error}") from error
-            finally:
-                shutil.rmtree(place)
-            if not victim:
-                expect(killed["root"] and killed["child"], "hardly anybody was killed:", dict(killed))
-                return killed
-            killed[victim] += 1
+    rest = enumerate(window for number in range(1, MOST_WINDOWS) for window in windows(number))
+    with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
+        while some := list(itertools.islice(rest, AT_A_TIME)):
+            ending = [pool.submit(end_in, directory / f"place-{number}", operation, original, window, recording)
+                      for number, window in some]
+            for victim in [one.result() for one in ending]:
+                if not victim:
+                    expect(killed["root"] and killed["child"], "hardly anybody was killed:", dict(killed))
+                    return killed
+                killed[victim] += 1
     raise AssertionError(f"{operation.arguments} does not end")
 
 

@@ -50,12 +50,14 @@ class Stage:
     without: tuple = ()
     tests: tuple = ()
     setup: str = None
+    # Its tests mostly wait: as many at a time for each processor.
+    per_processor: int = 1
     command: tuple = ()
     environment: dict = dataclasses.field(default_factory=dict)
     # The command writes its log itself, with a line for each of several programs.
     logs: bool = False
     root: bool = False
-    # Starts, and runs beside the stages after it that are not "alone".
+    # Runs when others leave it time, beside the stages after it that are not "alone"; one such at a time.
     beside: bool = False
     # Takes all processors or measures time.
     alone: bool = False
@@ -91,23 +93,27 @@ STAGES = (
           command=("tests/vm/run", "--kernel-checks"), logs=True, root=True, beside=True),
     Stage("vm-all", "all", "two boots of each, every check",
           command=("tests/vm/run",), logs=True, root=True, beside=True),
-    Stage("live", "run all", "the programs as users get them, on this kernel",
-          build="build", suites=("live",), without=("paced",)),
-    Stage("live-foreign", "run", "the same under sanitizers, where foreign bytes come in",
-          build="build-dev", suites=("foreign",)),
-    Stage("live-paced", "run all", "the same, where a load and its pace are compared",
-          build="build", suites=("paced",), alone=True),
-    Stage("live-sanitizers", "all", "all of these under sanitizers",
-          build="build-dev", suites=("live",), alone=True),
     Stage("crash", "all", "1,000 kills, 500 states of lost power, 200 shutdowns",
-          build="build", tests=("test-kill", "test-power", "test-shutdown", "test-windows"),
+          build="build", tests=("test-kill", "test-power", "test-shutdown", "test-windows"), per_processor=2, beside=True,
           environment={"CTPROF_KILLS": "1000", "CTPROF_POWER_SAMPLES": "500", "CTPROF_SHUTDOWNS": "200"}),
     Stage("faults", "all", "100 calls or allocations that fail in each campaign",
-          build="build", tests=("test-fault",), environment={"CTPROF_FAULTS": "100"}),
+          build="build", tests=("test-fault",), beside=True, environment={"CTPROF_FAULTS": "100"}),
+    Stage("live", "run all", "the programs as users get them, on this kernel",
+          build="build", suites=("live",), without=("paced",), per_processor=2),
+    Stage("live-foreign", "run", "the same under sanitizers, where foreign bytes come in",
+          build="build-dev", suites=("foreign",), per_processor=2),
+    Stage("live-sanitizers", "all", "all of these under sanitizers",
+          build="build-dev", suites=("live",), without=("paced",), per_processor=2),
     Stage("heap", "all", "each version and build of jemalloc that can be had: what each thread counted is in the snapshot",
-          build="build", suites=("heap",)),
+          build="build", suites=("heap",), without=("measured",)),
+    Stage("live-paced", "run all", "the programs as users get them, where a load and its pace are compared",
+          build="build", suites=("paced",), alone=True),
+    Stage("paced-sanitizers", "all", "the same under sanitizers",
+          build="build-dev", suites=("paced",), alone=True),
+    Stage("heap-measured", "all", "what reading the counters of jemalloc costs the threads that are read",
+          build="build", suites=("measured",), alone=True),
     Stage("fuzz", "all", "60 s of libFuzzer for each target",
-          command=("tests/fuzz/run", "60"), alone=True),
+          command=("tests/fuzz/run", "--jobs=3", "60"), alone=True),
     Stage("soak", "all", "32 clients call everything and misbehave for ten minutes",
           build="build", command=("tests/soak/run", "10"), alone=True),
     Stage("demo", "all", "PostgreSQL, nginx, redis, a memory limit, short lives: the first screen names the cause",
@@ -185,6 +191,7 @@ class Running:
         self.build_s = self.seconds = 0.0
         self.end = None
         self.process = self.output = None
+        self.said = RECORDS / f"{stage.name}.txt"
         self.log = RECORDS / f"{stage.name}.log.json"
         try:
             self.start(builder)
@@ -206,15 +213,15 @@ class Running:
         if stage.beside:
             # What time is left is enough for it: tests beside it have seconds for their answers.
             command = ["nice", "-n", "10", *command]
-        if stage.command:
-            self.output = open(RECORDS / f"{stage.name}.txt", "w+", encoding="utf-8", errors="replace")
-        self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=self.output,
-                                        stderr=self.output and subprocess.STDOUT,
-                                        env={**os.environ, **stage.environment})
+        # Stages that run at the same time do not write between each other's lines.
+        with open(self.said, "wb") as said:
+            self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=said,
+                                            stderr=subprocess.STDOUT, env={**os.environ, **stage.environment})
+        self.output = open(self.said, encoding="utf-8", errors="replace")
         threading.Thread(target=self.watch, args=(self.process,), daemon=True).start()
 
     def watch(self, process):
-        """Notes the end of a stage that is waited for later."""
+        """Notes the end, also while another stage is built."""
         process.wait()
         self.end = time.monotonic()
 
@@ -231,20 +238,24 @@ class Running:
         return ["meson", "test", "-C", stage.build, "--no-rebuild", "--print-errorlogs", "--timeout-multiplier", "10",
                 "--logbase", base, *(f"--suite={suite}" for suite in stage.suites),
                 *(f"--no-suite={suite}" for suite in stage.without), *(["--setup", stage.setup] if stage.setup else []),
-                *stage.tests]
+                f"--num-processes={stage.per_processor * os.cpu_count()}", *stage.tests]
 
-    def wait(self):
-        """Prints what a command says, and counts when it has ended."""
+    def print_more(self):
+        """Prints what was said since the last time."""
+        print(self.output.read(), end="", flush=True)
+
+    def is_over(self):
+        return not self.process or self.end is not None
+
+    def close(self):
+        """Prints the rest, and counts; it is over."""
         if not self.process:
             return
-        if self.output:
-            print_as_it_grows(self.output.name, self.process)
         status = self.process.wait()
-        if self.output:
-            self.output.seek(0)
-            text = self.output.read()
-            self.output.close()
-        if self.output and not self.stage.logs:
+        self.print_more()
+        self.output.close()
+        if self.stage.command and not self.stage.logs:
+            text = self.said.read_text(encoding="utf-8", errors="replace")
             self.cases += cases.of_program(self.stage.name, text, "OK" if status == 0 else f"exit status {status}")
         else:
             self.cases += cases.of_log(self.stage.name, self.log)
@@ -275,24 +286,14 @@ class Running:
             self.process.wait()
 
 
-def print_as_it_grows(path, process):
-    with open(path, encoding="utf-8", errors="replace") as file:
-        while True:
-            is_over = process.poll() is not None
-            text = file.read()
-            print(text, end="", flush=True)
-            if is_over:
-                return
-            if not text:
-                time.sleep(0.1)
-
-
 class Run:
+    """Two queues: stages one after the other, and beside them those that take what time is left."""
+
     def __init__(self):
         self.builder = Builder()
         self.done = []
-        self.beside = []
-        self.current = None
+        self.current = self.beside = None
+        self.waiting = []
         self.begin = time.monotonic()
 
     def run(self, stages):
@@ -300,23 +301,48 @@ class Run:
             for stage in stages:
                 if stage.alone:
                     self.join()
-                print(f"== {stage.name}: {stage.says}", flush=True)
-                self.current = Running(stage, self.builder)
                 if stage.beside:
-                    self.beside.append(self.current)
-                else:
-                    self.current.wait()
-                    self.done.append(self.current)
+                    self.waiting.append(stage)
+                    continue
+                print(f"== {stage.name}: {stage.says}", flush=True)
+                self.go_on_beside()
+                self.current = Running(stage, self.builder)
+                while not self.current.is_over():
+                    self.go_on_beside()
+                    self.watch(self.current)
+                self.close(self.current)
+                self.current = None
             self.join()
         finally:
-            for running in [*self.beside, *filter(None, [self.current])]:
+            for running in filter(None, [self.beside, self.current]):
                 running.stop()
 
+    @staticmethod
+    def watch(running):
+        time.sleep(0.1)
+        running.print_more()
+
+    def close(self, running):
+        running.close()
+        self.done.append(running)
+
+    def go_on_beside(self):
+        """Ends the stage beside that is over, and begins the next."""
+        if self.beside and self.beside.is_over():
+            print(f"== {self.beside.stage.name}: ran beside", flush=True)
+            self.close(self.beside)
+            self.beside = None
+        if self.waiting and not self.beside:
+            stage = self.waiting.pop(0)
+            print(f"== {stage.name}, beside: {stage.says}", flush=True)
+            self.beside = Running(stage, self.builder)
+
     def join(self):
-        while self.beside:
-            print(f"== {self.beside[0].stage.name}: ran beside the stages before", flush=True)
-            self.beside[0].wait()
-            self.done.append(self.beside.pop(0))
+        """Waits for all stages that run beside."""
+        while self.beside or self.waiting:
+            self.go_on_beside()
+            if self.beside and not self.beside.is_over():
+                self.watch(self.beside)
 
     def report(self, earlier):
         """The closing lines; the exit status."""

@@ -259,6 +259,12 @@ def ask(daemon, method, parameters=None):
     return replies[-1]["parameters"]
 
 
+def descriptors_at_rest(daemon):
+    """How many it has once the job has ended that loads programs at its start, however long that takes."""
+    wait_until(lambda: not daemon.children(), what="the end of all jobs")
+    return settled(daemon.descriptors, moment=0.5)
+
+
 class Theatre:
     """The daemon, what it is asked, and what is known."""
 
@@ -277,7 +283,7 @@ class Theatre:
         self.names = Names()
         self.spare = []
         self.killed = collections.Counter()
-        self.descriptors = settled(self.daemon.descriptors, moment=0.5)  # of a daemon at rest
+        self.descriptors = descriptors_at_rest(self.daemon)
 
     def play(self, chance):
         """Load, one kill, the next daemon, and the checks."""
@@ -373,7 +379,7 @@ def killed_clients():
             "convert": ["export", "first", str(directory / "out"), "--format", "ndjson"],
             "verify": ["verify", "--all"],
         }
-        before = settled(daemon.descriptors, moment=0.5)
+        before = descriptors_at_rest(daemon)
         killed, late = collections.Counter(), 0
         while sum(killed.values()) < KILLS // 5:
             word = chance.choice(sorted(commands))

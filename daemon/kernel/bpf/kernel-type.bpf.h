@@ -181,6 +181,7 @@ struct cpumask {
 };
 
 struct task_struct {
+        unsigned int sched_contributes_to_load : 1;
         unsigned int in_iowait : 1;
         struct thread_info thread_info;
         struct thread_struct thread;

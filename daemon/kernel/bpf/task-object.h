@@ -22,8 +22,7 @@
         O(EXIT,          "exit")           /* link: threads that exit */                           \
         O(FREE,          "free")           /* link: tasks that are freed */                        \
         O(BEGIN_WAIT,    "beginwait")      /* link: threads that begin to wait */                  \
-        O(END_STORAGE,   "endstorage")     /* link: threads that are on a run queue again */       \
-        O(END_WAIT,      "endwait")        /* link: threads that are woken */
+        O(END_WAIT,      "endwait")        /* link: threads that are on a run queue again */
 // clang-format on
 
 #define TASK_OBJECT_ID(id, name) TASK_OBJECT_##id,

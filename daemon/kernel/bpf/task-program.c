@@ -160,8 +160,6 @@ static int attach_all(struct task_bpf *skeleton, const TaskProgramOptions *optio
         if (r == 0 && options->waits)
                 r = attach(skeleton->progs.end_wait, &skeleton->links.end_wait);
         if (r == 0 && options->waits)
-                r = attach(skeleton->progs.end_storage_wait, &skeleton->links.end_storage_wait);
-        if (r == 0 && options->waits)
                 r = attach(skeleton->progs.begin_wait, &skeleton->links.begin_wait);
         if (r == 0 && options->waits)
                 control->waits_since_ns = boottime_ns();
@@ -207,7 +205,6 @@ static int keep_all(const struct task_bpf *skeleton, TaskObjects *objects) {
                 { TASK_OBJECT_EXIT, link_fd(skeleton->links.add_exit) },
                 { TASK_OBJECT_FREE, link_fd(skeleton->links.add_rest) },
                 { TASK_OBJECT_BEGIN_WAIT, link_fd(skeleton->links.begin_wait) },
-                { TASK_OBJECT_END_STORAGE, link_fd(skeleton->links.end_storage_wait) },
                 { TASK_OBJECT_END_WAIT, link_fd(skeleton->links.end_wait) },
         };
         int r = 0;
@@ -227,7 +224,6 @@ static int load(const TaskProgramOptions *options, TaskObjects *objects) {
         (void) bpf_program__set_autoload(skeleton->progs.add_rest, options->ledger);
         (void) bpf_program__set_autoload(skeleton->progs.begin_wait, options->waits);
         (void) bpf_program__set_autoload(skeleton->progs.end_wait, options->waits);
-        (void) bpf_program__set_autoload(skeleton->progs.end_storage_wait, options->waits);
         r = choose_sizes(skeleton);
         if (r == 0)
                 r = choose_ext_state(skeleton);

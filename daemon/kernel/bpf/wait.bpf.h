@@ -27,6 +27,17 @@ struct {
         __type(value, TaskWaits);
 } waits SEC(".maps");
 
+static __always_inline void end(TaskWaits *known, __u64 ns) {
+        known->since_ns = 0;
+        if (known->is_storage) {
+                known->storage_ns += ns;
+                known->n_storage++;
+        } else {
+                known->other_ns += ns;
+                known->n_other++;
+        }
+}
+
 /*
  * @state is why @previous left the CPU: by now its own state may be another one, for a wake-up may
  * have come in between. A thread that was preempted on its way into a wait is not waiting yet.
@@ -46,38 +57,20 @@ int BPF_PROG(begin_wait, _Bool is_preempted, struct task_struct *previous, struc
         return 0;
 }
 
-static __always_inline int end(struct task_struct *woken) {
-        TaskWaits *wait = bpf_task_storage_get(&waits, woken, 0, 0);
-        __u64 ns;
-
-        if (!wait || wait->since_ns == 0)
-                return 0;
-        ns = bpf_ktime_get_ns() - wait->since_ns;
-        wait->since_ns = 0;
-        if (wait->is_storage) {
-                wait->storage_ns += ns;
-                wait->n_storage++;
-        } else {
-                wait->other_ns += ns;
-                wait->n_other++;
-        }
-        return 0;
-}
-
 /*
  * A wait is over when the thread is on a run queue again, where the kernel begins to count that it
  * waits for a CPU: an idle one may have to be woken before that, which takes as long as a fast disk
- * does. Of storage the flag still tells it then, of other waits the state does not: those are over
- * when their end begins.
+ * does. The state is gone by then, but the kernel remembers of each thread whether it counted for
+ * the load average when it was last switched out, which it does in the waits that are begun here.
  */
 SEC("tp_btf/sched_wakeup")
-int BPF_PROG(end_storage_wait, struct task_struct *woken) {
-        return BPF_CORE_READ_BITFIELD(woken, in_iowait) ? end(woken) : 0;
-}
-
-SEC("tp_btf/sched_waking")
 int BPF_PROG(end_wait, struct task_struct *woken) {
-        if (!(woken->__state & TASK_UNINTERRUPTIBLE) || BPF_CORE_READ_BITFIELD(woken, in_iowait))
+        TaskWaits *wait;
+
+        if (!BPF_CORE_READ_BITFIELD(woken, sched_contributes_to_load))
                 return 0;
-        return end(woken);
+        wait = bpf_task_storage_get(&waits, woken, 0, 0);
+        if (wait && wait->since_ns != 0)
+                end(wait, bpf_ktime_get_ns() - wait->since_ns);
+        return 0;
 }

@@ -20,11 +20,17 @@
 #define TASK_UNINTERRUPTIBLE 0x0002u
 #define TASK_NOLOAD 0x0400u /* threads of the kernel that idle */
 
+typedef struct Wait {
+        TaskWaits known;
+        /* of the thread, when the wait in progress began */
+        __u64 n_voluntary, run_ns, run_delay_ns;
+} Wait;
+
 struct {
         __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
         __uint(map_flags, BPF_F_NO_PREALLOC);
         __type(key, int);
-        __type(value, TaskWaits);
+        __type(value, Wait);
 } waits SEC(".maps");
 
 static __always_inline void end(TaskWaits *known, __u64 ns) {
@@ -39,21 +45,45 @@ static __always_inline void end(TaskWaits *known, __u64 ns) {
 }
 
 /*
+ * A kernel may leave out the events of an idle CPU for some milliseconds: then the thread waits
+ * again, and how its last wait ended is not known. If it has not slept in between, the wait is what
+ * the kernel's own counts of running and of waiting for a CPU leave of the time.
+ */
+static __always_inline void end_unseen(Wait *wait, struct task_struct *task, __u64 now_ns) {
+        __u64 ns = now_ns - wait->known.since_ns, awake_ns;
+
+        if (!bpf_core_field_exists(task->sched_info.run_delay) ||
+            task->nvcsw - wait->n_voluntary != 1)
+                return;
+        awake_ns = task->se.sum_exec_runtime - wait->run_ns + task->sched_info.run_delay -
+                   wait->run_delay_ns;
+        end(&wait->known, ns > awake_ns ? ns - awake_ns : 0);
+}
+
+/*
  * @state is why @previous left the CPU: by now its own state may be another one, for a wake-up may
  * have come in between. A thread that was preempted on its way into a wait is not waiting yet.
  */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(begin_wait, _Bool is_preempted, struct task_struct *previous, struct task_struct *next,
              unsigned int state) {
-        TaskWaits *wait;
+        __u64 now_ns;
+        Wait *wait;
 
         if (!(state & TASK_UNINTERRUPTIBLE) || state & TASK_NOLOAD || is_preempted)
                 return 0;
         wait = bpf_task_storage_get(&waits, previous, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
         if (!wait)
                 return 0;
-        wait->is_storage = BPF_CORE_READ_BITFIELD(previous, in_iowait);
-        wait->since_ns = bpf_ktime_get_ns();
+        now_ns = bpf_ktime_get_ns();
+        if (wait->known.since_ns != 0)
+                end_unseen(wait, previous, now_ns);
+        wait->known.is_storage = BPF_CORE_READ_BITFIELD(previous, in_iowait);
+        wait->known.since_ns = now_ns;
+        wait->n_voluntary = previous->nvcsw;
+        wait->run_ns = previous->se.sum_exec_runtime;
+        if (bpf_core_field_exists(previous->sched_info.run_delay))
+                wait->run_delay_ns = previous->sched_info.run_delay;
         return 0;
 }
 
@@ -65,12 +95,12 @@ int BPF_PROG(begin_wait, _Bool is_preempted, struct task_struct *previous, struc
  */
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(end_wait, struct task_struct *woken) {
-        TaskWaits *wait;
+        Wait *wait;
 
         if (!BPF_CORE_READ_BITFIELD(woken, sched_contributes_to_load))
                 return 0;
         wait = bpf_task_storage_get(&waits, woken, 0, 0);
-        if (wait && wait->since_ns != 0)
-                end(wait, bpf_ktime_get_ns() - wait->since_ns);
+        if (wait && wait->known.since_ns != 0)
+                end(&wait->known, bpf_ktime_get_ns() - wait->known.since_ns);
         return 0;
 }

@@ -5,6 +5,7 @@ import contextlib
 import backends
 import ledgers
 import machine
+import waiting
 from harness import Daemon, Idle, Local, expect, expect_equal, sysctl, temporary, test
 
 
@@ -59,6 +60,43 @@ def partition():
     with temporary() as directory, Daemon(directory) as ctl, ledgers.group("ctprof-storm") as (place, path):
         ledgers.capture(ctl, directory)
         ledgers.survive(ctl, directory, place, path)
+
+
+def wait_beside_witness(name):
+    """A load alone and beside two hogs; the kernel's own account of each is only printed."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(sysctl("kernel.task_delayacct", 1))
+        stack.enter_context(sysctl("kernel.sched_schedstats", 1))
+        directory = stack.enter_context(temporary())
+        ctl = stack.enter_context(Daemon(directory))
+        for hogs in (0, 2):
+            ours, exact = waiting.measure(ctl, directory, name, hogs, 4)
+            machine.comment(waiting.describe(name, hogs, ours, exact))
+            waiting.agree(ours, exact)
+
+
+@test
+def waits_of_reads():
+    """reads past the page cache wait for storage as long as a witness of each switch says, within 2 %"""
+    wait_beside_witness("direct")
+
+
+@test
+def waits_of_fsync():
+    """fsync in a loop waits as long as a witness of each switch says, within 2 %"""
+    wait_beside_witness("fsync")
+
+
+@test
+def waits_of_faults():
+    """faults from a file that is not in memory wait as long as a witness of each switch says, within 2 %"""
+    wait_beside_witness("faults")
+
+
+@test
+def waits_of_parents():
+    """a parent waits for its child to execute a program as long as a witness of each switch says, within 2 %"""
+    wait_beside_witness("spawn")
 
 
 REFUSALS = {

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Part of tests/bench/run: what the account of waits and the ledger of the dead cost the host.
+
+    accounts.py ROUNDS
+
+A context switch and an exit, with a daemon that has loaded its programs and one that keeps neither account, in turn.
+What a storm of exits loses while captures follow each other; what a daemon does while nobody asks it anything; and the
+memory of the kernel's tables.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "live"))
+
+# pylint: disable=wrong-import-position
+import ledgers
+from harness import BUILD, Daemon, Skip, temporary
+
+CHURN = BUILD / "tests" / "bench" / "churn"
+SWITCHES = 200_000
+THREADS = 10_000
+PROCESSES = 5_000
+STORM_EXITS, STORM_RATE = 100_000, 20_000
+REST_SECONDS = 10
+
+
+@contextlib.contextmanager
+def daemon(waits, exits):
+    """One that has loaded what these settings say, and the directory that it lives in."""
+    with temporary() as directory:
+        settings = directory / "ctprofd.conf"
+        settings.write_text(f"[Capture]\nWaitAccounting={waits}\nExitAccounting={exits}\n", encoding="ascii")
+        with Daemon(directory, options=("--config", str(settings))) as ctl:
+            if ctl("capture", "--backend", "bpf", "--tag", "a").status != 0:
+                raise Skip("no programs can be loaded here")
+            yield ctl, directory
+
+
+def churn(*arguments):
+    """(CPU ns, wall ns)"""
+    line = subprocess.run([CHURN, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+    return tuple(map(int, line.split()))
+
+
+def with_and_without(title, kept, rounds, *arguments):
+    """One load beside both daemons in turn: medians of the CPU time that one of its steps takes."""
+    samples = {"without": [], "with": []}
+    for _ in range(rounds):
+        for name, taken in samples.items():
+            with daemon(**(kept if name == "with" else {"waits": "off", "exits": "off"})):
+                taken.append(churn(*arguments)[0] / arguments[1])
+    base, more = (statistics.median(samples[name]) for name in ("without", "with"))
+    spread = " ".join(f"{min(taken):.0f}-{max(taken):.0f}" for taken in samples.values())
+    print(f"  {title:<28}{base:>10.0f}{more:>10.0f}{more - base:>+8.0f}{more / base:>8.3f}  ({spread})", flush=True)
+
+
+def bench_events(rounds):
+    print(f"accounts of waits and exits, CPU ns a switch or a life on one CPU, medians of {rounds} rounds")
+    print(f"  {'':<28}{'without':>10}{'with':>10}{'more':>8}{'ratio':>8}")
+    waits, exits = {"waits": "auto", "exits": "off"}, {"waits": "off", "exits": "auto"}
+    with_and_without("waits: switch, pipes", waits, rounds, "switches", SWITCHES)
+    with_and_without("exits: thread", exits, rounds, "threads", THREADS)
+    with_and_without("exits: process, vfork", exits, rounds, "processes", PROCESSES)
+
+
+def bench_storm():
+    """Marks that found no memory, exits that found no row, records of exits during captures that found no room."""
+    with daemon("off", "auto") as (ctl, directory):
+        summaries = []
+        begin = ledgers.capture(ctl, directory)[2]
+        storms = [subprocess.Popen([CHURN, "threads", str(STORM_EXITS // 2), str(STORM_RATE // 2)], stdout=subprocess.PIPE)
+                  for _ in range(2)]
+        while any(storm.poll() is None for storm in storms):
+            summaries.append(ledgers.capture(ctl, directory)[0]["ledger"])
+        seconds = max(int(storm.communicate()[0].split()[1]) for storm in storms) / 1e9
+        document, _, end = ledgers.capture(ctl, directory)
+        summaries.append(document["ledger"])
+    exits = [ledgers.total(dead, "exits", pcomm="churn", comm="churn") for dead in (begin, end)]
+    print(f"ledger in a storm of {STORM_EXITS / seconds:.0f} exits/s for {seconds:.1f} s, beside {len(summaries)} captures")
+    print(f"  {'exits missing':>14}{'lost marks':>12}{'overflow':>10}{'lost records':>14}{'unfinished':>12}")
+    print(f"  {STORM_EXITS + 2 - (exits[1] - exits[0]):>14}{summaries[-1]['lost_marks']:>12}{summaries[-1]['overflow_exits']:>10}"
+          f"{sum(summary['lost_records'] for summary in summaries):>14}{summaries[-1]['unfinished']:>12}", flush=True)
+
+
+def used_ns(pid):
+    """Of the main process, to the nanosecond, and of its jobs that have ended, in ticks."""
+    own = int(pathlib.Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0])
+    words = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+    return own + sum(map(int, words[13:15])) * 10**9 // os.sysconf("SC_CLK_TCK")
+
+
+def bench_rest():
+    print(f"daemon that is asked nothing, CPU in {REST_SECONDS} s")
+    for name, exits in (("without the ledger", "off"), ("with the ledger", "auto")):
+        with daemon("auto", exits) as (ctl, _):
+            time.sleep(0.5)  # until the first capture's jobs are reaped
+            before = used_ns(ctl.process.pid)
+            time.sleep(REST_SECONDS)
+            print(f"  {name:<28}{(used_ns(ctl.process.pid) - before) / 1e6:>8.3f} ms", flush=True)
+
+
+def bpftool(*arguments):
+    tool = "/usr/sbin/bpftool" if os.path.exists("/usr/sbin/bpftool") else "bpftool"
+    return json.loads(subprocess.run([tool, "--json", *arguments], check=True, capture_output=True).stdout)
+
+
+def programs_of(pid):
+    """Ids of the programs that are attached by links which a process has."""
+    for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        for line in path.read_text(encoding="ascii").splitlines():
+            if line.startswith("prog_id:"):
+                yield line.split()[1]
+
+
+def bench_tables():
+    with daemon("auto", "auto") as (ctl, _):
+        programs = [bpftool("prog", "show", "id", program) for program in set(programs_of(ctl.process.pid))]
+        maps = [bpftool("map", "show", "id", str(number))
+                for number in sorted({number for program in programs for number in program["map_ids"]})]
+    print("memory of the kernel's tables with few rows, KiB; what they keep of threads (task_storage) is not in it")
+    for table in sorted(maps, key=lambda table: -table["bytes_memlock"]):
+        print(f"  {table['name']:<20}{table['type']:<16}{table['max_entries']:>8} x {table['bytes_value']:>5} bytes"
+              f"{table['bytes_memlock'] / 1024:>10.1f}")
+    print(f"  {'all':<20}{'':<16}{'':>8}   {'':>11}{sum(table['bytes_memlock'] for table in maps) / 1024:>10.1f}"
+          f", and {sum(program['bytes_memlock'] for program in programs) / 1024:.1f} of {len(programs)} programs")
+
+
+def main():
+    rounds = int(sys.argv[1])
+    try:
+        bench_events(rounds)
+        bench_storm()
+        bench_rest()
+        bench_tables()
+    except Skip as reason:
+        print(f"  {reason}")
+
+
+main()

@@ -94,16 +94,12 @@ static int procfs_walk_new(const CaptureHost *host, pid_t only, Tally *tally, vo
 int procfs_walk_one(const CaptureHost *host, pid_t pid, Tally *tally, void **ret) {
         ProcfsWalk *walk = calloc(1, sizeof(*walk));
 
-        if (walk)
-                walk->processes.ids = malloc(sizeof(pid));
-        if (!walk || !walk->processes.ids) {
+        if (!walk || proc_walk_put(&walk->processes, pid) != 0) {
                 procfs_walk_free(walk);
                 return -ENOMEM;
         }
         walk->host = host;
         walk->tally = tally;
-        walk->processes.ids[walk->processes.n_ids++] = pid;
-        walk->processes.n_allocated = 1;
         *ret = walk;
         return 0;
 }
@@ -137,6 +133,8 @@ static int open_process(ProcfsWalk *walk) {
         walk->n_given = 0;
         walk->has_process = true;
         (void) format_path(tgid, "/task", path);
+        if (proc_walk_has_one_thread(walk->host->proc_fd, path))
+                return proc_walk_put(&walk->threads, tgid);
         r = text_file_open_directory(walk->host->proc_fd, path, &fd);
         if (r == 0)
                 r = proc_walk_list_threads(&walk->threads, fd);

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,11 +118,19 @@ int proc_walk_list(ProcWalk *walk, int dir_fd) {
         return r;
 }
 
+/*
+ * A task directory counts the threads of its process as links, beside the two of every directory
+ * (proc_task_getattr() of fs/proc/base.c).
+ */
+static bool has_one_thread(const struct stat *task_directory) {
+        return S_ISDIR(task_directory->st_mode) && task_directory->st_nlink == 3;
+}
+
 /* One thread was listed, and the directory's count of links says that there is no other. */
 static bool is_alone(const ProcWalk *walk, int dir_fd) {
         struct stat status;
 
-        return walk->n_ids == 1 && fstat(dir_fd, &status) == 0 && status.st_nlink == 3;
+        return walk->n_ids == 1 && fstat(dir_fd, &status) == 0 && has_one_thread(&status);
 }
 
 /* Lists again and adds what is new; *ret_same when nothing is. */
@@ -151,6 +160,17 @@ int proc_walk_list_threads(ProcWalk *walk, int dir_fd) {
         if (r != 0)
                 walk->n_ids = 0;
         return r;
+}
+
+int proc_walk_put(ProcWalk *walk, pid_t id) {
+        walk->n_ids = 0;
+        return append_id(walk, id);
+}
+
+bool proc_walk_has_one_thread(int dir_fd, const char *path) {
+        struct stat status;
+
+        return fstatat(dir_fd, path, &status, AT_SYMLINK_NOFOLLOW) == 0 && has_one_thread(&status);
 }
 
 bool proc_walk_is_filtered(const ProcWalk *walk) {

@@ -47,6 +47,16 @@ _must_check_ int proc_walk_list(ProcWalk *walk, int dir_fd);
  */
 _must_check_ int proc_walk_list_threads(ProcWalk *walk, int dir_fd);
 
+/* Makes @id the whole list. -ENOMEM. */
+_must_check_ int proc_walk_put(ProcWalk *walk, pid_t id);
+
+/*
+ * Whether the task directory @path below @dir_fd says that its process has one thread. That is the
+ * leader, which stays until all others have gone, so the directory need not be listed: to open and
+ * list it costs as much as to read a file of the thread. False where it cannot be told.
+ */
+bool proc_walk_has_one_thread(int dir_fd, const char *path);
+
 /*
  * For a listing of /proc: process 1 is missing, although every pid namespace has one. So the mount
  * hides other users' processes (hidepid=invisible) and the list is not complete.

@@ -53,10 +53,12 @@ static void add_large(uint64_t start_of_process) {
 
 START_TEST(a_large_process_is_read_in_pieces) {
         add_large(500);
+        /* Two, as a single thread is always the leader. */
         tree_add_thread(&tree, &(TreeThread){ .tgid = 60, .tid = 400 });
+        tree_add_thread(&tree, &(TreeThread){ .tgid = 60, .tid = 401 });
         captured.options.n_workers = (unsigned) _i;
         capture();
-        ck_assert_uint_eq(captured.n_threads, N_LARGE + 2);
+        ck_assert_uint_eq(captured.n_threads, N_LARGE + 3);
         ck_assert_uint_eq(captured.head.processes, 3);
         for (size_t i = 1; i <= N_LARGE; i++) {
                 const ThreadSample *sample = &captured.threads[i].sample;
@@ -66,6 +68,7 @@ START_TEST(a_large_process_is_read_in_pieces) {
                 ck_assert(span_is(sample->comm, i == 1 ? "large" : "part"));
         }
         ck_assert_int_eq(captured.threads[N_LARGE + 1].sample.tid, 400);
+        ck_assert_int_eq(captured.threads[N_LARGE + 2].sample.tid, 401);
         captured_check_source(&captured, SOURCE_SMAPS_ROLLUP, SOURCE_STATE_OK, 2, 0, 0, 0, 0);
 }
 END_TEST

@@ -2,7 +2,10 @@
 #include "check-main.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "kernel/procfs/proc-walk.h"
 #include "text/fixture.h"
@@ -126,6 +129,56 @@ START_TEST(what_is_no_directory_is_no_list) {
 }
 END_TEST
 
+static void *wait_for_end(void *mutex) {
+        (void) pthread_mutex_lock(mutex);
+        (void) pthread_mutex_unlock(mutex);
+        return NULL;
+}
+
+static bool is_alone(void) {
+        int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        bool alone = proc_walk_has_one_thread(proc, "self/task");
+
+        (void) close(proc);
+        return alone;
+}
+
+START_TEST(the_kernel_says_when_a_process_has_one_thread) {
+        pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+        pthread_t thread;
+        int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(proc_walk_list(&walk, fd), 0);
+        /* Sanitizers and other tools may have threads of their own. */
+        ck_assert_int_eq(is_alone(), walk.n_ids == 1);
+
+        (void) pthread_mutex_lock(&mutex);
+        ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_end, &mutex), 0);
+        ck_assert(!is_alone());
+        (void) pthread_mutex_unlock(&mutex);
+        ck_assert_int_eq(pthread_join(thread, NULL), 0);
+        (void) close(fd);
+
+        ck_assert(!proc_walk_has_one_thread(-1, "self/task"));
+        fd = fixture_open("proc/edge-names/100");
+        ck_assert(!proc_walk_has_one_thread(fd, "task")); /* six */
+        ck_assert(!proc_walk_has_one_thread(fd, "task/100/stat"));
+        (void) close(fd);
+}
+END_TEST
+
+START_TEST(one_id_takes_the_place_of_a_list) {
+        int fd = fixture_open("proc/edge-names/100/task");
+
+        ck_assert_int_eq(proc_walk_list(&walk, fd), 0);
+        ck_assert_int_eq(proc_walk_put(&walk, 7), 0);
+        ck_assert_uint_eq(walk.n_ids, 1);
+        ck_assert_int_eq(walk.ids[0], 7);
+        (void) close(fd);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("proc-walk");
         TCase *list = tcase_create("list");
@@ -138,6 +191,8 @@ int main(void) {
         tcase_add_test(list, thousands_of_names_are_sorted);
         tcase_add_test(list, a_directory_that_went_is_absent);
         tcase_add_test(list, what_is_no_directory_is_no_list);
+        tcase_add_test(list, the_kernel_says_when_a_process_has_one_thread);
+        tcase_add_test(list, one_id_takes_the_place_of_a_list);
         suite_add_tcase(suite, list);
         return check_main(suite);
 }

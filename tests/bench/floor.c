@@ -7,7 +7,9 @@
  * through the process's task directory, ask taskstats in batches of 64, ask for the affinity, parse
  * nothing. The yardstick of the capture benchmark, run beside it.
  *
- *     floor FILES...        file names below /proc/PID/task/TID, "taskstats" and "affinity"
+ *     floor FILES...        file names below /proc/PID/task/TID, "taskstats" and "affinity";
+ *                           "leader:NAME" is read of the first thread of each process only, and
+ *                           "user:NAME" likewise, but not of kernel threads
  *     floor iterator PID    reads the task iterator that process PID, a ctprofd, has loaded
  *
  * Prints threads, CPU nanoseconds and wall nanoseconds.
@@ -41,8 +43,12 @@ typedef struct Question {
         uint32_t value;
 } Question;
 
-static const char *files[MAX_FILES];
-static unsigned n_files;
+/* Linux numbers no process higher: PID_MAX_LIMIT. */
+#define MAX_PID (1 << 22)
+
+static const char *files[MAX_FILES], *leader_files[MAX_FILES], *user_files[MAX_FILES];
+static unsigned n_files, n_leader_files, n_user_files;
+static bool is_kernel_thread[MAX_PID + 1];
 static bool with_taskstats, with_affinity;
 static int netlink = -1;
 static uint16_t family;
@@ -112,14 +118,13 @@ static void ask_taskstats(const pid_t *tids, unsigned n) {
                         fail("recv");
 }
 
-static void read_thread(int task_fd, const char *tid) {
+static void read_names(int task_fd, const char *tid, const char *const *names, unsigned n) {
         char path[512];
-        cpu_set_t cpus;
 
-        for (unsigned i = 0; i < n_files; i++) {
+        for (unsigned i = 0; i < n; i++) {
                 int fd;
 
-                snprintf(path, sizeof(path), "%s/%s", tid, files[i]);
+                snprintf(path, sizeof(path), "%s/%s", tid, names[i]);
                 fd = openat(task_fd, path, O_RDONLY | O_CLOEXEC);
                 if (fd < 0)
                         continue;
@@ -127,6 +132,12 @@ static void read_thread(int task_fd, const char *tid) {
                         errno = 0; /* a refused read is part of the floor too */
                 (void) close(fd);
         }
+}
+
+static void read_thread(int task_fd, const char *tid) {
+        cpu_set_t cpus;
+
+        read_names(task_fd, tid, files, n_files);
         if (with_affinity)
                 (void) sched_getaffinity(atoi(tid), sizeof(cpus), &cpus);
 }
@@ -147,6 +158,9 @@ static unsigned long read_process(int proc_fd, const char *pid) {
         directory = fdopendir(fd);
         if (!directory)
                 fail("fdopendir");
+        read_names(fd, pid, leader_files, n_leader_files);
+        if (!is_kernel_thread[atoi(pid)])
+                read_names(fd, pid, user_files, n_user_files);
         while ((entry = readdir(directory))) {
                 if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
                         continue;
@@ -162,6 +176,23 @@ static unsigned long read_process(int proc_fd, const char *pid) {
                 ask_taskstats(tids, n);
         (void) closedir(directory);
         return n_threads;
+}
+
+/* Before the clock starts: kernel threads are those without an executable. */
+static void find_kernel_threads(void) {
+        char path[512], target[8];
+        struct dirent *entry;
+        DIR *proc = opendir("/proc");
+
+        if (!proc)
+                fail("/proc");
+        while ((entry = readdir(proc)))
+                if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9') {
+                        snprintf(path, sizeof(path), "%s/exe", entry->d_name);
+                        is_kernel_thread[atoi(entry->d_name)] =
+                                readlinkat(dirfd(proc), path, target, sizeof(target)) < 0;
+                }
+        (void) closedir(proc);
 }
 
 static unsigned long read_files(void) {
@@ -250,6 +281,28 @@ static long long now_ns(clockid_t clock) {
 
 #define MAX_ITERATOR_BYTES (64u << 20)
 
+static void add_file(const char *word) {
+        static const struct {
+                const char *prefix;
+                const char **names;
+                unsigned *n;
+        } rows[] = {
+                { "leader:", leader_files, &n_leader_files },
+                { "user:", user_files, &n_user_files },
+                { "", files, &n_files },
+        };
+
+        for (unsigned i = 0;; i++) {
+                size_t n = strlen(rows[i].prefix);
+
+                if (strncmp(word, rows[i].prefix, n) != 0)
+                        continue;
+                if (*rows[i].n < MAX_FILES)
+                        rows[i].names[(*rows[i].n)++] = word + n;
+                return;
+        }
+}
+
 int main(int argc, char **argv) {
         bool is_iterator = argc == 3 && strcmp(argv[1], "iterator") == 0;
         long long cpu_ns, wall_ns;
@@ -263,9 +316,11 @@ int main(int argc, char **argv) {
                         with_taskstats = true;
                 else if (strcmp(argv[i], "affinity") == 0)
                         with_affinity = true;
-                else if (n_files < MAX_FILES)
-                        files[n_files++] = argv[i];
+                else
+                        add_file(argv[i]);
         }
+        if (n_user_files > 0)
+                find_kernel_threads();
         if (with_taskstats)
                 open_taskstats();
         if (is_iterator) {

@@ -124,6 +124,19 @@ static int link_as(const Spool *spool, int fd, const char *file) {
         return linkat(AT_FDCWD, link, spool->dir_fd, file, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
+bool spool_may_be_unclean(const Spool *spool) {
+        _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;
+        const struct dirent *entry;
+
+        if (spool->is_unavailable || spool_walk_new(spool, &walk) != 0)
+                return true;
+        do {
+                errno = 0;
+                entry = readdir(walk);
+        } while (entry && !is_dot_name(entry->d_name));
+        return entry || errno != 0;
+}
+
 int spool_clean(Spool *spool) {
         _cleanup_(fd_closep) int lock = -EBADF;
         _cleanup_(spool_walk_freep) SpoolWalk walk = NULL;

@@ -140,6 +140,12 @@ _must_check_ int spool_open_snapshot(Spool *spool, const char *name, int *ret_fd
  */
 void spool_describe(int fd, Head *head);
 
+/*
+ * Whether spool_clean() could find something to remove: true also where that cannot be told. It
+ * lists the directory, so a main process that must not wait for the disk does not call it.
+ */
+_must_check_ bool spool_may_be_unclean(const Spool *spool);
+
 /* writing: jobs only */
 
 /* Removes dot-names that a crash left behind. */

@@ -11,7 +11,8 @@
 #include "service/desk/desk.h"
 
 /*
- * Queues the request unless the spool is clean, being cleaned or unavailable. No request depends on
- * it: a failure is a line in the log, and the next call tries again.
+ * Queues the request unless the spool is clean, being cleaned or unavailable. A private daemon
+ * looks first whether anything is left. No request depends on it: a failure is a line in the log,
+ * and the next call tries again.
  */
 void clean_spool(Desk *desk);

@@ -456,6 +456,18 @@ START_TEST(cleaning_removes_left_over_dot_names_and_nothing_else) {
 }
 END_TEST
 
+START_TEST(only_a_dot_name_of_ours_is_a_reason_to_clean) {
+        put("a", 10, 0, false);
+        put_garbage(".ctprof-new-short");
+        put_garbage(".hidden");
+        ck_assert(!spool_may_be_unclean(spool));
+        put_garbage(".ctprof-new-00000000000000aa");
+        ck_assert(spool_may_be_unclean(spool));
+        ck_assert_int_eq(spool_clean(spool), 0);
+        ck_assert(!spool_may_be_unclean(spool));
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("spool-publish");
         TCase *publish = case_new(suite, "publish");
@@ -481,6 +493,7 @@ int main(void) {
         tcase_add_test(remove, renaming_refuses_and_leaves_all_as_it_was);
         tcase_add_test(remove, a_damaged_body_is_not_renamed);
         tcase_add_test(remove, cleaning_removes_left_over_dot_names_and_nothing_else);
+        tcase_add_test(remove, only_a_dot_name_of_ours_is_a_reason_to_clean);
         tcase_add_test(remove, a_stranger_with_the_lock_is_waited_for_only_so_long_and_named);
         tcase_add_test(remove, the_directory_is_closed_to_others);
         return check_main(suite);

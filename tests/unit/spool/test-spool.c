@@ -172,6 +172,7 @@ static void check_unavailable(const char *path, const char *part) {
         ck_assert_int_eq(spool_resolve(broken, SPAN_LITERAL("latest"), name), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_open_snapshot(broken, "a", &fd, &head), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_clean(broken), SPOOL_E_UNAVAILABLE);
+        ck_assert(spool_may_be_unclean(broken));
         ck_assert_int_eq(spool_temporary(broken, &fd), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_make_room(broken, &limits, &(SpoolNeed){}, &rotated),
                          SPOOL_E_UNAVAILABLE);

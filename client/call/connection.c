@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,6 +114,12 @@ int connection_open(const Endpoint *endpoint, uint64_t timeout_ns, Connection **
                 return r;
         (void) TAKE_FD(fd);
         return 0;
+}
+
+bool connection_is_quiet(const Connection *connection) {
+        struct pollfd socket = { .fd = frame_stream_fd(connection->stream), .events = POLLIN };
+
+        return poll(&socket, 1, 0) == 0;
 }
 
 static int complain_lost(Connection *connection, char *ret_complaint) {

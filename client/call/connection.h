@@ -79,5 +79,8 @@ _must_check_ int connection_call(Connection *connection, const Request *request,
                                  ConnectionOnReply on_reply, void *userdata, Reply *ret_error,
                                  char ret_complaint[static CONNECTION_COMPLAINT_BYTES]);
 
+/* Between calls: the peer has neither hung up nor sent anything. */
+bool connection_is_quiet(const Connection *connection);
+
 /* While a reply is handed on: the descriptor that its member @key names, or -EBADF. */
 int connection_take_fd(Connection *connection, json_object *parameters, const char *key);

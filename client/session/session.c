@@ -47,6 +47,7 @@ int session_done(Session *session, int status) {
                 status = complain(STATUS_FAILED, "The result could not be written to stdout: %s.",
                                   strerror(errno > 0 ? errno : EIO));
         pager_close(&session->pager);
+        session->kept = connection_free(session->kept);
         free(session->spool_path);
         session->spool_path = NULL;
         return status;
@@ -199,18 +200,33 @@ static int finish_parameters(SessionCall *call) {
         return 0;
 }
 
+/* The private ctprofd that was kept, if it still waits for a call; else NULL. */
+static Connection *take_kept(Session *session, const Endpoint *endpoint) {
+        if (endpoint->kind != ENDPOINT_PRIVATE || !session->kept)
+                return NULL;
+        if (!connection_is_quiet(session->kept))
+                session->kept = connection_free(session->kept);
+        return TAKE_PTR(session->kept);
+}
+
+static bool is_to_be_kept(const Session *session, const Endpoint *endpoint) {
+        return endpoint->kind == ENDPOINT_PRIVATE && session->captures_ends;
+}
+
 /*
  * Sets the time limits of @request: a user who gives one bounds the whole, the connecting included,
  * and bears any silence. Otherwise no daemon may be silent for long. An analysis job that we
  * started ourselves may compute for as long as it takes.
  */
-static int open_connection(const Session *session, const Endpoint *endpoint, Request *request,
+static int open_connection(Session *session, const Endpoint *endpoint, Request *request,
                            Connection **ret, char *ret_complaint) {
         uint64_t begin_mono_ns = mono_now_ns(), timeout_ns = session->options->timeout_ns;
         int r;
 
-        r = connection_open(endpoint, timeout_ns > 0 ? timeout_ns : LIMIT_SILENCE_NS, ret,
-                            ret_complaint);
+        *ret = take_kept(session, endpoint);
+        r = *ret ? 0
+                 : connection_open(endpoint, timeout_ns > 0 ? timeout_ns : LIMIT_SILENCE_NS, ret,
+                                   ret_complaint);
         if (r != 0)
                 return r;
         if (timeout_ns > 0) {
@@ -243,6 +259,8 @@ int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_rep
         r = open_connection(session, &endpoint, &request, &connection, complaint);
         if (r == 0)
                 r = connection_call(connection, &request, on_reply, &exchange, &error, complaint);
+        if (r == 0 && is_to_be_kept(session, &endpoint))
+                session->kept = TAKE_PTR(connection);
         if (exchange.status > 0) {
                 progress_clear(&session->progress);
                 session->is_refused = false;

@@ -30,6 +30,11 @@ typedef struct Session {
         bool is_refused;    /* the last call was refused: another one may succeed */
         int left_status;    /* the exit status if the user quits the pager early */
         char *spool_path;   /* owned, absolute; NULL until a private ctprofd is needed */
+        /*
+         * Owned; the private ctprofd that made the first of the two ends, kept for the second: what
+         * threads do that end in between is known to its programs alone.
+         */
+        Connection *kept;
 } Session;
 
 /* Examines the terminals. */

@@ -167,7 +167,10 @@ static json_object *command_account(const Run *run) {
         return account;
 }
 
-/* COMMAND began after one capture and was gone before the other, so no group has its work. */
+/*
+ * COMMAND began after one capture and was gone before the other. Its threads are in the groups of
+ * their names only where a ledger tells of them, and together nowhere else.
+ */
 static json_object *on_command(void *userdata) {
         const Run *run = userdata;
         json_object *row = json_object_new_object(), *accounts = json_object_new_array();
@@ -282,6 +285,7 @@ int verb_run(Session *session) {
         r = capture_side(&run, 1);
         if (r != 0)
                 return r;
+        session->captures_ends = false;
         session->left_status = command_status(&run.result);
         group_view_set_lead(view, on_lead, on_command, &run);
         r = compare_subjects(

@@ -4,12 +4,13 @@
 import contextlib
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import time
 
 import ledgers
-from harness import Daemon, Skip, end, expect, expect_equal, main, need_root, temporary, test, wait_until
+from harness import Daemon, Local, Skip, end, expect, expect_equal, main, need_root, temporary, test, wait_until
 
 
 @contextlib.contextmanager
@@ -38,6 +39,25 @@ def partition():
     """while captures go on through a storm, no thread of it is lost or there twice"""
     with daemon() as (ctl, directory), ledgers.group("ctprof-storm") as (place, path):
         print(f"# {ledgers.survive(ctl, directory, place, path)} captures")
+
+
+@test
+def private():
+    """run without a daemon of the host: the programs that COMMAND ran are there by name"""
+    need_root()
+    with temporary() as directory:
+        shutil.copy("/bin/true", directory / "short-life")
+        command = "i=0; while [ $i -lt 300 ]; do ./short-life; i=$((i + 1)); done"
+        ctl = Local(directory / "spool")
+        answer = ctl("run", "--json", "--", "sh", "-c", command, cwd=directory).json()
+        listed = ctl("list", "--json").json()["snapshots"]
+    if listed[0]["backend"] != "bpf":
+        raise Skip("no BPF programs can be loaded here")
+    expect_equal(len({head["ledgerId"] for head in listed}), 1, "ledgers of the two captures")
+    group, = (group for name in ("groups", "onlyBefore", "onlyAfter") for group in answer[name]
+              if group["key"] == "short-life")
+    expect_equal(group["lives"], {"survived": 0, "born": 0, "ended": 0, "bornAndEnded": 300}, "short-life")
+    expect_equal(answer["coverage"]["endedExact"], True, answer["coverage"])
 
 
 @test

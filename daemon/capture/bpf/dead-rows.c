@@ -107,10 +107,12 @@ static void take_accounting(DeadRow *row, const LedgerValues *values) {
         thread_sample_put(sample, METRIC_acct_run_scaled_ns, real_ns);
         thread_sample_put(sample, METRIC_acct_elapsed_ns, values->lives_ns);
         if (values->has & TASK_HAS_INTEGRALS && !sample->kthread) {
-                thread_sample_put(sample, METRIC_acct_rss_mb_us,
-                                  values->sums[LEDGER_RSS_INTEGRAL] * page_bytes / (1000 * 1024));
-                thread_sample_put(sample, METRIC_acct_vm_mb_us,
-                                  values->sums[LEDGER_VM_INTEGRAL] * page_bytes / (1000 * 1024));
+                thread_sample_put(
+                        sample, METRIC_acct_rss_mb_us,
+                        task_integral_mb_us(values->sums[LEDGER_RSS_INTEGRAL], page_bytes));
+                thread_sample_put(
+                        sample, METRIC_acct_vm_mb_us,
+                        task_integral_mb_us(values->sums[LEDGER_VM_INTEGRAL], page_bytes));
         }
         if (values->has & TASK_HAS_RUN_DELAY_PEAKS) {
                 thread_sample_put(sample, METRIC_cpu_delay_max_ns,

@@ -178,9 +178,9 @@ static void take_accounting(ThreadSlot *slot, const TaskRecord *record) {
                                   NSEC_PER_USEC * NSEC_PER_USEC);
         if (record->has & TASK_HAS_INTEGRALS && !sample->kthread) {
                 thread_sample_put(sample, METRIC_acct_rss_mb_us,
-                                  record->rss_integral * page_bytes / (1000 * 1024));
+                                  task_integral_mb_us(record->rss_integral, page_bytes));
                 thread_sample_put(sample, METRIC_acct_vm_mb_us,
-                                  record->vm_integral * page_bytes / (1000 * 1024));
+                                  task_integral_mb_us(record->vm_integral, page_bytes));
         }
         if (record->has & TASK_HAS_RUN_DELAY) {
                 thread_sample_put(sample, METRIC_cpu_delay_count, record->n_runs);

@@ -78,6 +78,13 @@ uint64_t task_library_code(const TaskMemory *memory, uint64_t page_bytes) {
         return executable - MIN_OF(end - begin, executable);
 }
 
+uint64_t task_integral_mb_us(uint64_t integral, uint64_t page_bytes) {
+        const uint64_t divisor = 1000 * 1024;
+        uint64_t whole = number_multiply_saturating(integral / divisor, page_bytes);
+
+        return number_add_saturating(whole, integral % divisor * page_bytes / divisor);
+}
+
 uint64_t task_resident(const TaskMemory *memory) {
         int64_t n = 0;
 

@@ -33,5 +33,13 @@ uint64_t task_device(uint64_t kernel_device);
  */
 uint64_t task_library_code(const TaskMemory *memory, uint64_t page_bytes);
 
+/*
+ * In MiB times microseconds, of the kernel's sum of pages times ns / 1024 (kernel/tsacct.c,
+ * xacct_add_tsk()). The kernel multiplies first, which wraps after some minutes of a process with
+ * 50 GiB; many that ended get there together, and what wraps cannot be subtracted. Here it does
+ * not.
+ */
+uint64_t task_integral_mb_us(uint64_t integral, uint64_t page_bytes);
+
 /* Pages, resident: of files, anonymous and shared memory. A sum below 0 is 0. */
 uint64_t task_resident(const TaskMemory *memory);

@@ -107,6 +107,18 @@ START_TEST(resident_pages_are_those_of_three_kinds) {
 }
 END_TEST
 
+START_TEST(an_integral_does_not_wrap) {
+        ck_assert_uint_eq(task_integral_mb_us(0, 4096), 0);
+        ck_assert_uint_eq(task_integral_mb_us(250, 4096), 1);
+        ck_assert_uint_eq(task_integral_mb_us(249, 4096), 0);
+        ck_assert_uint_eq(task_integral_mb_us(1024001, 4096), 4096);
+        /* A week of 64 CPUs with 200 MiB each: the product with the size of a page has 73 bits. */
+        ck_assert_uint_eq(task_integral_mb_us(UINT64_C(1890000000000000000), 4096),
+                          UINT64_C(7560000000000000));
+        ck_assert_uint_eq(task_integral_mb_us(UINT64_MAX, UINT64_C(1) << 30), UINT64_MAX);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("task-value");
         TCase *tcase = tcase_create("values");
@@ -117,6 +129,7 @@ int main(void) {
         tcase_add_test(tcase, a_device_is_that_of_stat);
         tcase_add_test(tcase, the_code_of_the_program_is_not_that_of_libraries);
         tcase_add_test(tcase, resident_pages_are_those_of_three_kinds);
+        tcase_add_test(tcase, an_integral_does_not_wrap);
         suite_add_tcase(suite, tcase);
         return check_main(suite);
 }

@@ -248,8 +248,7 @@ static void judge_absent_program(const SourceReport *report, const char *setting
                            "ctprofd was started with %s=off in ctprofd.conf", setting);
         else
                 source_set(source, SOURCE_STATE_NOT_REQUESTED,
-                           "threads were read from files, which tell nothing of it: capture "
-                           "--backend=bpf");
+                           "files of /proc tell nothing of it; a capture through BPF does");
 }
 
 static void judge_exits(const SourceReport *report, Source *source) {

@@ -253,10 +253,12 @@ static int sort_rows(const Ledger *ledger, const LedgerRow ***ret) {
 static int write_summary(const Ledger *ledger, SnapshotWriter *writer) {
         const LedgerControl *control = ledger_control(ledger);
         uint64_t n_finished = control->n_finished; /* first: it is never more than the other */
+        uint64_t n_unfinished = control->n_marked - n_finished;
+        /* The programs count on: some of those may have ended after the rows were read. */
         const LedgerSummary summary = {
                 .generation = LEDGER_CAPTURES(control->generation),
                 .exits = ledger_n_exits(ledger),
-                .unfinished = control->n_marked - n_finished,
+                .unfinished = MIN_OF(n_unfinished, ledger_n_exits(ledger)),
                 .folded_rows = ledger_n_folded(ledger),
                 .overflow_exits = ledger_n_overflow_exits(ledger),
                 .lost_marks = control->n_lost_marks,

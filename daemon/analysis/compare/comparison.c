@@ -209,12 +209,25 @@ static int obtain_group(Comparison *comparison, Side side, const ThreadSample *b
         return thread_groups_obtain(threads, names, after ? after : before, ret);
 }
 
+/* What the earlier snapshot says of a thread, without any value if it was overlooked there. */
+static const ThreadSample *earlier_of(const Comparison *comparison, Side side,
+                                      const ThreadSample *before, const ThreadSample *after,
+                                      ThreadSample *room) {
+        if (before || !period_overlooked(&comparison->accounts.periods[side], after))
+                return before;
+        *room = *after;
+        memset(room->present, 0, sizeof(room->present));
+        return room;
+}
+
 int comparison_fold_life(Comparison *comparison, const ThreadSample *before,
                          const ThreadSample *after) {
+        ThreadSample room;
         Group *group;
         int r;
 
         assert(comparison_wants_lives(comparison));
+        before = earlier_of(comparison, SIDE_AFTER, before, after, &room);
         coverage_add(&comparison->coverages[SIDE_AFTER], before, after);
         /* A thread that was ctprof's own in one snapshot is left out of both. */
         if ((before && thread_is_left_out(&comparison->view, before)) ||
@@ -253,11 +266,12 @@ int comparison_fold_dead(Comparison *comparison, Side side, Side end, const Dead
 
 int comparison_fold_work(Comparison *comparison, Side side, const ThreadSample *before,
                          const ThreadSample *after) {
-        ThreadSample sample;
+        ThreadSample room, sample;
         Group *group;
         int r;
 
         assert(of_intervals(comparison));
+        before = earlier_of(comparison, side, before, after, &room);
         coverage_add(&comparison->coverages[side], before, after);
         if ((before && thread_is_left_out(&comparison->view, before)) ||
             (after && thread_is_left_out(&comparison->view, after)))

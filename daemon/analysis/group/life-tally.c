@@ -22,6 +22,13 @@ Period period_between(const JudgeTime times[static SIDES]) {
                          .tick_ns = after->tick_ns };
 }
 
+/* A start is rounded down to a tick. */
+bool period_overlooked(const Period *period, const ThreadSample *after) {
+        return period->known && period->is_interval &&
+               number_multiply_saturating(number_add_saturating(after->start_ticks, 1),
+                                          period->tick_ns) <= period->begin_ns;
+}
+
 Amount period_elapsed_ns(const Period *period) {
         return period->known ? amount_of(period->end_ns - period->begin_ns)
                              : (Amount){ .known = false };

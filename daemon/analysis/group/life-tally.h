@@ -31,6 +31,11 @@ typedef struct Period {
 Period period_of_lives(const JudgeTime *time);
 /* Not known when the later snapshot is not the later one. The two are of one boot. */
 Period period_between(const JudgeTime times[static SIDES]);
+/*
+ * A thread that the earlier snapshot lacks although it is older was overlooked there, as when it
+ * could not be seen: it lived on, and what it had by then is not known.
+ */
+bool period_overlooked(const Period *period, const ThreadSample *after);
 /* How long it is. */
 Amount period_elapsed_ns(const Period *period);
 

@@ -343,6 +343,36 @@ START_TEST(coverage_counts_every_thread) {
 }
 END_TEST
 
+/* The earlier snapshot, at 100 s, lacks it; 99.99 s is the last tick that had ended by then. */
+START_TEST(an_older_thread_that_was_overlooked_is_not_born) {
+        static const struct {
+                uint64_t start_ticks;
+                bool is_born;
+        } rows[] = { { 100, false }, { 9999, false }, { 10000, true }, { 10500, true } };
+        View view = view_with_overview(true);
+
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                ThreadSample after = sample_of(&lives[0], 0, S(50));
+                const Coverage *coverage;
+                Compared compared = { .comparison = NULL };
+                LifeCounts counts;
+
+                after.start_ticks = rows[i].start_ticks;
+                ck_assert_int_eq(comparison_new(&view, &two_captures, &compared.comparison), 0);
+                ck_assert_int_eq(comparison_fold_life(compared.comparison, NULL, &after), 0);
+                compared_end(&compared, no_sources);
+                coverage = comparison_coverage(compared.comparison, SIDE_AFTER);
+                counts = comparison_lives(compared.comparison);
+                ck_assert_uint_eq(counts.born, rows[i].is_born);
+                ck_assert_uint_eq(counts.survived, !rows[i].is_born);
+                ck_assert_uint_eq(coverage->born_ns.sum, rows[i].is_born ? S(50) : 0);
+                ck_assert_uint_eq(coverage->survived_ns.sum, 0);
+                ck_assert_int_eq(coverage_amount(&coverage->survived_ns).known, rows[i].is_born);
+                compared_done(&compared);
+        }
+}
+END_TEST
+
 START_TEST(without_cpus_groups_have_an_order_and_no_weight) {
         View view = view_with_overview(true);
         Compared compared = { .comparison = NULL };
@@ -366,6 +396,7 @@ int main(void) {
         tcase_add_test(interval, derived_values_have_the_work);
         tcase_add_test(interval, peaks_that_did_not_move_inside_are_unchanged);
         tcase_add_test(interval, coverage_counts_every_thread);
+        tcase_add_test(interval, an_older_thread_that_was_overlooked_is_not_born);
         tcase_add_test(interval, without_cpus_groups_have_an_order_and_no_weight);
         suite_add_tcase(suite, interval);
         tcase_add_test(kinds, totals_are_weighed_by_what_moved);

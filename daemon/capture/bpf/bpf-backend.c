@@ -159,7 +159,8 @@ static int read_tasks(BpfWalk *walk) {
                 return r;
         n_after = count_threads(walk->host);
         r = list_records(walk);
-        if (r == 0 && task_table_count(walk->tasks) < MIN_OF(n_before, n_after))
+        /* Where threads come and go there may be as many although some cannot be seen. */
+        if (r == 0 && task_table_count(walk->tasks) < MAX_OF(n_before, n_after))
                 r = find_missing(walk);
         return r;
 }

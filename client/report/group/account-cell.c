@@ -108,8 +108,17 @@ static bool is_fleeting(json_object *account) {
                count_of(account, "born") == 0 && count_of(account, "ended") == 0;
 }
 
-static void append_fleeting(Buffer *cell, json_object *account) {
-        buffer_append_format(cell, "%llu ended", count_of(account, "bornAndEnded"));
+static void append_ended(Buffer *cell, json_object *account) {
+        buffer_append_format(cell, "%llu ended",
+                             count_of(account, "ended") + count_of(account, "bornAndEnded"));
+}
+
+/* Of two intervals only the second one has the group, and it has threads or had them. */
+static void append_new(Buffer *cell, json_object *account) {
+        if (count_of(account, "threads") == 0)
+                append_ended(cell, account);
+        else
+                buffer_append_format(cell, "%llu new", count_of(account, "threads"));
 }
 
 /* What is gone has no threads at the end, but those that ended. */
@@ -126,7 +135,7 @@ static void append_lives(Buffer *cell, json_object *account) {
         unsigned long long ended = count_of(account, "ended") + fleeting;
 
         if (is_fleeting(account)) {
-                append_fleeting(cell, account);
+                append_ended(cell, account);
                 return;
         }
 
@@ -144,14 +153,11 @@ static void append_threads(Buffer *cell, json_object *row, ReportKind kind) {
 
         if (is_only(row, "before", "a")) {
                 if (is_fleeting(first))
-                        append_fleeting(cell, first);
+                        append_ended(cell, first);
                 else
                         append_gone(cell, first);
         } else if (is_only(row, "after", "b")) {
-                if (is_fleeting(last))
-                        append_fleeting(cell, last);
-                else
-                        buffer_append_format(cell, "%llu new", count_of(last, "threads"));
+                append_new(cell, last);
         } else if (kind == REPORT_INTERVAL) {
                 append_lives(cell, first);
         } else {

@@ -393,6 +393,27 @@ static const Exchange writers[] = { {
 // clang-format on
 
 // clang-format off
+static const Exchange late[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" SIDE("a", "b", "10000000000")
+                ",\"b\":" SIDE("c", "d", "20000000000") ",\"sameBoot\":true,\"hostChanges\":[],"
+                "\"coverage\":{\"a\":" COVERAGE ",\"b\":" COVERAGE "},\"host\":{\"a\":" HOST
+                ",\"b\":" HOST "},\"limited\":{\"a\":[],\"b\":[]}},\"continues\":true}\0"
+                OVERVIEW(ROW("late", ",\"only\":\"b\"", "null,"
+                             THREADS("0", "0", "3") TIMES("1000000", "0", "0", "true")
+                             WORK_DONE("1", "0", "0", "true"))) LAST),
+} };
+// clang-format on
+
+/* They were there when the second interval began. */
+START_TEST(threads_of_a_group_that_ended_are_not_new) {
+        begin(late, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nlate  3 ended "));
+        end();
+}
+END_TEST
+
+// clang-format off
 /* @running, and how many threads were born. */
 #define STILL(running, born, switches, written) \
         THREADS("3", born, "0") TIMES(running, "0", "0", "true") \
@@ -747,6 +768,7 @@ int main(void) {
         tcase_add_test(kinds, an_interval_begins_with_the_answer);
         tcase_add_test(kinds, a_terminal_gets_what_fits);
         tcase_add_test(kinds, two_intervals_stand_side_by_side);
+        tcase_add_test(kinds, threads_of_a_group_that_ended_are_not_new);
         tcase_add_test(kinds, groups_without_activity_are_counted);
         tcase_add_test(kinds, a_host_at_rest_has_no_table);
         tcase_add_loop_test(kinds, whatever_there_is_to_say_is_one_screen_with_some_groups, 0,

@@ -454,19 +454,14 @@ static int work_capture(Work *work) {
         return r;
 }
 
-static int work_probe(Work *work) {
-        CaptureParameters parameters = CAPTURE_PARAMETERS_NONE;
+static int probe(Work *work, const CaptureParameters *parameters) {
         _cleanup_(recording_done) Recording recording;
         CaptureOptions options;
         CaptureSample sample;
         JsonWriter *writer;
         int r;
 
-        task_objects_init(&parameters.tasks);
-        recording_init(&recording, work, &parameters);
-        r = work_decode(work, NULL, 0, NULL);
-        if (r != 0)
-                return r;
+        recording_init(&recording, work, parameters);
         r = recording_open_kernel(&recording);
         if (r != 0)
                 return r;
@@ -483,6 +478,22 @@ static int work_probe(Work *work) {
         json_write_member_u64(writer, "processes", sample.n_processes);
         json_write_end(writer);
         return answer_final(&work->answer);
+}
+
+static int work_probe(Work *work) {
+        static const Parameter table[] = {
+                TASK_OBJECTS(TASK_OBJECT_PARAMETER){ JOB_KEY_NO_TASKS, PARAMETER_TEXT, false,
+                                                     offsetof(CaptureParameters, no_tasks) },
+        };
+        CaptureParameters parameters = CAPTURE_PARAMETERS_NONE;
+        int r;
+
+        task_objects_init(&parameters.tasks);
+        r = work_decode(work, table, ELEMENTSOF(table), &parameters);
+        if (r == 0)
+                r = probe(work, &parameters);
+        task_objects_done(&parameters.tasks);
+        return r;
 }
 
 const WorkMethod work_capture_methods[] = {

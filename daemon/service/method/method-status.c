@@ -9,6 +9,7 @@
 #include "config.h"
 #include "job/vault.h"
 #include "service/method/loading.h"
+#include "service/method/task-aid.h"
 #include "service/request/order.h"
 #include "service/request/transfer.h"
 #include "snapshot/source.h"
@@ -173,16 +174,26 @@ static int on_not_probed(Request *request, Span frame) {
         return r == 0 ? answer(request, buffer_span(&text), (Span){}) : r;
 }
 
-int method_status(Request *request) {
-        static const Stage stage = { .on_result = on_probed, .on_failure = on_not_probed };
-        /* Behind the job that loads programs: until then there is nothing to say of them. */
-        QueueKind queue = request->desk->is_loading ? QUEUE_LOADING : QUEUE_READING;
+/* The job looks in the way in which a capture that leaves the choice would. */
+static int prepare(Request *request) {
+        bool is_bpf = loading_state(request->desk).backend == BACKEND_CHOICE_BPF;
         JsonWriter writer;
         int r;
 
-        r = request_decode(request, NULL, 0, NULL);
-        if (r != 0)
-                return r;
         request_begin_order(request, &writer);
-        return request_submit(request, &writer, JOB_METHOD_PROBE, queue, JOB_CAPTURE, &stage);
+        r = task_aid_write(request, &writer, is_bpf ? BACKEND_CHOICE_AUTO : BACKEND_CHOICE_PROCFS);
+        return r == 0 ? request_end_order(request, &writer, JOB_METHOD_PROBE, JOB_CAPTURE) : r;
+}
+
+int method_status(Request *request) {
+        static const Stage stage = {
+                .prepare = prepare,
+                .on_result = on_probed,
+                .on_failure = on_not_probed,
+        };
+        /* Behind the job that loads programs: until then there is nothing to say of them. */
+        QueueKind queue = request->desk->is_loading ? QUEUE_LOADING : QUEUE_READING;
+        int r = request_decode(request, NULL, 0, NULL);
+
+        return r == 0 ? request_enqueue(request, queue, &stage) : r;
 }

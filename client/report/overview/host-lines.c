@@ -120,16 +120,26 @@ static json_object *pressure_of(const HostSide *side, const char *resource) {
         return cell_member(cell_member(side->host, "pressure"), resource);
 }
 
+/*
+ * The files of pressure are read after the threads, the second ones later than the first ones on a
+ * host that has got busier, so that a share of the time between the beginnings can be above one.
+ */
+static double pressure_share(const HostSide *side, const char *resource) {
+        double share = share_of_time(side, pressure_of(side, resource), "someNs");
+
+        return share > 1 ? 1 : share;
+}
+
 static double cpu_pressure(const HostSide *side) {
-        return share_of_time(side, pressure_of(side, "cpu"), "someNs");
+        return pressure_share(side, "cpu");
 }
 
 static double memory_pressure(const HostSide *side) {
-        return share_of_time(side, pressure_of(side, "memory"), "someNs");
+        return pressure_share(side, "memory");
 }
 
 static double io_pressure(const HostSide *side) {
-        return share_of_time(side, pressure_of(side, "io"), "someNs");
+        return pressure_share(side, "io");
 }
 
 static double new_processes(const HostSide *side) {

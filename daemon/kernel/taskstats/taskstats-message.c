@@ -122,7 +122,11 @@ static const struct {
         [TASKSTATS_EXE_DEV]            = { 8, { 384, 480 } },
         [TASKSTATS_EXE_INODE]          = { 8, { 392, 488 } },
         [TASKSTATS_IRQ_COUNT]          = { 8, { 416, 528 } },
+        [TASKSTATS_TGID]               = { 4, { 368, 464 } },
+        [TASKSTATS_MINOR_FAULTS]       = { 8, { 168, 216 } },
+        [TASKSTATS_MAJOR_FAULTS]       = { 8, { 176, 224 } },
 };
+static const Place name_place = { 80, 128 };
 
 /* Counts of the seven categories that exist only if accounting was on at the task's fork. */
 static const Place delay_counts[] = {
@@ -150,8 +154,12 @@ int taskstats_decode(const void *payload, size_t n_payload, Taskstats *ret) {
         return 0;
 }
 
+static inline size_t place_of(const Taskstats *stats, Place place) {
+        return stats->version == VERSION_OF_ITS_OWN ? place.at_15 : place.at;
+}
+
 static inline bool read_word(const Taskstats *stats, Place place, size_t n_bytes, uint64_t *ret) {
-        size_t at = stats->version == VERSION_OF_ITS_OWN ? place.at_15 : place.at;
+        size_t at = place_of(stats, place);
         uint32_t half;
 
         if (at + n_bytes > stats->n_bytes)
@@ -166,6 +174,15 @@ static inline bool read_word(const Taskstats *stats, Place place, size_t n_bytes
 
 bool taskstats_get(const Taskstats *stats, TaskstatsMember member, uint64_t *ret) {
         return read_word(stats, members[member].place, members[member].n_bytes, ret);
+}
+
+bool taskstats_get_name(const Taskstats *stats, char ret[static TASKSTATS_NAME_BYTES]) {
+        size_t at = place_of(stats, name_place);
+
+        if (at + TASKSTATS_NAME_BYTES > stats->n_bytes)
+                return false;
+        memcpy(ret, stats->bytes + at, TASKSTATS_NAME_BYTES);
+        return true;
 }
 
 bool taskstats_has_delays(const Taskstats *stats) {
@@ -227,8 +244,8 @@ void taskstats_request_encode(const TaskstatsTemplate *message, uint32_t sequenc
         memcpy(ret + TASKSTATS_REQUEST_BYTES - sizeof(number), &number, sizeof(number));
 }
 
-/* The struct of a TASKSTATS_CMD_NEW message that is about @tid; 0, -EBADMSG, -EPROTO. */
-static int decode_stats(struct nlmsghdr *header, pid_t tid, Taskstats *ret) {
+/* The thread that a TASKSTATS_CMD_NEW message is about, and its struct; 0, -EBADMSG, -EPROTO. */
+static int decode_stats(struct nlmsghdr *header, pid_t *ret_tid, Taskstats *ret) {
         struct nlattr *aggregate, *pid, *stats;
         int r;
 
@@ -240,14 +257,20 @@ static int decode_stats(struct nlmsghdr *header, pid_t tid, Taskstats *ret) {
                 return -EBADMSG;
         pid = nla_find(nla_data(aggregate), nla_len(aggregate), TASKSTATS_TYPE_PID);
         stats = nla_find(nla_data(aggregate), nla_len(aggregate), TASKSTATS_TYPE_STATS);
-        if (!pid || nla_len(pid) < (int) sizeof(uint32_t) || nla_get_u32(pid) != (uint32_t) tid)
+        if (!pid || nla_len(pid) < (int) sizeof(uint32_t) || !stats)
                 return -EBADMSG;
-        if (!stats)
-                return -EBADMSG;
+        *ret_tid = (pid_t) nla_get_u32(pid);
         r = taskstats_decode(nla_data(stats), (size_t) nla_len(stats), ret);
         if (r == TASKSTATS_E_TOO_OLD)
                 return -EPROTO;
         return r == 0 ? 0 : -EBADMSG;
+}
+
+static int decode_answer(struct nlmsghdr *header, pid_t tid, Taskstats *ret) {
+        pid_t told = 0;
+        int r = decode_stats(header, &told, ret);
+
+        return (r == 0 || r == -EPROTO) && told != tid ? -EBADMSG : r;
 }
 
 /* The errno of an error message, which is never 0: no acknowledgement was requested. */
@@ -276,10 +299,28 @@ size_t taskstats_replies_decode(const void *datagram, size_t n_datagram, uint16_
                 if (header->nlmsg_type == NLMSG_ERROR)
                         answers[i].error = decode_error(header);
                 else if (header->nlmsg_type == family)
-                        answers[i].error = decode_stats(header, tids[i], &answers[i].stats);
+                        answers[i].error = decode_answer(header, tids[i], &answers[i].stats);
                 else
                         continue;
                 n_known++;
         }
         return n_known;
+}
+
+int taskstats_exit_decode(const void *datagram, size_t n_datagram, uint16_t family,
+                          TaskstatsExit *ret) {
+        struct nlmsghdr *header = (struct nlmsghdr *) (uintptr_t) datagram;
+        int r;
+
+        if (n_datagram > INT32_MAX || !nlmsg_ok(header, (int) n_datagram))
+                return TASKSTATS_E_MALFORMED;
+        if (header->nlmsg_type != family)
+                return TASKSTATS_E_NO_EXIT;
+        if (genlmsg_valid_hdr(header, 0) &&
+            !nlmsg_find_attr(header, GENL_HDRLEN, TASKSTATS_TYPE_AGGR_PID))
+                return TASKSTATS_E_NO_EXIT;
+        r = decode_stats(header, &ret->tid, &ret->stats);
+        if (r == -EPROTO)
+                return TASKSTATS_E_TOO_OLD;
+        return r == 0 ? 0 : TASKSTATS_E_MALFORMED;
 }

@@ -30,6 +30,7 @@ enum {
         TASKSTATS_E_MALFORMED, /* too short to hold a version */
         TASKSTATS_E_TOO_OLD,   /* before version 8 (Linux 3.x), with other offsets */
         TASKSTATS_E_NO_FAMILY, /* taskstats_open(): this kernel has no TASKSTATS */
+        TASKSTATS_E_NO_EXIT,   /* taskstats_exit_decode(): it tells of no thread */
 };
 
 #define TASKSTATS_MIN_VERSION 8
@@ -58,8 +59,13 @@ typedef enum TaskstatsMember {
         TASKSTATS_CPU_RUN_VIRTUAL_NS,
         TASKSTATS_HIWATER_VM_KIB,
         TASKSTATS_IRQ_COUNT,
+        TASKSTATS_TGID, /* since version 12 */
+        TASKSTATS_MINOR_FAULTS,
+        TASKSTATS_MAJOR_FAULTS,
         _TASKSTATS_MEMBER_MAX,
 } TaskstatsMember;
+
+#define TASKSTATS_NAME_BYTES 16 /* TASK_COMM_LEN; ends with a NUL unless it is full */
 
 /* The kernel option or condition that a metric of the struct depends on. */
 typedef enum TaskstatsGroup {
@@ -75,6 +81,9 @@ _must_check_ int taskstats_decode(const void *payload, size_t n_payload, Tasksta
 
 /* False when it was not sent; *ret is unchanged then. */
 bool taskstats_get(const Taskstats *stats, TaskstatsMember member, uint64_t *ret);
+
+/* The name of the thread, in whole or, when it was not sent, not at all. */
+bool taskstats_get_name(const Taskstats *stats, char ret[static TASKSTATS_NAME_BYTES]);
 
 /* Whether a count of the seven delay categories besides cpu is not 0, so the task is accounted. */
 bool taskstats_has_delays(const Taskstats *stats);
@@ -122,3 +131,22 @@ void taskstats_request_encode(const TaskstatsTemplate *message, uint32_t sequenc
 size_t taskstats_replies_decode(const void *datagram, size_t n_datagram, uint16_t family,
                                 uint32_t sequence, const pid_t *tids, size_t n_tids,
                                 TaskstatsAnswer *answers);
+
+/* exits */
+
+/*
+ * What the kernel sends to a listener when a thread ends, in a datagram of its own. With the last
+ * thread of a process it adds sums of the whole process to the same message; these are not read,
+ * because the threads have told all of that before.
+ */
+typedef struct TaskstatsExit {
+        pid_t tid; /* in the initial pid namespace, as all numbers in it */
+        Taskstats stats;
+} TaskstatsExit;
+
+/*
+ * 0, TASKSTATS_E_NO_EXIT when the datagram is of another kind, TASKSTATS_E_MALFORMED,
+ * TASKSTATS_E_TOO_OLD; *ret only on 0.
+ */
+_must_check_ int taskstats_exit_decode(const void *datagram, size_t n_datagram, uint16_t family,
+                                       TaskstatsExit *ret);

@@ -159,5 +159,8 @@ static const struct {
         MEMBER_ROW(TASKSTATS_CPU_RUN_VIRTUAL_NS, cpu_run_virtual_total),
         MEMBER_ROW(TASKSTATS_HIWATER_VM_KIB, hiwater_vm),
         MEMBER_ROW(TASKSTATS_IRQ_COUNT, irq.count),
+        MEMBER_ROW(TASKSTATS_TGID, ac_tgid),
+        MEMBER_ROW(TASKSTATS_MINOR_FAULTS, ac_minflt),
+        MEMBER_ROW(TASKSTATS_MAJOR_FAULTS, ac_majflt),
 };
 #undef MEMBER_ROW

@@ -147,6 +147,23 @@ START_TEST(a_struct_aligned_to_four_bytes_is_read) {
 }
 END_TEST
 
+START_TEST(the_name_is_where_the_header_put_it) {
+        uint16_t version = version_rows[_i].version;
+        size_t at =
+                version == 15 ? offsetof(Taskstats15, ac_comm) : offsetof(GrownTaskstats, ac_comm);
+        char bytes[688], name[TASKSTATS_NAME_BYTES] = "kept";
+        Taskstats stats;
+
+        fill(bytes, version);
+        ck_assert_int_eq(taskstats_decode(bytes, at + sizeof(name) - 1, &stats), 0);
+        ck_assert(!taskstats_get_name(&stats, name));
+        ck_assert_str_eq(name, "kept");
+        ck_assert_int_eq(taskstats_decode(bytes, version_rows[_i].n_bytes, &stats), 0);
+        ck_assert(taskstats_get_name(&stats, name));
+        ck_assert_mem_eq(name, bytes + at, sizeof(name));
+}
+END_TEST
+
 START_TEST(members_that_are_no_metrics_are_found) {
         _Static_assert(ELEMENTSOF(member_rows) == _TASKSTATS_MEMBER_MAX, "one row each");
         uint16_t version = version_rows[_i].version;
@@ -318,6 +335,8 @@ int main(void) {
         tcase_add_loop_test(layouts, members_past_the_length_are_absent, 0,
                             ELEMENTSOF(version_rows));
         tcase_add_loop_test(layouts, members_that_are_no_metrics_are_found, 0,
+                            ELEMENTSOF(version_rows));
+        tcase_add_loop_test(layouts, the_name_is_where_the_header_put_it, 0,
                             ELEMENTSOF(version_rows));
         tcase_add_test(layouts, a_member_cut_in_half_is_absent);
         tcase_add_test(layouts, bytes_that_a_version_does_not_define_are_not_read);

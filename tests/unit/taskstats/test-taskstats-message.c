@@ -215,8 +215,89 @@ START_TEST(a_message_without_its_attributes_is_malformed) {
 }
 END_TEST
 
+/* exits */
+
+/* As the kernel sends it; with the last thread of a process, the sums of that process follow. */
+static void put_exit(Datagram *datagram, uint32_t tid, uint16_t version, bool is_last) {
+        size_t begin = datagram->n;
+
+        put_answer(datagram, 0, tid, version);
+        if (is_last) {
+                char stats[STATS_BYTES] = "";
+
+                memcpy(stats, &version, sizeof(version));
+                memcpy(stats + 16, &(uint64_t){ 4711 }, 8);
+                put_attribute(datagram, TASKSTATS_TYPE_AGGR_TGID, 8 + 4 + STATS_BYTES);
+                put_attribute(datagram, TASKSTATS_TYPE_TGID, 4);
+                put(datagram, &tid, 4);
+                put_attribute(datagram, TASKSTATS_TYPE_STATS, STATS_BYTES);
+                put(datagram, stats, sizeof(stats));
+        }
+        memcpy(datagram->bytes + begin, &(uint32_t){ (uint32_t) (datagram->n - begin) }, 4);
+}
+
+START_TEST(an_exit_tells_of_its_thread_and_not_of_the_process) {
+        Datagram datagram = { .n = 0 };
+        TaskstatsExit told;
+        uint64_t count;
+
+        put_exit(&datagram, 7, 16, _i == 1);
+        ck_assert_int_eq(taskstats_exit_decode(datagram.bytes, datagram.n, FAMILY, &told), 0);
+        ck_assert_int_eq(told.tid, 7);
+        ck_assert(taskstats_get(&told.stats, TASKSTATS_CPU_COUNT, &count));
+        ck_assert_uint_eq(count, 70);
+}
+END_TEST
+
+START_TEST(sums_of_a_process_alone_are_no_exit) {
+        struct genlmsghdr genl = { .cmd = TASKSTATS_CMD_NEW, .version = 1 };
+        Datagram datagram = { .n = 0 };
+        TaskstatsExit told;
+
+        put_header(&datagram, sizeof(genl) + 4 + 8, FAMILY, 0);
+        put(&datagram, &genl, sizeof(genl));
+        put_attribute(&datagram, TASKSTATS_TYPE_AGGR_TGID, 8);
+        put_attribute(&datagram, TASKSTATS_TYPE_TGID, 4);
+        put(&datagram, &(uint32_t){ 7 }, 4);
+        ck_assert_int_eq(taskstats_exit_decode(datagram.bytes, datagram.n, FAMILY, &told),
+                         TASKSTATS_E_NO_EXIT);
+}
+END_TEST
+
+START_TEST(what_is_no_exit_is_told_from_what_is_a_broken_one) {
+        Datagram datagram = { .n = 0 }, error = { .n = 0 }, old = { .n = 0 };
+        TaskstatsExit told;
+
+        put_exit(&datagram, 7, 16, true);
+        ck_assert_int_eq(taskstats_exit_decode(datagram.bytes, datagram.n, FAMILY + 1, &told),
+                         TASKSTATS_E_NO_EXIT);
+        put_error(&error, 0, -EPERM);
+        ck_assert_int_eq(taskstats_exit_decode(error.bytes, error.n, FAMILY, &told),
+                         TASKSTATS_E_NO_EXIT);
+        put_exit(&old, 7, 7, false);
+        ck_assert_int_eq(taskstats_exit_decode(old.bytes, old.n, FAMILY, &told),
+                         TASKSTATS_E_TOO_OLD);
+        for (size_t n = 0; n < datagram.n; n++)
+                ck_assert_int_eq(taskstats_exit_decode(datagram.bytes, n, FAMILY, &told),
+                                 TASKSTATS_E_MALFORMED);
+}
+END_TEST
+
+START_TEST(an_exit_without_its_struct_is_malformed) {
+        static const size_t types_at[] = { 30, 38 };
+        Datagram datagram = { .n = 0 };
+        TaskstatsExit told;
+
+        put_exit(&datagram, 7, 16, false);
+        memcpy(datagram.bytes + types_at[_i], &(uint16_t){ 9 }, 2);
+        ck_assert_int_eq(taskstats_exit_decode(datagram.bytes, datagram.n, FAMILY, &told),
+                         TASKSTATS_E_MALFORMED);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("taskstats-message");
+        TCase *exits = tcase_create("exits");
         TCase *request = tcase_create("request");
         TCase *reply = tcase_create("reply");
 
@@ -230,6 +311,11 @@ int main(void) {
         tcase_add_test(reply, a_datagram_cut_anywhere_answers_nothing);
         tcase_add_loop_test(reply, attributes_that_run_past_their_message_are_malformed, 0, 3);
         tcase_add_loop_test(reply, a_message_without_its_attributes_is_malformed, 0, 3);
+        tcase_add_loop_test(exits, an_exit_tells_of_its_thread_and_not_of_the_process, 0, 2);
+        tcase_add_test(exits, sums_of_a_process_alone_are_no_exit);
+        tcase_add_test(exits, what_is_no_exit_is_told_from_what_is_a_broken_one);
+        tcase_add_loop_test(exits, an_exit_without_its_struct_is_malformed, 0, 2);
+        suite_add_tcase(suite, exits);
         suite_add_tcase(suite, request);
         suite_add_tcase(suite, reply);
         return check_main(suite);

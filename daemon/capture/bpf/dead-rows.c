@@ -26,14 +26,10 @@ typedef struct SumRow {
 #define SCHEDSTAT_SUM(name) { LEDGER_##name, METRIC_##name, LEDGER_HAS_SCHEDSTATS },
 static const SumRow always[] = {
         { LEDGER_RUN_NS, METRIC_run_time_ns, TASK_HAS_RUN_DELAY },
-        { LEDGER_RUN_NS, METRIC_acct_run_virtual_ns, 0 },
-        { LEDGER_N_MIGRATIONS, METRIC_nr_migrations, 0 },
         { LEDGER_N_VOLUNTARY, METRIC_voluntary_csw, 0 },
         { LEDGER_N_INVOLUNTARY, METRIC_nonvoluntary_csw, 0 },
         { LEDGER_N_MINOR_FAULTS, METRIC_minflt, 0 },
         { LEDGER_N_MAJOR_FAULTS, METRIC_majflt, 0 },
-        { LEDGER_USER_TICKS, METRIC_utime_clock_ticks, 0 },
-        { LEDGER_SYSTEM_TICKS, METRIC_stime_clock_ticks, 0 },
         { LEDGER_USER_NS, METRIC_acct_utime_ns, 0 },
         { LEDGER_USER_NS, METRIC_acct_utime_scaled_ns, 0 },
         { LEDGER_SYSTEM_NS, METRIC_acct_stime_ns, 0 },
@@ -49,6 +45,17 @@ static const SumRow always[] = {
         { LEDGER_READ_BYTES, METRIC_read_bytes, TASK_HAS_IO_BYTES },
         { LEDGER_WRITE_BYTES, METRIC_write_bytes, TASK_HAS_IO_BYTES },
         { LEDGER_CANCELLED_WRITE_BYTES, METRIC_cancelled_write_bytes, TASK_HAS_IO_BYTES },
+};
+
+/* What messages of taskstats do not have, or only of a kernel that accounts delays. */
+static const SumRow of_programs[] = {
+        { LEDGER_RUN_NS, METRIC_acct_run_virtual_ns, 0 },
+        { LEDGER_N_MIGRATIONS, METRIC_nr_migrations, 0 },
+        { LEDGER_USER_TICKS, METRIC_utime_clock_ticks, 0 },
+        { LEDGER_SYSTEM_TICKS, METRIC_stime_clock_ticks, 0 },
+};
+static const SumRow of_messages[] = {
+        { LEDGER_RUN_NS, METRIC_acct_run_virtual_ns, TASK_HAS_RUN_DELAY },
 };
 
 /* Where the sysctl is on. */
@@ -143,11 +150,22 @@ static void take_stats(ThreadSample *sample, const LedgerValues *values) {
                                   values->maxima[stat_maxima[i].maximum]);
 }
 
+/*
+ * A message does not tell whether a thread was accounted, but by a delay that was counted; after a
+ * boot with accounting all were.
+ */
+static uint64_t count_accounted(const LedgerValues *values, const Gates *gates) {
+        return values->has & LEDGER_OF_MESSAGES && gates->delay_trust == DELAY_TRUST_ALWAYS
+                       ? values->exits
+                       : values->accounted;
+}
+
 /* A delay of 0 is a measurement under the same conditions as that of a living thread. */
 static bool knows_delay(const LedgerValues *values, const Gates *gates, size_t i) {
         bool is_counted = values->sums[delays[i].count] != 0;
 
-        if (!(values->has & LEDGER_HAS_DELAY(delays[i].kind)) || values->accounted == 0)
+        if (!(values->has & LEDGER_HAS_DELAY(delays[i].kind)) ||
+            count_accounted(values, gates) == 0)
                 return false;
         if (delays[i].kind == TASK_DELAY_IRQ)
                 return is_counted || gates->irq_time_accounted;
@@ -177,7 +195,7 @@ DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger, co
         DeadRow row = {
                 .exits = values->exits,
                 .lives_ns = values->lives_ns,
-                .accounted = values->accounted,
+                .accounted = count_accounted(values, gates),
                 .young = values->young,
                 .young_run_ns = values->young_run_ns,
         };
@@ -195,11 +213,15 @@ DeadRow dead_row_of(const LedgerRow *from, Span cgroup, const Ledger *ledger, co
                 row.sample.self = (flags & LEDGER_OF_SELF) != 0;
         }
         take_sums(&row.sample, values, always, ELEMENTSOF(always));
+        if (values->has & LEDGER_OF_MESSAGES)
+                take_sums(&row.sample, values, of_messages, ELEMENTSOF(of_messages));
+        else
+                take_sums(&row.sample, values, of_programs, ELEMENTSOF(of_programs));
         take_accounting(&row, values);
         if (gates->has_sysctl_schedstats && gates->schedstats_on)
                 take_stats(&row.sample, values);
         take_delays(&row.sample, values, gates);
-        if (ledger_control(ledger)->waits_since_ns != 0)
+        if (!(values->has & LEDGER_OF_MESSAGES) && ledger_control(ledger)->waits_since_ns != 0)
                 take_sums(&row.sample, values, waits, ELEMENTSOF(waits));
         return row;
 }

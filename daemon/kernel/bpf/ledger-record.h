@@ -93,6 +93,7 @@ enum {
 };
 
 /* Bits beside those of TaskRecord. */
+#define LEDGER_OF_MESSAGES (1u << 27)     /* of taskstats: no migrations, no ticks, no I/O */
 #define LEDGER_HAS_DELAY_PEAKS (1u << 28) /* since 6.14 */
 #define LEDGER_HAS_SCHEDSTATS (1u << 29)
 #define LEDGER_HAS_FORCEIDLE (1u << 30)

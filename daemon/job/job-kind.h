@@ -65,6 +65,7 @@ typedef enum JobKind { JOB_KINDS(JOB_KIND_ID) _JOB_KIND_MAX } JobKind;
 typedef enum JobClock {
         JOB_CLOCK_WHOLE,   /* the time to the last reply */
         JOB_CLOCK_SILENCE, /* the time to the next reply: the job ends when its caller wants */
+        JOB_CLOCK_NONE,    /* there is none: it waits, for as long as its caller wants */
 } JobClock;
 
 /* When a job enters its sandbox. */

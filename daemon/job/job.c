@@ -323,6 +323,9 @@ static int add_sources(Job *job) {
         if (r < 0)
                 return r;
 
+        if (job->terms->clock == JOB_CLOCK_NONE)
+                (void) sd_event_source_set_enabled(job->deadline, SD_EVENT_OFF);
+
         (void) sd_event_source_set_description(job->io, "job-io");
         (void) sd_event_source_set_description(job->next, "job-next");
         (void) sd_event_source_set_description(job->exit, "job-exit");
@@ -452,6 +455,18 @@ int job_stop(Job *job) {
         start_deadline(job, job->timeout_ns);
         arm(job);
         return 0;
+}
+
+int job_send(Job *job, Span call, int fd) {
+        int r;
+
+        assert(job->terms->clock == JOB_CLOCK_NONE);
+        if (job->answered || job->input_ended || job->killed)
+                return -ENOTCONN;
+        r = frame_stream_queue(job->stream, call, &fd, 1);
+        if (r == 0)
+                arm(job);
+        return r == FRAME_E_FULL ? -EBUSY : err_fold(r);
 }
 
 /* A paused job cannot send, so its silence does not count against it. */

@@ -61,6 +61,12 @@ DEFINE_CLEANUP(Job *, job_free);
  */
 _must_check_ int job_stop(Job *job);
 
+/*
+ * Sends another call to a job whose clock is JOB_CLOCK_NONE, with @fd, which belongs to the job on
+ * success. -EBUSY when it has not read the earlier ones, -ENOTCONN when it has ended, -errno.
+ */
+_must_check_ int job_send(Job *job, Span call, int fd);
+
 /* Stop and resume reading replies. The child waits when its socket is full. */
 void job_pause(Job *job);
 void job_resume(Job *job);

@@ -102,6 +102,21 @@ static void record(const char *method) {
         call_done(&call);
 }
 
+/* Waits for another call without a sign of life, and writes a byte into what came with it. */
+static void wait_for_call(void) {
+        char complaint[MESSAGE_COMPLAINT_BYTES], text[64];
+        Span frame;
+        Call call;
+
+        if (frame_stream_wait(stream, -1, &frame) != 0 ||
+            call_decode(frame, &call, complaint) != 0 ||
+            write(frame_stream_take_fd(stream, 0), "!", 1) != 1)
+                _exit(9);
+        (void) snprintf(text, sizeof(text), "{\"took\":\"%s\"}", call.method);
+        reply(text, false, -1);
+        call_done(&call);
+}
+
 static void act(const char *method, const char *kind) {
         if (strcmp(method, "x.Describe") == 0)
                 describe(kind);
@@ -115,6 +130,8 @@ static void act(const char *method, const char *kind) {
                 flood();
         else if (strncmp(method, "x.Record", 8) == 0)
                 record(method);
+        else if (strcmp(method, "x.Wait") == 0)
+                wait_for_call();
         else if (strcmp(method, "x.Hang") == 0)
                 (void) pause();
         else if (strcmp(method, "x.AnswerAndHang") == 0) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
@@ -396,6 +397,36 @@ START_TEST(a_job_may_not_be_silent_for_ever) {
 }
 END_TEST
 
+/* A kind of job that waits for calls, for as long as its caller wants. */
+static const JobTerms wait_terms = {
+        .word = "wait",
+        .clock = JOB_CLOCK_NONE,
+        .max_data_bytes = JOB_ANY_MEMORY,
+};
+
+START_TEST(a_job_without_a_clock_may_be_silent_and_gets_calls) {
+        Story story = {};
+        int ends[2];
+        char byte;
+
+        start_with(&story, "x.Wait", &(JobOrder){ .terms = &wait_terms });
+        for (unsigned i = 0; i < 4; i++)
+                ck_assert_int_ge(sd_event_run(event, 50000), 0);
+        ck_assert(!story.answered && !story.ended);
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        ck_assert_int_eq(job_send(story.job, SPAN_LITERAL("{\"method\":\"x.Take\"}"), ends[0]), 0);
+        finish(&story);
+        ck_assert_str_eq(story.last, "{\"parameters\":{\"took\":\"x.Take\"}}");
+        ck_assert_int_eq(read(ends[1], &byte, 1), 1);
+        ck_assert_int_eq(byte, '!');
+        /* It has answered and ended: what comes too late stays with the caller. */
+        ck_assert_int_eq(job_send(story.job, SPAN_LITERAL("{\"method\":\"x.Take\"}"), ends[1]),
+                         -ENOTCONN);
+        ck_assert_int_eq(close(ends[1]), 0);
+        job_free(story.job);
+}
+END_TEST
+
 START_TEST(a_paused_job_is_not_silent) {
         Story story = { .pause_at = 2 };
         unsigned n;
@@ -524,6 +555,7 @@ int main(void) {
         tcase_add_test(job, a_job_that_tells_something_may_take_long);
         tcase_add_test(job, a_job_that_was_just_started_can_be_stopped);
         tcase_add_test(job, stopping_twice_kills);
+        tcase_add_test(job, a_job_without_a_clock_may_be_silent_and_gets_calls);
         tcase_add_loop_test(job, a_job_may_not_be_silent_for_ever, 0, ELEMENTSOF(silence_rows));
         tcase_add_test(job, a_paused_job_is_not_silent);
         tcase_add_test(job, jobs_are_counted_and_known_by_their_pids);

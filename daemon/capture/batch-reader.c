@@ -85,6 +85,18 @@ static int encode_row(BatchReader *reader, const BatchProcess *process, ThreadSl
 }
 
 /*
+ * The listener that counts exits was told of a thread before that became a zombie, so its work is
+ * among that of the dead.
+ */
+static void leave_to_the_dead(Scene *scene, const BatchProcess *process) {
+        ThreadSlot *slots = scene_threads(scene, process);
+
+        for (size_t i = 0; i < process->n; i++)
+                if (thread_slot_is_zombie(&slots[i]))
+                        slots[i].kept = false;
+}
+
+/*
  * Counts the outcomes of a thread's readings. Those of a thread that vanished are lost and count as
  * vanished.
  */
@@ -113,6 +125,8 @@ static void finish_process(BatchReader *reader, BatchProcess *process) {
         smaps = rollup_read(&reader->rollup, scene, process);
         heap_reader_read(reader->heap, process);
         reader->backend->confirm(reader->threads, process);
+        if (scene->host->counts_zombies)
+                leave_to_the_dead(scene, process);
 
         if (process->has_leader && (process->is_split || !leader))
                 pcomm = (Span){ process->name, process->n_name };

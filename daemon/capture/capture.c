@@ -41,6 +41,7 @@ typedef struct Capture {
         SnapshotWriter *writer; /* owned */
         CaptureHost host;
         const Backend *backend;
+        TaskObjects ledger_objects; /* borrowed, as the ledger wants them */
         CgroupSet cgroups;
         Tally tally;
         RollupBudget smaps;
@@ -142,15 +143,26 @@ static void choose_backend(Capture *capture) {
         }
 }
 
-/* What programs count is of use where they also tell which threads there are. */
+/*
+ * What programs count is of use where they also tell which threads there are; what the listener of
+ * exits has counted, everywhere.
+ */
 static int open_ledger(Capture *capture) {
-        const TaskObjects *tasks = capture->options->tasks;
+        const CaptureOptions *options = capture->options;
+        CaptureHost *host = &capture->host;
         int r;
 
-        if (!tasks || capture->backend != &bpf_backend)
-                return 0;
-        r = ledger_open(tasks, &capture->host.ledger);
-        return r == -ENOMEM ? r : 0;
+        task_objects_init(&capture->ledger_objects);
+        if (options->tasks && capture->backend == &bpf_backend)
+                capture->ledger_objects = *options->tasks;
+        if (options->exits_fd >= 0)
+                capture->ledger_objects.fds[TASK_OBJECT_FOLDED] = options->exits_fd;
+        r = ledger_open(&capture->ledger_objects, &host->ledger);
+        if (r != 0 || !host->ledger)
+                return r == -ENOMEM ? r : 0;
+        host->counts_zombies = ledger_is_kept(host->ledger) &&
+                               ledger_origin(host->ledger) == LEDGER_FROM_TASKSTATS;
+        return 0;
 }
 
 static int look_around(Capture *capture, Head *head) {
@@ -257,6 +269,8 @@ static int finish(Capture *capture, bool is_trial, Head *head, SourceTable *ret_
                 .heap = capture->heap,
                 .ledger = capture->host.ledger,
                 .no_ledger = capture->options->no_tasks,
+                .no_exits = capture->options->no_exits,
+                .hears_exits = capture->options->hears_exits,
                 .is_trial = is_trial,
                 .cgroup_mount = capture->cgroup_mount,
                 .cgroup_v1 = capture->cgroup_v1,

@@ -39,6 +39,10 @@ typedef struct CaptureOptions {
         /* Of task_program_load(); borrowed; NULL or without an iterator: all is from files. */
         const TaskObjects *tasks;
         const char *no_tasks; /* why it has no ledger or no account of waits; NULL: not wanted */
+        /* Rows of the listener of exits: a sealed file; borrowed; negative: there is none. */
+        int exits_fd;
+        bool hears_exits;     /* of a probe: there is a listener */
+        const char *no_exits; /* why there are no such rows, where there should be; or NULL */
         pid_t main_pid;       /* whose children are jobs of ctprof; 0: not known */
         const CaptureSystem *system;
         /* Worker threads; 0: everything is read by the calling thread. */

@@ -23,6 +23,8 @@ typedef struct SourceReport {
         const Heap *heap;
         const Ledger *ledger;  /* NULL: programs count neither exits nor waits */
         const char *no_ledger; /* why not; NULL: nobody asked for it */
+        const char *no_exits;  /* why the listener told none; NULL: nobody asked it */
+        bool hears_exits;      /* of a trial: the listener would tell them */
         bool is_trial;         /* the ledger was not to be read */
         int cgroup_mount;      /* 0, CGROUPFS_E_NO_MOUNT, CGROUPFS_E_DENIED, -errno */
         const char *cgroup_v1; /* of cgroup_v1_read() */

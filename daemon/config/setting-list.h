@@ -14,6 +14,7 @@
 #include "base/macro.h"
 #include "config/quantity.h"
 #include "metric/backend-choice.h"
+#include "metric/exit-choice.h"
 #include "metric/smaps-mode.h"
 #include "wire/limits.h"
 
@@ -39,8 +40,8 @@
           1, 50000, LIMIT_SNAPSHOTS_PER_UID)                                                       \
         S(BACKEND, "Capture", "Backend", BACKEND_CHOICE,                                           \
           BACKEND_CHOICE_AUTO, BACKEND_CHOICE_BPF, BACKEND_CHOICE_AUTO)                            \
-        S(EXIT_ACCOUNTING, "Capture", "ExitAccounting", ACCOUNTING,                                \
-          0, 1, 1)                                                                                 \
+        S(EXIT_ACCOUNTING, "Capture", "ExitAccounting", EXIT_CHOICE,                               \
+          EXIT_CHOICE_AUTO, EXIT_CHOICE_OFF, EXIT_CHOICE_AUTO)                                     \
         S(WAIT_ACCOUNTING, "Capture", "WaitAccounting", ACCOUNTING,                                \
           0, 1, 1)                                                                                 \
         S(SMAPS, "Capture", "Smaps", SMAPS_MODE,                                                   \

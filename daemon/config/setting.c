@@ -63,6 +63,15 @@ static void format_backend(uint64_t value, char ret[static QUANTITY_TEXT_BYTES])
         (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%s", backend_choice_name((BackendChoice) value));
 }
 
+static bool parse_exits(Span text, uint64_t *ret) {
+        *ret = exit_choice_find(text);
+        return *ret != _EXIT_CHOICE_MAX;
+}
+
+static void format_exits(uint64_t value, char ret[static QUANTITY_TEXT_BYTES]) {
+        (void) snprintf(ret, QUANTITY_TEXT_BYTES, "%s", exit_choice_name((ExitChoice) value));
+}
+
 static bool parse_accounting(Span text, uint64_t *ret) {
         *ret = span_is(text, "auto");
         return *ret || span_is(text, "off");
@@ -87,6 +96,7 @@ static const struct {
         [SETTING_COUNT] = { number_parse_u64, format_count, "a number" },
         [SETTING_BOOL] = { parse_bool, format_bool, "yes or no" },
         [SETTING_BACKEND_CHOICE] = { parse_backend, format_backend, "auto, procfs or bpf" },
+        [SETTING_EXIT_CHOICE] = { parse_exits, format_exits, "auto, bpf, taskstats or off" },
         [SETTING_ACCOUNTING] = { parse_accounting, format_accounting, "auto or off" },
         [SETTING_SMAPS_MODE] = { parse_smaps_mode, format_smaps_mode, "all, small or none" },
 };

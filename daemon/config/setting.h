@@ -20,7 +20,8 @@ typedef enum SettingType {
         SETTING_BOOL,       /* 0 or 1 */
         SETTING_SMAPS_MODE, /* a SmapsMode */
         SETTING_BACKEND_CHOICE,
-        SETTING_ACCOUNTING, /* 0: off, 1: auto */
+        SETTING_EXIT_CHOICE, /* an ExitChoice */
+        SETTING_ACCOUNTING,  /* 0: off, 1: auto */
 } SettingType;
 
 typedef struct Setting {

@@ -30,6 +30,8 @@
          SANDBOX_CAPABILITY(DAC_READ_SEARCH) | SANDBOX_CAPABILITY(CHECKPOINT_RESTORE))
 #define JOB_CAPTURE_CAPABILITIES (JOB_READING_CAPABILITIES | SANDBOX_CAPABILITY(DAC_OVERRIDE))
 #define JOB_LOADING_CAPABILITIES (SANDBOX_CAPABILITY(BPF) | SANDBOX_CAPABILITY(PERFMON))
+/* To register for exits; to receive them takes none. */
+#define JOB_LISTENING_CAPABILITIES SANDBOX_CAPABILITY(NET_ADMIN)
 /* For a spool, or files in it, of somebody else; a job gives up those that it does not need. */
 #define JOB_SPOOL_CAPABILITIES \
         (SANDBOX_CAPABILITY(DAC_READ_SEARCH) | SANDBOX_CAPABILITY(DAC_OVERRIDE))
@@ -46,6 +48,9 @@
           JOB_LOADING_CAPABILITIES, false, false)                                                  \
         K(FOLD,     "fold",     WHOLE, LIMIT_FOLD_NS,     LIMIT_FOLD_JOB_BYTES,                    \
           0,                        AT_ONCE,    SANDBOX_FOLD_ROWS,                                 \
+          0,                        false, false)                                                  \
+        K(LISTEN,   "listen",   NONE,  0,                 LIMIT_LISTEN_JOB_BYTES,                  \
+          JOB_LISTENING_CAPABILITIES, WHEN_READY, SANDBOX_READ_FILES | SANDBOX_LISTEN,             \
           0,                        false, false)                                                  \
         K(FILES,    "files",    WHOLE, LIMIT_CAPTURE_NS,  LIMIT_FILE_JOB_BYTES,                    \
           0,                        AT_ONCE,    SANDBOX_RECEIVE_FILES,                             \

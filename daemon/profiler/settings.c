@@ -108,7 +108,7 @@ DeskSettings settings_of_service(const Config *config, int spool_fd) {
 
         settings.spool = spool_limits(config, spool_fd);
         settings.backend = (BackendChoice) config_get(config, SETTING_BACKEND);
-        settings.counts_exits = config_get(config, SETTING_EXIT_ACCOUNTING) != 0;
+        settings.exits = (ExitChoice) config_get(config, SETTING_EXIT_ACCOUNTING);
         settings.counts_waits = config_get(config, SETTING_WAIT_ACCOUNTING) != 0;
         settings.smaps = (SmapsMode) config_get(config, SETTING_SMAPS);
         settings.smaps_max_rss_bytes = config_get(config, SETTING_SMAPS_MAX_RSS);

@@ -10,6 +10,7 @@
 #include "service/method/clean.h"
 #include "service/method/folding.h"
 #include "service/method/heap-aid.h"
+#include "service/method/listening.h"
 #include "service/method/loading.h"
 #include "service/method/method.h"
 #include "service/method/survey.h"
@@ -138,12 +139,13 @@ void service_set_heartbeat(Service *service, uint64_t interval_ns) {
         service->heartbeat_ns = interval_ns;
 }
 
-/* tables of programs */
+/* tables of programs, and the listener */
 
 static int on_look(sd_event_source *source, uint64_t usec, void *userdata) {
         Service *service = userdata;
 
         folding_look(&service->desk);
+        listening_look(&service->desk);
         (void) sd_event_source_set_time_relative(source, LIMIT_FOLD_INTERVAL_NS / NSEC_PER_USEC);
         (void) sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
         return 0;
@@ -248,6 +250,9 @@ int service_new(const ServiceSetup *setup, Service **ret) {
         if (r < 0)
                 return r;
         (void) sd_event_source_set_description(service->look, "service-look");
+        r = listening_new(&service->desk);
+        if (r < 0)
+                return r;
         workshop_watch_killed(setup->workshop, on_killed, service);
         workshop_watch_changed(setup->workshop, on_jobs_changed, &service->desk);
         queue_set_gate(service->desk.queues[QUEUE_READING], may_read, service);
@@ -265,6 +270,7 @@ Service *service_free(Service *service) {
         service->desk.is_over = true;
         while (service->desk.requests)
                 (void) request_free(service->desk.requests);
+        listening_free(&service->desk);
         workshop_watch_killed(service->desk.workshop, NULL, NULL);
         workshop_watch_changed(service->desk.workshop, NULL, NULL);
         service->heartbeat = sd_event_source_disable_unref(service->heartbeat);
@@ -296,11 +302,14 @@ int service_configure(Service *service, const DeskSettings *settings) {
 
         if (r == 0)
                 loading_reconsider(&service->desk);
+        if (r == 0)
+                listening_reconsider(&service->desk);
         return r;
 }
 
 void service_load_programs(Service *service) {
         loading_start(&service->desk);
+        listening_begin(&service->desk);
 }
 
 bool service_is_loading(const Service *service) {

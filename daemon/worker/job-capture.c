@@ -15,6 +15,7 @@
 #include "base/number.h"
 #include "capture/capture.h"
 #include "config.h"
+#include "exits/exit-line.h"
 #include "wire/limits.h"
 #include "worker/work-spool.h"
 
@@ -36,6 +37,10 @@ typedef struct CaptureParameters {
         int heap_cache;       /* owned; negative: none */
         TaskObjects tasks;    /* owned */
         const char *no_tasks; /* why not all of them are there; NULL: nobody asked for more */
+        int exit_line;        /* owned; negative: nobody tells of exits */
+        int exits;            /* owned: the file that came from there, or negative */
+        bool hears_exits;     /* of a probe */
+        const char *no_exits; /* why there is no such file; NULL: nobody was to tell */
         uid_t uid;
         json_object *self_pids;
 } CaptureParameters;
@@ -47,7 +52,9 @@ typedef struct CaptureParameters {
                               .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES, \
                               .smaps_limit_ns = LIMIT_SMAPS_NS,                 \
                               .heap_limit_ns = LIMIT_HEAP_NS,                   \
-                              .heap_cache = -EBADF })
+                              .heap_cache = -EBADF,                             \
+                              .exit_line = -EBADF,                              \
+                              .exits = -EBADF })
 
 /*
  * One snapshot on its way from the kernel into a file. A spool job gives the file its name: this
@@ -199,6 +206,19 @@ static int recording_decode_pids(Recording *recording, json_object *array) {
         return 0;
 }
 
+/* Before the sandbox, in which no descriptors are taken; what is in the file is looked at there. */
+static void recording_hear_exits(CaptureParameters *parameters) {
+        int r;
+
+        if (parameters->exit_line < 0)
+                return;
+        r = exit_line_receive(parameters->exit_line, LIMIT_LISTEN_NS, &parameters->exits);
+        if (r == EXIT_LINE_E_SILENT)
+                parameters->no_exits = "the job that hears of exits did not answer in time";
+        else if (r != 0)
+                parameters->no_exits = "the job that hears of exits could not tell of them";
+}
+
 /* One of them is for the files that processes have mapped, and for nothing else. */
 static uint64_t recording_capabilities(const Recording *recording) {
         return recording->parameters->heap ? UINT64_MAX : ~SANDBOX_CAPABILITY(CHECKPOINT_RESTORE);
@@ -274,6 +294,9 @@ static CaptureOptions recording_options(Recording *recording) {
                 .heap_limit_ns = recording->parameters->heap_limit_ns,
                 .tasks = &recording->parameters->tasks,
                 .no_tasks = recording->parameters->no_tasks,
+                .exits_fd = recording->parameters->exits,
+                .hears_exits = recording->parameters->hears_exits,
+                .no_exits = recording->parameters->no_exits,
                 .main_pid = recording->main_pid,
                 .heap_cache_fd = recording->parameters->heap_cache,
                 .open_files = recording_open_files,
@@ -391,6 +414,7 @@ static int capture_start(Work *work, CaptureParameters *parameters) {
         if (r != 0)
                 return r;
         recording_begin_head(&recording);
+        recording_hear_exits(parameters);
         r = recording_open_kernel(&recording);
         if (r != 0)
                 return r;
@@ -432,6 +456,9 @@ static int work_capture(Work *work) {
                   offsetof(CaptureParameters, heap_cache) },
                 TASK_OBJECTS(TASK_OBJECT_PARAMETER){ JOB_KEY_NO_TASKS, PARAMETER_TEXT, false,
                                                      offsetof(CaptureParameters, no_tasks) },
+                { JOB_KEY_EXIT_LINE, PARAMETER_DESCRIPTOR, false,
+                  offsetof(CaptureParameters, exit_line) },
+                { JOB_KEY_NO_EXITS, PARAMETER_TEXT, false, offsetof(CaptureParameters, no_exits) },
                 { JOB_KEY_ANONYMOUS, PARAMETER_BOOL, false,
                   offsetof(CaptureParameters, anonymous) },
                 { JOB_KEY_UID, PARAMETER_UID, true, offsetof(CaptureParameters, uid) },
@@ -450,6 +477,8 @@ static int work_capture(Work *work) {
         spool_parameters_done(&parameters.spool);
         parameters.output = fd_close(parameters.output);
         parameters.heap_cache = fd_close(parameters.heap_cache);
+        parameters.exit_line = fd_close(parameters.exit_line);
+        parameters.exits = fd_close(parameters.exits);
         task_objects_done(&parameters.tasks);
         return r;
 }
@@ -484,6 +513,9 @@ static int work_probe(Work *work) {
         static const Parameter table[] = {
                 TASK_OBJECTS(TASK_OBJECT_PARAMETER){ JOB_KEY_NO_TASKS, PARAMETER_TEXT, false,
                                                      offsetof(CaptureParameters, no_tasks) },
+                { JOB_KEY_LISTENING, PARAMETER_BOOL, false,
+                  offsetof(CaptureParameters, hears_exits) },
+                { JOB_KEY_NO_EXITS, PARAMETER_TEXT, false, offsetof(CaptureParameters, no_exits) },
         };
         CaptureParameters parameters = CAPTURE_PARAMETERS_NONE;
         int r;

@@ -25,6 +25,7 @@
 static const WorkMethod *const methods_of_CAPTURE[] = { work_capture_methods, NULL };
 static const WorkMethod *const methods_of_LOAD[] = { work_load_methods, NULL };
 static const WorkMethod *const methods_of_FOLD[] = { work_fold_methods, NULL };
+static const WorkMethod *const methods_of_LISTEN[] = { work_listen_methods, NULL };
 static const WorkMethod *const methods_of_FILES[] = { work_files_methods, NULL };
 static const WorkMethod *const methods_of_ANALYSIS[] = {
         work_analysis_methods, work_verify_methods, work_convert_methods,

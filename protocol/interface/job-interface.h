@@ -17,6 +17,7 @@
 #define JOB_METHOD_PROBE JOB_INTERFACE ".Probe"     /* the state of every source */
 #define JOB_METHOD_LOAD JOB_INTERFACE ".Load"       /* BPF programs into the kernel */
 #define JOB_METHOD_FOLD JOB_INTERFACE ".Fold"       /* rows of the ledger into a file */
+#define JOB_METHOD_LISTEN JOB_INTERFACE ".Listen"   /* to exits, for as long as the daemon runs */
 #define JOB_METHOD_FILES JOB_INTERFACE ".Files"     /* answer questions about files of others */
 #define JOB_METHOD_CONVERT JOB_INTERFACE ".Convert" /* a snapshot in another format */
 #define JOB_METHOD_IMPORT JOB_INTERFACE ".Import"   /* a verified copy of a file from outside */
@@ -44,6 +45,14 @@
 
 /* A oneway call that may follow the call a job serves: come to an end and answer. */
 #define JOB_METHOD_STOP JOB_INTERFACE ".Stop"
+
+/*
+ * The only reply of a job of JOB_METHOD_LISTEN has this as true: it hears exits from now on. After
+ * that it takes oneway calls of JOB_METHOD_TELL, whose descriptor is one end of an exit line
+ * (exits/exit-line.h): the other one is the capture's.
+ */
+#define JOB_KEY_LISTENING "listening"
+#define JOB_METHOD_TELL JOB_INTERFACE ".Tell"
 
 /* the spool */
 #define JOB_KEY_DIRECTORY "directory"  /* descriptor */
@@ -87,10 +96,12 @@
  * of its descriptors; an order has a descriptor under each name (kernel/bpf/task-object.h).
  */
 #define JOB_KEY_TASKS "tasks"
-#define JOB_KEY_REASON "reason"    /* why not all of it is there */
-#define JOB_KEY_NO_TASKS "noTasks" /* the same, in the order of a capture */
-#define JOB_KEY_LEDGER "ledger"    /* load what keeps the ledger of the dead */
-#define JOB_KEY_WAITS "waits"      /* load what counts waits */
+#define JOB_KEY_REASON "reason"      /* why not all of it is there */
+#define JOB_KEY_NO_TASKS "noTasks"   /* the same, in the order of a capture */
+#define JOB_KEY_LEDGER "ledger"      /* load what keeps the ledger of the dead */
+#define JOB_KEY_EXIT_LINE "exitLine" /* descriptor: who hears exits tells of them there */
+#define JOB_KEY_NO_EXITS "noExits"   /* why there is no such line, where there should be one */
+#define JOB_KEY_WAITS "waits"        /* load what counts waits */
 #define JOB_KEY_SELF_PIDS "selfPids"
 #define JOB_KEY_ROTATED "rotated" /* names that had to make room */
 #define JOB_KEY_SOURCES "sources" /* what the capture said of them; part of the answer */

@@ -53,6 +53,9 @@
 #define LIMIT_FOLD_JOB_BYTES (256u << 20)
 #define LIMIT_FOLD_FILE_BYTES (128u << 20)         /* what it hands over */
 #define LIMIT_FOLD_INTERVAL_NS (10 * NSEC_PER_SEC) /* between looks at how full the tables are */
+#define LIMIT_LISTEN_JOB_BYTES (64u << 20)         /* RLIMIT_DATA of the job that hears exits */
+#define LIMIT_LISTEN_FILE_BYTES (32u << 20)        /* what it hands over */
+#define LIMIT_LISTEN_NS (2 * NSEC_PER_SEC)         /* how long a capture waits for that */
 #define LIMIT_FILE_JOBS 4u /* that parse files for captures: one, and those killed in vain */
 #define LIMIT_FILE_JOB_BYTES (32ull * 1024u * 1024u)  /* RLIMIT_DATA of one */
 #define LIMIT_HEAP_CACHE_BYTES (4ull * 1024u * 1024u) /* what captures keep for each other */

@@ -173,10 +173,25 @@ class Daemon:
         return connection
 
     def children(self):
-        """Pids of the jobs that run now."""
+        """Pids of the jobs that run now, but for the one that stays where BPF does not work."""
+        return [pid for pid in self._children() if not self._hears_exits(pid)]
+
+    def listener(self):
+        """The job that stays and hears of exits; None if there is none."""
+        return next(filter(self._hears_exits, self._children()), None)
+
+    def _children(self):
         path = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
         with open(path, encoding="ascii") as children:
             return [int(word) for word in children.read().split()]
+
+    @staticmethod
+    def _hears_exits(pid):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as words:
+                return b"--job=listen" in words.read().split(b"\0")
+        except OSError:
+            return False
 
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))

@@ -96,11 +96,11 @@ def group(name):
                 time.sleep(0.05)
 
 
-def storm(name, place, directory):
+def storm(name, place, directory, called=None):
     """A storm that goes on in the cgroup @place, and prints the CPU time that it took to get there."""
     source = ("import os, time\nprint(time.thread_time_ns(), flush=True)\n"
               f"open({str(place / 'cgroup.procs')!r}, 'w').write(str(os.getpid()))\n{PREFACE}{STORMS[name]}")
-    return subprocess.Popen([sys.executable, "-c", source, name, str(directory)], stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen([sys.executable, "-c", source, called or name, str(directory)], stdout=subprocess.PIPE, text=True)
 
 
 def used_ns(place):
@@ -117,6 +117,10 @@ def capture(ctl, directory):
     result = ctl("capture", "--backend", "bpf", "--output", str(file), "--smaps=none", "--no-heap")
     if result.status != 0:
         raise Skip(result.err.strip())
+    return read(file)
+
+
+def read(file):
     document = json.loads(subprocess.run(["zstd", "-dcq", str(file)], capture_output=True, check=True).stdout)
     return document, rows(document["threads"]), rows(document["dead"])
 

@@ -83,7 +83,8 @@ def sandbox_takes_nothing():
 ABSENT = {
     "net_admin": {"taskstats": ("unavailable", "CAP_NET_ADMIN"),
                   "taskstats-delay": ("unavailable", "CAP_NET_ADMIN"),
-                  "taskstats-irq": (None, "CAP_NET_ADMIN")},
+                  "taskstats-irq": (None, "CAP_NET_ADMIN"),
+                  "exits": ("not-requested", "BPF")},  # and then nobody hears of them
     "sys_ptrace": {"io": ("partial", "needs CAP_SYS_PTRACE beside"),
                    "smaps_rollup": ("partial", "needs CAP_SYS_PTRACE")},
     "dac_read_search": {"io": ("partial", "needs CAP_DAC_READ_SEARCH beside")},

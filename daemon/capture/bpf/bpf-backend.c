@@ -51,9 +51,15 @@ typedef struct BpfWalk {
         void *files;      /* owned: the walk through one of them, or NULL */
 } BpfWalk;
 
+/* Only a capture of all threads has use for the dead. */
+static bool wants_ledger(const BpfWalk *walk) {
+        return walk->host->ledger && walk->only == 0 && ledger_is_kept(walk->host->ledger) &&
+               ledger_origin(walk->host->ledger) == LEDGER_FROM_PROGRAMS;
+}
+
 /* Its row is in the ledger. Its record still tells the name of a process whose leader has ended. */
 static bool is_dead(const BpfWalk *walk, const TaskRecord *record) {
-        return (record->has & TASK_IS_DEAD) != 0 && walk->host->ledger &&
+        return (record->has & TASK_IS_DEAD) != 0 && wants_ledger(walk) &&
                ledger_is_read(walk->host->ledger);
 }
 
@@ -128,11 +134,6 @@ static int read_ledger(BpfWalk *walk) {
         }
         r = ledger_end(ledger, walk->tasks);
         return r == -ENOMEM ? r : 0;
-}
-
-/* Only a capture of all threads has use for the dead. */
-static bool wants_ledger(const BpfWalk *walk) {
-        return walk->host->ledger && walk->only == 0 && ledger_is_kept(walk->host->ledger);
 }
 
 /* Every step of the walk looks at records, and the table takes one apart for whoever asks. */

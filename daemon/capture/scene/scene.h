@@ -118,10 +118,11 @@ typedef struct CaptureHost {
         /* Processes that belong to ctprof, and the executable that other instances of it run. */
         const pid_t *self_pids; /* borrowed */
         size_t n_self_pids;
-        int sys_fd;     /* borrowed; may be negative */
-        int task_fd;    /* of the loaded task iterator; borrowed; negative: there is none */
-        Ledger *ledger; /* owned; NULL: programs count neither exits nor waits */
-        pid_t main_pid; /* of ctprof: its children are its jobs; 0: not known */
+        int sys_fd;          /* borrowed; may be negative */
+        int task_fd;         /* of the loaded task iterator; borrowed; negative: there is none */
+        Ledger *ledger;      /* owned; NULL: programs count neither exits nor waits */
+        bool counts_zombies; /* the ledger has all zombies, which are not among the living then */
+        pid_t main_pid;      /* of ctprof: its children are its jobs; 0: not known */
         bool has_self_exe;
         uint64_t self_exe_dev, self_exe_inode;
 } CaptureHost;

@@ -118,6 +118,14 @@ static const SandboxCall calls_fold_rows[] = {
         {},
 };
 
+/* Messages of a socket that is open already make rows, which a capture gets in a sealed file. */
+static const SandboxCall calls_listen[] = {
+        ANY("recvmmsg"), ANY("recvmmsg_time64"),
+        WITH("fcntl", 1, F_ADD_SEALS), WITH("fcntl64", 1, F_ADD_SEALS),
+        ANY("memfd_create"),
+        {},
+};
+
 /* What libbpf asks: what this kernel has, maps and types of the program, and the program itself. */
 static const SandboxCall calls_load_programs[] = {
         WITH("bpf", 0, BPF_MAP_CREATE), WITH("bpf", 0, BPF_MAP_UPDATE_ELEM),
@@ -170,6 +178,7 @@ const SandboxCallGroup sandbox_call_groups[] = {
         { SANDBOX_ITERATE, calls_iterate },
         { SANDBOX_LOAD_PROGRAMS, calls_load_programs },
         { SANDBOX_FOLD_ROWS, calls_fold_rows },
+        { SANDBOX_LISTEN, calls_listen },
         { SANDBOX_CHANGE_NAMES, calls_change_names },
         { 0, NULL },
 };

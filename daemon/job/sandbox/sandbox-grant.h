@@ -16,6 +16,7 @@ typedef enum SandboxGrant {
         SANDBOX_RECEIVE_FILES = 1 << 4, /* take a few descriptors from a socket */
         SANDBOX_ITERATE = 1 << 5,       /* begin passes of BPF iterators that others have loaded */
         SANDBOX_LOAD_PROGRAMS = 1 << 6, /* load BPF programs, as far as capabilities allow */
+        SANDBOX_LISTEN = 1 << 8,        /* take many messages at once, seal files in memory */
         SANDBOX_FOLD_ROWS = 1 << 7,     /* move rows of a BPF map into a sealed file in memory */
 } SandboxGrant;
 

@@ -16,7 +16,7 @@ DeskSettings desk_default_settings(void) {
         return (DeskSettings) {
                 .backend = BACKEND_CHOICE_AUTO,
                 .loading_threads = LIMIT_LOADING_THREADS,
-                .counts_exits = true,
+                .exits = EXIT_CHOICE_AUTO,
                 .counts_waits = true,
                 .smaps = SMAPS_MODE_SMALL,
                 .smaps_max_rss_bytes = LIMIT_SMAPS_MAX_RSS_BYTES,

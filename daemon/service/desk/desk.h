@@ -14,6 +14,7 @@
 #include <systemd/sd-event.h>
 #include "base/macro.h"
 #include "metric/backend-choice.h"
+#include "metric/exit-choice.h"
 #include "metric/smaps-mode.h"
 #include "service/desk/lent.h"
 #include "service/desk/queue.h"
@@ -22,6 +23,7 @@
 #include "spool/spool.h"
 
 typedef struct Disposal Disposal;
+typedef struct Listening Listening;
 typedef struct Request Request;
 typedef struct Vault Vault;
 typedef struct Workshop Workshop;
@@ -43,7 +45,8 @@ typedef struct DeskSettings {
         SpoolLimits spool;
         BackendChoice backend;            /* for a capture that does not say */
         unsigned loading_threads;         /* for so many a private service loads BPF programs */
-        bool counts_exits, counts_waits;  /* by programs, where those are loaded */
+        ExitChoice exits;                 /* who counts what threads have done that end */
+        bool counts_waits;                /* by programs, where those are loaded */
         SmapsMode smaps;                  /* for a capture that does not say */
         uint64_t smaps_max_rss_bytes;     /* the bound of SMAPS_MODE_SMALL */
         uint64_t smaps_ns;                /* budget of smaps_rollup in one capture */
@@ -54,11 +57,12 @@ typedef struct DeskSettings {
 } DeskSettings;
 
 typedef struct Desk {
-        Disposal *disposal; /* borrowed: closes descriptors that callers sent */
-        Workshop *workshop; /* borrowed */
-        Vault *vault;       /* borrowed */
-        Spool *spool;       /* borrowed */
-        SpoolIndex *index;  /* of @spool */
+        Disposal *disposal;   /* borrowed: closes descriptors that callers sent */
+        Workshop *workshop;   /* borrowed */
+        Vault *vault;         /* borrowed */
+        Spool *spool;         /* borrowed */
+        Listening *listening; /* to exits; owned by the service, NULL in one that never does */
+        SpoolIndex *index;    /* of @spool */
         DeskSettings settings;
         uint64_t started_ns; /* CLOCK_MONOTONIC */
         Queue *queues[_QUEUE_KIND_MAX];

@@ -15,6 +15,7 @@
 #include "job/sandbox/sandbox.h"
 #include "job/vault.h"
 #include "log/log.h"
+#include "service/method/listening.h"
 #include "service/method/task-aid.h"
 #include "service/request/order.h"
 #include "wire/message.h"
@@ -107,6 +108,7 @@ static void loading_free(void *state) {
         if (desk->bpf_refusal[0] == '\0' && !task_aid_is_loaded(desk) && !desk->is_over)
                 task_aid_refuse(desk, "no job could be started to load BPF programs");
         renounce();
+        listening_look(desk);
         desk_turn(desk);
 }
 

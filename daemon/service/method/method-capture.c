@@ -11,6 +11,7 @@
 #include "job/workshop.h"
 #include "service/method/clean.h"
 #include "service/method/heap-aid.h"
+#include "service/method/listening.h"
 #include "service/method/loading.h"
 #include "service/method/task-aid.h"
 #include "service/request/order.h"
@@ -258,7 +259,10 @@ static int write_order(Request *request, JsonWriter *writer) {
                 r = add_file(request, writer, state, JOB_KEY_OUTPUT);
         if (r == 0 && state->fields.heap)
                 r = heap_aid_write(request, writer);
-        return r == 0 ? task_aid_write(request, writer, state->fields.backend) : r;
+        if (r == 0)
+                r = task_aid_write(request, writer, state->fields.backend);
+        /* Last, so that little time is between what it tells and the walk. */
+        return r == 0 ? listening_write(request, writer) : r;
 }
 
 static const Stage capturing;

@@ -8,6 +8,7 @@
 
 #include "config.h"
 #include "job/vault.h"
+#include "service/method/listening.h"
 #include "service/method/loading.h"
 #include "service/method/task-aid.h"
 #include "service/request/order.h"
@@ -181,6 +182,7 @@ static int prepare(Request *request) {
         int r;
 
         request_begin_order(request, &writer);
+        listening_write_state(request->desk, &writer);
         r = task_aid_write(request, &writer, is_bpf ? BACKEND_CHOICE_AUTO : BACKEND_CHOICE_PROCFS);
         return r == 0 ? request_end_order(request, &writer, JOB_METHOD_PROBE, JOB_CAPTURE) : r;
 }

@@ -25,6 +25,12 @@ bool task_aid_must_load(const Desk *desk, BackendChoice choice) {
                !task_aid_is_loaded(desk);
 }
 
+bool task_aid_counts_exits(const Desk *desk) {
+        _cleanup_(fd_closep) int held = vault_lend(desk->vault, names[TASK_OBJECT_EXIT]);
+
+        return held >= 0;
+}
+
 void task_aid_refuse(Desk *desk, const char *reason) {
         (void) snprintf(desk->bpf_refusal, sizeof(desk->bpf_refusal), "%s", reason);
         if (desk->settings.backend == BACKEND_CHOICE_BPF)
@@ -41,7 +47,9 @@ void task_aid_drop(Desk *desk) {
 }
 
 void task_aid_write_load(const Desk *desk, JsonWriter *writer) {
-        json_write_member_bool(writer, JOB_KEY_LEDGER, desk->settings.counts_exits);
+        json_write_member_bool(writer, JOB_KEY_LEDGER,
+                               desk->settings.exits == EXIT_CHOICE_AUTO ||
+                                       desk->settings.exits == EXIT_CHOICE_BPF);
         json_write_member_bool(writer, JOB_KEY_WAITS, desk->settings.counts_waits);
 }
 

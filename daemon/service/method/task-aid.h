@@ -14,6 +14,8 @@
 #include "service/request/order.h"
 
 bool task_aid_is_loaded(const Desk *desk);
+/* What was loaded counts what threads have done that end. */
+bool task_aid_counts_exits(const Desk *desk);
 /* Closes what was loaded, also at the service manager. */
 void task_aid_drop(Desk *desk);
 /* Whether a capture with this choice has to wait for a job that loads. */

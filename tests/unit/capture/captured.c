@@ -133,6 +133,7 @@ void captured_init(Captured *captured, const Tree *tree, FakeSystem *fake) {
                         .smaps_limit_ns = LIMIT_SMAPS_NS,
                         .heap_limit_ns = LIMIT_HEAP_NS,
                         .heap_cache_fd = -EBADF,
+                        .exits_fd = -EBADF,
                 },
         };
 }

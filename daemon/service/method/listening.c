@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/method/listening.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "exits/exit-line.h"
+#include "interface/job-interface.h"
+#include "job/sandbox/sandbox.h"
+#include "job/workshop.h"
+#include "log/log.h"
+#include "service/method/task-aid.h"
+#include "service/request/order.h"
+#include "wire/message.h"
+
+/* One that dies sooner is not started again at once, but with the next look. */
+#define SHORT_LIFE_NS (5 * NSEC_PER_SEC)
+
+#define LISTEN_CALL "{\"method\":\"" JOB_METHOD_LISTEN "\",\"more\":true}"
+#define TELL_CALL "{\"method\":\"" JOB_METHOD_TELL "\",\"oneway\":true}"
+
+struct Listening {
+        Desk *desk; /* borrowed */
+        Job *job;   /* NULL: there is none */
+        uint64_t started_ns;
+        bool has_begun;                   /* it may be started */
+        bool is_heard;                    /* the job has registered */
+        bool is_again;                    /* a ledger has ended with its job */
+        char refusal[DESK_REFUSAL_BYTES]; /* why the kernel tells of no exits; "" */
+};
+
+int listening_new(Desk *desk) {
+        desk->listening = calloc(1, sizeof(*desk->listening));
+        if (!desk->listening)
+                return -ENOMEM;
+        desk->listening->desk = desk;
+        return 0;
+}
+
+static void end(Listening *listening) {
+        listening->job = job_free(listening->job);
+        listening->is_heard = false;
+}
+
+void listening_free(Desk *desk) {
+        if (!desk->listening)
+                return;
+        end(desk->listening);
+        free(desk->listening);
+        desk->listening = NULL;
+}
+
+/* With programs that count exits, a listener would count them twice. */
+static bool is_wanted(const Desk *desk) {
+        switch (desk->settings.exits) {
+        case EXIT_CHOICE_AUTO:
+                return !desk->is_private && !desk->is_loading && !task_aid_counts_exits(desk) &&
+                       sandbox_has_capabilities(JOB_LISTENING_CAPABILITIES);
+        case EXIT_CHOICE_TASKSTATS:
+                return !desk->is_private && !desk->is_loading && !task_aid_counts_exits(desk);
+        case EXIT_CHOICE_BPF:
+        case EXIT_CHOICE_OFF:
+        case _EXIT_CHOICE_MAX:
+                break;
+        }
+        return false;
+}
+
+/* the job */
+
+static void start(Listening *listening);
+
+/* It did not end because somebody wanted it to. */
+static void lose(Listening *listening, const char *reason) {
+        bool was_short = desk_now_ns() - listening->started_ns < SHORT_LIFE_NS;
+
+        log_warning(0, "The ledger of threads that ended is lost, and another one begins: %s",
+                    reason);
+        listening->is_again = true;
+        end(listening);
+        if (!was_short)
+                start(listening);
+}
+
+static void refuse(Listening *listening, const char *reason) {
+        (void) snprintf(listening->refusal, sizeof(listening->refusal), "%s", reason);
+        log_warning(0, "What threads do that end is not counted: %s", listening->refusal);
+        end(listening);
+}
+
+static void on_last(Listening *listening, Span frame) {
+        char complaint[MESSAGE_COMPLAINT_BYTES], reason[DESK_REFUSAL_BYTES];
+        const char *told = NULL;
+        Reply reply = {};
+
+        if (reply_decode(frame, &reply, complaint) == 0)
+                told = json_object_get_string(
+                        json_object_object_get(reply.parameters, JOB_KEY_REASON));
+        (void) snprintf(reason, sizeof(reason), "%s", told ? told : "its job ended");
+        reply_done(&reply);
+        if (listening->is_heard)
+                lose(listening, reason);
+        else
+                refuse(listening, reason);
+}
+
+static void on_reply(Job *job, Span frame, bool continues, bool is_error, void *userdata) {
+        Listening *listening = userdata;
+
+        if (!continues) {
+                on_last(listening, frame);
+                return;
+        }
+        listening->is_heard = true;
+        log_info("Exits of threads are counted by messages of taskstats%s",
+                 listening->is_again ? ", in a new ledger" : "");
+}
+
+static void on_end(Job *job, const char *reason, void *userdata) {
+        lose(userdata, reason);
+}
+
+static void start(Listening *listening) {
+        static const JobEvents events = { .on_reply = on_reply, .on_end = on_end };
+        const JobOrder order = {
+                .terms = job_terms(JOB_LISTEN),
+                .call = SPAN_LITERAL(LISTEN_CALL),
+        };
+        int r;
+
+        listening->started_ns = desk_now_ns();
+        r = workshop_start(listening->desk->workshop, &order, &events, listening, &listening->job);
+        if (r < 0)
+                log_warning(r, "The job that hears of exits could not be started");
+}
+
+void listening_begin(Desk *desk) {
+        if (!desk->listening)
+                return;
+        desk->listening->has_begun = true;
+        listening_look(desk);
+}
+
+void listening_look(Desk *desk) {
+        Listening *listening = desk->listening;
+
+        if (!listening || !listening->has_begun)
+                return;
+        if (!is_wanted(desk))
+                end(listening);
+        else if (!listening->job && listening->refusal[0] == '\0')
+                start(listening);
+}
+
+void listening_reconsider(Desk *desk) {
+        if (desk->listening)
+                desk->listening->refusal[0] = '\0';
+        listening_look(desk);
+}
+
+/* orders */
+
+static const char *find_absence(const Desk *desk) {
+        const Listening *listening = desk->listening;
+
+        if (desk->is_private && desk->settings.exits == EXIT_CHOICE_TASKSTATS)
+                return "a private ctprofd, which lasts as long as one command, hears of no exits";
+        if (!listening || !is_wanted(desk))
+                return NULL;
+        if (listening->refusal[0] != '\0')
+                return listening->refusal;
+        return listening->job ? NULL : "the job that hears of exits ended and begins again soon";
+}
+
+static int write_line(Request *request, JsonWriter *writer, Job *job) {
+        int ends[2], r;
+
+        r = exit_line_new(&ends[0], &ends[1]);
+        if (r < 0)
+                return r;
+        r = job_send(job, SPAN_LITERAL(TELL_CALL), ends[0]);
+        if (r == 0)
+                return request_add_fd(request, writer, JOB_KEY_EXIT_LINE, ends[1]);
+        (void) fd_close(ends[0]);
+        (void) fd_close(ends[1]);
+        json_write_member_text(writer, JOB_KEY_NO_EXITS,
+                               "the job that hears of exits takes no questions any more");
+        return 0;
+}
+
+int listening_write(Request *request, JsonWriter *writer) {
+        const Desk *desk = request->desk;
+        const char *absence = find_absence(desk);
+
+        if (absence)
+                json_write_member_text(writer, JOB_KEY_NO_EXITS, absence);
+        else if (desk->listening && desk->listening->job)
+                return write_line(request, writer, desk->listening->job);
+        return 0;
+}
+
+void listening_write_state(const Desk *desk, JsonWriter *writer) {
+        const char *absence = find_absence(desk);
+
+        if (absence)
+                json_write_member_text(writer, JOB_KEY_NO_EXITS, absence);
+        else if (desk->listening && desk->listening->job)
+                json_write_member_bool(writer, JOB_KEY_LISTENING, true);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Listening
+ *
+ * Keeps a job that hears of exits for as long as this process runs, where the settings want that
+ * and no program counts exits. A job that dies takes its ledger along: another one begins, with
+ * another id, and the journal says so. A private service has none, because a ledger that begins
+ * with the first capture of one command has little to tell.
+ */
+
+#include "base/macro.h"
+#include "service/desk/desk.h"
+#include "service/request/request.h"
+
+/* -ENOMEM. Nothing is started before listening_begin(). */
+_must_check_ int listening_new(Desk *desk);
+void listening_free(Desk *desk);
+
+/* At the start, when it is known or about to be known what programs there are. */
+void listening_begin(Desk *desk);
+/* Starts or ends the job if that is due: when programs were loaded, settings changed, it died. */
+void listening_look(Desk *desk);
+/* A refusal may not hold any more: the settings have changed. */
+void listening_reconsider(Desk *desk);
+
+/* The members of a capture's order: a line to the job, or why there is none. */
+_must_check_ int listening_write(Request *request, JsonWriter *writer);
+/* Those of a probe's. */
+void listening_write_state(const Desk *desk, JsonWriter *writer);

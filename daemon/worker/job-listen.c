@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "exits/exit-ledger.h"
+#include "exits/exit-line.h"
+#include "kernel/taskstats/exit-socket.h"
+
+#define POSSIBLE_CPUS "/sys/devices/system/cpu/possible"
+#define CPUS_BYTES 4096
+/*
+ * What arrives while the socket is emptied for a capture is taken too, but not for ever: so many
+ * batches are more than its buffer can hold.
+ */
+#define MAX_BATCHES_BEFORE_TELLING 256u
+
+/*
+ * How long it leaves the socket alone after it has taken what was there. A storm of exits then
+ * comes in batches, and threads that end meanwhile need not wake this process. The buffer holds
+ * what ends within hundreds of milliseconds.
+ */
+#define REST_MS 10
+
+/* How a step ends besides a negative errno. */
+enum {
+        LISTEN_GOES_ON,
+        LISTEN_ENDS, /* the main process wants it, or is gone */
+};
+
+typedef struct Listener {
+        Work *work; /* borrowed */
+        ExitSocket *socket;
+        ExitLedger *ledger;
+        int proc_fd;
+        ExitBatch batch;
+} Listener;
+
+static void listener_done(Listener *listener) {
+        listener->socket = exit_socket_free(listener->socket);
+        listener->ledger = exit_ledger_free(listener->ledger);
+        listener->proc_fd = fd_close(listener->proc_fd);
+}
+
+static uint64_t now_ns(void) {
+        struct timespec now;
+
+        (void) clock_gettime(CLOCK_BOOTTIME, &now);
+        return (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+}
+
+/* before the sandbox */
+
+static int read_possible_cpus(char ret[static CPUS_BYTES]) {
+        _cleanup_(fd_closep) int fd = open(POSSIBLE_CPUS, O_RDONLY | O_CLOEXEC);
+        ssize_t n = fd < 0 ? -1 : read(fd, ret, CPUS_BYTES - 1);
+
+        if (n < 0)
+                return -errno;
+        ret[n] = '\0';
+        ret[strcspn(ret, "\n")] = '\0';
+        return 0;
+}
+
+static const char *find_refusal(int r) {
+        switch (r) {
+        case TASKSTATS_E_NO_FAMILY:
+                return "this kernel was built without CONFIG_TASKSTATS";
+        case -EPERM:
+                return "to hear of exits takes CAP_NET_ADMIN, which this ctprofd was not given";
+        case -EINVAL:
+                return "the kernel tells of exits only in the initial user and pid namespaces";
+        default:
+                return strerror(-r);
+        }
+}
+
+static int listener_open(Listener *listener) {
+        ExitLedgerSetup setup = { .self = getppid(), .max_rows = EXIT_TABLE_MAX_ROWS };
+        char cpus[CPUS_BYTES];
+        int r;
+
+        r = read_possible_cpus(cpus);
+        if (r == 0)
+                r = exit_socket_open(cpus, &listener->socket);
+        if (r != 0)
+                return work_refuse(listener->work, WIRE_ERROR_JOB_FAILED,
+                                   &(WireErrorDetail){ .reason = find_refusal(r) });
+        /* Without /proc only the first threads of processes have names of processes. */
+        listener->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        setup.proc_fd = listener->proc_fd;
+        setup.now_ns = now_ns();
+        r = exit_ledger_new(&setup, &listener->ledger);
+        return r == 0 ? work_confine(listener->work, 0) : r;
+}
+
+/* inside of it */
+
+static int hear(Listener *listener) {
+        int r = exit_socket_receive(listener->socket, &listener->batch);
+
+        if (r == 0)
+                exit_ledger_take(listener->ledger, &listener->batch, now_ns());
+        return r;
+}
+
+/* A capture that gets no file hears that the line was closed. */
+static int tell(Listener *listener, int line) {
+        _cleanup_(fd_closep) int file = -EBADF;
+        int r = 0;
+
+        listener->batch.is_empty = false;
+        for (unsigned i = 0; i < MAX_BATCHES_BEFORE_TELLING && !listener->batch.is_empty; i++) {
+                r = hear(listener);
+                if (r < 0)
+                        return r;
+        }
+        if (exit_ledger_tell(listener->ledger, now_ns(), &file) == 0)
+                (void) !exit_line_send(line, file);
+        return 0;
+}
+
+static int serve(Listener *listener, Span frame) {
+        char complaint[MESSAGE_COMPLAINT_BYTES];
+        _cleanup_(fd_closep) int line = -EBADF;
+        _cleanup_(call_done) Call call = {};
+        int r;
+
+        r = call_decode(frame, &call, complaint);
+        if (r != 0)
+                return r < 0 ? r : -EBADMSG;
+        if (strcmp(call.method, JOB_METHOD_STOP) == 0)
+                return LISTEN_ENDS;
+        if (strcmp(call.method, JOB_METHOD_TELL) != 0)
+                return -EBADMSG;
+        line = frame_stream_take_fd(listener->work->stream, 0);
+        return line < 0 ? -EBADMSG : tell(listener, line);
+}
+
+static int serve_calls(Listener *listener) {
+        FrameStream *stream = listener->work->stream;
+        int result = frame_stream_read(stream), r = 0;
+        Span frame;
+
+        while (r == 0 && frame_stream_next(stream, &frame) == 0)
+                r = serve(listener, frame);
+        if (r != 0)
+                return r;
+        if (result == FRAME_E_CLOSED)
+                return LISTEN_ENDS;
+        return result == FRAME_E_AGAIN ? 0 : err_fold(result);
+}
+
+static int listen_on(Listener *listener) {
+        struct pollfd waits[] = {
+                { .fd = frame_stream_fd(listener->work->stream), .events = POLLIN },
+                { .fd = exit_socket_fd(listener->socket), .events = POLLIN },
+        };
+        bool rests = false;
+        int r = 0;
+
+        while (r == 0) {
+                waits[1].revents = 0;
+                if (poll(waits, rests ? 1 : ELEMENTSOF(waits), rests ? REST_MS : -1) < 0) {
+                        r = errno == EINTR ? 0 : -errno;
+                        continue;
+                }
+                rests = false;
+                if (waits[1].revents != 0) {
+                        r = hear(listener);
+                        rests = listener->batch.is_empty;
+                }
+                if (r == 0 && waits[0].revents != 0)
+                        r = serve_calls(listener);
+        }
+        return r;
+}
+
+static int work_listen(Work *work) {
+        _cleanup_(listener_done) Listener listener = { .work = work, .proc_fd = -EBADF };
+        int r;
+
+        r = work_decode(work, NULL, 0, NULL);
+        if (r == 0)
+                r = listener_open(&listener);
+        if (r != 0)
+                return r;
+        json_write_member_bool(answer_begin(&work->answer), JOB_KEY_LISTENING, true);
+        r = answer_note(&work->answer);
+        if (r == 0)
+                r = listen_on(&listener);
+        if (r != LISTEN_ENDS)
+                return r;
+        (void) answer_begin(&work->answer);
+        r = answer_final(&work->answer);
+        return r == -EPIPE ? 0 : r;
+}
+
+const WorkMethod work_listen_methods[] = {
+        { JOB_METHOD_LISTEN, work_listen, WORK_NEEDS_MORE, LIMIT_LISTEN_FILE_BYTES },
+        {},
+};

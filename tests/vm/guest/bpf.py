@@ -72,7 +72,8 @@ def wait_beside_witness(name):
         for hogs in (0, 2):
             ours, exact = waiting.measure(ctl, directory, name, hogs, 4)
             machine.comment(waiting.describe(name, hogs, ours, exact))
-            waiting.agree(ours, exact)
+            # An emulated processor whose caches the hogs have filled needs 10 to 20 us from one program to the next.
+            waiting.agree(ours, exact, 25_000 if hogs else 0)
 
 
 @test

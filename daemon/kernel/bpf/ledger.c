@@ -80,15 +80,16 @@ static int open_programs(Ledger *ledger) {
 /* What the page of control words would say. */
 static void stand_in(Ledger *ledger) {
         const LedgerFileHead *head = ledger_file_head(ledger->file);
+        LedgerControl *shared = ledger->control, *own = &ledger->without_programs;
 
-        if (ledger->control) {
-                ledger->without_programs.waits_since_ns = ledger->control->waits_since_ns;
-                (void) munmap(ledger->control, sizeof(*ledger->control));
+        if (shared) {
+                own->waits_since_ns = shared->waits_since_ns;
+                (void) munmap(shared, sizeof(*shared));
         }
-        ledger->control = &ledger->without_programs;
-        memcpy(ledger->control->id, head->id, sizeof(head->id));
-        ledger->control->ledger_since_ns = head->since_ns;
-        ledger->control->generation = head->generation;
+        memcpy(own->id, head->id, sizeof(head->id));
+        own->ledger_since_ns = head->since_ns;
+        own->generation = head->generation;
+        ledger->control = own;
 }
 
 static int add_row(Ledger *ledger, const LedgerKey *key, const LedgerValues *values);

@@ -119,7 +119,7 @@ START_TEST(rows_that_do_not_fit_lose_what_tells_them_apart_step_by_step) {
         size_t n = ELEMENTSOF(rows);
         char name[TASK_COMM_BYTES];
 
-        for (unsigned char i = 0; i < n; i++) {
+        for (unsigned i = 0; i < ELEMENTSOF(rows); i++) {
                 (void) snprintf(name, sizeof(name), "worker-%u:%u", i / 8u, i % 8u);
                 rows[i] = make_row(i % 2 ? "odd7" : "even77", name, i < 32 ? 1 : 2);
         }

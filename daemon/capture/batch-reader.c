@@ -85,18 +85,6 @@ static int encode_row(BatchReader *reader, const BatchProcess *process, ThreadSl
 }
 
 /*
- * The listener that counts exits was told of a thread before that became a zombie, so its work is
- * among that of the dead.
- */
-static void leave_to_the_dead(Scene *scene, const BatchProcess *process) {
-        ThreadSlot *slots = scene_threads(scene, process);
-
-        for (size_t i = 0; i < process->n; i++)
-                if (thread_slot_is_zombie(&slots[i]))
-                        slots[i].kept = false;
-}
-
-/*
  * Counts the outcomes of a thread's readings. Those of a thread that vanished are lost and count as
  * vanished.
  */
@@ -126,7 +114,7 @@ static void finish_process(BatchReader *reader, BatchProcess *process) {
         heap_reader_read(reader->heap, process);
         reader->backend->confirm(reader->threads, process);
         if (scene->host->counts_zombies)
-                leave_to_the_dead(scene, process);
+                scene_leave_zombies_out(scene, process);
 
         if (process->has_leader && (process->is_split || !leader))
                 pcomm = (Span){ process->name, process->n_name };

@@ -432,9 +432,14 @@ static void bpf_read_batch(void *userdata) {
 /* A record is of one task. */
 static void bpf_confirm(void *userdata, const BatchProcess *process) {
         BpfReader *reader = userdata;
+        const CaptureHost *host = reader->scene->host;
 
-        if (!has_records(reader->scene))
-                procfs_backend.confirm(reader->files, process);
+        if (has_records(reader->scene))
+                return;
+        procfs_backend.confirm(reader->files, process);
+        /* Of a process that was born after the pass, and has ended: it is in the ledger, or will be. */
+        if (host->ledger && ledger_is_read(host->ledger))
+                scene_leave_zombies_out(reader->scene, process);
 }
 
 static void bpf_explain(const Gates *gates, const Tally *tally, SourceId id, SourceOutcome cause,

@@ -116,3 +116,11 @@ TextPlace scene_add_text(Scene *scene, Span text) {
         }
         return (TextPlace){ .at = at, .n = text.n, .is_set = true };
 }
+
+void scene_leave_zombies_out(Scene *scene, const BatchProcess *process) {
+        ThreadSlot *slots = scene_threads(scene, process);
+
+        for (size_t i = 0; i < process->n; i++)
+                if (thread_slot_is_zombie(&slots[i]))
+                        slots[i].kept = false;
+}

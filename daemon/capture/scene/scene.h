@@ -226,3 +226,5 @@ static inline void thread_slot_vanish(ThreadSlot *slot) {
 static inline bool thread_slot_is_zombie(const ThreadSlot *slot) {
         return slot->state == 'Z' || slot->state == 'X';
 }
+/* Zombies of the process are counted by a ledger, so they are not among the living. */
+void scene_leave_zombies_out(Scene *scene, const BatchProcess *process);

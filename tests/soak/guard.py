@@ -112,7 +112,7 @@ class Guard:
     def _hit(self):
         """Some job: killed, or stopped for a while."""
         parent = self.daemon.process.pid
-        pids = sampler.children(parent)
+        pids = sampler.children(parent, all_of_them=True)
         if not pids:
             return
         pid = self.rng.choice(pids)

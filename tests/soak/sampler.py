@@ -27,9 +27,18 @@ def descriptors(pid):
     return kinds
 
 
-def children(pid):
+def children(pid, all_of_them=False):
+    """Jobs that run now; the one that hears of exits stays for as long as the daemon runs."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return [int(word) for word in file.read().split()]
+        pids = [int(word) for word in file.read().split()]
+    return [child for child in pids if all_of_them or not _stays(child)]
+
+
+def _stays(pid):
+    try:
+        return b"--job=listen" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def describe(pid):

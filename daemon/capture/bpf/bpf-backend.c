@@ -437,7 +437,7 @@ static void bpf_confirm(void *userdata, const BatchProcess *process) {
         if (has_records(reader->scene))
                 return;
         procfs_backend.confirm(reader->files, process);
-        /* Of a process that was born after the pass, and has ended: it is in the ledger, or will be. */
+        /* A process that was born after the pass, and has ended, is in the ledger or will be. */
         if (host->ledger && ledger_is_read(host->ledger))
                 scene_leave_zombies_out(reader->scene, process);
 }

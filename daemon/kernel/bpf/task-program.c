@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 
 #define TYPES_FILE "/sys/kernel/btf/vmlinux"
+#define LOCKDOWN_FILE "/sys/kernel/security/lockdown"
 #define EXT_DIRECTORY "/sys/kernel/sched_ext" /* there if the kernel has sched_ext */
 
 /* libbpf tells what went wrong in lines, and asks nobody where they should go. */
@@ -46,9 +47,27 @@ static bool is_shortage(int r) {
         return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
 }
 
+/* The level that holds is the one in brackets. */
+static bool is_confidential(void) {
+        _cleanup_(fd_closep) int fd = open(LOCKDOWN_FILE, O_RDONLY | O_CLOEXEC);
+        char text[128];
+        ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+        if (n < 0)
+                return false;
+        text[n] = '\0';
+        return strstr(text, "[confidentiality]") != NULL;
+}
+
 static int refuse(int r, char *ret_reason) {
         if (is_shortage(r))
                 return r;
+        if (is_confidential()) {
+                (void) snprintf(ret_reason, TASK_PROGRAM_REASON_BYTES,
+                                "the kernel is in lockdown=confidentiality, in which no BPF "
+                                "program may read its memory");
+                return TASK_PROGRAM_E_DENIED;
+        }
         if (faccessat(AT_FDCWD, TYPES_FILE, R_OK, 0) != 0) {
                 (void) snprintf(ret_reason, TASK_PROGRAM_REASON_BYTES,
                                 "%s cannot be read (%s): BPF programs take a kernel with "
@@ -59,7 +78,7 @@ static int refuse(int r, char *ret_reason) {
         if (r == -EPERM) {
                 (void) snprintf(ret_reason, TASK_PROGRAM_REASON_BYTES,
                                 "the kernel refuses to load BPF programs (%s): that takes CAP_BPF "
-                                "and CAP_PERFMON, and no lockdown=confidentiality",
+                                "and CAP_PERFMON",
                                 strerror(-r));
                 return TASK_PROGRAM_E_DENIED;
         }

@@ -72,8 +72,9 @@ def wait_beside_witness(name):
         for hogs in (0, 2):
             ours, exact = waiting.measure(ctl, directory, name, hogs, 4)
             machine.comment(waiting.describe(name, hogs, ours, exact))
-            # An emulated processor whose caches the hogs have filled needs 10 to 20 us from one program to the next.
-            waiting.agree(ours, exact, 25_000 if hogs else 0)
+            # An emulated processor that hogs keep from what it had translated needs 10 to 110 us from one program to the
+            # next: beside them it is the counts that have to agree, and on a real one the times as well (live/test-waits).
+            waiting.agree(ours, exact, 150_000 if hogs else 0)
 
 
 @test

@@ -72,32 +72,32 @@ def wait_beside_witness(name):
         for hogs in (0, 2):
             ours, exact = waiting.measure(ctl, directory, name, hogs, 4)
             machine.comment(waiting.describe(name, hogs, ours, exact))
-            # An emulated processor that hogs keep from what it had translated needs 10 to 110 us from one program to the
-            # next: beside them it is the counts that have to agree, and on a real one the times as well (live/test-waits).
-            waiting.agree(ours, exact, 150_000 if hogs else 0)
+            # An emulated processor needs up to 20 us from one program to the next, and up to 110 us where hogs keep it from
+            # what it had translated. The counts have to agree, and on a real one the times as well (live/test-waits).
+            waiting.agree(ours, exact, 150_000 if hogs else 20_000)
 
 
 @test
 def waits_of_reads():
-    """reads past the page cache wait for storage as long as a witness of each switch says, within 2 %"""
+    """reads past the page cache wait for storage as often and about as long as a witness of each switch says"""
     wait_beside_witness("direct")
 
 
 @test
 def waits_of_fsync():
-    """fsync in a loop waits as long as a witness of each switch says, within 2 %"""
+    """fsync in a loop waits as often and about as long as a witness of each switch says"""
     wait_beside_witness("fsync")
 
 
 @test
 def waits_of_faults():
-    """faults from a file that is not in memory wait as long as a witness of each switch says, within 2 %"""
+    """faults from a file that is not in memory wait as often and about as long as a witness of each switch says"""
     wait_beside_witness("faults")
 
 
 @test
 def waits_of_parents():
-    """a parent waits for its child to execute a program as long as a witness of each switch says, within 2 %"""
+    """a parent waits for its child to execute a program as often and about as long as a witness of each switch says"""
     wait_beside_witness("spawn")
 
 

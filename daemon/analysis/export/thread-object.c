@@ -33,37 +33,6 @@ static const unsigned char ktstr_members[] = {
 };
 // clang-format on
 
-/* Writes a value that is present; CPUs as a list. */
-static void thread_object_value(JsonWriter *writer, const ThreadSample *sample, MetricId id) {
-        uint64_t value = thread_sample_get(sample, id);
-        char policy[POLICY_NAME_CHARS], character = (char) value;
-
-        switch ((CellKind) thread_cell_kinds[id]) {
-        case CELL_UNSIGNED:
-        case CELL_U32:
-                json_write_u64(writer, value);
-                break;
-        case CELL_I32:
-                json_write_i64(writer, (int64_t) value);
-                break;
-        case CELL_BOOL:
-                json_write_bool(writer, value != 0);
-                break;
-        case CELL_CHARACTER:
-                json_write_name(writer, (Span){ &character, 1 });
-                break;
-        case CELL_POLICY:
-                json_write_span(writer, (Span){ policy, policy_format((int64_t) value, policy) });
-                break;
-        case CELL_CPUS:
-                json_write_span(writer, sample->cpus);
-                break;
-        case CELL_NONE:
-                json_write_null(writer);
-                break;
-        }
-}
-
 /* Writes what the prior tool writes for a value that it could not read. */
 static void ktstr_write_absent(JsonWriter *writer, MetricId id) {
         switch ((CellKind) thread_cell_kinds[id]) {
@@ -120,7 +89,7 @@ static void ktstr_write_member(JsonWriter *writer, const ThreadSample *sample, M
         else if (thread_cell_kinds[id] == CELL_CPUS)
                 ktstr_write_cpus(writer, sample->cpus);
         else
-                thread_object_value(writer, sample, id);
+                thread_cell_write(writer, sample, thread_column_of(id));
 }
 
 /* Kernels differ in which values of a family they have: with some of them it was measured. */

@@ -6,13 +6,13 @@
 #include <linux/taskstats.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 
-#include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
+
+#include "kernel/taskstats/taskstats-socket.h"
 
 /* The struct of a thread and that of its process: 1464 bytes with version 17. */
 #define MESSAGE_BYTES 4096
@@ -79,21 +79,11 @@ static int enlarge_buffer(int fd) {
 }
 
 static int connect_family(ExitSocket *self) {
-        const struct timeval timeout = { .tv_sec = REGISTER_TIMEOUT_SECONDS };
-        int family;
+        int r = taskstats_connect(REGISTER_TIMEOUT_SECONDS, &self->netlink, &self->family);
 
-        self->netlink = nl_socket_alloc();
-        if (!self->netlink)
-                return -ENOMEM;
-        if (genl_connect(self->netlink) < 0)
-                return -EIO;
+        if (r != 0)
+                return r;
         self->fd = nl_socket_get_fd(self->netlink);
-        if (setsockopt(self->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0)
-                return -errno;
-        family = genl_ctrl_resolve(self->netlink, TASKSTATS_GENL_NAME);
-        if (family < 0)
-                return family == -NLE_OBJ_NOTFOUND ? TASKSTATS_E_NO_FAMILY : -EIO;
-        self->family = (uint16_t) family;
         return enlarge_buffer(self->fd);
 }
 

@@ -2,16 +2,13 @@
 #include "kernel/taskstats/taskstats.h"
 
 #include <errno.h>
-#include <linux/taskstats.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 
-#include <netlink/errno.h>
-#include <netlink/genl/ctrl.h>
-#include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
+
+#include "kernel/taskstats/taskstats-socket.h"
 
 /* A reply is 36 bytes and the struct: 724 with version 17. */
 #define REPLY_BYTES 2048
@@ -36,45 +33,18 @@ struct TaskstatsSocket {
         _Alignas(NLMSG_ALIGNTO) char replies[TASKSTATS_BATCH_MAX][REPLY_BYTES];
 };
 
-static int errno_of_netlink(int r) {
-        switch (-r) {
-        case NLE_NOMEM:
-                return -ENOMEM;
-        case NLE_PERM:
-        case NLE_NOACCESS:
-                return -EPERM;
-        case NLE_AF_NOSUPPORT:
-                return -EAFNOSUPPORT;
-        case NLE_AGAIN:
-                return -ETIMEDOUT;
-        default:
-                return -EIO;
-        }
-}
-
 static int connect_family(TaskstatsSocket *self) {
-        const struct timeval timeout = { .tv_sec = RECEIVE_TIMEOUT_SECONDS };
-        int family, r;
+        uint16_t family;
+        int r;
 
-        self->netlink = nl_socket_alloc();
-        if (!self->netlink)
-                return -ENOMEM;
-        r = genl_connect(self->netlink);
-        if (r < 0)
-                return errno_of_netlink(r);
+        r = taskstats_connect(RECEIVE_TIMEOUT_SECONDS, &self->netlink, &family);
+        if (r != 0)
+                return r;
         self->fd = nl_socket_get_fd(self->netlink);
-        if (setsockopt(self->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0)
-                return -errno;
         r = nl_socket_set_buffer_size(self->netlink, RECEIVE_BYTES, 0);
         if (r < 0)
-                return errno_of_netlink(r);
-
-        family = genl_ctrl_resolve(self->netlink, TASKSTATS_GENL_NAME);
-        if (family == -NLE_OBJ_NOTFOUND)
-                return TASKSTATS_E_NO_FAMILY;
-        if (family < 0)
-                return errno_of_netlink(family);
-        return taskstats_template_init(&self->message, (uint16_t) family);
+                return taskstats_errno(r);
+        return taskstats_template_init(&self->message, family);
 }
 
 int taskstats_open(TaskstatsSocket **ret) {
@@ -118,7 +88,7 @@ static int send_requests(TaskstatsSocket *socket, const pid_t *tids, size_t n_ti
                 taskstats_request_encode(&socket->message, socket->sequence + (uint32_t) i, tids[i],
                                          socket->requests + i * TASKSTATS_REQUEST_BYTES);
         r = nl_sendto(socket->netlink, socket->requests, n_bytes);
-        return r < 0 ? errno_of_netlink(r) : 0;
+        return r < 0 ? taskstats_errno(r) : 0;
 }
 
 /*

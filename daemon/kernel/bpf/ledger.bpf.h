@@ -19,8 +19,6 @@
 #include "kernel/bpf/ledger-record.h"
 #include "kernel/bpf/wait.bpf.h"
 
-#define TICK_NS 10000000ull /* of USER_HZ, which is 100 on all architectures that we know */
-
 LedgerControl control;
 
 /* One for each program: freeing can interrupt an exit on the same CPU. */
@@ -146,8 +144,8 @@ static __always_inline void scale_times(LedgerValues *values) {
                 system = ((system >> shift) * (run >> shift) / (total >> shift)) << shift;
         if (system > run)
                 system = run;
-        values->sums[LEDGER_USER_TICKS] = (run - system) / TICK_NS;
-        values->sums[LEDGER_SYSTEM_TICKS] = system / TICK_NS;
+        values->sums[LEDGER_USER_TICKS] = (run - system) / TASK_TICK_NS;
+        values->sums[LEDGER_SYSTEM_TICKS] = system / TASK_TICK_NS;
 }
 
 static __always_inline void read_always(LedgerValues *values, struct task_struct *task) {
@@ -165,8 +163,8 @@ static __always_inline void read_always(LedgerValues *values, struct task_struct
                 values->has |= TASK_HAS_PREV_TIMES;
                 scale_times(values);
         } else {
-                sums[LEDGER_USER_TICKS] = sums[LEDGER_USER_NS] / TICK_NS;
-                sums[LEDGER_SYSTEM_TICKS] = sums[LEDGER_SYSTEM_NS] / TICK_NS;
+                sums[LEDGER_USER_TICKS] = sums[LEDGER_USER_NS] / TASK_TICK_NS;
+                sums[LEDGER_SYSTEM_TICKS] = sums[LEDGER_SYSTEM_NS] / TASK_TICK_NS;
         }
 }
 

@@ -61,93 +61,6 @@ Ledger *ledger_free(Ledger *ledger) {
         return NULL;
 }
 
-static int open_programs(Ledger *ledger) {
-        const TaskObjects *objects = ledger->objects;
-
-        ledger->control = map_shared(objects->fds[TASK_OBJECT_CONTROL], sizeof(*ledger->control),
-                                     PROT_READ | PROT_WRITE);
-        if (!ledger->control)
-                return -errno;
-        if (ledger->control->ledger_since_ns != 0) {
-                ledger->records =
-                        map_shared(objects->fds[TASK_OBJECT_RECORDS], RECORDS_BYTES, PROT_READ);
-                if (!ledger->records)
-                        return -errno;
-        }
-        return 0;
-}
-
-/* What the page of control words would say. */
-static void stand_in(Ledger *ledger) {
-        const LedgerFileHead *head = ledger_file_head(ledger->file);
-        LedgerControl *shared = ledger->control, *own = &ledger->without_programs;
-
-        if (shared) {
-                own->waits_since_ns = shared->waits_since_ns;
-                (void) munmap(shared, sizeof(*shared));
-        }
-        memcpy(own->id, head->id, sizeof(head->id));
-        own->ledger_since_ns = head->since_ns;
-        own->generation = head->generation;
-        ledger->control = own;
-}
-
-static int add_row(Ledger *ledger, const LedgerKey *key, const LedgerValues *values);
-static int index_paths(Ledger *ledger);
-
-static int add_file(Ledger *ledger) {
-        size_t n = ledger->file ? (size_t) ledger_file_head(ledger->file)->n_rows : 0;
-        int r = 0;
-
-        for (size_t i = 0; i < n && r == 0; i++) {
-                const LedgerRow *row = ledger_file_row(ledger->file, i);
-
-                r = add_row(ledger, &row->key, &row->values);
-        }
-        return r;
-}
-
-static int open_file(Ledger *ledger) {
-        const LedgerFileHead *head;
-        int r;
-
-        if (ledger->objects->fds[TASK_OBJECT_FOLDED] < 0)
-                return 0;
-        r = ledger_file_open(ledger->objects->fds[TASK_OBJECT_FOLDED], &ledger->file);
-        if (r < 0)
-                return r;
-        head = ledger_file_head(ledger->file);
-        if (!ledger->control ||
-            (head->origin == LEDGER_FROM_TASKSTATS && !ledger_is_kept(ledger))) {
-                stand_in(ledger);
-                r = add_file(ledger);
-                ledger->is_read = r == 0;
-        } else if (head->origin != LEDGER_FROM_PROGRAMS ||
-                   memcmp(head->id, ledger->control->id, sizeof(head->id)) != 0)
-                ledger->file = ledger_file_free(ledger->file);
-        return r == 0 && ledger->file ? index_paths(ledger) : r;
-}
-
-int ledger_open(const TaskObjects *objects, Ledger **ret) {
-        _cleanup_(ledger_freep) Ledger *ledger = NULL;
-        int r = 0;
-
-        *ret = NULL;
-        if (objects->fds[TASK_OBJECT_CONTROL] < 0 && objects->fds[TASK_OBJECT_FOLDED] < 0)
-                return 0;
-        ledger = calloc(1, sizeof(*ledger));
-        if (!ledger)
-                return -ENOMEM;
-        ledger->objects = objects;
-        if (objects->fds[TASK_OBJECT_CONTROL] >= 0)
-                r = open_programs(ledger);
-        if (r == 0)
-                r = open_file(ledger);
-        if (r == 0)
-                *ret = TAKE_PTR(ledger);
-        return r;
-}
-
 const LedgerControl *ledger_control(const Ledger *ledger) {
         return ledger->control;
 }
@@ -201,6 +114,18 @@ static int add_row(Ledger *ledger, const LedgerKey *key, const LedgerValues *val
                 r = index_add(&ledger->index, bytes, ledger->n_rows);
         if (r == 0)
                 ledger->rows[ledger->n_rows++] = (LedgerRow){ plain, *values };
+        return r;
+}
+
+static int add_file(Ledger *ledger) {
+        size_t n = ledger->file ? (size_t) ledger_file_head(ledger->file)->n_rows : 0;
+        int r = 0;
+
+        for (size_t i = 0; i < n && r == 0; i++) {
+                const LedgerRow *row = ledger_file_row(ledger->file, i);
+
+                r = add_row(ledger, &row->key, &row->values);
+        }
         return r;
 }
 
@@ -530,23 +455,20 @@ int ledger_cgroup_path(const Ledger *ledger, uint64_t id, Buffer *path) {
 
 /* counts */
 
-static uint64_t of_file(const Ledger *ledger, size_t offset) {
-        const char *head = ledger->file ? (const char *) ledger_file_head(ledger->file) : NULL;
-
-        return head ? *(const uint64_t *) (const void *) (head + offset) : 0;
+static LedgerFileHead head_of_file(const Ledger *ledger) {
+        return ledger->file ? *ledger_file_head(ledger->file) : (LedgerFileHead){};
 }
 
 uint64_t ledger_n_folded(const Ledger *ledger) {
-        return of_file(ledger, offsetof(LedgerFileHead, n_folded_rows));
+        return head_of_file(ledger).n_folded_rows;
 }
 
 uint64_t ledger_n_losses(const Ledger *ledger) {
-        return of_file(ledger, offsetof(LedgerFileHead, n_losses));
+        return head_of_file(ledger).n_losses;
 }
 
 uint64_t ledger_n_overflow_exits(const Ledger *ledger) {
-        return load(&ledger->control->n_overflow_exits) +
-               of_file(ledger, offsetof(LedgerFileHead, n_overflow_exits));
+        return load(&ledger->control->n_overflow_exits) + head_of_file(ledger).n_overflow_exits;
 }
 
 /* to make room */
@@ -606,5 +528,79 @@ int ledger_fold(Ledger *ledger, const LedgerFoldOptions *options, int *ret_fd) {
         if (r == 0)
                 r = write_file(ledger, options->max_rows, ret_fd);
         forget_rows(ledger);
+        return r;
+}
+
+/* opening */
+
+static int open_programs(Ledger *ledger) {
+        const TaskObjects *objects = ledger->objects;
+
+        ledger->control = map_shared(objects->fds[TASK_OBJECT_CONTROL], sizeof(*ledger->control),
+                                     PROT_READ | PROT_WRITE);
+        if (!ledger->control)
+                return -errno;
+        if (ledger->control->ledger_since_ns != 0) {
+                ledger->records =
+                        map_shared(objects->fds[TASK_OBJECT_RECORDS], RECORDS_BYTES, PROT_READ);
+                if (!ledger->records)
+                        return -errno;
+        }
+        return 0;
+}
+
+/* What the page of control words would say. */
+static void stand_in(Ledger *ledger) {
+        const LedgerFileHead *head = ledger_file_head(ledger->file);
+        LedgerControl *shared = ledger->control, *own = &ledger->without_programs;
+
+        if (shared) {
+                own->waits_since_ns = shared->waits_since_ns;
+                (void) munmap(shared, sizeof(*shared));
+        }
+        memcpy(own->id, head->id, sizeof(head->id));
+        own->ledger_since_ns = head->since_ns;
+        own->generation = head->generation;
+        ledger->control = own;
+}
+
+static int open_file(Ledger *ledger) {
+        const LedgerFileHead *head;
+        int r;
+
+        if (ledger->objects->fds[TASK_OBJECT_FOLDED] < 0)
+                return 0;
+        r = ledger_file_open(ledger->objects->fds[TASK_OBJECT_FOLDED], &ledger->file);
+        if (r < 0)
+                return r;
+        head = ledger_file_head(ledger->file);
+        if (!ledger->control ||
+            (head->origin == LEDGER_FROM_TASKSTATS && !ledger_is_kept(ledger))) {
+                stand_in(ledger);
+                r = add_file(ledger);
+                ledger->is_read = r == 0;
+        } else if (head->origin != LEDGER_FROM_PROGRAMS ||
+                   memcmp(head->id, ledger->control->id, sizeof(head->id)) != 0)
+                ledger->file = ledger_file_free(ledger->file);
+        return r == 0 && ledger->file ? index_paths(ledger) : r;
+}
+
+int ledger_open(const TaskObjects *objects, Ledger **ret) {
+        _cleanup_(ledger_freep) Ledger *ledger = NULL;
+        int r = 0;
+
+        *ret = NULL;
+        if (objects->fds[TASK_OBJECT_CONTROL] < 0 && objects->fds[TASK_OBJECT_FOLDED] < 0)
+                return 0;
+        ledger = calloc(1, sizeof(*ledger));
+        if (!ledger)
+                return -ENOMEM;
+        ledger->objects = objects;
+        if (objects->fds[TASK_OBJECT_CONTROL] >= 0)
+                r = open_programs(ledger);
+        if (r == 0)
+                r = open_file(ledger);
+        if (r == 0)
+                *ret = TAKE_PTR(ledger);
         return r;
 }

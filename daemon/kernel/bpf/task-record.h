@@ -22,6 +22,8 @@
 #include <linux/types.h>
 #endif
 
+#define TASK_TICK_NS 10000000ull /* of USER_HZ, on all architectures that we know */
+
 enum {
         TASK_PART_AFFINITY = 1 << 0, /* as many words of a CPU mask as were asked for */
         TASK_PART_MEMORY = 1 << 1,   /* TaskMemory: of leaders, and of siblings that outlived one */

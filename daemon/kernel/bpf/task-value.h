@@ -20,7 +20,6 @@ char task_state(const TaskRecord *record);
  */
 void task_cpu_times(const TaskRecord *record, uint64_t *ret_user_ns, uint64_t *ret_system_ns);
 
-#define TASK_TICK_NS (NSEC_PER_SEC / 100) /* of USER_HZ, on all architectures that we know */
 /* Since boot, as procfs has it. */
 uint64_t task_start_ticks(const TaskRecord *record);
 

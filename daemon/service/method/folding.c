@@ -18,8 +18,8 @@
 /* One that folds the rows that rest, one for those that rest then, one that finds nothing to do. */
 #define MAX_RUNS 4u
 
-static const char *const file_names[] = { "folded0", "folded1" }; /* in the vault */
 static const char *const object_names[] = TASK_OBJECT_NAMES;
+static const char *const file_names[] = { "folded0", "folded1" }; /* in the vault */
 
 typedef struct Fold {
         Desk *desk;
@@ -45,12 +45,6 @@ static const char *newest(const Desk *desk) {
         return file_names[odd > even];
 }
 
-int folding_lend(const Desk *desk) {
-        const char *name = newest(desk);
-
-        return name ? vault_lend(desk->vault, name) : -ENOENT;
-}
-
 void folding_drop(Desk *desk) {
         for (size_t i = 0; i < ELEMENTSOF(file_names); i++)
                 vault_drop(desk->vault, file_names[i]);
@@ -69,25 +63,28 @@ static int keep(Desk *desk, int fd) {
         return 0;
 }
 
+/* orders */
+
+static int lend(Request *request, JsonWriter *writer, const char *key, const char *held) {
+        int fd = vault_lend(request->desk->vault, held);
+
+        return fd >= 0 ? request_add_fd(request, writer, key, fd) : 0;
+}
+
+int folding_write(Request *request, JsonWriter *writer) {
+        const char *file = newest(request->desk);
+        int r = 0;
+
+        for (unsigned i = TASK_OBJECT_CONTROL; i <= TASK_OBJECT_CGROUPS && r == 0; i++)
+                r = lend(request, writer, object_names[i], object_names[i]);
+        return r == 0 && file ? lend(request, writer, object_names[TASK_OBJECT_FOLDED], file) : r;
+}
+
 /* the request */
 
 static int write_order(Request *request, JsonWriter *writer) {
-        static const TaskObject lent[] = { TASK_OBJECT_CONTROL, TASK_OBJECT_ROWS,
-                                           TASK_OBJECT_RECORDS, TASK_OBJECT_CGROUPS };
-        const Desk *desk = request->desk;
-        int r = 0, fd;
-
         request_begin_order(request, writer);
-        for (size_t i = 0; i < ELEMENTSOF(lent) && r == 0; i++) {
-                const char *name = object_names[lent[i]];
-
-                fd = vault_lend(desk->vault, name);
-                r = fd < 0 ? fd : request_add_fd(request, writer, name, fd);
-        }
-        fd = r == 0 ? folding_lend(desk) : -ENOENT;
-        if (fd >= 0)
-                r = request_add_fd(request, writer, object_names[TASK_OBJECT_FOLDED], fd);
-        return r;
+        return folding_write(request, writer);
 }
 
 static const Stage folding;

@@ -13,10 +13,11 @@
 
 #include "base/macro.h"
 #include "service/desk/desk.h"
+#include "service/request/order.h"
 
 /* Folds if there is need to, and if that is not going on already. */
 void folding_look(Desk *desk);
-/* A descriptor of the file of folded rows, the caller's; negative when there is none. */
-int folding_lend(const Desk *desk);
+/* Members of an order: the maps of the ledger and its file of rows, as far as they are there. */
+_must_check_ int folding_write(Request *request, JsonWriter *writer);
 /* The ledger has ended: forgets the files. */
 void folding_drop(Desk *desk);

@@ -93,18 +93,13 @@ void task_aid_take(Request *request, Span frame) {
                                                                 : "what was loaded was lost");
 }
 
-/* Links hold what runs; a capture has use for the iterator and for maps. */
+/* Links of other programs are of no use to a capture: they hold what runs. */
 static int lend_objects(Request *request, JsonWriter *writer) {
-        int r = 0, fd;
+        const char *name = names[TASK_OBJECT_TASKS];
+        int fd = vault_lend(request->desk->vault, name);
+        int r = fd >= 0 ? request_add_fd(request, writer, name, fd) : 0;
 
-        for (unsigned i = TASK_OBJECT_TASKS; i <= TASK_OBJECT_CGROUPS && r == 0; i++) {
-                fd = vault_lend(request->desk->vault, names[i]);
-
-                if (fd >= 0)
-                        r = request_add_fd(request, writer, names[i], fd);
-        }
-        fd = r == 0 ? folding_lend(request->desk) : -ENOENT;
-        return fd >= 0 ? request_add_fd(request, writer, names[TASK_OBJECT_FOLDED], fd) : r;
+        return r == 0 ? folding_write(request, writer) : r;
 }
 
 int task_aid_write(Request *request, JsonWriter *writer, BackendChoice choice) {

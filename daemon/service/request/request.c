@@ -350,15 +350,15 @@ static void on_end(Job *job, const char *reason, void *userdata) {
 
 static const JobEvents job_events = { .on_reply = on_reply, .on_end = on_end };
 
-/* What the administrator chose; a silence and work for programs are bounded by the terms. */
+/* What the administrator chose for jobs of this kind; 0: the terms bound it. */
 static uint64_t timeout_of(const Request *request) {
         const DeskSettings *settings = &request->desk->settings;
 
-        if (request->terms->clock == JOB_CLOCK_SILENCE || request->terms == job_terms(JOB_LOAD) ||
-            request->terms == job_terms(JOB_FOLD))
-                return 0;
-        return request->terms == job_terms(JOB_CAPTURE) ? settings->capture_ns
-                                                        : settings->analysis_ns;
+        if (request->terms == job_terms(JOB_CAPTURE))
+                return settings->capture_ns;
+        if (request->terms == job_terms(JOB_ANALYSIS) || request->terms == job_terms(JOB_SPOOL))
+                return settings->analysis_ns;
+        return 0;
 }
 
 int request_start_job(Request *request) {

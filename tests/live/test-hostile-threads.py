@@ -6,7 +6,7 @@ import contextlib
 import os
 import subprocess
 
-from harness import (BUILD, Idle, Local, Skip, expect, expect_equal, main, need_root, temporary, test,
+from harness import (BACKEND, BUILD, Idle, Local, Skip, expect, expect_equal, main, need_root, temporary, test,
                      wait_until)
 from hostile import SLOW, Actor, Execs, ForkBomb, Storm, capture, state_of
 
@@ -63,8 +63,10 @@ def storms_are_captured():
     with temporary() as directory, Storm(directory, 600, 2000000) as storm:
         ctl = Local(directory / "spool")
         captures = stayed_in_all = vanished = 0
-        # A fast host may have to try a few times before somebody goes just while he is read.
-        while captures < 6 or (vanished == 0 and captures < 100):
+        # Through files, a thread takes several calls, and on a fast host a few captures may pass before one
+        # goes between them. The BPF iterator reads all of a thread at once: no thread need ever go half read.
+        can_vanish = BACKEND != "bpf"
+        while captures < 6 or (can_vanish and vanished == 0 and captures < 100):
             captures += 1
             before = storm.tids()
             answer, document = capture(ctl, directory)
@@ -75,7 +77,7 @@ def storms_are_captured():
             stayed_in_all += len(stayed)
             vanished += sources["stat"]["vanished"]
         expect(stayed_in_all > 300, "too few threads lived through a capture:", stayed_in_all)
-        expect(vanished > 0, "nobody vanished")
+        expect(vanished > 0 or not can_vanish, "nobody vanished")
         print(f"# {captures} captures, {stayed_in_all} threads lived through one, {vanished} vanished")
 
 

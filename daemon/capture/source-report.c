@@ -274,7 +274,7 @@ static void judge_messages(const SourceReport *report, Source *source) {
         }
         source_set(
                 source, SOURCE_STATE_PARTIAL, "%s",
-                "taskstats tells of them, without work after the message of a thread (3 to 70 % of "
+                "taskstats tells of them, without work after the message of a thread (3 to 75 % of "
                 "the CPU time of short lives), cgroups and I/O");
         if (n_losses > 0)
                 source_add(source,

@@ -7,8 +7,11 @@
  *
  * A thread is added when it exits (sched_process_exit), while its names and its cgroup are known.
  * It goes on running for a while: it gives back its memory, closes its files, and leaves its CPU
- * for the last time. That work, up to half of a short life, is added when the kernel frees the task
- * (sched_process_free).
+ * for the last time. That work, up to half of a short life, is added as it leaves (sched_switch),
+ * and what the kernel counted after that when it frees the task (sched_process_free). Whichever
+ * comes second finds the other's work done. Some hosts run no program while certain tasks of theirs
+ * are on the CPU: freeing interrupts any task, so that it may go unseen, but a thread always leaves
+ * in its own time.
  *
  * A mark in the task tells the iterator that the thread is in the ledger. It is set before the
  * program looks at the generation, so that a thread that the iterator has seen without a mark is
@@ -22,7 +25,7 @@
 LedgerControl control;
 
 /* One for each program: freeing can interrupt an exit on the same CPU. */
-enum { SCRATCH_OF_EXIT, SCRATCH_OF_FREE, _SCRATCH_MAX };
+enum { SCRATCH_OF_EXIT, SCRATCH_OF_SWITCH, SCRATCH_OF_FREE, _SCRATCH_MAX };
 
 typedef struct Scratch {
         LedgerKey key;
@@ -67,9 +70,9 @@ struct {
         __type(value, LedgerCgroup);
 } cgroup_scratch SEC(".maps");
 
-/* What was added at the exit. */
+/* What has been added. */
 typedef struct Mark {
-        __u64 is_added, generation, is_young;
+        __u64 is_added, generation, is_young, is_finished;
         LedgerKey key;
         __u64 accounted;
         __u64 sums[_LEDGER_SUM_MAX];
@@ -395,7 +398,7 @@ static __noinline int note_cgroup(struct task_struct *task) {
         return 0;
 }
 
-/* the two moments */
+/* the exit */
 
 static __always_inline void read_key(LedgerKey *key, struct task_struct *task) {
         struct task_struct *leader = task->group_leader;
@@ -477,37 +480,63 @@ int BPF_PROG(add_exit, struct task_struct *task) {
         return 0;
 }
 
+/* the rest */
+
+/* Leaves in @values what has come since @mark; returns whether anything has. */
+static __always_inline int subtract_added(LedgerValues *values, Mark *mark) {
+        __u64 all = 0;
+
+        for (int i = 0; i < _LEDGER_SUM_MAX; i++) {
+                __u64 now = values->sums[i], before = mark->sums[i];
+
+                values->sums[i] = now > before ? now - before : 0;
+                mark->sums[i] = before + values->sums[i];
+                all |= values->sums[i];
+        }
+        values->accounted = 0; /* the thread has been counted */
+        /* It lived on, at least for as long as it ran or waited for a CPU. */
+        values->lives_ns = values->sums[LEDGER_RUN_NS] + values->sums[LEDGER_RUN_DELAY_NS];
+        return all != 0;
+}
+
 /*
- * Nobody refers to the task any more. Neither its leader, nor its cgroup, nor its memory may be
- * looked at, and the CPU runs something else.
+ * Neither the leader of a task that has exited, nor its cgroup, nor its memory may be looked at.
+ * While a run queue is locked no memory is allocated: a row is not made then, and the rest is left
+ * to a later event.
  */
-SEC("tp_btf/sched_process_free")
-int BPF_PROG(add_rest, struct task_struct *task) {
-        __u32 index = SCRATCH_OF_FREE;
-        Scratch *scratch = bpf_map_lookup_elem(&scratches, &index);
+static __noinline int add_rest(struct task_struct *task, __u32 scratch_index) {
+        Scratch *scratch = bpf_map_lookup_elem(&scratches, &scratch_index);
         Mark *mark = bpf_task_storage_get(&marks, task, 0, 0);
-        LedgerValues *values;
+        LedgerValues *row = 0;
         __u64 generation;
 
         if (!scratch || !mark || !mark->is_added)
                 return 0;
-        values = &scratch->values;
-        read_values(values, task);
-        values->accounted = 0; /* the thread has been counted */
-        for (int i = 0; i < _LEDGER_SUM_MAX; i++) {
-                __u64 before = mark->sums[i];
-
-                values->sums[i] = values->sums[i] > before ? values->sums[i] - before : 0;
-        }
-        /* It lived on, at least for as long as it ran or waited for a CPU. */
-        values->lives_ns = values->sums[LEDGER_RUN_NS] + values->sums[LEDGER_RUN_DELAY_NS];
         scratch->key = mark->key;
         generation = enter_generation();
-        if (mark->is_young && LEDGER_CAPTURES(mark->generation) == LEDGER_CAPTURES(generation))
-                values->young_run_ns = values->sums[LEDGER_RUN_NS];
         scratch->key.is_of_odd = generation & 1;
-        (void) add_to_row(scratch);
+        if (scratch_index == SCRATCH_OF_SWITCH)
+                row = bpf_map_lookup_elem(&ledger_rows, &scratch->key);
+        if (row || scratch_index != SCRATCH_OF_SWITCH) {
+                read_values(&scratch->values, task);
+                if (subtract_added(&scratch->values, mark)) {
+                        if (mark->is_young &&
+                            LEDGER_CAPTURES(mark->generation) == LEDGER_CAPTURES(generation))
+                                scratch->values.young_run_ns = scratch->values.sums[LEDGER_RUN_NS];
+                        if (row)
+                                add_values(row, &scratch->values);
+                        else
+                                (void) add_to_row(scratch);
+                }
+                if (!mark->is_finished)
+                        __sync_fetch_and_add(&control.n_finished, 1);
+                mark->is_finished = 1;
+        }
         leave_generation(generation);
-        __sync_fetch_and_add(&control.n_finished, 1);
         return 0;
+}
+
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(free_task, struct task_struct *task) {
+        return add_rest(task, SCRATCH_OF_FREE);
 }

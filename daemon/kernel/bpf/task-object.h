@@ -21,7 +21,7 @@
         O(FOLDED,        "folded")         /* file: rows that were folded, see ledger-file.h */    \
         O(EXIT,          "exit")           /* link: threads that exit */                           \
         O(FREE,          "free")           /* link: tasks that are freed */                        \
-        O(BEGIN_WAIT,    "beginwait")      /* link: threads that begin to wait */                  \
+        O(SWITCH,        "switch")         /* link: threads that leave their CPU */                \
         O(END_WAIT,      "endwait")        /* link: threads that are on a run queue again */
 // clang-format on
 

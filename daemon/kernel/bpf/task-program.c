@@ -179,7 +179,7 @@ static int attach_all(struct task_bpf *skeleton, const TaskProgramOptions *optio
         if (r == 0 && options->waits)
                 r = attach(skeleton->progs.end_wait, &skeleton->links.end_wait);
         if (r == 0 && options->waits)
-                r = attach(skeleton->progs.begin_wait, &skeleton->links.begin_wait);
+                r = attach(skeleton->progs.leave_cpu, &skeleton->links.leave_cpu);
         if (r == 0 && options->waits)
                 control->waits_since_ns = boottime_ns();
         if (r < 0 || !options->ledger)
@@ -190,7 +190,7 @@ static int attach_all(struct task_bpf *skeleton, const TaskProgramOptions *optio
         control->begun_ns = boottime_ns();
         r = make_overflow_rows(skeleton);
         if (r == 0)
-                r = attach(skeleton->progs.add_rest, &skeleton->links.add_rest);
+                r = attach(skeleton->progs.free_task, &skeleton->links.free_task);
         if (r == 0)
                 r = attach(skeleton->progs.add_exit, &skeleton->links.add_exit);
         if (r == 0)
@@ -222,8 +222,8 @@ static int keep_all(const struct task_bpf *skeleton, TaskObjects *objects) {
                 { TASK_OBJECT_RECORDS, bpf_map__fd(skeleton->maps.ledger_records) },
                 { TASK_OBJECT_CGROUPS, bpf_map__fd(skeleton->maps.ledger_cgroups) },
                 { TASK_OBJECT_EXIT, link_fd(skeleton->links.add_exit) },
-                { TASK_OBJECT_FREE, link_fd(skeleton->links.add_rest) },
-                { TASK_OBJECT_BEGIN_WAIT, link_fd(skeleton->links.begin_wait) },
+                { TASK_OBJECT_FREE, link_fd(skeleton->links.free_task) },
+                { TASK_OBJECT_SWITCH, link_fd(skeleton->links.leave_cpu) },
                 { TASK_OBJECT_END_WAIT, link_fd(skeleton->links.end_wait) },
         };
         int r = 0;
@@ -240,8 +240,8 @@ static int load(const TaskProgramOptions *options, TaskObjects *objects) {
         if (!skeleton)
                 return -errno;
         (void) bpf_program__set_autoload(skeleton->progs.add_exit, options->ledger);
-        (void) bpf_program__set_autoload(skeleton->progs.add_rest, options->ledger);
-        (void) bpf_program__set_autoload(skeleton->progs.begin_wait, options->waits);
+        (void) bpf_program__set_autoload(skeleton->progs.free_task, options->ledger);
+        (void) bpf_program__set_autoload(skeleton->progs.leave_cpu, options->waits);
         (void) bpf_program__set_autoload(skeleton->progs.end_wait, options->waits);
         r = choose_sizes(skeleton);
         if (r == 0)

@@ -388,3 +388,14 @@ int read_task(struct bpf_iter__task *context) {
                 (void) write_waits(context);
         return 0;
 }
+
+/* One program for both accounts: there are too many switches for two. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(leave_cpu, _Bool is_preempted, struct task_struct *previous, struct task_struct *next,
+             unsigned int state) {
+        if (is_wait(state, is_preempted))
+                begin_wait(previous);
+        else if (state & TASK_DEAD)
+                (void) add_rest(previous, SCRATCH_OF_SWITCH);
+        return 0;
+}

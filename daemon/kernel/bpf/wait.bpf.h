@@ -18,6 +18,7 @@
 
 /* include/linux/sched.h */
 #define TASK_UNINTERRUPTIBLE 0x0002u
+#define TASK_DEAD 0x0080u
 #define TASK_NOLOAD 0x0400u /* threads of the kernel that idle */
 
 typedef struct Wait {
@@ -45,9 +46,10 @@ static __always_inline void end(TaskWaits *known, __u64 ns) {
 }
 
 /*
- * A kernel may leave out the events of an idle CPU for some milliseconds: then the thread waits
- * again, and how its last wait ended is not known. If it has not slept in between, the wait is what
- * the kernel's own counts of running and of waiting for a CPU leave of the time.
+ * Some hosts run no program while certain tasks of theirs are on the CPU, and a wake-up comes from
+ * whatever was interrupted: then the thread waits again, and how its last wait ended is not known. If
+ * it has not slept in between, the wait is what the kernel's own counts of running and of waiting
+ * for a CPU leave of the time.
  */
 static __always_inline void end_unseen(Wait *wait, struct task_struct *task, __u64 now_ns) {
         __u64 ns = now_ns - wait->known.since_ns, awake_ns;
@@ -61,30 +63,28 @@ static __always_inline void end_unseen(Wait *wait, struct task_struct *task, __u
 }
 
 /*
- * @state is why @previous left the CPU: by now its own state may be another one, for a wake-up may
- * have come in between. A thread that was preempted on its way into a wait is not waiting yet.
+ * @state is why @task left the CPU: by now its own state may be another one, for a wake-up may have
+ * come in between. A thread that was preempted on its way into a wait is not waiting yet.
  */
-SEC("tp_btf/sched_switch")
-int BPF_PROG(begin_wait, _Bool is_preempted, struct task_struct *previous, struct task_struct *next,
-             unsigned int state) {
-        __u64 now_ns;
-        Wait *wait;
+static __always_inline int is_wait(unsigned int state, _Bool is_preempted) {
+        return (state & TASK_UNINTERRUPTIBLE) && !(state & TASK_NOLOAD) && !is_preempted;
+}
 
-        if (!(state & TASK_UNINTERRUPTIBLE) || state & TASK_NOLOAD || is_preempted)
-                return 0;
-        wait = bpf_task_storage_get(&waits, previous, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+static __always_inline void begin_wait(struct task_struct *task) {
+        Wait *wait = bpf_task_storage_get(&waits, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+        __u64 now_ns;
+
         if (!wait)
-                return 0;
+                return;
         now_ns = bpf_ktime_get_ns();
         if (wait->known.since_ns != 0)
-                end_unseen(wait, previous, now_ns);
-        wait->known.is_storage = BPF_CORE_READ_BITFIELD(previous, in_iowait);
+                end_unseen(wait, task, now_ns);
+        wait->known.is_storage = BPF_CORE_READ_BITFIELD(task, in_iowait);
         wait->known.since_ns = now_ns;
-        wait->n_voluntary = previous->nvcsw;
-        wait->run_ns = previous->se.sum_exec_runtime;
-        if (bpf_core_field_exists(previous->sched_info.run_delay))
-                wait->run_delay_ns = previous->sched_info.run_delay;
-        return 0;
+        wait->n_voluntary = task->nvcsw;
+        wait->run_ns = task->se.sum_exec_runtime;
+        if (bpf_core_field_exists(task->sched_info.run_delay))
+                wait->run_delay_ns = task->sched_info.run_delay;
 }
 
 /*

@@ -9,7 +9,7 @@ systemd would start it. After each kill every snapshot is what the last answer a
 that was not answered may have made of it; all that is listed verifies; no job, no temporary and no descriptor
 is left; calls that were made while no daemon lived are answered.
 
-The kills are 300, or $CTPROF_KILLS; the instants follow from $CTPROF_TEST_SEED.
+The kills are 100, or $CTPROF_KILLS; the instants follow from $CTPROF_TEST_SEED.
 """
 import collections
 import contextlib
@@ -24,7 +24,7 @@ import time
 from harness import (CTPROFCTL, CTPROFD, Daemon, Idle, call, end, expect, expect_equal, main, private_host, receive,
                      settled, temporary, test, wait_until)
 
-KILLS = int(os.environ.get("CTPROF_KILLS", "300"))
+KILLS = int(os.environ.get("CTPROF_KILLS", "100"))
 SEED = int(os.environ.get("CTPROF_TEST_SEED", "20261120"))
 INTERFACE = "io.ctprof.Profiler."
 LONGEST = 0.06  # seconds of load before a kill; a call takes some 10 ms

@@ -257,11 +257,14 @@ static unsigned long count_records(const char *bytes, size_t n_bytes) {
 
 /* All records, into memory that is there already. Their bytes are returned in *ret_n. */
 static void read_iterator(int link, char *memory, size_t size, size_t *ret_n) {
-        union bpf_attr attribute = { .iter_create = { .link_fd = (uint32_t) link } };
-        int fd = (int) syscall(SYS_bpf, BPF_ITER_CREATE, &attribute, sizeof(attribute));
+        union bpf_attr attribute;
         size_t n = 0;
         ssize_t more;
+        int fd;
 
+        memset(&attribute, 0, sizeof(attribute)); /* an initializer may leave some bytes */
+        attribute.iter_create.link_fd = (uint32_t) link;
+        fd = (int) syscall(SYS_bpf, BPF_ITER_CREATE, &attribute, sizeof(attribute));
         if (fd < 0)
                 fail("BPF_ITER_CREATE");
         while ((more = read(fd, memory + n, size - n)) > 0 || (more < 0 && errno == EAGAIN))

@@ -2,17 +2,15 @@
 #include "kernel/bpf/ledger.h"
 
 #include <errno.h>
-#include <linux/bpf.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/index.h"
+#include "kernel/bpf/bpf-call.h"
 
 /* For a program to come to its end, on a CPU that a hypervisor may have taken away. */
 #define MAX_WAIT_NS NSEC_PER_SEC
@@ -144,20 +142,20 @@ typedef struct RowBatch {
 /* The next rows of the table. *ret_more is false when these are the last ones. */
 static int read_batch(int fd, RowBatch *batch, uint32_t *cursor, bool is_first, uint32_t *ret_n,
                       bool *ret_more) {
-        union bpf_attr attribute = {
-                .batch = { .in_batch = is_first ? 0 : (uintptr_t) cursor,
-                           .out_batch = (uintptr_t) cursor,
-                           .keys = (uintptr_t) batch->keys,
-                           .values = (uintptr_t) batch->values,
-                           .count = BATCH_ROWS,
-                           .map_fd = (uint32_t) fd },
-        };
-        long r = syscall(SYS_bpf, BPF_MAP_LOOKUP_BATCH, &attribute, sizeof(attribute));
+        union bpf_attr call = bpf_call_nothing();
+        long r;
 
+        call.batch.in_batch = is_first ? 0 : (uintptr_t) cursor;
+        call.batch.out_batch = (uintptr_t) cursor;
+        call.batch.keys = (uintptr_t) batch->keys;
+        call.batch.values = (uintptr_t) batch->values;
+        call.batch.count = BATCH_ROWS;
+        call.batch.map_fd = (uint32_t) fd;
+        r = bpf_call(BPF_MAP_LOOKUP_BATCH, &call);
         if (r < 0 && errno != ENOENT)
                 return -errno;
         *ret_more = r == 0;
-        *ret_n = attribute.batch.count;
+        *ret_n = call.batch.count;
         return *ret_n <= BATCH_ROWS ? 0 : -EBADMSG;
 }
 
@@ -193,9 +191,11 @@ static int read_rows(Ledger *ledger, unsigned odd, RowChoice choice) {
 
 /* Whether it was there, and is no more; -errno. */
 static int remove_key(int map_fd, const void *key) {
-        union bpf_attr attribute = { .map_fd = (uint32_t) map_fd, .key = (uintptr_t) key };
+        union bpf_attr call = bpf_call_nothing();
 
-        if (syscall(SYS_bpf, BPF_MAP_DELETE_ELEM, &attribute, sizeof(attribute)) >= 0)
+        call.map_fd = (uint32_t) map_fd;
+        call.key = (uintptr_t) key;
+        if (bpf_call(BPF_MAP_DELETE_ELEM, &call) >= 0)
                 return 1;
         return errno == ENOENT ? 0 : -errno;
 }
@@ -439,16 +439,15 @@ static int path_in_file(const Ledger *ledger, uint64_t id, Buffer *path) {
 }
 
 int ledger_cgroup_path(const Ledger *ledger, uint64_t id, Buffer *path) {
+        union bpf_attr call = bpf_call_nothing();
         LedgerCgroup cgroup = {};
-        union bpf_attr attribute = {
-                .map_fd = (uint32_t) ledger->objects->fds[TASK_OBJECT_CGROUPS],
-                .key = (uintptr_t) &id,
-                .value = (uintptr_t) &cgroup,
-        };
 
         if (!has_programs(ledger))
                 return path_in_file(ledger, id, path);
-        if (syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attribute, sizeof(attribute)) < 0)
+        call.map_fd = (uint32_t) ledger->objects->fds[TASK_OBJECT_CGROUPS];
+        call.key = (uintptr_t) &id;
+        call.value = (uintptr_t) &cgroup;
+        if (bpf_call(BPF_MAP_LOOKUP_ELEM, &call) < 0)
                 return errno == ENOENT ? path_in_file(ledger, id, path) : -errno;
         return cgroup.is_cut ? -ENOENT : append_levels(&cgroup, path);
 }

@@ -2,12 +2,12 @@
 #include "kernel/bpf/task-table.h"
 
 #include <errno.h>
-#include <linux/bpf.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "kernel/bpf/bpf-call.h"
 
 /* The kernel fills at most 32 KiB in one read, whatever the room. */
 #define READ_BYTES (32u * 1024u)
@@ -174,9 +174,11 @@ int task_table_parse(Buffer *records, TaskTable **ret) {
 }
 
 int task_iterator_open(int link_fd) {
-        union bpf_attr attribute = { .iter_create = { .link_fd = (uint32_t) link_fd } };
-        long fd = syscall(SYS_bpf, BPF_ITER_CREATE, &attribute, sizeof(attribute));
+        union bpf_attr call = bpf_call_nothing();
+        long fd;
 
+        call.iter_create.link_fd = (uint32_t) link_fd;
+        fd = bpf_call(BPF_ITER_CREATE, &call);
         return fd < 0 ? -errno : (int) fd;
 }
 

@@ -47,9 +47,9 @@ static __always_inline void end(TaskWaits *known, __u64 ns) {
 
 /*
  * Some hosts run no program while certain tasks of theirs are on the CPU, and a wake-up comes from
- * whatever was interrupted: then the thread waits again, and how its last wait ended is not known. If
- * it has not slept in between, the wait is what the kernel's own counts of running and of waiting
- * for a CPU leave of the time.
+ * whatever was interrupted: then the thread waits again, and how its last wait ended is not known.
+ * If it has not slept in between, the wait is what the kernel's own counts of running and of
+ * waiting for a CPU leave of the time.
  */
 static __always_inline void end_unseen(Wait *wait, struct task_struct *task, __u64 now_ns) {
         __u64 ns = now_ns - wait->known.since_ns, awake_ns;

@@ -74,7 +74,7 @@ static size_t count_living(const TaskTable *table, const char *thread) {
         return n;
 }
 
-/* Of what was attached a moment ago nothing is missing, but a thread may still be on its way out. */
+/* Of what was attached a moment ago nothing is missing, but a thread may still be on its way. */
 static void wait_until_freed(void) {
         const LedgerControl *control = ledger_control(ledger);
 

@@ -4,7 +4,7 @@ import os
 import pathlib
 
 import machine
-from harness import Skip, expect, expect_equal, run, test
+from harness import Skip, expect, expect_equal, run, test, wait_until
 from machine import ctl, shown, systemctl
 
 
@@ -14,6 +14,8 @@ def survives():
     expect_equal(systemctl("is-active", machine.SOCKET_UNIT), "active")
     expect_equal(shown("ActiveState"), "inactive", "ctprofd.service")
     machine.intact(machine.LAST)
+    # It answers while it gets its programs, and is active when it has them.
+    wait_until(lambda: shown("ActiveState") != "activating", what="the start to end")
     expect_equal(shown("ActiveState"), "active", "ctprofd.service")
 
 

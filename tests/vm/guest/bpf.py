@@ -72,9 +72,10 @@ def wait_beside_witness(name):
         for hogs in (0, 2):
             ours, exact = waiting.measure(ctl, directory, name, hogs, 4)
             machine.comment(waiting.describe(name, hogs, ours, exact))
-            # An emulated processor needs up to 20 us from one program to the next, and up to 110 us where hogs keep it from
-            # what it had translated. The counts have to agree, and on a real one the times as well (live/test-waits).
-            waiting.agree(ours, exact, 150_000 if hogs else 20_000)
+            # An emulated processor needs up to 20 us from one program to the next, and ten times as much where hogs keep
+            # it from what it had translated; a host that has other work stops it in between. The counts have to agree,
+            # and on a real one the times as well (live/test-waits).
+            waiting.agree(ours, exact, 1_000_000 if hogs else 50_000)
 
 
 @test
@@ -136,4 +137,4 @@ def kept():
     after = machine.ctl("status", "--json").json()["backend"]
     expect_equal((before["name"], after["name"]), ("bpf", "bpf"))
     expect_equal(after["loadedBoottimeNs"], before["loadedBoottimeNs"], "when they were loaded")
-    expect_equal(machine.take("kept", "--replace")["snapshot"]["backend"], "bpf", "a capture")
+    expect_equal(machine.take("reused", "--replace")["snapshot"]["backend"], "bpf", "a capture")

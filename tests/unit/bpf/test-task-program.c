@@ -7,6 +7,7 @@
 
 #include "check-main.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -20,7 +21,9 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
+#include "base/cleanup.h"
 #include "base/macro.h"
+#include "kernel/bpf/bpf-call.h"
 #include "kernel/bpf/task-program.h"
 #include "kernel/bpf/task-table.h"
 #include "kernel/bpf/task-value.h"
@@ -435,11 +438,62 @@ START_TEST(a_build_without_it_says_so) {
 }
 END_TEST
 
+/* The verifier needs about 3 us for an instruction that it looks at, each time a daemon starts. */
+#define MOST_VERIFIED 20000u
+
+/* Of the program of a link; -errno. */
+static int count_verified(int link_fd, uint32_t *ret) {
+        union bpf_attr call = bpf_call_nothing();
+        struct bpf_prog_info program = {};
+        struct bpf_link_info link = {};
+        _cleanup_(fd_closep) int fd = -EBADF;
+
+        call.info.bpf_fd = (uint32_t) link_fd;
+        call.info.info_len = sizeof(link);
+        call.info.info = (uintptr_t) &link;
+        if (bpf_call(BPF_OBJ_GET_INFO_BY_FD, &call) < 0)
+                return -errno;
+        call = bpf_call_nothing();
+        call.prog_id = link.prog_id;
+        fd = (int) bpf_call(BPF_PROG_GET_FD_BY_ID, &call);
+        if (fd < 0)
+                return -errno;
+        call = bpf_call_nothing();
+        call.info.bpf_fd = (uint32_t) fd;
+        call.info.info_len = sizeof(program);
+        call.info.info = (uintptr_t) &program;
+        if (bpf_call(BPF_OBJ_GET_INFO_BY_FD, &call) < 0)
+                return -errno;
+        *ret = program.verified_insns;
+        return 0;
+}
+
+START_TEST(the_verifier_is_soon_done) {
+        static const TaskObject links[] = { TASK_OBJECT_TASKS, TASK_OBJECT_EXIT, TASK_OBJECT_FREE,
+                                            TASK_OBJECT_SWITCH, TASK_OBJECT_END_WAIT };
+        const TaskProgramOptions options = { .ledger = true, .waits = true };
+        char reason[TASK_PROGRAM_REASON_BYTES] = "";
+        TaskObjects all;
+
+        ck_assert_msg(task_program_load(&options, &all, reason) == 0, "%s", reason);
+        for (size_t i = 0; i < ELEMENTSOF(links); i++) {
+                uint32_t n = 0;
+
+                ck_assert_int_eq(count_verified(all.fds[links[i]], &n), 0);
+                ck_assert_uint_gt(n, 0); /* told since 5.16 */
+                ck_assert_uint_le(n, MOST_VERIFIED);
+        }
+        task_objects_done(&all);
+}
+END_TEST
+
 static Suite *make_suite(bool is_loaded) {
         Suite *suite = suite_create("task-program");
         TCase *tcase = tcase_create("loading");
 
         tcase_add_test(tcase, a_build_without_it_says_so);
+        if (is_loaded)
+                tcase_add_test(tcase, the_verifier_is_soon_done);
         suite_add_tcase(suite, tcase);
         if (!is_loaded)
                 return suite;

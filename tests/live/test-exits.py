@@ -163,10 +163,12 @@ def zombies():
                 process.stdout.readline()
                 wait_until(lambda: any("\nState:\tZ" in status for status in children_of(process.pid)), what="the zombie")
                 file = directory / "zombie.zst"
-                result = ctl("capture", "--backend", backend, "--output", str(file), "--smaps=none", "--no-heap")
+                result = ctl("capture", "--backend", backend, "--output", str(file), "--smaps=none", "--no-heap", "--json")
                 if result.status != 0:
                     raise Skip(result.err.strip())
                 living, dead = ledgers.read(file)[1:]
+                read = next(source["ok"] for source in result.json()["sources"] if source["name"] == "stat")
+                expect_equal(read, len(living), "of the threads that were read, those that are in the snapshot")
                 expect_equal([row["comm"] for row in living if row["pcomm"] in ("zombie", "zombie-maker")], ["zombie-maker"])
                 expect_equal(ledgers.total(dead, "exits", pcomm="zombie"), 1)
                 expect_equal([row for row in living if row["state"] in ("Z", "X")], [])

@@ -121,6 +121,9 @@ void scene_leave_zombies_out(Scene *scene, const BatchProcess *process) {
         ThreadSlot *slots = scene_threads(scene, process);
 
         for (size_t i = 0; i < process->n; i++)
-                if (thread_slot_is_zombie(&slots[i]))
+                if (thread_slot_is_zombie(&slots[i])) {
                         slots[i].kept = false;
+                        /* Nothing of it is in the snapshot, so nothing was tried. */
+                        memset(slots[i].outcomes, 0, sizeof(slots[i].outcomes));
+                }
 }

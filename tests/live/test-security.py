@@ -469,11 +469,13 @@ def programs_that_never_answer():
         names = [f"x{number}" for number in range(12)]
         with Fuse(directory / "mount", dict.fromkeys(names)) as fuse:
             with executing([fuse.path(name) for name in names]):
-                begin, most = time.monotonic(), 0
-                for number in range(8):
+                begin, most, number = time.monotonic(), 0, 0
+                # On a slow host the time that a capture may spend on programs can be over before it gets to these.
+                while number < 8 or (most == 0 and number < 40):
                     capture(daemon, f"b{number}")
                     most = max(most, len(jobs_of(daemon, b"files")))
-                print(f"# {most} jobs hang after 8 captures in {time.monotonic() - begin:.1f} s")
+                    number += 1
+                print(f"# {most} jobs hang after {number} captures in {time.monotonic() - begin:.1f} s")
                 expect(1 <= most <= 4, "jobs that hang:", most)
                 # They are nobody's: whoever took these captures reads on, too.
                 serves(daemon, OWNER)

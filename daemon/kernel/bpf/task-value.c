@@ -86,10 +86,10 @@ uint64_t task_integral_mb_us(uint64_t integral, uint64_t page_bytes) {
 }
 
 uint64_t task_resident(const TaskMemory *memory) {
-        int64_t n = 0;
+        uint64_t n = 0;
 
         for (unsigned kind = 0; kind < ELEMENTSOF(memory->resident); kind++)
-                if (kind != TASK_MEMORY_SWAP)
-                        n += MAX_OF(memory->resident[kind], INT64_C(0));
-        return (uint64_t) n;
+                if (kind != TASK_MEMORY_SWAP && memory->resident[kind] > 0)
+                        n = number_add_saturating(n, (uint64_t) memory->resident[kind]);
+        return n;
 }

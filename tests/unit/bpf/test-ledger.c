@@ -75,7 +75,7 @@ static size_t count_living(const TaskTable *table, const char *thread) {
 }
 
 /* Of what was attached a moment ago nothing is missing, but a thread may still be on its way. */
-static void wait_until_freed(void) {
+static void wait_until_finished(void) {
         const LedgerControl *control = ledger_control(ledger);
 
         for (int i = 0; i < 500 && control->n_finished < control->n_marked; i++)
@@ -137,7 +137,7 @@ START_TEST(processes_did_what_their_parent_hears) {
         double ran;
 
         heard = run_processes("ledger-process", n);
-        wait_until_freed();
+        wait_until_finished();
         task_table_free(capture());
         dead = find_dead("ledger-process");
         ran = (double) dead.sums[LEDGER_RUN_NS] / 1e9;
@@ -392,7 +392,7 @@ START_TEST(a_fold_keeps_every_row_and_empties_the_table) {
         run_named('f', 40);
         task_table_free(capture());
         run_named('g', 40);
-        wait_until_freed();
+        wait_until_finished();
         n_rows = control->n_rows;
         captures = LEDGER_CAPTURES(control->generation);
         ck_assert_uint_ge(n_rows, 80);
@@ -422,7 +422,7 @@ START_TEST(rows_that_a_file_has_no_room_for_lose_their_numbers) {
         int folded;
 
         run_named('h', 60);
-        wait_until_freed();
+        wait_until_finished();
         task_table_free(capture());
         expect_named('h', 60);
         folded = fold_on(-EBADF, 20, 30);

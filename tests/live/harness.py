@@ -228,6 +228,15 @@ class Daemon:
         self.close()
 
 
+def descriptors(pid):
+    """What is open in a process: pairs of a path below /proc and what it leads to."""
+    found = []
+    for path in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed since the directory was read
+            found.append((path, os.readlink(path)))
+    return found
+
+
 @contextlib.contextmanager
 def replaced_program(directory):
     """A process whose program is deleted while it runs, as by an upgrade."""

@@ -4,7 +4,8 @@
 import os
 
 import backends
-from harness import Daemon, Idle, Local, Skip, expect, expect_equal, main, need_root, run, sysctl, temporary, test
+from harness import (Daemon, Idle, Local, Skip, descriptors, expect, expect_equal, main, need_root, run, sysctl, temporary,
+                     test)
 
 
 @test
@@ -32,7 +33,7 @@ def loaded_once():
             if number == 0 and result.status != 0:
                 raise Skip(result.err.strip())
             expect_equal(result.status, 0, result.err)
-        held = [os.readlink(f"/proc/{daemon.process.pid}/fd/{name}") for name in os.listdir(f"/proc/{daemon.process.pid}/fd")]
+        held = [target for _, target in descriptors(daemon.process.pid)]
         expect_equal(sum("bpf_link" in name for name in held), 5, "programs are held once")
         expect_equal(sum("bpf-map" in name for name in held), 4, "and their maps")
         expect_equal(daemon("info", "t2", "--json").json()["snapshot"]["backend"], "bpf")

@@ -10,7 +10,7 @@ import sys
 import time
 
 import ledgers
-from harness import Daemon, Local, Skip, end, expect, expect_equal, main, need_root, temporary, test, wait_until
+from harness import Daemon, Local, Skip, descriptors, end, expect, expect_equal, main, need_root, temporary, test, wait_until
 
 
 @contextlib.contextmanager
@@ -102,9 +102,9 @@ def live_under_many_names(ctl, word):
 def files_of_rows(ctl):
     """The files of folded rows that the daemon holds, by their inodes."""
     found = set()
-    for path in pathlib.Path(f"/proc/{ctl.process.pid}/fd").iterdir():
-        with contextlib.suppress(OSError):
-            if os.readlink(path).startswith("/memfd:ctprof-ledger"):
+    for path, target in descriptors(ctl.process.pid):
+        if target.startswith("/memfd:ctprof-ledger"):
+            with contextlib.suppress(FileNotFoundError):
                 found.add(os.stat(path).st_ino)
     return found
 
@@ -205,7 +205,10 @@ def waits():
             print(f"# {hogs} hogs: {did}, {100 * (parts / did['acct_elapsed_ns'] - 1):+.2f} %")
             if did["storage_wait_count"] == 0:
                 raise Skip("these reads wait for nothing")
-            expect(abs(parts / did["acct_elapsed_ns"] - 1) < 0.04, did)
+            # The kernel and the program read the clock some microseconds apart where a wait begins and where it ends:
+            # these are in both or in neither.
+            apart_ns = 5_000 * did["storage_wait_count"]
+            expect(abs(parts - did["acct_elapsed_ns"]) < 0.02 * did["acct_elapsed_ns"] + apart_ns, did)
 
 
 main()

@@ -11,8 +11,8 @@ import socket
 import subprocess
 import time
 
-from harness import (CTPROFCTL, CTPROFD, Daemon, Idle, Skip, expect, expect_equal, main, need_root, replaced_program, run, temporary, test,
-                     wait_until)
+from harness import (CTPROFCTL, CTPROFD, Daemon, Idle, Skip, descriptors, expect, expect_equal, main, need_root, replaced_program, run,
+                     temporary, test, wait_until)
 from service import UID, Sandboxed, capabilities, read_unit
 
 READING = ["net_admin", "sys_ptrace", "dac_read_search", "checkpoint_restore"]
@@ -340,10 +340,10 @@ def captured(directory):
 def memory_files(pid):
     """Inodes of the caches that a process has open."""
     found = []
-    for fd in os.listdir(f"/proc/{pid}/fd"):
-        with contextlib.suppress(FileNotFoundError):
-            if os.readlink(f"/proc/{pid}/fd/{fd}").startswith("/memfd:ctprof-heap"):
-                found.append(os.stat(f"/proc/{pid}/fd/{fd}").st_ino)
+    for path, target in descriptors(pid):
+        if target.startswith("/memfd:ctprof-heap"):
+            with contextlib.suppress(FileNotFoundError):
+                found.append(os.stat(path).st_ino)
     return found
 
 

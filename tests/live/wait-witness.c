@@ -43,14 +43,24 @@ typedef struct Account {
 static WitnessEvent *events;
 static size_t n_events, max_events;
 
-static int keep_event(void *unused, void *event, size_t n_bytes) {
+/*
+ * Keeps the events in the order of their times. They come in the order in which programs took room
+ * in the ring, and programs on two CPUs may do that in one order and read the clock in the other:
+ * a thread is about to sleep on one CPU while another already wakes it.
+ */
+static int keep_event(void *unused, void *bytes, size_t n_bytes) {
+        const WitnessEvent *event = bytes;
+        size_t at;
+
         if (n_events == max_events) {
                 max_events = max_events ? 2 * max_events : 1 << 16;
                 events = reallocarray(events, max_events, sizeof(*events));
                 if (!events)
                         err(1, "no memory for %zu events", max_events);
         }
-        events[n_events++] = *(const WitnessEvent *) event;
+        for (at = n_events++; at > 0 && events[at - 1].at_ns > event->at_ns; at--)
+                events[at] = events[at - 1];
+        events[at] = *event;
         return 0;
 }
 
@@ -146,8 +156,6 @@ static bool add_up(uint32_t tid, uint64_t age_ns, Account *account) {
                         break;
                 if (last_ns == 0)
                         last_ns = event->at_ns;
-                if (event->at_ns < last_ns)
-                        errx(1, "events of thread %" PRIu32 " are out of order", tid);
                 add_event(event, &part, &last_ns, &waking_ns, &turn, account);
         }
         if (last_ns == 0)

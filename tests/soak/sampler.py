@@ -5,6 +5,8 @@ import csv
 import os
 import pathlib
 
+import harness
+
 COLUMNS = ["seconds", "phase", "rss_kib", "anon_kib", "peak_rss_kib", "descriptors", "sockets", "pipes", "files",
            "other_fds", "children", "threads", "cpu_ms", "snapshots", "spool_kib", "host_threads"]
 
@@ -19,11 +21,8 @@ def kind_of(target):
 def descriptors(pid):
     """How many of each kind are open."""
     kinds = collections.Counter()
-    for name in os.listdir(f"/proc/{pid}/fd"):
-        try:
-            kinds[kind_of(os.readlink(f"/proc/{pid}/fd/{name}"))] += 1
-        except FileNotFoundError:
-            pass
+    for _, target in harness.descriptors(pid):
+        kinds[kind_of(target)] += 1
     return kinds
 
 

@@ -33,8 +33,9 @@ class Skip(Exception):
 def private_host():
     """Begins again in a pid namespace of its own, where captures see only what the program itself starts.
 
-    They are quick there, and of a size that no load outside changes. The namespace has a first process of
-    its own, so orphans are seen, and reaped. Without root it is the host.
+    They are quick there, and of a size that no load outside changes but through the ledger of the dead, which is
+    the host's. The namespace has a first process of its own, so orphans are seen, and reaped. Without root it is
+    the host.
     """
     if os.geteuid() != 0 or "CTPROF_PRIVATE_HOST" in os.environ:
         return

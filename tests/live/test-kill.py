@@ -269,12 +269,16 @@ class Theatre:
     """The daemon, what it is asked, and what is known."""
 
     def __init__(self, directory):
-        self.daemon = Activated(directory)
+        # Snapshots of one size: whatever else ends on this host would be in the ledger.
+        configuration = directory / "ctprofd.conf"
+        configuration.write_text("[Capture]\nExitAccounting=off\n", encoding="utf-8")
+        options = ["--config", str(configuration)]
+        self.daemon = Activated(directory, options)
         for name in ("first", "second"):
             ask(self.daemon, "Capture", {"tag": name})
         size = ask(self.daemon, "List")["snapshots"][0]["allocatedBytes"]
         self.daemon.process.terminate()
-        self.daemon.options = ["--max-bytes", str(size * BUDGET), "--keep-free", "0"]
+        self.daemon.options = [*options, "--max-bytes", str(size * BUDGET), "--keep-free", "0"]
         self.daemon.restart()
         self.knowledge = Knowledge()
         for head in ask(self.daemon, "List")["snapshots"]:

@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "live"))
 
 # pylint: disable=wrong-import-position
-from harness import BUILD, CTPROFD, Daemon, expect_equal
+from harness import BUILD, CTPROFD, Daemon, expect_equal, without_programs
 
 RECORD = str(BUILD / "tests" / "crash" / "record")
 SUFFIX = ".ctprof.zst"
@@ -35,8 +35,8 @@ class Recorded(Daemon):
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [RECORD, *recording, str(self.record), CTPROFD, "--spool", str(spool), "--listen",
-                 str(self.socket), "--keep-free", "0", *options], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                env={**os.environ, **recorded_environment()})
+                 str(self.socket), "--keep-free", "0", *without_programs(directory), *options],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, env={**os.environ, **recorded_environment()})
         self._wait_for_socket()
 
     def arm(self):

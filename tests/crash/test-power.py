@@ -23,7 +23,8 @@ import shutil
 import replay
 from recorded import (FOREIGN, LEFT_OVER, RECORD, SEED, SUFFIX, TEMPORARY, Recorded, names_in,
                       recorded_environment, succeed, temporaries_in)
-from harness import BUILD, CTPROFCTL, Daemon, Idle, expect, expect_equal, main, private_host, run, temporary, test
+from harness import (BUILD, CTPROFCTL, Daemon, Idle, expect, expect_equal, main, private_host, run, temporary, test,
+                     without_programs)
 
 CHECK_SPOOLS = str(BUILD / "tests" / "crash" / "check-spools")
 SAMPLES = int(os.environ.get("CTPROF_POWER_SAMPLES", "24"))
@@ -207,7 +208,7 @@ def samples(replayed, directory):
     for number, digest in enumerate(chosen):
         place = directory / f"sample{number}"
         blobs.lay_out(place, replayed.states[digest])
-        with Daemon(place) as daemon:
+        with Daemon(place, options=without_programs(place)) as daemon:
             names = names_in(daemon.spool)
             results = daemon("verify", "--all", "--json").json()["results"] if names else []
             expect_equal([result for result in results if not result["ok"]], [], digest)

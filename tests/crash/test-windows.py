@@ -20,7 +20,7 @@ import shutil
 
 import replay
 from recorded import FOREIGN, LEFT_OVER, SUFFIX, Recorded, names_in, succeed, temporaries_in
-from harness import Daemon, expect, expect_equal, main, private_host, temporary, test, wait_until
+from harness import Daemon, expect, expect_equal, main, private_host, temporary, test, wait_until, without_programs
 
 ALL = int(os.environ.get("CTPROF_KILLS", "0")) >= 1000
 MOST_WINDOWS = 200  # an operation that has more never ends
@@ -109,7 +109,7 @@ def end_within(place, operation, window, recording):
     finally:
         daemon.close()
     if victim == "root":
-        with Daemon(place, options=["--keep-free", "0"]) as following:
+        with Daemon(place, options=["--keep-free", "0", *without_programs(place)]) as following:
             check_daemon(following)
             succeed(following, "capture", "--tag", "next-one")
     return victim

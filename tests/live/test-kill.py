@@ -22,7 +22,7 @@ import threading
 import time
 
 from harness import (CTPROFCTL, CTPROFD, Daemon, Idle, call, end, expect, expect_equal, main, private_host, receive,
-                     settled, temporary, test, wait_until)
+                     settled, temporary, test, wait_until, without_programs)
 
 KILLS = int(os.environ.get("CTPROF_KILLS", "100"))
 SEED = int(os.environ.get("CTPROF_TEST_SEED", "20261120"))
@@ -269,10 +269,7 @@ class Theatre:
     """The daemon, what it is asked, and what is known."""
 
     def __init__(self, directory):
-        # Snapshots of one size: whatever else ends on this host would be in the ledger.
-        configuration = directory / "ctprofd.conf"
-        configuration.write_text("[Capture]\nExitAccounting=off\n", encoding="utf-8")
-        options = ["--config", str(configuration)]
+        options = without_programs(directory)
         self.daemon = Activated(directory, options)
         for name in ("first", "second"):
             ask(self.daemon, "Capture", {"tag": name})

@@ -248,6 +248,16 @@ def descriptors(pid):
     return found
 
 
+def memory_files(pid, name):
+    """Inodes of the files in memory of that name that a process has open, once for each descriptor."""
+    found = []
+    for path, target in descriptors(pid):
+        if target.startswith(f"/memfd:{name}"):
+            with contextlib.suppress(FileNotFoundError):
+                found.append(os.stat(path).st_ino)
+    return found
+
+
 @contextlib.contextmanager
 def replaced_program(directory):
     """A process whose program is deleted while it runs, as by an upgrade."""

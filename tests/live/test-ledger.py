@@ -10,7 +10,7 @@ import sys
 import time
 
 import ledgers
-from harness import Daemon, Local, Skip, descriptors, end, expect, expect_equal, main, need_root, temporary, test, wait_until
+from harness import Daemon, Local, Skip, end, expect, expect_equal, main, memory_files, need_root, temporary, test, wait_until
 
 
 @contextlib.contextmanager
@@ -101,12 +101,7 @@ def live_under_many_names(ctl, word):
 
 def files_of_rows(ctl):
     """The files of folded rows that the daemon holds, by their inodes."""
-    found = set()
-    for path, target in descriptors(ctl.process.pid):
-        if target.startswith("/memfd:ctprof-ledger"):
-            with contextlib.suppress(FileNotFoundError):
-                found.add(os.stat(path).st_ino)
-    return found
+    return set(memory_files(ctl.process.pid, "ctprof-ledger"))
 
 
 @test

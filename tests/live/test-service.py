@@ -11,7 +11,7 @@ import socket
 import subprocess
 import time
 
-from harness import (CTPROFCTL, CTPROFD, Daemon, Idle, Skip, descriptors, expect, expect_equal, main, need_root, replaced_program, run,
+from harness import (CTPROFCTL, CTPROFD, Daemon, Idle, Skip, expect, expect_equal, main, memory_files, need_root, replaced_program, run,
                      temporary, test, wait_until)
 from service import UID, Sandboxed, capabilities, read_unit
 
@@ -337,16 +337,6 @@ def captured(directory):
     return done.json()
 
 
-def memory_files(pid):
-    """Inodes of the caches that a process has open."""
-    found = []
-    for path, target in descriptors(pid):
-        if target.startswith("/memfd:ctprof-heap"):
-            with contextlib.suppress(FileNotFoundError):
-                found.append(os.stat(path).st_ino)
-    return found
-
-
 @test
 def what_captures_keep_outlives_a_restart():
     """the cache of captures lies with the service manager, of fixed size, and the next daemon goes on with it"""
@@ -356,7 +346,7 @@ def what_captures_keep_outlives_a_restart():
             everything, kept = dict(stored), stored[CACHE]
             status = os.fstat(kept)
             expect_equal((status.st_size, status.st_mode & 0o777), (4 << 20, 0o600), "the file")
-            expect_equal(memory_files(process.pid), [status.st_ino], "of the daemon")
+            expect_equal(memory_files(process.pid, "ctprof-heap"), [status.st_ino], "of the daemon")
             captured(directory)
             for change in (0, 1 << 20, 8 << 20):
                 try:
@@ -366,13 +356,13 @@ def what_captures_keep_outlives_a_restart():
                     pass
         with manager_with(directory, everything) as (process, stored):
             expect_equal(stored, {}, "nothing new")
-            expect_equal(memory_files(process.pid), [status.st_ino], "of the next daemon")
+            expect_equal(memory_files(process.pid, "ctprof-heap"), [status.st_ino], "of the next daemon")
             captured(directory)
         # What another version left is of no use to this one.
         old = "object.heap-cache@none"
         with manager_with(directory, {old: kept}) as (process, stored):
             expect_equal((stored[old], without_programs(stored)), (None, {old, CACHE}), "of another version")
-            expect(memory_files(process.pid) not in ([], [status.st_ino]), "the old one is in use")
+            expect(memory_files(process.pid, "ctprof-heap") not in ([], [status.st_ino]), "the old one is in use")
             captured(directory)
 
 

@@ -100,6 +100,28 @@ def pid_namespaces():
                "something was asked for by a number")
 
 
+@test
+def programs_in_namespaces():
+    """in a pid or time namespace no BPF program is used, which would tell the host's numbers, clock and dead; it is said why"""
+    need_root()
+    for name, option in (("pid", "--mount-proc"), ("time", "--boottime=1000000")):
+        with temporary() as directory:
+            spool = directory / "spool"
+            inside = ("unshare", f"--{name}", "--fork", option, CTPROFCTL, "--local", "--spool", spool)
+            refused = run(*inside, "capture", "--backend", "bpf")
+            expect_equal(refused.status, 1, refused.out)
+            expect("through BPF" in refused.err and f"this is a {name} namespace" in refused.err, refused.err)
+            # A private daemon loads programs for a command that it waits for, where it can.
+            done = run(*inside, "run", "--tag", "one", "--", "true")
+            expect_equal(done.status, 0, done.err)
+            info = run(*inside, "info", "one-after", "--json").json()
+            expect_equal(info["snapshot"]["backend"], "procfs")
+            sources = {source["name"]: source for source in info["sources"]}
+            for source in ("exits", "waits"):
+                expect_equal(sources[source]["state"], "unavailable", sources[source])
+                expect(f"this is a {name} namespace" in sources[source]["reason"], sources[source])
+
+
 # Runs in a pid namespace of its own with /proc mounted: reads an idle process before and after a capture.
 INSIDE = """
 import os, sys

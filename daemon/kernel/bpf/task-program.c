@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,6 +58,27 @@ static bool is_confidential(void) {
                 return false;
         text[n] = '\0';
         return strstr(text, "[confidentiality]") != NULL;
+}
+
+/*
+ * Programs see threads as the initial namespaces number and date them, while /proc and the clocks
+ * tell those of ours. The numbers of the initial namespaces are fixed (fs/proc: PROC_PID_INIT_INO
+ * since 3.8, PROC_TIME_INIT_INO since 5.6).
+ */
+static const char *find_own_namespace(void) {
+        static const struct {
+                const char *name, *path;
+                ino_t initial;
+        } all[] = {
+                { "pid", "/proc/self/ns/pid", 0xEFFFFFFCu },
+                { "time", "/proc/self/ns/time", 0xEFFFFFFAu },
+        };
+        struct stat status;
+
+        for (size_t i = 0; i < ELEMENTSOF(all); i++)
+                if (stat(all[i].path, &status) == 0 && status.st_ino != all[i].initial)
+                        return all[i].name;
+        return NULL;
 }
 
 static int refuse(int r, char *ret_reason) {
@@ -261,11 +283,21 @@ static int load(const TaskProgramOptions *options, TaskObjects *objects) {
 int task_program_load(const TaskProgramOptions *options, TaskObjects *ret,
                       char ret_reason[static TASK_PROGRAM_REASON_BYTES]) {
         static const TaskProgramOptions iterator_alone;
-        libbpf_print_fn_t print = libbpf_set_print(keep_complaint);
+        const char *namespace;
+        libbpf_print_fn_t print;
         int r, r_alone;
 
         ret_reason[0] = last_complaint[0] = '\0';
         task_objects_init(ret);
+        namespace = find_own_namespace();
+        if (namespace) {
+                (void) snprintf(ret_reason, TASK_PROGRAM_REASON_BYTES,
+                                "BPF programs number and date threads as the host does, and this "
+                                "is a %s namespace: run ctprofd on the host, not in a container",
+                                namespace);
+                return TASK_PROGRAM_E_NAMESPACE;
+        }
+        print = libbpf_set_print(keep_complaint);
         r = load(options, ret);
         if (r < 0)
                 r = refuse(r, ret_reason);

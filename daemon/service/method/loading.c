@@ -202,7 +202,9 @@ static bool has_many_threads(const Desk *desk) {
 }
 
 BackendChoice loading_choose(const Desk *desk, BackendChoice wish, bool is_end) {
-        if (wish != BACKEND_CHOICE_AUTO || !desk->is_private || task_aid_is_loaded(desk))
+        /* What was refused once is not tried again, and each capture says why. */
+        if (wish != BACKEND_CHOICE_AUTO || !desk->is_private || task_aid_is_loaded(desk) ||
+            desk->programs_refusal[0] != '\0')
                 return wish;
         if (!sandbox_has_capabilities(JOB_LOADING_CAPABILITIES))
                 return BACKEND_CHOICE_PROCFS;

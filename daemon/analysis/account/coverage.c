@@ -106,21 +106,27 @@ Amount coverage_waiting_ns(const Coverage *coverage, const CoverageLedger *ledge
 /* What threads that ended did, in parts. */
 typedef struct EndedParts {
         Amount ended, born_and_ended, kernel;
+        bool exact; /* how the sum of the first two is divided */
 } EndedParts;
 
 /*
- * Young threads were born inside. Where captures were made in between, others were, too, and the
- * ledger does not tell them from those that the earlier snapshot has.
+ * The sum of all that ended is exact. How it is divided is less so. Young threads were born inside,
+ * but where captures were made in between, others were, too, and the ledger does not tell them from
+ * those that the earlier snapshot has. And those that were born while the earlier capture was made
+ * are young, although it has them: what they had done by then is no part of the sum.
  */
 static EndedParts ended_parts(const Coverage *coverage, const CoverageLedger *ledger) {
         Amount all = dead_amount(&coverage->dead_ns, ledger);
         EndedParts parts = { .kernel = dead_amount(&coverage->dead_kernel_ns, ledger),
                              .born_and_ended = dead_amount(&coverage->young_ns, ledger) };
 
-        if (all.known && parts.born_and_ended.known && parts.born_and_ended.n <= all.n)
-                parts.ended = amount_of(all.n - parts.born_and_ended.n);
-        else
+        if (!all.known || !parts.born_and_ended.known) {
                 parts.ended = parts.born_and_ended = (Amount){ .known = false };
+                return parts;
+        }
+        parts.exact = ledger->in_a_row && parts.born_and_ended.n <= all.n;
+        parts.born_and_ended.n = MIN_OF(parts.born_and_ended.n, all.n);
+        parts.ended = amount_of(all.n - parts.born_and_ended.n);
         return parts;
 }
 
@@ -174,7 +180,7 @@ void coverage_write_json(JsonWriter *writer, const Coverage *coverage, const Cov
         amount_write_json(writer, "endedNs", parts.ended);
         amount_write_json(writer, "bornAndEndedNs", parts.born_and_ended);
         if (parts.ended.known)
-                json_write_member_bool(writer, "endedExact", ledger->in_a_row);
+                json_write_member_bool(writer, "endedExact", parts.exact);
         else
                 json_write_member_text(writer, "endedReason",
                                        ledger->known ? "the ledger of the ended does not have the "

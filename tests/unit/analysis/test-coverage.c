@@ -193,6 +193,26 @@ START_TEST(a_ledger_tells_of_the_ended) {
 }
 END_TEST
 
+/*
+ * The gone was born while the earlier capture was made, which saw 5 of its 7. The ledger has all of
+ * it as work of one that was born inside, and takes nothing else away.
+ */
+START_TEST(one_that_was_born_during_the_capture_hides_no_other) {
+        Coverage coverage = {};
+        json_object *json;
+
+        add(&coverage, 'u', 100, 150);
+        add(&coverage, 'u', 5, GONE);
+        add_dead(&coverage, SIDE_AFTER, 'u', 7 + 300, 1200, 7 + 300);
+        json = json_of(&coverage, &in_a_row);
+        ck_assert_str_eq(at(json, "endedNs"), "0");
+        ck_assert_str_eq(at(json, "bornAndEndedNs"), "302");
+        ck_assert_str_eq(at(json, "endedExact"), "false");
+        ck_assert_str_eq(at(json, "attributedNs"), "352");
+        json_object_put(json);
+}
+END_TEST
+
 /* 50 written by the survivor; of the ended the gone has no count of what it read. */
 START_TEST(storage_of_the_ended_counts_if_it_is_complete) {
         Coverage coverage = {}, other = {};
@@ -242,6 +262,7 @@ int main(void) {
         tcase_add_test(parts, parts_without_threads_are_no_account_of_the_others);
         tcase_add_test(parts, threads_may_account_for_more_than_the_host_counted);
         tcase_add_test(parts, a_ledger_tells_of_the_ended);
+        tcase_add_test(parts, one_that_was_born_during_the_capture_hides_no_other);
         tcase_add_test(parts, storage_of_the_ended_counts_if_it_is_complete);
         tcase_add_test(parts, a_ledger_that_contradicts_the_threads_tells_nothing);
         tcase_add_test(parts, the_bound_is_two_ticks_and_the_captures_on_each_cpu);

@@ -132,6 +132,7 @@ static const SandboxCall calls_load_programs[] = {
         WITH("bpf", 0, BPF_MAP_FREEZE), WITH("bpf", 0, BPF_BTF_LOAD),
         WITH("bpf", 0, BPF_PROG_LOAD), WITH("bpf", 0, BPF_PROG_BIND_MAP),
         WITH("bpf", 0, BPF_LINK_CREATE), WITH("bpf", 0, BPF_RAW_TRACEPOINT_OPEN),
+        WITH("bpf", 0, BPF_ITER_CREATE),
         WITH("bpf", 0, BPF_OBJ_GET_INFO_BY_FD),
         ANY("uname"), ANY("prlimit64"), ANY("setrlimit"), ANY("ugetrlimit"), ANY("getrlimit"),
         /* since libbpf 1.4 a map has a number before it is made */

@@ -192,6 +192,22 @@ static int attach(const struct bpf_program *program, struct bpf_link **link) {
         return *link ? 0 : -errno;
 }
 
+/* Has a program of the iterator run for each thread of the host; it writes nothing. */
+static int run_for_all(const struct bpf_program *program) {
+        struct bpf_link *link = bpf_program__attach(program);
+        _cleanup_(fd_closep) int fd = -EBADF;
+        char byte;
+        int r = 0;
+
+        if (!link)
+                return -errno;
+        fd = bpf_iter_create(bpf_link__fd(link));
+        if (fd < 0 || read(fd, &byte, sizeof(byte)) < 0)
+                r = -errno;
+        (void) bpf_link__destroy(link);
+        return r;
+}
+
 /* Of each pair the one that ends something first, so that nothing is begun that is never ended. */
 static int attach_all(struct task_bpf *skeleton, const TaskProgramOptions *options) {
         LedgerControl *control = &skeleton->bss->control;
@@ -202,8 +218,10 @@ static int attach_all(struct task_bpf *skeleton, const TaskProgramOptions *optio
                 r = attach(skeleton->progs.end_wait, &skeleton->links.end_wait);
         if (r == 0 && options->waits)
                 r = attach(skeleton->progs.leave_cpu, &skeleton->links.leave_cpu);
-        if (r == 0 && options->waits)
+        if (r == 0 && options->waits) {
                 control->waits_since_ns = boottime_ns();
+                r = run_for_all(skeleton->progs.seed_waits);
+        }
         if (r < 0 || !options->ledger)
                 return r;
         if (getrandom(control->id, sizeof(control->id), 0) != sizeof(control->id))
@@ -265,6 +283,7 @@ static int load(const TaskProgramOptions *options, TaskObjects *objects) {
         (void) bpf_program__set_autoload(skeleton->progs.free_task, options->ledger);
         (void) bpf_program__set_autoload(skeleton->progs.leave_cpu, options->waits);
         (void) bpf_program__set_autoload(skeleton->progs.end_wait, options->waits);
+        (void) bpf_program__set_autoload(skeleton->progs.seed_waits, options->waits);
         r = choose_sizes(skeleton);
         if (r == 0)
                 r = choose_ext_state(skeleton);

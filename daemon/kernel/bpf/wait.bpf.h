@@ -21,6 +21,12 @@
 #define TASK_DEAD 0x0080u
 #define TASK_NOLOAD 0x0400u /* threads of the kernel that idle */
 
+static __always_inline __u32 read_state(const struct task_struct *task) {
+        if (bpf_core_field_exists(task->__state))
+                return *(volatile const __u32 *) &task->__state;
+        return (__u32) ((const struct task_struct___state *) task)->state;
+}
+
 typedef struct Wait {
         TaskWaits known;
         /* of the thread, when the wait in progress began */
@@ -62,6 +68,15 @@ static __always_inline void end_unseen(Wait *wait, struct task_struct *task, __u
         end(&wait->known, ns > awake_ns ? ns - awake_ns : 0);
 }
 
+static __always_inline void remember(Wait *wait, struct task_struct *task, __u64 now_ns) {
+        wait->known.is_storage = BPF_CORE_READ_BITFIELD(task, in_iowait);
+        wait->known.since_ns = now_ns;
+        wait->n_voluntary = task->nvcsw;
+        wait->run_ns = task->se.sum_exec_runtime;
+        if (bpf_core_field_exists(task->sched_info.run_delay))
+                wait->run_delay_ns = task->sched_info.run_delay;
+}
+
 /*
  * @state is why @task left the CPU: by now its own state may be another one, for a wake-up may have
  * come in between. A thread that was preempted on its way into a wait is not waiting yet.
@@ -79,12 +94,27 @@ static __always_inline void begin_wait(struct task_struct *task) {
         now_ns = bpf_ktime_get_ns();
         if (wait->known.since_ns != 0)
                 end_unseen(wait, task, now_ns);
-        wait->known.is_storage = BPF_CORE_READ_BITFIELD(task, in_iowait);
-        wait->known.since_ns = now_ns;
-        wait->n_voluntary = task->nvcsw;
-        wait->run_ns = task->se.sum_exec_runtime;
-        if (bpf_core_field_exists(task->sched_info.run_delay))
-                wait->run_delay_ns = task->sched_info.run_delay;
+        remember(wait, task, now_ns);
+}
+
+/*
+ * Run once when the other programs are attached, for each thread: a wait that is in progress counts
+ * from then on. One that ends just now must not be taken for one that goes on.
+ */
+SEC("iter/task")
+int seed_waits(struct bpf_iter__task *context) {
+        struct task_struct *task = context->task;
+        Wait *wait;
+
+        if (!task || !is_wait(read_state(task), 0))
+                return 0;
+        wait = bpf_task_storage_get(&waits, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+        if (!wait || wait->known.since_ns != 0)
+                return 0;
+        remember(wait, task, bpf_ktime_get_ns());
+        if (!is_wait(read_state(task), 0))
+                wait->known.since_ns = 0;
+        return 0;
 }
 
 /*

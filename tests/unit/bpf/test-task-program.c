@@ -487,13 +487,67 @@ START_TEST(the_verifier_is_soon_done) {
 }
 END_TEST
 
+/* Only the thread that called vfork(2) waits, uninterruptibly, until the other process ends. */
+static void *wait_for_a_fork(void *go) {
+        char byte;
+
+        if (vfork() == 0)
+                _exit(read(*(int *) go, &byte, 1) != 0);
+        return NULL;
+}
+
+static uint64_t find_wait_since(const TaskObjects *all, pid_t tgid) {
+        uint64_t since_ns = 0;
+        TaskTable *all_tasks;
+
+        ck_assert_int_eq(task_table_read(all->fds[TASK_OBJECT_TASKS], &all_tasks), 0);
+        for (size_t i = 0; i < task_table_count(all_tasks); i++) {
+                Task task = task_table_get(all_tasks, i);
+
+                if (task.record->tgid == (uint32_t) tgid && task.waits)
+                        since_ns = MAX_OF(since_ns, task.waits->since_ns);
+        }
+        task_table_free(all_tasks);
+        return since_ns;
+}
+
+START_TEST(a_wait_in_progress_counts_from_the_loading_on) {
+        const TaskProgramOptions options = { .waits = true };
+        char reason[TASK_PROGRAM_REASON_BYTES] = "";
+        struct timespec now;
+        pthread_t thread;
+        TaskObjects all;
+        uint64_t before_ns, since_ns = 0;
+        int go[2];
+
+        ck_assert_int_eq(pipe2(go, O_CLOEXEC), 0);
+        ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_a_fork, &go[0]), 0);
+        /* Nothing tells from outside that it waits by now. */
+        for (int i = 0; i < 100 && since_ns == 0; i++) {
+                (void) usleep(10000);
+                (void) clock_gettime(CLOCK_MONOTONIC, &now);
+                before_ns = (uint64_t) now.tv_sec * NSEC_PER_SEC + (uint64_t) now.tv_nsec;
+                ck_assert_msg(task_program_load(&options, &all, reason) == 0, "%s", reason);
+                since_ns = find_wait_since(&all, getpid());
+                task_objects_done(&all);
+        }
+        ck_assert_uint_ge(since_ns, before_ns);
+        ck_assert_int_eq(write(go[1], "", 1), 1);
+        ck_assert_int_eq(pthread_join(thread, NULL), 0);
+        (void) close(go[0]);
+        (void) close(go[1]);
+}
+END_TEST
+
 static Suite *make_suite(bool is_loaded) {
         Suite *suite = suite_create("task-program");
         TCase *tcase = tcase_create("loading");
 
         tcase_add_test(tcase, a_build_without_it_says_so);
-        if (is_loaded)
+        if (is_loaded) {
                 tcase_add_test(tcase, the_verifier_is_soon_done);
+                tcase_add_test(tcase, a_wait_in_progress_counts_from_the_loading_on);
+        }
         suite_add_tcase(suite, tcase);
         if (!is_loaded)
                 return suite;

@@ -51,6 +51,8 @@ ExitLedger *exit_ledger_free(ExitLedger *ledger) {
 static void add(ExitLedger *ledger, ExitRecord *record, const char *process, size_t n) {
         memset(record->key.process, 0, sizeof(record->key.process));
         memcpy(record->key.process, process, MIN_OF(n, sizeof(record->key.process)));
+        if (ledger_is_of_client(&record->key))
+                record->key.flags |= LEDGER_OF_SELF;
         exit_table_add(&ledger->table, &record->key, &record->values);
 }
 

@@ -81,6 +81,24 @@ static void take_delays(const ThreadSample *sample, LedgerValues *values) {
         }
 }
 
+/* As in ledger.bpf.h: a delay that is longer than the life is one of a thread without accounting. */
+static void drop_impossible_delays(LedgerValues *values) {
+        uint64_t most =
+                number_add_saturating(values->lives_ns + (values->lives_ns >> 10), TASK_TICK_NS);
+        bool is_impossible = false;
+
+        for (size_t i = 0; i < ELEMENTSOF(delays); i++)
+                is_impossible = is_impossible || values->sums[delays[i].total] > most ||
+                                values->maxima[delays[i].max] > most;
+        if (!is_impossible)
+                return;
+        values->accounted = 0;
+        for (size_t i = 0; i < ELEMENTSOF(delays); i++) {
+                values->sums[delays[i].count] = values->sums[delays[i].total] = 0;
+                values->maxima[delays[i].max] = values->minima[delays[i].min] = 0;
+        }
+}
+
 /* Megabyte-microseconds as the kernel makes them of pages x ns / 1024, the unit of the ledger. */
 static uint64_t integral_of(uint64_t mb_us, uint64_t page_bytes) {
         uint64_t scaled = number_multiply_saturating(mb_us, 1000 * 1024);
@@ -119,6 +137,7 @@ static LedgerValues values_of(const Taskstats *stats, const ExitContext *context
         values.accounted = taskstats_has_delays(stats);
         /* The kernel takes it from CLOCK_MONOTONIC, so time of the host's sleep is missing. */
         values.lives_ns = value_of(&sample, METRIC_acct_elapsed_ns);
+        drop_impossible_delays(&values);
         if (context->now_ns - MIN_OF(context->now_ns, values.lives_ns) >= context->begun_ns) {
                 values.young = 1;
                 values.young_run_ns = values.sums[LEDGER_RUN_NS];

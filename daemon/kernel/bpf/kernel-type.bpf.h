@@ -139,8 +139,13 @@ struct mm_struct___single {
         struct mm_rss_stat rss_stat;
 };
 
+typedef struct {
+        int counter;
+} atomic_t;
+
 struct signal_struct {
         __u32 nr_threads;
+        atomic_t live; /* threads that have not exited */
         unsigned long maxrss;
 };
 
@@ -196,6 +201,8 @@ struct task_struct {
         const struct cred *real_cred;
         struct css_set *cgroups;
         struct mm_struct *mm;
+        struct completion *vfork_done; /* as long as the address space is the parent's */
+        __u64 self_exec_id, parent_exec_id;
         const struct cpumask *cpus_ptr;
         struct sched_entity se;
         struct sched_ext_entity scx;

@@ -81,8 +81,8 @@ enum {
 enum {
         LEDGER_RUN_DELAY_MAX, /* TASK_HAS_RUN_DELAY_PEAKS, as the minimum */
         TASK_DELAY_KINDS(LEDGER_DELAY_MAX) LEDGER_SCHEDSTAT_MAXIMA(LEDGER_SCHEDSTAT_ID)
-                LEDGER_RSS_PEAK, /* in pages; of the process, with its last thread */
-        LEDGER_VM_PEAK,          /* in pages; 0 where the address space is gone at the exit */
+                LEDGER_RSS_PEAK, /* in pages; of the process, with its last thread; 0: not known */
+        LEDGER_VM_PEAK,          /* likewise */
         _LEDGER_MAXIMUM_MAX,
 };
 
@@ -101,7 +101,7 @@ enum {
 
 enum {
         LEDGER_OF_KERNEL = 1 << 0, /* threads of the kernel */
-        LEDGER_OF_SELF = 1 << 1,   /* of ctprofd and its jobs */
+        LEDGER_OF_SELF = 1 << 1,   /* of ctprofd, its jobs and its client */
         LEDGER_OVERFLOW = 1 << 2,  /* threads that found no room for a row of their own */
         LEDGER_NAMELESS = 1 << 3,  /* rows of one cgroup that were put together, only in files */
 };
@@ -112,6 +112,20 @@ typedef struct LedgerKey {
         __u32 flags;     /* LEDGER_OF_KERNEL, ... */
         __u32 is_of_odd; /* the lowest bit of the generation in which the row grows */
 } LedgerKey;
+
+#define LEDGER_CLIENT_NAME "ctprofctl"
+
+/*
+ * Our client is part of the measurement, and ends right after it. A name can be faked, but that only
+ * hides the process from views. Without branches, as programs need it.
+ */
+static inline int ledger_is_of_client(const LedgerKey *key) {
+        int difference = 0;
+
+        for (unsigned i = 0; i < sizeof(LEDGER_CLIENT_NAME); i++)
+                difference |= key->process[i] ^ LEDGER_CLIENT_NAME[i];
+        return difference == 0;
+}
 
 typedef struct LedgerValues {
         __u64 has;      /* what the kernel has: the same in all rows */

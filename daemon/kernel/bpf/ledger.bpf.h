@@ -20,6 +20,7 @@
  */
 
 #include "kernel/bpf/ledger-record.h"
+#include "kernel/bpf/memory.bpf.h"
 #include "kernel/bpf/wait.bpf.h"
 
 LedgerControl control;
@@ -216,7 +217,23 @@ static __always_inline void read_configured(LedgerValues *values, struct task_st
                 values->minima[LEDGER_DELAY_MIN_##id] = info->word##_delay_min; \
         }
 
+/* The bits of numbers that are larger than @most; without branches, as in subtract_added(). */
+#define EXCESS(id, word) \
+        | (most - sums[LEDGER_DELAY_NS_##id]) | (most - values->maxima[LEDGER_DELAY_MAX_##id])
+#define FORGET_DELAY(id, word)                     \
+        sums[LEDGER_N_DELAYS_##id] = 0;            \
+        sums[LEDGER_DELAY_NS_##id] = 0;            \
+        values->maxima[LEDGER_DELAY_MAX_##id] = 0; \
+        values->minima[LEDGER_DELAY_MIN_##id] = 0;
+
+/*
+ * From 6.12 on the kernel can count as a delay the time since the boot (wait.bpf.h). A thread of
+ * which it says a delay longer than its life is one without delay accounting: in a sum nobody could
+ * tell any more what is wrong with it.
+ */
 static __always_inline void read_delay_block(LedgerValues *values, struct task_struct *task) {
+        __u64 life_ns = bpf_ktime_get_boot_ns() - task->start_boottime;
+        __u64 most = life_ns + (life_ns >> 10) + TASK_TICK_NS;
         const struct task_delay_info *info;
         __u64 *sums = values->sums;
 
@@ -227,6 +244,10 @@ static __always_inline void read_delay_block(LedgerValues *values, struct task_s
                 return;
         values->accounted = 1;
         TASK_DELAY_KINDS(READ_LEDGER_DELAY)
+        if ((0 TASK_DELAY_KINDS(EXCESS)) >> 63) {
+                values->accounted = 0;
+                TASK_DELAY_KINDS(FORGET_DELAY)
+        }
 }
 
 /* A negative value is an error of the kernel's accounting. */
@@ -306,10 +327,11 @@ static __always_inline void lower_minimum(__u64 *place, __u64 value) {
         }
 }
 
-static __noinline LedgerValues *find_overflow(__u32 is_of_odd) {
+/* @n_exits: that are added; the rest of a life is none. */
+static __noinline LedgerValues *find_overflow(__u32 is_of_odd, __u64 n_exits) {
         LedgerKey key = { .flags = LEDGER_OVERFLOW, .is_of_odd = is_of_odd };
 
-        __sync_fetch_and_add(&control.n_overflow_exits, 1);
+        __sync_fetch_and_add(&control.n_overflow_exits, n_exits);
         return bpf_map_lookup_elem(&ledger_rows, &key);
 }
 
@@ -348,7 +370,7 @@ static __always_inline int add_to_row(Scratch *scratch) {
                 /* Another CPU was faster, or there is no room. */
                 row = bpf_map_lookup_elem(&ledger_rows, &scratch->key);
                 if (!row)
-                        row = find_overflow(scratch->key.is_of_odd);
+                        row = find_overflow(scratch->key.is_of_odd, scratch->values.exits);
         }
         if (row)
                 add_values(row, &scratch->values);
@@ -411,7 +433,8 @@ static __always_inline void read_key(LedgerKey *key, struct task_struct *task) {
         if (task->flags & PF_KTHREAD)
                 key->flags |= LEDGER_OF_KERNEL;
         if (control.self != 0 &&
-            (task->tgid == control.self || task->real_parent->tgid == control.self))
+            (task->tgid == control.self || task->real_parent->tgid == control.self ||
+             ledger_is_of_client(key)))
                 key->flags |= LEDGER_OF_SELF;
 }
 
@@ -431,12 +454,30 @@ static __always_inline void record_exit(Scratch *scratch, struct task_struct *ta
         __sync_lock_test_and_set(&record->generation, generation);
 }
 
+/*
+ * The peaks of a process, with its last thread. Up to 6.12 its address space is gone by now, and
+ * what the kernel notes for wait4(2) is known instead. But execve(2) adds to that the peak of the
+ * address space that it leaves, which after vfork(2) is the parent's: it is believed only of a
+ * process that has executed nothing.
+ */
+static __always_inline void read_peaks(LedgerValues *values, struct task_struct *task) {
+        struct mm_struct *mm = task->mm;
+
+        if (task->signal->live.counter != 0 || task->vfork_done)
+                return; /* others use the same, or it is the parent's */
+        if (mm) {
+                values->maxima[LEDGER_RSS_PEAK] = read_rss_peak(mm);
+                values->maxima[LEDGER_VM_PEAK] =
+                        mm->hiwater_vm > mm->total_vm ? mm->hiwater_vm : mm->total_vm;
+        } else if (task->self_exec_id == task->parent_exec_id)
+                values->maxima[LEDGER_RSS_PEAK] = task->signal->maxrss;
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(add_exit, struct task_struct *task) {
         __u32 index = SCRATCH_OF_EXIT;
         Scratch *scratch = bpf_map_lookup_elem(&scratches, &index);
         __u64 now = bpf_ktime_get_boot_ns(), generation;
-        struct mm_struct *mm = task->mm;
         LedgerValues *values;
         Mark *mark;
 
@@ -463,11 +504,7 @@ int BPF_PROG(add_exit, struct task_struct *task) {
         if (mark)
                 mark->is_young = values->young;
         values->lives_ns = now - task->start_boottime;
-        /* The kernel notes it for wait4(2) when the last thread of a process exits. */
-        values->maxima[LEDGER_RSS_PEAK] = task->signal->maxrss;
-        if (mm) /* up to 6.12 it is gone by now */
-                values->maxima[LEDGER_VM_PEAK] =
-                        mm->hiwater_vm > mm->total_vm ? mm->hiwater_vm : mm->total_vm;
+        read_peaks(values, task);
         scratch->key.is_of_odd = generation & 1;
         if (add_to_row(scratch) && bpf_core_field_exists(task->cgroups))
                 (void) note_cgroup(task);

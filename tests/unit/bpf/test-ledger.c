@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,16 @@ static double seconds(struct timeval time) {
         return (double) time.tv_sec + (double) time.tv_usec / 1e6;
 }
 
+/* The parent hears what the kernel has passed on: of each kind and CPU some dozens of pages lack. */
+static void check_peak(const LedgerValues *dead, const struct rusage *heard) {
+        const int64_t pages_of_a_cpu = 3 * 64;
+        int64_t peak = (int64_t) dead->maxima[LEDGER_RSS_PEAK];
+        int64_t pages = heard->ru_maxrss * 1024 / sysconf(_SC_PAGESIZE);
+
+        ck_assert_int_gt(peak, 2 << 20 >> 12);
+        ck_assert_int_le(llabs(peak - pages), pages_of_a_cpu * sysconf(_SC_NPROCESSORS_CONF));
+}
+
 START_TEST(processes_did_what_their_parent_hears) {
         const unsigned n = 50;
         struct rusage heard;
@@ -147,14 +158,40 @@ START_TEST(processes_did_what_their_parent_hears) {
         ck_assert_uint_eq(dead.sums[LEDGER_N_MINOR_FAULTS], (uint64_t) heard.ru_minflt);
         ck_assert_double_eq_tol(ran, seconds(heard.ru_utime) + seconds(heard.ru_stime), ran / 50);
         ck_assert_uint_ge(dead.lives_ns, dead.sums[LEDGER_RUN_NS]);
-        ck_assert_uint_eq(dead.maxima[LEDGER_RSS_PEAK],
-                          (uint64_t) heard.ru_maxrss * 1024 / (uint64_t) sysconf(_SC_PAGESIZE));
+        check_peak(&dead, &heard);
 
         /* Nothing is young that was there at the last capture, and nothing is lost by another. */
         task_table_free(capture());
         ck_assert_uint_eq(find_dead("ledger-process").exits, n);
         ck_assert_uint_eq(find_dead("ledger-process").sums[LEDGER_RUN_NS],
                           dead.sums[LEDGER_RUN_NS]);
+}
+END_TEST
+
+/* What wait4(2) says of such a child is the peak of its parent. */
+START_TEST(the_memory_of_a_parent_is_not_that_of_what_it_executes) {
+        const size_t n = (size_t) 64 << 20;
+        char *memory = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char name[] = "true", *const arguments[] = { name, NULL };
+        char *const environment[] = { NULL };
+        uint64_t page_bytes = (uint64_t) sysconf(_SC_PAGESIZE);
+        struct rusage heard;
+        LedgerValues dead;
+        pid_t pid;
+
+        ck_assert_ptr_ne(memory, MAP_FAILED);
+        memset(memory, 1, n);
+        ck_assert_int_eq(posix_spawn(&pid, "/bin/true", NULL, NULL, arguments, environment), 0);
+        ck_assert_int_eq(wait4(pid, NULL, 0, &heard), pid);
+        (void) munmap(memory, n);
+        task_table_free(capture());
+        dead = find_dead("true");
+        ck_assert_uint_gt(dead.exits, 0);
+        ck_assert_int_ge(heard.ru_maxrss, (long) (n >> 10));
+        ck_assert_uint_lt(dead.maxima[LEDGER_RSS_PEAK] * page_bytes, n / 2);
+        if (dead.maxima[LEDGER_VM_PEAK] != 0) /* else the kernel had given it back */
+                ck_assert_uint_gt(dead.maxima[LEDGER_RSS_PEAK], 0);
+        ck_assert_uint_le(dead.maxima[LEDGER_RSS_PEAK], dead.maxima[LEDGER_VM_PEAK]);
 }
 END_TEST
 
@@ -239,6 +276,34 @@ START_TEST(own_children_are_marked) {
                         ck_assert_uint_eq(key->flags, LEDGER_OF_SELF);
         }
         ck_assert_uint_eq(find_dead("ledger-own").exits, 1);
+}
+END_TEST
+
+/* The client is a child of somebody's shell, and known by its name. */
+START_TEST(the_client_is_marked) {
+        static const char *const names[] = { "ctprofctl", "ctprofctl2" };
+        size_t n_found = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                pid_t pid = fork();
+
+                if (pid == 0) {
+                        (void) run_processes(names[i], 1);
+                        _exit(0);
+                }
+                ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+        }
+        task_table_free(capture());
+        for (size_t i = 0; i < ledger_n_rows(ledger); i++) {
+                const LedgerKey *key = &ledger_row(ledger, i)->key;
+
+                if (strncmp(key->thread, names[0], strlen(names[0])) != 0)
+                        continue;
+                ck_assert_uint_eq(key->flags,
+                                  is_called(key->thread, names[0]) ? LEDGER_OF_SELF : 0);
+                n_found++;
+        }
+        ck_assert_uint_eq(n_found, ELEMENTSOF(names));
 }
 END_TEST
 
@@ -515,12 +580,14 @@ int main(void) {
                 tcase = tcase_create("kernel");
                 tcase_add_checked_fixture(tcase, setup, teardown);
                 tcase_add_test(tcase, processes_did_what_their_parent_hears);
+                tcase_add_test(tcase, the_memory_of_a_parent_is_not_that_of_what_it_executes);
                 tcase_add_test(tcase, a_thread_that_a_capture_has_seen_is_not_young);
                 tcase_add_test(tcase, a_zombie_is_among_the_dead_alone);
                 tcase_add_test(tcase, a_row_tells_its_cgroup);
                 tcase_add_test(tcase, a_fold_keeps_every_row_and_empties_the_table);
                 tcase_add_test(tcase, rows_that_a_file_has_no_room_for_lose_their_numbers);
                 tcase_add_test(tcase, own_children_are_marked);
+                tcase_add_test(tcase, the_client_is_marked);
                 tcase_add_test(tcase, each_process_of_a_storm_is_there_once);
                 tcase_add_test(tcase, each_thread_of_a_storm_is_there_once);
                 tcase_add_test(tcase, a_capture_that_died_does_no_harm);

@@ -302,14 +302,21 @@ static int finish(Capture *capture, bool is_trial, Head *head, SourceTable *ret_
         return r;
 }
 
+static Span find_living(const void *cgroups, uint64_t id) {
+        const CgroupEntry *entry = cgroup_set_find(cgroups, id);
+
+        return entry ? entry->path : (Span){ NULL, 0 };
+}
+
 /* The head names a ledger only where the document has one. */
 static int write_dead(Capture *capture, Head *head) {
         Ledger *ledger = capture->host.ledger;
 
         dead_rows_describe(ledger, head);
-        return ledger_is_read(ledger)
-                       ? dead_rows_write(ledger, &capture->host.gates, capture->writer)
-                       : 0;
+        return ledger_is_read(ledger) ? dead_rows_write(ledger, &capture->host.gates,
+                                                        capture->host.cgroupfs ? find_living : NULL,
+                                                        &capture->cgroups, capture->writer)
+                                      : 0;
 }
 
 static int take(const CaptureOptions *options, pid_t only, SnapshotSink sink, void *sink_userdata,

@@ -59,6 +59,24 @@ int cgroup_set_add(CgroupSet *set, Span path, CgroupEntry **ret) {
         return 0;
 }
 
+static Span id_of(const void *owner, size_t element) {
+        const CgroupEntry *entry = ((const CgroupSet *) owner)->entries[element];
+
+        return (Span){ (const char *) &entry->id, sizeof(entry->id) };
+}
+
+static int set_id(CgroupSet *set, CgroupEntry *entry, uint64_t id) {
+        entry->id = id;
+        return index_add(&set->index_of_ids, id_of(set, entry->number), entry->number);
+}
+
+const CgroupEntry *cgroup_set_find(const CgroupSet *set, uint64_t id) {
+        const Span bytes = { (const char *) &id, sizeof(id) };
+        size_t found = index_find(&set->index_of_ids, bytes, id_of, set);
+
+        return found == INDEX_NONE ? NULL : set->entries[found];
+}
+
 static int add_with_ancestors(CgroupSet *set, Span path) {
         bool outside = cgroup_path_is_outside(path);
 
@@ -77,10 +95,17 @@ static int add_with_ancestors(CgroupSet *set, Span path) {
 
 int cgroup_set_merge(CgroupSet *set, const CgroupSet *other) {
         for (size_t i = 0; i < other->n_entries; i++) {
-                int r = other->entries[i]->inhabited
-                                ? add_with_ancestors(set, other->entries[i]->path)
-                                : 0;
+                const CgroupEntry *from = other->entries[i];
+                CgroupEntry *entry;
+                int r;
 
+                if (!from->inhabited)
+                        continue;
+                r = add_with_ancestors(set, from->path);
+                if (r == 0)
+                        r = cgroup_set_add(set, from->path, &entry);
+                if (r == 0 && from->id != 0 && !cgroup_set_find(set, from->id))
+                        r = set_id(set, entry, from->id);
                 if (r < 0)
                         return r;
         }
@@ -139,12 +164,6 @@ static void read_cgroup(Scene *scene, const BatchProcess *process, ThreadSlot *s
 
 /* ids */
 
-static Span id_of(const void *owner, size_t element) {
-        const CgroupEntry *entry = ((const CgroupSet *) owner)->entries[element];
-
-        return (Span){ (const char *) &entry->id, sizeof(entry->id) };
-}
-
 /* Whether the directory at @path is that of the cgroup with this id. */
 static bool has_id(const CaptureHost *host, Span path, uint64_t id) {
         _cleanup_(fd_closep) int fd = -EBADF;
@@ -164,8 +183,7 @@ static void learn_id(Scene *scene, CgroupSet *set, Span path, uint64_t id) {
         int r = cgroup_set_add(set, path, &entry);
 
         if (r == 0 && entry->id == 0 && has_id(scene->host, path, id)) {
-                entry->id = id;
-                r = index_add(&set->index_of_ids, id_of(set, entry->number), entry->number);
+                r = set_id(set, entry, id);
         }
         if (r < 0)
                 scene->error = r;
@@ -173,12 +191,11 @@ static void learn_id(Scene *scene, CgroupSet *set, Span path, uint64_t id) {
 
 static void find_group(Scene *scene, const BatchProcess *process, ThreadSlot *slot,
                        CgroupSet *set) {
-        const Span id = { (const char *) &slot->cgroup_id, sizeof(slot->cgroup_id) };
-        size_t found = index_find(&set->index_of_ids, id, id_of, set);
+        const CgroupEntry *found = cgroup_set_find(set, slot->cgroup_id);
 
-        if (found != INDEX_NONE) {
+        if (found) {
                 tally_add(&scene->tally, SOURCE_CGROUP, SOURCE_OUTCOME_ok);
-                slot->cgroup = scene_add_text(scene, set->entries[found]->path);
+                slot->cgroup = scene_add_text(scene, found->path);
                 return;
         }
         read_cgroup(scene, process, slot, &slot->cgroup);

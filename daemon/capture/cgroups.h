@@ -50,6 +50,9 @@ void cgroup_set_done(CgroupSet *set);
 /* The entry of @path, which is added when it is new; borrowed. -ENOMEM. */
 _must_check_ int cgroup_set_add(CgroupSet *set, Span path, CgroupEntry **ret);
 
+/* The entry with this id, or NULL. */
+const CgroupEntry *cgroup_set_find(const CgroupSet *set, uint64_t id);
+
 /* Adds the inhabited cgroups of @other, and all cgroups above them. -ENOMEM. */
 _must_check_ int cgroup_set_merge(CgroupSet *set, const CgroupSet *other);
 

@@ -41,6 +41,73 @@ def partition():
         print(f"# {ledgers.survive(ctl, directory, place, path)} captures")
 
 
+@contextlib.contextmanager
+def nested(place, n):
+    """A cgroup @n levels below another, removed at the end."""
+    levels = [place / "/".join(f"level{i}" for i in range(depth + 1)) for depth in range(n)]
+    for level in levels:
+        level.mkdir()
+    try:
+        yield levels[-1]
+    finally:
+        for level in reversed(levels):
+            wait_until(lambda level=level: not (level / "cgroup.procs").read_text(), what="the end of what is in it")
+            level.rmdir()
+
+
+@test
+def deep_cgroups():
+    """who ends in a cgroup is in the same one as who lives on there, however deep it is"""
+    with daemon() as (ctl, directory), ledgers.group("ctprof-deep") as (place, path), nested(place, 12) as deep:
+        shutil.copy("/bin/sleep", directory / "deep-sleeper")
+        entered = f"echo 0 > {deep}/cgroup.procs; exec {directory}/deep-sleeper"
+        with subprocess.Popen(["sh", "-c", f"{entered} 1000"]) as living:
+            try:
+                subprocess.run(["sh", "-c", f"{entered} 0"], check=True)
+                _, lives, dead = ledgers.capture(ctl, directory)
+            finally:
+                end(living.pid)
+        wanted = path + str(deep)[len(str(place)):]
+        expect_equal([row["cgroup"] for row in lives if row["pcomm"] == "deep-sleeper"], [wanted], "the living")
+        expect_equal({row["cgroup"] for row in dead if row["pcomm"] == "deep-sleeper"}, {wanted}, "the dead")
+        # Nobody lives there any more, and no program noted so long a path.
+        _, _, dead = ledgers.capture(ctl, directory)
+        cgroup, = {row["cgroup"] for row in dead if row["pcomm"] == "deep-sleeper"}
+        expect("path unknown" in cgroup, cgroup)
+
+
+# Has a zombie with some CPU time until its input ends.
+ZOMBIE = """
+import os, sys, time
+pid = os.fork()
+if pid == 0:
+    with open("/proc/self/comm", "w") as comm:
+        comm.write("early-zombie")
+    while time.process_time() < 0.1:
+        pass
+    os._exit(0)
+os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+print(pid, flush=True)
+sys.stdin.read()
+os.wait()
+"""
+
+
+@test
+def zombies_from_before():
+    """what ended before the ledger began is neither among the living nor among the dead"""
+    need_root()
+    with subprocess.Popen([sys.executable, "-c", ZOMBIE], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        pid = int(parent.stdout.readline())
+        with temporary() as directory, Daemon(directory) as ctl:
+            _, lives, dead = ledgers.capture(ctl, directory)
+            expect(pid not in {row["tid"] for row in lives}, "it is among the living")
+            parent.stdin.close()
+            parent.wait()
+            _, lives, later = ledgers.capture(ctl, directory)
+            expect("early-zombie" not in {row["pcomm"] for row in [*lives, *dead, *later]}, "it came later")
+
+
 @test
 def private():
     """run without a daemon of the host: the programs that COMMAND ran are there by name"""
@@ -135,7 +202,7 @@ def described():
         heads = [ledgers.capture(ctl, directory)[0] for _ in range(2)]
         _, _, dead = ledgers.capture(ctl, directory)
         own = [row for row in dead if row["self"]]
-        expect(own and {row["pcomm"] for row in own} == {"ctprofd"}, "our own jobs are marked, and nothing else is", own)
+        expect_equal({row["pcomm"] for row in own}, {"ctprofd", "ctprofctl"}, "what is marked as our own")
         expect(any(row["pcomm"] == "ctprofctl" for row in dead), "our clients have ended", dead)
         for name in ("ledgerId", "ledgerSinceBoottimeNs", "waitsSinceBoottimeNs"):
             expect_equal(heads[0]["end"].get(name, heads[0].get(name)), heads[1]["end"].get(name, heads[1].get(name)))

@@ -57,10 +57,14 @@ static bool wants_ledger(const BpfWalk *walk) {
                ledger_origin(walk->host->ledger) == LEDGER_FROM_PROGRAMS;
 }
 
-/* Its row is in the ledger. Its record still tells the name of a process whose leader has ended. */
+/*
+ * Its row is in the ledger, or it is a zombie from before the ledger began, which does nothing any
+ * more and gets no row when it is reaped. Its record still tells the name of a process whose leader
+ * has ended.
+ */
 static bool is_dead(const BpfWalk *walk, const TaskRecord *record) {
-        return (record->has & TASK_IS_DEAD) != 0 && wants_ledger(walk) &&
-               ledger_is_read(walk->host->ledger);
+        return ((record->has & TASK_IS_DEAD) != 0 || record->exit_state != 0) &&
+               wants_ledger(walk) && ledger_is_read(walk->host->ledger);
 }
 
 static pid_t process_at(const BpfWalk *walk, size_t at) {

@@ -239,16 +239,32 @@ void dead_rows_describe(const Ledger *ledger, Head *head) {
                 (void) snprintf(head->ledger_id + 2 * i, 3, "%02x", control->id[i]);
 }
 
-/* A cgroup that has no path any more keeps its number, so that two are not taken for one. */
-static int find_path(const Ledger *ledger, uint64_t id, Buffer *path) {
+/* What rows are written with. */
+typedef struct DeadWriter {
+        const Ledger *ledger;
+        const Gates *gates;
+        LivingCgroup *living;
+        const void *userdata;
+} DeadWriter;
+
+/*
+ * A path is noted by a program that sees its end only, up to LEDGER_PATH_LEVELS levels; a cgroup in
+ * which others live on is known as a whole. One without a path keeps its number, so that two are
+ * not taken for one.
+ */
+static int find_path(const DeadWriter *dead, uint64_t id, Buffer *path) {
         char name[64];
+        Span living;
         int r;
 
         buffer_clear(path);
-        r = id == 0 ? 0 : ledger_cgroup_path(ledger, id, path);
+        r = ledger_cgroup_path(dead->ledger, id, path);
         if (r != -ENOENT)
                 return r;
-        (void) snprintf(name, sizeof(name), "[removed cgroup %" PRIu64 "]", id);
+        living = dead->living(dead->userdata, id);
+        if (living.bytes)
+                return buffer_append(path, living.bytes, living.n);
+        (void) snprintf(name, sizeof(name), "[cgroup %" PRIu64 ", path unknown]", id);
         return buffer_append(path, name, strlen(name));
 }
 
@@ -299,24 +315,26 @@ static int write_summary(const Ledger *ledger, SnapshotWriter *writer) {
 
 #define PIECE_BYTES (64u * 1024u)
 
-static int write_row(const LedgerRow *row, const Ledger *ledger, const Gates *gates, Buffer *path,
-                     Buffer *rows) {
-        DeadRow dead;
+static int write_row(const DeadWriter *dead, const LedgerRow *from, Buffer *path, Buffer *rows) {
+        bool has_cgroup = dead->living && from->key.cgroup != 0;
+        DeadRow row;
         int r;
 
-        if (row->key.flags & LEDGER_OVERFLOW && row->values.exits == 0)
+        if (from->key.flags & LEDGER_OVERFLOW && from->values.exits == 0)
                 return 0;
-        r = find_path(ledger, row->key.cgroup, path);
+        r = has_cgroup ? find_path(dead, from->key.cgroup, path) : 0;
         if (r < 0)
                 return r;
         if (rows->n > 0)
                 (void) buffer_append(rows, ",", 1);
-        dead = dead_row_of(row, row->key.cgroup == 0 ? (Span){ NULL, 0 } : buffer_span(path),
-                           ledger, gates);
-        return dead_row_encode(rows, &dead); /* also returns a failure of the comma */
+        row = dead_row_of(from, has_cgroup ? buffer_span(path) : (Span){ NULL, 0 }, dead->ledger,
+                          dead->gates);
+        return dead_row_encode(rows, &row); /* also returns a failure of the comma */
 }
 
-int dead_rows_write(const Ledger *ledger, const Gates *gates, SnapshotWriter *writer) {
+int dead_rows_write(const Ledger *ledger, const Gates *gates, LivingCgroup *living,
+                    const void *userdata, SnapshotWriter *writer) {
+        const DeadWriter dead = { ledger, gates, living, userdata };
         _cleanup_(buffer_done) Buffer path = {}, rows = {};
         _cleanup_(freep) const LedgerRow **sorted = NULL;
         size_t n = ledger_n_rows(ledger);
@@ -326,7 +344,7 @@ int dead_rows_write(const Ledger *ledger, const Gates *gates, SnapshotWriter *wr
         if (r == 0)
                 r = sort_rows(ledger, &sorted);
         for (size_t i = 0; i < n && r == 0; i++) {
-                r = write_row(sorted[i], ledger, gates, &path, &rows);
+                r = write_row(&dead, sorted[i], &path, &rows);
                 if (r == 0 && (rows.n >= PIECE_BYTES || i + 1 == n)) {
                         r = snapshot_writer_rows(writer, SNAPSHOT_SECTION_DEAD, buffer_span(&rows));
                         buffer_clear(&rows);

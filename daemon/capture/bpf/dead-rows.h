@@ -20,5 +20,12 @@ DeadRow dead_row_of(const LedgerRow *row, Span cgroup, const Ledger *ledger, con
 
 /* What the head says of the ledger and of the account of waits. */
 void dead_rows_describe(const Ledger *ledger, Head *head);
-/* After the walk, which read the ledger: the sections "ledger" and "dead". -errno. */
-_must_check_ int dead_rows_write(const Ledger *ledger, const Gates *gates, SnapshotWriter *writer);
+/* The path of a cgroup in which threads live on, borrowed; NULL: none with that id is known. */
+typedef Span LivingCgroup(const void *userdata, uint64_t id);
+
+/*
+ * After the walk, which read the ledger: the sections "ledger" and "dead". @living is NULL where
+ * the host has no cgroups of version 2: then the ids of tasks name none. -errno.
+ */
+_must_check_ int dead_rows_write(const Ledger *ledger, const Gates *gates, LivingCgroup *living,
+                                 const void *userdata, SnapshotWriter *writer);

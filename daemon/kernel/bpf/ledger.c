@@ -209,7 +209,10 @@ static int remove_counted(int map_fd, const void *key, __u64 *count) {
         return MIN_OF(r, 0);
 }
 
-/* Rows that rest, and paths that the file has. */
+/*
+ * Rows that rest, with the paths of their cgroups: the file has these, but for those that were not
+ * noted as a whole, or whose rows it put together under no cgroup.
+ */
 static int remove_rows(Ledger *ledger, unsigned odd) {
         LedgerControl *control = ledger->control;
         int r;
@@ -221,6 +224,9 @@ static int remove_rows(Ledger *ledger, unsigned odd) {
 
                 key.is_of_odd = odd;
                 r = remove_counted(ledger->objects->fds[TASK_OBJECT_ROWS], &key, &control->n_rows);
+                if (r == 0 && key.cgroup != 0)
+                        r = remove_counted(ledger->objects->fds[TASK_OBJECT_CGROUPS], &key.cgroup,
+                                           &control->n_cgroups);
         }
         for (size_t i = 0; i < ledger_file_head(ledger->file)->n_rows && r == 0; i++) {
                 const __u64 *cgroup = &ledger_file_row(ledger->file, i)->key.cgroup;

@@ -131,7 +131,7 @@ static double seconds(struct timeval time) {
         return (double) time.tv_sec + (double) time.tv_usec / 1e6;
 }
 
-/* The parent hears what the kernel has passed on: of each kind and CPU some dozens of pages lack. */
+/* The parent hears what the kernel has passed on: of each kind and CPU it lacks dozens of pages. */
 static void check_peak(const LedgerValues *dead, const struct rusage *heard) {
         const int64_t pages_of_a_cpu = 3 * 64;
         int64_t peak = (int64_t) dead->maxima[LEDGER_RSS_PEAK];

@@ -102,9 +102,9 @@ def pid_namespaces():
 
 @test
 def programs_in_namespaces():
-    """in a pid or time namespace no BPF program is used, which would tell the host's numbers, clock and dead; it is said why"""
+    """in a namespace no BPF program is used, which would tell the host's numbers, clock, cgroups and dead; it is said why"""
     need_root()
-    for name, option in (("pid", "--mount-proc"), ("time", "--boottime=1000000")):
+    for name, option in (("pid", "--mount-proc"), ("time", "--boottime=1000000"), ("cgroup", "--kill-child")):
         with temporary() as directory:
             spool = directory / "spool"
             inside = ("unshare", f"--{name}", "--fork", option, CTPROFCTL, "--local", "--spool", spool)

@@ -61,9 +61,9 @@ static bool is_confidential(void) {
 }
 
 /*
- * Programs see threads as the initial namespaces number and date them, while /proc and the clocks
- * tell those of ours. The numbers of the initial namespaces are fixed (fs/proc: PROC_PID_INIT_INO
- * since 3.8, PROC_TIME_INIT_INO since 5.6).
+ * Programs see threads as the initial namespaces number and date them and name their cgroups, while
+ * /proc and the clocks tell those of ours. The numbers of the initial namespaces are fixed (fs/proc:
+ * PROC_PID_INIT_INO since 3.8, PROC_TIME_INIT_INO and PROC_CGROUP_INIT_INO).
  */
 static const char *find_own_namespace(void) {
         static const struct {
@@ -72,6 +72,7 @@ static const char *find_own_namespace(void) {
         } all[] = {
                 { "pid", "/proc/self/ns/pid", 0xEFFFFFFCu },
                 { "time", "/proc/self/ns/time", 0xEFFFFFFAu },
+                { "cgroup", "/proc/self/ns/cgroup", 0xEFFFFFFBu },
         };
         struct stat status;
 
@@ -311,8 +312,9 @@ int task_program_load(const TaskProgramOptions *options, TaskObjects *ret,
         namespace = find_own_namespace();
         if (namespace) {
                 (void) snprintf(ret_reason, TASK_PROGRAM_REASON_BYTES,
-                                "BPF programs number and date threads as the host does, and this "
-                                "is a %s namespace: run ctprofd on the host, not in a container",
+                                "BPF programs see threads, clocks and cgroups as the host does, "
+                                "and this is a %s namespace: run ctprofd on the host, not in a "
+                                "container",
                                 namespace);
                 return TASK_PROGRAM_E_NAMESPACE;
         }

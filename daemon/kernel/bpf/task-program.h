@@ -7,7 +7,7 @@
  * Loads the programs of task.bpf.c into the kernel and attaches them: the task iterator, and, where
  * they are wanted, the ledger of the dead and the account of waits. That takes CAP_BPF and
  * CAP_PERFMON, types of the running kernel (/sys/kernel/btf/vmlinux), and some 15 MiB for a moment.
- * Programs see all of the host, as the initial namespaces number and date it.
+ * Programs see all of the host, as the initial namespaces have it.
  * What is loaded lives as long as somebody has the descriptors; to use it takes neither capability.
  *
  * Built without -Dbpf, the file is task-program-fallback.c.
@@ -22,7 +22,7 @@ enum {
         TASK_PROGRAM_E_NOT_BUILT,
         TASK_PROGRAM_E_NO_TYPES,  /* CONFIG_DEBUG_INFO_BTF */
         TASK_PROGRAM_E_DENIED,    /* capabilities, lockdown, a sandbox */
-        TASK_PROGRAM_E_NAMESPACE, /* in a pid or time namespace of its own */
+        TASK_PROGRAM_E_NAMESPACE, /* in a pid, time or cgroup namespace */
         TASK_PROGRAM_E_REFUSED,   /* this kernel does not take the program */
 };
 

@@ -81,7 +81,7 @@ static void take_delays(const ThreadSample *sample, LedgerValues *values) {
         }
 }
 
-/* As in ledger.bpf.h: a delay that is longer than the life is one of a thread without accounting. */
+/* As in ledger.bpf.h: a delay longer than the life is that of a thread without accounting. */
 static void drop_impossible_delays(LedgerValues *values) {
         uint64_t most =
                 number_add_saturating(values->lives_ns + (values->lives_ns >> 10), TASK_TICK_NS);

@@ -61,9 +61,9 @@ static bool is_confidential(void) {
 }
 
 /*
- * Programs see threads as the initial namespaces number and date them and name their cgroups, while
- * /proc and the clocks tell those of ours. The numbers of the initial namespaces are fixed (fs/proc:
- * PROC_PID_INIT_INO since 3.8, PROC_TIME_INIT_INO and PROC_CGROUP_INIT_INO).
+ * Programs see threads, clocks and cgroups as in the initial namespaces, /proc and system calls as
+ * in ours. The numbers of the initial namespaces are fixed (fs/proc: PROC_PID_INIT_INO since 3.8,
+ * PROC_TIME_INIT_INO, PROC_CGROUP_INIT_INO).
  */
 static const char *find_own_namespace(void) {
         static const struct {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis/key/thread-group.h"
 
+#include <string.h>
+
+#include "base/macro.h"
 #include "base/name.h"
 
 int thread_groups_init(ThreadGroups *groups, const View *view, Boots boots) {
@@ -106,13 +109,42 @@ static int obtain_ended(ThreadGroups *groups, const ThreadSample *sample, Group 
         return group_set_label(group, (Span){ id.bytes + 1, n_label - 1 });
 }
 
+#define TASK_NAME_CHARS 15u
+
+static bool starts_with(Span name, Span prefix) {
+        return name.n >= prefix.n && memcmp(name.bytes, prefix.bytes, prefix.n) == 0;
+}
+
+/*
+ * What a thread of the kernel is called when it ends. While it lives, /proc tells names that are
+ * longer than a task has room for, and of a worker also what it does or did last: "-events",
+ * "+events" (kernel/workqueue.c, wq_worker_comm()). A rescuer has a hyphen of its own.
+ */
+static Span name_at_end(Span name) {
+        const Span worker = SPAN_LITERAL("kworker/"), rescuer = SPAN_LITERAL("kworker/R-");
+
+        if (starts_with(name, worker) && !starts_with(name, rescuer))
+                for (size_t i = worker.n; i < name.n; i++)
+                        if (name.bytes[i] == '-' || name.bytes[i] == '+')
+                                name.n = i;
+        name.n = MIN_OF(name.n, TASK_NAME_CHARS);
+        return name;
+}
+
 int thread_groups_obtain_dead(ThreadGroups *groups, const ThreadSample *sample, uint64_t n,
                               Group **ret) {
+        ThreadSample renamed;
         ThreadKey key;
         int r;
 
         if (groups->keys.axis == VIEW_AXIS_THREAD)
                 return obtain_ended(groups, sample, ret);
+        if (sample->has_kthread && sample->kthread) {
+                renamed = *sample;
+                renamed.comm = name_at_end(sample->comm);
+                renamed.pcomm = name_at_end(sample->pcomm);
+                sample = &renamed;
+        }
         r = obtain(groups, SIDE_AFTER, sample, &key, ret);
         if (r == 0 && thread_keys_has_patterns(&groups->keys))
                 r = member_list_add_ended(&(*ret)->members, key.name, n);

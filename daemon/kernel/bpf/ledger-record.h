@@ -116,8 +116,8 @@ typedef struct LedgerKey {
 #define LEDGER_CLIENT_NAME "ctprofctl"
 
 /*
- * Our client is part of the measurement, and ends right after it. A name can be faked, but that only
- * hides the process from views. Without branches, as programs need it.
+ * Our client is part of the measurement, and ends right after it. A name can be faked, but that
+ * only hides the process from views. Without branches, as programs need it.
  */
 static inline int ledger_is_of_client(const LedgerKey *key) {
         int difference = 0;

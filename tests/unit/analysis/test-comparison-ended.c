@@ -60,9 +60,15 @@ typedef struct Scene {
 
 #define SCENE(lives, dead) ((Scene){ lives, ELEMENTSOF(lives), dead, ELEMENTSOF(dead) })
 
+static void note_kernel(ThreadSample *sample, const char *name) {
+        sample->has_kthread = true;
+        sample->kthread = strncmp(name, "kworker/", strlen("kworker/")) == 0;
+}
+
 static ThreadSample sample_of(const Life *life, size_t i, uint64_t run) {
         ThreadSample sample = thread_of(life->name, life->name, (pid_t) (100 * (i + 1)));
 
+        note_kernel(&sample, life->name);
         sample.start_ticks = life->before == GONE ? 10500 : 9000;
         if (run < NONE)
                 thread_sample_put(&sample, METRIC_run_time_ns, run);
@@ -81,6 +87,7 @@ static DeadRow row_of(const Dead *dead) {
                                      .comm = span_of(dead->name),
                                      .cgroup = SPAN_LITERAL("/"),
                                      .self = dead->self };
+        note_kernel(&row.sample, dead->name);
         if (dead->run < NONE)
                 thread_sample_put(&row.sample, METRIC_run_time_ns, dead->run);
         thread_sample_put(&row.sample, METRIC_wait_time_ns, 0);
@@ -275,6 +282,30 @@ START_TEST(who_ends_under_another_name_is_said_to) {
         ck_assert_str_eq(metric_at(&compared, "gzip", "run_time_ns", "work"), "5000000000");
         /* Nobody was born and ended, however it looks to the group. */
         ck_assert_uint_eq(comparison_lives(compared.comparison).fleeting.n, 0);
+        compared_done(&compared);
+}
+END_TEST
+
+/* /proc tells of a worker what it does, and the whole of a long name; the end of both does not. */
+START_TEST(workers_of_the_kernel_end_under_their_short_names) {
+        static const Life lives[] = {
+                { "kworker/2:0-events", S(900), GONE, 0 },
+                { "kworker/u8:3+events_unbound", S(50), GONE, 0 },
+                { "kworker/R-kvfree_rcu_reclaim", S(3), GONE, 0 },
+        };
+        static const Dead dead[] = {
+                { "kworker/2:0", SIDE_AFTER, 1, S(12), S(901), 0, 0, false },
+                { "kworker/u8:3", SIDE_AFTER, 1, S(12), S(52), 0, 0, false },
+                { "kworker/R-kvfre", SIDE_AFTER, 1, S(12), S(6), 0, 0, false },
+        };
+        const Scene scene = SCENE(lives, dead);
+        Compared compared = compared_scene(&scene, VIEW_AXIS_PCOMM, true);
+
+        for (size_t i = 0; i < ELEMENTSOF(dead); i++)
+                ck_assert_str_eq(metric_at(&compared, dead[i].name, "run_time_ns", "work"),
+                                 i == 0   ? "1000000000"
+                                 : i == 1 ? "2000000000"
+                                          : "3000000000");
         compared_done(&compared);
 }
 END_TEST
@@ -510,6 +541,7 @@ int main(void) {
         tcase_add_loop_test(tcase, an_incomplete_sum_of_the_ended_is_left_out, 0,
                             ELEMENTSOF(unknown_rows));
         tcase_add_test(tcase, delays_are_of_accounted_threads);
+        tcase_add_test(tcase, workers_of_the_kernel_end_under_their_short_names);
         tcase_add_loop_test(tcase, a_peak_of_the_ended_counts_if_it_was_inside, 0,
                             ELEMENTSOF(peak_rows));
         tcase_add_test(tcase, own_threads_are_left_out_of_the_view_alone);

@@ -30,21 +30,23 @@ static bool number_of(json_object *object, const char *key, double *ret) {
         return true;
 }
 
-/* 0 where it is not known. */
+/*
+ * NAN where it is not known, so that what is computed from it is not known either: no comparison
+ * with it holds, and it is written as "-".
+ */
 static double amount_of(json_object *object, const char *key) {
-        double amount = 0;
+        double amount;
 
-        (void) number_of(object, key, &amount);
-        return amount;
+        return number_of(object, key, &amount) ? amount : NAN;
 }
 
 /* Per second, or of time: seconds per second. */
 static double rate_of(const HostSide *side, double amount) {
-        return side->elapsed_ns > 0 ? amount / ((double) side->elapsed_ns / NSEC_PER_SEC) : 0;
+        return side->elapsed_ns > 0 ? amount / ((double) side->elapsed_ns / NSEC_PER_SEC) : NAN;
 }
 
 static double share_of_time(const HostSide *side, json_object *object, const char *key) {
-        return side->elapsed_ns > 0 ? amount_of(object, key) / (double) side->elapsed_ns : 0;
+        return side->elapsed_ns > 0 ? amount_of(object, key) / (double) side->elapsed_ns : NAN;
 }
 
 static double cpus_of(const HostSide *side) {
@@ -52,8 +54,8 @@ static double cpus_of(const HostSide *side) {
 }
 
 /*
- * One figure that both sides have. @get returns what is judged against @least, NAN where it is not
- * known; @append writes it.
+ * One figure of each side. @get returns what is judged against @least, NAN where it is not known;
+ * @append writes it.
  */
 typedef struct Item {
         double (*get)(const HostSide *side);
@@ -162,7 +164,7 @@ static void append_used(Buffer *line, const HostSide sides[], size_t n_sides) {
 
         /* Without a host the coverage tells what was used. */
         for (size_t i = 0; i < n_sides; i++)
-                if (!used_cpus(&sides[i], &used[i]) || cpus_of(&sides[i]) <= 0)
+                if (!used_cpus(&sides[i], &used[i]) || !(cpus_of(&sides[i]) > 0))
                         return;
         if (cpus != last_cpus) {
                 compact_append_cpus(line, used[0]);
@@ -179,20 +181,27 @@ typedef struct Extreme {
         long long cpu;
 } Extreme;
 
-/* The share of time that each CPU was busy, of the most and the least busy one; false without. */
+/*
+ * The share of time that each CPU was busy, of the most and the least busy one; false if it is not
+ * known of two of them.
+ */
 static bool find_extremes(const HostSide *side, Extreme *ret_busiest, Extreme *ret_idlest) {
         json_object *cpus = cell_member(side->host, "perCpu");
-        size_t n = cell_length(cpus);
+        size_t n = 0;
 
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < cell_length(cpus); i++) {
                 json_object *cpu = cell_element(cpus, i);
-                double percent = MIN_OF(100, 100 * share_of_time(side, cpu, "usedNs"));
-                const Extreme extreme = { percent, json_object_get_int64(cell_member(cpu, "cpu")) };
+                double share = share_of_time(side, cpu, "usedNs");
+                const Extreme extreme = { 100 * MIN_OF(1, share),
+                                          json_object_get_int64(cell_member(cpu, "cpu")) };
 
-                if (i == 0 || percent > ret_busiest->percent)
+                if (isnan(share))
+                        continue;
+                if (n == 0 || extreme.percent > ret_busiest->percent)
                         *ret_busiest = extreme;
-                if (i == 0 || percent < ret_idlest->percent)
+                if (n == 0 || extreme.percent < ret_idlest->percent)
                         *ret_idlest = extreme;
+                n++;
         }
         return n > 1;
 }
@@ -332,9 +341,7 @@ static json_object *memory_of(const HostSide *side) {
 }
 
 static double memory_used(const HostSide *side) {
-        double used;
-
-        return number_of(memory_of(side), "usedBytes", &used) ? used : NAN;
+        return amount_of(memory_of(side), "usedBytes");
 }
 
 static double swap_used(const HostSide *side) {
@@ -371,31 +378,39 @@ static double listen_drops(const HostSide *side) {
         return network_of(side, "listenDrops");
 }
 
-/* The one that was busy for the longest, or NULL. */
+/* The one that was busy for the longest; NULL if that is not known of any disk. */
 static json_object *busiest_disk(const HostSide *side) {
         json_object *disks = cell_member(side->host, "disks"), *busiest = NULL;
+        double most = -1;
 
         for (size_t i = 0; i < cell_length(disks); i++) {
                 json_object *disk = cell_element(disks, i);
+                double busy = amount_of(disk, "busyNs");
 
-                if (!busiest || amount_of(disk, "busyNs") > amount_of(busiest, "busyNs"))
+                if (busy > most) {
+                        most = busy;
                         busiest = disk;
+                }
         }
-        return share_of_time(side, busiest, "busyNs") >= LEAST_SHARE ? busiest : NULL;
+        return busiest;
+}
+
+static double disk_busy(const HostSide *side) {
+        return share_of_time(side, busiest_disk(side), "busyNs");
 }
 
 /* "sda busy 45 %, 12MiB/s, 340 requests/s of 1.2ms" */
 static void append_disk(Buffer *line, const HostSide *side) {
         json_object *disk = busiest_disk(side);
-        double requests = amount_of(disk, "requests");
+        double requests = amount_of(disk, "requests"), busy = disk_busy(side);
 
-        if (!disk) {
-                buffer_append_text(line, "disks idle");
+        if (!(busy >= LEAST_SHARE)) {
+                buffer_append_text(line, isnan(busy) ? "disks -" : "disks idle");
                 return;
         }
         cell_append_text(line, cell_member(disk, "name"));
         buffer_append_text(line, " busy ");
-        compact_append_percent(line, 100 * MIN_OF(1, share_of_time(side, disk, "busyNs")));
+        compact_append_percent(line, 100 * MIN_OF(1, busy));
         buffer_append_text(line, ", ");
         compact_append_bytes(
                 line, rate_of(side, amount_of(disk, "readBytes") + amount_of(disk, "writeBytes")));
@@ -412,7 +427,7 @@ static void append_disks(Buffer *line, const HostSide sides[], size_t n_sides) {
         bool busy = false;
 
         for (size_t i = 0; i < n_sides; i++)
-                busy = busy || busiest_disk(&sides[i]);
+                busy = busy || disk_busy(&sides[i]) >= LEAST_SHARE;
         for (size_t i = 0; busy && i < n_sides; i++) {
                 if (i > 0)
                         buffer_append_text(line, ARROW);

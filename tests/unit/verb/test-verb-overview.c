@@ -414,6 +414,67 @@ START_TEST(threads_of_a_group_that_ended_are_not_new) {
 END_TEST
 
 // clang-format off
+/* Of the host nothing but the time of its CPUs was read. */
+#define HOST_UNREAD \
+        "{\"cpus\":2,\"cpuUsedNs\":16200000000,\"irqNs\":null,\"softirqNs\":null," \
+        "\"stealNs\":null,\"perCpu\":[{\"cpu\":0,\"usedNs\":16200000000}," \
+        "{\"cpu\":1,\"usedNs\":null}],\"waitingNs\":null,\"processesCreated\":null," \
+        "\"pressure\":{\"cpu\":null,\"memory\":null,\"io\":null}," \
+        "\"disks\":null,\"memory\":null,\"network\":null}"
+#define HOST_IDLE \
+        "{\"cpus\":2,\"cpuUsedNs\":16200000000,\"disks\":[{\"name\":\"vda\",\"busyNs\":0}]}"
+#define HOSTS(a, b) \
+        { { \
+                REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" SIDE("a", "b", \
+                        "10000000000") ",\"b\":" SIDE("c", "d", "10000000000") \
+                        ",\"sameBoot\":true,\"host\":{\"a\":" a ",\"b\":" b \
+                        "}},\"continues\":true}\0" LAST), \
+        } }
+static const Exchange hosts[][1] = { HOSTS(HOST_UNREAD, HOST), HOSTS("null", HOST),
+                                     HOSTS(HOST, HOST_UNREAD), HOSTS(HOST_IDLE, HOST) };
+static const Exchange unread[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"interval\",\"before\":" HEAD("a")
+                ",\"after\":" HEAD("b") ",\"sameBoot\":true,\"elapsedNs\":10000000000,"
+                "\"host\":" HOST_UNREAD
+                "},\"continues\":true}\0" LAST),
+} };
+// clang-format on
+
+static const struct {
+        const Exchange *exchange;
+        const char *lines;
+} host_rows[] = {
+        { hosts[0],
+          "host      1.62 of 2 CPUs (interrupts - \u2192 4 %), - \u2192 0.84 "
+          "waiting, pressure cpu - \u2192 12 %, - \u2192 98 new processes/s\n"
+          "          disks - \u2192 vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory - "
+          "\u2192 3.2GiB of 7.6GiB, network out - \u2192 50MiB/s, - \u2192 12 TCP "
+          "retransmits/s\n" },
+        { hosts[1],
+          "host      - \u2192 0.84 waiting, pressure cpu - \u2192 12 %, - \u2192 98 new "
+          "processes/s\n"
+          "          disks - \u2192 vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory - "
+          "\u2192 3.2GiB of 7.6GiB, network out - \u2192 50MiB/s, - \u2192 12 TCP "
+          "retransmits/s\n" },
+        { hosts[2],
+          "host      1.62 of 2 CPUs (interrupts 4 % \u2192 -), 0.84 \u2192 - "
+          "waiting, pressure cpu 12 % \u2192 -, 98 \u2192 - new processes/s\n"
+          "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms \u2192 disks -, memory 3.2GiB "
+          "\u2192 -, network out 50MiB \u2192 -/s, 12 \u2192 - TCP retransmits/s\n" },
+        { hosts[3], "          disks idle \u2192 vda busy 45 %, " },
+        { unread, "host      1.62 of 2 CPUs\n\n" },
+};
+
+/* What was not measured is not 0. */
+START_TEST(what_no_source_of_a_host_told_is_a_dash) {
+        begin(host_rows[_i].exchange, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        ck_assert_msg(strstr(ctl.out, host_rows[_i].lines), "%s", ctl.out);
+        end();
+}
+END_TEST
+
+// clang-format off
 /* @running, and how many threads were born. */
 #define STILL(running, born, switches, written) \
         THREADS("3", born, "0") TIMES(running, "0", "0", "true") \
@@ -768,6 +829,8 @@ int main(void) {
         tcase_add_test(kinds, an_interval_begins_with_the_answer);
         tcase_add_test(kinds, a_terminal_gets_what_fits);
         tcase_add_test(kinds, two_intervals_stand_side_by_side);
+        tcase_add_loop_test(kinds, what_no_source_of_a_host_told_is_a_dash, 0,
+                            ELEMENTSOF(host_rows));
         tcase_add_test(kinds, threads_of_a_group_that_ended_are_not_new);
         tcase_add_test(kinds, groups_without_activity_are_counted);
         tcase_add_test(kinds, a_host_at_rest_has_no_table);

@@ -112,9 +112,10 @@ function hostTable(sides) {
 
 // Each CPU a bar, so that one that is busy among idle ones is seen.
 function cpuNodes({name, value: {perCpu}, elapsedNs}) {
-  if (!(perCpu?.length > 1))
+  const known = (perCpu ?? []).filter(({usedNs}) => isNumber(usedNs));
+  if (known.length < 2)
     return null;
-  const bars = perCpu.slice(0, CPUS_SHOWN).map(({cpu, usedNs, irqNs, softirqNs, stealNs}) => {
+  const bars = known.slice(0, CPUS_SHOWN).map(({cpu, usedNs, irqNs, softirqNs, stealNs}) => {
     const share = Number(usedNs) / Number(elapsedNs);
     const interrupts = formatPart(Number(irqNs ?? 0) + Number(softirqNs ?? 0), elapsedNs);
     const title = `CPU ${cpu}: ${formatShare(share)} used, ${interrupts} interrupts, ${formatPart(stealNs ?? 0, elapsedNs)} stolen`;
@@ -122,7 +123,7 @@ function cpuNodes({name, value: {perCpu}, elapsedNs}) {
     fill.style.height = `${Math.min(share, 1) * 100}%`;
     return make("span", {class: "upright", title, role: "img", "aria-label": title}, fill);
   });
-  const shares = perCpu.map(({cpu, usedNs}) => ({cpu, share: Number(usedNs) / Number(elapsedNs)}));
+  const shares = known.map(({cpu, usedNs}) => ({cpu, share: Number(usedNs) / Number(elapsedNs)}));
   const [idlest, busiest] = [-1, 1].map((sign) => shares.reduce((a, b) => sign * (b.share - a.share) > 0 ? b : a));
   return [make("h3", {}, "CPUs", name && ` of ${name}`), make("div", {class: "cpus"}, bars),
     note(`Busiest: CPU ${busiest.cpu}, ${formatShare(busiest.share)}; idlest: CPU ${idlest.cpu}, ${formatShare(idlest.share)}.`)];

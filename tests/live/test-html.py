@@ -776,6 +776,10 @@ def ticks_do_not_cover_too_much():
                 bornAndEndedNs: null, kernelThreadsNs: null, notAttributedNs: null, boundNs: null}});
             return make("div", {}, parts).textContent;""")
         expect("Threads ran on 0.50 CPUs; how much the host used was not read." in text, text)
+        text = made.browser.run("""
+            const perCpu = [{cpu: 0, usedNs: 9}, {cpu: 1, usedNs: null}, {cpu: 2, usedNs: 5}];
+            return make("div", {}, cpuNodes({name: "", value: {perCpu}, elapsedNs: 10})).textContent;""")
+        expect("Busiest: CPU 0, 90.0%; idlest: CPU 2, 50.0%" in text, text)
 
 
 @test

@@ -89,7 +89,7 @@ const HOST_LINES = [
   ["stolen", cpus("stealNs")], ["idle", cpus("idleNs")], ["idle for I/O", cpus("iowaitNs")],
   ["threads waiting for a CPU", cpus("waitingNs")],
   ["stalled for a CPU", stalled("cpu")], ["stalled for memory", stalled("memory")], ["stalled for I/O", stalled("io")],
-  ["new processes", per("processesCreated", "count")], ["context switches", per("contextSwitches", "count")],
+  ["new threads", per("processesCreated", "count")], ["context switches", per("contextSwitches", "count")],
   ["interrupts counted", per("interrupts", "count")],
   ["running at the end", plain("running")], ["blocked at the end", plain("blocked")], ["load at the end", plain("load1")],
   ["memory used", ofTotal("usedBytes", "totalBytes")], ["swap used", ofTotal("swapUsedBytes", "swapTotalBytes")],

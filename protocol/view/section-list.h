@@ -34,7 +34,7 @@ typedef enum SectionAbout {
         S(HOST_PRESSURE, "host-pressure", HOST,                                                    \
           "how long tasks of the host stalled because CPU, memory or I/O was short")               \
         S(HOST_CPU,      "host-cpu",      HOST_PART,                                               \
-          "what the CPUs did, each and together, context switches, new processes and load")        \
+          "what the CPUs did, each and together, context switches, new threads and load")        \
         S(HOST_MEMORY,   "host-memory",   HOST_PART,                                               \
           "the memory of the host, and how it was paged, reclaimed and swapped")                   \
         S(HOST_DISK,     "host-disk",     HOST_PART,                                               \

@@ -746,7 +746,7 @@ def intervals_are_accounted_for():
         for said in ("account for 75.0% of the 1.56 CPUs", "threads that lived on 0.78 (50.0%)", "not attributed 0.39 (25.0%)", "Not observed, and so not attributed: threads that ended, "
                      "threads born and ended in it", "Of 100.000MiB that disks moved, threads claim 80.000MiB", "/web.slice: CPU throttled 3.200s in 80 periods",
                      "/db: memory.max reached 1,204 times", "the host: 1 process killed", "/<b>: pids.max reached 2 times", "CPUs used\t1.56 of 4", "stalled for a CPU\t20.0% some\n",
-                     "stalled for I/O\t9.8% some, 5.0% all", "new processes\t20.00/s", "Busiest: CPU 0, 87.8%; idlest: CPU 3, 9.8%", "40.0%", "100.000MiB/s", "1.000ms",
+                     "stalled for I/O\t9.8% some, 5.0% all", "new threads\t20.00/s", "Busiest: CPU 0, 87.8%; idlest: CPU 3, 9.8%", "40.0%", "100.000MiB/s", "1.000ms",
                      "memory used\t3.000GiB of 8.000GiB", "TCP retransmits\t4.00/s"):
             expect(said in text, said, "in", text)
         expect("vdb" not in text and "listen drops" not in text and "stalled for memory" not in text, "what was idle or not measured", text)

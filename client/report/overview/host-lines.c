@@ -144,7 +144,8 @@ static double io_pressure(const HostSide *side) {
         return pressure_share(side, "io");
 }
 
-static double new_processes(const HostSide *side) {
+/* The kernel counts each clone(2) as a process, so that these are threads. */
+static double new_threads(const HostSide *side) {
         return rate_of(side, amount_of(side->host, "processesCreated"));
 }
 
@@ -291,7 +292,7 @@ static int format_first(Buffer *line, const HostSide sides[], size_t n_sides, si
                 { memory_pressure, LEAST_SHARE, "pressure memory ", "", compact_append_percent,
                   100 },
                 { io_pressure, LEAST_SHARE, "pressure io ", "", compact_append_percent, 100 },
-                { new_processes, 0.1, "", " new processes/s", compact_append_count, 1 },
+                { new_threads, 0.1, "", " new threads/s", compact_append_count, 1 },
         };
         _Static_assert(ELEMENTSOF(items) == MAX_FIRST_ITEMS, "all of them fit a wide terminal");
         _cleanup_(buffer_done) Buffer inner = {}, dropped = {};

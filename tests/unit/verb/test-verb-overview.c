@@ -119,7 +119,7 @@ static const Exchange interval[] = { {
         "on, 13 "                                                                               \
         "born, 9 ended\n"                                                                       \
         "host      1.62 of 2 CPUs (interrupts 4 %, CPU 0 99 %, CPU 1 63 %), 0.84 waiting, "     \
-        "pressure cpu 12 %, 98 new processes/s; ctprof saw 41 % of it: 0.96 went to "           \
+        "pressure cpu 12 %, 98 new threads/s; ctprof saw 41 % of it: 0.96 went to "             \
         "threads that ended, and interrupts\n"                                                  \
         "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory 3.2GiB of 7.6GiB, "  \
         "network out 50MiB/s, 12 TCP retransmits/s\n"                                           \
@@ -169,8 +169,8 @@ START_TEST(a_terminal_gets_what_fits) {
                 "interval  a..b: 10.000s from 2026-11-20 15:35:01 UTC, h, 6.1, 213 threads:\n"
                 "          200 lived on, 13 born, 9 ended\n"
                 "host      1.62 of 2 CPUs (interrupts 4 %, CPU 0 99 %, CPU 1 63 %), 0.84 waiting,\n"
-                "          pressure cpu 12 %, 98 new processes/s; ctprof saw 41 % of it:\n"
-                "          0.96 went to threads that ended, and interrupts\n"
+                "          pressure cpu 12 %, 98 new threads/s; ctprof saw 41 % of it: 0.96 went\n"
+                "          to threads that ended, and interrupts\n"
                 "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory 3.2GiB of\n"
                 "          7.6GiB, network out 50MiB/s, 12 TCP retransmits/s\n"
                 "limited   /web.slice: CPU throttled 3.20s in 80 periods; /db: memory.max reached\n"
@@ -200,7 +200,7 @@ START_TEST(a_terminal_gets_what_fits) {
                 "lived "
                 "on, 13 born, 9 ended\n"
                 "host      1.62 of 2 CPUs (interrupts 4 %, CPU 0 99 %, CPU 1 63 %), 0.84 waiting, "
-                "pressure cpu 12 %, 98 new processes/s;\n"
+                "pressure cpu 12 %, 98 new threads/s;\n"
                 "          ctprof saw 41 % of it: 0.96 went to threads that ended, and "
                 "interrupts\n"
                 "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory 3.2GiB of "
@@ -260,7 +260,7 @@ START_TEST(two_intervals_stand_side_by_side) {
                "13 "
                "born, 9 ended\n"
                "host      1.62 \u2192 0.81 of 2 CPUs (interrupts 4 % \u2192 2 %), 0.84 \u2192 0.42 "
-               "waiting, pressure cpu 12 % \u2192 6 %, 98 \u2192 49 new processes/s; ctprof saw 41 "
+               "waiting, pressure cpu 12 % \u2192 6 %, 98 \u2192 49 new threads/s; ctprof saw 41 "
                "% of it\n"
                "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms \u2192 vda busy 22 %, "
                "5.0MiB/s, 170 requests/s of 1.2ms, memory 3.2GiB of 7.6GiB, network out 50MiB "
@@ -293,9 +293,8 @@ START_TEST(two_intervals_stand_side_by_side) {
                 "host      1.62 \u2192 0.81 of 2 CPUs (interrupts 4 % \u2192 2 %), 0.84 \u2192 "
                 "0.42 "
                 "waiting,\n"
-                "          pressure cpu 12 % \u2192 6 %, 98 \u2192 49 new processes/s; ctprof saw "
-                "41 % of\n"
-                "          it\n"
+                "          pressure cpu 12 % \u2192 6 %, 98 \u2192 49 new threads/s; ctprof saw "
+                "41 % of it\n"
                 "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms \u2192 vda busy 22 %,\n"
                 "          5.0MiB/s, 170 requests/s of 1.2ms, memory 3.2GiB of 7.6GiB, network\n"
                 "          out 50MiB \u2192 25MiB/s, 12 \u2192 6 TCP retransmits/s\n"
@@ -329,7 +328,7 @@ START_TEST(two_intervals_stand_side_by_side) {
                 "host      1.62 \u2192 0.81 of 2 CPUs (interrupts 4 % \u2192 2 %), 0.84 \u2192 "
                 "0.42 "
                 "waiting, pressure cpu 12 % \u2192 6 %, 98 \u2192 49 new\n"
-                "          processes/s; ctprof saw 41 % of it\n"
+                "          threads/s; ctprof saw 41 % of it\n"
                 "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms \u2192 vda busy 22 %, "
                 "5.0MiB/s, 170 requests/s of 1.2ms, memory\n"
                 "          3.2GiB of 7.6GiB, network out 50MiB \u2192 25MiB/s, 12 \u2192 6 TCP "
@@ -446,19 +445,19 @@ static const struct {
 } host_rows[] = {
         { hosts[0],
           "host      1.62 of 2 CPUs (interrupts - \u2192 4 %), - \u2192 0.84 "
-          "waiting, pressure cpu - \u2192 12 %, - \u2192 98 new processes/s\n"
+          "waiting, pressure cpu - \u2192 12 %, - \u2192 98 new threads/s\n"
           "          disks - \u2192 vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory - "
           "\u2192 3.2GiB of 7.6GiB, network out - \u2192 50MiB/s, - \u2192 12 TCP "
           "retransmits/s\n" },
         { hosts[1],
           "host      - \u2192 0.84 waiting, pressure cpu - \u2192 12 %, - \u2192 98 new "
-          "processes/s\n"
+          "threads/s\n"
           "          disks - \u2192 vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms, memory - "
           "\u2192 3.2GiB of 7.6GiB, network out - \u2192 50MiB/s, - \u2192 12 TCP "
           "retransmits/s\n" },
         { hosts[2],
           "host      1.62 of 2 CPUs (interrupts 4 % \u2192 -), 0.84 \u2192 - "
-          "waiting, pressure cpu 12 % \u2192 -, 98 \u2192 - new processes/s\n"
+          "waiting, pressure cpu 12 % \u2192 -, 98 \u2192 - new threads/s\n"
           "          vda busy 45 %, 10MiB/s, 340 requests/s of 1.2ms \u2192 disks -, memory 3.2GiB "
           "\u2192 -, network out 50MiB \u2192 -/s, 12 \u2192 - TCP retransmits/s\n" },
         { hosts[3], "          disks idle \u2192 vda busy 45 %, " },

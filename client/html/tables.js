@@ -21,10 +21,18 @@ function whyNoDelta(row) {
   return row.metric.momentary ? MOMENTARY : whyAbsent(row, "delta");
 }
 
+// Of two intervals the threads at the end of each; where none is left at either, those that ended.
+function threadsOfTwo({threads, lives}) {
+  const ended = ["a", "b"].map((side) => Number(lives?.[side]?.ended ?? 0) + Number(lives?.[side]?.bornAndEnded ?? 0));
+  const areGone = threads.a === 0 && threads.b === 0 && ended.some((n) => n > 0);
+  const [a, b] = areGone ? ended : [threads.a, threads.b];
+  return (a === b ? String(b) : `${a}→${b}`) + (areGone ? " ended" : "");
+}
+
 function threadsOf(group) {
   const {threads} = group;
   if (threads !== null && typeof threads === "object")
-    return threads.a === threads.b ? String(threads.b) : `${threads.a}→${threads.b}`;
+    return threadsOfTwo(group);
   if (threads !== undefined)
     return group.side ? `${group.side === "before" ? threads : 0}→${group.side === "after" ? threads : 0}` : String(threads);
   const {threadsBefore: before, threadsAfter: after} = group;

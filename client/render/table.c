@@ -293,10 +293,19 @@ static void print_block(Table *table) {
         buffer_clear(&table->cells);
 }
 
+/* Of two sides neither does where one was nothing and the other was not measured. */
+static bool says_nothing(const char *text) {
+        static const char *const nothing[] = { "0", "-", "0\u2192-", "-\u21920" };
+
+        for (size_t i = 0; i < ELEMENTSOF(nothing); i++)
+                if (strcmp(text, nothing[i]) == 0)
+                        return true;
+        return false;
+}
+
 static void note_cell(Table *table, size_t column, const char *text) {
         table->widths[column] = MAX_OF(table->widths[column], printable_width(text));
-        if (strcmp(text, "0") != 0 && strcmp(text, "-") != 0)
-                table->told[column] = true;
+        table->told[column] = table->told[column] || !says_nothing(text);
 }
 
 static void end_cell(Table *table, bool is_heading) {

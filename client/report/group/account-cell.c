@@ -100,7 +100,7 @@ static bool is_only(json_object *row, const char *name, const char *letter) {
         return span_is(only, name) || span_is(only, letter);
 }
 
-/* threads: "12", "12 +3 −1", "431 ended", "12→14", "4 new", "2 gone" */
+/* threads: "12", "12 +3 −1", "431 ended", "12→14", "9→5 ended", "4 new", "2 gone" */
 
 /* A group that was never there but in between: its threads were all born and ended inside. */
 static bool is_fleeting(json_object *account) {
@@ -108,9 +108,12 @@ static bool is_fleeting(json_object *account) {
                count_of(account, "born") == 0 && count_of(account, "ended") == 0;
 }
 
+static unsigned long long ended_of(json_object *account) {
+        return count_of(account, "ended") + count_of(account, "bornAndEnded");
+}
+
 static void append_ended(Buffer *cell, json_object *account) {
-        buffer_append_format(cell, "%llu ended",
-                             count_of(account, "ended") + count_of(account, "bornAndEnded"));
+        buffer_append_format(cell, "%llu ended", ended_of(account));
 }
 
 /* Of two intervals only the second one has the group, and it has threads or had them. */
@@ -146,9 +149,29 @@ static void append_lives(Buffer *cell, json_object *account) {
                 buffer_append_format(cell, " " MINUS "%llu", ended);
 }
 
+/*
+ * At the end of each. Where no thread is left at either end, the group is known by those that
+ * ended.
+ */
+static void append_two_counts(Buffer *cell, json_object *first, json_object *second) {
+        unsigned long long a = count_of(first, "threads"), b = count_of(second, "threads");
+        bool ended = a == 0 && b == 0 && (ended_of(first) > 0 || ended_of(second) > 0);
+
+        if (ended) {
+                a = ended_of(first);
+                b = ended_of(second);
+                buffer_append_format(cell, "%llu", a);
+        } else {
+                cell_append_number(cell, cell_member(first, "threads"), QUANTITY_LADDER_NONE);
+        }
+        if (a != b)
+                buffer_append_format(cell, ARROW "%llu", b);
+        if (ended)
+                buffer_append_text(cell, " ended");
+}
+
 static void append_threads(Buffer *cell, json_object *row, ReportKind kind) {
         json_object *first = account_of(row, 0), *second = account_of(row, 1);
-
         json_object *last = second ? second : first;
 
         if (is_only(row, "before", "a")) {
@@ -160,12 +183,10 @@ static void append_threads(Buffer *cell, json_object *row, ReportKind kind) {
                 append_new(cell, last);
         } else if (kind == REPORT_INTERVAL) {
                 append_lives(cell, first);
-        } else {
+        } else if (account_kind_n_sides(kind) == 1) {
                 cell_append_number(cell, cell_member(first, "threads"), QUANTITY_LADDER_NONE);
-                if (account_kind_n_sides(kind) == 1 ||
-                    count_of(first, "threads") == count_of(second, "threads"))
-                        return;
-                buffer_append_format(cell, ARROW "%llu", count_of(second, "threads"));
+        } else {
+                append_two_counts(cell, first, second);
         }
 }
 
@@ -235,12 +256,17 @@ static bool is_nothing(Span text) {
 /* Where both sides read the same, once. */
 static void append_two(Buffer *cell, AccountColumn column, json_object *row,
                        const AccountStyle *style, AccountSigns *signs) {
+        json_object *first = account_of(row, 0), *second = account_of(row, 1);
         _cleanup_(buffer_done) Buffer before = {}, after = {};
 
-        append_side(&before, column, account_of(row, 0), 0, style, signs);
-        append_side(&after, column, account_of(row, 1), 1, style, signs);
-        /* From nothing to not having been there, or back, is no change worth an arrow. */
-        if (is_nothing(buffer_span(&before)) && is_nothing(buffer_span(&after))) {
+        append_side(&before, column, first, 0, style, signs);
+        append_side(&after, column, second, 1, style, signs);
+        /*
+         * From nothing to not having been there, or back, is no change worth an arrow. Not having
+         * been measured is another thing than nothing.
+         */
+        if ((!first || !second) && is_nothing(buffer_span(&before)) &&
+            is_nothing(buffer_span(&after))) {
                 buffer_append_byte(cell,
                                    before.bytes[0] == '0' || after.bytes[0] == '0' ? '0' : '-');
                 return;

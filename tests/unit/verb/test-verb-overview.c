@@ -413,6 +413,43 @@ START_TEST(threads_of_a_group_that_ended_are_not_new) {
 END_TEST
 
 // clang-format off
+/* @storage, and how many threads were left and ended. */
+#define PART(storage, threads, ended) \
+        THREADS(threads, "0", ended) TIMES("10000000000", "0", storage, "true") \
+        WORK_DONE("0", "0", "0", "true")
+static const Exchange two_parts[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" SIDE("a", "b", "10000000000")
+                ",\"b\":" SIDE("c", "d", "10000000000") ",\"sameBoot\":true},\"continues\":true}\0"
+                OVERVIEW(ROW("told", "", PART("null", "1", "0") "," PART("0", "1", "0")) ","
+                         ROW("lost", "", PART("0", "1", "0") "," PART("null", "1", "0")) ","
+                         ROW("dark", "", PART("null", "1", "0") "," PART("null", "1", "0")) ","
+                         ROW("there", ",\"only\":\"a\"", PART("0", "1", "0") ",null") ","
+                         ROW("fewer", "", PART("0", "0", "2310") "," PART("0", "0", "500")) ","
+                         ROW("same", "", PART("0", "0", "7") "," PART("0", "0", "7")) ","
+                         ROW("left", "", PART("0", "0", "7") "," PART("0", "2", "0"))) LAST),
+} };
+// clang-format on
+
+START_TEST(a_cell_of_two_intervals_tells_ended_and_unmeasured_from_nothing) {
+        static const char *const rows[] = {
+                "\ntold               1   1.00    0 -\u21920 ",
+                "\nlost               1   1.00    0 0\u2192- ",
+                "\ndark               1   1.00    0   - ",
+                "\nthere         1 gone 1.00\u2192-    0   0 ",
+                "\nfewer 2310\u2192500 ended   1.00    0   0 ",
+                "\nsame         7 ended   1.00    0   0 ",
+                "\nleft             0\u21922   1.00    0   0 ",
+        };
+
+        begin(two_parts, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                ck_assert_msg(strstr(ctl.out, rows[i]), "%s in\n%s", rows[i], ctl.out);
+        end();
+}
+END_TEST
+
+// clang-format off
 /* Of the host nothing but the time of its CPUs was read. */
 #define HOST_UNREAD \
         "{\"cpus\":2,\"cpuUsedNs\":16200000000,\"irqNs\":null,\"softirqNs\":null," \
@@ -834,6 +871,7 @@ int main(void) {
         tcase_add_test(kinds, groups_without_activity_are_counted);
         tcase_add_test(kinds, a_host_at_rest_has_no_table);
         tcase_add_loop_test(kinds, whatever_there_is_to_say_is_one_screen_with_some_groups, 0,
+        tcase_add_test(kinds, a_cell_of_two_intervals_tells_ended_and_unmeasured_from_nothing);
                             ELEMENTSOF(screen_rows));
         tcase_add_test(kinds, of_reads_and_writes_those_of_more_bytes_stay);
         tcase_add_test(kinds, lives_have_durations);

@@ -68,7 +68,7 @@ static void write_metric(JsonOut *out, const Metric *metric) {
         write_text(out, "unit", metric_unit_name(metric->unit));
         write_text(out, "section", metric_section_name(metric->section));
         write_flag(out, "sum", metric->shape == METRIC_SHAPE_SUM);
-        write_flag(out, "counter", metric->kind == METRIC_KIND_COUNTER);
+        write_flag(out, "counter", metric_is_work((MetricId) (metric - metric_table)));
         write_flag(out, "momentary", metric_is_momentary((MetricId) (metric - metric_table)));
         if (metric->class != METRIC_CLASS_ANY)
                 write_text(out, "class", metric_class_name(metric->class));

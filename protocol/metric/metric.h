@@ -95,6 +95,14 @@ static inline bool metric_is_cumulative(MetricId id) {
         return metric_table[id].kind == METRIC_KIND_COUNTER;
 }
 
+/*
+ * Counters of what threads do. thread_count is a counter by its type, as the names of metrics are
+ * dictated, but it says how many threads there are, which is a level.
+ */
+static inline bool metric_is_work(MetricId id) {
+        return metric_is_cumulative(id) && id != METRIC_thread_count;
+}
+
 /* _METRIC_MAX, _DERIVED_MAX, _METRIC_SECTION_MAX, _SOURCE_MAX when there is none of that name. */
 MetricId metric_find(Span name);
 DerivedId derived_find(Span name);

@@ -129,7 +129,7 @@ static void append_tags(Buffer *cell, const Metric *metric) {
 }
 
 static bool is_counter(const GroupRow *row) {
-        return row->registered && metric_is_cumulative((MetricId) (row->registered - metric_table));
+        return row->registered && metric_is_work((MetricId) (row->registered - metric_table));
 }
 
 /* The values of two intervals are rates where "perSecond" is true. */

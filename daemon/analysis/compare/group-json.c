@@ -308,8 +308,7 @@ typedef struct RowWork {
 } RowWork;
 
 static RowWork metric_work(const Row *row, const Aggregate *work) {
-        RowWork ret = { .applies = metric_is_cumulative((MetricId) row->id) &&
-                                   row->id != METRIC_thread_count };
+        RowWork ret = { .applies = metric_is_work((MetricId) row->id) };
 
         if (!ret.applies)
                 return ret;

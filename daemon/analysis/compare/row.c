@@ -258,7 +258,7 @@ bool row_growth(const Row *row, double *ret) {
 }
 
 bool row_per_second(const Row *row, uint64_t elapsed_ns, double *ret) {
-        if (row->is_derived || !metric_is_cumulative((MetricId) row->id) || row->reset ||
+        if (row->is_derived || !metric_is_work((MetricId) row->id) || row->reset ||
             row->delta.kind == DELTA_NONE || elapsed_ns == 0)
                 return false;
         *ret = delta_number(&row->delta) * (double) NSEC_PER_SEC / (double) elapsed_ns;

@@ -101,13 +101,6 @@ WindowSum group_window_sum(const GroupWindow *window, Aggregate *const sides[sta
 /* Survivors that do not take part in the sum because they lack it on one side. */
 uint64_t group_window_left_out(const GroupWindow *window, MetricId id);
 
-/*
- * Sums that grow with what threads do. thread_count is cumulative by its type, but it counts
- * threads and does not measure work.
- */
-static inline bool metric_is_work(MetricId id) {
-        return metric_is_cumulative(id) && id != METRIC_thread_count;
-}
 /* Counts one thread; one of the samples may be NULL. */
 void life_counts_add(LifeCounts *counts, const ThreadSample *before, const ThreadSample *after);
 void life_counts_merge(LifeCounts *counts, const LifeCounts *from);

@@ -189,6 +189,7 @@ START_TEST(thread_count_and_other_rules_are_of_all_threads) {
         ck_assert_str_eq(json_at(metrics, "thread_count", "before", END), "3");
         ck_assert_str_eq(json_at(metrics, "thread_count", "after", END), "2");
         ck_assert_str_eq(json_at(metrics, "thread_count", "delta", END), "-1");
+        ck_assert_str_eq(json_at(metrics, "thread_count", "perSecond", END), "null");
         ck_assert_str_eq(json_at(metrics, "thread_count", "reset", END), "false");
         ck_assert_str_eq(json_at(metrics, "nice", "before", END), "{\"min\":-7,\"max\":3}");
         ck_assert_str_eq(json_at(metrics, "nice", "after", END), "{\"min\":3,\"max\":3}");

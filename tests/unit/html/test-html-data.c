@@ -200,6 +200,8 @@ START_TEST(metrics_stand_at_their_numbers) {
                 ck_assert(span_is(cell_string(cell_member(metric, "name")), metric_table[id].name));
                 ck_assert_int_eq(cell_member(metric, "sum") != NULL,
                                  metric_table[id].shape == METRIC_SHAPE_SUM);
+                ck_assert_int_eq(cell_member(metric, "counter") != NULL,
+                                 metric_is_cumulative((MetricId) id) && id != METRIC_thread_count);
                 ck_assert_ptr_null(cell_member(metric, "derived"));
         }
         for (unsigned id = 0; id < _DERIVED_MAX; id++) {

@@ -817,6 +817,8 @@ static const Exchange interval_rows[] = { {
                 ",\"cpu_delay_total_ns\":" WORK("2000000000", "200000000", "0", "2000000000")
                 ",\"utime_clock_ticks\":" WORK("570", "57", "0", "570")
                 ",\"voluntary_csw\":" WORK("1500", "150", "0", "1500")
+                ",\"thread_count\":{\"before\":2,\"after\":3,\"delta\":1,\"percent\":50,"
+                "\"perSecond\":null,\"changed\":true,\"reset\":false}"
                 ",\"nr_threads\":" LEVEL("2", "3") ",\"wait_max\":" EXTREME("7", "7", "false")
                 ",\"sleep_max\":" EXTREME("7", "9", "true") ",\"nice\":" LEVEL(NICE, NICE)
                 "},\"derived\":{}}]},\"continues\":true}\0" LAST),
@@ -836,6 +838,7 @@ START_TEST(rows_of_an_interval_are_about_the_work) {
                                 "p           2\u21923 wait_time      2.000s 0.200 CPUs\n"
                                 "p           2\u21923 utime          5.700s 0.570 CPUs\n"
                                 "p           2\u21923 voluntary_csw  1.500K   150.00/s\n"
+                                "p           2\u21923 thread_count      2\u21923          -\n"
                                 "p           2\u21923 nr_threads        2\u21923          -\n"
                                 "p           2\u21923 sleep_max     7ns\u21929ns          -\n"
                                 "p           2\u21923 nice                0          -\n"
@@ -868,10 +871,10 @@ int main(void) {
         tcase_add_loop_test(kinds, what_no_source_of_a_host_told_is_a_dash, 0,
                             ELEMENTSOF(host_rows));
         tcase_add_test(kinds, threads_of_a_group_that_ended_are_not_new);
+        tcase_add_test(kinds, a_cell_of_two_intervals_tells_ended_and_unmeasured_from_nothing);
         tcase_add_test(kinds, groups_without_activity_are_counted);
         tcase_add_test(kinds, a_host_at_rest_has_no_table);
         tcase_add_loop_test(kinds, whatever_there_is_to_say_is_one_screen_with_some_groups, 0,
-        tcase_add_test(kinds, a_cell_of_two_intervals_tells_ended_and_unmeasured_from_nothing);
                             ELEMENTSOF(screen_rows));
         tcase_add_test(kinds, of_reads_and_writes_those_of_more_bytes_stay);
         tcase_add_test(kinds, lives_have_durations);

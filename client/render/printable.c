@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <wchar.h>
 
 #include "base/hidden.h"
@@ -68,6 +69,22 @@ size_t printable_span_width(Span text) {
 
 size_t printable_width(const char *text) {
         return printable_span_width(span_of(text));
+}
+
+int printable_append_end(Buffer *buffer, Span text, size_t n_columns) {
+        const char *slash;
+
+        if (printable_span_width(text) <= n_columns)
+                return buffer_append(buffer, text.bytes, text.n);
+        while (printable_span_width(text) > n_columns - 1)
+                text = (Span){ text.bytes + 1, text.n - 1 };
+        while (text.n > 0 && (text.bytes[0] & 0xc0) == 0x80)
+                text = (Span){ text.bytes + 1, text.n - 1 };
+        slash = memchr(text.bytes, '/', text.n / 2);
+        if (slash)
+                text = (Span){ slash, text.n - (size_t) (slash - text.bytes) };
+        buffer_append_text(buffer, "\u2026");
+        return buffer_append(buffer, text.bytes, text.n);
 }
 
 size_t printable_fit(const char *text, size_t n_columns) {

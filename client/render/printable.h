@@ -24,3 +24,9 @@ size_t printable_width(const char *text);
 size_t printable_span_width(Span text);
 /* How many bytes at the start of printable @text fit into @n_columns. */
 size_t printable_fit(const char *text, size_t n_columns);
+/*
+ * Appends printable @text, or what @n_columns have room for of its end, which says more of a path:
+ * "…/postgresql.service", whole components if they are short enough. @n_columns is not 0.
+ * 0 or the failure of @buffer.
+ */
+int printable_append_end(Buffer *buffer, Span text, size_t n_columns);

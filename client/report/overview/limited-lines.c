@@ -10,7 +10,6 @@
 #include "render/compact.h"
 #include "render/printable.h"
 
-#define ELLIPSIS "\u2026"
 #define MORE "; %zu more (--verbose)"
 #define PIPED_LINES 3
 
@@ -69,21 +68,6 @@ static void append_entry(Buffer *line, json_object *entry) {
                 append_event(line, entry);
 }
 
-/* "…/postgresql.service": the end of a path, whole components if they are short enough. */
-static void append_end(Buffer *line, Span name, size_t n_columns) {
-        const char *slash;
-
-        while (printable_span_width(name) > n_columns - 1)
-                name = (Span){ name.bytes + 1, name.n - 1 };
-        while (name.n > 0 && (name.bytes[0] & 0xc0) == 0x80)
-                name = (Span){ name.bytes + 1, name.n - 1 };
-        slash = memchr(name.bytes, '/', name.n / 2);
-        if (slash)
-                name = (Span){ slash, name.n - (size_t) (slash - name.bytes) };
-        buffer_append_text(line, ELLIPSIS);
-        buffer_append(line, name.bytes, name.n);
-}
-
 static void append_name(Buffer *line, json_object *cgroup, size_t n_columns) {
         _cleanup_(buffer_done) Buffer name = {};
 
@@ -91,10 +75,7 @@ static void append_name(Buffer *line, json_object *cgroup, size_t n_columns) {
                 cell_append_text(&name, cgroup);
         else
                 buffer_append_text(&name, "the host");
-        if (printable_span_width(buffer_span(&name)) > n_columns)
-                append_end(line, buffer_span(&name), n_columns);
-        else
-                buffer_append(line, name.bytes, name.n);
+        printable_append_end(line, buffer_span(&name), n_columns);
 }
 
 /* entries of one cgroup after the other, in the order of the first of each */

@@ -92,6 +92,30 @@ START_TEST(widths_are_those_of_the_terminal) {
 }
 END_TEST
 
+static const struct {
+        const char *text;
+        size_t n_columns;
+        const char *end;
+} end_rows[] = {
+        { "/a/b", 4, "/a/b" },
+        { "/system.slice/ssh.service", 16, "\u2026/ssh.service" },
+        { "/ssh.service", 6, "\u2026rvice" },
+        { "\u65e5\u672c", 3, "\u2026\u672c" },
+        { "abc", 1, "\u2026" },
+        { "abc", SIZE_MAX, "abc" },
+};
+
+START_TEST(the_end_of_a_path_says_more) {
+        _cleanup_(buffer_done) Buffer buffer = {};
+
+        ck_assert_int_eq(
+                printable_append_end(&buffer, span_of(end_rows[_i].text), end_rows[_i].n_columns),
+                0);
+        ck_assert_msg(span_is(buffer_span(&buffer), end_rows[_i].end), "%.*s", (int) buffer.n,
+                      buffer.bytes);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("printable");
         TCase *append = tcase_create("append");
@@ -102,6 +126,7 @@ int main(void) {
         tcase_add_loop_test(append, names_from_json_are_unescaped_first, 0, ELEMENTSOF(rows));
         tcase_add_test(append, every_byte_alone_becomes_printable);
         tcase_add_loop_test(width, widths_are_those_of_the_terminal, 0, ELEMENTSOF(width_rows));
+        tcase_add_loop_test(width, the_end_of_a_path_says_more, 0, ELEMENTSOF(end_rows));
         suite_add_tcase(suite, append);
         suite_add_tcase(suite, width);
         return check_main(suite);

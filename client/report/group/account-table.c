@@ -9,7 +9,7 @@
 #include "render/cell.h"
 #include "render/table.h"
 #include "report/group/account-cell.h"
-#include "report/group/group-table.h"
+#include "report/overview/group-label.h"
 
 /* The widths that names shrink to: two values in a cell leave less for them. */
 #define NAME_COLUMNS 24

@@ -42,6 +42,3 @@ bool group_table_is_empty(const GroupTable *table);
 _must_check_ int group_table_end(GroupTable *table);
 /* As table_omitted(). */
 void group_table_omitted(const GroupTable *table, Buffer *names);
-
-/* Appends the label of a group, printable: its key, or the names and tid of a thread. */
-void group_label_append(Buffer *label, json_object *group);

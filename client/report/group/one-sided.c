@@ -9,7 +9,7 @@
 #include "render/cell.h"
 #include "render/table.h"
 #include "report/group/group-cell.h"
-#include "report/group/group-table.h"
+#include "report/overview/group-label.h"
 
 /* They tell at a glance how much a group matters. */
 static const MetricId main_figures[] = {

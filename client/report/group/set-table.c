@@ -10,7 +10,7 @@
 #include "render/cell.h"
 #include "render/compact.h"
 #include "render/table.h"
-#include "report/group/group-table.h"
+#include "report/overview/group-label.h"
 #include "report/overview/set-overview.h"
 
 #define NS_PER_SECOND 1e9

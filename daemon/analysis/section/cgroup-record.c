@@ -113,17 +113,24 @@ bool memory_stat_is_gauge(Span key) {
         return false;
 }
 
-bool cgroup_record_millicpus(const CgroupRecord *record, uint64_t *ret) {
-        const Reading *quota = &record->fields[CGROUP_FIELD_MAX_QUOTA_US];
-        const Reading *period = &record->fields[CGROUP_FIELD_MAX_PERIOD_US];
+Reading cgroup_cpus(Reading quota_us, Reading period_us) {
         unsigned __int128 thousandths;
 
-        if (quota->state != READING_NUMBER || !reading_is_some(*period))
-                return false;
-        thousandths = (unsigned __int128) quota->magnitude * 1000;
-        thousandths = (thousandths + period->magnitude / 2) / period->magnitude;
-        *ret = thousandths > UINT64_MAX ? UINT64_MAX : (uint64_t) thousandths;
-        return true;
+        if (quota_us.state == READING_MAX)
+                return quota_us;
+        if (quota_us.state != READING_NUMBER || !reading_is_some(period_us))
+                return (Reading){};
+        thousandths = (unsigned __int128) quota_us.magnitude * 1000;
+        thousandths = (thousandths + period_us.magnitude / 2) / period_us.magnitude;
+        return READING(thousandths > UINT64_MAX ? UINT64_MAX : (uint64_t) thousandths);
+}
+
+void cgroup_cpus_write(JsonWriter *writer, Reading cpus) {
+        if (cpus.state == READING_NUMBER)
+                json_write_double(writer,
+                                  (cpus.negative ? -1 : 1) * (double) cpus.magnitude / 1000);
+        else
+                reading_write(writer, cpus);
 }
 
 static ReadingMerge stat_rule(Span key) {

@@ -78,7 +78,7 @@ _must_check_ int cgroup_record_merge(CgroupRecord *record, const CgroupRecord *f
 /* True for a key of memory.stat that is a number of bytes held now; all others count events. */
 bool memory_stat_is_gauge(Span key);
 
-/*
- * cpu.max in thousandths of a CPU, to the nearest; false without a quota, or without a period.
- */
-bool cgroup_record_millicpus(const CgroupRecord *record, uint64_t *ret);
+/* cpu.max in thousandths of a CPU, to the nearest; absent if one of the two is, or no period. */
+Reading cgroup_cpus(Reading quota_us, Reading period_us);
+/* Writes it, or a difference of two, as a number of CPUs with a fraction, "max" or null. */
+void cgroup_cpus_write(JsonWriter *writer, Reading cpus);

@@ -104,25 +104,11 @@ static void note_gaps(SectionGap gaps[static SECTION_SIDES],
 
 /* cgroups */
 
-/* cpu.max in thousandths of a CPU; absent without a quota. */
 static Reading cpus_of(const CgroupRecord *record) {
-        Reading cpus = {};
-
         if (!record)
-                return cpus;
-        if (record->fields[CGROUP_FIELD_MAX_QUOTA_US].state == READING_MAX)
-                cpus.state = READING_MAX;
-        else if (cgroup_record_millicpus(record, &cpus.magnitude))
-                cpus.state = READING_NUMBER;
-        return cpus;
-}
-
-static void write_cpus(JsonWriter *writer, Reading cpus) {
-        if (cpus.state == READING_NUMBER)
-                json_write_double(writer,
-                                  (cpus.negative ? -1 : 1) * (double) cpus.magnitude / 1000);
-        else
-                reading_write(writer, cpus);
+                return (Reading){};
+        return cgroup_cpus(record->fields[CGROUP_FIELD_MAX_QUOTA_US],
+                           record->fields[CGROUP_FIELD_MAX_PERIOD_US]);
 }
 
 static void write_cpus_sides(JsonWriter *writer, unsigned n_sides, const CgroupEntry *entry) {
@@ -131,16 +117,16 @@ static void write_cpus_sides(JsonWriter *writer, unsigned n_sides, const CgroupE
         for (unsigned side = 0; side < MIN_OF(n_sides, (unsigned) SECTION_SIDES); side++)
                 sides[side] = cpus_of(entry->sides[side]);
         if (n_sides == 1) {
-                write_cpus(writer, sides[0]);
+                cgroup_cpus_write(writer, sides[0]);
                 return;
         }
         json_write_object(writer);
         json_write_key(writer, "before");
-        write_cpus(writer, sides[0]);
+        cgroup_cpus_write(writer, sides[0]);
         json_write_key(writer, "after");
-        write_cpus(writer, sides[1]);
+        cgroup_cpus_write(writer, sides[1]);
         json_write_key(writer, "delta");
-        write_cpus(writer, reading_delta(sides[0], sides[1]));
+        cgroup_cpus_write(writer, reading_delta(sides[0], sides[1]));
         json_write_end(writer);
 }
 

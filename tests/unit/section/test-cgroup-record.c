@@ -94,29 +94,31 @@ END_TEST
 
 static const struct {
         const char *json;
-        bool has;
+        ReadingState state;
         uint64_t millicpus;
 } cpu_rows[] = {
-        { "{\"cpu\":{\"max_quota_us\":20000,\"max_period_us\":100000}}", true, 200 },
-        { "{\"cpu\":{\"max_quota_us\":250000,\"max_period_us\":100000}}", true, 2500 },
-        { "{\"cpu\":{\"max_quota_us\":1,\"max_period_us\":3}}", true, 333 },
-        { "{\"cpu\":{\"max_quota_us\":2,\"max_period_us\":3}}", true, 667 },
-        { "{\"cpu\":{\"max_quota_us\":18446744073709551615,\"max_period_us\":1}}", true,
+        { "{\"cpu\":{\"max_quota_us\":20000,\"max_period_us\":100000}}", READING_NUMBER, 200 },
+        { "{\"cpu\":{\"max_quota_us\":250000,\"max_period_us\":100000}}", READING_NUMBER, 2500 },
+        { "{\"cpu\":{\"max_quota_us\":1,\"max_period_us\":3}}", READING_NUMBER, 333 },
+        { "{\"cpu\":{\"max_quota_us\":2,\"max_period_us\":3}}", READING_NUMBER, 667 },
+        { "{\"cpu\":{\"max_quota_us\":18446744073709551615,\"max_period_us\":1}}", READING_NUMBER,
           UINT64_MAX },
-        { "{\"cpu\":{\"max_quota_us\":\"max\",\"max_period_us\":100000}}", false, 0 },
-        { "{\"cpu\":{\"max_quota_us\":1,\"max_period_us\":0}}", false, 0 },
-        { "{\"cpu\":{\"max_quota_us\":1}}", false, 0 },
-        { "{}", false, 0 },
+        { "{\"cpu\":{\"max_quota_us\":\"max\",\"max_period_us\":100000}}", READING_MAX, 0 },
+        { "{\"cpu\":{\"max_quota_us\":1,\"max_period_us\":0}}", READING_ABSENT, 0 },
+        { "{\"cpu\":{\"max_quota_us\":1}}", READING_ABSENT, 0 },
+        { "{}", READING_ABSENT, 0 },
 };
 
 START_TEST(a_quota_is_a_number_of_cpus) {
-        uint64_t millicpus = 0;
         CgroupRecord record;
+        Reading cpus;
         KeyTree names;
 
         scan(&record, &names, cpu_rows[_i].json);
-        ck_assert(cgroup_record_millicpus(&record, &millicpus) == cpu_rows[_i].has);
-        ck_assert_uint_eq(millicpus, cpu_rows[_i].millicpus);
+        cpus = cgroup_cpus(record.fields[CGROUP_FIELD_MAX_QUOTA_US],
+                           record.fields[CGROUP_FIELD_MAX_PERIOD_US]);
+        ck_assert_int_eq((int) cpus.state, (int) cpu_rows[_i].state);
+        ck_assert_uint_eq(cpus.magnitude, cpu_rows[_i].millicpus);
         done(&record, &names);
 }
 END_TEST

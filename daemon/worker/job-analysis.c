@@ -169,12 +169,12 @@ static int analysis_on_smaps(void *userdata, Side side, const ThreadSample *samp
         return section_feed_thread(&analysis->feed, side, sample, smaps_json);
 }
 
-/* What an interval does to cgroups, whatever the sections make of their records. */
+/* What happened to cgroups, whatever the sections make of their records. */
 static int analysis_tally_limits(Analysis *analysis, Side side, Span path, Span stats_json) {
         if (of_intervals(analysis))
                 return limit_tally_add(&analysis->limits[analysis->interval], side, path,
                                        stats_json);
-        if (comparison_wants_lives(analysis->comparison))
+        if (analysis->n_sides > 1)
                 return limit_tally_add(&analysis->limits[SIDE_AFTER], side, path, stats_json);
         return 0;
 }
@@ -348,7 +348,25 @@ static void analysis_write_side(JsonWriter *writer, const Subject *subject, cons
         source_table_write_json(writer, &subject->sources);
 }
 
+/* What somebody set anew: limits of cgroups, then what whole groups run with. */
 static int analysis_write_changes(Analysis *analysis, JsonWriter *writer) {
+        const LimitTally *limits = analysis->limits;
+        int r;
+
+        json_write_key(writer, "changes");
+        json_write_array(writer);
+        r = of_intervals(analysis)
+                    ? limit_tally_write_changes(&limits[SIDE_BEFORE], SIDE_AFTER,
+                                                &limits[SIDE_AFTER], SIDE_AFTER, writer)
+                    : limit_tally_write_changes(&limits[SIDE_AFTER], SIDE_BEFORE,
+                                                &limits[SIDE_AFTER], SIDE_AFTER, writer);
+        if (r == 0)
+                r = comparison_write_changes(analysis->comparison, writer);
+        json_write_end(writer);
+        return r;
+}
+
+static int analysis_write_host_changes(Analysis *analysis, JsonWriter *writer) {
         HostFacts facts[SIDES];
         int r = 0;
 
@@ -498,6 +516,8 @@ static int analysis_answer_intervals(Analysis *analysis) {
         analysis_write_coverages(analysis, writer);
         r = analysis_write_hosts(analysis, writer);
         if (r == 0)
+                r = analysis_write_host_changes(analysis, writer);
+        if (r == 0)
                 r = analysis_write_changes(analysis, writer);
         return r == 0 ? answer_reply(&analysis->work->answer) : r;
 }
@@ -530,6 +550,8 @@ static int analysis_answer_heads(Analysis *analysis) {
         analysis_write_lives(analysis, writer);
         analysis_write_coverage(analysis, writer);
         r = analysis_write_host(analysis, writer);
+        if (r == 0)
+                r = analysis_write_host_changes(analysis, writer);
         if (r == 0)
                 r = analysis_write_changes(analysis, writer);
         return r == 0 ? answer_reply(&analysis->work->answer) : r;

@@ -620,6 +620,91 @@ void comparison_write(const Comparison *comparison, ComparisonList list, size_t 
                          side_of(comparison, list));
 }
 
+/* changes of whole groups */
+
+/* Threads that nobody pinned have all CPUs that the kernel may ever see, on each host others. */
+static bool has_all_cpus(const Comparison *comparison, unsigned side, const Value *value) {
+        unsigned host = comparison->accounts.is_interval ? SIDE_AFTER : side;
+        Amount n_cpus = comparison->accounts.hosts[host].n_cpus;
+
+        return value->kind == VALUE_CPUS && n_cpus.known && value->cpus.max >= n_cpus.n;
+}
+
+/* All threads of the group have one value on each side, and it is not the same. */
+static bool is_changed(const Comparison *comparison, const Group *group, MetricId id,
+                       Value ret[static SIDES]) {
+        bool is_set = false;
+
+        for (unsigned side = 0; side < SIDES; side++) {
+                const Value *value = &ret[side];
+
+                ret[side] = aggregate_value(group->sides[side], id);
+                if (value->kind == VALUE_MODE ? value->mode.count < value->mode.total
+                                              : value->kind != VALUE_CPUS || !value->cpus.uniform)
+                        return false;
+                is_set = is_set || !has_all_cpus(comparison, side, value);
+        }
+        return is_set && !value_equal(&ret[SIDE_BEFORE], &ret[SIDE_AFTER]);
+}
+
+static const MetricId whole_metrics[] = { METRIC_policy, METRIC_cpu_affinity };
+
+static bool has_changes(const Comparison *comparison, const Group *group) {
+        Value values[SIDES];
+
+        for (size_t i = 0; i < ELEMENTSOF(whole_metrics); i++)
+                if (is_changed(comparison, group, whole_metrics[i], values))
+                        return true;
+        return false;
+}
+
+static void write_whole(JsonWriter *writer, const char *key, const Value *value) {
+        if (value->kind == VALUE_MODE)
+                json_write_member_name(writer, key, (Span){ value->mode.text, value->mode.n_text });
+        else
+                json_write_member_name(writer, key, value->cpus.list);
+}
+
+static void write_changes(const Comparison *comparison, const Group *group, JsonWriter *writer) {
+        Value values[SIDES];
+
+        for (size_t i = 0; i < ELEMENTSOF(whole_metrics); i++) {
+                if (!is_changed(comparison, group, whole_metrics[i], values))
+                        continue;
+                json_write_object(writer);
+                group_write_names(writer, group, comparison->view.axis);
+                json_write_member_text(writer, "what", metric_table[whole_metrics[i]].name);
+                write_whole(writer, "before", &values[SIDE_BEFORE]);
+                write_whole(writer, "after", &values[SIDE_AFTER]);
+                json_write_end(writer);
+        }
+}
+
+int comparison_write_changes(const Comparison *comparison, JsonWriter *writer) {
+        const ViewSort by_weight = { .order = VIEW_ORDER_WEIGHT };
+        const GroupTable *table = &comparison->threads.table;
+        Order order = order_of(comparison);
+        Group **groups = calloc(table->n_groups + 1, sizeof(*groups));
+        size_t n = 0;
+        int r;
+
+        if (!groups)
+                return -ENOMEM;
+        for (size_t i = 0; i < table->n_groups; i++) {
+                Group *group = table->groups[i];
+
+                if (group->sides[SIDE_BEFORE] && group->sides[SIDE_AFTER] &&
+                    group_passes(group, &comparison->view) && has_changes(comparison, group))
+                        groups[n++] = group;
+        }
+        order.sort = &by_weight;
+        r = order_groups(&order, groups, n);
+        for (size_t i = 0; r == 0 && i < n && i < COMPARISON_MAX_CHANGED; i++)
+                write_changes(comparison, groups[i], writer);
+        free(groups);
+        return r;
+}
+
 uint64_t comparison_n_matched(const Comparison *comparison) {
         return comparison->n_matched;
 }

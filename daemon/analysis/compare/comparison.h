@@ -166,6 +166,15 @@ uint64_t comparison_hidden_rows(const Comparison *comparison);
  * only one side has; also beyond the limit. 0 without a threshold or with one side.
  */
 uint64_t comparison_rows_above_threshold(const Comparison *comparison);
+/* Groups whose changes are written. */
+#define COMPARISON_MAX_CHANGED 32
+/*
+ * Writes what all threads of a group had in common on each side and what differs, their policy and
+ * their CPUs, as elements Change of an open array: of the heaviest groups that pass the filter of
+ * the view. That they may use all CPUs of two hosts of different size is no change. The comparison
+ * has two sides. 0 or -ENOMEM, and then nothing was written.
+ */
+_must_check_ int comparison_write_changes(const Comparison *comparison, JsonWriter *writer);
 /* Pairs of cgroups that became one group although their keys differ (pairing.h). */
 size_t comparison_n_pairings(const Comparison *comparison);
 /* Writes the array "pairings" of the interface: the first PAIRING_MAX_WRITTEN. */

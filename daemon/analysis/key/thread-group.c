@@ -254,7 +254,7 @@ static void write_name(JsonWriter *writer, const char *key, Span name) {
                 json_write_member_name(writer, key, name);
 }
 
-void group_write_key(JsonWriter *writer, const Group *group, ViewAxis axis) {
+void group_write_names(JsonWriter *writer, const Group *group, ViewAxis axis) {
         GroupNames names = group_names(group, axis);
 
         write_key(writer, group_key(group), &names, group->is_ended ? VIEW_AXIS_ALL : axis);
@@ -269,6 +269,10 @@ void group_write_key(JsonWriter *writer, const Group *group, ViewAxis axis) {
                 json_write_member_i64(writer, "tid", group->tid);
                 json_write_member_u64(writer, "startTicks", group->start_ticks);
         }
+}
+
+void group_write_key(JsonWriter *writer, const Group *group, ViewAxis axis) {
+        group_write_names(writer, group, axis);
         if (group->is_pattern)
                 member_list_write_json(writer, &group->members);
 }

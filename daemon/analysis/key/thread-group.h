@@ -66,8 +66,7 @@ typedef struct GroupNames {
 GroupNames group_names(const Group *group, ViewAxis axis);
 /* The view's filter matches the whole key or one of its names. */
 bool group_passes(const Group *group, const View *view);
-/*
- * Writes the members that identify the group into an open object: its key, its names and the
- * members of a pattern.
- */
+/* Writes the members that identify the group into an open object: its key and its names. */
+void group_write_names(JsonWriter *writer, const Group *group, ViewAxis axis);
+/* The same, and the members of a pattern. */
 void group_write_key(JsonWriter *writer, const Group *group, ViewAxis axis);

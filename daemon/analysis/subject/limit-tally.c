@@ -2,6 +2,7 @@
 #include "analysis/subject/limit-tally.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/number.h"
+#include "analysis/section/cgroup-record.h"
 #include "analysis/section/reading.h"
 
 /* In the order in which they matter. */
@@ -32,15 +34,45 @@ static const struct {
         [LIMIT_PIDS] = { "pids.max", "pids", "max" },
 };
 
-typedef struct Counters {
-        bool has; /* the snapshot has a record of the cgroup */
+/* What somebody sets, in the order in which a change of it matters. */
+typedef enum Setting {
+        SETTING_CPU_MAX, /* the quota; in changes it is in thousandths of a CPU */
+        SETTING_CPU_PERIOD,
+        SETTING_MEMORY_MAX,
+        SETTING_MEMORY_HIGH,
+        SETTING_PIDS_MAX,
+        SETTING_CPU_WEIGHT,
+        SETTING_MEMORY_LOW,
+        SETTING_MEMORY_MIN,
+        _SETTING_MAX
+} Setting;
+
+static const struct {
+        const char *name; /* NULL: a part of another one */
+        const char *controller, *member;
+        ReadingKind kind;
+} settings[_SETTING_MAX] = {
+        [SETTING_CPU_MAX] = { "cpu.max", "cpu", "max_quota_us", READING_KIND_LIMIT },
+        [SETTING_CPU_PERIOD] = { NULL, "cpu", "max_period_us", READING_KIND_COUNT },
+        [SETTING_MEMORY_MAX] = { "memory.max", "memory", "max", READING_KIND_LIMIT },
+        [SETTING_MEMORY_HIGH] = { "memory.high", "memory", "high", READING_KIND_LIMIT },
+        [SETTING_PIDS_MAX] = { "pids.max", "pids", "max", READING_KIND_LIMIT },
+        [SETTING_CPU_WEIGHT] = { "cpu.weight", "cpu", "weight", READING_KIND_COUNT },
+        [SETTING_MEMORY_LOW] = { "memory.low", "memory", "low", READING_KIND_LIMIT },
+        [SETTING_MEMORY_MIN] = { "memory.min", "memory", "min", READING_KIND_LIMIT },
+};
+
+/* What a snapshot has of a cgroup. */
+typedef struct Record {
+        bool has;
         Reading counts[_LIMIT_MAX];
         Reading throttled_usec;
-} Counters;
+        Reading settings[_SETTING_MAX];
+} Record;
 
 /* The payload of a cgroup. */
 typedef struct Cgroup {
-        Counters sides[SIDES];
+        Record sides[SIDES];
         uint64_t below[_LIMIT_MAX]; /* what cgroups right below it counted in the interval */
 } Cgroup;
 
@@ -66,60 +98,68 @@ void limit_tally_done(LimitTally *tally) {
 
 /* reading */
 
-/* Where the events of a controller go. */
-typedef struct EventScan {
-        Counters *counters;
+/* Where the members of a controller go. */
+typedef struct ControllerScan {
+        Record *record;
         const char *controller;
-} EventScan;
-
-static int scan_cpu(void *userdata, JsonScanner *scanner, Span key) {
-        Counters *counters = userdata;
-
-        if (span_is(key, "nr_throttled"))
-                return reading_scan(&counters->counts[LIMIT_CPU], scanner, READING_KIND_COUNT);
-        if (span_is(key, "throttled_usec"))
-                return reading_scan(&counters->throttled_usec, scanner, READING_KIND_COUNT);
-        return json_scanner_skip(scanner);
-}
+} ControllerScan;
 
 static int scan_event(void *userdata, JsonScanner *scanner, Span key) {
-        const EventScan *scan = userdata;
+        const ControllerScan *scan = userdata;
 
         for (unsigned i = 0; i < _LIMIT_MAX; i++)
                 if (limits[i].event && strcmp(limits[i].controller, scan->controller) == 0 &&
                     span_is(key, limits[i].event))
-                        return reading_scan(&scan->counters->counts[i], scanner,
-                                            READING_KIND_COUNT);
+                        return reading_scan(&scan->record->counts[i], scanner, READING_KIND_COUNT);
         return json_scanner_skip(scanner);
 }
 
-static int scan_controller(void *userdata, JsonScanner *scanner, Span key) {
-        if (span_is(key, "events"))
+/* Full protection is the largest number in format version 0, and a word since. */
+static int scan_setting(Reading *ret, JsonScanner *scanner, ReadingKind kind) {
+        int r = reading_scan(ret, scanner, kind);
+
+        if (r == 0 && kind == READING_KIND_LIMIT && ret->state == READING_NUMBER &&
+            ret->magnitude == UINT64_MAX)
+                *ret = (Reading){ .state = READING_MAX };
+        return r;
+}
+
+static int scan_member(void *userdata, JsonScanner *scanner, Span key) {
+        const ControllerScan *scan = userdata;
+        bool is_cpu = strcmp(scan->controller, "cpu") == 0;
+
+        for (unsigned i = 0; i < _SETTING_MAX; i++)
+                if (strcmp(settings[i].controller, scan->controller) == 0 &&
+                    span_is(key, settings[i].member))
+                        return scan_setting(&scan->record->settings[i], scanner, settings[i].kind);
+        if (is_cpu && span_is(key, "nr_throttled"))
+                return reading_scan(&scan->record->counts[LIMIT_CPU], scanner, READING_KIND_COUNT);
+        if (is_cpu && span_is(key, "throttled_usec"))
+                return reading_scan(&scan->record->throttled_usec, scanner, READING_KIND_COUNT);
+        if (!is_cpu && span_is(key, "events"))
                 return member_scan_value(scanner, scan_event, userdata);
         return json_scanner_skip(scanner);
 }
 
 static int scan_record(void *userdata, JsonScanner *scanner, Span key) {
-        static const char *const controllers[] = { "memory", "pids" };
+        static const char *const controllers[] = { "cpu", "memory", "pids" };
 
-        if (span_is(key, "cpu"))
-                return member_scan_value(scanner, scan_cpu, userdata);
         for (size_t i = 0; i < ELEMENTSOF(controllers); i++) {
-                EventScan scan = { userdata, controllers[i] };
+                ControllerScan scan = { userdata, controllers[i] };
 
                 if (span_is(key, controllers[i]))
-                        return member_scan_value(scanner, scan_controller, &scan);
+                        return member_scan_value(scanner, scan_member, &scan);
         }
         return json_scanner_skip(scanner);
 }
 
 int limit_tally_add(LimitTally *tally, Side side, Span path, Span stats_json) {
         char complaint[MEMBER_COMPLAINT_BYTES] = "";
-        Counters counters = { .has = true };
+        Record record = { .has = true };
         KeyNode *node;
         int r;
 
-        r = member_scan_text(stats_json, scan_record, &counters, complaint);
+        r = member_scan_text(stats_json, scan_record, &record, complaint);
         if (r == JSON_E_MALFORMED) {
                 (void) snprintf(tally->complaint, sizeof(tally->complaint),
                                 "its record of a cgroup: %s", complaint);
@@ -130,7 +170,7 @@ int limit_tally_add(LimitTally *tally, Side side, Span path, Span stats_json) {
         r = key_tree_put(&tally->cgroups, path, &node);
         if (r != 0)
                 return r;
-        cgroup_of(node)->sides[side] = counters;
+        cgroup_of(node)->sides[side] = record;
         tally->seen[side] = true;
         return 0;
 }
@@ -300,5 +340,117 @@ int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills, JsonWriter 
                 write_lines(&list, writer);
         }
         free(list.lines);
+        return r;
+}
+
+/* what was set anew */
+
+/* A setting of one cgroup that differs. */
+typedef struct Change {
+        Span cgroup;
+        Setting setting;
+        Reading before, after;
+        /* Of the first one of the cgroup, which is where all of them stand. */
+        Setting first_setting;
+        double first_factor;
+} Change;
+
+static Reading setting_of(const Record *record, Setting setting) {
+        const Reading *all = record->settings;
+
+        return setting == SETTING_CPU_MAX
+                       ? cgroup_cpus(all[SETTING_CPU_MAX], all[SETTING_CPU_PERIOD])
+                       : all[setting];
+}
+
+/* How many times the smaller one the larger one is; no limit is beyond all numbers. */
+static double factor_of(const Change *change) {
+        double before = (double) change->before.magnitude, after = (double) change->after.magnitude;
+
+        if (change->before.state == READING_MAX || change->after.state == READING_MAX)
+                return INFINITY;
+        return MAX_OF(before, after) / MIN_OF(before, after);
+}
+
+static int compare_changes(const void *a, const void *b) {
+        const Change *x = a, *y = b;
+        int order;
+
+        if (x->first_setting != y->first_setting)
+                return x->first_setting < y->first_setting ? -1 : 1;
+        if (x->first_factor > y->first_factor || x->first_factor < y->first_factor)
+                return x->first_factor > y->first_factor ? -1 : 1;
+        order = span_compare(x->cgroup, y->cgroup);
+        return order == 0 ? (x->setting > y->setting) - (x->setting < y->setting) : order;
+}
+
+typedef struct ChangeList {
+        Change *changes;
+        size_t n, n_allocated;
+} ChangeList;
+
+/* What one of the two snapshots does not tell has not changed. */
+static int list_changes(ChangeList *list, Span cgroup, const Record *before, const Record *after) {
+        size_t first = list->n;
+        int r = 0;
+
+        for (unsigned i = 0; i < _SETTING_MAX && r == 0; i++) {
+                Change change = { .cgroup = cgroup, .setting = (Setting) i };
+
+                change.before = setting_of(before, change.setting);
+                change.after = setting_of(after, change.setting);
+                if (!settings[i].name || change.before.state == READING_ABSENT ||
+                    change.after.state == READING_ABSENT ||
+                    reading_equal(change.before, change.after))
+                        continue;
+                r = ARRAY_RESERVE(list->changes, list->n_allocated, list->n + 1);
+                if (r != 0)
+                        break;
+                list->changes[list->n++] = change;
+                list->changes[list->n - 1].first_setting = list->changes[first].setting;
+                list->changes[list->n - 1].first_factor = factor_of(&list->changes[first]);
+        }
+        return r;
+}
+
+static void write_setting(JsonWriter *writer, const char *key, Setting setting, Reading value) {
+        json_write_key(writer, key);
+        if (setting == SETTING_CPU_MAX)
+                cgroup_cpus_write(writer, value);
+        else
+                reading_write(writer, value);
+}
+
+static void write_changes(const ChangeList *list, JsonWriter *writer) {
+        for (size_t i = 0; i < list->n && i < LIMIT_TALLY_MAX_CHANGES; i++) {
+                const Change *change = &list->changes[i];
+
+                json_write_object(writer);
+                json_write_member_name(writer, "cgroup", change->cgroup);
+                json_write_member_text(writer, "what", settings[change->setting].name);
+                write_setting(writer, "before", change->setting, change->before);
+                write_setting(writer, "after", change->setting, change->after);
+                json_write_end(writer);
+        }
+}
+
+int limit_tally_write_changes(const LimitTally *before, Side before_side, const LimitTally *after,
+                              Side after_side, JsonWriter *writer) {
+        ChangeList list = {};
+        int r = 0;
+
+        for (KeyNode *node = after->cgroups.first; node && r == 0; node = node->next) {
+                KeyNode *earlier = key_tree_find(&before->cgroups, node->key);
+
+                if (earlier)
+                        r = list_changes(&list, node->key, &cgroup_of(earlier)->sides[before_side],
+                                         &cgroup_of(node)->sides[after_side]);
+        }
+        if (r == 0) {
+                if (list.n > 1)
+                        qsort(list.changes, list.n, sizeof(*list.changes), compare_changes);
+                write_changes(&list, writer);
+        }
+        free(list.changes);
         return r;
 }

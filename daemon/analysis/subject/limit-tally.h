@@ -5,8 +5,8 @@
  * LimitTally
  *
  * Which cgroups a limit held back in an interval: what the kernel counts of that (cpu.stat,
- * memory.events, pids.events) in the cgroup records of the two snapshots. Paths are literal,
- * whatever a view makes of them, and every cgroup counts.
+ * memory.events, pids.events) in the cgroup records of the two snapshots; and whose limits differ.
+ * Paths are literal, whatever a view makes of them, and every cgroup counts.
  *
  * A cgroup that only the later snapshot has was made inside, so its counters began at 0. One that
  * is gone took its counters along. A counter that fell belongs to another cgroup of the same path.
@@ -21,6 +21,7 @@
 #include "analysis/section/count-map.h"
 
 #define LIMIT_TALLY_MAX_WRITTEN 64
+#define LIMIT_TALLY_MAX_CHANGES 32
 
 typedef struct LimitTally {
         KeyTree cgroups;  /* by path */
@@ -51,3 +52,14 @@ _must_check_ int limit_tally_add(LimitTally *tally, Side side, Span path, Span s
  */
 _must_check_ int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills,
                                         JsonWriter *writer);
+
+/*
+ * Writes the limits of cgroups that differ between a snapshot of @before and one of @after, which
+ * may be the same tally, as elements Change of an open array: at most LIMIT_TALLY_MAX_CHANGES,
+ * cgroup by cgroup. Those come first whose CPUs changed, then those whose memory did, and among
+ * equals the one whose limit became another one by the largest factor. A cgroup that one of them
+ * lacks has not changed. 0 or -ENOMEM, and then nothing was written.
+ */
+_must_check_ int limit_tally_write_changes(const LimitTally *before, Side before_side,
+                                           const LimitTally *after, Side after_side,
+                                           JsonWriter *writer);

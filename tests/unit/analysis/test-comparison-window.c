@@ -197,6 +197,52 @@ START_TEST(thread_count_and_other_rules_are_of_all_threads) {
 }
 END_TEST
 
+static void run_with(ThreadSample *sample, uint64_t policy, const char *cpus) {
+        thread_sample_put(sample, METRIC_policy, policy);
+        thread_sample_put(sample, METRIC_cpu_affinity, strlen(cpus) > 1 ? 4 : 1);
+        sample->cpus = span_of(cpus);
+}
+
+#define CHANGE(name, what, before, after)                                 \
+        "{\"key\":\"" name "\",\"process\":\"" name "\",\"what\":\"" what \
+        "\",\"before\":\"" before "\",\"after\":\"" after "\"}"
+
+/* One thread of a group alone is none of its changes. */
+START_TEST(what_whole_groups_run_with_is_told_where_it_changed) {
+        static const Life lives[MAX_LIVES] = {
+                { 1, "fifo", 1, "fifo", 1 }, { 2, "fifo", 1, "fifo", 1 }, { 3, "pin", 1, "pin", 1 },
+                { 4, "part", 1, "part", 1 }, { 5, "part", 1, "part", 1 }, { 6, "gone", 1, NULL, 0 },
+                { 7, NULL, 0, "born", 1 },   { 8, "same", 1, "same", 1 },
+        };
+        View view = window_by(VIEW_AXIS_PCOMM);
+        Compared compared;
+        JsonWriter writer;
+        Made made;
+
+        make(lives, &made);
+        for (size_t i = 0; i < made.sides[0].n; i++)
+                run_with(&made.before[i], 0, "0-3");
+        for (size_t i = 0; i < made.sides[1].n; i++)
+                run_with(&made.after[i], 0, "0-3");
+        run_with(&made.after[0], 1, "0-3");
+        run_with(&made.after[1], 1, "0-3");
+        run_with(&made.after[2], 1, "2");
+        run_with(&made.after[3], 1, "2");
+        run_with(&made.before[6], 0, "0-7"); /* of more CPUs than there are */
+        compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
+        comparison_set_host(compared.comparison, SIDE_AFTER,
+                            &(const HostUse){ .n_cpus = amount_of(4) });
+        json_write_array(json_text_begin(&writer));
+        ck_assert_int_eq(comparison_write_changes(compared.comparison, &writer), 0);
+        json_write_end(&writer);
+        ck_assert_str_eq(json_text_end(&writer),
+                         "[" CHANGE("fifo", "policy", "SCHED_OTHER", "SCHED_FIFO") "," CHANGE(
+                                 "pin", "policy", "SCHED_OTHER",
+                                 "SCHED_FIFO") "," CHANGE("pin", "cpu_affinity", "0-3", "2") "]");
+        compared_done(&compared);
+}
+END_TEST
+
 START_TEST(a_group_that_was_born_has_no_past_but_sums) {
         static const Life lives[MAX_LIVES] = { { 1, NULL, 0, "p", 5 } };
         View view = window_by(VIEW_AXIS_PCOMM);
@@ -637,6 +683,7 @@ int main(void) {
         TCase *sums = tcase_create("sums"), *groups = tcase_create("groups");
 
         tcase_add_loop_test(sums, sums_tell_work, 0, ELEMENTSOF(sum_rows));
+        tcase_add_test(sums, what_whole_groups_run_with_is_told_where_it_changed);
         tcase_add_test(sums, thread_count_and_other_rules_are_of_all_threads);
         tcase_add_test(sums, why_a_sum_is_missing_is_told);
         tcase_add_loop_test(sums, first_delays_are_work_of_the_interval, 0, ELEMENTSOF(delay_rows));

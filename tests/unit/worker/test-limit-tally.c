@@ -254,6 +254,64 @@ START_TEST(a_limit_of_pids_is_told) {
 }
 END_TEST
 
+static void check_changes(const char *wanted) {
+        JsonWriter writer;
+        Buffer text;
+
+        buffer_init(&text, 0);
+        json_writer_init(&writer, &text);
+        json_write_array(&writer);
+        ck_assert_int_eq(
+                limit_tally_write_changes(&tally, SIDE_BEFORE, &tally, SIDE_AFTER, &writer), 0);
+        json_write_end(&writer);
+        ck_assert_int_eq(buffer_append_byte(&text, '\0'), 0);
+        ck_assert_str_eq(text.bytes, wanted);
+        buffer_done(&text);
+}
+
+#define CHANGE(cgroup, what, before, after)                                                       \
+        "{\"cgroup\":\"" cgroup "\",\"what\":\"" what "\",\"before\":" before ",\"after\":" after \
+        "}"
+
+// clang-format off
+#define SEVEN \
+        CHANGE("/web", "cpu.max", "2", "0.5") "," \
+        CHANGE("/web", "memory.max", "8192", "4096") "," \
+        CHANGE("/web", "pids.max", "\"max\"", "9") "," \
+        CHANGE("/web", "cpu.weight", "100", "200") "," \
+        CHANGE("/web", "memory.low", "0", "\"max\"") "," \
+        CHANGE("/db", "memory.max", "\"max\"", "4096") "," \
+        CHANGE("/other", "memory.max", "1000", "9000")
+// clang-format on
+
+/* CPU first, then what was unlimited, then what grew or shrank the most. */
+START_TEST(limits_that_were_set_anew_are_told) {
+        add(SIDE_BEFORE, "/web",
+            "{\"cpu\":{\"max_quota_us\":200000,\"max_period_us\":100000,\"weight\":100},"
+            "\"memory\":{\"max\":8192,\"low\":0},\"pids\":{\"max\":\"max\"}}");
+        add(SIDE_AFTER, "/web",
+            "{\"cpu\":{\"max_quota_us\":50000,\"max_period_us\":100000,\"weight\":200},"
+            "\"memory\":{\"max\":4096,\"low\":18446744073709551615},\"pids\":{\"max\":9}}");
+        add(SIDE_BEFORE, "/db", "{\"memory\":{\"max\":\"max\",\"high\":1}}");
+        add(SIDE_AFTER, "/db", "{\"memory\":{\"max\":4096,\"high\":1}}");
+        add(SIDE_BEFORE, "/other", "{\"memory\":{\"max\":1000}}");
+        add(SIDE_AFTER, "/other", "{\"memory\":{\"max\":9000}}");
+        check_changes("[" SEVEN "]");
+}
+END_TEST
+
+/* Neither has a quota of another period that is as many CPUs. */
+START_TEST(what_one_snapshot_does_not_tell_has_not_changed) {
+        add(SIDE_BEFORE, "/a", "{\"memory\":{\"max\":null,\"high\":7},\"cpu\":null}");
+        add(SIDE_AFTER, "/a", "{\"memory\":{\"max\":5},\"cpu\":{\"weight\":9}}");
+        add(SIDE_BEFORE, "/gone", "{\"memory\":{\"max\":5}}");
+        add(SIDE_AFTER, "/new", "{\"memory\":{\"max\":5}}");
+        add(SIDE_BEFORE, "/b", "{\"cpu\":{\"max_quota_us\":100,\"max_period_us\":1000}}");
+        add(SIDE_AFTER, "/b", "{\"cpu\":{\"max_quota_us\":200,\"max_period_us\":2000}}");
+        check_changes("[]");
+}
+END_TEST
+
 START_TEST(a_record_of_another_shape_is_refused) {
         ck_assert_int_eq(limit_tally_add(&tally, SIDE_AFTER, SPAN_LITERAL("/a"),
                                          SPAN_LITERAL("{\"cpu\":[1]}")),
@@ -282,6 +340,8 @@ int main(void) {
         tcase_add_test(t, no_more_than_the_heaviest_are_written);
         tcase_add_test(t, without_cgroups_on_both_sides_nothing_is_known_of_them);
         tcase_add_test(t, a_limit_of_pids_is_told);
+        tcase_add_test(t, limits_that_were_set_anew_are_told);
+        tcase_add_test(t, what_one_snapshot_does_not_tell_has_not_changed);
         tcase_add_test(t, a_record_of_another_shape_is_refused);
         suite_add_tcase(suite, t);
         return check_main(suite);

@@ -80,12 +80,25 @@ function headPart(page) {
     make("table", {class: "facts"}, isPair && make("thead", {}, make("tr", {}, make("td"), titles)),
       make("tbody", {}, rows)),
     make("div", {class: "lines"}, headLines(page).map((line) => make("p", {}, line)), poorSources(data))));
+  if (info.changes?.length > 0)
+    section.append(make("h3", {}, "What was set anew"), smallTable("Changes of cgroups and groups",
+      [["of", "", (change) => labelOf(change.key === undefined ? printable(change.cgroup) : groupLabel(change))],
+        ["what", "", ({what}) => printable(what)],
+        ["before", "number", (change) => settingText(change.what, change.before)],
+        ["after", "number", (change) => settingText(change.what, change.after)]], info.changes));
   const side = (key) => (change) =>
     cellOf(change[key] === null ? null : printable(change[key]), "not there, or not readable");
   if (info.hostChanges?.length > 0)
     section.append(make("h3", {}, "What differs about the hosts"), smallTable("Differences of the hosts",
       [["key", "", ({key}) => printable(key)], ["before", "wrap", side("before")], ["after", "wrap", side("after")]],
       foldChanges(info.hostChanges)));
+}
+
+// A number of what the limit is of; other texts are words, such as "max", as isQuantity() has them.
+function settingText(what, value) {
+  if (!isQuantity(value))
+    return printable(value);
+  return what === "cpu.max" ? value + " CPUs" : formatQuantity(value, what.startsWith("memory.") ? "bytes" : "none");
 }
 
 // What a host has of every CPU mostly changes on all at once: keys that differ in their last number

@@ -68,7 +68,30 @@ static bool account_is_idle(json_object *account) {
                count_of(account, "bornAndEnded") == 0;
 }
 
-bool account_row_is_idle(json_object *row) {
+/* A limit is that of a group of all threads of its cgroup, or of several with like names. */
+static bool has_cgroup(json_object *row, json_object *cgroup) {
+        json_object *members = cell_member(row, "members");
+
+        if (!cgroup || cell_member(row, "process") || cell_member(row, "thread"))
+                return false;
+        for (size_t i = 0; i < cell_length(members); i++)
+                if (json_object_equal(cell_member(cell_element(members, i), "name"), cgroup))
+                        return true;
+        return json_object_equal(cell_member(row, "cgroup"), cgroup);
+}
+
+static bool is_changed(json_object *row, json_object *changes) {
+        for (size_t i = 0; i < cell_length(changes); i++) {
+                json_object *change = cell_element(changes, i), *key = cell_member(change, "key");
+
+                if (key ? json_object_equal(cell_member(row, "key"), key)
+                        : has_cgroup(row, cell_member(change, "cgroup")))
+                        return true;
+        }
+        return false;
+}
+
+bool account_row_is_idle(json_object *row, json_object *changes) {
         size_t n = cell_length(cell_member(row, "accounts"));
         json_object *first = account_of(row, 0);
 
@@ -78,7 +101,7 @@ bool account_row_is_idle(json_object *row) {
                 if (!account_is_idle(account_of(row, i)) ||
                     count_of(account_of(row, i), "threads") != count_of(first, "threads"))
                         return false;
-        return n > 0;
+        return n > 0 && !is_changed(row, changes);
 }
 
 TableColumn account_column(AccountColumn column, ReportKind kind) {

@@ -49,9 +49,9 @@ typedef struct AccountSigns {
 size_t account_kind_n_sides(ReportKind kind);
 /*
  * Whether the group of an OverviewRow did nothing on any side and is as it was: no figure of it is
- * above 0, and that it did not run is known.
+ * above 0, that it did not run is known, and none of @changes, those of the reply, is its own.
  */
-bool account_row_is_idle(json_object *row);
+bool account_row_is_idle(json_object *row, json_object *changes);
 TableColumn account_column(AccountColumn column, ReportKind kind);
 /*
  * Appends a cell, whose column is not the group, of an OverviewRow; adds to @signs. An account may

@@ -18,6 +18,7 @@
 struct AccountTable {
         const Session *session;
         AccountStyle style;
+        json_object *changes; /* of the reply; borrowed, may be NULL */
         TableColumn columns[_ACCOUNT_COLUMN_MAX];
         size_t n_columns;
         Table *table;
@@ -59,6 +60,7 @@ int account_table_new(const Session *session, ReportKind kind, json_object *repl
         *table = (AccountTable){
                 .session = session,
                 .style = style_of(session, kind, reply),
+                .changes = cell_member(reply, "changes"),
                 .out = out,
                 .max_rows = max_rows,
                 .has_idle = session->options->view.n_filter > 0 ||
@@ -134,7 +136,7 @@ static void add_row(AccountTable *table, json_object *row) {
 }
 
 void account_table_add(AccountTable *table, json_object *row) {
-        if (!table->has_idle && account_row_is_idle(row)) {
+        if (!table->has_idle && account_row_is_idle(row, table->changes)) {
                 table->n_idle++;
                 return;
         }

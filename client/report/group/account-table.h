@@ -29,10 +29,10 @@
 typedef struct AccountTable AccountTable;
 
 /*
- * @reply: the first one, which says how long the intervals were. @max_rows: how many rows are
- * printed; the others are counted, and so are groups without activity, unless the user asked for
- * these groups. An empty line stands above the table, if it has a row. @session and @out are
- * borrowed.
+ * @reply: the first one, which says how long the intervals were and what changed. @max_rows: how
+ * many rows are printed; the others are counted, and so are groups without activity, unless the
+ * user asked for these groups. An empty line stands above the table, if it has a row. @session,
+ * @reply and @out are borrowed.
  */
 _must_check_ int account_table_new(const Session *session, ReportKind kind, json_object *reply,
                                    uint64_t max_rows, FILE *out, AccountTable **ret);

@@ -7,10 +7,14 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "render/cell.h"
+#include "render/compact.h"
 #include "render/printable.h"
+#include "report/overview/group-label.h"
 
 #define LABEL "changed"
 #define ELLIPSIS "\u2026"
+#define MEMORY "memory." /* limits in bytes */
+#define NAME_COLUMNS 32  /* of a cgroup or a group, so that what changed has room beside it */
 
 /* "cpufreq_governor." and 17; has_number is false if the key does not end in a number. */
 typedef struct ChangeKey {
@@ -108,6 +112,118 @@ static int print_all(const Lines *lines, json_object *changes) {
         return r;
 }
 
+/* changes of cgroups and groups, as texts */
+
+/* "/db ", "nginx ". */
+static int append_name(Buffer *text, json_object *change, size_t n_columns) {
+        _cleanup_(buffer_done) Buffer name = {};
+
+        if (cell_member(change, "key"))
+                group_label_append(&name, change);
+        else
+                cell_append_text(&name, cell_member(change, "cgroup"));
+        printable_append_end(text, buffer_span(&name), n_columns);
+        buffer_append_byte(text, ' ');
+        return buffer_failure(&name);
+}
+
+/* Both are of one cgroup, or of one group. */
+static bool is_same_subject(json_object *a, json_object *b) {
+        json_object *key = cell_member(a, "key"), *other = cell_member(b, "key");
+
+        if (key || other)
+                return json_object_equal(key, other);
+        return json_object_equal(cell_member(a, "cgroup"), cell_member(b, "cgroup"));
+}
+
+static int append_setting(Buffer *text, json_object *value, Span what) {
+        Quantity quantity;
+
+        if (!cell_quantity(value, &quantity))
+                return cell_append_text(text, value);
+        if (span_is(what, "cpu.max")) {
+                compact_append_cpus(text, json_object_get_double(value));
+                return buffer_append_text(text, " CPUs");
+        }
+        if (what.n > strlen(MEMORY) && memcmp(what.bytes, MEMORY, strlen(MEMORY)) == 0)
+                return compact_append_bytes(text, json_object_get_double(value));
+        return cell_append_number(text, value, QUANTITY_LADDER_NONE);
+}
+
+/* Takes @text. */
+static int put_text(json_object *object, const char *key, Buffer *text) {
+        json_object *string = NULL;
+
+        if (buffer_failure(text) == 0)
+                string = json_object_new_string_len(text->bytes, (int) text->n);
+        buffer_done(text);
+        return string && json_object_object_add(object, key, string) == 0 ? 0 : -ENOMEM;
+}
+
+/* As a change of a host, which is a key and two texts. @n_columns: of the name; 0: without it. */
+static int put_change(json_object *object, json_object *change, size_t n_columns) {
+        static const char *const sides[] = { "before", "after" };
+        json_object *what_text = cell_member(change, "what");
+        Span what = cell_string(what_text);
+        Buffer key = {};
+        int r = 0;
+
+        if (n_columns > 0)
+                r = append_name(&key, change, n_columns);
+        cell_append_text(&key, what_text);
+        if (r < 0)
+                buffer_done(&key);
+        else
+                r = put_text(object, "key", &key);
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(sides); i++) {
+                Buffer value = {};
+
+                append_setting(&value, cell_member(change, sides[i]), what);
+                r = put_text(object, sides[i], &value);
+        }
+        return r;
+}
+
+/*
+ * A list of all changes, owned by the caller. A name has at most @n_columns; @once: it stands only
+ * before the first change of a cgroup or a group.
+ */
+static int collect(json_object *reply, size_t n_columns, bool once, json_object **ret) {
+        json_object *changes = cell_member(reply, "changes"),
+                    *of_hosts = cell_member(reply, "hostChanges");
+        json_object *list = json_object_new_array();
+        int r = list ? 0 : -ENOMEM;
+
+        for (size_t i = 0; r == 0 && i < cell_length(changes); i++) {
+                json_object *object = json_object_new_object(), *change = cell_element(changes, i);
+                bool is_named =
+                        once && i > 0 && is_same_subject(change, cell_element(changes, i - 1));
+
+                if (!object || json_object_array_add(list, object) != 0) {
+                        (void) json_object_put(object);
+                        r = -ENOMEM;
+                } else {
+                        r = put_change(object, change, is_named ? 0 : n_columns);
+                }
+        }
+        for (size_t i = 0; r == 0 && i < cell_length(of_hosts); i++) {
+                json_object *change = json_object_get(cell_element(of_hosts, i));
+
+                if (json_object_array_add(list, change) != 0) {
+                        (void) json_object_put(change);
+                        r = -ENOMEM;
+                }
+        }
+        if (r < 0) {
+                (void) json_object_put(list);
+                return r;
+        }
+        *ret = list;
+        return 0;
+}
+
+/* lines */
+
 /* Cuts the only change of a line that has no room for it whole. */
 static void clip(Buffer *line, size_t n_columns) {
         const char *text;
@@ -154,17 +270,31 @@ static int fill(Buffer *line, json_object *changes, size_t n_columns, size_t *re
         return r;
 }
 
-int change_lines_print(const Lines *lines, json_object *changes, bool all) {
+static int print_some(const Lines *lines, json_object *changes) {
         _cleanup_(buffer_done) Buffer line = {};
         size_t n_more;
         int r;
 
-        if (all || cell_length(changes) == 0)
-                return print_all(lines, changes);
         r = fill(&line, changes, lines_text_columns(lines), &n_more);
         if (r < 0)
                 return r;
         if (n_more > 0)
                 buffer_append_format(&line, ", " ELLIPSIS " +%zu", n_more);
         return lines_print_buffer(lines, LABEL, &line);
+}
+
+int change_lines_print(const Lines *lines, json_object *reply, bool all) {
+        bool is_whole = all || lines_text_columns(lines) == SIZE_MAX;
+        json_object *changes;
+        int r;
+
+        r = collect(reply, is_whole ? SIZE_MAX : NAME_COLUMNS, !all, &changes);
+        if (r < 0)
+                return r;
+        if (all)
+                r = print_all(lines, changes);
+        else if (cell_length(changes) > 0)
+                r = print_some(lines, changes);
+        (void) json_object_put(changes);
+        return r;
 }

@@ -4,9 +4,10 @@
 /*
  * ChangeLines
  *
- * What differed between the hosts of two snapshots: settings, limits, tunables. A setting that
- * every CPU has mostly changes on all of them at once: keys that differ only in their number and
- * changed in the same way are one, as in "cpufreq_governor.0-127: powersave → performance".
+ * What somebody set anew between two snapshots: limits of cgroups, then what whole groups run with,
+ * then what differs between the hosts, of which two hosts can have a lot. A setting that every CPU
+ * has mostly changes on all of them at once: keys that differ only in their number and changed in
+ * the same way are one, as in "cpufreq_governor.0-127: powersave → performance".
  */
 
 #include <json-c/json.h>
@@ -16,6 +17,6 @@
 
 /*
  * One line with as many as a terminal has room for, and the number of the others, or with @all a
- * line for each; a pipe has them all in one. @changes: hostChanges of a reply. 0 or -ENOMEM.
+ * line for each; a pipe has them all in one. @reply has changes and hostChanges. 0 or -ENOMEM.
  */
-_must_check_ int change_lines_print(const Lines *lines, json_object *changes, bool all);
+_must_check_ int change_lines_print(const Lines *lines, json_object *reply, bool all);

@@ -202,7 +202,7 @@ static int print_interval(const Lines *lines, json_object *reply, bool verbose) 
                 r = limited_lines_print(lines, "limited", cell_member(reply, "limited"),
                                         verbose ? 0 : LIMITED_LINES);
         if (r == 0)
-                r = change_lines_print(lines, cell_member(reply, "hostChanges"), verbose);
+                r = change_lines_print(lines, reply, verbose);
         return r < 0 ? r : missing_print_reply(lines, reply, verbose);
 }
 
@@ -237,7 +237,7 @@ static int print_intervals(const Lines *lines, json_object *reply, bool verbose)
                 r = limited_lines_print(lines, limited_labels[i], cell_member(limited, keys[i]),
                                         verbose ? 0 : max_lines);
         if (r == 0)
-                r = change_lines_print(lines, cell_member(reply, "hostChanges"), verbose);
+                r = change_lines_print(lines, reply, verbose);
         return r < 0 ? r : missing_print_reply(lines, reply, verbose);
 }
 
@@ -260,7 +260,7 @@ static int print_totals(const Lines *lines, json_object *reply, bool verbose) {
         if (r < 0)
                 return r;
         print_totals_line(lines, reply);
-        r = change_lines_print(lines, cell_member(reply, "hostChanges"), verbose);
+        r = change_lines_print(lines, reply, verbose);
         return r < 0 ? r : missing_print_reply(lines, reply, verbose);
 }
 

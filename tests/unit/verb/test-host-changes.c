@@ -31,19 +31,26 @@ static const struct {
           "changed   a.4294967296: 0 \u2192 1\nchanged   a.1: 0 \u2192 1\n" },
 };
 
+static json_object *reply_of(const char *host_changes) {
+        json_object *reply = json_object_new_object();
+
+        json_object_object_add(reply, "hostChanges", json_tokener_parse(host_changes));
+        return reply;
+}
+
 START_TEST(what_changed_alike_on_every_cpu_is_one_line) {
-        json_object *changes = json_tokener_parse(rows[_i].changes);
+        json_object *reply = reply_of(rows[_i].changes);
         Terminal pipe = {};
         char *text = NULL;
         size_t n = 0;
         FILE *out = open_memstream(&text, &n);
         const Lines lines = { out, &pipe, 8, 0 };
 
-        ck_assert_int_eq(change_lines_print(&lines, changes, true), 0);
+        ck_assert_int_eq(change_lines_print(&lines, reply, true), 0);
         (void) fclose(out);
         ck_assert_str_eq(text, rows[_i].text);
         free(text);
-        (void) json_object_put(changes);
+        (void) json_object_put(reply);
 }
 END_TEST
 
@@ -66,7 +73,7 @@ static const struct {
 };
 
 START_TEST(what_changed_is_one_line) {
-        json_object *changes = json_tokener_parse(lines_of[_i].changes);
+        json_object *reply = reply_of(lines_of[_i].changes);
         const Terminal terminal = { .out = lines_of[_i].columns > 0,
                                     .columns = lines_of[_i].columns };
         char *text = NULL;
@@ -74,11 +81,11 @@ START_TEST(what_changed_is_one_line) {
         FILE *out = open_memstream(&text, &n);
         const Lines lines = { out, &terminal, 8, 0 };
 
-        ck_assert_int_eq(change_lines_print(&lines, changes, false), 0);
+        ck_assert_int_eq(change_lines_print(&lines, reply, false), 0);
         (void) fclose(out);
         ck_assert_str_eq(text, lines_of[_i].text);
         free(text);
-        (void) json_object_put(changes);
+        (void) json_object_put(reply);
 }
 END_TEST
 

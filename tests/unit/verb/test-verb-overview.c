@@ -566,6 +566,57 @@ START_TEST(groups_without_activity_are_counted) {
 }
 END_TEST
 
+// clang-format off
+#define SET_ANEW \
+        "\"changes\":[{\"cgroup\":\"/web\",\"what\":\"cpu.max\",\"before\":2,\"after\":0.5}," \
+        "{\"cgroup\":\"/web\",\"what\":\"pids.max\",\"before\":20,\"after\":\"max\"}," \
+        "{\"cgroup\":\"/system.slice/a-database-with-a-long-name.service\"," \
+        "\"what\":\"memory.max\",\"before\":\"max\",\"after\":2147483648}," \
+        "{\"key\":\"still\",\"process\":\"still\",\"what\":\"policy\"," \
+        "\"before\":\"SCHED_OTHER\",\"after\":\"SCHED_FIFO\"}]," \
+        "\"hostChanges\":[{\"key\":\"kernel.x\",\"before\":\"0\",\"after\":\"1\"}]"
+#define CGROUP_ROW(key, more, accounts) \
+        "{\"key\":\"" key "\",\"cgroup\":\"" key "\"" more \
+        ",\"weight\":0,\"accounts\":[" accounts "]}"
+static const Exchange set_anew[] = { {
+        REPLIES("{\"parameters\":{\"kind\":\"interval\",\"before\":" HEAD("a")
+                ",\"after\":" HEAD("b")
+                ",\"sameBoot\":true,\"elapsedNs\":10000000000," SET_ANEW "},\"continues\":true}\0"
+                OVERVIEW(ROW("still", "", STILL("0", "0", "0", "0")) ","
+                         ROW("web", "", STILL("0", "0", "0", "0")) ","
+                         CGROUP_ROW("/web", "", STILL("0", "0", "0", "0")) ","
+                         CGROUP_ROW("/we{N}", ",\"members\":[{\"name\":\"/web\",\"threads\":3}]",
+                                    STILL("0", "0", "0", "0")) ","
+                         CGROUP_ROW("/asleep", "", STILL("0", "0", "0", "0"))) LAST),
+} };
+// clang-format on
+
+START_TEST(what_was_set_anew_is_told_and_is_no_rest) {
+        static const char *const rows[] = { "\nstill ", "\n/web ", "\n/we{N} " };
+
+        begin(set_anew, 1);
+        CTL_RUN(&ctl, "compare", "a", "b");
+        ck_assert_msg(strstr(ctl.out,
+                             "changed   /web cpu.max: 2.00 CPUs \u2192 0.50 CPUs, pids.max: 20 "
+                             "\u2192 max, /system.slice/a-database-with-a-long-name.service "
+                             "memory.max: max \u2192 2.0GiB, still policy: SCHED_OTHER \u2192 "
+                             "SCHED_FIFO, kernel.x: 0 \u2192 1\n"),
+                      "%s", ctl.out);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++)
+                ck_assert_msg(strstr(ctl.out, rows[i]), "%s in\n%s", rows[i], ctl.out);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "2 groups without activity"));
+        CTL_RUN_TERMINAL(&ctl, 140, "compare", "a", "b");
+        ck_assert_msg(strstr(ctl.out,
+                             "changed   /web cpu.max: 2.00 CPUs \u2192 0.50 CPUs, pids.max: 20 "
+                             "\u2192 max, \u2026tabase-with-a-long-name.service memory.max: max "
+                             "\u2192 2.0GiB, \u2026 +2\r\n"),
+                      "%s", ctl.out);
+        CTL_RUN(&ctl, "compare", "a", "b", "--verbose");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nchanged   /web pids.max: 20 \u2192 max\n"));
+        end();
+}
+END_TEST
+
 START_TEST(a_host_at_rest_has_no_table) {
         begin(all_idle, 1);
         CTL_RUN(&ctl, "compare", "a", "b");
@@ -873,6 +924,7 @@ int main(void) {
         tcase_add_test(kinds, threads_of_a_group_that_ended_are_not_new);
         tcase_add_test(kinds, a_cell_of_two_intervals_tells_ended_and_unmeasured_from_nothing);
         tcase_add_test(kinds, groups_without_activity_are_counted);
+        tcase_add_test(kinds, what_was_set_anew_is_told_and_is_no_rest);
         tcase_add_test(kinds, a_host_at_rest_has_no_table);
         tcase_add_loop_test(kinds, whatever_there_is_to_say_is_one_screen_with_some_groups, 0,
                             ELEMENTSOF(screen_rows));

@@ -93,6 +93,8 @@ def interval_group(window, before, after):
 
 def interval_metric(name, values, window, elapsed):
     counted = window.counted(name) if METRICS[name].is_counter else None
+    if METRICS[name].is_extreme and window.moved(name):
+        values = window.records(METRICS[name])
     row = compared(name, *values, counted is not None and counted.is_reset)
     if counted is not None:
         row |= {"work": window.work[name], "leftOut": counted.left_out,

@@ -194,6 +194,12 @@ class Window:
         """Whether a peak rose or a minimum fell inside for any thread; those who were born had none before."""
         return any(life.moved(name) for life in self.lives) or self.peak_of_ended(name) is not None
 
+    def records(self, metric):
+        """(before, after) of those alone whose peak or minimum moved: others may have had a further one since long."""
+        moved, peak = [life for life in self.lives if life.moved(metric.name)], self.peak_of_ended(metric.name)
+        return (reduced(metric, [life.value_before(metric.name) for life in moved if life.survived]),
+                reduced(metric, [*(life.after.values[metric.name] for life in moved), *([] if peak is None else [peak])]))
+
     def _before(self, metric):
         """Of all threads before; a survivor's delays that were left out are known from what it has after."""
         values = [life.value_before(metric.name) if life.survived else life.before.values.get(metric.name)

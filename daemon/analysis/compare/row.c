@@ -157,10 +157,23 @@ static Value per_second(Value value, uint64_t elapsed_ns) {
                                 (double) elapsed_ns };
 }
 
+/* Of the threads whose peak or minimum moved, not that of a thread which had it before. */
+static Value record_of(const GroupWindow *window, unsigned side, MetricId id) {
+        uint64_t record;
+
+        if (!group_window_record(window, side, id, &record))
+                return (Value){ .kind = VALUE_ABSENT };
+        return (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(record) };
+}
+
 static void set_metric(Row *row, unsigned i, const Group *group, unsigned side) {
         MetricId id = (MetricId) row->id;
 
         row->values[i] = aggregate_value(group->sides[side], id);
+        if (row->inside) {
+                row->values[i] = record_of(row->window, side, id);
+                return;
+        }
         row->works[i] = group->works[side];
         if (!group->works[side] || !row_has_rate(id))
                 return;
@@ -320,10 +333,13 @@ static const char *absence_in_window(const GroupWindow *window, unsigned side, M
         const LifeCounts *lives = &window->lives;
         const GroupWindowGaps *gaps = window->gaps;
 
-        if (!metric_is_cumulative(id))
-                return side == 0 && lives->survived + lives->gone == 0
-                               ? "all of these threads started after the first snapshot"
+        if (!metric_is_cumulative(id)) {
+                if (side == 0 && lives->survived + lives->gone == 0)
+                        return "all of these threads started after the first snapshot";
+                return side == 0 && group_window_moved(window, id)
+                               ? "the threads that reached it were born or ended in between"
                                : NULL;
+        }
         if (gaps && gaps->only[1 - side][id] > 0)
                 return NULL; /* this side lacks it: the source explains */
         if (gaps && gaps->only[side][id] > 0)

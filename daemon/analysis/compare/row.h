@@ -72,7 +72,8 @@ typedef struct Row {
         bool has_number; /* has a delta; with one side, a number; never for what is momentary */
         /*
          * The values differ; of a mode, the winners. A peak or minimum in a window has changed if
-         * it moved inside: the values also differ because threads ended.
+         * it moved inside: the values also differ because threads ended. Then the values are those
+         * of the threads whose peak or minimum moved, and of no other.
          */
         bool changed;
         bool inside;   /* of row_has_inside(): group_window_moved() */

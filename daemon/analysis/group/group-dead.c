@@ -30,15 +30,6 @@ static bool is_peak(MetricId id) {
                metric_table[id].kind == METRIC_KIND_FLOOR;
 }
 
-/* Of two maxima, or of two minima, where 0 is no event. */
-static uint64_t further(MetricId id, uint64_t a, uint64_t b) {
-        if (metric_table[id].kind == METRIC_KIND_PEAK)
-                return MAX_OF(a, b);
-        if (a == 0 || b == 0)
-                return a + b;
-        return MIN_OF(a, b);
-}
-
 /* folding */
 
 /* A thread without delay accounting adds to no delay. */
@@ -74,7 +65,7 @@ void group_dead_add_row(GroupDead *dead, Side side, const DeadRow *row) {
                         if (value == UINT64_MAX)
                                 set_bit(dead->unknown, i);
                 } else if (is_peak(id) && side == SIDE_AFTER) {
-                        dead->values[i] = further(id, dead->values[i], value);
+                        dead->values[i] = metric_further(id, dead->values[i], value);
                         dead->threads[i] += row->exits > 0;
                 }
         }
@@ -110,9 +101,10 @@ void group_dead_merge(GroupDead *dead, const GroupDead *from) {
         dead->gone_ages_ns += from->gone_ages_ns;
         dead->lacks_age = dead->lacks_age || from->lacks_age;
         for (unsigned i = 0; i < _METRIC_MAX; i++) {
-                dead->values[i] = is_peak((MetricId) i)
-                                          ? further((MetricId) i, dead->values[i], from->values[i])
-                                          : dead->values[i] + from->values[i];
+                dead->values[i] =
+                        is_peak((MetricId) i)
+                                ? metric_further((MetricId) i, dead->values[i], from->values[i])
+                                : dead->values[i] + from->values[i];
                 dead->threads[i] += from->threads[i];
         }
         for (unsigned word = 0; word < GROUP_DEAD_WORDS; word++)
@@ -126,7 +118,7 @@ void gone_peaks_add(GonePeaks *peaks, const ThreadSample *gone) {
                 if (!is_peak((MetricId) i))
                         continue;
                 if (life_value_of_gone(gone, (MetricId) i, &value))
-                        peaks->values[i] = further((MetricId) i, peaks->values[i], value);
+                        peaks->values[i] = metric_further((MetricId) i, peaks->values[i], value);
                 else
                         set_bit(peaks->unknown, i);
         }
@@ -202,7 +194,7 @@ Amount group_dead_alive_ns(const GroupDead *dead, uint64_t tick_ns) {
 
 static bool exceeds(MetricId id, uint64_t value, const GonePeaks *peaks) {
         return !has_bit(peaks->unknown, id) && value != peaks->values[id] &&
-               further(id, value, peaks->values[id]) == value;
+               metric_further(id, value, peaks->values[id]) == value;
 }
 
 Amount group_dead_peak(const GroupDead *dead, MetricId id, const GonePeaks *peaks,

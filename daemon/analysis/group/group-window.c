@@ -8,6 +8,10 @@
 
 #define WORDS ELEMENTSOF(((ThreadSample *) NULL)->present)
 
+#define RECORD_SLOT(member, ...) [METRIC_##member] = RECORD_##member,
+static const uint8_t record_slots[_METRIC_MAX] = { METRICS(RECORD_SLOT) };
+_Static_assert(_RECORD_MAX <= UINT8_MAX, "slots are eight bits wide");
+
 static bool is_work(unsigned id) {
         return metric_is_work((MetricId) id);
 }
@@ -39,6 +43,14 @@ void life_counts_merge(LifeCounts *counts, const LifeCounts *from) {
         counts->gone += from->gone;
         counts->fleeting = amount_add_known(counts->fleeting, from->fleeting);
         counts->exits = amount_add_known(counts->exits, from->exits);
+}
+
+uint64_t metric_further(MetricId id, uint64_t a, uint64_t b) {
+        if (metric_table[id].kind == METRIC_KIND_PEAK)
+                return MAX_OF(a, b);
+        if (a == 0 || b == 0)
+                return a + b;
+        return MIN_OF(a, b);
 }
 
 static bool has_any_of(const ThreadSample *sample, SourceId source) {
@@ -133,15 +145,33 @@ static int note_fall(GroupWindow *window, unsigned id, uint64_t lost) {
 }
 
 /* @from: what the thread had before; a minimum of 0 means that there was no event yet. */
-static void note_move(GroupWindow *window, unsigned id, uint64_t from, uint64_t to) {
-        bool moved = false;
-
+static bool has_moved(unsigned id, uint64_t from, uint64_t to) {
         if (metric_table[id].kind == METRIC_KIND_PEAK)
-                moved = to > from;
-        else if (metric_table[id].kind == METRIC_KIND_FLOOR)
-                moved = to > 0 && (from == 0 || to < from);
-        if (moved)
-                group_window_note_move(window, (MetricId) id);
+                return to > from;
+        return metric_table[id].kind == METRIC_KIND_FLOOR && to > 0 && (from == 0 || to < from);
+}
+
+static void set_bit(uint64_t *words, unsigned id) {
+        words[id / 64] |= UINT64_C(1) << id % 64;
+}
+
+static bool has_bit(const uint64_t *words, unsigned id) {
+        return words[id / 64] >> id % 64 & 1;
+}
+
+static void keep_further(GroupWindowRecords *records, unsigned side, unsigned id, uint64_t value) {
+        uint64_t *kept = &records->values[side][record_slots[id]];
+
+        *kept = metric_further((MetricId) id, *kept, value);
+}
+
+/* Of a survivor. */
+static void note_move(GroupWindow *window, unsigned id, uint64_t from, uint64_t to) {
+        if (!has_moved(id, from, to))
+                return;
+        group_window_note_record(window, (MetricId) id, to);
+        set_bit(window->records.had, id);
+        keep_further(&window->records, SIDE_BEFORE, id, from);
 }
 
 /*
@@ -150,13 +180,14 @@ static void note_move(GroupWindow *window, unsigned id, uint64_t from, uint64_t 
  */
 static void note_birth(GroupWindow *window, const ThreadSample *after) {
         for (unsigned word = 0; word < WORDS; word++) {
-                uint64_t bits = after->present[word] & ~window->moved[word];
-
-                for (; bits != 0; bits &= bits - 1) {
+                for (uint64_t bits = after->present[word]; bits != 0; bits &= bits - 1) {
                         unsigned id = word * 64 + (unsigned) __builtin_ctzll(bits);
+                        uint64_t value = thread_sample_get(after, (MetricId) id);
 
-                        if (metric_table[id].unit != METRIC_UNIT_BYTES || after->tid == after->tgid)
-                                note_move(window, id, 0, thread_sample_get(after, (MetricId) id));
+                        if (has_moved(id, 0, value) &&
+                            (metric_table[id].unit != METRIC_UNIT_BYTES ||
+                             after->tid == after->tgid))
+                                group_window_note_record(window, (MetricId) id, value);
                 }
         }
 }
@@ -300,12 +331,21 @@ static void adopt_falls(GroupWindow *window, GroupWindow *from) {
         }
 }
 
+static void adopt_records(GroupWindowRecords *records, const GroupWindowRecords *from) {
+        for (unsigned id = 0; id < _METRIC_MAX; id++)
+                for (unsigned side = 0; side < SIDES && has_bit(from->moved, id); side++)
+                        keep_further(records, side, id, from->values[side][record_slots[id]]);
+        for (unsigned i = 0; i < ELEMENTSOF(records->moved); i++) {
+                records->moved[i] |= from->moved[i];
+                records->had[i] |= from->had[i];
+        }
+}
+
 void group_window_adopt(GroupWindow *window, GroupWindow *from) {
         life_counts_merge(&window->lives, &from->lives);
-        for (unsigned i = 0; i < ELEMENTSOF(window->moved); i++) {
-                window->moved[i] |= from->moved[i];
+        adopt_records(&window->records, &from->records);
+        for (unsigned i = 0; i < ELEMENTSOF(window->inherited); i++)
                 window->inherited[i] |= from->inherited[i];
-        }
         adopt_gaps(window, from);
         adopt_falls(window, from);
         group_window_free(from);
@@ -318,15 +358,24 @@ bool group_window_fell(const GroupWindow *window, MetricId id) {
 }
 
 bool group_window_inherited(const GroupWindow *window, MetricId id) {
-        return window->inherited[id / 64] >> id % 64 & 1;
+        return has_bit(window->inherited, id);
 }
 
-void group_window_note_move(GroupWindow *window, MetricId id) {
-        window->moved[id / 64] |= UINT64_C(1) << id % 64;
+void group_window_note_record(GroupWindow *window, MetricId id, uint64_t value) {
+        set_bit(window->records.moved, id);
+        keep_further(&window->records, SIDE_AFTER, id, value);
 }
 
 bool group_window_moved(const GroupWindow *window, MetricId id) {
-        return window->moved[id / 64] >> id % 64 & 1;
+        return has_bit(window->records.moved, id);
+}
+
+bool group_window_record(const GroupWindow *window, unsigned side, MetricId id, uint64_t *ret) {
+        const GroupWindowRecords *records = &window->records;
+        bool known = has_bit(side == SIDE_AFTER ? records->moved : records->had, id);
+
+        *ret = known ? records->values[side][record_slots[id]] : 0;
+        return known;
 }
 
 WindowSum group_window_sum(const GroupWindow *window, Aggregate *const sides[static SIDES],

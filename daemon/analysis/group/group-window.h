@@ -51,9 +51,27 @@ typedef struct GroupWindowFalls {
         uint64_t lost[_METRIC_MAX];
 } GroupWindowFalls;
 
+/* Peaks and minima are numbered one after the other; RECORD_END_* are no numbers. */
+#define RECORD_IS_KEPT(type) \
+        (METRIC_KIND_OF(type) == METRIC_KIND_PEAK || METRIC_KIND_OF(type) == METRIC_KIND_FLOOR)
+#define RECORD_ID(member, type, ...) \
+        RECORD_##member, RECORD_END_##member = RECORD_##member + (int) RECORD_IS_KEPT(type) - 1,
+enum { METRICS(RECORD_ID) _RECORD_MAX };
+
+/*
+ * The peaks that rose and the minima that fell inside: the furthest that those threads have now
+ * whose record moved, and the furthest that they had before. The record of a group does not tell,
+ * because another thread may have had it since long ago.
+ */
+typedef struct GroupWindowRecords {
+        uint64_t moved[(_METRIC_MAX + 63) / 64];
+        uint64_t had[(_METRIC_MAX + 63) / 64]; /* what one of them had before is known */
+        uint64_t values[SIDES][_RECORD_MAX];
+} GroupWindowRecords;
+
 typedef struct GroupWindow {
         LifeCounts lives;
-        uint64_t moved[(_METRIC_MAX + 63) / 64]; /* peaks that rose and minima that fell inside */
+        GroupWindowRecords records;
         uint64_t inherited[(_METRIC_MAX + 63) / 64]; /* sums that threads may have been born with */
         GroupWindowFalls *falls;                     /* owned; NULL: none */
         GroupWindowGaps *gaps;                       /* owned; NULL: none */
@@ -80,8 +98,13 @@ bool group_window_inherited(const GroupWindow *window, MetricId id);
  * between the two snapshots. False for all other metrics.
  */
 bool group_window_moved(const GroupWindow *window, MetricId id);
-/* Notes the same of threads that ended. */
-void group_window_note_move(GroupWindow *window, MetricId id);
+/* Notes the same of threads that ended: what they had before is not known. */
+void group_window_note_record(GroupWindow *window, MetricId id, uint64_t value);
+/*
+ * What those threads had on one side whose record moved, the furthest of them. False where that is
+ * not known of any, or where no record moved.
+ */
+bool group_window_record(const GroupWindow *window, unsigned side, MetricId id, uint64_t *ret);
 /*
  * The work done in between, for a group that has threads after; call after it is settled. It has
  * the sums that @sides have, of survivors what each of them did more and of the born all; a
@@ -100,6 +123,9 @@ WindowSum group_window_sum(const GroupWindow *window, Aggregate *const sides[sta
                            MetricId id);
 /* Survivors that do not take part in the sum because they lack it on one side. */
 uint64_t group_window_left_out(const GroupWindow *window, MetricId id);
+
+/* The larger of two maxima or the smaller of two minima, where 0 is no event. */
+uint64_t metric_further(MetricId id, uint64_t a, uint64_t b);
 
 /* Counts one thread; one of the samples may be NULL. */
 void life_counts_add(LifeCounts *counts, const ThreadSample *before, const ThreadSample *after);

@@ -221,7 +221,7 @@ static Amount add_peaks(Group *group, unsigned side, const LedgerSight *sight) {
                         continue;
                 aggregate_add_peak(group->sides[side], id, peak.n);
                 if (group->window)
-                        group_window_note_move(group->window, id);
+                        group_window_note_record(group->window, id, peak.n);
                 if (id == METRIC_hiwater_rss_bytes)
                         rss = peak;
         }

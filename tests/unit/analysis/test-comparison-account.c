@@ -201,6 +201,29 @@ START_TEST(peaks_that_did_not_move_inside_are_unchanged) {
 }
 END_TEST
 
+START_TEST(a_peak_is_that_of_the_threads_whose_peak_rose) {
+        /* One has the highest since long ago, one rose below it, and one was born. */
+        static const Life old[] = { { "p", 1, S(50), S(50) }, { "p", 1, S(10), S(20) } };
+        static const Life born[] = { { "p", 1, S(50), S(50) }, { "p", 105, GONE, S(10) } };
+        View view = view_with_overview(true);
+        Compared compared = compared_lives(&view, &two_captures, old, 2);
+        json_object *group = compared_group(&compared, COMPARISON_GROUPS, "p");
+
+        ck_assert_str_eq(json_at(group, "metrics", "wait_max", "before", END), "1000000000");
+        ck_assert_str_eq(json_at(group, "metrics", "wait_max", "after", END), "2000000000");
+        ck_assert_str_eq(json_at(group, "metrics", "wait_max", "delta", END), "1000000000");
+        compared_done(&compared);
+
+        compared = compared_lives(&view, &two_captures, born, 2);
+        group = compared_group(&compared, COMPARISON_GROUPS, "p");
+        ck_assert_str_eq(json_at(group, "metrics", "wait_max", "before", END), "null");
+        ck_assert_str_eq(json_at(group, "metrics", "wait_max", "after", END), "1000000000");
+        ck_assert_str_eq(json_at(group, "metrics", "wait_max", "reason", END),
+                         "\"before: the threads that reached it were born or ended in between\"");
+        compared_done(&compared);
+}
+END_TEST
+
 START_TEST(totals_are_weighed_by_what_moved) {
         View view = view_with_overview(false);
         Compared compared = compared_lives(&view, &two_captures, lives, ELEMENTSOF(lives));
@@ -395,6 +418,7 @@ int main(void) {
         tcase_add_test(interval, groups_say_their_weight_time_and_lives);
         tcase_add_test(interval, derived_values_have_the_work);
         tcase_add_test(interval, peaks_that_did_not_move_inside_are_unchanged);
+        tcase_add_test(interval, a_peak_is_that_of_the_threads_whose_peak_rose);
         tcase_add_test(interval, coverage_counts_every_thread);
         tcase_add_test(interval, an_older_thread_that_was_overlooked_is_not_born);
         tcase_add_test(interval, without_cpus_groups_have_an_order_and_no_weight);

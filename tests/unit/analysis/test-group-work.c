@@ -162,32 +162,62 @@ START_TEST(a_survivor_did_what_its_counters_grew_by) {
 }
 END_TEST
 
+/* What the threads had whose record moved; NONE: it is not known of any of them. */
 static const struct {
         MetricId id;
         Life lives[MAX_LIVES];
-        bool moved;
+        uint64_t records[SIDES];
 } move_rows[] = {
-        { METRIC_wait_max, { { 10, 11 } }, true },
-        { METRIC_wait_max, { { 10, 10 }, { 900, GONE } }, false },
-        /* The highest of the group ended; another rose below it. */
-        { METRIC_wait_max, { { 10, 20 }, { 900, GONE } }, true },
-        { METRIC_wait_max, { { 10, 10 }, { GONE, 4 } }, true },
-        { METRIC_wait_max, { { 10, 10 }, { GONE, 0 } }, false },
-        { METRIC_wait_max, { { NONE, 10 } }, false },
-        { METRIC_wait_max, { { 10, NONE } }, false },
-        { METRIC_cpu_delay_min_ns, { { 10, 9 } }, true },
-        { METRIC_cpu_delay_min_ns, { { 10, 10 } }, false },
-        { METRIC_cpu_delay_min_ns, { { 0, 10 } }, true }, /* the first event */
-        { METRIC_hiwater_rss_bytes, { { 10, 11 } }, true },
-        { METRIC_nr_threads, { { 10, 11 } }, false }, /* a level is no peak */
-        { METRIC_run_time_ns, { { 10, 11 } }, false },
+        { METRIC_wait_max, { { 10, 11 } }, { 10, 11 } },
+        { METRIC_wait_max, { { 10, 10 }, { 900, GONE } }, { NONE, NONE } },
+        /* The highest of the group ended, or has been there all the time; another rose below it. */
+        { METRIC_wait_max, { { 10, 20 }, { 900, GONE } }, { 10, 20 } },
+        { METRIC_wait_max, { { 900, 900 }, { 1, 2 } }, { 1, 2 } },
+        { METRIC_wait_max, { { 900, 900 }, { 1, 2 }, { 7, 8 }, { 3, 30 } }, { 7, 30 } },
+        { METRIC_wait_max, { { 900, 900 }, { 1, 2 }, { GONE, 5 }, { GONE, 4 } }, { 1, 5 } },
+        { METRIC_wait_max, { { 10, 10 }, { GONE, 4 } }, { NONE, 4 } },
+        { METRIC_wait_max, { { 10, 10 }, { GONE, 0 } }, { NONE, NONE } },
+        { METRIC_wait_max, { { NONE, 10 } }, { NONE, NONE } },
+        { METRIC_wait_max, { { 10, NONE } }, { NONE, NONE } },
+        { METRIC_cpu_delay_min_ns, { { 10, 9 } }, { 10, 9 } },
+        { METRIC_cpu_delay_min_ns, { { 10, 10 } }, { NONE, NONE } },
+        { METRIC_cpu_delay_min_ns, { { 0, 10 } }, { 0, 10 } }, /* the first event */
+        { METRIC_cpu_delay_min_ns, { { 2, 2 }, { 0, 10 }, { 12, 11 } }, { 12, 10 } },
+        { METRIC_hiwater_rss_bytes, { { 10, 11 } }, { 10, 11 } },
+        { METRIC_nr_threads, { { 10, 11 } }, { NONE, NONE } }, /* a level is no peak */
+        { METRIC_run_time_ns, { { 10, 11 } }, { NONE, NONE } },
 };
 
 START_TEST(peaks_and_minima_move_inside) {
-        Group group = group_of(move_rows[_i].id, move_rows[_i].lives);
+        MetricId id = move_rows[_i].id;
+        Group group = group_of(id, move_rows[_i].lives);
 
-        ck_assert_int_eq(group_window_moved(group.window, move_rows[_i].id), move_rows[_i].moved);
+        ck_assert_int_eq(group_window_moved(group.window, id),
+                         move_rows[_i].records[SIDE_AFTER] != NONE);
+        for (unsigned side = 0; side < SIDES; side++) {
+                uint64_t record;
+
+                ck_assert_int_eq(group_window_record(group.window, side, id, &record),
+                                 move_rows[_i].records[side] != NONE);
+                if (move_rows[_i].records[side] != NONE)
+                        ck_assert_uint_eq(record, move_rows[_i].records[side]);
+        }
         group_done(&group);
+}
+END_TEST
+
+START_TEST(records_of_adopted_threads_count) {
+        static const Life some[MAX_LIVES] = { { 7, 9 } }, more[MAX_LIVES] = { { 1, 2 }, { 8, 50 } };
+        Group group = group_of(METRIC_wait_max, some), from = group_of(METRIC_wait_max, more);
+        uint64_t record;
+
+        group_window_adopt(group.window, TAKE_PTR(from.window));
+        ck_assert(group_window_record(group.window, SIDE_BEFORE, METRIC_wait_max, &record));
+        ck_assert_uint_eq(record, 8);
+        ck_assert(group_window_record(group.window, SIDE_AFTER, METRIC_wait_max, &record));
+        ck_assert_uint_eq(record, 50);
+        group_done(&group);
+        group_done(&from);
 }
 END_TEST
 
@@ -216,6 +246,7 @@ int main(void) {
         tcase_add_test(work, a_survivor_did_what_its_counters_grew_by);
         suite_add_tcase(suite, work);
         tcase_add_loop_test(moves, peaks_and_minima_move_inside, 0, ELEMENTSOF(move_rows));
+        tcase_add_test(moves, records_of_adopted_threads_count);
         tcase_add_test(moves, a_thread_born_in_an_old_process_brings_no_peak_of_its_memory);
         suite_add_tcase(suite, moves);
         return check_main(suite);

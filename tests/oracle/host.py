@@ -121,7 +121,7 @@ def limited(before, after):
 
 
 def rises_of(begin, end):
-    """{what: (count, time)} of one cgroup; @begin is None for one that was made inside."""
+    """{what: (count, time)} of one cgroup; @begin is None for one that had no threads before, or was not there."""
     cpu = risen(begin and (begin.get("cpu") or {}), end.get("cpu") or {})
     events = risen(begin and events_of(begin), events_of(end))
     pids = risen(begin and events_of(begin, "pids"), events_of(end, "pids"))
@@ -148,8 +148,8 @@ def above(rises, path):
 
 
 def risen(first, last):
-    """A function that tells by how much a counter of two objects rose, or None; it began at 0 when @first is None."""
+    """A function that tells by how much a counter of two objects rose, or None."""
     def rise(name):
-        begin, end = 0 if first is None else first.get(name), last.get(name)
+        begin, end = None if first is None else first.get(name), last.get(name)
         return None if None in (begin, end) or end < begin else end - begin
     return rise

@@ -177,13 +177,13 @@ int limit_tally_add(LimitTally *tally, Side side, Span path, Span stats_json) {
 
 /* what happened inside */
 
-/* How far a counter rose; not known where it fell, or where a record lacks it. */
+/* How far a counter rose; not known where it fell, or where it is not in both snapshots. */
 static Amount risen(const Cgroup *cgroup, Reading before, Reading after) {
         Reading rise;
 
-        if (!cgroup->sides[SIDE_AFTER].has)
+        if (!cgroup->sides[SIDE_BEFORE].has || !cgroup->sides[SIDE_AFTER].has)
                 return (Amount){ .known = false };
-        rise = reading_delta(cgroup->sides[SIDE_BEFORE].has ? before : READING(0), after);
+        rise = reading_delta(before, after);
         if (rise.state != READING_NUMBER || rise.negative)
                 return (Amount){ .known = false };
         return amount_of(rise.magnitude);

@@ -8,8 +8,12 @@
  * memory.events, pids.events) in the cgroup records of the two snapshots; and whose limits differ.
  * Paths are literal, whatever a view makes of them, and every cgroup counts.
  *
- * A cgroup that only the later snapshot has was made inside, so its counters began at 0. One that
- * is gone took its counters along. A counter that fell belongs to another cgroup of the same path.
+ * Only a cgroup that both snapshots have says what happened inside. One that the later snapshot
+ * alone has was perhaps made inside, but a capture records no cgroup without threads in or below
+ * it: the counters of one that had none at the time of the earlier snapshot may be those of weeks.
+ * Events of such a cgroup are told of the one above, which the kernel counts them in as well. A
+ * cgroup that is gone took its counters along. A counter that fell belongs to another cgroup of the
+ * same path.
  */
 
 #include <stdbool.h>

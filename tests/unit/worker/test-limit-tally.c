@@ -81,10 +81,22 @@ START_TEST(what_was_throttled_inside_is_the_difference) {
 }
 END_TEST
 
-START_TEST(a_cgroup_that_was_made_inside_counts_from_0) {
+/* It may be as old as the host: what has no threads is not recorded. */
+START_TEST(a_cgroup_that_was_not_recorded_before_says_nothing) {
         add_throttled(SIDE_BEFORE, "/other", 0, 0);
         add_throttled(SIDE_AFTER, "/new", 2, 30);
-        check(UNKNOWN, "[" LINE("/new", "cpu.max", "2", "30000") "]");
+        add_events(SIDE_AFTER, "/new/below", 3, 3, 3);
+        check(UNKNOWN, "[]");
+        check(amount_of(1), "[" LINE("", "oom_kill", "1", "null") "]");
+}
+END_TEST
+
+START_TEST(events_of_a_cgroup_that_was_not_recorded_before_are_told_of_the_one_above) {
+        add_events(SIDE_BEFORE, "/p", 0, 0, 1);
+        add_events(SIDE_AFTER, "/p", 0, 0, 3);
+        add_events(SIDE_AFTER, "/p/new", 0, 0, 9);
+        check_lines(amount_of(3), (const char *const[]){ LINE("/p", "oom_kill", "2", "null"),
+                                                         LINE("", "oom_kill", "1", "null"), NULL });
 }
 END_TEST
 
@@ -327,7 +339,9 @@ int main(void) {
 
         tcase_add_checked_fixture(t, setup, teardown);
         tcase_add_test(t, what_was_throttled_inside_is_the_difference);
-        tcase_add_test(t, a_cgroup_that_was_made_inside_counts_from_0);
+        tcase_add_test(t, a_cgroup_that_was_not_recorded_before_says_nothing);
+        tcase_add_test(t,
+                       events_of_a_cgroup_that_was_not_recorded_before_are_told_of_the_one_above);
         tcase_add_test(t, a_cgroup_that_is_gone_says_nothing);
         tcase_add_test(t, a_counter_that_fell_says_nothing);
         tcase_add_test(t, what_was_not_recorded_before_is_no_rise);

@@ -21,6 +21,7 @@ struct SetComparison {
         SetGroup **groups; /* owned; in the order of the table's */
         size_t n_groups, n_allocated;
         size_t n_captures, n_begun;
+        uint64_t ledgers;   /* captures whose windows have one */
         SetCapture capture; /* being read */
         double windows_ns;  /* total length */
         size_t n_windows;
@@ -95,6 +96,8 @@ void set_comparison_begin(SetComparison *comparison, const SetCapture *capture) 
         comparison->capture = *capture;
         comparison->family.sides[capture->side] |= UINT64_C(1) << comparison->n_begun;
         comparison->family.defects[capture->side] |= capture->defects;
+        if (capture->has_ledger)
+                comparison->ledgers |= UINT64_C(1) << comparison->n_begun;
         comparison->n_begun++;
         if (capture->elapsed_ns > 0) {
                 comparison->windows_ns += (double) capture->elapsed_ns;
@@ -260,6 +263,18 @@ static int choose_groups(SetComparison *comparison) {
         return 0;
 }
 
+/* A group may be found in the last capture only, so this waits for all of them. */
+static int take_nothing(SetComparison *comparison) {
+        int r = 0;
+
+        for (size_t i = 0; i < comparison->n_groups; i++)
+                for (unsigned side = 0; side < SIDES && r == 0; side++)
+                        r = set_group_take_nothing(comparison->groups[i], &comparison->list,
+                                                   comparison->family.sides[side],
+                                                   comparison->ledgers, comparison->n_captures);
+        return r;
+}
+
 int set_comparison_finish(SetComparison *comparison,
                           const SourceTable *const sources[static SIDES]) {
         SetFamily *family = &comparison->family;
@@ -271,6 +286,9 @@ int set_comparison_finish(SetComparison *comparison,
                 comparison->sources[side] = sources[side];
         if (comparison->n_windows > 0)
                 family->window_ns = comparison->windows_ns / (double) comparison->n_windows;
+        r = take_nothing(comparison);
+        if (r != 0)
+                return r;
         r = set_family_test(family, comparison->groups, comparison->n_groups);
         if (r != 0)
                 return r;

@@ -157,6 +157,8 @@ int set_group_take(SetGroup *group, const SetRowList *list, const SetCapture *ca
         r = settle_dead(group);
         sight.window = group->window;
         if (r != 0 || !group->window) {
+                if (group->dead && group_dead_moved(group->dead))
+                        group->renamed |= UINT64_C(1) << index;
                 forget_capture(group);
                 return r;
         }
@@ -164,5 +166,23 @@ int set_group_take(SetGroup *group, const SetRowList *list, const SetCapture *ca
         for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++)
                 r = set_row_take(&group->rows[slot], list->indexes[slot], &sight);
         forget_capture(group);
+        return r;
+}
+
+int set_group_take_nothing(SetGroup *group, const SetRowList *list, uint64_t side,
+                           uint64_t captures, size_t n_captures) {
+        uint64_t bits = side & captures & ~group->threads.present & ~group->renamed;
+        int r = 0;
+
+        if (!(group->threads.present & side))
+                return 0;
+        for (; bits != 0 && r == 0; bits &= bits - 1) {
+                size_t capture = (size_t) __builtin_ctzll(bits);
+
+                r = set_samples_put(&group->threads, n_captures, capture, 0);
+                for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++)
+                        r = set_row_take_nothing(&group->rows[slot], list->indexes[slot],
+                                                 n_captures, capture);
+        }
         return r;
 }

@@ -61,6 +61,8 @@ typedef struct SetGroup {
         Group *group;       /* borrowed; for its key and members */
         SetRow *rows;       /* owned; one per slot */
         SetSamples threads; /* the number of threads */
+        /* Captures in whose windows the group had threads that ended, though none by its names. */
+        uint64_t renamed;
         /* Some thread is in two captures, of the same set or of both. */
         bool lives_on;
 
@@ -82,3 +84,11 @@ _must_check_ int set_group_fold_dead(SetGroup *group, Side end, const DeadRow *r
 /* Takes the samples of capture @index of @n_captures, which was read. 0 or -ENOMEM. */
 _must_check_ int set_group_take(SetGroup *group, const SetRowList *list, const SetCapture *capture,
                                 size_t n_captures, size_t index);
+/*
+ * Takes what is known of the windows in which the group had no thread and none ended, after all
+ * captures were read: it did nothing there. @side: the captures of one side; @captures: those whose
+ * windows have a ledger. Of a side that has no thread of the group there is nothing to take: it
+ * stays one without the group. 0 or -ENOMEM.
+ */
+_must_check_ int set_group_take_nothing(SetGroup *group, const SetRowList *list, uint64_t side,
+                                        uint64_t captures, size_t n_captures);

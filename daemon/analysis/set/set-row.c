@@ -195,6 +195,13 @@ static int take_derived(SetRow *row, DerivedId id, const SetSight *sight) {
         return 0;
 }
 
+int set_row_take_nothing(SetRow *row, unsigned index, size_t n_captures, size_t capture) {
+        if (!row->samples.present ||
+            (set_row_kind(index) != SET_ROW_RATE && index != row_index(false, METRIC_thread_count)))
+                return 0;
+        return set_samples_put(&row->samples, n_captures, capture, 0);
+}
+
 int set_row_take(SetRow *row, unsigned index, const SetSight *sight) {
         if (index < _METRIC_MAX)
                 return take_metric(row, (MetricId) index, sight);

@@ -100,3 +100,10 @@ typedef struct SetSight {
 
 /* Takes the sample of row @index if there is one. 0 or -ENOMEM. */
 _must_check_ int set_row_take(SetRow *row, unsigned index, const SetSight *sight);
+/*
+ * Takes the sample of a capture in whose window the group is known to have done nothing: 0 for a
+ * rate that it has in some other window and for the number of threads, none for any other row. 0 or
+ * -ENOMEM.
+ */
+_must_check_ int set_row_take_nothing(SetRow *row, unsigned index, size_t n_captures,
+                                      size_t capture);

@@ -22,6 +22,10 @@ typedef struct Shot {
         uint64_t at_s; /* since boot */
         const ThreadSample *samples;
         size_t n_samples;
+        /* With has_ledger: its rows. */
+        bool has_ledger;
+        const DeadRow *dead;
+        size_t n_dead;
 } Shot;
 
 /* What the hosts of both sides have; without CPUs it is not told. */
@@ -51,9 +55,11 @@ static inline const ThreadSample *shot_find(const Shot *shot, const ThreadSample
 static inline void set_run_fold(SetRun *run, const Shot *shot, const Shot *previous,
                                 const Shot *earlier) {
         SetCapture capture = { .side = shot->side, .defects = set_run_defects };
+        const Shot *const ends[SIDES] = { previous, shot };
 
         if (previous)
                 capture.elapsed_ns = (shot->at_s - previous->at_s) * NSEC_PER_SEC;
+        capture.has_ledger = previous && previous->has_ledger && shot->has_ledger;
         if (earlier) {
                 capture.has_earlier = true;
                 capture.earlier_ticks = capture.window_ticks = earlier->at_s * SHOT_TICKS;
@@ -69,6 +75,11 @@ static inline void set_run_fold(SetRun *run, const Shot *shot, const Shot *previ
                         ck_assert_int_eq(
                                 set_comparison_fold(run->comparison, &previous->samples[i], NULL),
                                 0);
+        for (unsigned end = 0; end < SIDES && capture.has_ledger; end++)
+                for (size_t i = 0; i < ends[end]->n_dead; i++)
+                        ck_assert_int_eq(set_comparison_fold_dead(run->comparison, (Side) end,
+                                                                  &ends[end]->dead[i]),
+                                         0);
         ck_assert_int_eq(set_comparison_end(run->comparison), 0);
 }
 

@@ -207,6 +207,70 @@ START_TEST(threads_that_come_and_go_make_no_negative_rates) {
 }
 END_TEST
 
+/* The ledger of capture i has one row: what @exits[i] threads of a job did that ended by then. */
+static void put_ledgers(DeadRow rows[static N_SHOTS], const uint64_t exits[static N_SHOTS]) {
+        for (unsigned i = 0; i < N_SHOTS; i++) {
+                rows[i] = (DeadRow){ .exits = exits[i], .sample = thread_of("job", "job", 0) };
+                thread_sample_put(&rows[i].sample, METRIC_minflt, 100 * exits[i]);
+                shots[i].has_ledger = true;
+                shots[i].dead = &rows[i];
+                shots[i].n_dead = 1;
+        }
+}
+
+static const char *samples_at(const SetRun *run, const char *group, const char *metric,
+                              const char *side) {
+        return json_at(set_run_group(run, group), "metrics", metric, side, "n", END);
+}
+
+START_TEST(a_group_that_no_window_has_did_nothing_in_it) {
+        /* A job in each window before and in one of four after, the last. */
+        static const uint64_t exits[N_SHOTS] = { 1, 2, 3, 4, 5, 6, 6, 6, 6, 7 };
+        View view = view_of("minflt,thread_count,nr_threads");
+        DeadRow rows[N_SHOTS];
+        SetRun run;
+
+        put_ledgers(rows, exits);
+        for (unsigned i = 0; i < N_SIDE; i++)
+                thread_sample_put(put_thread(i, "once", 7), METRIC_minflt, 10 * i);
+        run = run_of(&view);
+        ck_assert_double_eq(number_at(&run, "job", "metrics", "minflt", "delta"), -10);
+        ck_assert_str_eq(json_at(set_run_group(&run, "job"), "metrics", "minflt", "after", END),
+                         "{\"n\":4,\"median\":0,\"min\":0,\"max\":10,\"q1\":0,\"q3\":2.5}");
+        ck_assert_str_eq(samples_at(&run, "job", "thread_count", "after"), "4");
+        ck_assert_str_eq(json_at(set_run_group(&run, "job"), "threadsAfter", END), "0");
+        /* A side that the group is not on at all stays so. */
+        ck_assert_str_eq(json_at(set_run_group(&run, "once"), "rates", "after", END), "null");
+        set_run_done(&run);
+
+        for (unsigned i = 0; i < N_SHOTS; i++)
+                shots[i].has_ledger = false;
+        for (unsigned i = 0; i < N_SHOTS; i++)
+                thread_sample_put(put_thread(i, "job", 9), METRIC_minflt, 10 * i);
+        shots[N_SIDE].n_samples = 0; /* without a ledger nobody knows */
+        run = run_of(&view);
+        ck_assert_str_eq(samples_at(&run, "job", "thread_count", "after"), "4");
+        set_run_done(&run);
+}
+END_TEST
+
+START_TEST(what_a_group_did_whose_threads_ended_under_other_names_is_not_known) {
+        static const uint64_t exits[N_SHOTS] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+        View view = view_of("minflt,thread_count");
+        DeadRow rows[N_SHOTS];
+        SetRun run;
+
+        put_ledgers(rows, exits);
+        for (unsigned i = 0; i < 7; i++)
+                thread_sample_put(put_thread(i, "old", 7), METRIC_minflt, 10 * i);
+        run = run_of(&view);
+        /* There it is in 5 and 6, where a window has its work, and 7 lost it. */
+        ck_assert_str_eq(samples_at(&run, "old", "thread_count", "after"), "4");
+        ck_assert_str_eq(samples_at(&run, "old", "minflt", "after"), "3");
+        set_run_done(&run);
+}
+END_TEST
+
 START_TEST(a_thread_that_was_overlooked_is_not_taken_for_born) {
         View view = view_of("minflt");
         SetRun run;
@@ -710,6 +774,8 @@ int main(void) {
         tcase_add_test(tests, the_number_of_threads_is_a_level);
         tcase_add_test(tests, a_window_that_holds_a_capture_of_the_other_side_is_none);
         tcase_add_test(tests, threads_that_come_and_go_make_no_negative_rates);
+        tcase_add_test(tests, a_group_that_no_window_has_did_nothing_in_it);
+        tcase_add_test(tests, what_a_group_did_whose_threads_ended_under_other_names_is_not_known);
         tcase_add_test(tests, a_thread_that_was_overlooked_is_not_taken_for_born);
         tcase_add_test(tests, a_counter_that_was_set_back_gives_no_sample);
         tcase_add_test(tests, quotients_are_of_the_work_in_the_window);

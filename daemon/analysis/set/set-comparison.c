@@ -137,7 +137,7 @@ static int fold_gone(SetComparison *comparison, const ThreadSample *gone) {
         if (!comparison->capture.has_ledger || thread_is_left_out(&comparison->view, gone))
                 return 0;
         r = obtain_dead(comparison, gone, 0, &group);
-        return r == 0 ? set_group_fold_gone(group, gone) : r;
+        return r == 0 ? set_group_fold_gone(group, &comparison->capture, gone) : r;
 }
 
 int set_comparison_fold_dead(SetComparison *comparison, Side end, const DeadRow *row) {

@@ -71,6 +71,7 @@ static void forget_capture(SetGroup *group) {
         group->window = aggregate_free(group->window);
         group_work_done(&group->work);
         group->work = (GroupWork){ .totals = NULL };
+        group->tally = (LifeTally){ .alive_ns = 0 };
         group->dead = group_dead_free(group->dead);
 }
 
@@ -81,6 +82,7 @@ SetGroup *set_group_free(SetGroup *group, const SetRowList *list) {
         for (size_t slot = 0; slot < list->n_slots; slot++)
                 set_samples_done(&group->rows[slot].samples);
         set_samples_done(&group->threads);
+        set_samples_done(&group->alive);
         free(group->rows);
         free(group);
         return NULL;
@@ -105,16 +107,16 @@ int set_group_fold(SetGroup *group, const SetCapture *capture, const ThreadSampl
         if ((before && !capture->is_interval) ||
             (capture->has_earlier && after->start_ticks <= capture->earlier_ticks))
                 group->lives_on = true;
+        life_tally_add(&group->tally, &capture->period, before, after);
         return group_work_fold(&group->work, &group->window, before, after,
                                knows_work(capture, before, after), &sample);
 }
 
-int set_group_fold_gone(SetGroup *group, const ThreadSample *gone) {
-        const Period unknown = { .known = false };
+int set_group_fold_gone(SetGroup *group, const SetCapture *capture, const ThreadSample *gone) {
         int r = group->dead ? 0 : group_dead_new(&group->dead);
 
         if (r == 0)
-                group_dead_add_gone(group->dead, &unknown, gone);
+                group_dead_add_gone(group->dead, &capture->period, gone);
         return r;
 }
 
@@ -127,7 +129,8 @@ int set_group_fold_dead(SetGroup *group, Side end, const DeadRow *row) {
 }
 
 /* A group may have none but threads that ended: then it has no thread at the end. */
-static int settle_dead(SetGroup *group) {
+static int settle_dead(SetGroup *group, const Period *period) {
+        const Amount no_peak = { .known = false };
         int r;
 
         if (!group->dead || group_dead_exits(group->dead) == 0)
@@ -140,7 +143,19 @@ static int settle_dead(SetGroup *group) {
                         group_work_add_ended(&group->work, group->window, (MetricId) i, sum.value,
                                              sum.threads);
         }
+        /* Time alive counts where the time in which they ran does. */
+        if (group_dead_left_out(group->dead, METRIC_run_time_ns) == 0)
+                life_tally_add_ended(&group->tally,
+                                     group_dead_alive_ns(group->dead, period->tick_ns), no_peak);
         return r;
+}
+
+static int take_alive(SetGroup *group, const SetCapture *capture, size_t n_captures, size_t index) {
+        if (!capture->period.known || capture->elapsed_ns == 0 || group->tally.lacks_alive)
+                return 0;
+        return set_samples_put(&group->alive, n_captures, index,
+                               (double) group->tally.alive_ns * (double) NSEC_PER_SEC /
+                                       (double) capture->elapsed_ns);
 }
 
 int set_group_take(SetGroup *group, const SetRowList *list, const SetCapture *capture,
@@ -154,7 +169,7 @@ int set_group_take(SetGroup *group, const SetRowList *list, const SetCapture *ca
         };
         int r;
 
-        r = settle_dead(group);
+        r = settle_dead(group, &capture->period);
         sight.window = group->window;
         if (r != 0 || !group->window) {
                 if (group->dead && group_dead_moved(group->dead))
@@ -163,6 +178,8 @@ int set_group_take(SetGroup *group, const SetRowList *list, const SetCapture *ca
                 return r;
         }
         r = set_samples_put(&group->threads, n_captures, index, (double) group->window->n_threads);
+        if (r == 0)
+                r = take_alive(group, capture, n_captures, index);
         for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++)
                 r = set_row_take(&group->rows[slot], list->indexes[slot], &sight);
         forget_capture(group);
@@ -180,6 +197,8 @@ int set_group_take_nothing(SetGroup *group, const SetRowList *list, uint64_t sid
                 size_t capture = (size_t) __builtin_ctzll(bits);
 
                 r = set_samples_put(&group->threads, n_captures, capture, 0);
+                if (r == 0)
+                        r = set_samples_put(&group->alive, n_captures, capture, 0);
                 for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++)
                         r = set_row_take_nothing(&group->rows[slot], list->indexes[slot],
                                                  n_captures, capture);

@@ -16,6 +16,7 @@
 #include "analysis/group/aggregate.h"
 #include "analysis/group/group-dead.h"
 #include "analysis/group/group.h"
+#include "analysis/group/life-tally.h"
 #include "analysis/set/set-row.h"
 #include "view/view.h"
 #include "snapshot/thread-sample.h"
@@ -52,6 +53,7 @@ typedef struct SetCapture {
          */
         uint64_t elapsed_ns;
         uint64_t window_ticks; /* when the window began, in the same unit */
+        Period period;         /* the window; not known where there is none */
         bool is_interval;
         bool has_ledger;       /* of the window: it tells what threads did that ended */
         KernelDefects defects; /* of the kernel */
@@ -61,6 +63,7 @@ typedef struct SetGroup {
         Group *group;       /* borrowed; for its key and members */
         SetRow *rows;       /* owned; one per slot */
         SetSamples threads; /* the number of threads */
+        SetSamples alive;   /* how long its threads were alive in a second, in ns */
         /* Captures in whose windows the group had threads that ended, though none by its names. */
         uint64_t renamed;
         /* Some thread is in two captures, of the same set or of both. */
@@ -69,6 +72,7 @@ typedef struct SetGroup {
         /* The capture being read; NULL: it has no thread of this group so far. */
         Aggregate *window; /* owned; as in SetSight */
         GroupWork work;
+        LifeTally tally;
         GroupDead *dead; /* owned; threads that ended in its window; NULL: none did */
 } SetGroup;
 
@@ -79,7 +83,8 @@ SetGroup *set_group_free(SetGroup *group, const SetRowList *list);
 _must_check_ int set_group_fold(SetGroup *group, const SetCapture *capture,
                                 const ThreadSample *before, const ThreadSample *after);
 /* A thread that ended in the window of the capture, and a row of a ledger of it. 0 or -ENOMEM. */
-_must_check_ int set_group_fold_gone(SetGroup *group, const ThreadSample *gone);
+_must_check_ int set_group_fold_gone(SetGroup *group, const SetCapture *capture,
+                                     const ThreadSample *gone);
 _must_check_ int set_group_fold_dead(SetGroup *group, Side end, const DeadRow *row);
 /* Takes the samples of capture @index of @n_captures, which was read. 0 or -ENOMEM. */
 _must_check_ int set_group_take(SetGroup *group, const SetRowList *list, const SetCapture *capture,

@@ -37,7 +37,6 @@ static bool is_exact(const SetFamily *family, const SetGroup *group, unsigned si
 /* As account_of() has it: cut to what running and waiting leave, where it is not exact. */
 static void find_storage(const SetFamily *family, const SetGroup *group, unsigned side,
                          Account *second) {
-        uint64_t alive_ns = number_multiply_saturating(second->threads, NSEC_PER_SEC);
         Amount rest;
 
         second->storage_exact = true;
@@ -50,8 +49,10 @@ static void find_storage(const SetFamily *family, const SetGroup *group, unsigne
         if (!second->storage_ns.known || is_exact(family, group, side))
                 return;
         second->storage_exact = false;
+        if (!second->alive_ns.known)
+                return;
         rest = amount_subtract(
-                amount_of(alive_ns),
+                second->alive_ns,
                 amount_of(number_add_saturating(second->running_ns.n, second->waiting_ns.n)));
         second->storage_ns.n = MIN_OF(second->storage_ns.n, rest.n);
 }
@@ -63,6 +64,7 @@ void set_rates_find(const SetFamily *family, const SetGroup *group, unsigned sid
                 .has_group = threads.known,
                 .second = {
                         .threads = threads.n,
+                        .alive_ns = median_of(family, &group->alive, side),
                         .running_ns = rate_of(family, group, side, METRIC_run_time_ns),
                         .waiting_ns = rate_of(family, group, side, METRIC_wait_time_ns),
                         .read_bytes = rate_of(family, group, side, METRIC_read_bytes),

@@ -156,6 +156,12 @@ static bool has_other_without_boot(const SetSubjects *subjects, size_t index) {
         return false;
 }
 
+static Period period_from(const Subject *begin, const Subject *end) {
+        const JudgeTime times[SIDES] = { judge_time_of(&begin->head), judge_time_of(&end->head) };
+
+        return period_between(times);
+}
+
 SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subject **ret_previous) {
         const SetSubject *member = &subjects->members[index];
         const SetSubject *earlier = find_earlier(subjects, member);
@@ -168,6 +174,7 @@ SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subjec
                 capture.window_ticks = start_ticks_of(member->begin);
                 capture.elapsed_ns = member->subject->head.start_boottime_ns -
                                      member->begin->head.start_boottime_ns;
+                capture.period = period_from(member->begin, member->subject);
                 *ret_previous = member->begin;
         }
         if (member->subject->head.boot_id[0] == '\0' && has_other_without_boot(subjects, index)) {
@@ -185,6 +192,7 @@ SetCapture set_subjects_relate(const SetSubjects *subjects, size_t index, Subjec
         capture.window_ticks = capture.earlier_ticks;
         capture.elapsed_ns =
                 member->subject->head.start_boottime_ns - earlier->subject->head.start_boottime_ns;
+        capture.period = period_from(earlier->subject, member->subject);
         *ret_previous = earlier->subject;
         return capture;
 }

@@ -57,8 +57,16 @@ static inline void set_run_fold(SetRun *run, const Shot *shot, const Shot *previ
         SetCapture capture = { .side = shot->side, .defects = set_run_defects };
         const Shot *const ends[SIDES] = { previous, shot };
 
-        if (previous)
+        if (previous) {
                 capture.elapsed_ns = (shot->at_s - previous->at_s) * NSEC_PER_SEC;
+                capture.period = (Period){
+                        .known = true,
+                        .is_interval = true,
+                        .begin_ns = previous->at_s * NSEC_PER_SEC,
+                        .end_ns = shot->at_s * NSEC_PER_SEC,
+                        .tick_ns = NSEC_PER_SEC / SHOT_TICKS,
+                };
+        }
         capture.has_ledger = previous && previous->has_ledger && shot->has_ledger;
         if (earlier) {
                 capture.has_earlier = true;

@@ -210,6 +210,37 @@ START_TEST(waiting_for_storage_is_cut_to_what_is_left) {
 }
 END_TEST
 
+/* Four threads in each window, of which each waited for 2 of its 3 s; none is there at its end. */
+START_TEST(what_ended_had_time_to_wait_for_storage) {
+        View view = view_by("weight", "minflt");
+        DeadRow rows[N_SHOTS];
+        json_object *group;
+        SetRun run;
+
+        for (unsigned i = 0; i < N_SHOTS; i++) {
+                rows[i] = (DeadRow){ .exits = 4 * i,
+                                     .accounted = 4 * i,
+                                     .young = 4 * i,
+                                     .lives_ns = 12 * NSEC_PER_SEC * i,
+                                     .sample = thread_of("p", "p", 0) };
+                thread_sample_put(&rows[i].sample, METRIC_run_time_ns, NSEC_PER_SEC * i);
+                thread_sample_put(&rows[i].sample, METRIC_blkio_delay_total_ns,
+                                  8 * NSEC_PER_SEC * i);
+                shots[i].has_ledger = true;
+                shots[i].dead = &rows[i];
+                shots[i].n_dead = 1;
+        }
+        set_run_defects = kernel_defects_of("6.12.1");
+        run = set_run_of(&view, 0.05, shots, N_SHOTS, no_sources);
+        group = json_object_object_get(json_object_object_get(set_run_group(&run, "p"), "rates"),
+                                       "after");
+        ck_assert_str_eq(json_at(group, "exact", END), "false");
+        ck_assert_double_eq_tol(atof(json_at(group, "storageNs", END)), 0.8 * SECOND, 1);
+        set_run_done(&run);
+        set_run_defects = 0;
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("set-weight");
         TCase *engine = tcase_create("engine");
@@ -221,6 +252,7 @@ int main(void) {
         tcase_add_test(engine, rates_and_weight_are_told);
         tcase_add_test(engine, a_host_of_unknown_size_has_no_weights);
         tcase_add_test(engine, waiting_for_storage_is_cut_to_what_is_left);
+        tcase_add_test(engine, what_ended_had_time_to_wait_for_storage);
         suite_add_tcase(suite, engine);
         return check_main(suite);
 }

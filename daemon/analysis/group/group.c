@@ -289,8 +289,11 @@ int group_adopt(Group *group, unsigned side, Group *from) {
                 }
                 group->works[side] = TAKE_PTR(from->works[side]);
         }
-        if (group->window && from->window)
+        /* A group that only the ledger of the dead knows has no window yet. */
+        if (from->window && group->window)
                 group_window_adopt(group->window, TAKE_PTR(from->window));
+        else if (from->window)
+                group->window = TAKE_PTR(from->window);
         return 0;
 }
 

@@ -388,6 +388,38 @@ START_TEST(delays_are_of_accounted_threads) {
 }
 END_TEST
 
+/* The job of the old cgroup ended before the interval, and only the ledgers know of it. */
+START_TEST(a_cgroup_of_which_only_a_ledger_tells_can_be_renamed) {
+        ComparisonSetup setup = setup_of(true);
+        View view = view_of(VIEW_AXIS_ALL);
+        char complaint[VIEW_COMPLAINT_BYTES];
+        Compared compared = { .comparison = NULL };
+        ThreadSample before = thread_of("main", "main", 100), after[2];
+        DeadRow row = { .exits = 3, .sample = thread_of("job", "job", 0) };
+        json_object *group;
+
+        ck_assert_int_eq(view_set(&view, VIEW_PART_pairs, span_of("/old=/new"), complaint),
+                         VIEW_OK);
+        before.cgroup = row.sample.cgroup = SPAN_LITERAL("/old");
+        after[0] = thread_of("main", "main", 200);
+        after[1] = thread_of("job", "job", 300);
+        ck_assert_int_eq(comparison_new(&view, &setup, &compared.comparison), 0);
+        for (unsigned end = 0; end < SIDES; end++)
+                ck_assert_int_eq(
+                        comparison_fold_dead(compared.comparison, SIDE_AFTER, (Side) end, &row), 0);
+        ck_assert_int_eq(comparison_fold_life(compared.comparison, &before, NULL), 0);
+        for (unsigned i = 0; i < 2; i++) {
+                after[i].cgroup = SPAN_LITERAL("/new");
+                after[i].start_ticks = 10500;
+                ck_assert_int_eq(comparison_fold_life(compared.comparison, NULL, &after[i]), 0);
+        }
+        compared_end(&compared, no_sources);
+        group = compared_group(&compared, COMPARISON_GROUPS, "/old\x1fjob\x1fjob");
+        ck_assert_str_eq(json_at(group, "lives", "born", END), "1");
+        compared_done(&compared);
+}
+END_TEST
+
 /* The longest wait of threads that ended, where it must have been inside. */
 static const struct {
         Dead rows[2];
@@ -542,6 +574,7 @@ int main(void) {
                             ELEMENTSOF(unknown_rows));
         tcase_add_test(tcase, delays_are_of_accounted_threads);
         tcase_add_test(tcase, workers_of_the_kernel_end_under_their_short_names);
+        tcase_add_test(tcase, a_cgroup_of_which_only_a_ledger_tells_can_be_renamed);
         tcase_add_loop_test(tcase, a_peak_of_the_ended_counts_if_it_was_inside, 0,
                             ELEMENTSOF(peak_rows));
         tcase_add_test(tcase, own_threads_are_left_out_of_the_view_alone);

@@ -146,12 +146,30 @@ START_TEST(adopted_threads_change_their_group) {
 }
 END_TEST
 
+/* One that only a ledger of the dead told of had none of its own. */
+START_TEST(adopted_threads_bring_their_window) {
+        ThreadSample sample = thread_of("p", "t", 1);
+        GroupTable table = {};
+        Group *group, *from;
+
+        ck_assert_int_eq(group_table_obtain(&table, span_of("to"), &group), 0);
+        ck_assert_int_eq(group_table_obtain(&table, span_of("from"), &from), 0);
+        ck_assert_int_eq(group_fold_life(from, NULL, &sample), 0);
+        ck_assert_int_eq(group_adopt(group, 1, from), 0);
+        ck_assert_ptr_nonnull(group->window);
+        ck_assert_uint_eq(group->window->lives.born, 1);
+        ck_assert_ptr_null(from->window);
+        group_table_done(&table);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("group");
         TCase *table = tcase_create("table");
         TCase *lives = tcase_create("lives");
 
         tcase_add_test(table, adopted_threads_change_their_group);
+        tcase_add_test(table, adopted_threads_bring_their_window);
         tcase_add_test(table, ids_whose_hashes_collide_are_two_groups);
         tcase_add_test(table, one_id_is_one_group);
         tcase_add_test(table, groups_stay_where_they_are_while_the_table_grows);

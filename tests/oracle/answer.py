@@ -61,7 +61,7 @@ def shown(lives, *pair):
     """All that a view can show, as one group: ctprof's own threads are left out."""
     ended = None
     if share_ledger(*pair):
-        ended = Ended()
+        ended = Ended(*pair)
         ended.gone = [life for life in lives if life.after is None and not life.latest.own]
         for side, snapshot in enumerate(pair):
             ended.rows[side].extend(row for row in snapshot.dead if not row.own)

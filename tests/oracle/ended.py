@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What threads did between two snapshots that ended in between, from the ledgers of both."""
+from judge import TOTALS, Bound, early_ns
 from registry import METRICS
 
 NOT_ACCOUNTED = ("cpu_delay_",)  # delays that every thread has
@@ -16,7 +17,9 @@ def is_delay(name):
 class Ended:
     """Of one group: the rows of both ledgers, and the threads of the first snapshot that are gone."""
 
-    def __init__(self):
+    def __init__(self, before, after):
+        self.before = before
+        self.bound = Bound(after.end_ns - before.start_ns, after.tick_ns)  # of what a thread can have done
         self.rows = [], []
         self.gone = []  # lives
 
@@ -47,16 +50,27 @@ class Ended:
         if not self.exits or not 0 < self.threads(name) <= most or None in had:
             return None
         done = self._difference(lambda row: row.values.get(name, 0)) - sum(had)
-        return done if done >= 0 else None
+        return done if done >= 0 and self._had_time(name, done) else None
+
+    def _age_ns(self, life):
+        return self.before.start_ns - life.before.start * self.before.tick_ns
+
+    def _had_time(self, name, done):
+        """False where threads bring along what they did under other names before: more than they lived for."""
+        if name not in TOTALS:
+            return True
+        early = sum(early_ns(name, life.before, self._age_ns(life)) for life in self.gone)
+        return self.bound.in_ns(name, done) <= self.threads(name) * self.bound.most_ns + early
 
     def left_out(self, name):
         return min(self.exits, self.threads(name)) if self.exits and self.threads(name) > 0 and self.work(name) is None else 0
 
     def alive_ns(self, before):
-        """None where they cannot have lived that long."""
-        lived = self._difference(lambda row: row.lives_ns) - sum(
-            before.start_ns - life.before.start * before.tick_ns for life in self.gone)
-        return max(0, lived) if lived >= -len(self.gone) * before.tick_ns else None
+        """None where they cannot have lived that long, or that little."""
+        lived = self._difference(lambda row: row.lives_ns) - sum(map(self._age_ns, self.gone))
+        if lived < -len(self.gone) * before.tick_ns or lived > self.exits * self.bound.most_ns:
+            return None
+        return max(0, lived)
 
     def peak(self, name, gone, is_new_process):
         """A peak or minimum that was reached inside, where that is known; @gone: all who are gone, of any group."""

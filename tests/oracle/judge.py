@@ -16,11 +16,16 @@ TOTALS = {
     **{f"{family}_delay_total_ns": (f"{family}_delay_max_ns", states) for family, states in (
         ("cpu", RUNNING), ("blkio", BLOCKED), ("swapin", WITHIN), ("freepages", WITHIN), ("thrashing", WITHIN),
         ("compact", WITHIN), ("wpcopy", WITHIN), ("irq", RUNNING))},
+    "storage_wait_ns": (None, ""), "uninterruptible_ns": (None, ""),
     **{f"acct_{name}_ns": (None, RUNNING) for name in ("run_real", "run_virtual", "utime", "stime")},
 }
 EVENTS = [name for name, metric in METRICS.items() if metric.rule in ("MaxPeak", "MinFloor")]
 # They exclude each other; the last one is not believed.
 ACCOUNTS = [("run_time_ns", "wait_time_ns", blocked) for blocked in ("blkio_delay_total_ns", "block_sum")]
+
+
+OF_RUNNING = [name for name, (longest, states) in TOTALS.items() if longest is None and states == RUNNING]
+LATE_NS = 10**9  # the time of a running thread is booked this late at most
 
 
 @dataclasses.dataclass
@@ -29,9 +34,23 @@ class Bound:
     bare_ns: int
     tick_ns: int
 
+    @property
+    def most_ns(self):
+        return self.bare_ns + self.tick_ns + self.bare_ns // 1000
+
+    def in_ns(self, name, value):
+        return value * (self.tick_ns if METRICS[name].rule == "SumTicks" else 1)
+
     def admits(self, name, value):
-        scale = self.tick_ns if METRICS[name].rule == "SumTicks" else 1
-        return value * scale <= self.bare_ns + self.tick_ns + self.bare_ns // 1000
+        return self.in_ns(name, value) <= self.most_ns
+
+
+def early_ns(name, thread, age_ns):
+    """How much of an event that a total gets in an interval can lie before it: none that the thread was not in."""
+    state = thread.values.get("state")
+    if state is not None and state not in TOTALS[name][1]:
+        return 0
+    return min(age_ns, LATE_NS) if name in OF_RUNNING else age_ns
 
 
 def judge(snapshot, thread, proved=None):

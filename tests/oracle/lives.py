@@ -232,7 +232,7 @@ def windows(before, after, axis):
             continue
         if life.after is None and is_known:
             key = key_of_ended(life.before, axis)
-            ended.setdefault(key, Ended()).gone.append(life)
+            ended.setdefault(key, Ended(before, after)).gone.append(life)
         else:
             key = AXES[axis](life.latest)
         groups.setdefault(key, []).append(life)
@@ -242,8 +242,8 @@ def windows(before, after, axis):
                 values = {name: value for name, value in row.values.items()
                           if name not in WAITS or share_waits(before, after)}
                 row = dataclasses.replace(row, values=values)
-                ended.setdefault(key_of_ended(row, axis), Ended()).rows[side].append(row)
-    groups = {key: Window(groups.get(key, []), ended.get(key, Ended()) if is_known else None, gone, axis == "pcomm")
+                ended.setdefault(key_of_ended(row, axis), Ended(before, after)).rows[side].append(row)
+    groups = {key: Window(groups.get(key, []), ended.get(key, Ended(before, after)) if is_known else None, gone, axis == "pcomm")
               for key in {**groups, **ended}}
     return {key: window for key, window in groups.items() if window.lives or window.dead.exits}
 

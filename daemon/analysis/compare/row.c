@@ -360,7 +360,12 @@ static const char *absence_of_work(const GroupWork *work, MetricId id) {
 
 /* The same where threads ended of which a ledger tells. */
 static const char *absence_of_ended(const Row *row, unsigned index, MetricId id) {
-        if (row->dead[index] && group_dead_left_out(row->dead[index], id) > 0)
+        /* In a window a sum is on both sides or on neither, and the ended are of the later one. */
+        const GroupDead *dead = row->dead[row->window ? SIDE_AFTER : index];
+
+        if (dead && group_dead_is_refuted(dead, id))
+                return "threads that ended had been counted under other names before";
+        if (dead && group_dead_left_out(dead, id) > 0)
                 return "what threads that ended had done before is not known";
         if ((row->window || row->works[index]) && row->has_no_thread[index] &&
             !metric_is_cumulative(id))

@@ -75,10 +75,12 @@ void group_dead_add_gone(GroupDead *dead, const Period *period, const ThreadSamp
         uint64_t start_ns = number_multiply_saturating(gone->start_ticks, period->tick_ns);
 
         dead->n_gone++;
-        if (period->known && start_ns <= period->begin_ns)
+        if (period->known && start_ns <= period->begin_ns) {
                 dead->gone_ages_ns += period->begin_ns - start_ns;
-        else
+                judge_add_early(dead->early_ns, gone, period->begin_ns - start_ns);
+        } else {
                 dead->lacks_age = true;
+        }
         for (unsigned i = 0; i < _METRIC_MAX; i++) {
                 uint64_t value;
 
@@ -107,8 +109,27 @@ void group_dead_merge(GroupDead *dead, const GroupDead *from) {
                                 : dead->values[i] + from->values[i];
                 dead->threads[i] += from->threads[i];
         }
+        for (unsigned i = 0; i < JUDGE_N_TOTALS; i++)
+                dead->early_ns[i] = number_add_saturating(dead->early_ns[i], from->early_ns[i]);
         for (unsigned word = 0; word < GROUP_DEAD_WORDS; word++)
                 dead->unknown[word] |= from->unknown[word];
+}
+
+void group_dead_judge(GroupDead *dead, const Period *period) {
+        Amount alive_ns = group_dead_alive_ns(dead, period->tick_ns);
+
+        if (period->most_ns == 0 || dead->lacks_age || group_dead_exits(dead) == 0)
+                return;
+        for (unsigned i = 0; i < JUDGE_N_TOTALS; i++) {
+                DeadSum sum = group_dead_sum(dead, judge_total(i));
+                uint64_t most_ns = judge_most_ns(sum.threads, period->most_ns, period->tick_ns);
+
+                most_ns = number_add_saturating(most_ns, dead->early_ns[i]);
+                if (sum.known && judge_total_ns(i, sum.value, period->tick_ns) > most_ns)
+                        set_bit(dead->refuted, judge_total(i));
+        }
+        dead->outlived = alive_ns.n >
+                         judge_most_ns(group_dead_exits(dead), period->most_ns, period->tick_ns);
 }
 
 void gone_peaks_add(GonePeaks *peaks, const ThreadSample *gone) {
@@ -152,8 +173,11 @@ static bool is_negative(const GroupDead *dead, unsigned id) {
 }
 
 bool group_dead_moved(const GroupDead *dead) {
-        if ((int64_t) dead->exits < 0 || dead->n_gone > group_dead_exits(dead))
+        if ((int64_t) dead->exits < 0 || dead->n_gone > group_dead_exits(dead) || dead->outlived)
                 return true;
+        for (unsigned word = 0; word < GROUP_DEAD_WORDS; word++)
+                if (dead->refuted[word] != 0)
+                        return true;
         for (unsigned i = 0; i < _METRIC_MAX; i++)
                 if (metric_is_work((MetricId) i) && dead->threads[i] > 0 && is_negative(dead, i))
                         return true;
@@ -166,8 +190,12 @@ DeadSum group_dead_sum(const GroupDead *dead, MetricId id) {
 
         sum.known = group_dead_exits(dead) > 0 && (int32_t) sum.threads > 0 &&
                     sum.threads <= n_accounted(dead, id) && !has_bit(dead->unknown, id) &&
-                    !is_negative(dead, id);
+                    !has_bit(dead->refuted, id) && !is_negative(dead, id);
         return sum.known ? sum : (DeadSum){ .known = false };
+}
+
+bool group_dead_is_refuted(const GroupDead *dead, MetricId id) {
+        return has_bit(dead->refuted, id);
 }
 
 uint64_t group_dead_left_out(const GroupDead *dead, MetricId id) {
@@ -182,7 +210,7 @@ uint64_t group_dead_left_out(const GroupDead *dead, MetricId id) {
 Amount group_dead_alive_ns(const GroupDead *dead, uint64_t tick_ns) {
         uint64_t ns = dead->lives_ns - dead->gone_ages_ns;
 
-        if (dead->lacks_age)
+        if (dead->lacks_age || dead->outlived)
                 return (Amount){ .known = false };
         if ((int64_t) ns >= 0)
                 return amount_of(ns);

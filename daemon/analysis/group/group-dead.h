@@ -17,7 +17,8 @@
  * A thread is entered under the names that it ends with. One that had others in the earlier
  * snapshot is taken away from the group of those and is added to another: over all groups the sums
  * are exact, but one group has too much, and one too little, which shows when fewer threads ended
- * under its names than are gone, or when a sum is negative. A negative sum is left out as a whole.
+ * under its names than are gone, or when a sum is negative. A negative sum is left out as a whole,
+ * and so is a total of times that is more than as many threads can have lived in the interval.
  */
 
 #include <stdbool.h>
@@ -42,7 +43,11 @@ typedef struct GroupDead {
         bool lacks_age;        /* of one of them that is not known */
         /* Sums; of maxima and minima those of the later ledger. */
         uint64_t values[_METRIC_MAX];
-        uint32_t threads[_METRIC_MAX]; /* that ended and have the metric */
+        uint32_t threads[_METRIC_MAX];     /* that ended and have the metric */
+        uint64_t early_ns[JUDGE_N_TOTALS]; /* judge_add_early() of the gone */
+        /* After group_dead_judge(). */
+        uint64_t refuted[GROUP_DEAD_WORDS]; /* totals of times that are too much */
+        bool outlived; /* together they were alive for longer than there was time */
         uint64_t unknown
                 [GROUP_DEAD_WORDS]; /* sums that a gone thread lacks, or that are too large */
 } GroupDead;
@@ -65,6 +70,8 @@ void group_dead_add_row(GroupDead *dead, Side side, const DeadRow *row);
 /* A thread that the earlier snapshot has and the later one lacks. */
 void group_dead_add_gone(GroupDead *dead, const Period *period, const ThreadSample *gone);
 void group_dead_merge(GroupDead *dead, const GroupDead *from);
+/* Call after all rows and threads were added: holds the sums against the time that there was. */
+void group_dead_judge(GroupDead *dead, const Period *period);
 void gone_peaks_add(GonePeaks *peaks, const ThreadSample *gone);
 
 /* Threads that ended under the names of the group. */
@@ -84,6 +91,8 @@ typedef struct DeadSum {
 } DeadSum;
 
 DeadSum group_dead_sum(const GroupDead *dead, MetricId id);
+/* The sum is left out because it is more than there was time for. */
+bool group_dead_is_refuted(const GroupDead *dead, MetricId id);
 /* Threads that have the sum and ended under these names, if it is left out because of them. */
 uint64_t group_dead_left_out(const GroupDead *dead, MetricId id);
 /* For how long the ended were alive in the interval, added up; @tick_ns: the grain of starts. */

@@ -235,6 +235,7 @@ int group_settle_dead(Group *group, unsigned side, const LedgerSight *sight) {
         int r;
 
         if (dead && group_dead_exits(dead) > 0) {
+                group_dead_judge(dead, sight->period);
                 r = make_room_for_dead(group, side);
                 if (r != 0)
                         return r;

@@ -58,6 +58,7 @@ static const MetricId accounts[][3] = {
 // clang-format on
 
 #define N_TOTALS ELEMENTSOF(totals)
+_Static_assert(N_TOTALS == JUDGE_N_TOTALS, "judge.h counts them");
 
 /* What was found to be no part of each total. */
 typedef struct Impossible {
@@ -129,7 +130,7 @@ static bool life_of(const JudgeTime *time, const ThreadSample *sample, Bound *re
  * @impossible: what an earlier snapshot of the thread proved; this one's is added. The longest
  * event goes first, because it explains an impossible total.
  */
-static void judge_total(ThreadSample *sample, size_t i, const Bound *life, Impossible *impossible) {
+static void judge_one(ThreadSample *sample, size_t i, const Bound *life, Impossible *impossible) {
         MetricId id = totals[i].id, max = totals[i].max;
         uint64_t event = 0, total;
 
@@ -194,7 +195,7 @@ static void judge(const JudgeTime *time, ThreadSample *sample, Impossible *impos
         if (!life_of(time, sample, &life))
                 return;
         for (size_t i = 0; i < N_TOTALS; i++)
-                judge_total(sample, i, &life, impossible);
+                judge_one(sample, i, &life, impossible);
         judge_events(sample, &life, impossible);
         for (size_t i = 0; i < ELEMENTSOF(accounts); i++)
                 judge_account(sample, accounts[i], &life);
@@ -251,6 +252,37 @@ void judge_life(const JudgeTime times[static SIDES], ThreadSample *before, Threa
         interval = bound_of(interval_ns, times[SIDE_AFTER].tick_ns);
         for (size_t i = 0; i < N_TOTALS; i++)
                 judge_growth(before, after, i, &interval);
+}
+
+/* threads that ended */
+
+#define MOST_LATE_NS NSEC_PER_SEC /* by which the time of a running thread is booked late */
+
+MetricId judge_total(unsigned i) {
+        return totals[i].id;
+}
+
+/* Running is no event: only its last stretch may be missing. */
+static bool is_of_running(size_t i) {
+        return totals[i].max == NO_MAX && strcmp(totals[i].states, "R") == 0;
+}
+
+void judge_add_early(uint64_t early_ns[static JUDGE_N_TOTALS], const ThreadSample *gone,
+                     uint64_t age_ns) {
+        for (size_t i = 0; i < N_TOTALS; i++) {
+                uint64_t most = is_of_running(i) ? MIN_OF(age_ns, MOST_LATE_NS) : age_ns;
+
+                if (was_waiting(gone, totals[i].states))
+                        early_ns[i] = number_add_saturating(early_ns[i], most);
+        }
+}
+
+uint64_t judge_most_ns(uint64_t n_threads, uint64_t interval_ns, uint64_t tick_ns) {
+        return number_multiply_saturating(n_threads, bound_of(interval_ns, tick_ns).ns);
+}
+
+uint64_t judge_total_ns(unsigned i, uint64_t value, uint64_t tick_ns) {
+        return in_ns(totals[i].id, value, tick_ns);
 }
 
 /* groups */

@@ -49,6 +49,25 @@ void judge_thread(const JudgeTime *time, ThreadSample *sample);
 void judge_life(const JudgeTime times[static SIDES], ThreadSample *before, ThreadSample *after);
 
 /*
+ * Totals of times of threads that ended, by number. What such threads did in an interval is held
+ * against it, too: it is computed from what they had under the names that they ended with, so it is
+ * too much if they were counted under others before (group-dead.h).
+ */
+#define JUDGE_N_TOTALS 22u
+MetricId judge_total(unsigned i);
+/*
+ * Adds to each total by how much the interval can add to it for what began before: for an event
+ * that @gone was in the middle of when the earlier snapshot had it, which was @age_ns after its
+ * start.
+ */
+void judge_add_early(uint64_t early_ns[static JUDGE_N_TOTALS], const ThreadSample *gone,
+                     uint64_t age_ns);
+/* What @n_threads can have at most that were alive in an interval; saturates. */
+uint64_t judge_most_ns(uint64_t n_threads, uint64_t interval_ns, uint64_t tick_ns);
+/* A value of a total in ns. */
+uint64_t judge_total_ns(unsigned i, uint64_t value, uint64_t tick_ns);
+
+/*
  * Whether a sum over threads that are all in both snapshots grew by more than their interval
  * allows. @before: the threads at its start; @n_threads have a value; @growth as in the unit of the
  * metric. False for what is not a total of times, or when one of the threads was already waiting.

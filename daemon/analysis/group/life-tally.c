@@ -19,7 +19,8 @@ Period period_between(const JudgeTime times[static SIDES]) {
                          .is_interval = true,
                          .begin_ns = before->start_ns,
                          .end_ns = after->start_ns,
-                         .tick_ns = after->tick_ns };
+                         .tick_ns = after->tick_ns,
+                         .most_ns = judge_interval_ns(times) };
 }
 
 /* A start is rounded down to a tick. */

@@ -26,6 +26,7 @@ typedef struct Period {
         uint64_t begin_ns; /* when the capture of the earlier snapshot began */
         uint64_t end_ns;   /* likewise of the later one */
         uint64_t tick_ns;  /* the grain of start times */
+        uint64_t most_ns;  /* judge_interval_ns() of an interval; 0: not known */
 } Period;
 
 Period period_of_lives(const JudgeTime *time);

@@ -135,6 +135,7 @@ static int settle_dead(SetGroup *group, const Period *period) {
 
         if (!group->dead || group_dead_exits(group->dead) == 0)
                 return 0;
+        group_dead_judge(group->dead, period);
         r = group->window ? 0 : aggregate_new_empty(&group->window);
         for (unsigned i = 0; i < _METRIC_MAX && r == 0; i++) {
                 DeadSum sum = group_dead_sum(group->dead, (MetricId) i);

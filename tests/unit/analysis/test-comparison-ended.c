@@ -310,6 +310,54 @@ START_TEST(workers_of_the_kernel_end_under_their_short_names) {
 }
 END_TEST
 
+/* Two threads ended as p, where the interval had 11 s for each; what they did before is as q. */
+static const struct {
+        uint64_t lives_ns, run, gone_run;
+        const char *work, *left_out, *alive; /* of p, with 1 s of work of one that lived on */
+        bool is_exact;
+} brought_rows[] = {
+        { S(20), S(20), GONE, "21000000000", "0", "30000000000", true },
+        { S(500), S(400), GONE, "1000000000", "2", "10000000000", false },
+        /* they slept for most of their lives, so only these prove it */
+        { S(500), S(20), GONE, "21000000000", "0", "null", false },
+        /* one was seen as p, too; how much of 22 s it ran is booked a second late at most */
+        { S(30), S(30), S(7), "24000000000", "0", "30000000000", true },
+        { S(30), S(31), S(7), "1000000000", "2", "10000000000", false },
+};
+
+START_TEST(more_than_there_was_time_for_is_left_out) {
+        const Life lives[] = { { "p", S(10), S(11), 0 },
+                               { "p", brought_rows[_i].gone_run, GONE, 0 } };
+        const Dead rows[] = { { "p", SIDE_AFTER, 2, brought_rows[_i].lives_ns, brought_rows[_i].run,
+                                1, 0, false } };
+        Scene scene = { lives, brought_rows[_i].gone_run == GONE ? 1 : 2, rows, 1 };
+        Compared compared = compared_scene(&scene, VIEW_AXIS_PCOMM, true);
+        json_object *group = compared_group(&compared, COMPARISON_GROUPS, "p");
+
+        ck_assert_str_eq(metric_at(&compared, "p", "run_time_ns", "work"), brought_rows[_i].work);
+        ck_assert_str_eq(metric_at(&compared, "p", "run_time_ns", "leftOut"),
+                         brought_rows[_i].left_out);
+        ck_assert_int_eq(metric_at(&compared, "p", "run_time_ns", "approximate")[0] == '\0',
+                         brought_rows[_i].is_exact);
+        ck_assert_str_eq(json_at(group, "time", "aliveNs", END), brought_rows[_i].alive);
+        compared_done(&compared);
+}
+END_TEST
+
+START_TEST(a_group_that_is_nothing_but_too_much_says_why) {
+        static const Dead rows[] = { { "p", SIDE_AFTER, 2, S(500), S(400), 0, 0, false } };
+        Scene scene = { NULL, 0, rows, 1 };
+        Compared compared = compared_scene(&scene, VIEW_AXIS_PCOMM, true);
+
+        ck_assert_str_eq(metric_at(&compared, "p", "run_time_ns", "work"), "null");
+        ck_assert_str_eq(metric_at(&compared, "p", "run_time_ns", "reason"),
+                         "\"before and after: threads that ended had been counted under other "
+                         "names before\"");
+        ck_assert_str_eq(json_at(first_account(&compared, "p"), "leftOut", END), "2");
+        compared_done(&compared);
+}
+END_TEST
+
 START_TEST(a_negative_sum_of_the_ended_is_left_out) {
         static const Life lives[] = { { "p", S(10), S(11), 0 }, { "p", S(9), GONE, 0 } };
         static const Dead rows[] = { { "p", SIDE_AFTER, 2, S(3), S(1), 2, 0, false },
@@ -583,6 +631,9 @@ int main(void) {
 
         tcase = tcase_create("names");
         tcase_add_test(tcase, who_ends_under_another_name_is_said_to);
+        tcase_add_loop_test(tcase, more_than_there_was_time_for_is_left_out, 0,
+                            ELEMENTSOF(brought_rows));
+        tcase_add_test(tcase, a_group_that_is_nothing_but_too_much_says_why);
         tcase_add_test(tcase, a_negative_sum_of_the_ended_is_left_out);
         tcase_add_test(tcase, by_thread_the_ended_are_groups_of_their_names);
         tcase_add_test(tcase, patterns_count_who_ended);
